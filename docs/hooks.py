@@ -49,7 +49,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
                     File.generated(config, copied(path), abs_src_path=str(path), inclusion=InclusionLevel.INCLUDED)
                 )
     for title, names in python_names.groups().items():
-        text = f"# {title}\n" + "".join(docstring(name) for name in names if name != "MATERIALS")
+        text = f"# {title}\n" + "".join(docstring(name) for name in names if name not in ("MATERIALS", "PLY_MATERIALS"))
         files.append(File.generated(config, group_page(title), content=text))
     return files
 
@@ -69,7 +69,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         for title, names in python_names.groups().items():
             for name in names:
                 goal = f"{posixpath.relpath(group_page(title), here)}#{identifier(name)}"
-                if name != "MATERIALS":
+                if name not in ("MATERIALS", "PLY_MATERIALS"):
                     markdown = markdown.replace(f"| `{name}` |", f"| [`{name}`]({goal}) |")
     return TITLE.sub(r'\1"\2"', LINK.sub(link, markdown))
 

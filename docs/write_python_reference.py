@@ -56,7 +56,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Errors and warnings": ("FembError", "ModelError", "SolveError", "ResultError", "FembWarning"),
 }  # fmt: skip
 """Names in groups; those of the elements follow from the folders of the catalogue."""
-VALUES = {"MATERIALS": "Materials by the names that sections take, each with its source."}
+VALUES = {
+    "MATERIALS": "Materials by the names that sections take, each with its source.",
+    "PLY_MATERIALS": "Moduli, Poisson's ratio and density of unidirectional plies by the names that plies take.",
+}
 
 
 def groups() -> dict[str, list[str]]:
@@ -66,7 +69,7 @@ def groups() -> dict[str, list[str]]:
         if isinstance(kind, type) and name in femb.__all__:
             folder = kind.__module__.removeprefix("femb.elements.").split(".")[0]
             found.setdefault(DESCRIBED[folder], []).append(name)
-    found["Beams and sections"] += ["SectionTable", "read_sections", "MATERIALS"]
+    found["Beams and sections"] += ["SectionTable", "read_sections", "MATERIALS", "PLY_MATERIALS"]
     found["Functions of time"] = [f"profiles.{kind.__name__}" for kind in profiles.PROFILES.values()]
     return found | {title: list(names) for title, names in GROUPS.items()}
 

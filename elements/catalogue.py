@@ -40,7 +40,9 @@ from femb.elements.joint.latch import Latch as Latch
 from femb.elements.load.load import Load as Load
 from femb.elements.spring.pull import Pull as Pull
 from femb.elements.load.line_load import DistributedLoad as DistributedLoad
+from femb.elements.load.drag import Drag as Drag
 from femb.elements.load.thermal import ThermalLoad as ThermalLoad
+from femb.elements.load.gravity_gradient import GravityGradient as GravityGradient
 from femb.elements.joint.motor import JointMotor as JointMotor
 from femb.elements.load.aerodynamic import AerodynamicLoad as AerodynamicLoad
 from femb.elements.load.orbit import Orbit as Orbit

@@ -72,6 +72,7 @@ from femb.base.options import Tolerances as Tolerances
 from femb.base.output import Output as Output
 from femb.case import load_case as load_case
 from femb.case.json_schema import schema as schema
+from femb.elements.beam.laminate import PLY_MATERIALS as PLY_MATERIALS
 from femb.elements.beam.material import MATERIALS as MATERIALS
 from femb.elements.beam.section_table import SectionTable as SectionTable
 from femb.elements.beam.section_table import read_sections as read_sections

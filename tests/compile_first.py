@@ -47,12 +47,24 @@ def integrate(model: Model) -> None:
         femb.simulate(model, duration=1e-6, output_interval=1e-6, formulation=name, method="rk")
 
 
+def beam_beside_its_axis() -> Model:
+    """A beam whose mass is not on its axis, for which kernels of their own are compiled."""
+    model = femb.Model("beside")
+    section = femb.Section(
+        "tube", area=1e-3, second_moments=(2e-7, 1e-7), torsion_constant=3e-7, density=2000.0, youngs_modulus=1e8,
+        shear_modulus=4e7, mass_axis=(0.01, 0.02),
+    )  # fmt: skip
+    model.add(femb.Beam("mast", section, length=1.0, start=femb.Attachment("ground", direction=(1, 0, 0))))
+    return model
+
+
 def beams() -> None:
     """Beams first; then formulations and steppers with beams, whose own kernels the other half has compiled."""
     for make in test_items.EXAMPLES.values():
         model = make()
         if model.beams:
             evaluate(model)
+    evaluate(beam_beside_its_axis())
     linearize(test_formulations.boom())
     integrate(test_formulations.boom())
 

@@ -21,6 +21,7 @@ from femb.elements.private_blocks import PrivateBlocks
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
+from femb.layout.unfixed import unfixed_frames
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.newton import LARGEST_ROTATION
 
@@ -85,6 +86,11 @@ class BeamBatch(Batch):
 
     def allocate(self, pattern: BlockPattern) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])
+
+    def unfixed(self, n_q: int, n_v: int) -> Self:
+        other = copy(self)
+        other.index = unfixed_frames(self.index, n_q, n_v, COORDINATES, VELOCITIES)
+        return other
 
     def _check(self, folded: int) -> None:
         if folded >= 0:
@@ -178,7 +184,7 @@ class BeamBatch(Batch):
         args = (frames.q, frames.v, frames.a, self.fixed, self.gravity, forces, middle)
         self._check(midpoint_loads(self.index, self.ends, self.data, *args))
         for other in batches:
-            part = other.field_part(self._sections, frames.u, frames.q)
+            part = other.field_part(self, BeamBatch._sections, frames.u, frames.q)
             if isinstance(part, np.ndarray):
                 forces, middle = forces + part[:, :, :2], middle + part[:, :, 2]
         block: dict[str, Floats] = {}

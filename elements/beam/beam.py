@@ -26,9 +26,10 @@ STRAIN = InternalQuantity("strain", "-")
 class Beam(ShapedBeam):
     """A beam of equal elements between its ``start`` and its ``end``.
 
-    section : a Section, or its name in the model. length : m; omitted if the path defines it. elements : their number.
-    start, end : Attachments; an omitted end is free. A free beam has a ``start`` without body; it may have a velocity
-    (of its start, inertial axes, m/s) and an angular_velocity (rad/s, axes of its first section).
+    section : a Section, or its name in the model. length : m; omitted if the path defines it, or if start and end are
+    given: then it is their distance. elements : their number. start, end : Attachments; an omitted end is free. A free
+    beam has a ``start`` without body; it may have a velocity (of its start, inertial axes, m/s) and an angular_velocity
+    (rad/s, axes of its first section).
     curvature : uniform twist and curvatures about the section's y and z axes of the undeformed beam, 1/m; (0, 0, 1/R)
     is an arc of radius R towards y. path : Path of the undeformed beam: points, an arc or a function. Without both, the
     beam is straight.

@@ -6,11 +6,24 @@ force is zero, and Bredt's shear flow around the tube (docs/theory/beam.md, sect
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.types import Floats, Pair
+from femb.base.values import frozen_array, nearest
+
+ELASTIC = ("youngs_moduli", "shear_modulus", "poissons_ratio", "density")
+# Unidirectional laminas: the values of ELASTIC. Source: S. W. Tsai, H. T. Hahn, Introduction to Composite Materials,
+# 1980, table of typical elastic constants of unidirectional composites.
+PLY_MATERIALS: dict[str, tuple[tuple[float, float], float, float, float]] = {
+    "carbon T300/5208": ((181e9, 10.3e9), 7.17e9, 0.28, 1600.0),
+    "carbon AS/3501": ((138e9, 8.96e9), 7.1e9, 0.30, 1600.0),
+    "boron B(4)/5505": ((204e9, 18.5e9), 5.59e9, 0.23, 2000.0),
+    "glass Scotchply 1002": ((38.6e9, 8.27e9), 4.14e9, 0.26, 1800.0),
+    "aramid Kevlar 49/epoxy": ((76e9, 5.5e9), 2.3e9, 0.34, 1460.0),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,33 +33,58 @@ class Ply:
     thickness : m. angle : of the fibres from the beam's axis, rad; positive turns from the axis along the
     circumference in the sense of rotation about the axis. youngs_moduli : along and across the fibres, Pa.
     shear_modulus : in the plane, Pa. poissons_ratio : ratio of strain across to strain along, under a force along.
-    density : kg/m3.
+    density : kg/m3. material : one of femb.PLY_MATERIALS by its name; it gives these four where they are not given.
 
-    Raises ModelError: a value that is not positive, or a Poisson's ratio that no material has.
+    Raises ModelError: a value that is missing or not positive, a Poisson's ratio that no material has, an unknown name.
     """
 
     thickness: float
     angle: float
-    youngs_moduli: Pair
-    shear_modulus: float
-    poissons_ratio: float
-    density: float
+    youngs_moduli: Pair | None = None
+    shear_modulus: float | None = None
+    poissons_ratio: float | None = None
+    density: float | None = None
+    material: str | None = None
 
     def __post_init__(self) -> None:
         with Checks(self, "ply") as check:
+            self._complete(check)
             check.positive("thickness", "shear_modulus", "density")
             if "youngs_moduli" not in check.bad:
-                check.require("youngs_moduli", np.all(self.youngs_moduli > 0.0), "must be greater than 0")
+                check.require("youngs_moduli", np.all(self._known.youngs_moduli > 0.0), "must be greater than 0")
             if not check.bad:
-                along, across = self.youngs_moduli
+                along, across = self._known.youngs_moduli
                 limit = float(np.sqrt(along / across))
                 ratio = f"must be between -{limit:.4g} and {limit:.4g}, the root of the ratio of the moduli"
-                check.require("poissons_ratio", abs(self.poissons_ratio) < limit, ratio)
+                check.require("poissons_ratio", abs(self._known.poissons_ratio) < limit, ratio)
+
+    @property
+    def _known(self) -> Any:
+        """The ply, all of whose values are there after the checks."""
+        return self
+
+    def _complete(self, check: Checks) -> None:
+        """Take the values of the material that are not given, and report those that are missing."""
+        values: dict[str, Any] = {}
+        if self.material is not None and "material" not in check.bad:
+            if self.material in PLY_MATERIALS:
+                values = dict(zip(ELASTIC, PLY_MATERIALS[self.material], strict=True))
+            else:
+                known = ", ".join(map(repr, PLY_MATERIALS))
+                near = nearest(self.material, PLY_MATERIALS)
+                check.fail("material", f"got {self.material!r}, must be one of {known}{near}")
+                check.bad.update(ELASTIC)
+        for word in ELASTIC:
+            if getattr(self, word) is None and word not in check.bad:
+                if word in values:
+                    object.__setattr__(self, word, frozen_array(values[word]) if word == ELASTIC[0] else values[word])
+                else:
+                    check.fail(word, "is missing: give it, or a material")
 
     def stiffness(self) -> Floats:
         """(3, 3) plane-stress stiffness along the beam, along the circumference and in shear, Pa."""
-        along, across = self.youngs_moduli
-        n = self.poissons_ratio
+        along, across = self._known.youngs_moduli
+        n = self._known.poissons_ratio
         scale = 1.0 / (1.0 - n * n * across / along)
         Q = np.array(
             [
@@ -82,7 +120,7 @@ def tube_stiffness(radius: float, plies: Sequence[Ply]) -> Floats:
 
 def tube_inertia(radius: float, plies: Sequence[Ply]) -> tuple[float, Floats]:
     """Mass per length, kg/m, and moments of inertia per length about x, y and z, kg m; radius : of the mid-wall, m."""
-    mass = float(2.0 * np.pi * radius * sum(ply.density * ply.thickness for ply in plies))
+    mass = float(2.0 * np.pi * radius * sum(ply._known.density * ply.thickness for ply in plies))
     wall = float(sum(ply.thickness for ply in plies))
     across = 0.5 * mass * (radius**2 + wall**2 / 4.0)
     return mass, np.array([2.0 * across, across, across])

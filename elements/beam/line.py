@@ -29,9 +29,10 @@ MOST_ELEMENTS = 100_000
 class LineItem(Item):
     """Base class of beams. A kind is a dataclass with these fields or properties:
 
-    section : a Section, or its name in the model. length : m. elements : their number. start, end : Attachments; an
-    omitted end is free. velocity (m/s, of the start, inertial axes) and angular_velocity (rad/s, axes of the first
-    section) of a free beam. carries_loads : whether its own batches evaluate distributed and thermal loads along it.
+    section : a Section, or its name in the model. length : m; omitted where it is the distance of both ends. elements :
+    their number. start, end : Attachments; an omitted end is free. velocity (m/s, of the start, inertial axes) and
+    angular_velocity (rad/s, axes of the first section) of a free beam. carries_loads : whether its own batches evaluate
+    distributed and thermal loads along it.
     """
 
     table: ClassVar[str] = "beams"
@@ -58,6 +59,11 @@ class LineItem(Item):
         check.require("section", isinstance(self.section, Section | str), "wanted a section or the name of one")
         check_markers(check, Attachment, *(end for end in ("start", "end") if getattr(self, end) is not None))
 
+    @property
+    def spans(self) -> bool:
+        """Whether its length and direction are those from the point ``start`` to the point ``end``."""
+        return self.length is None
+
     def check_ends(self, check: Checks) -> None:
         """Report problems of the combination of both ends; the fields themselves must be valid."""
         start, end = self.start, self.end
@@ -70,6 +76,7 @@ class LineItem(Item):
             )
         elif (
             len(attached) < 2
+            and not self.spans
             and self.shape.first is None
             and not any(e is not None and e.direction is not None for e in (start, end))
         ):

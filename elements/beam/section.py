@@ -36,7 +36,8 @@ class Section(Item):
     shear_stiffness [kGAy, kGAz] (N), beside one of these but the 6 x 6: then, and with a 6 x 6, the section shears,
     which takes a beam of the kind "exact".
     Inertia: density (kg/m3) with area and second_moments, and polar_moment (m4) of inertia in twist, by default the sum
-    of the second moments; or mass_per_length (kg/m) and inertia_per_length [x, y, z] (kg m). Both are about axes
+    of the second moments; or mass_per_length (kg/m) and inertia_per_length [x, y, z] (kg m); or mass_per_length alone,
+    the whole mass, which gives the density with the area, whatever that of the material is. They are about axes
     through the mass centre at mass_axis [y, z] (m, by default on the reference axis of the stiffness). In full:
     mass_matrix, symmetric 6 x 6, momentum and angular momentum per length by velocity and spin, order of VABS.
     file : of VABS (.K) or BECAS, with the stiffness_matrix and the mass_matrix, or a table (.csv) of one row; in a case

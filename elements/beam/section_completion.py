@@ -20,6 +20,12 @@ class CompletedFields(Protocol):
     """The fields of a Section that say others; ``femb.elements.beam.section.Section`` has them."""
 
     @property
+    def area(self) -> float | None: ...
+    @property
+    def second_moments(self) -> Floats | None: ...
+    @property
+    def mass_per_length(self) -> float | None: ...
+    @property
     def shape(self) -> dict[str, Any] | None: ...
     @property
     def material(self) -> str | Material | None: ...
@@ -49,6 +55,8 @@ def complete(section: CompletedFields, check: Checks) -> None:
         _set(section, "torsion_constant", shape.torsion_constant)
         if not own_torsion:
             _set(section, "torsion_modulus", shape.torsion_modulus)
+    if masses == ["mass_per_length"] and "mass_per_length" not in check.bad and not _given(section, ("density",)):
+        _spread_mass(section)
     if section.material is not None and not isinstance(section.material, str | Material):
         check.fail("material", f"got {shown(section.material)}, wanted the name of a material or a femb.Material")
         check.bad.update(MATERIAL[-2:], ("density",))
@@ -65,6 +73,13 @@ def complete(section: CompletedFields, check: Checks) -> None:
                 _set(section, name, value)
     if "non_structural_mass" not in check.bad and section.non_structural_mass and masses and section.plies is None:
         check.fail("non_structural_mass", f"given beside {masses[0]!r}, which contains all mass: give one of them")
+
+
+def _spread_mass(section: CompletedFields) -> None:
+    """The density that gives a whole mass per length, structural or not, on the area of the section."""
+    if section.plies is None and section.area and section.second_moments is not None and section.mass_per_length:
+        object.__setattr__(section, "density", section.mass_per_length / section.area)
+        object.__setattr__(section, "mass_per_length", None)
 
 
 def _laminate(section: CompletedFields, plies: list[Ply], check: Checks) -> None:

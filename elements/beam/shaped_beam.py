@@ -31,8 +31,10 @@ class ShapedBeam(LineItem):
         path = self.path
         if path is None or not isinstance(path, Path):
             check.require("path", path is None, "wanted a Path")
-            if self.length is None:
-                check.fail("length", "is missing")
+            if self.length is None and (self.start is None or self.end is None or self.curvature is not None):
+                check.fail(
+                    "length", "is missing: give it, or, for a straight beam, start and end, from which it follows"
+                )
             if self.curvature is not None and not {"length", "curvature", "elements"} & check.bad:
                 turn = float(np.linalg.norm(self.curvature)) * (self.length or 0.0) / self.elements
                 check.require("curvature", turn < np.pi, f"turns each element by {_degrees(turn)}{ADVICE}")

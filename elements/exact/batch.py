@@ -17,6 +17,7 @@ from femb.elements.private_blocks import PrivateBlocks
 from femb.elements.records import load_factors
 from femb.layout.element import Batch, FoldedError, Input
 from femb.layout.layout import Layout
+from femb.layout.unfixed import unfixed_frames
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 
 NO_SECTION = np.zeros((0, 0, 0, 0))
@@ -74,6 +75,11 @@ class ExactBatch(Batch):
 
     def allocate(self, pattern: BlockPattern) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])
+
+    def unfixed(self, n_q: int, n_v: int) -> Self:
+        other = copy(self)
+        other.index = unfixed_frames(self.index, n_q, n_v, [0, 1], [2, 3])
+        return other
 
     def check(self, folded: int) -> None:
         """Raise FoldedError for the element that a kernel returned, unless it is -1."""
@@ -191,7 +197,7 @@ class ExactBatch(Batch):
             other.add_section_forces(self, frames.u, frames.q, frames.v, section)
         middle = self._middle(frames)
         for other in batches:
-            section = section + other.field_part(lambda u, q, v, a: self.section_forces(q, v, a, u), frames.u, frames.q)
+            section = section + other.field_part(self, ExactBatch._sections, frames.u, frames.q)
         block = load_factors(self, frames)
         for name, rows in self.slices.items():
             block[f"beams/{name}/section_force"] = section[:, rows, :, :3]
@@ -209,6 +215,9 @@ class ExactBatch(Batch):
         section = np.empty((len(q), len(self.index), 2, 6))
         self._forces(free, (q, v, a), ALL, 1.0, np.zeros(v.shape), section)
         return section
+
+    def _sections(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
+        return self.section_forces(q, v, a, u)
 
     def _middle(self, frames: OutputStates) -> Floats:
         """(k, n, 6) stress in the middles of the elements, with that of the material damping: section 11."""

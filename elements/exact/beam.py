@@ -76,6 +76,8 @@ class ExactBeam(ShapedBeam):
             self._check_sections(check)
         self.check_line(check)
         self.check_shape(check)
+        if self.sections is not None and self.length is None and not check.bad:
+            check.fail("length", "is missing: sections along the beam need it")
         if not check.bad:
             if relative:
                 object.__setattr__(self, "stations", frozen_array(self.stations * self.shape.length))

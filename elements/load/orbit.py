@@ -15,7 +15,6 @@ from femb.layout.layout import Layout
 from femb.layout.views import ModelView, OutputStates
 from femb.numerics import kepler
 
-EARTH = 3.986004418e14
 # Largest distance of a part of the model from the frame's origin at the start, in distances of the central body.
 FARTHEST = 0.1
 
@@ -37,8 +36,9 @@ class Orbit(Item):
     this is the torque of the gravity gradient on rigid bodies, and the tension along beams. The work of these forces is
     part of the audit's ``work``; its energies and momenta are those in the moving frame.
 
-    Raises ModelError: mu that is not positive, a position of zero or along the velocity, a second orbit, a model with
-    something fixed in space, and one with parts a tenth of the orbit's radius away from the origin.
+    Raises ModelError: mu that is not positive, a position of zero or along the velocity, a second orbit, a gravity
+    gradient beside it, a model with something fixed in space, and one with parts a tenth of the orbit's radius away
+    from the origin.
     Source: docs/theory/orbit.md.
     """
 
@@ -49,7 +49,7 @@ class Orbit(Item):
     name: str
     position: Vector
     velocity: Vector
-    mu: float = EARTH
+    mu: float = kepler.EARTH
 
     def check(self, check: Checks) -> None:
         check.positive("mu")
@@ -82,13 +82,19 @@ class Orbit(Item):
 
     @staticmethod
     def batches(items: list["Orbit"], layout: Layout, model: ModelView) -> list[Batch]:
-        """The forces on all masses. Raises ModelError: a second orbit, something fixed or far away."""
+        """The forces on all masses. Raises ModelError: a second field, something fixed or far away."""
         from femb.elements.load.orbit_batch import OrbitBatch
 
         orbit, *others = items
         if others:
             raise ModelError.at(
                 ("loads", others[0].name), f"is a second orbit beside {orbit.name!r}: the model has one frame; give one"
+            )
+        gradient = next((item for item in model.items() if item.kind == "gravity_gradient"), None)
+        if gradient is not None:
+            raise ModelError.at(
+                ("loads", gradient.name),
+                f"is part of the gravity of the orbit {orbit.name!r} already: give one of them",
             )
         fixed = [frame.label for frame in layout.frames if not frame.freedom]
         if fixed:

@@ -1,38 +1,26 @@
-"""Kernel of the gravity of a central body: see ``orbit_batch`` and docs/theory/orbit.md, equations (4) and (7)."""
+"""Kernel of the gravity of a central body: see ``orbit_batch`` and docs/theory/orbit.md, equations (4) and (5)."""
 
 import numpy as np
 
 from femb.numerics.compile import kernel
-from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotate_back, rotation
-
-AXES, STRUCTURE = 2, 3
+from femb.numerics.vector3 import IN_Q, cross, dot
 
 
 @kernel
-def rotations(index, count, mu, origin, R, q, v, a, omega, rates):
-    """Rotations of all structures about the direction to the body and two axes across it, and gravity at the frames.
+def gravity(index, mu, origin, R, q, middle, acceleration, axes, rates):
+    """Gravity at the frames less that at the origin, and the axes of its gradient in all structures, at s states.
 
-    index (F, 4) : of each frame IN_Q, IN_V, AXES (whether it has them) and its STRUCTURE. count : number of structures.
-    R (s, 3) : origin of the frame from the central body. Set are, at s states: v (3, s, n_v); omega (3, s, F, 3),
-    inertial axes; a (s, n_v) : gravity less that at the origin; rates (s,) : n of the first structure, rad/s. The first
-    structure rotates at 1 rad/s, the others in proportion to their n.
+    index (F, 4), middle (s, g, 3) : as of ``mass_field_kernels``. R (s, 3) : origin of the frame from the central body.
+    Set are: acceleration (s, F, 3); axes (s, g, 3, 3) : rows along the direction to the body and two across it, of the
+    length 1 in the first structure, and in others in proportion to their n; rates (s,) : n of the first structure.
     """
-    middle, number, axes = np.empty((count, 3)), np.empty(count), np.empty((count, 3, 3))
-    A, w = np.empty((3, 3)), np.empty((3, 3))
-    x, y, spin = w[0], w[1], w[2]
+    w = np.empty((3, 3))
+    x, y, z = w[0], w[1], w[2]
     for state in range(q.shape[0]):
-        middle[:] = 0.0
-        number[:] = 0.0
-        for k in range(index.shape[0]):
-            g = index[k, STRUCTURE]
-            number[g] += 1.0
-            for o in range(3):
-                middle[g, o] += origin[o] + q[state, index[k, IN_Q] + o]
         square = dot(R[state], R[state])
-        for g in range(count):
+        for g in range(middle.shape[1]):
             for o in range(3):
-                middle[g, o] /= number[g]
-                x[o] = R[state, o] + middle[g, o]
+                x[o] = R[state, o] + origin[o] + middle[state, g, o]
             distance = np.sqrt(dot(x, x))
             rate = np.sqrt(mu / distance**3)
             if g == 0:
@@ -45,32 +33,20 @@ def rotations(index, count, mu, origin, R, q, v, a, omega, rates):
                     least = o
             y[:] = 0.0
             y[least] = 1.0
-            cross(x, y, spin)
-            length = np.sqrt(dot(spin, spin))
+            cross(x, y, z)
+            length = np.sqrt(dot(z, z))
             for o in range(3):
-                y[o] = spin[o] / length
-            cross(x, y, spin)
+                y[o] = z[o] / length
+            cross(x, y, z)
             for o in range(3):
-                axes[g, 0, o], axes[g, 1, o], axes[g, 2, o] = scale * x[o], scale * y[o], scale * spin[o]
+                axes[state, g, 0, o], axes[state, g, 1, o] = scale * x[o], scale * y[o]
+                axes[state, g, 2, o] = scale * z[o]
         for k in range(index.shape[0]):
-            i, j, g = index[k, IN_Q], index[k, IN_V], index[k, STRUCTURE]
             for o in range(3):
-                y[o] = origin[o] + q[state, i + o]
+                y[o] = origin[o] + q[state, index[k, IN_Q] + o]
             # Encke's form of gravity at R + y less that at R
             ratio = (dot(y, y) + 2.0 * dot(y, R[state])) / square
             cube = (1.0 + ratio) ** 1.5
             f = ratio * (3.0 + ratio * (3.0 + ratio)) / (1.0 + cube)
             for o in range(3):
-                a[state, j + o] = -mu / (square**1.5 * cube) * (y[o] - f * R[state, o])
-                y[o] -= middle[g, o]
-            if index[k, AXES]:
-                rotation(q[state, i + 3 : i + 7], A)
-            for m in range(3):
-                cross(axes[g, m], y, x)
-                for o in range(3):
-                    v[m, state, j + o] = x[o]
-                    omega[m, state, k, o] = axes[g, m, o]
-                if index[k, AXES]:
-                    rotate_back(A, axes[g, m], x)
-                    for o in range(3):
-                        v[m, state, j + 3 + o] = x[o]
+                acceleration[state, k, o] = -mu / (square**1.5 * cube) * (y[o] - f * R[state, o])

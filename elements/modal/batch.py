@@ -1,6 +1,7 @@
 """Evaluation of one flexible body: residual, matrices, energies and results."""
 
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,8 +16,9 @@ from femb.elements.modal.moving import moving_arrays
 from femb.elements.private_blocks import PrivateBlocks
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout, Station
+from femb.layout.unfixed import unfixed_frames
 from femb.layout.views import BlockPattern, OutputStates
-from femb.numerics.vector3 import IN_V
+from femb.numerics.vector3 import IN_Q, IN_V
 
 
 class ModalBatch(Batch):
@@ -84,6 +86,11 @@ class ModalBatch(Batch):
         offset, stride = pattern.offsets(self._groups)
         self.offset, self.stride = offset[0], stride[0]
 
+    def unfixed(self, n_q: int, n_v: int) -> Self:
+        other = copy(self)
+        other.index = unfixed_frames(self.index, n_q, n_v, [IN_Q], [IN_V])
+        return other
+
     def _forces(self, q: Floats, v: Floats, a: Floats, factors: tuple[float, float, float, float], out: Floats) -> None:
         self._check(forces(self.index, *self.arrays, q, v, a, self.fixed, self.gravity, *factors, out))
 
@@ -124,8 +131,6 @@ class ModalBatch(Batch):
 
     def _private(self) -> tuple["ModalBatch", PrivateBlocks]:
         """The body alone, with velocities and block data of its own."""
-        from copy import copy
-
         private = PrivateBlocks(self._groups, tuple(self.sizes.tolist()))
         other = copy(self)
         other.index = self.index.copy()

@@ -76,7 +76,7 @@ class ModalDampingBatch(ForceBatch):
             moving = offset >= 0
             np.add.at(stiffness, entries[moving], cross_matrix(torque)[moving])
 
-    def low_rank_tangent(self, q: Floats, v: Floats) -> LowRank:
+    def low_rank_tangent(self, u: Floats, q: Floats, v: Floats) -> LowRank:
         parts = [_State(group, self.layout, q, v).low_rank() for group in self.groups]
         return LowRank.joined(parts, len(v))
 

@@ -1,7 +1,8 @@
 """Completion: what a description leaves to the analysis, found before the equations are made.
 
-Modal damping names modes; their shapes follow from the rest of the model. Every analysis takes the System of a model
-from ``system_of``, so that it acts on the same modes everywhere.
+The length of a beam between two points follows from the start poses. Modal damping names modes, whose shapes follow
+from the rest of the model. Every analysis takes the System of a model from ``system_of``, so that it acts on the same
+modes everywhere.
 """
 
 from copy import copy
@@ -15,13 +16,19 @@ if TYPE_CHECKING:
 
 
 def completed(model: Model) -> Model:
-    """The model whose modal damping has the modes that it damps; the same model if nothing is missing.
+    """The model whose beams have lengths, and whose modal damping has the modes that it damps; the same model if
+    nothing is missing.
 
     They are those of the unloaded start, without the modal damping of other appendages; a model that was completed
     keeps its modes, also if items are added.
 
     Raises ModelError with every problem of the model; as ``ModalDamping`` says where there are no such modes.
     """
+    if any(beam.spans for beam in model.beams.values()):
+        from femb.model.placement import Placement
+
+        model.check()
+        model = Placement(model).model
     table: dict[str, ModalDamping] = model.tables[ModalDamping.table]
     missing = [item for item in table.values() if item.damped is None]
     if not missing:

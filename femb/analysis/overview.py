@@ -147,7 +147,7 @@ def overview(model: Model, run: Run | None = None) -> Overview:
         centre,
         inertia,
         scales,
-        implausible(model),
+        implausible(system.model),
         advice(system, run, scales),
         system,
     )

@@ -5,7 +5,8 @@ velocities, n_p quaternions. rate_body(p)^T x is the product p (0, x). Source: d
 (15).
 """
 
-from femb.numerics.block_kernels import multiply, solve
+from femb.numerics.block_kernels import multiply
+from femb.numerics.block_solve_kernels import solve
 from femb.numerics.compile import kernel
 from femb.numerics.vector3 import body_part, hamilton, quaternion_times
 
@@ -98,7 +99,7 @@ def solve_bordered(
 ):  # fmt: skip
     """Solve in place for x (n_q + n_c,), with each quaternion and its multiplier eliminated in its own block.
 
-    p, omega, spin : of the basis. start to diagonal_scale : as ``femb.numerics.block_kernels.solve`` takes them.
+    p, omega, spin : of the basis. start to diagonal_scale : as ``femb.numerics.block_solve_kernels.solve`` takes them.
     mass, damping : block data of the velocity form. reach : change of p for a unit change of p', 1/mu in most methods.
     work (3, n), real or complex as x.
     """

@@ -125,7 +125,8 @@ def end_poses(layout: Layout, ends: Sequence[Station], Q: Floats) -> tuple[Float
                 p[n] = Q[i + 3 : i + 7]
                 turning.append(n)
     p[turning] = rotations.normalise(p[turning])
-    offsets, turns = (np.array([getattr(end, word) for end in ends]) for word in ("offset", "rotation"))
+    offsets = np.array([end.offset for end in ends]).reshape(-1, 3)
+    turns = np.array([end.rotation for end in ends]).reshape(-1, 4)
     inertial = np.array([end.frame < 0 for end in ends])[:, None]
     points, quaternions = r + rotations.rotate(p, offsets), rotations.multiply(p, turns)
     return np.where(inertial, r, points), np.where(inertial, p, quaternions)

@@ -1,8 +1,7 @@
 """The contract of batches: a batch evaluates all elements of one class together.
 
-The descriptions, ``femb.elements.item.Item``, build the batches of their class, and ``System`` calls them.
-
-The equations are M a + h + f + J^T lambda = f_applied. Batches give all terms except the constraint forces, which one
+The descriptions, ``femb.elements.item.Item``, build the batches of their class, and ``System`` calls them. The
+equations are M a + h + f + J^T lambda = f_applied. Batches give all terms except the constraint forces, which one
 ``femb.elements.joint.constraint_set.ConstraintSet`` gives: J v + Phi_t = dPhi/dt, J a = gamma is d2Phi/dt2 = 0.
 
 Arrays q (s, n_q), v, a, out (s, n_v) contain s states, u (s, n_u) the inputs. An evaluation changes no batch.
@@ -12,7 +11,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -37,7 +36,7 @@ class InputError(TrialError):
 
 
 def raised(label: str, t: float, error: Exception) -> InputError:
-    """The TrialError for an exception in a user's function, to be raised from it: steppers try shorter steps."""
+    """The error for an exception in a user's function, to be raised from it: steppers try shorter steps."""
     return InputError(f"{label}: raised {type(error).__name__} at t = {t:.6g} s: {error}")
 
 
@@ -53,8 +52,8 @@ class Input:
     of_discrete : it is function(discrete) of the discrete state (femb.layout.discrete), constant within a step.
     differentiated : whether the value of an input ``of_state`` contains its derivatives, which the batch's tangents
     use; if a user's function gives none, the value is a WithoutDerivatives. label : its name in messages.
-    by_differences : whether linearisation may take differences where there are no derivatives. is_motion : whether it
-    is the motion of the model's frame, no size of a force, and so no input of a linear system.
+    by_differences : whether linearisation may take differences where there are no derivatives. surroundings : whether
+    it is of the surroundings, such as the motion of the frame, so that linear models do not have it as an input.
     """
 
     width: int
@@ -65,7 +64,7 @@ class Input:
     label: str = "input"
     differentiated: bool = False
     by_differences: bool = False
-    is_motion: bool = False
+    surroundings: bool = False
 
     @staticmethod
     def of_profile(profile: Any, label: str) -> "Input":
@@ -78,6 +77,10 @@ class Input:
         return Input(
             3, lambda t, state: with_derivatives(law(t, state)), of_state=True, label=label, differentiated=True
         )
+
+
+B = TypeVar("B", bound="Batch")
+OfMotion = Callable[[B, Floats, Floats, Floats, Floats], Floats]
 
 
 class Batch:
@@ -110,7 +113,7 @@ class Batch:
         raise NotImplementedError
 
     def bind(self, batches: Sequence["Batch"]) -> None:
-        """Look up other batches of the system, which it evaluates; called once, before ``allocate``."""
+        """Look up other batches of the system, which it evaluates; called once, after ``allocate`` of all."""
 
     def allocate(self, pattern: BlockPattern) -> None:
         """Look up the offsets of the batch's blocks in the matrices."""
@@ -128,11 +131,8 @@ class Batch:
         self.force_tangent(u, q, v, damping, stiffness)
 
     def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """Functions (s, k) of the state that are zero where the stiffness jumps, and their rates.
-
-        Steps end where one of them passes through zero. k = 0 for elements whose stiffness never jumps, or changes
-        over a range that steps resolve.
-        """
+        """Functions (s, k) of the state that are zero where the stiffness jumps, and their rates; steps end there.
+        k = 0 for elements whose stiffness never jumps, or changes over a range that steps resolve."""
         return np.empty((len(q), 0)), np.empty((len(q), 0))
 
     def mass(self, q: Floats, mass: Floats) -> None:
@@ -171,20 +171,17 @@ class Batch:
 
     def records(self, frames: OutputStates, batches: "list[Batch]") -> dict[str, Floats]:
         """Arrays (k, ...) by path in the result file, at k output instants ``frames`` (femb.results.frames.Frames).
-
-        batches : all batches of the system, for contributions of others to the values.
-        """
+        batches : all batches of the system, for contributions of others to the values."""
         return {}
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n_v) += forces without a potential: loads and dampers, not gravity or springs."""
 
     def add_section_forces(self, beams: "Batch", u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, n, 2, 6) += section forces of loads along beams at both ends of all n elements of the batch beams."""
+        """out (s, n, 2, 6) += section forces of loads along beams at both ends of all n elements of ``beams``."""
 
-    def field_part(self, of: Callable[..., Floats], u: Floats, q: Floats) -> Floats | float:
-        """What a field of forces on every mass, such as gravity, adds to of(u, q, v, a), a quantity (s, ...) of another
-        batch that is linear in forces of inertia."""
+    def field_part(self, batch: B, of: "OfMotion[B]", u: Floats, q: Floats) -> Floats | float:
+        """What a field of forces on every mass adds to of(batch, u, q, v, a) (s, ...), linear in forces of inertia."""
         return 0.0
 
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
@@ -198,7 +195,7 @@ class Batch:
         """Add the exact d(residual)/dv and d(residual)/dq H at one state to block data, less ``low_rank_tangent``."""
         self.force_tangent(u, q, v, damping, stiffness)
 
-    def low_rank_tangent(self, q: Floats, v: Floats) -> LowRank | None:
+    def low_rank_tangent(self, u: Floats, q: Floats, v: Floats) -> LowRank | None:
         """The part of the exact derivatives at one state that couples many frames and has no blocks; None for none."""
         return None
 
@@ -214,6 +211,10 @@ class Batch:
         other.gravity = gravity
         return other
 
+    def unfixed(self, n_q: int, n_v: int) -> Self:
+        """The batch, where the fixed frame i has q[n_q + 7 i :] and v[n_v + 6 i :]; its matrices are as before."""
+        return self
+
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """Strains, or stresses, at one state, changed to first order by displacements x (n_v,); empty for elements that
         have none. own : those at which the change is taken, if it depends on them. Newton's iteration of statics holds
@@ -226,14 +227,11 @@ class Batch:
         return self
 
     def add_own_force(self, u: Floats, q: Floats, own: Floats, out: Floats) -> None:
-        """out (n_v,) += what the force, linear about the stresses of their own, has more than that at q: nothing where
-        the force is linear in the stress."""
+        """out (n_v,) += what the force, linear about the stresses of their own, has more than that at q, if any."""
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        """Add the exact d(residual)/dv and d(residual)/dq H of forces that do not depend on accelerations.
-
-        Elements without mass implement it instead of ``matrices`` and ``tangent``.
-        """
+        """Add the exact d(residual)/dv and d(residual)/dq H of forces that do not depend on accelerations; elements
+        without mass implement it instead of ``matrices`` and ``tangent``."""
         raise NotImplementedError(f"{type(self).__name__} has no exact tangent")
 
 

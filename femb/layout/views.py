@@ -14,6 +14,14 @@ class BlockPattern(Protocol):
     """Where the matrices of a system are stored (``femb.system.pattern.Pattern``)."""
 
     n_v: int
+    n: int
+    size: int
+
+    def to_csc(self, data: Floats) -> Any:
+        """The matrix (n, n) of block data (size,) as scipy.sparse.csc_array."""
+
+    def from_csc(self, matrix: Any) -> Floats:
+        """Block data of a scipy.sparse matrix (n, n) without entries outside the blocks."""
 
     def offsets(self, starts: Ints) -> tuple[Ints, Ints]:
         """Offset and stride (n, g, g) of the blocks of groups that begin at ``starts`` (n, g), negative if fixed."""

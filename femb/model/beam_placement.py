@@ -1,5 +1,6 @@
 """Start pose of one beam, by the clamp at one end, and of the body at the other end."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,36 @@ def place_beam(poses: Poses, beam: LineItem) -> None:
         if attachment is not None:
             _check_direction(poses, beam, word, attachment, section)
     poses.clamps[beam.name] = (_clamp_rotation(poses, start, axes), _clamp_rotation(poses, end, tip_axes))
+
+
+def spanned(poses: Poses, beam: LineItem) -> LineItem:
+    """A beam without a length, with that and the direction from its start to its end, whose poses must be known.
+
+    Raises ModelError where the ends coincide, or a given direction is another one.
+    """
+    ends = {"start": beam.start, "end": beam.end}
+    points = [
+        poses.clamp_point(end) if end.clamped else end.at - poses.origin for end in ends.values() if end is not None
+    ]
+    chord = points[1] - points[0]
+    length = float(np.linalg.norm(chord))
+    if not length > 0.0:
+        at = vector(poses.origin + points[0])
+        raise ModelError.at(("beams", beam.name, "end"), f"is at {at} m, where the start is: a beam needs a length")
+    words: dict[str, Any] = {"length": length}
+    for word, end in ends.items():
+        if end is None:
+            continue
+        axes = poses.host(end)[1] if end.clamped else np.array([1.0, 0.0, 0.0, 0.0])
+        own = rotations.rotate_back(axes, chord)
+        if end.direction is None:
+            words[word] = replace(end, direction=own)
+        elif np.linalg.norm(np.cross(own, end.direction)) > 1e-6 * length * np.linalg.norm(end.direction) or (
+            own @ end.direction < 0.0
+        ):
+            advice = f"but the end is in the direction {vector(own / length)} from the start: leave one of them out"
+            raise ModelError.at(("beams", beam.name, word, "direction"), f"got {vector(end.direction)}, {advice}")
+    return replace(beam, **words)  # type: ignore[type-var]
 
 
 def _start_of(poses: Poses, beam: LineItem, tip: Floats, tip_axes: Floats) -> Pose:

@@ -5,13 +5,14 @@ the origin with the inertial axes.
 """
 
 import heapq
+from copy import copy
 from typing import TypeVar
 
 from femb.base.errors import ModelError, Problem
 from femb.elements import FlexibleBody, Ground, Interface, PointMass
 from femb.elements.beam.line import LineItem
 from femb.elements.item import Item
-from femb.model.beam_placement import place_beam
+from femb.model.beam_placement import place_beam, spanned
 from femb.model.flexible_placement import place_flexible
 from femb.model.model import Model
 from femb.model.poses import Poses
@@ -23,11 +24,15 @@ AnyItem = TypeVar("AnyItem", bound=Item)
 class Placement(Poses):
     """Start poses of all bodies and beams of a model.
 
-    Raises ModelError where given poses contradict a beam's length or direction.
+    ``model`` : the model, in which beams between two points have their lengths. Raises ModelError where given poses
+    contradict a beam's length or direction.
     """
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
+        if any(beam.spans for beam in model.beams.values()):
+            self.model = copy(model)
+            self.model.tables = {**model.tables, LineItem.table: dict(model.beams)}
         # numbers of the joints with an end on the body or the beam
         self._joints_on: dict[tuple[str | None, str | None], list[int]] = {}
         problems: list[Problem] = []
@@ -66,7 +71,9 @@ class Placement(Poses):
         placed = [beam for beam in todo if self._known(beam)]
         for beam in placed:
             try:
-                place_beam(self, beam)
+                if beam.spans:
+                    self.model.tables[beam.table][beam.name] = spanned(self, beam)
+                place_beam(self, self.model.beams[beam.name])
             except ModelError as error:
                 problems += [problem for problem in error.problems if isinstance(problem, Problem)]
             todo.remove(beam)
@@ -121,13 +128,17 @@ class Placement(Poses):
                     heapq.heappush(waiting, (sweep if other > k else sweep + 1, other))
 
     def _known(self, beam: LineItem) -> bool:
-        ends = [end for end in beam.attached if end is not None]
-        return not ends or any(self.placed(end) for end in ends)
+        known = [self.placed(end) for end in beam.attached if end is not None]
+        return not known or (all(known) if beam.spans else any(known))
 
     def _place_at_origin(self, beams: list[LineItem]) -> None:
         for beam in beams:
-            for end in beam.attached:
-                if end is not None and end.body is not None:
+            missing = [end for end in beam.attached if end is not None and not self.placed(end)]
+            if beam.spans and len(missing) == 1:
+                what = f"is missing, and nothing says where {missing[0].host} is: give one of the two"
+                raise ModelError.at((beam.table, beam.name, "length"), what)
+            for end in missing:
+                if end.body is not None:
                     self.bodies[end.body] = self.given_pose(end.body)
                     return
         names = ", ".join(repr(beam.name) for beam in beams)

@@ -5,14 +5,8 @@ complex.
 multipliers.
 """
 
-import numpy as np
-
+from femb.numerics.block_solve_kernels import exchange, restore_order, substitute
 from femb.numerics.compile import inlined, kernel
-
-# Number of columns of a vector; for a literal 1, numba would compile a variant of the called kernel.
-ONE_COLUMN = np.int64(1)
-# Smaller entries of a solution are set to zero: arithmetic with subnormal numbers is several times slower.
-FLUSH_TO_ZERO = 1e-100
 
 
 @kernel
@@ -136,44 +130,6 @@ def eliminate(data, D, n, k):
 
 
 @inlined
-def exchange(x, X, row, other, m):
-    """Exchange two rows of the block of m columns at X."""
-    for j in range(m):
-        x[X + row * m + j], x[X + other * m + j] = x[X + other * m + j], x[X + row * m + j]
-
-
-@inlined
-def substitute(data, D, n, r, pivots, o, x, X, m):
-    """Solve for the block (r, m) at X with the first r rows of the factors at D."""
-    for k in range(r):
-        if pivots[o + k] != k:
-            exchange(x, X, k, pivots[o + k], m)
-    for k in range(r):
-        for i in range(k + 1, r):
-            f = data[D + i * n + k]
-            for j in range(m):
-                x[X + i * m + j] -= f * x[X + k * m + j]
-    for k in range(r - 1, -1, -1):
-        inverse = 1.0 / data[D + k * n + k]
-        for j in range(m):
-            x[X + k * m + j] *= inverse
-        for i in range(k):
-            f = data[D + i * n + k]
-            for j in range(m):
-                x[X + i * m + j] -= f * x[X + k * m + j]
-
-
-@inlined
-def restore_order(n, r, pivots, o, x, X, m):
-    """Restore the order of the multipliers after ``substitute``; those of dependent rows are zero."""
-    for i in range(r * m, n * m):
-        x[X + i] = 0.0
-    for k in range(r - 1, -1, -1):
-        if pivots[o + k] != k:
-            exchange(x, X, k, pivots[o + k], m)
-
-
-@inlined
 def subtract_product(data, U, X, T, m, n, c):
     """Subtract the product of the blocks (m, n) at U and (n, c) at X from the block (m, c) at T."""
     # views: the product never overlaps its factors, so that the inner loop runs in registers
@@ -183,40 +139,6 @@ def subtract_product(data, U, X, T, m, n, c):
             f = data[U + i * n + k]
             for j in range(c):
                 goal[i * c + j] -= f * columns[k * c + j]
-
-
-@kernel
-def solve(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, diagonal_scale, x):
-    """Solve in place for one right-hand side x (n,) with the factors computed by ``factor``."""
-    for step in range(order.size):
-        b = order[step]
-        o = start[b]
-        n = start[b + 1] - o
-        substitute(data, diagonal[b], n, rank[b], pivots, o, x, o, ONE_COLUMN)
-        if diagonal_scale is not None and o >= n_v:
-            restore_order(n, rank[b], pivots, o, x, o, ONE_COLUMN)
-        for e in range(first[step], first[step + 1]):
-            p = start[later[e]]
-            subtract_vector(data, upper[e], start[later[e] + 1] - p, n, x, o, p)
-    for step in range(order.size - 1, -1, -1):
-        o = start[order[step]]
-        n = start[order[step] + 1] - o
-        for e in range(first[step], first[step + 1]):
-            p = start[later[e]]
-            subtract_vector(data, lower[e], n, start[later[e] + 1] - p, x, p, o)
-    for i in range(x.size):
-        if abs(x[i].real) + abs(x[i].imag) < FLUSH_TO_ZERO:
-            x[i] = 0.0
-
-
-@inlined
-def subtract_vector(data, A, m, n, x, o, p):
-    """Subtract the block (m, n) at A times x[o:] (n,) from x[p:] (m,)."""
-    for i in range(m):
-        s = x[p + i]
-        for k in range(n):
-            s -= data[A + i * n + k] * x[o + k]
-        x[p + i] = s
 
 
 @kernel

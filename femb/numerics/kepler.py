@@ -10,6 +10,8 @@ import numpy as np
 
 from femb.base.types import Floats
 
+# Of the Earth, WGS 84: gravitational constant times mass, m3/s2, and equatorial radius, m.
+EARTH, EARTH_RADIUS = 3.986004418e14, 6378137.0
 ITERATIONS = 50
 # Below this |z| the series of the functions of Stumpff lose no digits, as their closed forms do.
 SERIES = 1.0

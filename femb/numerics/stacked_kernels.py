@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from femb.numerics.block_kernels import factor, multiply, solve
+from femb.numerics.block_kernels import factor, multiply
+from femb.numerics.block_solve_kernels import solve
 from femb.numerics.compile import inlined, kernel
 
 

@@ -29,10 +29,10 @@ class FlexibleRoot:
 
     def about(self, point: Floats, system: System, frames: Frames) -> tuple[Floats, Floats]:
         """Force and torque (k, 3) on the parent at k output instants, inertial axes, about a point (k, 3) m."""
-        layout, of = system.layout, self.batch.interface_forces
-        each = of(frames.q, frames.v, frames.a)
+        layout, motion = system.layout, (frames.q, frames.v, frames.a)
+        each = self.batch.interface_forces(*motion)
         for other in system.batches:
-            each = each + other.field_part(lambda u, q, v, a: of(q, v, a), frames.u, frames.q)
+            each = each + other.field_part(self.batch, _interface_forces, frames.u, frames.q)
         force, torque = np.zeros_like(point), np.zeros_like(point)
         for number, frame in zip(self.numbers, self.frames, strict=True):
             position, quaternion, _, _ = station_motion(layout, Station(frame), frames.q, frames.v)
@@ -40,6 +40,10 @@ class FlexibleRoot:
             force = force + own
             torque = torque + rotations.rotate(quaternion, each[:, number, 3:]) + np.cross(position - point, own)
         return force, torque
+
+
+def _interface_forces(batch: ModalBatch, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
+    return batch.interface_forces(q, v, a)
 
 
 def flexible_roots(system: System, appendage: Appendage, held: set[int]) -> tuple[FlexibleRoot, ...]:

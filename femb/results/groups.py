@@ -134,7 +134,11 @@ class Load(Group):
         "(T, 3), inertial axes; of a pull between two points (T,), towards each other; of the motor of a joint (T,), "
         "N or N m, positive if it acts towards larger coordinates",
     )
-    torque = Quantity("(T, 3)", "N m", "with its damping, in the axes of the body or section")
+    torque = Quantity(
+        "(T, 3)",
+        "N m",
+        "with its damping, in the axes of the body or section; of a gravity gradient about its origin, inertial axes",
+    )
     factor = Quantity("(T,)", "-", "value of the profile of a load along a beam or of a heated beam")
     length = Quantity("(T,)", "m", "distance of the ends of a pull; stroke of a motor's joint")
     angle = Quantity("(T,)", "rad", "of a motor's joint, counting full revolutions")

@@ -118,7 +118,8 @@ class Recorder:
         for record in self.records:
             result |= record.attributes
         for path, words in attachments(self.system).items():
-            result[path] = result.get(path, {}) | words
+            if path in result:  # point masses at a body or beam have no group of their own
+                result[path] |= words
         return result | self.root_loads.attributes()
 
     def block(self, frames: Frames, system: System | None = None) -> dict[str, Floats]:

@@ -85,7 +85,7 @@ class RadauEquations(ImplicitStepper[Stages]):
             return self.form.equations(self._u[None], q, v, a, self.multipliers[None])
         for kept, values in zip(self._one_state, (self._u, q, v, self.multipliers), strict=True):
             kept[:] = values
-        return bound()
+        return bound().copy()  # the error estimate keeps its first result during the second evaluation
 
     def _reset_extrapolation(self) -> None:
         """Predict the next stages with constant accelerations and multipliers."""

@@ -13,7 +13,8 @@ from functools import partial
 import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
-from femb.numerics.block_kernels import factor, multiply, pivot_ratios, shift, solve
+from femb.numerics.block_kernels import factor, multiply, pivot_ratios, shift
+from femb.numerics.block_solve_kernels import solve, solve_columns
 from femb.system.linear_solver import Matrix, Unknowns
 from femb.system.pattern import Pattern
 
@@ -93,6 +94,12 @@ class Factorisation:
     def solve(self, x: Unknowns) -> Unknowns:
         """Solve in place for a contiguous right-hand side (n,), and return it."""
         self._solve(x)
+        return x
+
+    def solve_columns(self, right: Floats) -> Floats:
+        """(n, k): the solutions of k right-hand sides (n, k), for which the factors are read once."""
+        x = np.array(right, dtype=self.data.dtype, order="C")
+        solve_columns(*self.arguments, x.shape[1], x.reshape(-1))
         return x
 
 

@@ -133,9 +133,9 @@ class Equations(NumberedModel):
             self.constraint_set.constraint_tangent(u, q, v, np.zeros(self.n_c), stiffness)
         return damping, stiffness
 
-    def low_rank_tangent(self, q: Floats, v: Floats) -> LowRank:
+    def low_rank_tangent(self, u: Floats, q: Floats, v: Floats) -> LowRank:
         """The part of d(residual)/dv and d(residual)/dq H at one state that is not in ``tangent``."""
-        parts = [batch.low_rank_tangent(q, v) for batch in self.batches]
+        parts = [batch.low_rank_tangent(u, q, v) for batch in self.batches]
         return LowRank.joined([part for part in parts if part is not None], self.n_v)
 
     def mass_data(self, q: Floats) -> Floats:

@@ -40,8 +40,8 @@ class NumberedModel(VelocityCoordinates):
 
     def __init__(self, model: Model, layout: Layout | None = None) -> None:
         model.check()
-        self.model = model
         placement = Placement(model)
+        model = self.model = placement.model
         layout = Layout() if layout is None else layout
         layout.origin = placement.origin
         self.items: list[Item] = []
@@ -65,13 +65,13 @@ class NumberedModel(VelocityCoordinates):
         self.singular_batches = [batch for batch in self.batches if batch.singularities]
         self.constraint_set = ConstraintSet.of(self.items, layout)
         inputs: list[Input] = []
-        for batch in self.batches:
-            batch.bind(self.batches)
         parts: list[Batch | ConstraintSet] = [*self.batches, self.constraint_set]
         for part in parts:
             part.first_input = sum(input_.width for input_ in inputs)
             inputs += part.inputs
             part.allocate(self.pattern)
+        for batch in self.batches:
+            batch.bind(self.batches)
         self._set_inputs(inputs)
         self.coordinates_of_joints = JointCoordinates(layout)
         self.discrete = self.discrete_at(layout.start_coordinates())

@@ -13,7 +13,8 @@ scale (n,) or None, a solution (n,), Phi, gamma and J v + Phi_t (1, n_c).
 from femb.elements.body import mass_kernels
 from femb.elements.joint import constraint_kernels
 from femb.numerics import kinematics
-from femb.numerics.block_kernels import factor, solve
+from femb.numerics.block_kernels import factor
+from femb.numerics.block_solve_kernels import solve
 from femb.numerics.compile import inlined, kernel
 from femb.numerics.stage_kernels import stage_state
 

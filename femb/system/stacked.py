@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
-from femb.numerics.block_kernels import solve
+from femb.numerics.block_solve_kernels import solve
 from femb.numerics.stacked_kernels import factor_each, least_norm_each, multiply_each, solve_each
 from femb.system.block_lu import DEPENDENT, LinearSolver, SingularError
 from femb.system.constraints import OPEN, PASSES, SETTLED, VELOCITY, position_limit, projected

@@ -78,7 +78,11 @@ class System(Equations):
         return self.rigid is not None
 
     def stages(self, A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats) -> Floats:
-        """Stages of an explicit step in one call; see ``femb.formulations.contract.WithStages``."""
+        """Stages ``first`` to ``last`` - 1 of an explicit step of length h (s) from y0 (n,), in one call.
+
+        A (stages, stages) : coefficients; K (stages, n) : the rates, which are filled in. Returns the last state (n,);
+        see ``femb.formulations.contract.WithStages``. Raises TrialError.
+        """
         assert self.rigid is not None
         return self.rigid.stages(self, A, first, last, h, y0, K)
 

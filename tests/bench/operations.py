@@ -102,7 +102,8 @@ def count_all() -> dict[str, dict[str, int]]:
     """Operations of the real kernels at one state, in a process without compilation."""
     from femb.elements.exact.force import forces
     from femb.elements.exact.tangent import tangents
-    from femb.numerics.block_kernels import factor, solve
+    from femb.numerics.block_kernels import factor
+    from femb.numerics.block_solve_kernels import solve
 
     result = {}
     for name, (system, _) in problems().items():

@@ -113,6 +113,24 @@ SMOOTH = Polynomial((0.0, 0.3, -0.2))
 POINTS = Place("a", at=(0.1, 0.2, 0.3)), Place("b", at=(-0.2, 0.1, 0.0))
 SLOPES = np.array([[-1.0, 0.2, 0.1], [0.0, -0.7, 0.3], [0.4, 0.0, -0.9]])
 
+
+def in_orbit():
+    """Bodies, masses, beams of both kinds and a flexible body in the field of a fast orbit."""
+    return sheared(
+        SECTION,
+        e.Beam("mast", "tube", 1.0, 2, start=Attachment("b", (0.1, 0.3, 0.0), direction=(0.0, 1.0, 0.3))),
+        e.PointMass("free", mass=0.3, position=(2.0, 1.0, 1.0)),
+        e.PointMass("fixed", mass=0.4, on=POINTS[0]),
+        e.FlexibleBody(
+            "panel",
+            Particles(interfaces=2).reduced(),
+            start=Attachment("b", (0.2, 0.0, 0.1), direction=(1.0, 0.3, 0.0)),
+        ),
+        e.GravityGradient("orbit", rate=0.7, radial=(1.0, 2.0, 0.0), normal=(2.0, -1.0, 3.0), origin=(0.2, 0.1, -0.4)),
+        e.GravityGradient("other", rate=0.5),
+    )
+
+
 EXAMPLES = {
     e.RigidBody: lambda: apart(),
     e.PointMass: lambda: apart(
@@ -135,6 +153,12 @@ EXAMPLES = {
     e.Pull: lambda: apart(e.Pull("pull", *ENDS, force=1.7, profile=SMOOTH)),
     e.DistributedLoad: lambda: beamed(
         e.DistributedLoad("pressure", "boom", force=((1, 2, 3), (2, 0, 1)), torque=(0.1, 0.2, 0.0), frame="body")
+    ),
+    e.Drag: lambda: sheared(
+        SECTION,
+        e.Beam("mast", "tube", 1.0, 2, start=Attachment("b", (0.1, 0.3, 0.0), direction=(0.0, 1.0, 0.3))),
+        e.Drag("air", "boom", 1.3, 0.8, coefficient=1.2, tangential_coefficient=0.3, viscous=0.2, wind=(1.0, 2.0, 0.5)),
+        e.Drag("water", "mast", 2.0, 0.5, coefficient=1.1, tangential_coefficient=0.2, profile=SMOOTH),
     ),
     e.ThermalLoad: lambda: beamed(e.ThermalLoad("sun", "boom", strain=(0.01, 0.1, 0.2, -0.1), profile=SMOOTH)),
     e.JointMotor: lambda: jointed(e.Revolute, e.JointMotor("motor", "joint", force=1.3, profile=SMOOTH)),
@@ -177,13 +201,14 @@ EXAMPLES[e.FlexibleBody] = lambda: model(
         interfaces={"p1": Attachment("b", (-0.1, 0.2, 0.0), direction=(0.1, 0.8, 0.3))},
     )
 )
+EXAMPLES[e.GravityGradient] = lambda: in_orbit()
 EXAMPLES[e.Interface] = lambda: model(e.FlexibleBody("panel", Particles(modes=0).reduced()))
 EXAMPLES |= {kind: lambda kind=kind: jointed(kind) for kind in e.CATALOGUE if issubclass(kind, Joint)}
 EXAMPLES[e.Distance] = lambda: apart(e.Distance("joint", *POINTS))
 EXAMPLES[e.Components] = lambda: apart(e.Components("joint", *POINTS, directions=((1, 0, 0), (0, 1, 1)), frame="first"))
 
 # Kinds whose forces have directions that are fixed in inertial axes, and so do not turn with everything.
-FIXED_DIRECTIONS: set[type[Item]] = {e.Orbit}
+FIXED_DIRECTIONS: set[type[Item]] = {e.Orbit, e.GravityGradient, e.Drag}
 
 every_kind = pytest.mark.parametrize("kind", e.CATALOGUE, ids=lambda kind: kind.__name__)
 
@@ -281,7 +306,7 @@ def test_exact_tangent(kind, systems):
     system, rng = systems(kind), np.random.default_rng(5)
     for seed in SEEDS:
         _, u, q, v, a = state(system, seed)
-        full = system.low_rank_tangent(q, v).sparse()
+        full = system.low_rank_tangent(u, q, v).sparse()
         parts = zip(system.tangent(u, q, v, a), full, strict=True)
         damping, stiffness = (dense(system, data) + part for data, part in parts)
         for dx, dv in rng.standard_normal((2, 2, system.n_v)):

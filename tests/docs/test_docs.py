@@ -255,6 +255,29 @@ def test_numbers_are_those_of_the_program(page, numbers):
     assert not any(problems), "\n".join(filter(None, problems))
 
 
+def test_lines_of_tasks_are_as_many_as_the_page_says():
+    """Of the longest block of code of each task, without blank lines and comments."""
+    page = ROOT / "docs" / "howto" / "what_it_takes.md"
+    text = page.read_text()
+    rows = re.findall(r"^\| .* \| \[.*\]\(([^)]+)\) \| (\d+) \|$", text, re.MULTILINE)
+    assert len(rows) == 9
+    for target, count in rows:
+        if target.startswith("#"):
+            titles = {
+                re.sub(r"[^a-z0-9 -]", "", part.splitlines()[0].lower()).replace(" ", "-"): part
+                for part in text.split("\n## ")
+            }
+            section = titles[target[1:]]
+        else:
+            section = (page.parent / target).read_text()
+        codes = [m[3] for m in FENCE.finditer(section) if m[1] in ("toml", "python")]
+        lines = [
+            sum(bool(line.strip()) and not line.strip().startswith("#") for line in code.splitlines()) for code in codes
+        ]
+        assert max(lines) == int(count), target
+        assert max(lines) < 40, "a short task takes no more"
+
+
 def test_stale_numbers_are_found():
     """The comparison itself: what is off by one in its last digit, or no longer a bound, is told."""
     names = {"x": 2.7333769, "steps": 1941}

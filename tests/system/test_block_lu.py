@@ -170,6 +170,10 @@ def test_multipliers(seed, grounded, extra):
         x = rng.standard_normal(pattern.n).astype(type(scale))
         got = factors.solve(x.copy())
         np.testing.assert_allclose(full @ got, x, atol=1e-9 * np.abs(got).max() * np.abs(full).max())
+        # columns together are solved as each alone
+        columns = factors.solve_columns(np.stack([x, 2.0 * x, x[::-1]], axis=1))
+        for column, right in zip(columns.T, (x, 2.0 * x, x[::-1]), strict=True):
+            np.testing.assert_allclose(column, factors.solve(right.copy()), rtol=0, atol=1e-11 * np.abs(column).max())
 
 
 def ring(rng, links):

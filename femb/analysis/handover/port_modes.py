@@ -38,10 +38,10 @@ def port_modes(alone: EigenProblem, frame: int, lowest: float, count: int | None
     factors = alone.factorise(alone.stiffness + shift * alone.mass)
     loads = np.zeros((alone.system.n_v, 6))
     loads[alone.velocities_of(frame)] = np.eye(6)
-    by_loads = _solved(alone, factors, loads)
+    by_loads = alone.solve_columns(factors, loads)
     static = by_loads
     for _ in range(PASSES):  # each takes the error of the shift down by SHIFT
-        static = by_loads + shift * _solved(alone, factors, _times_mass(alone, static))
+        static = by_loads + shift * alone.solve_columns(factors, _times_mass(alone, static))
     return _diagonal(alone, np.hstack([static, _held_modes(alone, frame, factors, by_loads, shift, count)]))
 
 
@@ -75,10 +75,6 @@ def _held_modes(
         ncv=min(n - 1, max(2 * count + 1, 20)),
     )
     return np.asarray(shapes)
-
-
-def _solved(alone: EigenProblem, factors: Factorisation, forces: Floats) -> Floats:
-    return np.array([alone.solve(factors, force) for force in forces.T]).T
 
 
 def _times_mass(alone: EigenProblem, shapes: Floats) -> Floats:

@@ -44,7 +44,7 @@ def check_differentiable(system: "System", t: float, q: Floats, v: Floats) -> No
             raise ModelError(
                 f"{each.label}: is a function of the state whose derivatives are not known, so that it cannot be "
                 "linearised; springs and motors may return (force, by length, by rate), loads a femb.Differentiated, "
-                "and an aerodynamic load has them; or ask for differences (--differences)"
+                "and laws of aerodynamic loads and of drags return them; or ask for differences (--differences)"
             )
 
 

@@ -77,7 +77,7 @@ class OperatingPoint(Brief):
                     force = csc_array(self.force_of(batch, each.first + k)[:, None])
                     stiffness = stiffness - force @ csr_array(by_pose[None])
                     damping = damping - force @ csr_array(by_velocity[None])
-        low_rank = self.system.low_rank_tangent(self.q, self.v)
+        low_rank = self.system.low_rank_tangent(self.u, self.q, self.v)
         if not low_rank.rank:
             return damping, stiffness
         full = low_rank.sparse()
@@ -99,7 +99,7 @@ class OperatingPoint(Brief):
             at = batch.first_input
             for input_ in batch.inputs:
                 indices, at = range(at, at + input_.width), at + input_.width
-                if input_.of_state or input_.of_discrete or input_.is_motion:
+                if input_.of_state or input_.of_discrete or input_.surroundings:
                     continue
                 for k in indices:
                     yield batch, k, input_.label if input_.width == 1 else f"{input_.label}.{k - indices.start}"

@@ -92,7 +92,7 @@ def participation(
         clamped += np.einsum("eni,enj->ij", at_root, by_root)
     coupled[~inside] = 0.0
     factors = alone.factorise(alone.mass.copy())
-    clamped -= coupled.T @ np.array([alone.solve(factors, column) for column in coupled.T]).T
+    clamped -= coupled.T @ alone.solve_columns(factors, coupled)
     frequencies = np.sqrt(squares) / (2.0 * np.pi)
     own = np.array([phi @ alone.times(alone.damping, phi) for phi in shapes.T]) / (2.0 * np.sqrt(squares))
     return Participation(

@@ -94,7 +94,7 @@ class EigenProblem:
         else:
             free, u, v, spinning = free.with_gravity(np.zeros(3)), _without_loads(free, u), np.zeros_like(v), False
         damping, stiffness = (part.copy() for part in free.tangent(u, q, v, a))
-        low_rank = free.low_rank_tangent(q, v)
+        low_rank = free.low_rank_tangent(u, q, v)
         jacobian = np.zeros(free.pattern.size)
         free.constraint_set.jacobian(u, q, jacobian)
         free.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
@@ -171,6 +171,11 @@ class EigenProblem:
         solution: Floats = factors.solve(right)[: self.system.n_v]
         return solution
 
+    def solve_columns(self, factors: Factorisation, forces: Floats) -> Floats:
+        """The motions (n_v, k) by k forces (n_v, k), as of ``solve``."""
+        right = np.vstack([np.where(self.held[:, None], 0.0, forces), np.zeros((self.system.n_c, forces.shape[1]))])
+        return factors.solve_columns(right)[: self.system.n_v]
+
     def shifted(self, s: float) -> Callable[[Floats], Floats]:
         """The motion (n_v,) by a force as in ``solve``, of s^2 M + s (C + G) + K; modal damping by Woodbury's formula.
 
@@ -179,7 +184,7 @@ class EigenProblem:
         factors, part = self.factorise(s * s * self.mass + s * self.damping + self.stiffness), self.low_rank
         if not part.rank:
             return lambda force: self.solve(factors, force)
-        columns = np.array([self.solve(factors, column) for column in part.left.T]).T
+        columns = self.solve_columns(factors, part.left)
         right = (s * part.damping + part.stiffness).T
         inner = np.linalg.inv(np.eye(part.rank) + right @ columns)
 

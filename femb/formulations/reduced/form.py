@@ -189,7 +189,7 @@ class ReducedForm(TreeCoordinates, TreeForm):
         Q, V = swept[0][0], swept[1][0]
         both = self.system.tangent(u, Q, V, A[0], constraints=self.n_c > 0)
         parts = [self.system.pattern.to_csc(part) for part in (self.system.mass_data(Q), *both)]
-        low_rank = self.system.low_rank_tangent(Q, V)
+        low_rank = self.system.low_rank_tangent(u, Q, V)
         if self.dense and low_rank.rank:
             for k, part in enumerate(low_rank.sparse(), start=1):
                 part.resize(parts[k].shape)

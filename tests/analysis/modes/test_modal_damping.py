@@ -129,7 +129,9 @@ def test_spinning_structure():
 def test_rigid_motion_of_a_deformed_satellite():
     """No force in any rigid motion; otherwise a force without resultant and a loss of power."""
     system = System(completed(satellite(femb.ModalDamping("boom", "hub", 0.5, modes=6))))
-    (batch,) = [batch for batch in system.batches if batch.low_rank_tangent(system.q0, system.v0) is not None]
+    (batch,) = [
+        batch for batch in system.batches if batch.low_rank_tangent(np.zeros(0), system.q0, system.v0) is not None
+    ]
     rng = np.random.default_rng(3)
     for _ in range(5):
         q = system.q0 + system.rates(system.q0[None], 0.5 * rng.standard_normal((1, system.n_v)))[0]
@@ -230,7 +232,8 @@ def test_factors_with_a_part_of_low_rank():
         np.testing.assert_allclose(product, b, atol=1e-9)
     np.testing.assert_allclose(
         solver.multiply(damping, b),
-        solver.multiply(damping.matrix, b) + system.low_rank_tangent(system.q0, v).damping_times(b),
+        solver.multiply(damping.matrix, b)
+        + system.low_rank_tangent(np.zeros(system.n_u), system.q0, v).damping_times(b),
     )
 
 

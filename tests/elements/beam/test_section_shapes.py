@@ -137,3 +137,31 @@ def test_materials_are_those_of_the_page():
     for name, of in femb.MATERIALS.items():
         row = [of.youngs_modulus / 1e9, of.shear_modulus / 1e9, of.density, of.expansion * 1e6]
         assert f"| `{name}` | {' | '.join(f'{x:.4g}' for x in row)} | {of.source} |" in page
+
+
+def test_plies_by_name_are_those_of_the_page():
+    page = (checkout.ROOT / "docs/howto/sections.md").read_text()
+    for name, (moduli, shear, ratio, density) in femb.PLY_MATERIALS.items():
+        row = [moduli[0] / 1e9, moduli[1] / 1e9, shear / 1e9, ratio, density]
+        assert f"| `{name}` | {' | '.join(f'{x:.4g}' for x in row)} |" in page
+        named, given = femb.Ply(1e-3, 0.3, material=name), femb.Ply(1e-3, 0.3, moduli, shear, ratio, density)
+        np.testing.assert_array_equal(named.stiffness(), given.stiffness())
+    assert femb.Ply(1e-3, 0.3, material="carbon AS/3501", density=1580.0).density == 1580.0
+    with pytest.raises(femb.ModelError, match=r"material: got 'carbon T300', .* did you mean 'carbon T300/5208'"):
+        femb.Ply(1e-3, 0.3, material="carbon T300")
+    with pytest.raises(femb.ModelError, match="density: is missing: give it, or a material"):
+        femb.Ply(1e-3, 0.3, (1e11, 1e10), 5e9, 0.3)
+
+
+def test_the_whole_mass_per_length_gives_the_density():
+    weighed = femb.Section("boom", shape={"tube": [0.02, 0.001]}, material="aluminium 6061-T6", mass_per_length=0.9)
+    plain = femb.Section("boom", shape={"tube": [0.02, 0.001]}, material="aluminium 6061-T6")
+    assert weighed.line_mass() == pytest.approx(0.9, rel=1e-15)
+    np.testing.assert_allclose(weighed.inertia() / 0.9, plain.inertia() / plain.line_mass(), rtol=1e-14)
+    np.testing.assert_array_equal(weighed.stiffness(), plain.stiffness())
+    with pytest.raises(
+        femb.ModelError, match="non_structural_mass: given beside 'mass_per_length', which contains all mass"
+    ):
+        femb.Section("b", shape={"circle": 0.1}, material="steel A36", mass_per_length=0.9, non_structural_mass=0.1)
+    with pytest.raises(femb.ModelError, match="density: given beside 'mass_per_length'"):
+        femb.Section("b", shape={"circle": 0.1}, material="steel A36", mass_per_length=0.9, density=1.0)

@@ -176,6 +176,27 @@ def test_tension_of_an_upright_boom(kind):
     np.testing.assert_allclose(root[0], tension(0.0), rtol=2e-3)
 
 
+@pytest.mark.parametrize("name", ["beam", "exact beam", "flexible body"])
+def test_root_loads_and_gravity_move_the_hub(name):
+    """Of the hub alone: mass times acceleration, and the rate of its spin, by gravity on itself and the root load."""
+    hub = RigidBody("hub", 20.0, (2.0, 3.0, 1.5), position=(3.0, -5.0, 4.0), euler_angles=(0.4, -0.9, 1.3))
+    results = simulate(model_of(hub, ITEMS[name](hub)), duration=1.0, output_interval=0.5)
+    (root,), motion = results.appendages.values(), results.bodies["hub"]
+    for k in range(len(results.time)):
+        R = rotations.rotation_matrix(motion.quaternion[k])
+        at = results.loads["earth"].position[k] + motion.position[k]
+        pull = 20.0 * (gravity(at) - gravity(results.loads["earth"].position[k]))
+        got = 20.0 * motion.acceleration[k] - R @ root.force[k]
+        np.testing.assert_allclose(got, pull, rtol=0.0, atol=1e-8 + 1e-9 * np.abs(root.force[k]).max())
+        J, omega, u = np.diag((2.0, 3.0, 1.5)), motion.angular_velocity[k], R.T @ at / np.linalg.norm(at)
+        couple = 3.0 * RATE**2 * np.cross(u, J @ u)
+        spin = J @ motion.angular_acceleration[k] + np.cross(omega, J @ omega)
+        moment = root.torque[k] + np.cross(root.point, root.force[k])
+        np.testing.assert_allclose(spin - moment, couple, rtol=0.0, atol=1e-9)
+    assert np.linalg.norm(pull) > 1e-4
+    assert np.linalg.norm(couple) > 1e-7
+
+
 def test_a_structure_far_away_has_an_origin_of_its_own():
     """10 km from the origin of the frame, beams are as exact as at it."""
 
@@ -195,6 +216,7 @@ def test_a_structure_far_away_has_an_origin_of_its_own():
     ("items", "message"),
     [
         ((Orbit("moon", (RADIUS, 0, 0), (0, 1.0, 0)),), "loads.moon: is a second orbit beside 'earth'"),
+        ((femb.GravityGradient("tide", rate=1e-3),), "loads.tide: is part of the gravity of the orbit 'earth'"),
         ((Beam("b", tube(), 1.0, 1, start=Attachment("ground", direction=(1, 0, 0))),), "'ground' is fixed in it"),
         ((Ground("site", position=(1.0, 0, 0)),), "'site' is fixed in it"),
         ((PointMass("lost", 1.0, position=(RADIUS, 0, 0)),), "relative to the point that moves on the orbit"),

@@ -1,0 +1,177 @@
+"""The force of a field of acceleration, such as gravity, on everything that has mass.
+
+Within a structure the field varies linearly. In a rotation with the angular velocity e about a point, which is 0 here,
+points have the acceleration e x (e x r) = (e e^T - |e|^2) r. The inertia forces of such a motion, which all elements
+with mass give, are those of a linear field. A symmetric tensor G without trace is such a sum, with its eigenvectors
+as axes and its eigenvalues as weights. So the inertia forces of three rigid rotations, with the field at the frames as
+their acceleration, are the force of the field on any element, with its own distribution of mass, and give its tangent.
+As the weights add up to zero, all other forces of the elements cancel. Source: docs/theory/mass_field.md.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from femb.base.types import Bools, Floats, Ints
+from femb.elements.load.mass_field_kernels import middles, rotations
+from femb.layout.connections import components
+from femb.layout.element import B, Batch, ForceBatch, OfMotion
+from femb.layout.layout import Layout
+from femb.layout.unfixed import unfixed_frames
+from femb.layout.views import BlockPattern
+from femb.numerics.rotations import cross_matrix
+from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V
+
+AXES = np.arange(3)
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """A field of acceleration at s states, inertial axes, on F frames that form g structures.
+
+    acceleration (s, F, 3) : at the frames, m/s2. weights (3, s) and axes (s, g, 3, 3), rows e_k, rad/s : the gradient
+    of the field within a structure is sum w_k (e_k e_k^T - |e_k|^2). The weights add up to zero; the first is zero
+    only where the field is.
+    """
+
+    acceleration: Floats
+    weights: Floats
+    axes: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Rotations:
+    """Three rotations at each of s states q (s, n): velocities v and accelerations a (3, s, n), and weights (3, s);
+    omega (3, s, F, 3) : angular velocities of all frames, inertial axes. Sums of inertia forces times weights are those
+    of the field.
+    """
+
+    q: Floats
+    v: Floats
+    a: Floats
+    omega: Floats
+    weights: Floats
+
+
+class MassField(ForceBatch):
+    """The force of a field; classes give ``field`` and ``slopes``.
+
+    index (F, 4) : of each frame IN_Q, IN_V, HAS_AXES and the number of its structure. count : number of structures.
+    Fixed frames take part in the rotations: their coordinates and velocities follow all others, see ``Batch.unfixed``.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        found = components(len(layout.frames), (frames for frames, _ in layout.couplings))
+        numbers, structure = np.unique(found, return_inverse=True)
+        self.count = len(numbers)
+        moving: Bools = layout.frame_v >= 0
+        self.own = np.flatnonzero(moving)
+        self.held: Floats = layout.fixed[: len(moving) - len(self.own)].ravel()
+        self.size = layout.n_v + 6 * (len(moving) - len(self.own))
+        has_axes = np.array([frame.freedom != 3 for frame in layout.frames], dtype=np.int64)
+        index = np.column_stack([layout.frame_q, layout.frame_v, has_axes, structure])
+        self.index: Ints = unfixed_frames(index, layout.n_q, layout.n_v, [IN_Q], [IN_V])
+
+    @abstractmethod
+    def field(self, u: Floats, q: Floats, middle: Floats) -> Field | None:
+        """At s states q, in which fixed frames follow; middle (s, g, 3) : of the frames of each structure, in the
+        coordinates of q. None without a field."""
+
+    @abstractmethod
+    def slopes(self, u: Floats, q: Floats) -> Floats:
+        """(F, 3, 3) or (3, 3) derivatives of the acceleration at the frames by their own positions, at one state."""
+
+    def bind(self, batches: Sequence[Batch]) -> None:
+        self.masses = [self._whole(batch) for batch in batches if batch.gravity is not None]
+
+    def _whole(self, batch: B) -> B:
+        """The batch with the velocities of fixed frames; the same one if there are none."""
+        return batch.unfixed(self.layout.n_q, self.layout.n_v) if len(self.held) else batch
+
+    def with_fixed(self, q: Floats) -> Floats:
+        """q (s, n) with the poses of fixed frames."""
+        return np.hstack([q, np.tile(self.held, (len(q), 1))]) if len(self.held) else q
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        own = self.index[self.own]
+        self.turning: Ints = self.own[own[:, HAS_AXES] == 1]
+        groups = np.concatenate([own[:, IN_V], self.index[self.turning, IN_V] + 3])
+        _, columns = pattern.rows_columns()
+        first = np.full(int(columns.max()) + 1, -1)
+        first[groups] = np.arange(len(groups))
+        # entries in the first of three columns of a frame's translation or rotation, and the number of these columns
+        self.entries = np.flatnonzero(first[columns] >= 0)
+        self.group = first[columns[self.entries]]
+
+    def _rotations(self, u: Floats, q: Floats) -> Rotations | None:
+        """At s states; None without a field."""
+        whole = self.with_fixed(q)
+        middle = np.empty((len(q), self.count, 3))
+        middles(self.index, whole, middle)
+        field = self.field(u, whole, middle)
+        if field is None:
+            return None
+        v, a = np.zeros((2, 3, len(q), self.size))
+        omega = np.empty((3, len(q), len(self.index), 3))
+        rotations(self.index, whole, middle, field.axes, v, omega)
+        largest = np.where(field.weights[0] == 0.0, 1.0, field.weights[0])
+        a[0][:, self.index[:, IN_V, None] + AXES] = field.acceleration / largest[:, None, None]
+        return Rotations(whole, v, a, omega, field.weights)
+
+    def field_part(self, batch: B, of: OfMotion[B], u: Floats, q: Floats) -> Floats | float:
+        three = self._rotations(u, q)
+        if three is None:
+            return 0.0
+        n = self.size
+        states = np.tile(u, (3, 1)), np.tile(three.q, (3, 1)), three.v.reshape(-1, n), three.a.reshape(-1, n)
+        parts = of(self._whole(batch), *states)
+        result: Floats = -np.einsum("ks,ks...->s...", three.weights, parts.reshape(3, len(q), *parts.shape[1:]))
+        return result
+
+    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
+        if not rest:
+            return
+        three = self._rotations(u, q)
+        if three is None:
+            return
+        states = np.tile(three.q, (3, 1)), three.v.reshape(-1, self.size), three.a.reshape(-1, self.size)
+        parts, inputs = np.zeros(states[1].shape), np.tile(u, (3, 1))
+        for batch in self.masses:
+            batch.residual(inputs, *states, parts)
+        out -= rest * np.einsum("ks,ksv->sv", three.weights, parts.reshape(3, len(q), -1)[:, :, : out.shape[1]])
+
+    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+        """Nothing: without these derivatives, an iteration of a step h leaves about (n h)^2 / 10 of the error."""
+
+    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+        """Exact but for a change of the gradient within a structure with its place."""
+        three = self._rotations(u[None], q[None])
+        if three is None:
+            return
+        whole, angular = three.q[0], self.index[self.turning, IN_V, None] + 3 + AXES
+        for k, weight in enumerate(three.weights[:, 0]):
+            by_v, by_q = np.zeros((2, len(stiffness)))
+            for batch in self.masses:
+                batch.tangent(u, whole, three.v[k, 0], three.a[k, 0], by_v, by_q)
+            # v of a rotation follows the position, and in the axes of a frame its own rotation
+            turns = cross_matrix(three.omega[k, 0, self.own])
+            stiffness -= weight * by_q
+            self._add(-weight * by_v, np.concatenate([turns, cross_matrix(three.v[k, 0, angular])]), stiffness)
+        slopes = np.zeros((len(self.own) + len(self.turning), 3, 3))
+        slopes[: len(self.own)] = np.broadcast_to(-self.slopes(u, whole), (len(self.index), 3, 3))[self.own]
+        self._add(self.mass_data(whole, len(stiffness)), slopes, stiffness)
+
+    def mass_data(self, q: Floats, size: int) -> Floats:
+        """Block data (size,) of the mass matrix at one state."""
+        mass = np.zeros(size)
+        for batch in self.masses:
+            batch.mass(q, mass)
+        return mass
+
+    def _add(self, data: Floats, by_group: Floats, out: Floats) -> None:
+        """out += the matrix of block data times the matrices (groups, 3, 3) on the diagonal."""
+        columns = self.entries[:, None] + AXES
+        out[columns] += np.einsum("ni,nij->nj", data[columns], by_group[self.group])
