@@ -48,6 +48,7 @@ STRETCHES = {
         ),
     ),
     "spinning_boom": Stretch(0.03, 0.001, 0.3),
+    "boom_in_orbit": Stretch(0.02, 5e-4, 10.0, ("sections.boom.damping=1e-5",)),
     "satellite_four_arms": Stretch(0.03, 0.001, 1.5, ("sections.boom.damping=1e-5", "loads.go.profile.duration=0.04")),
     "l_frame": Stretch(
         0.003,
