@@ -25,6 +25,7 @@ from femb.analysis.completion import completed
 from femb.elements.item import Item
 from femb.elements.joint.joint import Joint
 from femb.elements.load.along_beam import AlongBeams
+from femb.elements.load.mass_field import MassField
 from femb.elements.marker import Attachment, JointEnd, Place, SpringEnd
 from femb.elements.records import Records
 from femb.elements.spring.pair_batch import PairBatch
@@ -432,7 +433,7 @@ def _below(kind):
     return {each for child in kind.__subclasses__() for each in (child, *_below(child))}
 
 
-BASES = {AlongBeams, ForceBatch, PairBatch}
+BASES = {AlongBeams, ForceBatch, MassField, PairBatch}
 
 
 def test_batches_override_with_the_same_parameters():
