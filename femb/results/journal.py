@@ -30,7 +30,7 @@ import numpy as np
 
 from femb.results.earlier import Earlier
 from femb.results.journal_format import COUNT, MAGIC, RECORD, STATUS_ROOM, Row, packed, to_json
-from femb.results.locks import is_at, lock, put_in_place
+from femb.results.locks import is_at, lock, put_in_place, remove_drafts
 from femb.results.openfile import write_at
 
 
@@ -51,6 +51,7 @@ class Journal:
         head = packed(static, {"attributes": attributes})
         self.path = path
         self._form: list[Row] = []
+        remove_drafts(path)
         # Created under another name, so that a file named ``path`` always has a complete beginning.
         draft = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}")
         self._file = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)

@@ -2,6 +2,7 @@
 
 import os
 import time
+from glob import escape
 from pathlib import Path
 
 from femb.results.openfile import OpenFile
@@ -10,7 +11,7 @@ from femb.results.openfile import OpenFile
 LOCK_PATIENCE = 0.25
 
 
-def is_locked(file: OpenFile) -> bool:
+def is_locked(file: OpenFile | int) -> bool:
     """Whether a process is writing to the file now."""
     try:
         import fcntl
@@ -24,6 +25,34 @@ def is_locked(file: OpenFile) -> bool:
         return False
     fcntl.flock(file, fcntl.LOCK_UN)
     return False
+
+
+def remove_drafts(path: Path) -> None:
+    """Remove drafts of ``path``, named .NAME.PROCESS.RANDOM, that processes left when they were killed."""
+    for draft in path.parent.glob(f".{escape(path.name)}.*.*"):
+        process = draft.name.split(".")[-2]
+        if not process.isdecimal() or _is_running(int(process)):
+            continue
+        try:
+            with draft.open("rb") as file:
+                locked = is_locked(file.fileno())
+            if not locked:
+                draft.unlink()
+        except OSError:
+            pass  # of another user, or removed meanwhile
+
+
+def _is_running(process: int) -> bool:
+    """Whether there is a process of that number on this machine; True where this cannot be asked."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def put_in_place(draft: Path, path: Path) -> None:

@@ -216,7 +216,7 @@ def resumes(count: int, chance: random.Random, folder: Path) -> Counter[str]:
         for name, array in whole.series.items():
             np.testing.assert_array_equal(results.series[name], array, err_msg=f"run {number}, {name}")
         assert results.statistics["steps"] == whole.statistics["steps"]
-        assert os.listdir(path.parent) == ["results.h5"]
+        assert os.listdir(path.parent) == ["results.h5"], f"run {number}: {os.listdir(path.parent)}"
         found["resumed"] += 1
     return found
 

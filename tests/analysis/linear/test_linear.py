@@ -850,7 +850,10 @@ def test_rotor_in_its_weight_is_periodic(monkeypatch, tmp_path):
     ]
     done = CliRunner().invoke(cli, shlex.split(command)[1:])
     assert done.output.startswith(text.splitlines()[0])
-    np.testing.assert_allclose(_values_of(text), _values_of(done.output), rtol=2e-5)
+    # the double multiplier of one: rounding leaves a pair, printed as one line or as two, within its square root
+    shown, found = (values[np.abs(values - 1.0) > 1e-6] for values in (_values_of(text), _values_of(done.output)))
+    assert len(found) < len(_values_of(done.output))
+    np.testing.assert_allclose(shown, found, rtol=2e-5)
     with np.load(tmp_path / "out/thompson_wind_turbine/periodic.npz") as found:
         sizes = np.sort(np.abs(found["multipliers"]))
     np.testing.assert_allclose(sizes[-2:], 1.0, atol=1e-6)
