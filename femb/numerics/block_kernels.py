@@ -5,7 +5,7 @@ complex.
 multipliers.
 """
 
-from femb.numerics.block_solve_kernels import exchange, restore_order, substitute
+from femb.numerics.block_solve_kernels import exchange, restore_order, substitute, subtract_product
 from femb.numerics.compile import inlined, kernel
 
 
@@ -50,7 +50,7 @@ def factor(
             U = upper[e]
             for g in range(first[step], first[step + 1]):
                 c = start[later[g] + 1] - start[later[g]]
-                subtract_product(data, U, lower[g], targets[t], m, n, c)
+                subtract_product(data, U, m, n, data, lower[g], targets[t], c)
                 t += 1
             if diagonal_scale is not None and o < n_v and start[p] >= n_v:
                 X = lower[e]
@@ -127,18 +127,6 @@ def eliminate(data, D, n, k):
         data[D + i * n + k] = f
         for j in range(k + 1, n):
             data[D + i * n + j] -= f * data[D + k * n + j]
-
-
-@inlined
-def subtract_product(data, U, X, T, m, n, c):
-    """Subtract the product of the blocks (m, n) at U and (n, c) at X from the block (m, c) at T."""
-    # views: the product never overlaps its factors, so that the inner loop runs in registers
-    goal, columns = data[T : T + m * c], data[X : X + n * c]
-    for i in range(m):
-        for k in range(n):
-            f = data[U + i * n + k]
-            for j in range(c):
-                goal[i * c + j] -= f * columns[k * c + j]
 
 
 @kernel

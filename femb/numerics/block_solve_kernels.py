@@ -87,21 +87,25 @@ def solve_columns(start, n_v, diagonal, order, first, later, lower, upper, data,
             restore_order(n, rank[b], pivots, o, x, o * c, c)
         for e in range(first[step], first[step + 1]):
             p = start[later[e]]
-            subtract_rows(data, upper[e], start[later[e] + 1] - p, n, x, o * c, p * c, c)
+            subtract_product(data, upper[e], start[later[e] + 1] - p, n, x, o * c, p * c, c)
     for step in range(order.size - 1, -1, -1):
         o = start[order[step]]
         n = start[order[step] + 1] - o
         for e in range(first[step], first[step + 1]):
             p = start[later[e]]
-            subtract_rows(data, lower[e], n, start[later[e] + 1] - p, x, p * c, o * c, c)
+            subtract_product(data, lower[e], n, start[later[e] + 1] - p, x, p * c, o * c, c)
     for i in range(x.size):
         if abs(x[i].real) + abs(x[i].imag) < FLUSH_TO_ZERO:
             x[i] = 0.0
 
 
 @inlined
-def subtract_rows(data, A, m, n, x, X, T, c):
-    """Subtract the block (m, n) at A times x[X:] (n, c) from x[T:] (m, c)."""
+def subtract_product(data, A, m, n, x, X, T, c):
+    """Subtract the block (m, n) of data at A times the block (n, c) of x at X from the block (m, c) of x at T.
+
+    x : right-hand sides, or data itself.
+    """
+    # views: the product never overlaps its factors, so that the inner loop runs in registers
     goal, columns = x[T : T + m * c], x[X : X + n * c]
     for i in range(m):
         for k in range(n):

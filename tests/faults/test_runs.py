@@ -37,7 +37,7 @@ step = 0.01
 """
 
 
-FEW = {"kills": 8, "reads": 12, "full_disk": 5, "resumes": 1}
+FEW = {"kills": 8, "reads": 20, "full_disk": 8, "resumes": 1}
 MANY = {"kills": 200, "reads": 500, "full_disk": 100, "resumes": 20}
 
 
@@ -56,7 +56,7 @@ def tried(request, tmp_path_factory):
 def test_killed_runs_leave_readable_files_and_older_results(tried):
     count, found = (each["kills"] for each in tried)
     assert found["readable"] == count
-    assert found["in between"] >= max(1, count // 8)
+    assert found["in between"] > count / 4
 
 
 def test_runs_that_go_on_can_be_read_at_any_moment(tried):
