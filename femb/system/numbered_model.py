@@ -78,13 +78,14 @@ class NumberedModel(VelocityCoordinates):
 
     def at(self, q: Floats) -> Self:
         """The same system with the unwrapped angles of its joints after a step to q (n_q,)."""
-        if not self._has_angles:
+        if not self.has_angles:
             return self
         angles, discrete = self.joint_motion(q, np.zeros(self.n_v))[0], self.discrete
         return self.with_discrete(DiscreteState(angles, discrete.engaged, discrete.latched))
 
     @cached_property
-    def _has_angles(self) -> bool:
+    def has_angles(self) -> bool:
+        """Whether joints have angles, whose revolutions the discrete state counts."""
         return bool(self.coordinates_of_joints.is_angle.any())
 
     def with_discrete(self, discrete: DiscreteState) -> Self:
