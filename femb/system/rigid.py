@@ -8,7 +8,7 @@ from femb.base.types import Floats, Loop
 from femb.elements.body.mass_batch import MassBatch, PointBatch
 from femb.layout.element import Batch
 from femb.system.block_lu import DEPENDENT, SingularError
-from femb.system.constraints import AT_MOST, OPEN, SETTLED, VELOCITY, position_limit, singular_mass
+from femb.system.constraints import AT_MOST, OPEN, PASSES, SETTLED, VELOCITY, position_limit, singular_mass
 from femb.system.rigid_kernels import project, stages, steps
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class RigidBodies:
         """The arrays and limits of projections."""
         n_q, n_v, n_c = self._sizes
         spare = np.zeros((1, n_c)), np.empty((1, n_v)), np.empty((1, n_q))
-        return spare, (position_limit(system), VELOCITY, SETTLED, OPEN, AT_MOST)
+        return spare, (position_limit(system), VELOCITY, SETTLED, OPEN, AT_MOST, PASSES)
 
     def _arguments(self, system: "Equations") -> tuple[Any, ...]:
         """The arguments of both kernels up to ``work``."""
