@@ -62,7 +62,7 @@ def integrate(
         yield _last_state(form, stepper)
         done = 1
     crossing = SingularityCrossing.of(stepper)
-    many = stepper if isinstance(stepper, StepperOfMany) and crossing is None else None
+    many = stepper if isinstance(stepper, StepperOfMany) else None
     pace = Pace(stepper.t, end, max_steps)
     shown = stepper.t
     for limit, instant in _landings(form.breakpoints, float(times[0]), end):
@@ -74,7 +74,7 @@ def integrate(
             passed: PassedSteps | None = None
             try:
                 pace.check(stepper)
-                if many is not None and not events:
+                if many is not None and not events and (crossing is None or crossing.is_far):
                     wanted = times[done : bisect_right(instants, instant)]
                     passed = many.steps(limit, instant, wanted, pace.room(stepper))
                 if passed is None:
@@ -86,6 +86,8 @@ def integrate(
             stops: list[tuple[float, Event]] = []
             if passed is not None:
                 pace.pass_over(passed.ends)
+                if crossing:
+                    crossing.reset()
                 last = float(passed.ends[-1])
                 done += len(passed.time)
                 if len(passed.time):
@@ -116,7 +118,7 @@ def integrate(
                 if checkpoints is not None:
                     checkpoints.keep(form, stepper, values, summary)
                 return
-            stepper.form = form = form.at(stepper.q)
+            stepper.form = form = form.at(stepper.q) if passed is None else passed.after(form, stepper.q)
             if stops:
                 form = _switch(form, stepper, step, stops, summary)
                 if crossing:

@@ -221,7 +221,10 @@ class WithSteps(Protocol):
 
     @property
     def has_steps(self) -> bool:
-        """Whether ``steps`` applies: ``has_stages``, and q alone counts the revolutions of joints between steps."""
+        """Whether ``steps`` applies, as ``has_stages`` tells."""
 
-    def steps(self, loop: Loop, /) -> None:
-        """Accepted steps, with the output inside them, in the arrays of a loop, which ends before a step that fails."""
+    def steps(self, loop: Loop, /) -> Floats | None:
+        """Accepted steps, with the output inside them, in the arrays of a loop, which ends before a step that fails.
+
+        Returns the joint coordinates (s + 1, m) at the start and at the s ends, unwrapped; None if q counts them.
+        """

@@ -14,7 +14,7 @@ follow from the forces at the corrected state. Source: docs/theory/integration.m
 A run collects instants and evaluates those of many steps together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import groupby, pairwise
@@ -46,6 +46,7 @@ class Instants:
 
     systems : see the class. time (k,), q (k, n_q), v (k, n_v), work (k,), accelerations a (k, n_v), in the coordinates
     of the System; start, end (k,) : of the step of each instant, s. rates : accelerations (k, .) of the formulation.
+    angles (k, m) : the joint coordinates from which those of each instant are unwrapped, if ``form`` is not to tell.
     """
 
     def __init__(
@@ -55,10 +56,11 @@ class Instants:
         states: tuple[Floats, Floats, Floats],
         rates: Floats,
         spans: tuple[Floats, Floats],
+        angles: Floats | None = None,
     ) -> None:
         self._form, self._states, self._rates = form, states[:2], rates
         self.time, self.work, (self.start, self.end) = time, states[2], spans
-        self.systems = SystemsAt.of(form, states[0])
+        self.systems = SystemsAt.of(form, states[0], angles)
         self.q, self.v = form.to_system(*states[:2])
 
     @cached_property
@@ -80,6 +82,7 @@ class Instants:
                 (q[some], v[some], self.work[some]),
                 self._rates[some],
                 (self.start[some], self.end[some]),
+                self.systems.angles[some],
             )
             for some in parts
         ]
@@ -93,7 +96,7 @@ def step_instants(form: Formulation, step: Step, times: Floats) -> Instants:
 
 def passed_instants(form: Formulation, steps: PassedSteps) -> Instants:
     """The instants inside many steps of a formulation."""
-    return Instants(form, steps.time, (steps.q, steps.v, steps.work), steps.a, (steps.start, steps.end))
+    return Instants(form, steps.time, (steps.q, steps.v, steps.work), steps.a, (steps.start, steps.end), steps.angles)
 
 
 def evaluated(parts: Sequence[Frames | Instants]) -> Frames:
@@ -101,6 +104,17 @@ def evaluated(parts: Sequence[Frames | Instants]) -> Frames:
 
     Where inputs jump at the end of a step, the output is that after the jump, except ``unbalanced``. Raises SolveError.
     """
+    return _together(parts, _evaluated)
+
+
+def interpolated(parts: Sequence[Frames | Instants]) -> Frames:
+    """The output at consecutive instants as interpolated: motion alone. Accelerations, forces and multipliers are left
+    at zero."""
+    return _together(parts, _interpolated)
+
+
+def _together(parts: Sequence[Frames | Instants], evaluate: Callable[[list[Instants]], Frames]) -> Frames:
+    """The output of parts; those of the same equations are evaluated in one call."""
     frames: list[Frames] = []
     for _, group in groupby(parts, lambda part: 0 if isinstance(part, Frames) else id(part.systems.systems[0].solver)):
         instants: list[Instants] = []
@@ -110,32 +124,29 @@ def evaluated(parts: Sequence[Frames | Instants]) -> Frames:
             else:
                 instants.append(part)
         if instants:
-            frames.append(_evaluated(instants))
+            frames.append(evaluate(instants))
     return frames[0] if len(frames) == 1 else Frames.joined(frames)
 
 
-def interpolated(parts: Sequence[Frames | Instants]) -> Frames:
-    """The output at consecutive instants as interpolated: motion alone. Accelerations, forces and multipliers are left
-    at zero."""
-    frames = [part if isinstance(part, Frames) else _interpolated(part) for part in parts]
-    return frames[0] if len(frames) == 1 else Frames.joined(frames)
+def _joined(parts: list[Instants], *words: str) -> list[Floats]:
+    return [np.concatenate([getattr(part, word) for part in parts]) for word in words]
 
 
-def _interpolated(part: Instants) -> Frames:
-    system = part.systems.systems[0]
-    coordinates, rates = part.systems.joint_motion(part.q, part.v)
-    u = inputs_of(part.systems, part.time, part.q, part.v)
-    a, multipliers, balance = (np.zeros((len(part.time), n)) for n in (system.n_v, system.n_c, 2))
-    return Frames(part.time, part.q, part.v, part.work, u, a, multipliers, coordinates, rates, balance)
+def _interpolated(parts: list[Instants]) -> Frames:
+    systems = SystemsAt.joined([part.systems for part in parts])
+    system = systems.systems[0]
+    time, q, v, work = _joined(parts, "time", "q", "v", "work")
+    coordinates, rates = systems.joint_motion(q, v)
+    a, multipliers, balance = (np.zeros((len(time), n)) for n in (system.n_v, system.n_c, 2))
+    return Frames(
+        time, q, v, work, inputs_of(systems, time, q, v), a, multipliers, coordinates, rates, balance
+    )  # fmt: skip
 
 
 def _evaluated(parts: list[Instants]) -> Frames:
     systems = SystemsAt.joined([part.systems for part in parts])
     system = systems.systems[0]
-    time, q, v, work, a, start, end = (
-        np.concatenate([getattr(part, word) for part in parts])
-        for word in ("time", "q", "v", "work", "a", "start", "end")
-    )
+    time, q, v, work, a, start, end = _joined(parts, "time", "q", "v", "work", "a", "start", "end")
     before = np.minimum(time, np.nextafter(end, start))
     mu = STIFF / (end - start)
     u = inputs_of(systems, before, q, v)

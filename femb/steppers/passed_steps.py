@@ -6,7 +6,7 @@ A step that it cannot make, because a trial fails, is left to ``VariableStep.ste
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from femb.base.types import ErrorScale, Floats
 from femb.formulations.contract import Formulation, WithSteps
 from femb.numerics import dop853 as dop
 from femb.numerics.dop853_kernels import EVALUATIONS, INSTANTS, LENGTH, REJECTED, STEPS, TIME
-from femb.steppers.contract import SMALLEST_STEP, Statistics
+from femb.steppers.contract import SMALLEST_STEP, F, Statistics
 from femb.steppers.dense import SLOPES
 
 # Most output instants and steps of a call, and of large models so many that a call has so many numbers: Python shows
@@ -28,7 +28,8 @@ class PassedSteps:
     """Accepted steps that end at the times ``ends`` (s,), and output instants inside them.
 
     time (k,), q (k, n_q) with unit quaternions, v (k, n_v), work (k,), accelerations a (k, n_v), and start and end (k,)
-    of the step of each instant, s.
+    of the step of each instant, s. angles (k, m) : joint coordinates from which those of each instant are unwrapped,
+    end_angles (m,) : those at the last end; None where q counts them.
     """
 
     ends: Floats
@@ -39,6 +40,14 @@ class PassedSteps:
     a: Floats
     start: Floats
     end: Floats
+    angles: Floats | None
+    end_angles: Floats | None
+
+    def after(self, form: F, q: Floats) -> F:
+        """The formulation after the steps, which end at q (n_q,)."""
+        if self.end_angles is None:
+            return form.at(q)
+        return form.with_discrete(replace(form.system.discrete, angles=self.end_angles))
 
 
 class StepLoop:
@@ -66,13 +75,13 @@ class StepLoop:
         n, n_q = len(self.y), form.n_q
         room = min(len(times), MOST_INSTANTS, 1 + NUMBERS_OF_INSTANTS // n)
         count = int(min(most, MOST_STEPS, 1 + NUMBERS_OF_STEPS // n))
-        clock, counts = np.array([self.t, self.h]), np.zeros(4, dtype=np.int64)
+        clock, counts = np.array([self.t, self.h, 0.0]), np.zeros(4, dtype=np.int64)
         Y, a, spans, ends = np.empty((room, n)), np.empty((room, form.n_v)), np.empty((room, 2)), np.empty(count)
         arrays = self.y, self.rate, np.empty((dop.EXTENDED, n)), np.empty(n), np.empty(n), self.error
         bounds = (*limit, SMALLEST_STEP * math.ulp(limit[0]))
         # one time more than there is room for tells a step with too many
         output = times[: room + 1], Y, a, spans, ends
-        form.steps(((dop.A, dop.E5, dop.E3, dop.D, SLOPES), norms, bounds, clock, counts, arrays, output))
+        angles = form.steps(((dop.A, dop.E5, dop.E3, dop.D, SLOPES), norms, bounds, clock, counts, arrays, output))
         steps, k = int(counts[STEPS]), int(counts[INSTANTS])
         if not steps:
             return None
@@ -83,4 +92,7 @@ class StepLoop:
         q = np.ascontiguousarray(Y[:k, :n_q])
         form.normalise(q)
         v = np.ascontiguousarray(Y[:k, n_q:-1])
-        return PassedSteps(ends[:steps], times[:k], q, v, Y[:k, -1], a[:k], spans[:k, 0], spans[:k, 1])
+        start, end = spans[:k].T
+        of_instants = None if angles is None else angles[np.searchsorted(ends[:steps], end)]
+        end_angles = None if angles is None else angles[-1]
+        return PassedSteps(ends[:steps], times[:k], q, v, Y[:k, -1], a[:k], start, end, of_instants, end_angles)

@@ -83,6 +83,13 @@ class NumberedModel(VelocityCoordinates):
         angles, discrete = self.joint_motion(q, np.zeros(self.n_v))[0], self.discrete
         return self.with_discrete(DiscreteState(angles, discrete.engaged, discrete.latched))
 
+    def angles_along(self, q: Floats) -> Floats:
+        """The joint coordinates (s + 1, m) at the present and at the ends q (s, n_q) of further steps, unwrapped."""
+        joints, angles = self.coordinates_of_joints, [self.discrete.angles]
+        for values in joints.measure(q, np.zeros((len(q), self.n_v)))[0]:
+            angles.append(joints.unwrapped(values, angles[-1]))
+        return np.array(angles)
+
     @cached_property
     def has_angles(self) -> bool:
         """Whether joints have angles, whose revolutions the discrete state counts."""

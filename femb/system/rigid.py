@@ -7,9 +7,14 @@ import numpy as np
 from femb.base.types import Floats, Loop
 from femb.elements.body.mass_batch import MassBatch, PointBatch
 from femb.layout.element import Batch
+from femb.numerics.dop853_kernels import STEPS
 from femb.system.block_lu import DEPENDENT, SingularError
 from femb.system.constraints import AT_MOST, OPEN, PASSES, SETTLED, VELOCITY, position_limit, singular_mass
-from femb.system.rigid_kernels import project, stages, steps
+from femb.system.rigid_kernels import project, stages
+from femb.system.rigid_step_kernels import steps
+
+# Steps to a singular configuration from which on ``femb.analysis.singularity_crossing`` makes the steps.
+FAR = 24.0
 
 if TYPE_CHECKING:
     from femb.system.equations import Equations
@@ -58,11 +63,15 @@ class RigidBodies:
         closed = project(*self._arguments(system), *self._closing(system), self._u, q, v)
         return (q[0], v[0]) if closed else None
 
-    def steps(self, system: "Equations", loop: Loop) -> None:
+    def steps(self, system: "Equations", loop: Loop) -> Floats | None:
         """Accepted steps of DOP853; see ``femb.formulations.contract.WithSteps``."""
         n_q, _, n_c = self._sizes
         closing = self._closing(system) if n_c else (None, None)
-        steps(*self._arguments(system), *closing, self._u, self._still, n_q, self._zero, loop)
+        far = FAR if system.layout.has_loops and n_c else 0.0
+        states = np.empty((len(loop[-1][-1]) if system.has_angles else 0, n_q))
+        more = self._u, self._still, n_q, self._zero, far, np.zeros((2, n_c)), states
+        steps(*self._arguments(system), *closing, *more, loop)
+        return system.angles_along(states[: loop[4][STEPS]]) if system.has_angles else None
 
     def _closing(self, system: "Equations") -> tuple[Any, ...]:
         """The arrays and limits of projections."""

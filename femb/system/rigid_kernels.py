@@ -16,21 +16,6 @@ from femb.numerics import kinematics
 from femb.numerics.block_kernels import factor
 from femb.numerics.block_solve_kernels import solve
 from femb.numerics.compile import inlined, kernel
-from femb.numerics.dop853_kernels import (
-    EVALUATIONS,
-    INSTANTS,
-    LENGTH,
-    LOST,
-    TIME,
-    advance,
-    copy_to,
-    error_size,
-    instants_until,
-    interpolate,
-    is_open,
-    shortened,
-    trial_length,
-)
 from femb.numerics.stage_kernels import stage_state
 
 
@@ -175,53 +160,3 @@ def project(bodies, points, rows, matrix, scale, dependent, coordinates, work, s
         if not closed:
             return False
     return True
-
-
-@kernel
-def steps(
-    bodies, points, rows, matrix, scale, dependent, coordinates, work, spare, limits, u, still, n_q, zero, loop
-):  # fmt: skip
-    """Accepted steps of DOP853, as ``femb.numerics.dop853_kernels`` tells; ends before one that this loop cannot make.
-
-    spare, limits : as in ``project``, None without rows. still : as in ``stages``. zero (1, 1) : the coefficients of a
-    single evaluation.
-    """
-    rigid = bodies, points, rows, matrix, scale, dependent, coordinates, work
-    coefficients, (scale_q, scale_v), bounds, clock, counts, (y, rate, K, y1, state, fifth), output = loop
-    A, E5, E3, _, _ = coefficients
-    last, n_v, quaternion_q = K.shape[0] - 4, matrix[1], coordinates[2]
-    while is_open(bounds, clock, counts, output):
-        t, h, rejections, error = clock[TIME], clock[LENGTH], 0, LOST
-        copy_to(K[0], rate)
-        while error > 1.0:
-            if error < LOST:
-                h = shortened(h, error)
-                rejections += 1
-            h = trial_length(bounds, t, h)
-            if h == 0.0 or stages(*rigid, still, u, A, 1, last + 1, h, n_q, y, K, y1) >= 0:
-                return
-            error = error_size(E5, E3, scale_q, scale_v, n_q, h, y, y1, K, fifth)
-            if not error < LOST:
-                return
-        first = counts[INSTANTS]
-        count = instants_until(bounds, output, first, t, h)
-        if count > 0:
-            if first + count > output[1].shape[0] or (
-                stages(*rigid, still, u, A, last + 1, last + 4, h, n_q, y, K, state) >= 0
-            ):
-                return
-            interpolate(coefficients, bounds, output, n_q, first, count, t, h, y, y1, K)
-        kinematics.normalise(quaternion_q, y1[:n_q])
-        if rows is not None:
-            q, v = y1[:n_q].reshape((1, n_q)), y1[n_q : n_q + n_v].reshape((1, n_v))
-            if not project(bodies, points, rows, matrix, scale, dependent, coordinates, work, spare, limits, u, q, v):
-                return
-            if stages(*rigid, still, u, zero, 0, 1, 0.0, n_q, y1, K[last : last + 1], state) >= 0:
-                return
-            counts[EVALUATIONS] += 1
-        if count > 0:
-            counts[INSTANTS] += count
-            counts[EVALUATIONS] += 3
-        counts[EVALUATIONS] += last * (1 + rejections)
-        copy_to(rate, K[last])
-        advance(bounds, clock, counts, output, h, error, rejections, y, y1)

@@ -88,13 +88,13 @@ class System(Equations):
 
     @property
     def has_steps(self) -> bool:
-        """Whether whole steps are compiled: as stages are, where no joint has angles, whose revolutions are counted."""
-        return self.rigid is not None and not self.has_angles
+        """Whether whole steps are compiled, as stages are."""
+        return self.rigid is not None
 
-    def steps(self, loop: Loop) -> None:
+    def steps(self, loop: Loop) -> Floats | None:
         """Accepted steps of DOP853 in one call; see ``femb.formulations.contract.WithSteps``."""
         assert self.rigid is not None
-        self.rigid.steps(self, loop)
+        return self.rigid.steps(self, loop)
 
     @property
     def system(self) -> "System":

@@ -154,7 +154,8 @@ class RecursiveSteps:
         """Whether whole steps are compiled, as stages are."""
         return self.has_stages
 
-    def steps(self, loop: Loop) -> None:
+    def steps(self, loop: Loop) -> Floats | None:
         """Accepted steps of DOP853 in one call; see ``femb.formulations.contract.WithSteps``."""
         assert self._recursion is not None
         self._recursion.steps(loop, self.tree.coordinates[2])
+        return None
