@@ -30,6 +30,9 @@ from femb.elements.joint.orientation_kernels import orientation
 from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import HAS_AXES, IN_V, add_point_force, cross, dot, frame_motion, rotate, rotate_back
 
+# What a row shares with the one before it.
+NEW, FRAMES, POINTS = range(3)
+
 
 @inlined
 def spin_terms(R, w, a, e, rate, second, work):
@@ -53,11 +56,36 @@ def rotation_gradient(a, R, y, local, out):
 @inlined
 def row(index, data, u, q, v, fixed, J, R, W):
     """Phi, Phi_t and gamma of a row; sets J (12,). R (2, 3, 3), W (22, 3) : work arrays."""
+    return next_row(index, data, index, data, NEW, u, q, v, fixed, J, R, W)
+
+
+@inlined
+def shared(index, data, last_index, last_data):
+    """What a row shares with the last one: NEW, nothing; FRAMES; or, of rows POINT, also their POINTS."""
+    for k in range(6):
+        if index[k] != last_index[k]:
+            return NEW
+    if index[PRIMITIVE] != POINT or last_index[PRIMITIVE] != POINT:
+        return FRAMES
+    for k in range(3):
+        if data[k] != last_data[k] or data[9 + k] != last_data[9 + k]:
+            return FRAMES
+    return POINTS
+
+
+@inlined
+def next_row(index, data, last_index, last_data, begun, u, q, v, fixed, J, R, W):
+    """The same after another row of the same state, with its index and data, in the same work arrays.
+
+    begun : NEW if there is no other row. Rows of a joint follow each other and share their frames and points.
+    """
     kind, first = index[PRIMITIVE], index[INPUT]
     Ri, Rj = R[0], R[1]
     ri, vi, wi, rj, vj, wj = W[0], W[1], W[2], W[3], W[4], W[5]
-    frame_motion(index, FIRST, q, v, fixed, Ri, ri, vi, wi)
-    frame_motion(index, SECOND, q, v, fixed, Rj, rj, vj, wj)
+    common = NEW if begun == NEW else shared(index, data, last_index, last_data)
+    if common == NEW:
+        frame_motion(index, FIRST, q, v, fixed, Ri, ri, vi, wi)
+        frame_motion(index, SECOND, q, v, fixed, Rj, rj, vj, wj)
     for k in range(12):
         J[k] = 0.0
     if kind == ORIENTATION:
@@ -89,12 +117,13 @@ def row(index, data, u, q, v, fixed, J, R, W):
         return dot(ei, ej), f1 * along, gamma
     d, d1, d2, b0, b1, b2 = W[10], W[11], W[12], W[13], W[14], W[15]
     point_i, point_j = data[FIRST_POINT], data[SECOND_POINT]
-    spin_terms(Ri, wi, point_i, b0, b1, b2, work)
-    spin_terms(Rj, wj, point_j, d, d1, d2, work)
-    for k in range(3):
-        d[k] += rj[k] - ri[k] - b0[k]
-        d1[k] += vj[k] - vi[k] - b1[k]
-        d2[k] -= b2[k]
+    if common != POINTS:
+        spin_terms(Ri, wi, point_i, b0, b1, b2, work)
+        spin_terms(Rj, wj, point_j, d, d1, d2, work)
+        for k in range(3):
+            d[k] += rj[k] - ri[k] - b0[k]
+            d1[k] += vj[k] - vi[k] - b1[k]
+            d2[k] -= b2[k]
     if kind == POINT:
         for k in range(3):
             ei[k] = data[FIRST_AXIS + k]
@@ -153,12 +182,14 @@ def constraint_force(index, data, u, q, v, fixed, multipliers, force, rates):
     """force (s, n_v) += J^T lambda, rates (s, n_c) = J v + Phi_t, or the multiplier for a row that is not in force."""
     J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):
+        last, begun = 0, NEW
         for n in range(index.shape[0]):
             c = index[n, ROW]
             if inactive(index[n], u[s]):
                 rates[s, c] = multipliers[s, c]
                 continue
-            _, phi_t, _ = row(index[n], data[n], u[s], q[s], v[s], fixed, J, R, W)
+            _, phi_t, _ = next_row(index[n], data[n], index[last], data[last], begun, u[s], q[s], v[s], fixed, J, R, W)
+            last, begun = n, FRAMES
             rates[s, c] = rate_of(index[n], v[s], J) + phi_t
             add_row_force(index[n], multipliers[s, c], J, force[s])
 
@@ -168,9 +199,13 @@ def constraints(index, data, u, q, v, fixed, position, gamma):
     """position (s, n_c) = Phi, and gamma (s, n_c)."""
     J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):
+        last, begun = 0, NEW
         for n in range(index.shape[0]):
             if not inactive(index[n], u[s]):
-                phi, _, right = row(index[n], data[n], u[s], q[s], v[s], fixed, J, R, W)
+                phi, _, right = next_row(
+                    index[n], data[n], index[last], data[last], begun, u[s], q[s], v[s], fixed, J, R, W
+                )
+                last, begun = n, FRAMES
                 position[s, index[n, ROW]] = phi
                 gamma[s, index[n, ROW]] = right
 
@@ -180,11 +215,15 @@ def jacobian(index, data, offset, stride, u, q, v, fixed, out, position, gamma):
     """As ``constraints``; J and J^T are added to block data (s, size), to the diagonal one for a row not in force."""
     J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):
+        last, begun = 0, NEW
         for n in range(index.shape[0]):
             if inactive(index[n], u[s]):
                 out[s, offset[n, 4, 4]] += 1.0
                 continue
-            phi, _, right = row(index[n], data[n], u[s], q[s], v[s], fixed, J, R, W)
+            phi, _, right = next_row(
+                index[n], data[n], index[last], data[last], begun, u[s], q[s], v[s], fixed, J, R, W
+            )
+            last, begun = n, FRAMES
             position[s, index[n, ROW]], gamma[s, index[n, ROW]] = phi, right
             for g in range(4):
                 if offset[n, 4, g] >= 0:

@@ -32,6 +32,8 @@ BEGIN, LEAST = 0.02, 1e-3
 # A step towards a singularity leaves at least the part LEFT of the time to it; NEAR : that time, in steps, from which
 # on singularities are considered.
 LEFT, NEAR = 0.3, 8.0
+# That number of steps from which on a loop of steps need not stop to look.
+FAR = 48.0
 # Number of past instants in the formula.
 PAST = 6
 # Iterations; changes, relative to the tolerance, that end the iteration, and that count as converged.
@@ -41,7 +43,8 @@ ITERATIONS, ROUNDING, SOLVED = 12, 1e-8, 1e-2
 class SingularityCrossing:
     """Steps of a stepper, with crossings of singularities, for systems with closed loops.
 
-    warning : empty until the first crossing, then its time and the joint whose rows became dependent.
+    warning : empty until the first crossing, then its time and the joint whose rows became dependent. is_far : whether
+    there is none within ``FAR`` steps.
     """
 
     def __init__(self, stepper: Stepper[System]) -> None:
@@ -51,6 +54,7 @@ class SingularityCrossing:
         self._last_angles: tuple[float, Floats] | None = None
         self._begin, self._worst, self._row = BEGIN, np.inf, -1
         self.warning = ""
+        self.is_far = True
 
     @classmethod
     def of(cls, stepper: Stepper[F]) -> "SingularityCrossing | None":
@@ -88,12 +92,13 @@ class SingularityCrossing:
         stepper, system = self._stepper, self._stepper.form
         try:
             now = (stepper.t, _angles(system, stepper.t, stepper.q, stepper.v))
-            previous, self._last_angles = self._last_angles, now
+            previous, self._last_angles, self.is_far = self._last_angles, now, False
             if previous is None or not self._steps or self._steps[-1].end != now[0]:
                 return np.inf, 0.0
             last = self._steps[-1]
             h = last.end - last.start
             times = _times_to_zero(previous, now)
+            self.is_far = not np.any(times <= FAR * h)
             if not np.any(times <= NEAR * h):
                 self._begin, self._worst = BEGIN, np.inf
                 return np.inf, 0.0

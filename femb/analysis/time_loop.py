@@ -19,9 +19,10 @@ from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.results.frames import Frames, output_frames
 from femb.results.groups import EventRecord
-from femb.results.instants import Instants, step_instants
-from femb.steppers.contract import F, Step, Stepper, StepperState, located
+from femb.results.instants import Instants, passed_instants, step_instants
+from femb.steppers.contract import F, Step, Stepper, StepperOfMany, StepperState, located
 from femb.steppers.pace import Pace
+from femb.steppers.passed_steps import PassedSteps
 
 # Number of evaluations of an event's sign in a step.
 LOOKS = 8
@@ -61,6 +62,7 @@ def integrate(
         yield _last_state(form, stepper)
         done = 1
     crossing = SingularityCrossing.of(stepper)
+    many = stepper if isinstance(stepper, StepperOfMany) else None
     pace = Pace(stepper.t, end, max_steps)
     shown = stepper.t
     for limit, instant in _landings(form.breakpoints, float(times[0]), end):
@@ -69,26 +71,41 @@ def integrate(
         while stepper.t < limit:
             if checkpoints is not None:
                 checkpoints.offer(form, stepper, values, summary)
+            passed: PassedSteps | None = None
             try:
                 pace.check(stepper)
-                step = crossing.step(limit) if crossing else stepper.step(limit)
+                if many is not None and not events and (crossing is None or crossing.is_far):
+                    wanted = times[done : bisect_right(instants, instant)]
+                    passed = many.steps(limit, instant, wanted, pace.room(stepper))
+                if passed is None:
+                    step = crossing.step(limit) if crossing else stepper.step(limit)
             except SolveError:
                 if stepper.t > shown:
                     yield _last_state(form, stepper)
                 raise
             stops: list[tuple[float, Event]] = []
-            if events:
-                stops, values = _find_events(form, events, step, values, summary)
-            reached = instant if step.end == limit else step.end
-            last = stops[0][0] if stops else reached
-            count = bisect_right(instants, last)
-            wanted = times[done:count]
-            if summary.stopped_by is not None and (len(wanted) == 0 or wanted[-1] < last):
-                wanted = np.append(wanted, last)
-            if len(wanted):
-                shown = float(wanted[-1])
-                yield step_instants(form, step, wanted)
-            done = count
+            if passed is not None:
+                pace.pass_over(passed.ends)
+                if crossing:
+                    crossing.reset()
+                last = float(passed.ends[-1])
+                done += len(passed.time)
+                if len(passed.time):
+                    shown = float(passed.time[-1])
+                    yield passed_instants(form, passed)
+            else:
+                if events:
+                    stops, values = _find_events(form, events, step, values, summary)
+                reached = instant if step.end == limit else step.end
+                last = stops[0][0] if stops else reached
+                count = bisect_right(instants, last)
+                wanted = times[done:count]
+                if summary.stopped_by is not None and (len(wanted) == 0 or wanted[-1] < last):
+                    wanted = np.append(wanted, last)
+                if len(wanted):
+                    shown = float(wanted[-1])
+                    yield step_instants(form, step, wanted)
+                done = count
             stepper.statistics.wall_time = time.perf_counter() - clock
             stepper.statistics.cpu_time = time.process_time() - cpu
             if progress is not None:
@@ -101,7 +118,7 @@ def integrate(
                 if checkpoints is not None:
                     checkpoints.keep(form, stepper, values, summary)
                 return
-            stepper.form = form = form.at(stepper.q)
+            stepper.form = form = form.at(stepper.q) if passed is None else passed.after(form, stepper.q)
             if stops:
                 form = _switch(form, stepper, step, stops, summary)
                 if crossing:

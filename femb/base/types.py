@@ -15,6 +15,8 @@ Sparse: TypeAlias = Any
 ErrorScale: TypeAlias = tuple[Ints, Ints, Floats, float]
 """First component, size and absolute tolerance of groups of components, and the relative tolerance, as
 ``femb.numerics.kinematics.error_norm`` takes them."""
+Loop: TypeAlias = tuple[Any, ...]
+"""The arguments of a compiled loop over steps, as ``femb.numerics.dop853_kernels`` describes them."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, runtime_checkable
 
 from femb.base.options import Tolerances
-from femb.base.types import ErrorScale, Floats, Ints
+from femb.base.types import ErrorScale, Floats, Ints, Loop
 
 if TYPE_CHECKING:
     from femb.layout.discrete import DiscreteState
@@ -212,4 +212,19 @@ class WithStages(Protocol):
         y0 = (q, v, work). A (stages, stages) : coefficients; K (stages, n) : the rates y', of which the earlier ones
         are given and rows ``first`` to ``last`` - 1 are set, at the states y0 + h A K. Returns the last of these states
         (n,). Raises TrialError.
+        """
+
+
+@runtime_checkable
+class WithSteps(Protocol):
+    """A formulation whose steps by DOP853 are one compiled function, many in a call."""
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether ``steps`` applies, as ``has_stages`` tells."""
+
+    def steps(self, loop: Loop, /) -> Floats | None:
+        """Accepted steps, with the output inside them, in the arrays of a loop, which ends before a step that fails.
+
+        Returns the joint coordinates (s + 1, m) at the start and at the s ends, unwrapped; None if q counts them.
         """

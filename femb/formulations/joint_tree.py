@@ -185,9 +185,13 @@ class JointTree:
 
         T, T' (s, frames, 6, 6), B, B' (s, frames, 6, 6). Source: docs/theory/reduced_order.md, equations (5) to (9).
         """
+        return self._swept(q, u, len(q))
+
+    def _swept(self, q: Floats, u: Floats, kept: int) -> Swept:
+        """The same with T, T', B, B' of so many states only."""
         count, n = len(q), len(self.frames)
         Q, V = np.empty((count, self.system.n_q)), np.empty((count, self.system.n_v))
-        T, T1, B, B1 = np.zeros((4, count, n, 6, 6))
+        T, T1, B, B1 = np.zeros((4, kept, n, 6, 6))
         sweep(self.index, self.data, self.fixed, q, u, Q, V, T, T1, B, B1)
         internal_q, internal_v = self.internal_index
         Q[:, internal_q], V[:, internal_v] = q[:, self.internal[0]], u[:, self.internal[1]]
@@ -195,7 +199,7 @@ class JointTree:
 
     def to_system(self, q: Floats, u: Floats) -> tuple[Floats, Floats]:
         """The System's q (s, n_q) and v (s, n_v) at s states."""
-        return self.sweep(q, u)[:2]
+        return self._swept(q, u, min(1, len(q)))[:2]
 
     def coordinates_at(self, Q: Floats, angles: Floats | None = None) -> Floats:
         """q (n_q,) of the System's Q (system.n_q,); exact if Q satisfies the constraints.

@@ -88,7 +88,10 @@ def reverse(C, u, j, S, S1):
 
 @kernel
 def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
-    """Q (s, n_q), V (s, n_v) of the System at s states; T, B and their rates T1, B1 (s, n, 6, 6), zero on entry."""
+    """Q (s, n_q), V (s, n_v) of the System at s states; T, B and their rates T1, B1 (s, n, 6, 6), zero on entry.
+
+    Arrays T, T1, B, B1 for fewer states end with those of the last one: where they are not wanted, one is enough.
+    """
     n = index.shape[0]
     A, p, w = np.empty((n + 1, 3, 3)), np.empty((n + 1, 4)), np.zeros((n + 1, 3))
     r, v = np.empty((n + 1, 3)), np.zeros((n + 1, 3))
@@ -98,6 +101,7 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
     pc, pd, pe = np.empty(4), np.empty(4), np.empty(4)
     above_at, below_at, below = data[:, ABOVE], data[:, BELOW], data[:, BELOW_QUATERNION]
     for s in range(q.shape[0]):
+        at_s = min(s, T.shape[0] - 1)
         for k in range(n):
             h, kind, backward = index[k, PARENT], index[k, ROTATION], index[k, BACKWARD]
             i, j, strokes = index[k, FIRST_Q], index[k, FIRST_U], index[k, STROKES]
@@ -193,7 +197,7 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
                 if index[k, STROKE_X + o]:
                     for m in range(3):
                         v[k, m] += E[m, o] * u[s, j + at]
-                        B[s, k, m, at], B1[s, k, m, at] = E[m, o], E1[m, o]
+                        B[at_s, k, m, at], B1[at_s, k, m, at] = E[m, o], E1[m, o]
                     at += 1
             if rotational > 0:
                 rotate(A[k], rel, x)
@@ -203,24 +207,24 @@ def sweep(index, data, fixed, q, u, Q, V, T, T1, B, B1):
                 for o in range(rotational):
                     for m in range(3):
                         f, g = (m + 1) % 3, (m + 2) % 3
-                        B[s, k, m, strokes + o] = a[f] * W[g, o] - a[g] * W[f, o]
+                        B[at_s, k, m, strokes + o] = a[f] * W[g, o] - a[g] * W[f, o]
                         x[m] = a1[f] * W[g, o] - a1[g] * W[f, o] + a[f] * W1[g, o] - a[g] * W1[f, o]
-                        B1[s, k, m, strokes + o] = x[m]
-                        B[s, k, 3 + m, strokes + o], B1[s, k, 3 + m, strokes + o] = S[m, o], S1[m, o]
+                        B1[at_s, k, m, strokes + o] = x[m]
+                        B[at_s, k, 3 + m, strokes + o], B1[at_s, k, 3 + m, strokes + o] = S[m, o], S1[m, o]
             if h < n:
                 times_skew(1.0, A[h], w[h], Y)
                 for m in range(3):
                     rho1[m] = v[k, m] - v[h, m]
-                    T[s, k, m, m] = 1.0
+                    T[at_s, k, m, m] = 1.0
                 for m in range(3):
                     f, g = (m + 1) % 3, (m + 2) % 3
                     for o in range(3):
-                        T[s, k, m, 3 + o] = rho[g] * A[h, f, o] - rho[f] * A[h, g, o]
-                        T1[s, k, m, 3 + o] = rho1[g] * A[h, f, o] - rho1[f] * A[h, g, o]
-                        T1[s, k, m, 3 + o] += rho[g] * Y[f, o] - rho[f] * Y[g, o]
+                        T[at_s, k, m, 3 + o] = rho[g] * A[h, f, o] - rho[f] * A[h, g, o]
+                        T1[at_s, k, m, 3 + o] = rho1[g] * A[h, f, o] - rho1[f] * A[h, g, o]
+                        T1[at_s, k, m, 3 + o] += rho[g] * Y[f, o] - rho[f] * Y[g, o]
                         if kind != POINT_MASS:
-                            T[s, k, 3 + m, 3 + o] = X[m, o]
-                            T1[s, k, 3 + m, 3 + o] = rel[g] * X[f, o] - rel[f] * X[g, o]
+                            T[at_s, k, 3 + m, 3 + o] = X[m, o]
+                            T1[at_s, k, 3 + m, 3 + o] = rel[g] * X[f, o] - rel[f] * X[g, o]
             fq, fv = index[k, FRAME_Q], index[k, FRAME_V]
             for m in range(3):
                 Q[s, fq + m], V[s, fv + m] = r[k, m], v[k, m]

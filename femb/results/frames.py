@@ -53,9 +53,9 @@ class SystemsAt:
     angles: Floats
 
     @classmethod
-    def of(cls, form: Formulation, states: Floats) -> "SystemsAt":
+    def of(cls, form: Formulation, states: Floats, angles: Floats | None = None) -> "SystemsAt":
         """Those of a formulation at states (k, n_q), whose coordinates may count the revolutions of joints."""
-        return cls([form.system] * len(states), form.joint_angles(states))
+        return cls([form.system] * len(states), form.joint_angles(states) if angles is None else angles)
 
     @classmethod
     def joined(cls, parts: "list[SystemsAt]") -> "SystemsAt":

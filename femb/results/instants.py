@@ -14,9 +14,10 @@ follow from the forces at the corrected state. Source: docs/theory/integration.m
 A run collects instants and evaluates those of many steps together.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import groupby, pairwise
 
 import numpy as np
 
@@ -24,7 +25,8 @@ from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.layout.element import TrialError
 from femb.results.frames import Frames, SystemsAt, frames_of, inputs_of, projected_frames
-from femb.steppers.contract import Step, left_limit
+from femb.steppers.contract import Step
+from femb.steppers.passed_steps import PassedSteps
 from femb.system.block_lu import SingularError
 from femb.system.stacked import matrices_each, projected_each
 from femb.system.system import System
@@ -39,30 +41,62 @@ SMOOTH = 1e-9
 TOGETHER = 1 << 16
 
 
-@dataclass(frozen=True)
 class Instants:
-    """Consecutive output instants inside a step from start to end (s), interpolated and not corrected yet.
+    """Consecutive output instants inside steps, interpolated and not corrected yet.
 
     systems : see the class. time (k,), q (k, n_q), v (k, n_v), work (k,), accelerations a (k, n_v), in the coordinates
-    of the System.
+    of the System; start, end (k,) : of the step of each instant, s. rates : accelerations (k, .) of the formulation.
+    angles (k, m) : the joint coordinates from which those of each instant are unwrapped, if ``form`` is not to tell.
     """
 
-    systems: SystemsAt
-    time: Floats
-    q: Floats
-    v: Floats
-    work: Floats
-    a: Floats
-    start: float
-    end: float
+    def __init__(
+        self,
+        form: Formulation,
+        time: Floats,
+        states: tuple[Floats, Floats, Floats],
+        rates: Floats,
+        spans: tuple[Floats, Floats],
+        angles: Floats | None = None,
+    ) -> None:
+        self._form, self._states, self._rates = form, states[:2], rates
+        self.time, self.work, (self.start, self.end) = time, states[2], spans
+        self.systems = SystemsAt.of(form, states[0], angles)
+        self.q, self.v = form.to_system(*states[:2])
+
+    @cached_property
+    def a(self) -> Floats:
+        """Accelerations (k, n_v): motion alone does not need them."""
+        return self._form.accelerations_to_system(*self._states, self._rates)
+
+    def of_steps(self) -> "list[Instants]":
+        """Those of each step."""
+        bounds = [0, *(1 + np.flatnonzero(np.diff(self.end))).tolist(), len(self.time)]
+        if len(bounds) == 2:
+            return [self]
+        (q, v), form = self._states, self._form
+        parts = [slice(first, last) for first, last in pairwise(bounds)]
+        return [
+            Instants(
+                form,
+                self.time[some],
+                (q[some], v[some], self.work[some]),
+                self._rates[some],
+                (self.start[some], self.end[some]),
+                self.systems.angles[some],
+            )
+            for some in parts
+        ]
 
 
 def step_instants(form: Formulation, step: Step, times: Floats) -> Instants:
     """The instants at times (k,) inside a step of a formulation; a time may exceed its end by rounding."""
-    states, speeds, work = step(times)
-    a = form.accelerations_to_system(states, speeds, step.accelerations(times))
-    systems = SystemsAt.of(form, states)
-    return Instants(systems, times, *form.to_system(states, speeds), work, a, step.start, step.end)
+    spans = np.full(len(times), step.start), np.full(len(times), step.end)
+    return Instants(form, times, step(times), step.accelerations(times), spans)
+
+
+def passed_instants(form: Formulation, steps: PassedSteps) -> Instants:
+    """The instants inside many steps of a formulation."""
+    return Instants(form, steps.time, (steps.q, steps.v, steps.work), steps.a, (steps.start, steps.end), steps.angles)
 
 
 def evaluated(parts: Sequence[Frames | Instants]) -> Frames:
@@ -70,6 +104,17 @@ def evaluated(parts: Sequence[Frames | Instants]) -> Frames:
 
     Where inputs jump at the end of a step, the output is that after the jump, except ``unbalanced``. Raises SolveError.
     """
+    return _together(parts, _evaluated)
+
+
+def interpolated(parts: Sequence[Frames | Instants]) -> Frames:
+    """The output at consecutive instants as interpolated: motion alone. Accelerations, forces and multipliers are left
+    at zero."""
+    return _together(parts, _interpolated)
+
+
+def _together(parts: Sequence[Frames | Instants], evaluate: Callable[[list[Instants]], Frames]) -> Frames:
+    """The output of parts; those of the same equations are evaluated in one call."""
     frames: list[Frames] = []
     for _, group in groupby(parts, lambda part: 0 if isinstance(part, Frames) else id(part.systems.systems[0].solver)):
         instants: list[Instants] = []
@@ -79,32 +124,31 @@ def evaluated(parts: Sequence[Frames | Instants]) -> Frames:
             else:
                 instants.append(part)
         if instants:
-            frames.append(_evaluated(instants))
+            frames.append(evaluate(instants))
     return frames[0] if len(frames) == 1 else Frames.joined(frames)
 
 
-def interpolated(parts: Sequence[Frames | Instants]) -> Frames:
-    """The output at consecutive instants as interpolated: motion alone. Forces and multipliers are left at zero."""
-    frames = [part if isinstance(part, Frames) else _interpolated(part) for part in parts]
-    return frames[0] if len(frames) == 1 else Frames.joined(frames)
+def _joined(parts: list[Instants], *words: str) -> list[Floats]:
+    return [np.concatenate([getattr(part, word) for part in parts]) for word in words]
 
 
-def _interpolated(part: Instants) -> Frames:
-    system = part.systems.systems[0]
-    coordinates, rates = part.systems.joint_motion(part.q, part.v)
-    u = inputs_of(part.systems, part.time, part.q, part.v)
-    multipliers, balance = np.zeros((len(part.time), system.n_c)), np.zeros((len(part.time), 2))
-    return Frames(part.time, part.q, part.v, part.work, u, part.a, multipliers, coordinates, rates, balance)
+def _interpolated(parts: list[Instants]) -> Frames:
+    systems = SystemsAt.joined([part.systems for part in parts])
+    system = systems.systems[0]
+    time, q, v, work = _joined(parts, "time", "q", "v", "work")
+    coordinates, rates = systems.joint_motion(q, v)
+    a, multipliers, balance = (np.zeros((len(time), n)) for n in (system.n_v, system.n_c, 2))
+    return Frames(
+        time, q, v, work, inputs_of(systems, time, q, v), a, multipliers, coordinates, rates, balance
+    )  # fmt: skip
 
 
 def _evaluated(parts: list[Instants]) -> Frames:
     systems = SystemsAt.joined([part.systems for part in parts])
     system = systems.systems[0]
-    time, q, v, work, a = (
-        np.concatenate([getattr(part, word) for part in parts]) for word in ("time", "q", "v", "work", "a")
-    )
-    before = np.concatenate([np.minimum(part.time, left_limit(part.end, part.start)) for part in parts])
-    mu = np.concatenate([np.full(len(part.time), STIFF / (part.end - part.start)) for part in parts])
+    time, q, v, work, a, start, end = _joined(parts, "time", "q", "v", "work", "a", "start", "end")
+    before = np.minimum(time, np.nextafter(end, start))
+    mu = STIFF / (end - start)
     u = inputs_of(systems, before, q, v)
     together = max(1, TOGETHER // max(1, system.pattern.size))
     try:
@@ -112,19 +156,17 @@ def _evaluated(parts: list[Instants]) -> Frames:
             some = slice(first, first + together)
             q[some], v[some] = _corrected(system, u[some], q[some], v[some], a[some], mu[some])
     except TrialError:
-        if len(parts) > 1:
-            return Frames.joined([_evaluated([part]) for part in parts])
+        steps = [step for part in parts for step in part.of_steps()]
+        if len(steps) > 1:
+            return Frames.joined([_evaluated([step]) for step in steps])
         # beyond a singularity or a fold that the step itself did not reach
         (part,) = parts
         return projected_frames(systems, time, part.q, part.v, work)
     if system.inputs_of_state:
         u = inputs_of(systems, before, q, v)
     frames = frames_of(systems, time, u, q, v, work, a)
-    last = -1
-    for part in parts:
-        last += len(part.time)
-        if part.time[-1] >= part.end:
-            frames = _after_jump(systems[last : last + 1], frames, last)
+    for k in np.flatnonzero(time >= end).tolist():
+        frames = _after_jump(systems[k : k + 1], frames, k)
     return frames
 
 

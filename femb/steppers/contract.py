@@ -32,13 +32,16 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from femb.base.errors import SolveError
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.layout.element import InputError, TrialError
+
+if TYPE_CHECKING:
+    from femb.steppers.passed_steps import PassedSteps
 
 # Smallest step, in ulp of t.
 SMALLEST_STEP = 16.0
@@ -132,6 +135,17 @@ class Stepper(StepperState, Protocol[F]):
 
     def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
         """Restart from an instant within the last step with another state. Raises TrialError."""
+
+
+@runtime_checkable
+class StepperOfMany(Protocol):
+    """A stepper that may make many steps in one call, between which nothing is asked of it."""
+
+    def steps(self, limit: float, last: float, times: Floats, most: float, /) -> "PassedSteps | None":
+        """Make at most ``most`` accepted steps towards ``limit`` (s), with output at the next of ``times`` (k,).
+
+        last : the last output time that counts as the limit. None where the next step has to be made by ``step``.
+        """
 
 
 def left_limit(t: float, start: float) -> float:

@@ -33,9 +33,9 @@ _QUINTIC = np.array(
 # The coefficients of DOP853's dense output belong to x, x (1 - x), x^2 (1 - x) and so on, where x is the passed part of
 # the step: whether the last factor of each is 1 - x, and the coefficients of x^0..6 (7, 7) of their derivatives.
 _OF_END = np.arange(7) % 2 == 1
-_SLOPES = np.array(
+SLOPES = np.array(
     [
-        [1, 1, 0, 0, 0, 0, 0],
+        [1.0, 1, 0, 0, 0, 0, 0],
         [0, -2, 2, 2, 0, 0, 0],
         [0, 0, -3, -6, 3, 3, 0],
         [0, 0, 0, 4, -8, -12, 4],
@@ -181,5 +181,5 @@ class Dop853Step:
         """v' (s, n_v) at times inside the step."""
         h = self.end - self.start
         x = (np.asarray(times) - self.start) / h
-        result: Floats = np.vander(x, len(_SLOPES), increasing=True) @ (_SLOPES @ self._velocities) / h
+        result: Floats = np.vander(x, len(SLOPES), increasing=True) @ (SLOPES @ self._velocities) / h
         return result

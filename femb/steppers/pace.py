@@ -3,6 +3,7 @@
 from collections import deque
 
 from femb.base.errors import SolveError
+from femb.base.types import Floats
 from femb.steppers.contract import StepperState
 from femb.steppers.diagnosis import cause, limiting_component
 
@@ -16,6 +17,15 @@ class Pace:
     def __init__(self, start: float, end: float, max_steps: float) -> None:
         self._end, self._length, self._max_steps = end, end - start, max_steps
         self._times: deque[float] = deque(maxlen=WINDOW + 1)
+
+    def room(self, stepper: StepperState) -> float:
+        """The number of steps that may be made before the next check."""
+        steps = stepper.statistics.steps
+        return min(WINDOW - steps % WINDOW, self._max_steps - steps)
+
+    def pass_over(self, ends: Floats) -> None:
+        """Count steps that ended at the times (s,) without a check between them; the last end is for the next check."""
+        self._times.extend(ends[:-1].tolist())
 
     def check(self, stepper: StepperState) -> None:
         """Raise SolveError, with the cause of short steps, after max_steps or where the run makes no progress."""

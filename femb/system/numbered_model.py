@@ -78,13 +78,21 @@ class NumberedModel(VelocityCoordinates):
 
     def at(self, q: Floats) -> Self:
         """The same system with the unwrapped angles of its joints after a step to q (n_q,)."""
-        if not self._has_angles:
+        if not self.has_angles:
             return self
         angles, discrete = self.joint_motion(q, np.zeros(self.n_v))[0], self.discrete
         return self.with_discrete(DiscreteState(angles, discrete.engaged, discrete.latched))
 
+    def angles_along(self, q: Floats) -> Floats:
+        """The joint coordinates (s + 1, m) at the present and at the ends q (s, n_q) of further steps, unwrapped."""
+        joints, angles = self.coordinates_of_joints, [self.discrete.angles]
+        for values in joints.measure(q, np.zeros((len(q), self.n_v)))[0]:
+            angles.append(joints.unwrapped(values, angles[-1]))
+        return np.array(angles)
+
     @cached_property
-    def _has_angles(self) -> bool:
+    def has_angles(self) -> bool:
+        """Whether joints have angles, whose revolutions the discrete state counts."""
         return bool(self.coordinates_of_joints.is_angle.any())
 
     def with_discrete(self, discrete: DiscreteState) -> Self:

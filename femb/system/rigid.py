@@ -4,12 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Loop
 from femb.elements.body.mass_batch import MassBatch, PointBatch
 from femb.layout.element import Batch
+from femb.numerics.dop853_kernels import STEPS
 from femb.system.block_lu import DEPENDENT, SingularError
-from femb.system.constraints import AT_MOST, OPEN, SETTLED, VELOCITY, position_limit, singular_mass
+from femb.system.constraints import AT_MOST, OPEN, PASSES, SETTLED, VELOCITY, position_limit, singular_mass
 from femb.system.rigid_kernels import project, stages
+from femb.system.rigid_step_kernels import steps
+
+# Steps to a singular configuration from which on ``femb.analysis.singularity_crossing`` makes the steps.
+FAR = 24.0
 
 if TYPE_CHECKING:
     from femb.system.equations import Equations
@@ -28,7 +33,7 @@ class RigidBodies:
         self._parts = _bodies(system.batches), _points(system.batches), _rows(system)
         self._matrix = (*pattern.structure, pattern.targets)
         self._size, self._blocks = pattern.size, len(pattern.diagonal)
-        self._still, self._u = np.zeros((1, system.n_v)), np.zeros((1, 0))
+        self._still, self._u, self._zero = np.zeros((1, system.n_v)), np.zeros((1, 0)), np.zeros((1, 1))
 
     @staticmethod
     def of(system: "NumberedModel") -> "RigidBodies | None":
@@ -54,10 +59,25 @@ class RigidBodies:
 
     def projected(self, system: "Equations", q: Floats, v: Floats) -> tuple[Floats, Floats] | None:
         """q (n_q,), v (n_v,) on the constraints; None where the iteration fails."""
-        (n_q, n_v, n_c), q, v = self._sizes, q[None].copy(), v[None].copy()
+        q, v = q[None].copy(), v[None].copy()
+        closed = project(*self._arguments(system), *self._closing(system), self._u, q, v)
+        return (q[0], v[0]) if closed else None
+
+    def steps(self, system: "Equations", loop: Loop) -> Floats | None:
+        """Accepted steps of DOP853; see ``femb.formulations.contract.WithSteps``."""
+        n_q, _, n_c = self._sizes
+        closing = self._closing(system) if n_c else (None, None)
+        far = FAR if system.layout.has_loops and n_c else 0.0
+        states = np.empty((len(loop[-1][-1]) if system.has_angles else 0, n_q))
+        more = self._u, self._still, n_q, self._zero, far, np.zeros((2, n_c)), states
+        steps(*self._arguments(system), *closing, *more, loop)
+        return system.angles_along(states[: loop[4][STEPS]]) if system.has_angles else None
+
+    def _closing(self, system: "Equations") -> tuple[Any, ...]:
+        """The arrays and limits of projections."""
+        n_q, n_v, n_c = self._sizes
         spare = np.zeros((1, n_c)), np.empty((1, n_v)), np.empty((1, n_q))
-        limits = position_limit(system), VELOCITY, SETTLED, OPEN, AT_MOST
-        return (q[0], v[0]) if project(*self._arguments(system), spare, limits, self._u, q, v) else None
+        return spare, (position_limit(system), VELOCITY, SETTLED, OPEN, AT_MOST, PASSES)
 
     def _arguments(self, system: "Equations") -> tuple[Any, ...]:
         """The arguments of both kernels up to ``work``."""

@@ -111,13 +111,15 @@ def project(bodies, points, rows, matrix, scale, dependent, coordinates, work, s
     """Project q and v on the constraints, in place, by the metric of the mass; returns whether it succeeded.
 
     spare : zeros (1, n_c), and arrays (1, n_v) and (1, n_q). limits : the largest Phi, the largest J v + Phi_t for
-    v = 0, the change and the gap of dependent rows that end the iteration, and the number of iterations.
+    v = 0, the change and the gap of dependent rows that end the iteration, the number of iterations, and of those with
+    the factors of the first.
     """
-    n_v, x, position, rates = matrix[1], work[4], work[5], work[7]
+    n_v, x, position, gamma, rates = matrix[1], work[4], work[5], work[6], work[7]
     linear_q, linear_v, quaternion_q, omega_v = coordinates
     index, entries, _, _, fixed = rows
-    limit, velocity_limit, settled, open_rows, at_most = limits
+    limit, velocity_limit, settled, open_rows, at_most, passes = limits
     free, force, step = spare
+    factored = False
     for part in range(2):
         previous = size = change = 1e300
         if part == 1:
@@ -125,10 +127,13 @@ def project(bodies, points, rows, matrix, scale, dependent, coordinates, work, s
         closed = False
         for count in range(at_most):
             previous = size
-            if part == 0:
-                bad = factorised(bodies, points, rows, matrix, scale, dependent, work, u, q, v)
-                if bad >= 0:
+            if not factored or (part == 0 and count >= passes):
+                if factorised(bodies, points, rows, matrix, scale, dependent, work, u, q, v) >= 0:
                     return False
+                factored = True
+            elif part == 0:
+                constraint_kernels.constraints(index, entries, u, q, v, fixed, position, gamma)
+            if part == 0:
                 gaps = position[0]
             else:
                 constraint_kernels.constraint_force(index, entries, u, q, v, fixed, free, force, rates)

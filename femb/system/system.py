@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Loop
 from femb.layout.layout import Layout
 from femb.model.model import Model
 from femb.system.bound_equations import BoundEquations
@@ -85,6 +85,16 @@ class System(Equations):
         """
         assert self.rigid is not None
         return self.rigid.stages(self, A, first, last, h, y0, K)
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether whole steps are compiled, as stages are."""
+        return self.rigid is not None
+
+    def steps(self, loop: Loop) -> Floats | None:
+        """Accepted steps of DOP853 in one call; see ``femb.formulations.contract.WithSteps``."""
+        assert self.rigid is not None
+        return self.rigid.steps(self, loop)
 
     @property
     def system(self) -> "System":

@@ -21,7 +21,7 @@ from femb.formulations.joint_tree_kernels import FRAME_V, SIZE
 from femb.formulations.reduced.coordinates import TreeCoordinates
 from femb.formulations.reduced.kernels import apply_H2, apply_H2_T, composite
 from femb.formulations.reduced.null_space import NullSpace
-from femb.formulations.reduced.recursion import Recursion
+from femb.formulations.reduced.recursion import RecursiveSteps
 from femb.formulations.reduced.solvers import BorderedSolver, DenseSolver, bordered, solve_positive
 from femb.formulations.reduced.tangent import Tangent
 from femb.formulations.transformed import refused
@@ -36,9 +36,11 @@ from femb.system.system import System
 
 # Up to this many unknowns dense matrices are faster, also with beams; those of rigid bodies fill in anyway.
 DENSE = 250
+# Frames whose 6 x 6 matrices, of one or several states, stay in the processor's cache.
+TOGETHER = 200
 
 
-class ReducedForm(TreeCoordinates, TreeForm):
+class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
     """A System in the coordinates q (n_q,) of its joint tree and independent speeds v (n_v,).
 
     root : coordinates of free bodies. Raises ModelError if the joints do not form trees (see JointTree), or retained
@@ -128,31 +130,6 @@ class ReducedForm(TreeCoordinates, TreeForm):
         return x[: self.n_v], x[self.n_v :]
 
     @cached_property
-    def _recursion(self) -> Recursion | None:
-        return Recursion.of(self.system, self.tree)
-
-    def _applied(self, recursion: Recursion, u: Floats, q: Floats, v: Floats) -> Floats:
-        """The generalized forces (n_v,) of the elements that the recursion does not evaluate, at one state."""
-        if not recursion.others:
-            return recursion.no_forces
-        swept = self.tree.sweep(q[None], v[None])
-        force, still = np.zeros((2, 1, self.system.n_v))
-        for batch in recursion.others:
-            batch.residual(u[None], *swept[:2], still, force)
-        applied: Floats = -self.pulled(swept, force)[0]
-        return applied
-
-    @property
-    def has_stages(self) -> bool:
-        """Whether all forces are those of the recursion, and no rows are retained."""
-        return self.n_c == 0 and self._recursion is not None and not self._recursion.others
-
-    def stages(self, A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats) -> Floats:
-        """Stages of an explicit step in one call; see ``femb.formulations.contract.WithStages``."""
-        assert self._recursion is not None
-        return self._recursion.stages(A, first, last, h, y0, K)
-
-    @cached_property
     def _mass_offsets(self) -> Ints | None:
         """Offsets of every frame's mass (n, 6, 6) in block data; None if elements couple frames."""
         if self.layout.couplings:
@@ -228,7 +205,9 @@ class ReducedForm(TreeCoordinates, TreeForm):
 
     def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """v' of the System at s states: H2 a + H2' v."""
-        return self.velocity_rates(self.tree.sweep(q, v), v, a)
+        together = max(1, TOGETHER // len(self.tree.frames))
+        parts = [slice(first, first + together) for first in range(0, max(1, len(q)), together)]
+        return np.concatenate([self.velocity_rates(self.tree.sweep(q[x], v[x]), v[x], a[x]) for x in parts])
 
     def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v of one state of the System."""

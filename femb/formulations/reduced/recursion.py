@@ -4,15 +4,17 @@ The recursion evaluates weight, and linear springs and dashpots of joints; the S
 forces, which are passed to it as generalized forces. Source: docs/theory/reduced_order.md, section 4.
 """
 
+from functools import cached_property
+
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats, Ints, Loop
 from femb.elements.body.mass_batch import MassBatch
 from femb.formulations.hamiltonian.columns import AT, COSINE, FIXED, pack
 from femb.formulations.hamiltonian.hinge_forces import linear_springs, other_batches, spring_columns
 from femb.formulations.hamiltonian.segments import Segments
 from femb.formulations.hamiltonian.tree import Tree
-from femb.formulations.joint_tree import JointTree
+from femb.formulations.joint_tree import JointTree, Swept
 from femb.formulations.joint_tree_kernels import SPHERICAL
 from femb.formulations.reduced import recursion_kernels as kernels
 from femb.formulations.tree_frame import TreeFrame
@@ -82,6 +84,10 @@ class Recursion:
         """Stages of an explicit step; see ``femb.formulations.contract.WithStages``. Raises TrialError."""
         return self._evaluate(self.no_forces, A, first, last, h, y0, K)
 
+    def steps(self, loop: Loop, quaternions: Ints) -> None:
+        """Accepted steps of DOP853; see ``femb.formulations.contract.WithSteps``. quaternions : indices in q."""
+        kernels.steps(*self._tree, self.no_forces, self._n_q, quaternions, loop)
+
     def _evaluate(self, applied: Floats, A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats) -> Floats:
         y = np.empty_like(y0)
         failed = kernels.stage_rates(*self._tree, applied, A, first, last, h, self._n_q, y0, K, y)
@@ -104,3 +110,52 @@ def _set_balls(segments: Segments, joints: JointTree, tree: Tree, index: Ints, d
         # strokes before or after the rotation have the rotation of the end at their side
         data[last, FIXED : FIXED + 9] = tree.mounting[min(ball.hinges)].ravel()
         data[last, COSINE : COSINE + 9] = tree.mounting[last - 1].ravel()
+
+
+class RecursiveSteps:
+    """The part of a reduced form that evaluates accelerations, stages and steps by the recursion."""
+
+    system: System
+    tree: JointTree
+    n_v: int
+    n_c: int
+
+    def pulled(self, swept: Swept, force: Floats) -> Floats:
+        """H2^T force (s, n_v)."""
+        raise NotImplementedError
+
+    @cached_property
+    def _recursion(self) -> Recursion | None:
+        return Recursion.of(self.system, self.tree)
+
+    def _applied(self, recursion: Recursion, u: Floats, q: Floats, v: Floats) -> Floats:
+        """The generalized forces (n_v,) of the elements that the recursion does not evaluate, at one state."""
+        if not recursion.others:
+            return recursion.no_forces
+        swept = self.tree.sweep(q[None], v[None])
+        force, still = np.zeros((2, 1, self.system.n_v))
+        for batch in recursion.others:
+            batch.residual(u[None], *swept[:2], still, force)
+        applied: Floats = -self.pulled(swept, force)[0]
+        return applied
+
+    @property
+    def has_stages(self) -> bool:
+        """Whether all forces are those of the recursion, and no rows are retained."""
+        return self.n_c == 0 and self._recursion is not None and not self._recursion.others
+
+    def stages(self, A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats) -> Floats:
+        """Stages of an explicit step in one call; see ``femb.formulations.contract.WithStages``."""
+        assert self._recursion is not None
+        return self._recursion.stages(A, first, last, h, y0, K)
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether whole steps are compiled, as stages are."""
+        return self.has_stages
+
+    def steps(self, loop: Loop) -> Floats | None:
+        """Accepted steps of DOP853 in one call; see ``femb.formulations.contract.WithSteps``."""
+        assert self._recursion is not None
+        self._recursion.steps(loop, self.tree.coordinates[2])
+        return None

@@ -17,6 +17,22 @@ from femb.formulations.hamiltonian.momentum_kernels import articulated, inertia_
 from femb.formulations.hamiltonian.sweep_kernels import base_pose, center_of, pose_of, spatial_inertias
 from femb.formulations.spatial_kernels import add_cross
 from femb.numerics.compile import inlined, kernel
+from femb.numerics.dop853_kernels import (
+    EVALUATIONS,
+    INSTANTS,
+    LENGTH,
+    LOST,
+    TIME,
+    advance,
+    copy_to,
+    error_size,
+    instants_until,
+    interpolate,
+    is_open,
+    shortened,
+    trial_length,
+)
+from femb.numerics.kinematics import normalise
 from femb.numerics.stage_kernels import stage_state
 from femb.numerics.vector3 import product, quaternion_times, rotation
 
@@ -119,3 +135,41 @@ def stage_rates(parent, index, data, gravity, applied, A, first, last, h, n_q, y
         set_rates(index, q, u, second, K[s])
         K[s, y0.size - 1] = power
     return 0
+
+
+@kernel
+def steps(parent, index, data, gravity, applied, n_q, quaternion_q, loop):
+    """Accepted steps of DOP853, as ``femb.numerics.dop853_kernels`` tells; ends before one that this loop cannot make.
+
+    applied (n_u,), n_q : as in ``stage_rates``. quaternion_q : indices of quaternions.
+    """
+    coefficients, (scale_q, scale_v), bounds, clock, counts, (y, rate, K, y1, spare, fifth), output = loop
+    A, E5, E3, _, _ = coefficients
+    last = K.shape[0] - 4
+    while is_open(bounds, clock, counts, output):
+        t, h, rejections, error = clock[TIME], clock[LENGTH], 0, LOST
+        copy_to(K[0], rate)
+        while error > 1.0:
+            if error < LOST:
+                h = shortened(h, error)
+                rejections += 1
+            h = trial_length(bounds, t, h)
+            if h == 0.0 or stage_rates(parent, index, data, gravity, applied, A, 1, last + 1, h, n_q, y, K, y1):
+                return
+            error = error_size(E5, E3, scale_q, scale_v, n_q, h, y, y1, K, fifth)
+            if not error < LOST:
+                return
+        first = counts[INSTANTS]
+        count = instants_until(bounds, output, first, t, h)
+        if count > 0:
+            if first + count > output[1].shape[0] or stage_rates(
+                parent, index, data, gravity, applied, A, last + 1, last + 4, h, n_q, y, K, spare
+            ):
+                return
+            interpolate(coefficients, bounds, output, n_q, first, count, t, h, y, y1, K)
+            counts[INSTANTS] += count
+            counts[EVALUATIONS] += 3
+        counts[EVALUATIONS] += last * (1 + rejections)
+        copy_to(rate, K[last])
+        normalise(quaternion_q, y1[:n_q])
+        advance(bounds, clock, counts, output, h, error, rejections, y, y1)
