@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cached_property
 from importlib import import_module
 from itertools import groupby
 from typing import Any, ClassVar
@@ -86,10 +87,14 @@ class Recorder:
         wanted = self.selection.wants_item
         all_wanted = not output.restricted or all(map(wanted, system.items))
         self.evaluated = self.records if all_wanted else records_of(system, wanted=wanted)
-        self.outputs = list(recorded_outputs(system))
         self.audit_watch = AuditWatch()
         self.begun = False
         self.first_stored = self.first_energy = self.first_total = 0.0
+
+    @cached_property
+    def outputs(self) -> list[tuple[str, str, RecordedFunction]]:
+        """The quantities that functions record."""
+        return list(recorded_outputs(self.system))
 
     def static(self) -> dict[str, Floats]:
         """Arrays that do not change with time."""

@@ -66,7 +66,8 @@ class Recording:
         self._block = min(BLOCK, 1 + VELOCITIES // (1 + system.n_v))
         self._collected: list[Frames | Instants] = []
         self._oldest = 0.0
-        self._written = earlier is not None
+        # the first output instants are written at once: with them readers of the file know the names of the arrays
+        self._written = earlier is not None or out is None
         # the state at the last output instant
         self._last: Arrays = earlier.part("last") if earlier is not None else NOTHING
         self._end: tuple[float, Floats, Floats, Floats] | None = None
@@ -91,7 +92,6 @@ class Recording:
         if not self._collected:
             self._oldest = time.monotonic()
         self._collected.append(frames)
-        # The first one is written at once: with it readers know the names of the arrays.
         if not self._written or sum(len(part.time) for part in self._collected) >= self._block:
             self._write()
         self.write_overdue()
