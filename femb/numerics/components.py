@@ -73,11 +73,22 @@ def evaluated(formula: Formula, *operands: Operand) -> Floats:
     if len(single) == len(operands):
         return np.array(formula(*single))
     if all(_numbers(x) and x.shape[-1:] == (count,) for x, count, _ in operands):  # type: ignore[union-attr]
-        lead = np.broadcast(*[x[..., 0] for x, _, _ in operands]).shape  # type: ignore[index, call-overload]
+        leads = {x.shape[:-1] for x, _, _ in operands}  # type: ignore[union-attr]
+        lead = leads.pop() if len(leads) == 1 else np.broadcast(*map(np.empty, leads)).shape
         if 0 < prod(lead) <= FEW:
-            vectors = [np.broadcast_to(x, (*lead, count)).reshape(-1, count).tolist() for x, count, _ in operands]
+            vectors = [_vectors(x, (*lead, count)) for x, count, _ in operands]
             return np.array([formula(*each) for each in zip(*vectors, strict=True)]).reshape(*lead, -1)
     return stacked(*formula(*[components(*operand) for operand in operands]))
+
+
+def _vectors(x: Any, shape: tuple[int, ...]) -> Sequence[Any]:
+    """Vectors, broadcast to a shape (..., n), one by one in Python numbers."""
+    if x.shape != shape:
+        full = np.empty(shape)
+        full[...] = x
+        x = full
+    vectors: Sequence[Any] = x.reshape(-1, shape[-1]).tolist()
+    return vectors
 
 
 def _numbers(x: ArrayLike) -> bool:

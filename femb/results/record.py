@@ -14,6 +14,7 @@ from femb.base.output import EVERYTHING, Output
 from femb.base.types import Floats
 from femb.elements.item import Item
 from femb.elements.records import Records
+from femb.numerics.rotations import cross
 from femb.results.arrays import NOTHING
 from femb.results.attachments import attachments
 from femb.results.audit import AuditWatch
@@ -153,7 +154,7 @@ class Recorder:
         for record in self.evaluated:
             block |= record.at(frames, select.output.motion_only)
         for k, batch in enumerate(system.batches):
-            if select.wants(k):
+            if select.wants(k) and (batch.records_motion or not select.output.motion_only):
                 block |= select.noted(k, batch.records(frames, system.batches))
         if select.root_loads:
             block |= self.root_loads.series(frames, block, system)
@@ -195,5 +196,5 @@ class Recorder:
         block["audit/potential_energy"] = potential
         block["audit/work"] = work
         block["audit/linear_momentum"] = linear
-        block["audit/angular_momentum"] = angular + np.cross(origin, linear)
+        block["audit/angular_momentum"] = angular + cross(origin, linear)
         block["audit/energy_error"] = error
