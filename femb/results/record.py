@@ -42,14 +42,18 @@ def recorded_outputs(system: System) -> Iterator[tuple[str, str, RecordedFunctio
 
 def records_of(
     system: System, tables: Collection[str] | None = None, wanted: Callable[[Item], bool] | None = None
-) -> list[Records]:
-    """The records of the items of each class, in the order of the catalogue; tables : only of these tables, wanted :
-    only of these items."""
-    return [
-        kind.records(list(items), system)
-        for kind, items in groupby(filter(wanted, system.items), lambda item: type(item))
-        if tables is None or kind.table in tables
-    ]
+) -> tuple[list[Records], list[Records]]:
+    """The records of the items of each class, in the order of the catalogue, and those of the items that are ``wanted``
+    alone, by default of all; tables : only of these tables."""
+    every, chosen = [], []
+    for kind, group in groupby(system.items, lambda item: type(item)):
+        if tables is None or kind.table in tables:
+            items = list(group)
+            some = list(filter(wanted, items)) if wanted is not None else items
+            every.append(kind.records(items, system))
+            if some:
+                chosen.append(every[-1] if len(some) == len(items) else kind.records(some, system))
+    return every, chosen
 
 
 def still(system: System, time: Floats, q: Floats, v: Floats, method: str) -> Results:
@@ -62,7 +66,7 @@ def still(system: System, time: Floats, q: Floats, v: Floats, method: str) -> Re
     series: dict[str, Floats] = {"time": time}
     static: dict[str, Floats] = {}
     attributes: dict[str, dict[str, Any]] = {}
-    for record in records_of(system, ("bodies", "beams")):
+    for record in records_of(system, ("bodies", "beams"))[0]:
         series |= record.series(frames)
         static |= record.static
         attributes |= record.attributes
@@ -82,12 +86,10 @@ class Recorder:
     def __init__(self, system: System, output: Output = EVERYTHING) -> None:
         self.system = system
         self.layout = system.layout
-        self.records = records_of(system)
         self.root_loads = RootLoads(system)
         self.selection = Selection(output, system.model, [root.name for root in self.root_loads.roots])
-        wanted = self.selection.wants_item
-        all_wanted = not output.restricted or all(map(wanted, system.items))
-        self.evaluated = self.records if all_wanted else records_of(system, wanted=wanted)
+        wanted = self.selection.wants_item if output.restricted else None
+        self.records, self.evaluated = records_of(system, wanted=wanted)
         self.audit_watch = AuditWatch()
         self.begun = False
         self.first_stored = self.first_energy = self.first_total = 0.0
