@@ -69,7 +69,8 @@ def stacked(*entries: Any) -> Floats:
 
 def evaluated(formula: Formula, *operands: Operand) -> Floats:
     """The results (..., m) of a formula, broadcast over the leading axes of its operands. Raises ModelError."""
-    single = [x.tolist() for x, count, _ in operands if _numbers(x) and x.shape == (count,)]  # type: ignore[union-attr]
+    # the most frequent case, without calls of other functions
+    single = [x.tolist() for x, n, _ in operands if type(x) is np.ndarray and x.shape == (n,) and x.dtype.char == "d"]
     if len(single) == len(operands):
         return np.array(formula(*single))
     if all(_numbers(x) and x.shape[-1:] == (count,) for x, count, _ in operands):  # type: ignore[union-attr]
