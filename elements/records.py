@@ -80,9 +80,9 @@ class StationMotions:
 
     def __init__(self, layout: Layout, stations: Sequence[Station]) -> None:
         self.layout, self.count = layout, len(stations)
-        moving = np.array([layout.frames[station.frame].freedom == 6 for station in stations])
-        offset = np.array([station.offset for station in stations])
-        rotation = np.array([station.rotation for station in stations])
+        moving = np.array([layout.frames[station.frame].freedom == 6 for station in stations], dtype=bool)
+        offset = np.array([station.offset for station in stations]).reshape(-1, 3)
+        rotation = np.array([station.rotation for station in stations]).reshape(-1, 4)
         on_frame = moving & ~offset.any(axis=1) & np.all(rotation == (1.0, 0.0, 0.0, 0.0), axis=1)
         self.on_frame: Ints = np.flatnonzero(on_frame)
         self.others = [(k, stations[k]) for k in np.flatnonzero(~on_frame).tolist()]

@@ -1,6 +1,7 @@
 """Section of a beam: stiffness and inertia per unit length."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -176,26 +177,35 @@ class Section(Item):
 
     def compliance(self) -> Floats:
         """(6, 6) strains (extension, shear along y and z, twist, curvatures) per force and moment; no shear strain
-        where the section has no shear stiffness."""
+        where the section has no shear stiffness; read-only."""
+        return self._compliance
+
+    @cached_property
+    def _compliance(self) -> Floats:
         if self.stiffness_matrix is not None and len(self.stiffness_matrix) == 6:
-            return np.linalg.inv(self.stiffness_matrix)
+            return frozen_array(np.linalg.inv(self.stiffness_matrix))
         result = np.zeros((6, 6))
         result[np.ix_(UNSHEARED, UNSHEARED)] = np.linalg.inv(self.stiffness())
         if self.shear_stiffness is not None:
             result[1, 1], result[2, 2] = 1.0 / np.asarray(self.shear_stiffness)
-        return result
+        return frozen_array(result)
 
     def mass(self) -> Floats:
-        """(6, 6) momentum and angular momentum per length, about the reference axis, per velocity and spin."""
+        """(6, 6) momentum and angular momentum per length, about the reference axis, per velocity and spin;
+        read-only."""
+        return self._mass
+
+    @cached_property
+    def _mass(self) -> Floats:
         if self.mass_matrix is not None:
-            return np.array(self.mass_matrix)
+            return frozen_array(self.mass_matrix)
         m, c = self.line_mass(), np.array([0.0, *self.offset()])
         tilde = cross_matrix(c)
         result = np.zeros((6, 6))
         result[:3, :3] = m * np.eye(3)
         result[:3, 3:], result[3:, :3] = -m * tilde, m * tilde
         result[3:, 3:] = np.diag(self.inertia()) - m * tilde @ tilde
-        return result
+        return frozen_array(result)
 
     def line_mass(self) -> float:
         """Mass per length, kg/m."""

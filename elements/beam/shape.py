@@ -63,7 +63,7 @@ def section_axes(direction: Any, up: Any = None) -> Floats:
         up = np.array([0.0, 1.0, 0.0]) if abs(x[1]) < np.cos(np.radians(25.0)) else np.array([0.0, 0.0, 1.0])
     y = up - x * (x @ up)
     y /= np.linalg.norm(y)
-    return rotations.from_matrix(np.stack([x, y, np.cross(x, y)], axis=1))
+    return rotations.from_matrix(np.stack([x, y, rotations.cross(x, y)], axis=1))
 
 
 def uniform_shape(length: float, elements: int, curvature: Any = None) -> Shape:

@@ -1,5 +1,6 @@
 """The inertia matrix of a rigid body from user input."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,22 +31,28 @@ def inertia_matrix(value: Any, mass: float, distance: Floats) -> tuple[Floats | 
     problem = finite_problem(value, array)
     if problem:
         return None, problem
-    if array.ndim == 1 and not mass:
-        moments, array = sorted(array.tolist()), np.diag(array)
+    given, array = array, np.diag(array) if array.ndim == 1 else array
+    if given.ndim == 1 and not mass:
+        moments = sorted(given.tolist())
     else:
-        array = np.diag(array) if array.ndim == 1 else array
         if np.max(np.abs(array - array.T)) > 1e-9 * np.max(np.abs(array)):
             return None, f"got {shown(value)}, which is not symmetric"
         array = array - mass * (distance @ distance * np.eye(3) - np.outer(distance, distance))
         moments = np.linalg.eigvalsh(array).tolist()
-    moved = " about the mass centre" if np.any(distance) else ""
+    problem = _moments_problem(moments, " about the mass centre" if np.any(distance) else "")
+    return (None, problem) if problem else (frozen_array(0.5 * (array + array.T)), None)
+
+
+def _moments_problem(moments: Sequence[float], moved: str) -> str | None:
+    """Why ascending principal moments are not those of a body; None if they are. moved : what they are about."""
+    least, middle, largest = moments
+    if least > 0.0 and largest <= (least + middle) * (1.0 + 1e-9):
+        return None
     listed = ", ".join(f"{moment:.6g}" for moment in moments)
-    if moments[0] <= 0.0:
-        return None, f"principal moments {listed} kg m2{moved}: all must be greater than 0"
-    if moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-9):
-        return None, (
-            f"principal moments {listed} kg m2{moved} break the triangle inequality: no body has one moment above the "
-            "sum of the other two; check the signs of the products of inertia and the point the inertia refers to "
-            "(the mass centre)"
-        )
-    return frozen_array(0.5 * (array + array.T)), None
+    if not least > 0.0:
+        return f"principal moments {listed} kg m2{moved}: all must be greater than 0"
+    return (
+        f"principal moments {listed} kg m2{moved} break the triangle inequality: no body has one moment above the "
+        "sum of the other two; check the signs of the products of inertia and the point the inertia refers to "
+        "(the mass centre)"
+    )

@@ -52,6 +52,8 @@ class Spanwise:
         """(..., 6, 6) at lengths s (...) m from the start."""
         k, m, part = self._between(s)
         result: Floats = self._compliances[k]
+        if self.uniform:
+            return result
         # that of one section is exact
         names = np.array([id(section) for section in self.sections])
         mixed = names[k] != names[m]
@@ -71,6 +73,8 @@ class Spanwise:
     def mass(self, s: float | Floats) -> Floats:
         """(..., 6, 6) per length at lengths s (...) m from the start."""
         k, m, part = self._between(s)
+        if self.uniform:
+            return np.asarray(self._masses[k])
         part = part[..., None, None]
         return np.asarray((1.0 - part) * self._masses[k] + part * self._masses[m])
 
@@ -82,6 +86,8 @@ class Spanwise:
     def damping(self, s: float | Floats) -> Floats:
         """(..., 6) coefficients of damping in proportion to the stiffness, s."""
         k, m, part = self._between(s)
+        if self.uniform:
+            return np.asarray(self._dampings[k])
         part = part[..., None]
         return np.asarray((1.0 - part) * self._dampings[k] + part * self._dampings[m])
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.elements.joint import columns as primitives
-from femb.elements.joint.constraint_set import Row
+from femb.elements.joint.constraint_set import ZERO, Row
 from femb.layout.layout import Layout, Station
 
 X, Y, Z = range(3)
@@ -68,15 +68,16 @@ def make_row(
     layout: Layout, number: int, spec: tuple[Any, ...], first: Station, second: Station, constant: float, **more: Any
 ) -> Row:
     """The row of a table entry ``spec`` between two stations with the axes of a joint."""
-    word, *axes = spec
-    primitive = PRIMITIVES[word]
-    for field, axis in zip(primitive.axes, axes, strict=True):
+    primitive = PRIMITIVES[spec[0]]
+    axes = {"first_axis": ZERO, "second_axis": ZERO}
+    for field, axis in zip(primitive.axes, spec[1:], strict=True):
         if field == "inertial":
-            more["first_axis"] = UNIT_VECTORS[axis]
+            axes["first_axis"] = UNIT_VECTORS[axis]
         else:
-            more[field] = (first if field == "first_axis" else second).axes[:, axis]
-    ends = (first.frame, second.frame, first.offset)
-    return Row(number, primitive.code, *ends, second_point=second.offset, constant=constant, **more)
+            axes[field] = (first if field == "first_axis" else second).axes[:, axis]
+    given = (first.offset, axes["first_axis"], ZERO, second.offset, axes["second_axis"], constant)
+    row = Row(number, primitive.code, first.frame, second.frame, *given)
+    return row._replace(**more) if more else row
 
 
 def component_rows(

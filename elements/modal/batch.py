@@ -29,6 +29,7 @@ class ModalBatch(Batch):
     """
 
     definite = False
+    records_motion = True
 
     def __init__(
         self,

@@ -54,7 +54,7 @@ class Path:
         """The unit vector along the path at an equilibrium, on in the sense of the one ``before``; at first towards
         larger loads. Raises SolveError where the stiffness is singular."""
         statics = self.statics
-        state, _ = statics.forces(found.q, found.load)
+        state = statics.state(found.q, found.load)
         system = statics.under(found.load)
         _, stiffness, jacobian = statics.matrices(state, found.q, found.multipliers, system=system)
         if statics.twin.n_c:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 # Bytes of a number, and copies of the arrays of results while they are concatenated.
 NUMBER, COPIES = 8, 2
+# Bytes that every machine has free.
+ALWAYS_FREE = 1e6
 
 
 def numbers_per_output(system: "System") -> int:
@@ -39,9 +41,11 @@ def available() -> int | None:
 
 def check_memory(system: "System", run: "Run") -> None:
     """Raise ModelError where the results of a run are larger than the free memory."""
-    free = available()
     count = run.output_count()
     needed = float(NUMBER * COPIES) * count * numbers_per_output(system)
+    if needed < ALWAYS_FREE:
+        return
+    free = available()
     if free is not None and needed > free:
         raise ModelError.at(
             ("run", "output_interval"),

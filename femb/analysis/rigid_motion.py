@@ -49,7 +49,8 @@ def about_mass_centres(system: System) -> System:
 class RigidMotion:
     """Angular velocity omega (3,) and velocity of the mass centre (3,) of one structure, inertial axes.
 
-    frames : numbers of its moving frames. free : whether none of its frames is fixed.
+    frames : numbers of its moving frames. free : whether none of its frames is fixed; one with a fixed frame is at rest
+    and needs no mass (kg).
     """
 
     def __init__(self, system: System, frames: list[int]) -> None:
@@ -69,18 +70,19 @@ class RigidMotion:
             self.mask[layout.frame_v[k] : layout.frame_v[k] + layout.frames[k].freedom] = True
         for internal, j in zip(layout.internal, layout.internal_v, strict=True):
             self.mask[j] = internal.owner in owner
-        self.mass = self._mass_centre(system.q0)[0]
-        start = np.where(self.mask, system.v0, 0.0)
-        momentum = system.energy_momentum(system.q0[None], start[None])[0, 2:5]
-        self.velocity = momentum / self.mass if self.free else np.zeros(3)
+        self.mass, self.velocity = 0.0, np.zeros(3)
+        if self.free:
+            self.mass = self._mass_centre(system.q0)[0]
+            start = np.where(self.mask, system.v0, 0.0)
+            self.velocity = system.energy_momentum(system.q0[None], start[None])[0, 2:5] / self.mass
 
     def _mass_centre(self, q: Floats) -> tuple[float, Floats, Floats]:
         """Mass, mass centre (3,), and angular momentum (3,) about it of the rotation."""
         motions = np.where(self.mask, self.system.rigid_velocities(q), 0.0)
-        momenta = np.array([self.system.energy_momentum(q[None], v[None])[0, 2:] for v in motions])
+        momenta = self.system.energy_momentum(np.tile(q, (6, 1)), motions)[:, 2:]
         mass = float(momenta[0, 0])
         centre = np.array([momenta[5, 1], momenta[3, 2], momenta[4, 0]]) / mass
-        spin = self.omega @ momenta[3:, 3:] - mass * np.cross(centre, np.cross(self.omega, centre))
+        spin = self.omega @ momenta[3:, 3:] - mass * rotations.cross(centre, rotations.cross(self.omega, centre))
         return mass, centre, spin
 
     def state(self, q: Floats, v: Floats, a: Floats) -> None:
@@ -92,8 +94,8 @@ class RigidMotion:
         for k in self.frames:
             i, j = layout.frame_q[k], layout.frame_v[k]
             arm = q[i : i + 3] - centre
-            v[j : j + 3] = self.velocity + np.cross(self.omega, arm)
-            a[j : j + 3] = np.cross(self.omega, np.cross(self.omega, arm))
+            v[j : j + 3] = self.velocity + rotations.cross(self.omega, arm)
+            a[j : j + 3] = rotations.cross(self.omega, rotations.cross(self.omega, arm))
             if layout.frames[k].freedom == 6:
                 v[j + 3 : j + 6] = rotations.rotate_back(q[i + 3 : i + 7], self.omega)
 
@@ -102,8 +104,10 @@ class RigidMotion:
 
         instead : what else to do, for the message.
         """
+        if not self.omega.any():
+            return
         spin = self._mass_centre(self.system.q0)[2]
-        moment = np.cross(self.omega, spin)
+        moment = rotations.cross(self.omega, spin)
         if np.linalg.norm(moment) > NEARLY_PRINCIPAL * np.linalg.norm(self.omega) * np.linalg.norm(spin):
             self._refuse(np.concatenate([np.zeros(3), moment]), instead)
 

@@ -51,7 +51,7 @@ class Stiffness:
     def at(self, found: Balanced) -> Stability:
         """How stable an equilibrium is. Raises SingularError where a motion has no stiffness at all."""
         statics = self.statics
-        state, _ = statics.forces(found.q, found.load)
+        state = statics.state(found.q, found.load)
         system = statics.under(found.load)
         mass, stiffness, jacobian = statics.matrices(state, found.q, found.multipliers, system=system)
         transposed = stiffness[self._transposed]

@@ -159,9 +159,9 @@ def _states(path: LoadPath, factor: float, steps: int, arc_length: bool) -> Iter
     """The states to record; refuses what no strain can balance before the first."""
     statics = path.statics
     q = statics.twin.q0
-    force = statics.forces(q, factor)[1]
     for motion in path.motions:
         if motion.free and not np.any(motion.omega):
+            force = statics.forces(q, factor)[1]
             net = -motion.system.rigid_velocities(q) @ np.where(motion.mask, force, 0.0) + 0.0
             if largest_of(net) > max(LOOSE * largest_of(force), 1e-9):
                 raise SolveError(

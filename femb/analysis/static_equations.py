@@ -100,11 +100,15 @@ class StaticEquations:
             u = np.where(self.driven, twin.inputs_at(load * self.time, q, v), u)
         return u
 
-    def forces(self, q: Floats, load: float) -> tuple[tuple[Floats, Floats, Floats], Floats]:
-        """(u, v, a) at a load factor, and the forces (n_v,) without reactions."""
+    def state(self, q: Floats, load: float) -> tuple[Floats, Floats, Floats]:
+        """(u, v, a): inputs, velocities and accelerations at a load factor."""
         v, a = np.zeros((2, self.twin.n_v))
         self.rigid(q, v, a)
-        u = np.where(self.rates, 0.0, self.inputs(q, v, load))
+        return np.where(self.rates, 0.0, self.inputs(q, v, load)), v, a
+
+    def forces(self, q: Floats, load: float) -> tuple[tuple[Floats, Floats, Floats], Floats]:
+        """(u, v, a) at a load factor, and the forces (n_v,) without reactions."""
+        u, v, a = self.state(q, load)
         return (u, v, a), self.under(load).residual(u[None], q[None], v[None], a[None])[0]
 
     def by_load(self, q: Floats, load: float) -> Floats:

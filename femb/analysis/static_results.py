@@ -106,7 +106,7 @@ def static_frame(
 ) -> tuple[Frames, dict[str, Floats], System, tuple[str, ...]]:
     """What ``Recording.add`` takes of a state: its frame, its arrays, the system under its weight, and what to omit."""
     found = state.found
-    (u, v, a), _ = statics.forces(found.q, found.load)
+    u, v, a = statics.state(found.q, found.load)
     weighed = system if statics.gravity is None else system.with_gravity(found.load * statics.gravity)
     q, multipliers = found.q, found.multipliers
     if system.layout.has_loops:

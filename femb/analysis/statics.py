@@ -165,7 +165,7 @@ class Statics(StaticEquations):
         Inverse iteration with K + sigma B, where the constraints leave the motion.
         """
         twin = self.twin
-        state, _ = self.forces(found.q, found.load)
+        state = self.state(found.q, found.load)
         mass, stiffness, jacobian = self.matrices(state, found.q, found.multipliers, system=self.under(found.load))
         B = scaled_mass(twin.pattern, mass, stiffness)
         products = largest(stiffness) * self.products(jacobian) if twin.n_c else 0.0

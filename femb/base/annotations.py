@@ -3,6 +3,7 @@
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Union, get_args, get_origin
 
 import numpy as np
@@ -65,6 +66,7 @@ def first_fit(options: tuple[Alternative, ...], value: Any) -> tuple[Alternative
     return None, joined(problems) if problems else None
 
 
+@cache
 def alternative_of(option: Any) -> Alternative:
     """The test of an alternative of an annotation, and how a value that passes it is stored."""
     if option is float:

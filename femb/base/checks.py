@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, get_type_hints
 
 from femb.base.annotations import Alternative, alternative_of, alternatives, first_fit
@@ -11,14 +11,20 @@ from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
 from femb.base.values import LARGEST, as_numbers, finite_problem, name_problem, shown, whole_number
 
+# In place of a default that is to be checked in every item.
+_UNCHECKED = object()
+
 
 @dataclass(frozen=True, eq=False)
 class _Field:
-    """A field of a dataclass; required : whether it may not be None."""
+    """A field of a dataclass; required : whether it may not be None. default : a value that needs no check, and what
+    is stored in its place."""
 
     name: str
     alternatives: tuple[Alternative, ...]
     required: bool
+    default: Any
+    stored_default: Any
 
 
 @cache
@@ -26,12 +32,27 @@ def _fields(kind: type) -> tuple[_Field, ...]:
     """The fields of a dataclass to check, all but its name."""
     hints = get_type_hints(kind, include_extras=True)
     result = []
-    for name in (field.name for field in dataclasses.fields(kind) if field.name != "name"):
-        options = tuple(map(alternative_of, alternatives(hints[name])))
+    for field in dataclasses.fields(kind):
+        if field.name == "name":
+            continue
+        options = tuple(map(alternative_of, alternatives(hints[field.name])))
         # a required field of a type that these checks do not know is checked by the class of the item
         required = not any(option.empty for option in options) and first_fit(options, None)[1] is not None
-        result.append(_Field(name, options, required))
+        default = stored = field.default
+        if default is None and not required:
+            pass
+        elif default is None or default is dataclasses.MISSING or first_fit(options, default)[1]:
+            default = _UNCHECKED
+        else:
+            stored = _stored(options, default)
+        result.append(_Field(field.name, options, required, default, stored))
     return tuple(result)
+
+
+def _stored(options: tuple[Alternative, ...], value: Any) -> Any:
+    """What is stored for a value that fits one of the alternatives."""
+    fitting, _ = first_fit(options, value)
+    return value if fitting is None or fitting.stored is None else fitting.stored(value)
 
 
 class Checks:
@@ -42,9 +63,7 @@ class Checks:
     """
 
     def __init__(self, item: Any, *path: Any) -> None:
-        self.item = item
-        # a name that is no text is reported as a problem, and may be a part of the path of other problems
-        self.path = tuple(part if isinstance(part, str) and part.isprintable() else shown(part) for part in path)
+        self.item, self._parts = item, path
         self.problems: list[Problem] = []
         self.bad: set[str] = set()
         self._misfits: set[str] = set()  # fields refused by their annotation only
@@ -54,9 +73,14 @@ class Checks:
             problem = name_problem(self.item.name)
             if problem:
                 self.fail("name", problem)
-        kind: type = type(self.item)
+        item = self.item
+        kind: type = type(item)
         for field in _fields(kind):
-            self._field(field)
+            value = getattr(item, field.name)
+            if value is not field.default:
+                self._field(field, value)
+            elif field.stored_default is not value:
+                object.__setattr__(item, field.name, field.stored_default)
         self._misfits = self.bad - {"name"}
         return self
 
@@ -64,8 +88,13 @@ class Checks:
         if kind is None and self.problems:
             raise ModelError(*self.problems)
 
-    def _field(self, field: _Field) -> None:
-        value = getattr(self.item, field.name)
+    @cached_property
+    def path(self) -> tuple[str, ...]:
+        """The path of the item in messages."""
+        # a name that is no text is reported as a problem, and may be a part of the path of other problems
+        return tuple(part if isinstance(part, str) and part.isprintable() else shown(part) for part in self._parts)
+
+    def _field(self, field: _Field, value: Any) -> None:
         if value is None:
             if field.required:
                 self.fail(field.name, "is missing")

@@ -62,7 +62,7 @@ class Output:
 
     def admits(self, path: str) -> bool:
         """Whether the quantity at a path of the results file is recorded."""
-        kind, word = path.split("/")[0], path.split("/")[-1]
+        kind, word = path.partition("/")[0], path.rpartition("/")[2]
         if self.motion_only and path != "time" and word not in MOTION.get(kind, ()):
             return False
         if kind in ALWAYS:

@@ -92,8 +92,8 @@ def array_problem(value: Any, shape: tuple[int | None, ...]) -> str | None:
 
 
 def _within(value: Any) -> bool:
-    """Whether a value is a Python float that is admissible."""
-    return type(value) is float and -LARGEST <= value <= LARGEST
+    """Whether a value is a float, of Python or numpy, that is admissible."""
+    return isinstance(value, float) and -LARGEST <= value <= LARGEST
 
 
 def finite_problem(value: Any, array: Floats) -> str | None:
@@ -144,6 +144,8 @@ def name_problem(name: Any) -> str | None:
 
     Names are components of paths in result files, and parts of file names.
     """
+    if type(name) is str and name.isidentifier() and len(name) <= LONGEST_NAME:
+        return None
     if not isinstance(name, str) or name == "" or "/" in name:
         return f"got {shown(name)}, wanted text that is not empty and has no '/'"
     if name in (".", "..") or "\\" in name:

@@ -1,6 +1,6 @@
 """The tables of a case from its file, the files that it includes and its patterns."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
@@ -34,7 +34,7 @@ def composed(path: FilePath, text: str) -> Composition:
     Raises CaseError: a file that cannot be read, an item that is given twice, a pattern that is none.
     """
     result = Composition()
-    _add(result, path, text, (path.resolve(),))
+    _add(result, path, text, (path,))
     return result
 
 
@@ -65,7 +65,7 @@ def _add(result: Composition, path: FilePath, text: str, within: tuple[FilePath,
             raise located(path, lines, problems) from error
 
 
-def _names(path: FilePath, lines: dict[Path, int], files: Any) -> list[str]:
+def _names(path: FilePath, lines: Mapping[Path, int], files: Any) -> list[str]:
     names = [files] if isinstance(files, str) else files
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         message = f"include: got {shown(files)}, wanted the path of a case file (TOML), or a list of them"
@@ -74,21 +74,21 @@ def _names(path: FilePath, lines: dict[Path, int], files: Any) -> list[str]:
 
 
 def _include(
-    result: Composition, path: FilePath, lines: dict[Path, int], name: str, within: tuple[FilePath, ...]
+    result: Composition, path: FilePath, lines: Mapping[Path, int], name: str, within: tuple[FilePath, ...]
 ) -> None:
     file = path.parent / name
-    if file.resolve() in within:
+    if file.resolve() in [each.resolve() for each in within]:
         raise CaseError.of_file(path, f"include: {name!r} includes itself", lines["include",])
     try:
         text = text_of(file)
     except CaseError as error:
         raise CaseError.of_file(path, f"include: {error}", lines["include",]) from error
     result.included[file] = text
-    _add(result, file, text, (*within, file.resolve()))
+    _add(result, file, text, (*within, file))
 
 
 def _items(
-    path: FilePath, lines: dict[Path, int], name: str, pattern: Any
+    path: FilePath, lines: Mapping[Path, int], name: str, pattern: Any
 ) -> Iterator[tuple[dict[str, Any], dict[Path, tuple[FilePath, int]]]]:
     """The tables of every repetition of a pattern, and their lines."""
     if not isinstance(pattern, dict):
@@ -106,7 +106,7 @@ def _items(
 def _merge(
     result: Composition,
     path: FilePath,
-    lines: dict[Path, int],
+    lines: Mapping[Path, int],
     document: dict[str, Any],
     places: dict[Path, tuple[FilePath, int]],
 ) -> None:

@@ -26,7 +26,7 @@ class CaseError(ModelError):
 
 def located(
     path: object,
-    lines: dict[Path, int],
+    lines: Mapping[Path, int],
     problems: Iterable[Problem],
     overridden: Iterable[Path] = (),
     elsewhere: Mapping[Path, tuple[object, int]] | None = None,

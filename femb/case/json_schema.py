@@ -5,6 +5,7 @@ on values, such as a mass above zero or the name of an existing body, are checke
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, get_args, get_origin
 
 import numpy as np
@@ -131,7 +132,7 @@ class SchemaWriter:
             self.definitions["Profile"] = self.chosen("shape", options, default=False)
         return {"$ref": "#/definitions/Profile"}
 
-    def value(self, options: list[Any]) -> dict[str, Any]:
+    def value(self, options: Sequence[Any]) -> dict[str, Any]:
         """A value that fits one of several annotations."""
         forms = [self.form(option) for option in options]
         return forms[0] if len(forms) == 1 else {"anyOf": forms}

@@ -7,6 +7,8 @@ parser accepted is scanned: the scan follows TOML's structure and does not detec
 import bisect
 import re
 import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 Path = tuple[str, ...]
 
@@ -20,15 +22,35 @@ BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 SCALAR = re.compile(r"[^,\]}\n#]*")
 
 
-def key_lines(text: str) -> dict[Path, int]:
+def key_lines(text: str) -> Mapping[Path, int]:
     """The line, from 1, of every key, table header and list entry of a valid TOML text, by its path.
 
     Entries of lists have their index in the path, as text. The line of a table is its first occurrence.
     """
-    return _Scan(text).lines
+    return _KeyLines(text)
 
 
-def line_of(lines: dict[Path, int], path: Path) -> int:
+class _KeyLines(Mapping[Path, int]):
+    """The lines, found when one is asked for: a case without problems seldom needs any."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _lines(self) -> dict[Path, int]:
+        return _Scan(self._text).lines
+
+    def __getitem__(self, path: Path) -> int:
+        return self._lines[path]
+
+    def __iter__(self) -> Iterator[Path]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+
+def line_of(lines: Mapping[Path, int], path: Path) -> int:
     """The line of a path, or of the innermost table around it; 1 for the whole file."""
     while path and path not in lines:
         path = path[:-1]

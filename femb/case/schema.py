@@ -132,12 +132,17 @@ def unknown_key(word: str, known: Iterable[str]) -> str:
     return "unknown key; the keys here are " + ", ".join(map(repr, known))
 
 
-def choices(hint: Any) -> list[Any]:
+def choices(hint: Any) -> tuple[Any, ...]:
     """The alternatives of an annotation that a file can express; items of the model are given by their names."""
+    return _choices(hint, elements.CATALOGUE)
+
+
+@cache
+def _choices(hint: Any, items: tuple[type, ...]) -> tuple[Any, ...]:
     options = [
         alternative
         for alternative in alternatives(hint)
         if alternative is not type(None) and get_origin(alternative) is not Callable
     ]
-    items = [option for option in options if option in elements.CATALOGUE]
-    return [option for option in options if option not in items] or [str for _ in items]
+    other = tuple(option for option in options if option not in items)
+    return other or (str,) * len(options)

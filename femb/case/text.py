@@ -10,13 +10,13 @@ from femb.case.errors import CaseError
 
 def text_of(path: Path, wanted: str = "a case file (TOML or Python)") -> str:
     """The text of a file, without the byte order mark that some editors write. Raises CaseError."""
-    if path.is_dir():
-        raise CaseError.of_file(path, f"is a folder, wanted {wanted}")
     try:
         data = path.read_bytes()
     except FileNotFoundError:
         raise CaseError.of_file(path, "there is no such file") from None
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and path.is_dir():
+            raise CaseError.of_file(path, f"is a folder, wanted {wanted}") from None
         raise CaseError.of_file(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")

@@ -28,7 +28,7 @@ from femb.elements import RigidBody
 from femb.elements.joint.rows import X, Y, Z
 from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree_kernels import LOCKED, POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL, sweep
-from femb.formulations.tree_frame import Root, TreeFrame, end_poses, free_directions, packed
+from femb.formulations.tree_frame import IDENTITY, Root, TreeFrame, end_poses, free_directions, packed
 from femb.formulations.tree_search import ordered_frames
 from femb.layout.layout import Station
 from femb.numerics import rotations
@@ -44,7 +44,8 @@ class JointTree:
     frames : TreeFrame in order. n_q, n_u : numbers of coordinates and speeds. coordinates : indices of strokes, angles
     and internal coordinates in q and u, of quaternions in q and angular velocities in u, as
     ``femb.numerics.kinematics`` takes them. retained_rows : numbers of the layout's rows that belong to no joint of the
-    tree but to drivers and latches. coordinate_index (m,) : index in q of every joint coordinate of the System, or -1.
+    tree but to drivers and latches. q0 (n_q,) : coordinates at the start of the System. coordinate_index (m,) : index
+    in q of every joint coordinate of the System, or -1.
 
     formulation : name for messages. analysis : whether it is a user's function, for which another formulation is no
     remedy. Raises ModelError naming joints that close a loop or whose degrees of freedom have no coordinates.
@@ -57,6 +58,7 @@ class JointTree:
         self._analysis = analysis
         self.root = Root() if root is None else root
         self._number()
+        self.q0 = self.coordinates_at(system.q0)
         self._same_signs()
 
     # The tree
@@ -106,7 +108,7 @@ class JointTree:
             point = np.asarray(given, dtype=float)
         ends = Station(-1), Station(frame, point)
         rotation = SPHERICAL if has_axes else POINT_MASS
-        return TreeFrame(frame, -1, None, False, *ends, (X, Y, Z), rotation, np.eye(3), *first, velocity)
+        return TreeFrame(frame, -1, None, False, *ends, (X, Y, Z), rotation, IDENTITY, *first, velocity)
 
     def _item(self, name: str) -> Any:
         return self.system.model.tables["joints"][name]
@@ -118,7 +120,7 @@ class JointTree:
             strokes, rotation = free_directions(item)
         except ValueError as error:
             raise self._refused(f"joints.{name} ({item.kind}) {error}") from error
-        zero = item.at_zero(np.eye(3)) if rotation == UNIVERSAL else np.eye(3)
+        zero = item.at_zero(IDENTITY) if rotation == UNIVERSAL else IDENTITY
         if rotation == LOCKED:
             zero = self._locked(joint)
         if self.layout.frames[frame].freedom == 3:
@@ -138,7 +140,7 @@ class JointTree:
 
     def _same_signs(self) -> None:
         """Choose the signs of Z so that quaternions of frames have the same signs as in the System at the start."""
-        Q = self.to_system(self.coordinates_at(self.system.q0)[None], np.zeros((1, self.n_u)))[0][0]
+        Q = self.to_system(self.q0[None], np.zeros((1, self.n_u)))[0][0]
         signs = np.ones(len(self.frames) + 1)
         for k, frame in enumerate(self.frames):
             i = self.layout.frame_q[frame.frame] + 3
@@ -208,8 +210,10 @@ class JointTree:
         """
         q = np.empty(self.n_q)
         q[self.internal[0]] = Q[self.internal_index[0]]
-        r_a, p_a = end_poses(self.layout, [frame.below if frame.backward else frame.above for frame in self.frames], Q)
-        r_b, p_b = end_poses(self.layout, [frame.above if frame.backward else frame.below for frame in self.frames], Q)
+        first = [frame.below if frame.backward else frame.above for frame in self.frames]
+        second = [frame.above if frame.backward else frame.below for frame in self.frames]
+        r, p = end_poses(self.layout, [*first, *second], Q)
+        (r_a, r_b), (p_a, p_b) = r.reshape(2, -1, 3), p.reshape(2, -1, 4)
         p = rotations.multiply(rotations.conjugate(p_a), p_b)
         strokes, rotation = rotations.rotate_back(p_a, r_b - r_a), rotations.rotation_matrix(p)
         for frame, d, C, quaternion in zip(self.frames, strokes, rotation, p, strict=True):

@@ -16,6 +16,9 @@ from femb.formulations.joint_tree_kernels import LOCKED, POINT_MASS, REVOLUTE, S
 from femb.layout.layout import Layout, Station
 from femb.numerics import rotations
 
+# Z of joints that turn the frame by their coordinates alone, as a matrix and as a quaternion.
+IDENTITY, NO_TURN = np.eye(3), (1.0, 0.0, 0.0, 0.0)
+IDENTITY.flags.writeable = False
 # Numbers of coordinates and speeds of a rotation.
 ROTATION_SIZES = {LOCKED: (0, 0), REVOLUTE: (1, 1), UNIVERSAL: (2, 2), SPHERICAL: (4, 3), POINT_MASS: (0, 0)}
 
@@ -113,23 +116,21 @@ def _free_directions(rows: tuple[tuple[Any, ...], ...]) -> tuple[tuple[int, ...]
 
 def end_poses(layout: Layout, ends: Sequence[Station], Q: Floats) -> tuple[Floats, Floats]:
     """Points (n, 3) and quaternions (n, 4) of ends of joints at the System's Q; inertial axes for negative frames."""
-    r, p = np.zeros((len(ends), 3)), np.tile([1.0, 0.0, 0.0, 0.0], (len(ends), 1))
-    turning = []
-    for n, end in enumerate(ends):
-        if end.frame >= 0:
-            frame, i = layout.frames[end.frame], layout.frame_q[end.frame]
-            r[n], p[n] = frame.position, frame.quaternion
-            if frame.freedom:
-                r[n] = Q[i : i + 3]
-            if frame.freedom == 6:
-                p[n] = Q[i + 3 : i + 7]
-                turning.append(n)
-    p[turning] = rotations.normalise(p[turning])
+    numbers = np.array([end.frame for end in ends], dtype=int)
+    frames = [layout.frames[number] for number in numbers.tolist()]
+    freedom, i = np.array([frame.freedom for frame in frames], dtype=int), layout.frame_q[numbers][:, None]
+    r = np.array([frame.position for frame in frames], dtype=float).reshape(-1, 3)
+    p = np.array([frame.quaternion for frame in frames], dtype=float).reshape(-1, 4)
+    inertial = numbers < 0
+    r[inertial], p[inertial] = 0.0, (1.0, 0.0, 0.0, 0.0)
+    moving, turning = ~inertial & (freedom > 0), ~inertial & (freedom == 6)
+    r[moving] = Q[i[moving] + np.arange(3)]
+    p[turning] = rotations.normalise(Q[i[turning] + np.arange(3, 7)])
     offsets = np.array([end.offset for end in ends]).reshape(-1, 3)
     turns = np.array([end.rotation for end in ends]).reshape(-1, 4)
-    inertial = np.array([end.frame < 0 for end in ends])[:, None]
     points, quaternions = r + rotations.rotate(p, offsets), rotations.multiply(p, turns)
-    return np.where(inertial, r, points), np.where(inertial, p, quaternions)
+    points[inertial], quaternions[inertial] = r[inertial], p[inertial]
+    return points, quaternions
 
 
 def packed(frames: list[TreeFrame], layout: Layout) -> tuple[Ints, Floats, Floats]:
@@ -153,5 +154,5 @@ def packed(frames: list[TreeFrame], layout: Layout) -> tuple[Ints, Floats, Float
         row[columns.SPEEDS], row[columns.BODY_VELOCITY] = frame.u.stop - frame.u.start, frame.body_velocity
         numbers[columns.ABOVE], numbers[columns.ABOVE_QUATERNION] = frame.above.offset, frame.above.rotation
         numbers[columns.BELOW], numbers[columns.BELOW_QUATERNION] = frame.below.offset, frame.below.rotation
-        numbers[columns.ZERO] = rotations.from_matrix(frame.zero)
+        numbers[columns.ZERO] = NO_TURN if frame.zero is IDENTITY else rotations.from_matrix(frame.zero)
     return index, data, fixed

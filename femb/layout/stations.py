@@ -47,7 +47,7 @@ class Stations:
         rates[:, self.moving] = v[:, self.v]
         velocity, omega = rates[..., :3], rates[..., 3:]
         position, R = self._frames(q)
-        arm = np.cross(omega, self.offset)
+        arm = rotations.cross(omega, self.offset)
         return Motion(
             self._by_element(position + _apply(R, self.offset)),
             self._by_element(R @ self.rotation),
@@ -63,7 +63,7 @@ class Stations:
         """out (s, n_v) += forces (s, n, e, 3), inertial axes, and torques (s, n, e, 3), axes of the station."""
         _, R = self._frames(q)
         force, torque = (x.reshape(len(q), -1, 3) for x in (force, torque))
-        arm = np.cross(self.offset, _apply(np.swapaxes(R, -1, -2), force))
+        arm = rotations.cross(self.offset, _apply(np.swapaxes(R, -1, -2), force))
         wrench = np.concatenate([force, arm + _apply(self.rotation, torque)], axis=-1)
         np.add.at(out.T, self.v, np.moveaxis(wrench[:, self.moving], 0, -1))  # stations may share a frame
 

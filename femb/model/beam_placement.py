@@ -70,7 +70,7 @@ def spanned(poses: Poses, beam: LineItem) -> LineItem:
         own = rotations.rotate_back(axes, chord)
         if end.direction is None:
             words[word] = replace(end, direction=own)
-        elif np.linalg.norm(np.cross(own, end.direction)) > 1e-6 * length * np.linalg.norm(end.direction) or (
+        elif np.linalg.norm(rotations.cross(own, end.direction)) > 1e-6 * length * np.linalg.norm(end.direction) or (
             own @ end.direction < 0.0
         ):
             advice = f"but the end is in the direction {vector(own / length)} from the start: leave one of them out"
@@ -141,7 +141,7 @@ def _check_direction(poses: Poses, beam: LineItem, word: str, end: Attachment, a
         return
     x = rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
     given = rotations.rotate(poses.host(end)[1], end.direction)
-    if np.linalg.norm(np.cross(x, given)) > 1e-6 * np.linalg.norm(given) or x @ given < 0.0:
+    if np.linalg.norm(rotations.cross(x, given)) > 1e-6 * np.linalg.norm(given) or x @ given < 0.0:
         raise ModelError.at(
             ("beams", beam.name, word, "direction"),
             f"got {vector(given)} in inertial axes, but the beam {'leaves' if word == 'start' else 'arrives'} "

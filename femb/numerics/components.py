@@ -1,7 +1,8 @@
 """Components of vectors, quaternions and matrices with any leading axes; Python numbers of single vectors."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +11,13 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 
 SCALARS = frozenset((float, complex))
+# Up to so many vectors are computed faster one by one in Python numbers than together by numpy.
+FEW = 12
+
+Formula: TypeAlias = Callable[..., Sequence[Any]]
+"""From the components of vectors, in Python numbers or in arrays, to those of a result."""
+Operand: TypeAlias = tuple[ArrayLike, int, str]
+"""Vectors (..., n), n, and what they are."""
 
 
 def as_components(x: ArrayLike, count: int, what: str) -> Floats:
@@ -47,10 +55,46 @@ def stacked(*entries: Any) -> Floats:
     """(..., n) of components (...), broadcast: np.stack, but faster for few numbers."""
     if SCALARS.issuperset(map(type, entries)):
         return np.array(entries)
-    out = np.empty((*np.broadcast_shapes(*map(np.shape, entries)), len(entries)), dtype=np.result_type(*entries))
+    first = entries[0]
+    if all(
+        type(entry) is np.ndarray and entry.shape == first.shape and entry.dtype == first.dtype for entry in entries
+    ):
+        out = np.empty((*first.shape, len(entries)), dtype=first.dtype)
+    else:
+        out = np.empty((*np.broadcast_shapes(*map(np.shape, entries)), len(entries)), dtype=np.result_type(*entries))
     for k, entry in enumerate(entries):
         out[..., k] = entry
     return out
+
+
+def evaluated(formula: Formula, *operands: Operand) -> Floats:
+    """The results (..., m) of a formula, broadcast over the leading axes of its operands. Raises ModelError."""
+    # the most frequent case, without calls of other functions
+    single = [x.tolist() for x, n, _ in operands if type(x) is np.ndarray and x.shape == (n,) and x.dtype.char == "d"]
+    if len(single) == len(operands):
+        return np.array(formula(*single))
+    if all(_numbers(x) and x.shape[-1:] == (count,) for x, count, _ in operands):  # type: ignore[union-attr]
+        leads = {x.shape[:-1] for x, _, _ in operands}  # type: ignore[union-attr]
+        lead = leads.pop() if len(leads) == 1 else np.broadcast(*map(np.empty, leads)).shape
+        if 0 < prod(lead) <= FEW:
+            vectors = [_vectors(x, (*lead, count)) for x, count, _ in operands]
+            return np.array([formula(*each) for each in zip(*vectors, strict=True)]).reshape(*lead, -1)
+    return stacked(*formula(*[components(*operand) for operand in operands]))
+
+
+def _vectors(x: Any, shape: tuple[int, ...]) -> Sequence[Any]:
+    """Vectors, broadcast to a shape (..., n), one by one in Python numbers."""
+    if x.shape != shape:
+        full = np.empty(shape)
+        full[...] = x
+        x = full
+    vectors: Sequence[Any] = x.reshape(-1, shape[-1]).tolist()
+    return vectors
+
+
+def _numbers(x: ArrayLike) -> bool:
+    """Whether it is an array of floats."""
+    return type(x) is np.ndarray and x.dtype.char == "d"
 
 
 def matrix_of(*rows: tuple[Any, ...]) -> Floats:

@@ -25,7 +25,8 @@ from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.numerics.components import as_components, components, entries_of, length_of, matrix_of, rows_of, stacked
+from femb.numerics import formulas
+from femb.numerics.components import as_components, components, entries_of, evaluated, length_of, matrix_of, rows_of
 
 # Largest difference of R R^T from the identity: matrices typed with three digits pass.
 ORTHOGONALITY = 1e-3
@@ -34,14 +35,7 @@ CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 
 def multiply(p: ArrayLike, q: ArrayLike) -> Floats:
     """Hamilton product ``p q`` (..., 4): the rotation ``q``, then the rotation ``p``, both about inertial axes."""
-    p0, p1, p2, p3 = components(p, 4, "quaternion p")
-    q0, q1, q2, q3 = components(q, 4, "quaternion q")
-    return stacked(
-        p0 * q0 - p1 * q1 - p2 * q2 - p3 * q3,
-        p0 * q1 + p1 * q0 + p2 * q3 - p3 * q2,
-        p0 * q2 - p1 * q3 + p2 * q0 + p3 * q1,
-        p0 * q3 + p1 * q2 - p2 * q1 + p3 * q0,
-    )
+    return evaluated(formulas.product, (p, 4, "quaternion p"), (q, 4, "quaternion q"))
 
 
 def conjugate(p: ArrayLike) -> Floats:
@@ -58,11 +52,11 @@ def normalise(p: ArrayLike) -> Floats:
     p = as_components(p, 4, "quaternion")
     if p.ndim == 1 and p.dtype.char == "d":
         p0, p1, p2, p3 = p.tolist()
-        norm = math.sqrt(p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
+        norm: Any = math.sqrt(p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
         zero = norm == 0.0
     else:
-        norm = np.sqrt(np.sum(p * p, axis=-1, keepdims=True))
-        zero = bool(np.any(norm == 0.0))
+        norm = np.sqrt(np.add.reduce(p * p, axis=-1, keepdims=True))
+        zero = bool(np.logical_or.reduce(norm == 0.0, axis=None))
     if zero:
         advice = "For no rotation write (1, 0, 0, 0), scalar first."
         raise ModelError.at((), f"a quaternion is zero and gives no orientation; it must have length 1. {advice}")
@@ -114,10 +108,8 @@ def quaternion_rate(p: ArrayLike, omega: ArrayLike) -> Floats:
 
 
 def cross(x: ArrayLike, y: ArrayLike) -> Floats:
-    """Cross product (..., 3): np.cross, but faster for two vectors."""
-    x0, x1, x2 = components(x, 3, "vector")
-    y0, y1, y2 = components(y, 3, "vector")
-    return stacked(x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0)
+    """Cross product (..., 3): np.cross, but faster for few vectors."""
+    return evaluated(formulas.cross, (x, 3, "vector"), (y, 3, "vector"))
 
 
 def cross_matrix(x: ArrayLike) -> Floats:
@@ -132,13 +124,8 @@ def rotation_matrix(p: ArrayLike) -> Floats:
 
     For ``|p|`` other than one it is ``p.p`` times a rotation, as is ``rotate``. Source: [C] (16) with ``p.p = 1``.
     """
-    p0, p1, p2, p3 = components(p, 4, "quaternion")
-    a, b, c, d = p0 * p0, p1 * p1, p2 * p2, p3 * p3
-    return matrix_of(
-        (a + b - c - d, 2.0 * (p1 * p2 - p0 * p3), 2.0 * (p1 * p3 + p0 * p2)),
-        (2.0 * (p1 * p2 + p0 * p3), a - b + c - d, 2.0 * (p2 * p3 - p0 * p1)),
-        (2.0 * (p1 * p3 - p0 * p2), 2.0 * (p2 * p3 + p0 * p1), a - b - c + d),
-    )
+    entries = evaluated(formulas.rotation, (p, 4, "quaternion"))
+    return entries.reshape(*entries.shape[:-1], 3, 3)
 
 
 def from_matrix(R: ArrayLike) -> Floats:
@@ -193,16 +180,7 @@ def _squares(R: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
 
 def rotate(p: ArrayLike, x: ArrayLike) -> Floats:
     """Inertial components (..., 3) of a vector with body components ``x``: ``p (0, x) p*``, [C] (14)."""
-    p0, p1, p2, p3 = components(p, 4, "quaternion")
-    x1, x2, x3 = components(x, 3, "vector")
-    a = p0 * p0 - p1 * p1 - p2 * p2 - p3 * p3
-    b = 2.0 * (p1 * x1 + p2 * x2 + p3 * x3)
-    c = 2.0 * p0
-    return stacked(
-        a * x1 + b * p1 + c * (p2 * x3 - p3 * x2),
-        a * x2 + b * p2 + c * (p3 * x1 - p1 * x3),
-        a * x3 + b * p3 + c * (p1 * x2 - p2 * x1),
-    )
+    return evaluated(formulas.rotated, (p, 4, "quaternion"), (x, 3, "vector"))
 
 
 def rotate_back(p: ArrayLike, x: ArrayLike) -> Floats:

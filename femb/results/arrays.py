@@ -49,8 +49,7 @@ class ReadOnly(ByName[Value]):
     """A mapping that cannot be changed, whose names notebooks complete."""
 
     def __init__(self, values: Mapping[str, Value]) -> None:
-        super().__init__(values.keys())
-        self._values = values
+        self._names = self._values = values
 
     def __getitem__(self, name: str) -> Value:
         return self._values[name]

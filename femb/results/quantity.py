@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
@@ -98,7 +99,8 @@ class Group:
         self.series = frozenset(name for name in self.arrays if f"{path}/{name}" in series)
 
     @classmethod
-    def quantities(cls) -> dict[str, Quantity]:
+    @cache
+    def quantities(cls) -> Mapping[str, Quantity]:
         """The quantities of this kind of group, by name."""
         return {name: var for name, var in vars(cls).items() if isinstance(var, Quantity)}
 
@@ -144,11 +146,12 @@ class Groups(ByName[GroupType]):
         self._kind, self._selected = kind, selection_note(attributes)
         # A dictionary, because a set has no order; each group searches its own arrays only.
         paths: dict[str, list[str]] = {}
+        start = kind + "/"
         for path in arrays:
-            if path.startswith(kind + "/"):
+            if path.startswith(start):
                 paths.setdefault(path.split("/")[1], []).append(path)
         for path in attributes:
-            if path.startswith(kind + "/"):
+            if path.startswith(start):
                 paths.setdefault(path.split("/")[1], [])
         # made on first use, since few are asked for in a large model
         self._made: dict[str, GroupType] = {}

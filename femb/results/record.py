@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cached_property
 from importlib import import_module
 from itertools import groupby
 from typing import Any, ClassVar
@@ -13,6 +14,7 @@ from femb.base.output import EVERYTHING, Output
 from femb.base.types import Floats
 from femb.elements.item import Item
 from femb.elements.records import Records
+from femb.numerics.rotations import cross
 from femb.results.arrays import NOTHING
 from femb.results.attachments import attachments
 from femb.results.audit import AuditWatch
@@ -40,14 +42,18 @@ def recorded_outputs(system: System) -> Iterator[tuple[str, str, RecordedFunctio
 
 def records_of(
     system: System, tables: Collection[str] | None = None, wanted: Callable[[Item], bool] | None = None
-) -> list[Records]:
-    """The records of the items of each class, in the order of the catalogue; tables : only of these tables, wanted :
-    only of these items."""
-    return [
-        kind.records(list(items), system)
-        for kind, items in groupby(filter(wanted, system.items), lambda item: type(item))
-        if tables is None or kind.table in tables
-    ]
+) -> tuple[list[Records], list[Records]]:
+    """The records of the items of each class, in the order of the catalogue, and those of the items that are ``wanted``
+    alone, by default of all; tables : only of these tables."""
+    every, chosen = [], []
+    for kind, group in groupby(system.items, lambda item: type(item)):
+        if tables is None or kind.table in tables:
+            items = list(group)
+            some = list(filter(wanted, items)) if wanted is not None else items
+            every.append(kind.records(items, system))
+            if some:
+                chosen.append(every[-1] if len(some) == len(items) else kind.records(some, system))
+    return every, chosen
 
 
 def still(system: System, time: Floats, q: Floats, v: Floats, method: str) -> Results:
@@ -60,7 +66,7 @@ def still(system: System, time: Floats, q: Floats, v: Floats, method: str) -> Re
     series: dict[str, Floats] = {"time": time}
     static: dict[str, Floats] = {}
     attributes: dict[str, dict[str, Any]] = {}
-    for record in records_of(system, ("bodies", "beams")):
+    for record in records_of(system, ("bodies", "beams"))[0]:
         series |= record.series(frames)
         static |= record.static
         attributes |= record.attributes
@@ -80,16 +86,18 @@ class Recorder:
     def __init__(self, system: System, output: Output = EVERYTHING) -> None:
         self.system = system
         self.layout = system.layout
-        self.records = records_of(system)
         self.root_loads = RootLoads(system)
         self.selection = Selection(output, system.model, [root.name for root in self.root_loads.roots])
-        wanted = self.selection.wants_item
-        all_wanted = not output.restricted or all(map(wanted, system.items))
-        self.evaluated = self.records if all_wanted else records_of(system, wanted=wanted)
-        self.outputs = list(recorded_outputs(system))
+        wanted = self.selection.wants_item if output.restricted else None
+        self.records, self.evaluated = records_of(system, wanted=wanted)
         self.audit_watch = AuditWatch()
         self.begun = False
         self.first_stored = self.first_energy = self.first_total = 0.0
+
+    @cached_property
+    def outputs(self) -> list[tuple[str, str, RecordedFunction]]:
+        """The quantities that functions record."""
+        return list(recorded_outputs(self.system))
 
     def static(self) -> dict[str, Floats]:
         """Arrays that do not change with time."""
@@ -148,7 +156,7 @@ class Recorder:
         for record in self.evaluated:
             block |= record.at(frames, select.output.motion_only)
         for k, batch in enumerate(system.batches):
-            if select.wants(k):
+            if select.wants(k) and (batch.records_motion or not select.output.motion_only):
                 block |= select.noted(k, batch.records(frames, system.batches))
         if select.root_loads:
             block |= self.root_loads.series(frames, block, system)
@@ -190,5 +198,5 @@ class Recorder:
         block["audit/potential_energy"] = potential
         block["audit/work"] = work
         block["audit/linear_momentum"] = linear
-        block["audit/angular_momentum"] = angular + np.cross(origin, linear)
+        block["audit/angular_momentum"] = angular + cross(origin, linear)
         block["audit/energy_error"] = error

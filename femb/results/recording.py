@@ -12,7 +12,7 @@ from femb.base.memory import recall, remembered
 from femb.base.output import EVERYTHING, Output
 from femb.base.progress import Reporter
 from femb.base.types import Floats
-from femb.results.arrays import CHECKPOINT, NOTHING, Arrays
+from femb.results.arrays import CHECKPOINT, NOTHING, Arrays, joined
 from femb.results.earlier import Earlier
 from femb.results.file import Block, MemoryWriter, ResultWriter, Writer
 from femb.results.frames import Frames
@@ -66,7 +66,12 @@ class Recording:
         self._block = min(BLOCK, 1 + VELOCITIES // (1 + system.n_v))
         self._collected: list[Frames | Instants] = []
         self._oldest = 0.0
-        self._written = earlier is not None
+        # output instants with arrays of the analysis, the system that they are recorded by, and what is left out
+        self._with: list[tuple[Frames | Instants, Block, System | None, tuple[str, ...]]] = []
+        self._live = out is not None
+        # the first output instants are written at once where readers of a file are to know the names of the arrays, or
+        # where they show which batches yield what was selected
+        self._written = earlier is not None or not (self._live or output.select or output.exclude)
         # the state at the last output instant
         self._last: Arrays = earlier.part("last") if earlier is not None else NOTHING
         self._end: tuple[float, Floats, Floats, Floats] | None = None
@@ -84,17 +89,33 @@ class Recording:
         """Add consecutive output instants; with arrays of the analysis itself by their paths, as recorded by another
         ``system`` of the same model, and without some arrays."""
         if more or system is not None:
-            self._write()
-            block = self._recorder.block(evaluated([frames]), system) | dict(more)
-            self._writer.append({path: array for path, array in block.items() if path not in without})
+            self._add_with(frames, more, system, without)
             return
         if not self._collected:
             self._oldest = time.monotonic()
         self._collected.append(frames)
-        # The first one is written at once: with it readers know the names of the arrays.
         if not self._written or sum(len(part.time) for part in self._collected) >= self._block:
             self._write()
         self.write_overdue()
+
+    def _add_with(
+        self, frames: Frames | Instants, more: Block, system: System | None, without: tuple[str, ...]
+    ) -> None:
+        """Add output instants with arrays of the analysis; those of one system in memory are evaluated together."""
+        if self._collected or (self._with and self._with[-1][2:] != (system, without)):
+            self._write()
+        self._with.append((frames, more, system, without))
+        if self._live or len(self._with) >= self._block:
+            self._write_with()
+
+    def _write_with(self) -> None:
+        if not self._with:
+            return
+        parts, self._with = self._with, []
+        *_, system, without = parts[0]
+        block = self._recorder.block(evaluated([part[0] for part in parts]), system)
+        block |= joined([part[1] for part in parts])
+        self._writer.append({path: array for path, array in block.items() if path not in without})
 
     def write_overdue(self) -> None:
         """Write output instants that have waited for `PATIENCE`; a run calls this after every step."""
@@ -124,6 +145,7 @@ class Recording:
         return Results(*self._writer.content())
 
     def _write(self) -> None:
+        self._write_with()
         if self._collected:
             try:
                 self._append(self._evaluated(self._collected))

@@ -7,6 +7,7 @@ here; only numpy is needed, except for files.
 
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -58,20 +59,59 @@ class Results(ByQuantity):
         self.series, self.static = read_only(series), read_only(static)
         self.attributes: Attributes = ReadOnly({path: ReadOnly(dict(values)) for path, values in attributes.items()})
         self.arrays: Arrays = ReadOnly(ChainMap(self.series, self.static))  # type: ignore[arg-type]
+        times = self.time.shape
         for path, shape in shapes_of(self.series).items():
-            if shape[:1] != self.time.shape:
+            if shape[:1] != times:
                 raise ResultError(
-                    f"{path}: shape {shape}, but there are {self.time.size} output times; the first axis must be time"
+                    f"{path}: shape {shape}, but there are {times[0]} output times; the first axis must be time"
                 )
-        self.bodies = Groups("bodies", Body, self.arrays, self.attributes)
-        self.beams = Groups("beams", Beam, self.arrays, self.attributes, self.series)
-        self.joints = Groups("joints", Joint, self.arrays, self.attributes)
-        self.drivers = Groups("drivers", Driver, self.arrays, self.attributes)
-        self.springs = Groups("springs", Spring, self.arrays, self.attributes)
-        self.loads = Groups("loads", Load, self.arrays, self.attributes)
-        self.appendages = Groups("appendages", Appendage, self.arrays, self.attributes, self.series)
-        self.modal_damping = Groups("modal_damping", ModalDamping, self.arrays, self.attributes)
-        self.audit = Audit("audit", self.arrays, self.attributes)
+
+    # The groups of each kind, made on first use: of a large model with many arrays few kinds are asked for.
+
+    @cached_property
+    def bodies(self) -> Groups[Body]:
+        """The rigid bodies, point masses and flexible bodies, by name."""
+        return Groups("bodies", Body, self.arrays, self.attributes)
+
+    @cached_property
+    def beams(self) -> Groups[Beam]:
+        """The beams, by name."""
+        return Groups("beams", Beam, self.arrays, self.attributes, self.series)
+
+    @cached_property
+    def joints(self) -> Groups[Joint]:
+        """The joints, by name."""
+        return Groups("joints", Joint, self.arrays, self.attributes)
+
+    @cached_property
+    def drivers(self) -> Groups[Driver]:
+        """The drivers, by name."""
+        return Groups("drivers", Driver, self.arrays, self.attributes)
+
+    @cached_property
+    def springs(self) -> Groups[Spring]:
+        """The springs, by name."""
+        return Groups("springs", Spring, self.arrays, self.attributes)
+
+    @cached_property
+    def loads(self) -> Groups[Load]:
+        """The loads, by name."""
+        return Groups("loads", Load, self.arrays, self.attributes)
+
+    @cached_property
+    def appendages(self) -> Groups[Appendage]:
+        """The appendages, by name."""
+        return Groups("appendages", Appendage, self.arrays, self.attributes, self.series)
+
+    @cached_property
+    def modal_damping(self) -> Groups[ModalDamping]:
+        """The modal damping, by name."""
+        return Groups("modal_damping", ModalDamping, self.arrays, self.attributes)
+
+    @cached_property
+    def audit(self) -> Audit:
+        """The audit of the run."""
+        return Audit("audit", self.arrays, self.attributes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled with all arrays, including those not yet read from a file."""

@@ -30,6 +30,7 @@ class Selection:
     def __init__(self, output: Output, model: Model, appendages: list[str]) -> None:
         self.output, self.text = output, output.words()
         self.admits: Callable[[str], bool] = cache(output.admits)
+        self._wants_item: Callable[[str, str], bool] = cache(self._some_admitted)
         self._yields: dict[int, bool] = {}
         self.root_loads = True
         if output.restricted:
@@ -40,9 +41,13 @@ class Selection:
 
     def wants_item(self, item: Item) -> bool:
         """Whether a quantity of an item may be recorded."""
-        group = GROUPS.get(item.table)
-        path = f"{item.table}/{item.name}"
-        return group is None or any(self.admits(f"{path}/{word}") for word in group.quantities())
+        by_name = self.output.select or self.output.exclude
+        return self._wants_item(item.table, item.name if by_name else "")
+
+    def _some_admitted(self, table: str, name: str) -> bool:
+        """Whether a quantity of an item may be recorded; its name is of no account where there are no patterns."""
+        group = GROUPS.get(table)
+        return group is None or any(self.admits(f"{table}/{name}/{word}") for word in group.quantities())
 
     def wants(self, batch: int) -> bool:
         """Whether a batch yields arrays that are recorded; known after the first ones."""

@@ -6,8 +6,6 @@ Source: docs/theory/modes.md, section 3, and docs/theory/loads.md, section 3.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from femb.base.types import Floats
 from femb.elements.body.rigid_body import RigidBody
 from femb.layout.connections import components, groups_of
@@ -64,7 +62,7 @@ def attachment(layout: Layout, model: Model, appendage: Appendage, root: int) ->
             station = layout.station(marker)
             if station.frame == root:
                 points.append(station.offset)
-    same = bool(points) and all(np.allclose(point, points[0], rtol=0.0, atol=SAME_POINT) for point in points)
+    same = bool(points) and all((abs(point - points[0]) <= SAME_POINT).all() for point in points[1:])
     return points[0] if same else None
 
 

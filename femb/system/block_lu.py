@@ -87,7 +87,8 @@ class Factorisation:
             all_blocks, of_velocities = np.arange(len(blocks)), start[blocks] < n_v
             for k in range(size - 1, -1, -1):
                 other = np.where(of_velocities, self.pivots[start[blocks] + k], k)
-                A[all_blocks, k], A[all_blocks, other] = A[all_blocks, other], A[all_blocks, k].copy()
+                if (other != k).any():
+                    A[all_blocks, k], A[all_blocks, other] = A[all_blocks, other], A[all_blocks, k].copy()
             found += int(np.sum(np.linalg.eigvalsh(0.5 * (A + A.transpose(0, 2, 1))) < 0.0))
         return found
 

@@ -90,7 +90,7 @@ class VelocityCoordinates:
         positions = q[layout.frame_q[moving, None] + three]
         columns = layout.frame_v[moving, None] + three
         out[:3, columns] = axes[:, None]
-        out[3:, columns] = np.cross(axes[:, None], positions)
+        out[3:, columns] = rotations.cross(axes[:, None], positions)
         matrices = rotations.rotation_matrix(q[layout.frame_q[turning, None] + 3 + np.arange(4)])
         out[3:, layout.frame_v[turning, None] + 3 + three] = np.swapaxes(matrices, 0, 1)
         return out

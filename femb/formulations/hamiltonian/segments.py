@@ -25,7 +25,8 @@ from femb.formulations.tree_names import joint_words
 from femb.numerics.rotations import rotation_matrix
 from femb.system.system import System
 
-UNIT_VECTORS = np.eye(3)
+UNIT_VECTORS, ORIGIN = np.eye(3), np.zeros(3)
+UNIT_VECTORS.flags.writeable = ORIGIN.flags.writeable = False
 
 
 class CompositeBody:
@@ -118,7 +119,7 @@ class Segments:
 
     def _add_root(self, frame: TreeFrame) -> None:
         """A free body: the base."""
-        self.frames[frame.frame] = FrameOnSegment(GROUND, np.eye(3), np.zeros(3))
+        self.frames[frame.frame] = FrameOnSegment(GROUND, UNIT_VECTORS, ORIGIN)
 
     def _add_segments(self, frame: TreeFrame) -> None:
         """Add the segments between a frame and its parent."""
@@ -140,9 +141,9 @@ class Segments:
         for hinge in chain:
             new = {"name": f"{frame.joint}.{names[hinge.coordinate]}", "parent": row, "at": at, "axis": hinge.axis}
             self._rows.append(new | {"sliding": hinge.sliding, "mounting": mounting @ hinge.mounting})
-            at, mounting = np.zeros(3), np.eye(3)
+            at, mounting = ORIGIN, UNIT_VECTORS
             row = numbers[hinge.coordinate] = len(self._rows) - 1
-        self.frames[frame.frame] = FrameOnSegment(row, np.eye(3), -frame.below.offset)
+        self.frames[frame.frame] = FrameOnSegment(row, UNIT_VECTORS, -frame.below.offset)
         q, u, first = frame.q.start, frame.u.start, len(frame.strokes)
         if frame.rotation == SPHERICAL:
             self.balls.append(Ball(q + first, u + first, [numbers.pop(first + k) for k in range(3)], ball))
@@ -151,7 +152,7 @@ class Segments:
     def frame(self, frame: int) -> FrameOnSegment:
         """The position of a frame of the layout; of the inertial axes for a negative number."""
         if frame < 0:
-            return FrameOnSegment(GROUND, np.eye(3), np.zeros(3), False)
+            return FrameOnSegment(GROUND, UNIT_VECTORS, ORIGIN, False)
         if frame not in self.frames:
             fixed = self.layout.frames[frame]
             return FrameOnSegment(GROUND, rotation_matrix(fixed.quaternion), np.asarray(fixed.position), False)
@@ -191,15 +192,18 @@ def hinges_of(frame: TreeFrame, ball: Floats) -> tuple[list[Hinge], Floats]:
     if frame.backward:
         steps = [(-step[0], *step[1:]) if isinstance(step, tuple) else step.T for step in reversed(steps)]
     hinges: list[Hinge] = []
-    rotation = rotation_matrix(frame.above.rotation)
+    rotation = frame.above.axes
     for step in steps:
         if isinstance(step, tuple):
             hinges.append(Hinge(rotation, *step))
-            rotation = np.eye(3)
+            rotation = UNIT_VECTORS
         else:
             rotation = rotation @ step
-    rotation = rotation @ rotation_matrix(frame.below.rotation).T
+    rotation = rotation @ frame.below.axes.T
     if not hinges:
         return [], rotation
     last = hinges.pop()
-    return [*hinges, Hinge(last.mounting @ rotation, rotation.T @ last.axis, last.sliding, last.coordinate)], np.eye(3)
+    return [
+        *hinges,
+        Hinge(last.mounting @ rotation, rotation.T @ last.axis, last.sliding, last.coordinate),
+    ], UNIT_VECTORS

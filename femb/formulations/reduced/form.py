@@ -55,7 +55,7 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
         self.null_space = NullSpace(self.tree)
         self._tangent = Tangent(self.tree, self.null_space)
         self._choose_rows()
-        self.q0, self.v0 = self.from_system(system.q0, system.v0)
+        self.q0, self.v0 = self.tree.q0, self.tree.speeds_at(self.tree.q0, system.v0)
         self._check_retained()
 
     def _choose_rows(self) -> None:
