@@ -98,8 +98,7 @@ class Batch:
     slow_to_compile: ClassVar[bool] = False
     # Largest rotation (rad) of one correction of statics that its elements bear; None if they set no limit.
     largest_rotation: ClassVar[float | None] = None
-    # Whether some of its records follow from positions and velocities alone.
-    records_motion: ClassVar[bool] = False
+    records_motion: ClassVar[bool] = False  # whether some of its records follow from positions and velocities alone
     # Whether the stiffness or the damping may jump, for example at contact or at the start of sliding.
     switches: bool = False
     # Uniform acceleration (3,) m/s2, inertial axes, that gives the batch its weight; None of batches without mass.

@@ -21,7 +21,7 @@ def attachments(system: System) -> dict[str, dict[str, Any]]:
             continue
         places: dict[str, dict[str, Any]] = {}
         for field, marker in item.markers.items():
-            at = [float(x) for x in marker.at]
+            at = marker.at.tolist()
             if marker.body is not None:
                 places[".".join(field)] = {"body": marker.body, "at": at}
             elif marker.beam is not None:

@@ -41,6 +41,10 @@ def assembled(system: Equations, q: Floats, rough: bool) -> Floats:
             )
         )
 
+    if largest(gaps) <= ASSEMBLED:
+        _check_branches(system, q)
+        return q
+
     def correction(it: Iteration[Floats, Floats]) -> Floats:
         mass, damping, stiffness = system.matrices(u, it.x, v)
         x = np.concatenate([np.zeros(system.n_v), -it.residual])

@@ -30,6 +30,9 @@ from femb.system.pattern import Pattern
 from femb.system.rigid import RigidBodies
 from femb.system.velocity_coordinates import VelocityCoordinates
 
+# The classes of items by table.
+KINDS = {each.table: [kind for kind in CATALOGUE if kind.table == each.table] for each in CATALOGUE}
+
 
 class NumberedModel(VelocityCoordinates):
     """The unknowns of a model, the batches of its elements and its constraints, and their inputs u (n_u,).
@@ -50,8 +53,7 @@ class NumberedModel(VelocityCoordinates):
         items: dict[type[Item], list[Item]] = {kind: [] for kind in CATALOGUE}
         for item in model.items():
             items[type(item)].append(item)
-        for table in dict.fromkeys(kind.table for kind in CATALOGUE):
-            kinds = [kind for kind in CATALOGUE if kind.table == table]
+        for kinds in KINDS.values():
             self.items += placement.in_order([item for kind in kinds for item in items[kind]])
         for item in self.items:
             item.declare_dofs(layout, placement, model)
