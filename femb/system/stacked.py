@@ -81,6 +81,13 @@ class _One:
         return x
 
 
+def products(solver: LinearSolver, data: Floats, x: Floats) -> Floats:
+    """A x (k, n) of k matrices, block data, and contiguous x (k, n)."""
+    y = np.empty_like(x)
+    multiply_each(solver.structure[0], *solver.structure[2:], data, x, y)
+    return y
+
+
 class StackedMatrices:
     """The iteration matrices mu M + C + K/mu with J and J^T of k states u, q, v and numbers mu (k,).
 
@@ -100,12 +107,10 @@ class StackedMatrices:
 
     def filtered(self, x: Floats) -> Floats:
         """F x in place, x (k, n): F y is the solution for (C + K/mu) y; multipliers are zero."""
-        product = np.empty_like(x)
-        structure = self._solver.structure
         x[:, self._n_v :] = 0.0
         self.factors.solve(x)
         x[:, self._n_v :] = 0.0
-        multiply_each(structure[0], *structure[2:], self._stiff, x, product)
+        product = products(self._solver, self._stiff, x)
         product[:, self._n_v :] = 0.0
         return self.factors.solve(product)
 
