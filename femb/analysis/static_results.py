@@ -113,7 +113,7 @@ def static_frame(
         multipliers = least_multipliers(system, u[None], q[None], multipliers[None])[0]
     coordinates, rates = system.with_discrete(state.discrete).joint_motion(q, v)
     one = (q[None], v[None], a[None], multipliers[None])
-    left = unbalanced(weighed, weighed.equations(u[None], *one))
+    left = unbalanced(weighed, u[None], *one)
     frame = Frames(
         np.array([float(number)]), one[0], one[1], np.zeros(1), u[None], one[2], one[3], coordinates[None], rates[None],
         left,

@@ -132,7 +132,7 @@ def station_acceleration(layout: Layout, station: Station, q: Floats, v: Floats,
     omega, alpha = v[:, j + 3 : j + 6], a[:, j + 3 : j + 6]
     if station.on_frame:
         return linear, alpha
-    relative = np.cross(alpha, station.offset) + np.cross(omega, np.cross(omega, station.offset))
+    relative = rotations.cross(alpha, station.offset) + rotations.cross(omega, rotations.cross(omega, station.offset))
     return (
         linear + rotations.rotate(q[:, i + 3 : i + 7], relative),
         rotations.rotate_back(station.rotation, alpha),
@@ -160,6 +160,6 @@ def station_motion(layout: Layout, station: Station, q: Floats, v: Floats) -> tu
     return (
         position + rotations.rotate(quaternion, station.offset),
         rotations.multiply(quaternion, station.rotation),
-        velocity + rotations.rotate(quaternion, np.cross(omega, station.offset)),
+        velocity + rotations.rotate(quaternion, rotations.cross(omega, station.offset)),
         rotations.rotate_back(station.rotation, omega),
     )

@@ -103,8 +103,13 @@ def projected_frames(systems: SystemsAt, times: Floats, q: Floats, v: Floats, wo
     return frames_of(systems, times, u, q, v, work)
 
 
-def unbalanced(system: System, residual: Floats) -> Floats:
-    """(k, 2): the largest residual force (N) and moment (N m) on a frame, of residuals (k, n_v)."""
+def unbalanced(system: System, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
+    """(k, 2): the largest residual force (N) and moment (N m) on a frame at k states, with accelerations a (k, n_v)."""
+    return _largest(system, system.equations(u, q, v, a, multipliers))
+
+
+def _largest(system: System, residual: Floats) -> Floats:
+    """(k, 2): the largest force (N) and moment (N m) on a frame, of residuals (k, n_v)."""
     layout, result = system.layout, np.zeros((len(residual), 2))
     freedom, axes = np.array([frame.freedom for frame in layout.frames]), np.arange(3)
     for part in range(2):
@@ -122,11 +127,11 @@ def frames_of(
     balance = np.zeros((len(q), 2))
     if system.audited and of_motion is not None:
         a, multipliers, residual = forward_balance(system, u, q, v, of_motion)
-        balance = unbalanced(system, residual)
+        balance = _largest(system, residual)
     else:
         a, multipliers = system.forward_each(u, q, v)
         if system.audited:
-            balance = unbalanced(system, system.equations(u, q, v, a, multipliers))
+            balance = unbalanced(system, u, q, v, a, multipliers)
     coordinates, rates = systems.joint_motion(q, v)
     multipliers = least_multipliers(system, u, q, multipliers)
     return Frames(times, q, v, work, u, a, multipliers, coordinates, rates, balance)

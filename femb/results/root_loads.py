@@ -148,7 +148,7 @@ class RootLoads:
         sign = 1.0 if end == 0 else -1.0
         force = sign * rotations.rotate(quaternion, block[f"{path}/section_force"][:, end, end])
         moment = sign * rotations.rotate(quaternion, block[f"{path}/section_moment"][:, end, end])
-        return force, moment + np.cross(position - point, force)
+        return force, moment + rotations.cross(position - point, force)
 
     def _connected(self, root: Root, point: Floats, frames: Frames, system: System) -> tuple[Floats, Floats]:
         """Force and torque (k, 3) about a point by what has no mass: opposite to that on the appendage's frames."""
@@ -167,7 +167,7 @@ class RootLoads:
             frame, i, j = layout.frames[k], layout.frame_q[k], layout.frame_v[k]
             own = out[:, j : j + 3]
             force = force + own
-            torque = torque + np.cross(frames.q[:, i : i + 3] - point, own)
+            torque = torque + rotations.cross(frames.q[:, i : i + 3] - point, own)
             if frame.freedom == 6:
                 torque = torque + rotations.rotate(frames.q[:, i + 3 : i + 7], out[:, j + 3 : j + 6])
         return force, torque

@@ -102,8 +102,14 @@ class StackedMatrices:
         if system.n_c:
             system.constraints(u, q, v, damping)
         reach = 1.0 / mu[:, None]
-        self.factors: EachFactors = StackedFactors(system.solver, mu[:, None] * mass + damping + reach * stiffness)
-        self._stiff: Floats = damping + stiffness / mu[:, None]
+        # in place, since the arrays are large
+        mass *= mu[:, None]
+        mass += damping
+        mass += reach * stiffness
+        self.factors: EachFactors = StackedFactors(system.solver, mass)
+        stiffness /= mu[:, None]
+        stiffness += damping
+        self._stiff: Floats = stiffness
 
     def filtered(self, x: Floats) -> Floats:
         """F x in place, x (k, n): F y is the solution for (C + K/mu) y; multipliers are zero."""

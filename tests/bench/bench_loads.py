@@ -1,4 +1,4 @@
-"""What loads along beams and fields of gravity cost: CPU time of a run of the satellite with each, over that without."""
+"""What fields of gravity and drag cost: CPU time of a run of the satellite with each, over that without."""
 
 import statistics
 import time
@@ -34,7 +34,7 @@ def main() -> None:
     without = taken["none"]
     for name, times in taken.items():
         ratio = statistics.median(a / b for a, b in zip(times, without, strict=True))
-        print(f"{name:18}: {1e3 * statistics.median(times):5.0f} ms in {steps[name]} steps, {ratio:.2f} of that without")
+        print(f"{name:18}: {1e3 * statistics.median(times):5.0f} ms in {steps[name]} steps, ratio {ratio:.2f}")
 
 
 if __name__ == "__main__":
