@@ -125,7 +125,9 @@ def frames_of(
     forces may be unbalanced; by default those that follow from the forces."""
     system = systems.systems[0]
     balance = np.zeros((len(q), 2))
-    if system.audited and of_motion is not None:
+    if not system.forces_recorded:
+        a, multipliers = np.zeros(v.shape) if of_motion is None else of_motion, np.zeros((len(q), system.n_c))
+    elif system.audited and of_motion is not None:
         a, multipliers, residual = forward_balance(system, u, q, v, of_motion)
         balance = _largest(system, residual)
     else:

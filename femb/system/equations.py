@@ -35,6 +35,7 @@ class Equations(NumberedModel):
     """
 
     audited = True  # whether output instants have the unbalanced forces of the audit
+    forces_recorded = True  # whether they have multipliers, and the accelerations that follow from the forces
 
     def without_rows(self, rows: Bools) -> Self:
         """The same system, with these rows of constraints (n_c,) bool left out of every solution.
