@@ -26,6 +26,8 @@ from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.newton import LARGEST_ROTATION
 
 NO_SECTION = np.empty((0, 0, 0, 0))
+# Elastic, damping and inertia forces.
+ALL, DAMPING, INERTIAL = (True, True, True), (False, True, False), (False, False, True)
 # Columns of ``index`` with the indices of velocities, and of coordinates: frame and strain of one end, then the other.
 VELOCITIES = [2, 6, 3, 7]
 COORDINATES = [0, 4, 1, 5]
@@ -100,11 +102,20 @@ class BeamBatch(Batch):
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         state = (q, v, a, self.fixed, self.gravity)
-        self._check(forces(*self._elements, *state, True, True, 1.0, out, NO_SECTION))
+        self._check(forces(*self._elements, *state, *ALL, 1.0, out, NO_SECTION))
 
     def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        state = (q, v, a, self.fixed, self.gravity)
-        evaluate = partial(forces, *self._elements, *state, True, True, 1.0, out, NO_SECTION)
+        return self._bound((q, v, a), ALL, out)
+
+    def bound_inertia(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        return self._bound((q, v, a), INERTIAL, out)
+
+    def _bound(
+        self, state: tuple[Floats, Floats, Floats], parts: tuple[bool, bool, bool], out: Floats
+    ) -> Callable[[], None]:
+        """The function that adds elastic, damping and inertia forces, those wanted, at the states (q, v, a)."""
+        arguments = (*self._elements, *state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION)
+        evaluate = partial(forces, *arguments)
         return lambda: self._check(evaluate())
 
     @property
@@ -173,7 +184,7 @@ class BeamBatch(Batch):
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         if self.damped:
             state = (q, v, v, self.fixed, self.gravity)
-            self._check(forces(*self._elements, *state, False, False, -1.0, out, NO_SECTION))
+            self._check(forces(*self._elements, *state, *DAMPING, -1.0, out, NO_SECTION))
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Section forces and moments of every beam, including the contributions of loads along beams."""
@@ -206,7 +217,7 @@ class BeamBatch(Batch):
         """(s, n, 2, 6) force and moment at both ends of every element, section axes; see ``force.forces``."""
         out = np.empty((len(q), len(self.index), 2, 6))
         state = (q, v, a, self.fixed, self.gravity)
-        self._check(forces(*self._elements, *state, True, True, 1.0, np.zeros(v.shape), out))
+        self._check(forces(*self._elements, *state, *ALL, 1.0, np.zeros(v.shape), out))
         return out
 
 

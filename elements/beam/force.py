@@ -48,23 +48,27 @@ def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):
 
 @inlined
 def element_force(
-    index, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic, inertial,
+    index, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic, damped, inertial,
     R, small, vectors, X, n, f11, e, E, psi, psi_X, f,
 ):  # fmt: skip
     """f (14,): residual force of one element on its two ends; forces in the axes of section I, moments in end axes.
 
-    Damping force; with ``elastic`` also elastic force; with ``inertial`` also inertia and gyroscopic force minus
-    gravity. Returns False if the element is folded. R (5, 3, 3) is set as in ``element_shape``.
+    elastic, damped, inertial : which forces; those of inertia are inertia and gyroscopic force minus gravity, and they
+    alone need no strains. Returns False if the element is folded, where strains are needed. R (5, 3, 3) is set as in
+    ``element_shape``.
     """
     omega1, omega2, acc1, acc2, alpha1, alpha2 = small[4], small[5], small[6], small[7], small[8], small[9]
     x1, x2, F, M1, work = vectors[0], vectors[1], vectors[2], vectors[3, 0], vectors[3, 1]
     Q, beta, gamma = R[4], small[10], small[11]
     length = data[LENGTH]
     element_shape(index, ends, q, fixed, length, R, small, X)
-    if not strains(X, length, data[SOURCE] != 0.0, psi, psi_X, e, E):
-        return False
     ends_motion(index, ends, v, R, small, f11)
-    shape_force(X, Q, beta, gamma, data, f11, elastic, e, E, n)
+    if elastic or damped:
+        if not strains(X, length, data[SOURCE] != 0.0, psi, psi_X, e, E):
+            return False
+        shape_force(X, Q, beta, gamma, data, f11, elastic, e, E, n)
+    else:
+        n[:] = 0.0
     s1 = X[3]
     s2 = length * (1.0 + q[index[5]])
     for k in range(3):
@@ -98,7 +102,7 @@ def element_force(
 
 
 @kernel
-def forces(index, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic, inertial, sign, out, section):
+def forces(index, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic, damped, inertial, sign, out, section):
     """Force of all elements (see ``element_force``) at s states.
 
     out (s, n_v) += sign times the generalized forces. section (s, n, 2, 6), or of length 0 if not requested: section
@@ -113,8 +117,8 @@ def forces(index, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic,
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             ok = element_force(
-                index[k], ends[k], data[k], has_mass_offset, q[s], v[s], a[s], fixed, gravity, elastic, inertial,
-                R, small, vectors, X, n, f11, e, E, psi, psi_X, f,
+                index[k], ends[k], data[k], has_mass_offset, q[s], v[s], a[s], fixed, gravity, elastic, damped,
+                inertial, R, small, vectors, X, n, f11, e, E, psi, psi_X, f,
             )  # fmt: skip
             if not ok:
                 return k

@@ -128,7 +128,7 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
     spin_rows, column, work = np.empty((3, 11)), np.empty(14), np.empty((4, 3))
     for k in range(index.shape[0]):
         ok = element_force(
-            index[k], ends[k], data[k], has_mass_offset, q, v, a, fixed, gravity, TRUE, TRUE,
+            index[k], ends[k], data[k], has_mass_offset, q, v, a, fixed, gravity, TRUE, TRUE, TRUE,
             R, small, vectors, X, n, f11, e, E, psi, psi_X, f,
         )  # fmt: skip
         if not ok:

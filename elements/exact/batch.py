@@ -25,7 +25,7 @@ NO_SECTION = np.zeros((0, 0, 0, 0))
 STRAINS = [0, 3, 4, 5]
 VELOCITIES = slice(2, 4)
 # Elastic, damping and inertia forces.
-ALL, ELASTIC = (True, True, True), (True, False, False)
+ALL, ELASTIC, INERTIAL = (True, True, True), (True, False, False), (False, False, True)
 # Compliance of an element whose elastic force vanishes beside all others.
 SOFT = 1e30
 
@@ -104,8 +104,17 @@ class ExactBatch(Batch):
     def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
         if self.inputs:
             return super().bound_residual(u, q, v, a, out)
-        elements = (self.index, self.ends, self.data, self.free(u), self.own)
-        evaluate = partial(forces, *elements, q, v, a, self.fixed, self.gravity, *ALL, 1.0, out, NO_SECTION)
+        return self._bound(self.free(u), (q, v, a), ALL, out)
+
+    def bound_inertia(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        return self._bound(self.free(np.zeros(u.shape)), (q, v, a), INERTIAL, out)
+
+    def _bound(
+        self, free: Floats, state: tuple[Floats, Floats, Floats], parts: tuple[bool, bool, bool], out: Floats
+    ) -> Callable[[], object]:
+        """``_forces`` at states whose entries change between calls, as a function without arguments."""
+        elements = (self.index, self.ends, self.data, free, self.own)
+        evaluate = partial(forces, *elements, *state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION)
         return lambda: self.check(evaluate())
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:

@@ -145,6 +145,11 @@ class LoadBatch(ForceBatch):
             block[f"loads/{load.name}/{load.word}"] = values if load.axes is None else values @ load.axes
         return block
 
+    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        # torques that are constant in their frame have none
+        if len(self.forces.index) or len(self.torques.index):
+            super().matrices_each(u, q, v, mass, damping, stiffness)
+
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         forces, torques = self.forces, self.torques
         if len(forces.index):

@@ -81,26 +81,11 @@ class Drag(Item):
         """Its beam."""
         return {(): Place(beam=self.beam)}
 
-    def forces(self, velocity: Floats, slope: Floats) -> tuple[Floats, Floats, Floats]:
-        """Force per length (..., 3), N/m, at points with this velocity (..., 3), m/s, and this slope (..., 3), the
-        derivative of the place along the beam; and its derivatives (..., 3, 3) by the velocity and by the slope."""
-        u, half = velocity - self.wind, 0.5 * self.density * self.width
-        size = np.linalg.norm(slope, axis=-1)[..., None, None]
-        t = slope / size[..., 0]
-        along = np.einsum("...i,...i->...", u, t)[..., None, None]
-        one, tt = np.eye(3), t[..., :, None] * t[..., None, :]
-        u_n = u - along[..., 0] * t
-        speed = np.linalg.norm(u_n, axis=-1)[..., None, None]
-        unit = u_n / np.where(speed, speed, 1.0)[..., 0]
-        # changes of |u_n| u_n with u_n, and of |u_t| u_t with the component along t
-        c, c_t = half * self.coefficient, half * self.tangential_coefficient
-        across = -c * speed * (one + unit[..., :, None] * unit[..., None, :])
-        force = -c * speed[..., 0] * u_n - c_t * np.abs(along[..., 0]) * along[..., 0] * t - self.viscous * u
-        by_u = across @ (one - tt) - 2.0 * c_t * np.abs(along) * tt - self.viscous * one
-        # with t: u_n changes by -(t u^T + along), the part along by 2 |along| t u^T + |along| along
-        tu = t[..., :, None] * u[..., None, :]
-        by_t = -across @ (tu + along * one) - c_t * np.abs(along) * (2.0 * tu + along * one)
-        return force, by_u, by_t @ (one - tt) / size
+    @property
+    def numbers(self) -> Floats:
+        """(3,) density width / 2 times the coefficients across and along the beam, kg/m2, and the viscous one."""
+        half = 0.5 * self.density * self.width
+        return np.array([half * self.coefficient, half * self.tangential_coefficient, self.viscous])
 
     @staticmethod
     def batches(items: list["Drag"], layout: Layout, model: ModelView) -> list[Batch]:

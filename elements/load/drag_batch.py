@@ -1,8 +1,9 @@
 """One load along a beam that depends on the places and velocities of its points: force, tangent and results.
 
-The batch uses numpy, for all elements of its beam together. Source: docs/theory/beam_loads.md, section 3.
+Source: docs/theory/beam_loads.md, section 3.
 """
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,13 +13,15 @@ from femb.base.types import Floats
 from femb.base.values import shown
 from femb.elements.beam.batch import BeamBatch
 from femb.elements.exact.batch import ExactBatch
+from femb.elements.load.drag_kernels import drag
+from femb.elements.load.line_point_kernels import tangent
 from femb.elements.load.line_points import LinePoints, Motion, starts_of
 from femb.layout.differentiated import WithoutDerivatives
 from femb.layout.element import Batch, ForceBatch, Input, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern, ModelView, OutputStates
-from femb.numerics.vector3 import scatter
 
+NO_DERIVATIVES = np.empty((0, 0, 0, 0, 0))
 LAW_WIDTH = 21  # inputs of a law at a point: the force, and its derivatives by position and velocity
 
 
@@ -33,7 +36,10 @@ class PointForce(Protocol):
     def law(self) -> Any: ...
     @property
     def profile(self) -> Any: ...
-    def forces(self, velocity: Floats, slope: Floats) -> tuple[Floats, Floats, Floats]: ...
+    @property
+    def numbers(self) -> Floats: ...
+    @property
+    def wind(self) -> Any: ...
 
 
 class DragBatch(ForceBatch):
@@ -52,6 +58,7 @@ class DragBatch(ForceBatch):
         self.first_row = sum(other.elements for other in before if type(other) is type(beam))
         label = f"loads.{item.name}"
         self.inputs = (Input.of_profile(item.profile, f"{label}.profile"),)
+        self.drag = item.numbers, layout.origin_velocity - np.asarray(item.wind)
         if item.law is not None:
             width, breaks = LAW_WIDTH * self.points.s.size, breakpoints_of(item.profile)
             self.inputs = (
@@ -83,47 +90,70 @@ class DragBatch(ForceBatch):
         result: Floats = self.item.profile(t) * packed.ravel()
         return result if derived else WithoutDerivatives(result)
 
-    def _forces(self, u: Floats, motion: Motion) -> tuple[Floats, Floats, Floats, Floats]:
-        """Forces per length (s, e, 3, 3), and derivatives (s, e, 3, 3, 3) by position, velocity and slope."""
-        points = self.points
+    def _set(self, u: Floats, motion: Motion, force: Floats) -> None:
+        """Set the forces per length (s, e, 3, 3)."""
         if self.item.law is not None:
-            width = LAW_WIDTH * points.s.size
-            values = u[:, self.first_input : self.first_input + width].reshape(len(u), *points.s.shape, LAW_WIDTH)
-            by_x, by_v = (values[..., k : k + 9].reshape(*values.shape[:-1], 3, 3) for k in (3, 12))
-            return values[..., :3], by_x, by_v, np.zeros_like(by_x)
-        velocity = points.at_points(points.values, motion.rates) + self.layout.origin_velocity
-        force, by_v, by_slope = self.item.forces(velocity, points.at_points(points.slopes, motion.x))
-        factor = u[:, self.first_input, None, None, None]
-        factors = factor[..., None]
-        return factor * force, np.zeros_like(by_v), factors * by_v, factors * by_slope
+            force[:] = self._of_inputs(u)[..., :3]
+        else:
+            self._drag(u, motion, force, NO_DERIVATIVES, NO_DERIVATIVES)
+
+    def _of_inputs(self, u: Floats) -> Floats:
+        """(s, e, 3, 21) force of the law, and its derivatives, at the points."""
+        width = LAW_WIDTH * self.points.s.size
+        return u[:, self.first_input : self.first_input + width].reshape(len(u), *self.points.s.shape, LAW_WIDTH)
+
+    def _drag(self, u: Floats, motion: Motion, *out: Floats) -> None:
+        points = self.points
+        drag(points.values, points.slopes, *self.drag, u[:, self.first_input], motion.x, motion.rates, *out)
+
+    def _derivatives(self, u: Floats, motion: Motion) -> tuple[Floats, Floats, Floats, Floats]:
+        """Forces per length (s, e, 3, 3), and derivatives (s, e, 3, 3, 3) by position, velocity and slope."""
+        shape = (len(u), *self.points.s.shape, 3)
+        force, by_x, by_v, by_slope = np.empty(shape), *np.zeros((3, *shape, 3))
+        if self.item.law is None:
+            self._drag(u, motion, force, by_v, by_slope)
+        else:
+            values = self._of_inputs(u)
+            force[:], derivatives = values[..., :3], values[..., 3:].reshape(*shape[:-1], 2, 3, 3)
+            by_x[:], by_v[:] = derivatives[..., 0, :, :], derivatives[..., 1, :, :]
+        return force, by_x, by_v, by_slope
 
     def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        motion = self.points.motion(q, v)
-        parts = self.points.end_forces(motion, self._forces(u, motion)[0])[1]
-        self.points.add(parts, -rest, out)
+        self._bound(u, q, v, rest, out)()
+
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        return self._bound(u, q, v, 1.0, out)
+
+    def _bound(self, u: Floats, q: Floats, v: Floats, rest: float, out: Floats) -> Callable[[], None]:
+        """The function that adds ``rest`` times the forces to ``out``; entries of all arrays change between calls."""
+        points, e = self.points, len(self.points.length)
+        motion, force = Motion.empty(len(q), e), np.empty((len(q), e, 3, 3))
+
+        def add() -> None:
+            points.set(motion, q, v)
+            self._set(u, motion, force)
+            points.add_forces(motion, force, -rest, out)
+
+        return add
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         points, motion = self.points, self.points.motion(q[None], v[None])
-        force, by_x, by_v, by_slope = (part[0] if part.ndim > 3 else part for part in self._forces(u[None], motion))
-        F, _ = points.end_forces(motion, force[None])
-        by, rate_by = points.jacobian(motion)
-        at = np.einsum("ga,eaij->egij", points.values, by)
-        rate_at = np.einsum("ga,eaij->egij", points.values, rate_by)
-        slope_at = np.einsum("ga,eaij->egij", points.slopes, by)
-        change = by_x @ at + by_v @ rate_at + by_slope @ slope_at
-        K = np.einsum("eg,egim,egin->emn", points.weights, at, change) + points.turning(motion, F[0])
-        C = np.einsum("eg,egim,egin->emn", points.weights, at, by_v @ at)
-        starts, sizes = starts_of(points)
-        for k in range(len(K)):
-            scatter(-K[k], starts, sizes, self.offset[k], self.stride[k], stiffness)
-            scatter(-C[k], starts, sizes, self.offset[k], self.stride[k], damping)
+        force, *derivatives = self._derivatives(u[None], motion)
+        points.add_forces(motion, force, 0.0, np.zeros((1, len(v))))
+        ends = motion.R, motion.omega, motion.k, motion.w, motion.arm_rate, motion.F
+        tangent(
+            points.index, points.ends, points.weights, points.values, points.slopes, *ends,
+            *(part[0] for part in derivatives), *starts_of(points), self.offset, self.stride, damping, stiffness,
+        )  # fmt: skip
 
     def add_section_forces(self, beams: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         if type(beams) is not self.kind:
             return
         points, motion = self.points, self.points.motion(q, v)
-        F, _ = points.end_forces(motion, self._forces(u, motion)[0])
-        own = np.einsum("senji,senaj->senai", motion.R, F.reshape(*F.shape[:2], 2, 2, 3))
+        force = np.empty((len(q), *points.s.shape, 3))
+        self._set(u, motion, force)
+        points.add_forces(motion, force, 0.0, np.zeros(v.shape))
+        own = np.einsum("senji,senaj->senai", motion.R, motion.F.reshape(*force.shape[:2], 2, 2, 3))
         moment = np.cross(motion.k, own[..., 1, :])
         rows = slice(self.first_row, self.first_row + len(points.length))
         for part, value in ((slice(0, 3), own[..., 0, :]), (slice(3, 6), moment)):
@@ -133,6 +163,7 @@ class DragBatch(ForceBatch):
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """The force of the whole beam, inertial axes."""
-        motion = self.points.motion(frames.q, frames.v)
-        force = np.einsum("eg,segi->si", self.points.weights, self._forces(frames.u, motion)[0])
-        return {f"loads/{self.item.name}/force": force}
+        points, motion = self.points, self.points.motion(frames.q, frames.v)
+        force = np.empty((len(frames.q), *points.s.shape, 3))
+        self._set(frames.u, motion, force)
+        return {f"loads/{self.item.name}/force": np.einsum("eg,segi->si", points.weights, force)}

@@ -1,6 +1,8 @@
 """Gravity gradient: the field of gravity about a point that moves along a circular orbit."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from math import cos, sin
 from typing import ClassVar
 
 import numpy as np
@@ -81,14 +83,13 @@ class GravityGradient(Item):
 
     def vertical(self, t: float) -> Floats:
         """o (3,) at the time t (s), inertial axes."""
-        angle, ahead = self.orbital_rate * t, np.cross(self.normal, self.radial)
-        result: Floats = np.cos(angle) * np.asarray(self.radial) + np.sin(angle) * ahead
-        return result
+        angle, (radial, ahead) = self.orbital_rate * t, self._plane
+        return cos(angle) * radial + sin(angle) * ahead
 
-    def tensor(self, t: float) -> Floats:
-        """n^2 (3 o o^T - 1) (3, 3) at the time t (s): acceleration per distance, 1/s2, inertial axes."""
-        o = self.vertical(t)
-        return self.orbital_rate**2 * (3.0 * np.outer(o, o) - np.eye(3))
+    @cached_property
+    def _plane(self) -> tuple[Floats, Floats]:
+        """o at t = 0, and the direction of the motion."""
+        return np.asarray(self.radial, dtype=float), np.cross(self.normal, self.radial)
 
     @staticmethod
     def batches(items: list["GravityGradient"], layout: Layout, model: ModelView) -> list[Batch]:

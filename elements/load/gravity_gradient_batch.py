@@ -9,15 +9,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from femb.base.types import Floats
-from femb.elements.load.mass_field import AXES, Field, MassField
+from femb.elements.load.mass_field import AXES, MassField, Rotations
+from femb.elements.load.orbit_kernels import gradient
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 from femb.layout.low_rank import LowRank
 from femb.layout.views import BlockPattern, OutputStates
 from femb.numerics.rotations import normalise, rotate
 from femb.numerics.vector3 import IN_Q, IN_V
-
-UPPER = np.triu_indices(3)  # the tensor as six inputs, which a load factor multiplies; then the field at the origin
 
 
 class TensorField(Protocol):
@@ -27,7 +26,9 @@ class TensorField(Protocol):
     def name(self) -> str: ...
     @property
     def origin(self) -> Any: ...
-    def tensor(self, t: float) -> Floats: ...
+    @property
+    def orbital_rate(self) -> float: ...
+    def vertical(self, t: float) -> Floats: ...
 
 
 class GravityGradientBatch(MassField):
@@ -41,7 +42,9 @@ class GravityGradientBatch(MassField):
         super().__init__(layout)
         self.item = item
         self.follows = item.origin is None and not len(self.held)
-        self.inputs = (Input(9, self._inputs, label=f"loads.{item.name}", surroundings=True),)
+        self.translations = np.zeros((2, self.size))  # velocities along x and y
+        self.translations[[[0], [1]], self.index[:, IN_V] + [[0], [1]]] = 1.0
+        self.inputs = (Input(7, self._inputs, label=f"loads.{item.name}", surroundings=True),)
 
     def bind(self, batches: Sequence[Batch]) -> None:
         super().bind(batches)
@@ -53,41 +56,34 @@ class GravityGradientBatch(MassField):
 
     def _centres(self, q: Floats) -> tuple[float, Floats]:
         """Mass (kg) and mass centres (s, 3) m, relative to the origin of the layout, of states with fixed frames."""
-        v, out = np.zeros((len(q), 2, self.size)), np.zeros((2 * len(q), 8))
-        v[:, :, self.index[:, IN_V, None] + AXES] = np.eye(3)[:2, None]
+        s = len(q)
+        out, states = np.zeros((2 * s, 8)), np.concatenate([q, q])
+        v = np.repeat(self.translations, s, axis=0)
         for batch in self.masses:
-            batch.energy_momentum(np.repeat(q, 2, axis=0), v.reshape(len(out), -1), out)
-        mass, (x, y) = float(out[0, 2]), np.moveaxis(out[:, 5:8].reshape(-1, 2, 3), 1, 0)  # r x m e of translations
-        return mass, np.stack([y[:, 2], -x[:, 2], x[:, 1]], axis=1) / (mass or 1.0)
+            batch.energy_momentum(states, v, out)
+        centres, mass = np.empty((s, 3)), float(out[0, 2])
+        # r x m e of the translations
+        centres[:, 0], centres[:, 1], centres[:, 2] = out[s:, 7], -out[:s, 7], out[:s, 6]
+        return mass, centres / (mass or 1.0)
 
     def _inputs(self, t: float) -> Floats:
-        """(9,) the tensor G, and the acceleration b at the origin of q: the field is G r + b."""
-        G = self.item.tensor(t)
+        """(7,) numbers of the field, as of the kernel ``gradient``; a load factor multiplies them."""
+        factor, vertical = self.item.orbital_rate**2, self.item.vertical(t)
         shift = np.zeros(3) if self.follows else self.layout.origin_velocity * t - self.origin
-        return np.concatenate([G[UPPER], G @ shift])
+        return np.concatenate([[factor], factor * vertical, factor * (3.0 * (vertical @ shift) * vertical - shift)])
 
-    def _tensors(self, u: Floats) -> Floats:
-        """G (s, 3, 3) of inputs u (s, n_u)."""
-        G = np.zeros((len(u), 3, 3))
-        G[:, UPPER[0], UPPER[1]] = G[:, UPPER[1], UPPER[0]] = u[:, self.first_input : self.first_input + 6]
-        return G
-
-    def field(self, u: Floats, q: Floats, middle: Floats) -> Field | None:
-        G = self._tensors(u)
-        if not G.any():
-            return None
-        values, vectors = np.linalg.eigh(G)
-        axes = np.swapaxes(vectors, 1, 2)[:, None, ::-1]  # the largest is the last
-        b = u[:, self.first_input + 6 : self.first_input + 9]
-        if self.follows:
-            b = b - np.einsum("sij,sj->si", G, self._centres(q)[1])
-        acceleration = q[:, self.index[:, IN_Q, None] + AXES] @ G + b[:, None]
-        every = np.ascontiguousarray(np.broadcast_to(axes, (len(q), self.count, 3, 3)))
-        return Field(acceleration, np.ascontiguousarray(values.T[::-1]), every)
+    def set_field(self, u: Floats, of: Rotations) -> bool:
+        centre = self._centres(of.q)[1] if self.follows else np.zeros((len(u), 3))
+        field = of.acceleration, of.weights, of.axes
+        found: bool = gradient(self.index, u, self.first_input, centre, of.q, *field)
+        return found
 
     def slopes(self, u: Floats, q: Floats) -> Floats:
-        found: Floats = self._tensors(u[None])[0]
-        return found
+        factor, vertical = u[self.first_input], u[self.first_input + 1 : self.first_input + 4]
+        if factor == 0.0:
+            return np.zeros((3, 3))
+        tensor: Floats = 3.0 / factor * np.outer(vertical, vertical) - factor * np.eye(3)
+        return tensor
 
     def allocate(self, pattern: BlockPattern) -> None:
         super().allocate(pattern)

@@ -9,13 +9,13 @@ As the weights add up to zero, all other forces of the elements cancel. Source: 
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
-from femb.elements.load.mass_field_kernels import middles, rotations
+from femb.elements.load.mass_field_kernels import middles, rotations, subtract_weighted
 from femb.layout.connections import components
 from femb.layout.element import B, Batch, ForceBatch, OfMotion
 from femb.layout.layout import Layout
@@ -28,35 +28,35 @@ AXES = np.arange(3)
 
 
 @dataclass(frozen=True, eq=False)
-class Field:
-    """A field of acceleration at s states, inertial axes, on F frames that form g structures.
-
-    acceleration (s, F, 3) : at the frames, m/s2. weights (3, s) and axes (s, g, 3, 3), rows e_k, rad/s : the gradient
-    of the field within a structure is sum w_k (e_k e_k^T - |e_k|^2). The weights add up to zero; the first is zero
-    only where the field is.
-    """
-
-    acceleration: Floats
-    weights: Floats
-    axes: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class Rotations:
-    """Three rotations at each of s states q (s, n): velocities v and accelerations a (3, s, n), and weights (3, s);
-    omega (3, s, F, 3) : angular velocities of all frames, inertial axes. Sums of inertia forces times weights are those
-    of the field.
+    """Arrays of a field of acceleration at s states, inertial axes, on F frames that form g structures, and of the
+    three rotations at each state whose inertia forces, times weights, are those of the field.
+
+    q (s, n) : the states, with fixed frames. middle (s, g, 3) : of the frames of each structure. acceleration (s, F, 3)
+    at the frames, m/s2. weights (3, s) and axes (s, g, 3, 3), rows e_k, rad/s : the gradient of the field within a
+    structure is sum w_k (e_k e_k^T - |e_k|^2). The weights add up to zero; none is zero.
+
+    v, a (3, s, n) : velocities and accelerations of the rotations. omega (3, s, F, 3) : angular velocities of all
+    frames, inertial axes.
     """
 
     q: Floats
+    middle: Floats
+    acceleration: Floats
+    weights: Floats
+    axes: Floats
     v: Floats
     a: Floats
     omega: Floats
-    weights: Floats
+
+    def tiled(self, u: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """u, q, v, a of the three rotations as 3 s states."""
+        states = self.v.reshape(-1, self.v.shape[2]), self.a.reshape(-1, self.a.shape[2])
+        return np.tile(u, (3, 1)), np.tile(self.q, (3, 1)), *states
 
 
 class MassField(ForceBatch):
-    """The force of a field; classes give ``field`` and ``slopes``.
+    """The force of a field; classes give ``set_field`` and ``slopes``.
 
     index (F, 4) : of each frame IN_Q, IN_V, HAS_AXES and the number of its structure. count : number of structures.
     Fixed frames take part in the rotations: their coordinates and velocities follow all others, see ``Batch.unfixed``.
@@ -76,9 +76,8 @@ class MassField(ForceBatch):
         self.index: Ints = unfixed_frames(index, layout.n_q, layout.n_v, [IN_Q], [IN_V])
 
     @abstractmethod
-    def field(self, u: Floats, q: Floats, middle: Floats) -> Field | None:
-        """At s states q, in which fixed frames follow; middle (s, g, 3) : of the frames of each structure, in the
-        coordinates of q. None without a field."""
+    def set_field(self, u: Floats, of: Rotations) -> bool:
+        """Set acceleration, weights and axes of the field at the states and middles ``of``; False without a field."""
 
     @abstractmethod
     def slopes(self, u: Floats, q: Floats) -> Floats:
@@ -106,42 +105,61 @@ class MassField(ForceBatch):
         self.entries = np.flatnonzero(first[columns] >= 0)
         self.group = first[columns[self.entries]]
 
+    def _arrays(self, s: int) -> Rotations:
+        """Those of s states, to be set."""
+        frames, q = len(self.index), np.empty((s, self.layout.n_q + len(self.held)))
+        q[:, self.layout.n_q :] = self.held
+        field = np.empty((s, frames, 3)), np.empty((3, s)), np.empty((s, self.count, 3, 3))
+        v, a = np.zeros((2, 3, s, self.size))
+        return Rotations(q, np.empty((s, self.count, 3)), *field, v, a, np.empty((3, s, frames, 3)))
+
+    def _set(self, u: Floats, q: Floats, of: Rotations) -> bool:
+        """Set the arrays at s states; False without a field."""
+        of.q[:, : self.layout.n_q] = q
+        middles(self.index, of.q, of.middle)
+        if not self.set_field(u, of):
+            return False
+        rotations(self.index, of.q, of.middle, of.acceleration, of.weights, of.axes, of.v, of.a, of.omega)
+        return True
+
     def _rotations(self, u: Floats, q: Floats) -> Rotations | None:
         """At s states; None without a field."""
-        whole = self.with_fixed(q)
-        middle = np.empty((len(q), self.count, 3))
-        middles(self.index, whole, middle)
-        field = self.field(u, whole, middle)
-        if field is None:
-            return None
-        v, a = np.zeros((2, 3, len(q), self.size))
-        omega = np.empty((3, len(q), len(self.index), 3))
-        rotations(self.index, whole, middle, field.axes, v, omega)
-        largest = np.where(field.weights[0] == 0.0, 1.0, field.weights[0])
-        a[0][:, self.index[:, IN_V, None] + AXES] = field.acceleration / largest[:, None, None]
-        return Rotations(whole, v, a, omega, field.weights)
+        of = self._arrays(len(q))
+        return of if self._set(u, q, of) else None
 
     def field_part(self, batch: B, of: OfMotion[B], u: Floats, q: Floats) -> Floats | float:
         three = self._rotations(u, q)
         if three is None:
             return 0.0
-        n = self.size
-        states = np.tile(u, (3, 1)), np.tile(three.q, (3, 1)), three.v.reshape(-1, n), three.a.reshape(-1, n)
-        parts = of(self._whole(batch), *states)
+        parts = of(self._whole(batch), *three.tiled(u))
         result: Floats = -np.einsum("ks,ks...->s...", three.weights, parts.reshape(3, len(q), *parts.shape[1:]))
         return result
 
     def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        if not rest:
-            return
-        three = self._rotations(u, q)
-        if three is None:
-            return
-        states = np.tile(three.q, (3, 1)), three.v.reshape(-1, self.size), three.a.reshape(-1, self.size)
-        parts, inputs = np.zeros(states[1].shape), np.tile(u, (3, 1))
-        for batch in self.masses:
-            batch.residual(inputs, *states, parts)
-        out -= rest * np.einsum("ks,ksv->sv", three.weights, parts.reshape(3, len(q), -1)[:, :, : out.shape[1]])
+        if rest:
+            self._bound(u, q, rest, out)()
+
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        return self._bound(u, q, 1.0, out)
+
+    def _bound(self, u: Floats, q: Floats, rest: float, out: Floats) -> Callable[[], None]:
+        """The function that adds ``rest`` times the forces at u, q to ``out``, whose entries change between calls."""
+        three = self._arrays(len(q))
+        inputs, whole = np.empty((3, *u.shape)), np.empty((3, *three.q.shape))
+        parts = np.empty(three.v.shape)
+        states = [array.reshape(-1, array.shape[2]) for array in (inputs, whole, three.v, three.a, parts)]
+        evaluations = [batch.bound_inertia(*states) for batch in self.masses]
+
+        def add() -> None:
+            if not self._set(u, q, three):
+                return
+            inputs[:], whole[:] = u, three.q
+            parts.fill(0.0)
+            for evaluate in evaluations:
+                evaluate()
+            subtract_weighted(three.weights, parts, rest, out)
+
+        return add
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         """Nothing: without these derivatives, an iteration of a step h leaves about (n h)^2 / 10 of the error."""

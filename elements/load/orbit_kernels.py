@@ -1,52 +1,89 @@
-"""Kernel of the gravity of a central body: see ``orbit_batch`` and docs/theory/orbit.md, equations (4) and (5)."""
+"""Kernels of the gravity of a central body, and of its gradient alone: see ``orbit_batch``, ``gravity_gradient_batch``.
+
+Both set the field of ``mass_field.Rotations`` at s states: acceleration (s, F, 3) at the frames, weights (3, s), and
+axes (s, g, 3, 3) : rows along the direction to the body and two across it. index (F, 4) : as of ``mass_field_kernels``.
+They return False where the body has no gravity, as at a load factor of zero.
+"""
 
 import numpy as np
 
-from femb.numerics.compile import kernel
-from femb.numerics.vector3 import IN_Q, cross, dot
+from femb.elements.load.mass_field_kernels import triad
+from femb.numerics.compile import inlined, kernel
+from femb.numerics.vector3 import IN_Q, dot
+
+
+@inlined
+def set_weights(factor, weights):
+    """weights (3,) : factor times those of the gradient along the direction to the body and across it."""
+    weights[0], weights[1], weights[2] = 2.0 * factor, -factor, -factor
 
 
 @kernel
-def gravity(index, mu, origin, R, q, middle, acceleration, axes, rates):
-    """Gravity at the frames less that at the origin, and the axes of its gradient in all structures, at s states.
+def gravity(index, mu, origin, u, first, q, middle, acceleration, weights, axes):
+    """Gravity at the frames less that at the origin: docs/theory/orbit.md, equations (4) and (5).
 
-    index (F, 4), middle (s, g, 3) : as of ``mass_field_kernels``. R (s, 3) : origin of the frame from the central body.
-    Set are: acceleration (s, F, 3); axes (s, g, 3, 3) : rows along the direction to the body and two across it, of the
-    length 1 in the first structure, and in others in proportion to their n; rates (s,) : n of the first structure.
+    u (s, n_u), from ``first`` on : R (3,), the origin of the frame from the central body. middle (s, g, 3) : of the
+    frames of each structure. axes have the length 1 in the first structure, and in others in proportion to their n.
     """
     w = np.empty((3, 3))
     x, y, z = w[0], w[1], w[2]
     for state in range(q.shape[0]):
-        square = dot(R[state], R[state])
+        R = u[state, first : first + 3]
+        square = dot(R, R)
+        if square == 0.0:
+            return False
+        first_rate = 0.0
         for g in range(middle.shape[1]):
             for o in range(3):
-                x[o] = R[state, o] + origin[o] + middle[state, g, o]
+                x[o] = R[o] + origin[o] + middle[state, g, o]
             distance = np.sqrt(dot(x, x))
             rate = np.sqrt(mu / distance**3)
             if g == 0:
-                rates[state] = rate
-            scale = rate / rates[state]
-            least = 0
+                first_rate = rate
+            scale = rate / first_rate
             for o in range(3):
                 x[o] /= distance
-                if abs(x[o]) < abs(x[least]):
-                    least = o
-            y[:] = 0.0
-            y[least] = 1.0
-            cross(x, y, z)
-            length = np.sqrt(dot(z, z))
-            for o in range(3):
-                y[o] = z[o] / length
-            cross(x, y, z)
+            triad(x, y, z)
             for o in range(3):
                 axes[state, g, 0, o], axes[state, g, 1, o] = scale * x[o], scale * y[o]
                 axes[state, g, 2, o] = scale * z[o]
+        set_weights(first_rate**2, weights[:, state])
         for k in range(index.shape[0]):
             for o in range(3):
                 y[o] = origin[o] + q[state, index[k, IN_Q] + o]
             # Encke's form of gravity at R + y less that at R
-            ratio = (dot(y, y) + 2.0 * dot(y, R[state])) / square
+            ratio = (dot(y, y) + 2.0 * dot(y, R)) / square
             cube = (1.0 + ratio) ** 1.5
             f = ratio * (3.0 + ratio * (3.0 + ratio)) / (1.0 + cube)
             for o in range(3):
-                acceleration[state, k, o] = -mu / (square**1.5 * cube) * (y[o] - f * R[state, o])
+                acceleration[state, k, o] = -mu / (square**1.5 * cube) * (y[o] - f * R[o])
+    return True
+
+
+@kernel
+def gradient(index, u, first, centre, q, acceleration, weights, axes):
+    """The linear field of a gravity gradient G = n^2 (3 o o^T - 1): docs/theory/gravity_gradient.md, equation (1).
+
+    u (s, n_u), from ``first`` on : n^2, n^2 o (3,), and the acceleration b (3,) at the origin of q, which a load factor
+    multiplies; the field is G (r - centre) + b. centre (s, 3).
+    """
+    w = np.empty((4, 3))
+    vertical, y, z, r = w[0], w[1], w[2], w[3]
+    for state in range(q.shape[0]):
+        factor, b = u[state, first], u[state, first + 4 : first + 7]
+        if factor == 0.0:
+            return False
+        for o in range(3):
+            vertical[o] = u[state, first + 1 + o] / factor
+        set_weights(factor, weights[:, state])
+        triad(vertical, y, z)
+        for g in range(axes.shape[1]):
+            for o in range(3):
+                axes[state, g, 0, o], axes[state, g, 1, o], axes[state, g, 2, o] = vertical[o], y[o], z[o]
+        for k in range(index.shape[0]):
+            for o in range(3):
+                r[o] = q[state, index[k, IN_Q] + o] - centre[state, o]
+            up = 3.0 * dot(vertical, r)
+            for o in range(3):
+                acceleration[state, k, o] = b[o] + factor * (up * vertical[o] - r[o])
+    return True

@@ -127,6 +127,10 @@ class Batch:
         """``residual`` of these arrays, whose entries change from call to call, as a function without arguments."""
         return partial(self.residual, u, q, v, a, out)
 
+    def bound_inertia(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        """``bound_residual`` in rigid motions; forces that are equal in all of them at a state may be left out."""
+        return self.bound_residual(u, q, v, a, out)
+
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add mass, d(residual)/dv and the iteration tangent d(residual)/dq H at one state to block data."""
         self.force_tangent(u, q, v, damping, stiffness)
@@ -151,17 +155,14 @@ class Batch:
 
     def element_masses(self, q: Floats) -> "list[tuple[Ints, Floats]]":
         """The mass matrices of the elements, each on its own, at one state; their sum is ``mass``.
-
         Groups of e elements alike: places (e, g) of their velocities, negative where these are held, and M (e, g, g).
         """
         return []
 
     def mass_changes(self, q: Floats) -> "list[tuple[Ints, Floats]]":
-        """Derivatives of the elements' mass matrices M at one state; none if they are constant.
-
-        A pair for each group of e equal elements: indices (e, g) of their velocities, negative for fixed frames, and
-        D (e, g, g, g), with D[:, i, j, k] the derivative of M_ij along column k of H.
-        """
+        """Derivatives of the elements' mass matrices M at one state; none if they are constant. A pair for each group
+        of e equal elements: indices (e, g) of their velocities, negative for fixed frames, and D (e, g, g, g), with
+        D[:, i, j, k] the derivative of M_ij along column k of H."""
         return []
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:

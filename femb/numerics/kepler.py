@@ -15,12 +15,16 @@ EARTH, EARTH_RADIUS = 3.986004418e14, 6378137.0
 ITERATIONS = 50
 # Below this |z| the series of the functions of Stumpff lose no digits, as their closed forms do.
 SERIES = 1.0
+# Coefficients of the two series, the last ones first.
+STUMPFF = [(1.0 / factorial(2 * k + 2), 1.0 / factorial(2 * k + 3)) for k in reversed(range(10))]
 
 
 def stumpff(z: float) -> tuple[float, float]:
     """C(z) = 1/2! - z/4! + ... and S(z) = 1/3! - z/5! + ..."""
     if abs(z) < SERIES:
-        c, s = (sum((-z) ** k / factorial(2 * k + first) for k in range(10)) for first in (2, 3))
+        c = s = 0.0
+        for of_c, of_s in STUMPFF:
+            c, s = of_c - z * c, of_s - z * s
         return c, s
     root = sqrt(abs(z))
     if z > 0.0:
@@ -34,7 +38,7 @@ def motion(mu: float, position: Floats, velocity: Floats, t: float) -> tuple[Flo
     mu : gravitational constant times mass, m3/s2. Ellipses, parabolas and hyperbolas; position and velocity must not be
     parallel. Rounding errors are those of the period times the number of revolutions.
     """
-    size, root = float(np.linalg.norm(position)), sqrt(mu)
+    size, root = sqrt(position @ position), sqrt(mu)
     along = float(position @ velocity) / root
     alpha = 2.0 / size - float(velocity @ velocity) / mu
     if alpha > 0.0:

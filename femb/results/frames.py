@@ -11,6 +11,7 @@ import numpy as np
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.steppers.contract import located
+from femb.system.forward import forward_balance
 from femb.system.stacked import least_multipliers
 from femb.system.system import System
 
@@ -103,12 +104,13 @@ def projected_frames(systems: SystemsAt, times: Floats, q: Floats, v: Floats, wo
 
 
 def unbalanced(system: System, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
-    """(k, 2): the largest residual force (N) and moment (N m) on a frame at k states, with accelerations a (k, n_v).
+    """(k, 2): the largest residual force (N) and moment (N m) on a frame at k states, with accelerations a (k, n_v)."""
+    return _largest(system, system.equations(u, q, v, a, multipliers))
 
-    a : from the interpolated motion, not from the forces.
-    """
-    residual = system.equations(u, q, v, a, multipliers)
-    layout, result = system.layout, np.zeros((len(q), 2))
+
+def _largest(system: System, residual: Floats) -> Floats:
+    """(k, 2): the largest force (N) and moment (N m) on a frame, of residuals (k, n_v)."""
+    layout, result = system.layout, np.zeros((len(residual), 2))
     freedom, axes = np.array([frame.freedom for frame in layout.frames]), np.arange(3)
     for part in range(2):
         first = layout.frame_v[freedom > 3 * part] + 3 * part
@@ -119,15 +121,22 @@ def unbalanced(system: System, u: Floats, q: Floats, v: Floats, a: Floats, multi
 def frames_of(
     systems: SystemsAt, times: Floats, u: Floats, q: Floats, v: Floats, work: Floats, of_motion: Floats | None = None
 ) -> Frames:
-    """Output at states on the constraints; of_motion : accelerations (k, n_v) of the motion, else from the forces."""
+    """Output at states on the constraints; of_motion : accelerations (k, n_v) of the interpolated motion, with which
+    forces may be unbalanced; by default those that follow from the forces."""
     system = systems.systems[0]
-    a, multipliers = system.forward_each(u, q, v)
+    balance = np.zeros((len(q), 2))
+    if not system.forces_recorded:
+        a, multipliers = np.zeros(v.shape) if of_motion is None else of_motion, np.zeros((len(q), system.n_c))
+    elif system.audited and of_motion is not None:
+        a, multipliers, residual = forward_balance(system, u, q, v, of_motion)
+        balance = _largest(system, residual)
+    else:
+        a, multipliers = system.forward_each(u, q, v)
+        if system.audited:
+            balance = unbalanced(system, u, q, v, a, multipliers)
     coordinates, rates = systems.joint_motion(q, v)
     multipliers = least_multipliers(system, u, q, multipliers)
-    residual = np.zeros((len(q), 2))
-    if system.audited:
-        residual = unbalanced(system, u, q, v, a if of_motion is None else of_motion, multipliers)
-    return Frames(times, q, v, work, u, a, multipliers, coordinates, rates, residual)
+    return Frames(times, q, v, work, u, a, multipliers, coordinates, rates, balance)
 
 
 def inputs_of(systems: SystemsAt, times: Floats, q: Floats, v: Floats) -> Floats:

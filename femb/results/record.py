@@ -143,18 +143,21 @@ class Recorder:
         self.audit_watch.add(frames.time, audit, np.max(np.abs(frames.v), axis=1, initial=0.0))
         return block
 
-    def without_audit(self, frames: Frames) -> dict[str, Floats]:
-        """The named arrays of k output instants without those of the audit, for ``frames`` whose work is not known."""
-        block = self._quantities(frames, self.system)
+    def without_audit(self, frames: Frames, forces: bool = True) -> dict[str, Floats]:
+        """The named arrays of k output instants without those of the audit, for ``frames`` whose work is not known;
+        forces : whether they have forces and accelerations."""
+        block = self._quantities(frames, self.system, forces)
         self._add_outputs(block, frames, self.system, audit=False)
         return self.selection.of(block)
 
-    def _quantities(self, frames: Frames, system: System) -> dict[str, Floats]:
-        """The arrays of items, batches and appendages that are evaluated."""
+    def _quantities(self, frames: Frames, system: System, forces: bool = True) -> dict[str, Floats]:
+        """The arrays of items, batches and appendages that are evaluated; forces : whether ``frames`` have them."""
         block: dict[str, Floats] = {"time": frames.time}
         select = self.selection
         for record in self.evaluated:
-            block |= record.at(frames, select.output.motion_only)
+            block |= record.at(frames, select.output.motion_only or not forces)
+        if not forces:
+            return block
         for k, batch in enumerate(system.batches):
             if select.wants(k) and (batch.records_motion or not select.output.motion_only):
                 block |= select.noted(k, batch.records(frames, system.batches))

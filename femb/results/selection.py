@@ -1,13 +1,13 @@
 """The quantities of a run that are recorded: the patterns of ``[run.output]`` applied to the arrays of a model."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
 from femb.base.errors import ModelError, Problem
-from femb.base.output import Output
+from femb.base.output import MOTION, Output
 from femb.base.types import Floats
 from femb.base.values import nearest
 from femb.elements.item import Item
@@ -33,11 +33,17 @@ class Selection:
         self._wants_item: Callable[[str, str], bool] = cache(self._some_admitted)
         self._yields: dict[int, bool] = {}
         self.root_loads = True
+        self._names = tuple((kind, name) for kind in GROUPS if kind in model.tables for name in model.tables[kind])
         if output.restricted:
             if output.select or output.exclude:
                 _check(output, model, appendages)
             loads = (f"appendages/{name}/{word}" for name in appendages for word in ("force", "torque"))
             self.root_loads = any(map(self.admits, loads))
+
+    @property
+    def wants_forces(self) -> bool:
+        """Whether a recorded quantity depends on more than positions and velocities, without time and audit."""
+        return self.root_loads or _beyond_motion(self.output, self._names)
 
     def wants_item(self, item: Item) -> bool:
         """Whether a quantity of an item may be recorded."""
@@ -72,6 +78,17 @@ class Selection:
     def _wanted(self, path: str) -> bool:
         of_roots = self.root_loads and path.startswith("beams/") and path.endswith(BEAM_LOADS)
         return of_roots or self.admits(path)
+
+
+@lru_cache
+def _beyond_motion(output: Output, items: tuple[tuple[str, str], ...]) -> bool:
+    """Whether a quantity of these items, kind and name, is recorded that is not of motion alone."""
+    paths = (
+        f"{kind}/{name}/{word}"
+        for kind, name in items
+        for word in set(GROUPS[kind].quantities()).difference(MOTION.get(kind, ()))
+    )
+    return any(map(output.admits, paths))
 
 
 def _single(array: Floats) -> Any:

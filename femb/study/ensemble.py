@@ -161,13 +161,16 @@ class _Group:
     def _together(self, numbers: Sequence[int]) -> None:
         members = [started(self.systems[k], self.run) for k in numbers]
         run, reason = with_method(members[0], self.run)
-        form = StackedSystem(members)
+        recorders = [Recorder(member, run.output) for member in members]
+        forces = any(recorder.selection.wants_forces for recorder in recorders)
+        form = StackedSystem(members, forces)
         stepper = make_stepper(form, run)
         instants = list(integrate(form, stepper, run.output_times(), RunSummary([]), max_steps=run.most_steps))
         all_frames = interpolated(instants) if run.output.motion_only else evaluated(instants)
         statistics = stepper.statistics.as_dict() | {"members": len(members)}
         for k, number in enumerate(numbers):
-            self.results[number] = _recorded(members[k], run, reason, _frames_of(form, k, all_frames), statistics)
+            frames = _frames_of(form, k, all_frames)
+            self.results[number] = _recorded(recorders[k], run, reason, frames, forces, statistics)
 
 
 def _frames_of(form: StackedSystem, member: int, frames: Frames) -> Frames:
@@ -177,13 +180,14 @@ def _frames_of(form: StackedSystem, member: int, frames: Frames) -> Frames:
     return replace(frames, q=q, v=v, a=a, u=np.ascontiguousarray(frames.u[:, in_u]))
 
 
-def _recorded(system: System, run: Run, reason: str, frames: Frames, statistics: dict[str, Any]) -> Results:
-    """The results of a member at all output instants."""
-    recorder = Recorder(system, run.output)
+def _recorded(
+    recorder: Recorder, run: Run, reason: str, frames: Frames, forces: bool, statistics: dict[str, Any]
+) -> Results:
+    """The results of a member at all output instants, whose ``frames`` may have no ``forces``."""
     attributes = recorder.attributes("", run.method)
     if reason:
         attributes[""]["method_reason"] = reason
     writer = MemoryWriter(recorder.static(), attributes)
-    writer.append(recorder.without_audit(frames))
-    writer.finish("complete", "; ".join(tolerance_notes(system, run)), statistics)
+    writer.append(recorder.without_audit(frames, forces))
+    writer.finish("complete", "; ".join(tolerance_notes(recorder.system, run)), statistics)
     return Results(*writer.content())

@@ -16,12 +16,11 @@ import numpy as np
 from femb.base.types import Bools, Floats, Sparse
 from femb.layout.low_rank import LowRank
 from femb.layout.singularity import check_singularities
-from femb.system.block_lu import SingularError
-from femb.system.constraints import projected, singular_mass
+from femb.system.constraints import projected
+from femb.system.forward import forward_each
 from femb.system.linear_solver import Factors, Matrix
 from femb.system.low_rank_solver import WithLowRank
 from femb.system.numbered_model import NumberedModel
-from femb.system.stacked import StackedFactors
 
 # Number of roundings of a position in a constraint equation.
 ROUNDINGS = 8.0
@@ -36,6 +35,7 @@ class Equations(NumberedModel):
     """
 
     audited = True  # whether output instants have the unbalanced forces of the audit
+    forces_recorded = True  # whether they have multipliers, and the accelerations that follow from the forces
 
     def without_rows(self, rows: Bools) -> Self:
         """The same system, with these rows of constraints (n_c,) bool left out of every solution.
@@ -163,19 +163,7 @@ class Equations(NumberedModel):
 
     def forward_each(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """v' (s, n_v) and multipliers (s, n_c) of s states; see ``forward``. Raises TrialError."""
-        x = np.zeros((len(q), self.pattern.n))
-        x[:, : self.n_v] = -self.residual(u, q, v, np.zeros(v.shape))
-        data = np.zeros((len(q), self.pattern.size))
-        for batch in self.batches:
-            batch.mass_each(q, data)
-        if self.n_c:
-            x[:, self.n_v :] = self.constraints(u, q, v, data)[1]
-        try:
-            StackedFactors(self.solver, data).solve(x)
-        except SingularError as error:
-            k = error.state
-            raise singular_mass(self, error, u[k], q[k], v[k]) from error
-        return x[:, : self.n_v], x[:, self.n_v :]
+        return forward_each(self, u, q, v)
 
     # Constraints
 

@@ -81,6 +81,13 @@ class _One:
         return x
 
 
+def products(solver: LinearSolver, data: Floats, x: Floats) -> Floats:
+    """A x (k, n) of k matrices, block data, and contiguous x (k, n)."""
+    y = np.empty_like(x)
+    multiply_each(solver.structure[0], *solver.structure[2:], data, x, y)
+    return y
+
+
 class StackedMatrices:
     """The iteration matrices mu M + C + K/mu with J and J^T of k states u, q, v and numbers mu (k,).
 
@@ -95,17 +102,21 @@ class StackedMatrices:
         if system.n_c:
             system.constraints(u, q, v, damping)
         reach = 1.0 / mu[:, None]
-        self.factors: EachFactors = StackedFactors(system.solver, mu[:, None] * mass + damping + reach * stiffness)
-        self._stiff: Floats = damping + stiffness / mu[:, None]
+        # in place, since the arrays are large
+        mass *= mu[:, None]
+        mass += damping
+        mass += reach * stiffness
+        self.factors: EachFactors = StackedFactors(system.solver, mass)
+        stiffness /= mu[:, None]
+        stiffness += damping
+        self._stiff: Floats = stiffness
 
     def filtered(self, x: Floats) -> Floats:
         """F x in place, x (k, n): F y is the solution for (C + K/mu) y; multipliers are zero."""
-        product = np.empty_like(x)
-        structure = self._solver.structure
         x[:, self._n_v :] = 0.0
         self.factors.solve(x)
         x[:, self._n_v :] = 0.0
-        multiply_each(structure[0], *structure[2:], self._stiff, x, product)
+        product = products(self._solver, self._stiff, x)
         product[:, self._n_v :] = 0.0
         return self.factors.solve(product)
 

@@ -29,13 +29,14 @@ class StackedSystem(System):
     """The equations of motion of all ``members``.
 
     parts_q, parts_v : slices of the members' states. parts_u : indices of their inputs in u.
-    members : of which ``refused`` finds nothing, under one gravity.
+    members : of which ``refused`` finds nothing, under one gravity. forces_recorded : see ``Equations``.
     """
 
     # the work and the unbalanced forces of all members say nothing about one
     audited = False
 
-    def __init__(self, members: Sequence[System]) -> None:
+    def __init__(self, members: Sequence[System], forces_recorded: bool = True) -> None:
+        self.forces_recorded = forces_recorded
         self.members = tuple(members)
         self.model, self.items = members[0].model, members[0].items
         layout, shifts = stacked_layout([member.layout for member in members])

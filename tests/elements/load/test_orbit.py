@@ -204,7 +204,8 @@ def test_a_structure_far_away_has_an_origin_of_its_own():
         hub = RigidBody("hub", 20.0, 2.0, position=at, angular_velocity=(0.1, 0.2, 0.3))
         boom = Beam("boom", tube(), 4.0, 2, start=hub.at((0.3, 0.0, 0.1), direction=(1, 2, 0)))
         push = Load("push", body="hub", torque=(1.0, 0.0, 2.0))
-        results = simulate(model_of(hub, boom, push), duration=0.5, output_interval=0.5)
+        # at smaller tolerances rounding decides about single steps, wherever the structure is
+        results = simulate(model_of(hub, boom, push), duration=0.5, output_interval=0.5, rtol=1e-5)
         return results.statistics["steps"], results.beams["boom"].deflection
 
     (steps, near), (steps_far, far) = tip((0.0, 0.0, 0.0)), tip((0.0, 1e4, 0.0))

@@ -1,0 +1,44 @@
+"""Accelerations and multipliers that follow from the forces, at many states at once."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.system.block_lu import SingularError
+from femb.system.constraints import singular_mass
+from femb.system.stacked import StackedFactors, products
+
+if TYPE_CHECKING:
+    from femb.system.equations import Equations
+
+
+def forward_each(system: "Equations", u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+    """v' (k, n_v) and multipliers (k, n_c) of k states; see ``Equations.forward``. Raises TrialError."""
+    return _forward(system, u, q, v)[:2]
+
+
+def forward_balance(system: "Equations", u: Floats, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats, Floats]:
+    """As ``forward_each``; and the residual forces (k, n_v) of the ``equations`` with these multipliers and other
+    accelerations a (k, n_v). The forces are evaluated once."""
+    rates, multipliers, force, data = _forward(system, u, q, v, keep=True)
+    return rates, multipliers, force + products(system.solver, data, np.hstack([a, multipliers]))[:, : system.n_v]
+
+
+def _forward(
+    system: "Equations", u: Floats, q: Floats, v: Floats, keep: bool = False
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """v', multipliers, the forces (k, n_v) without accelerations, and block data of M, J and J^T if they are to be
+    kept, else their factors."""
+    x, data = np.zeros((len(q), system.pattern.n)), np.zeros((len(q), system.pattern.size))
+    force = system.residual(u, q, v, np.zeros(v.shape))
+    x[:, : system.n_v] = -force
+    for batch in system.batches:
+        batch.mass_each(q, data)
+    if system.n_c:
+        x[:, system.n_v :] = system.constraints(u, q, v, data)[1]
+    try:
+        StackedFactors(system.solver, data.copy() if keep else data).solve(x)
+    except SingularError as error:
+        raise singular_mass(system, error, *(array[error.state] for array in (u, q, v))) from error
+    return x[:, : system.n_v], x[:, system.n_v :], force, data
