@@ -20,7 +20,7 @@ from typing import Any, Self
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.results.arrays import NOTHING, Arrays, Attributes, Content, joined
+from femb.results.arrays import NOTHING, Arrays, Attributes, Content
 from femb.results.arrays import Block as Block
 from femb.results.earlier import FRAMES, Earlier
 from femb.results.journal import Journal
@@ -102,7 +102,7 @@ class MemoryWriter(Writer):
         self._static = {path: np.array(array) for path, array in static.items()}
         self._attributes = _started(attributes)
         self._checked = _Checked()
-        self._blocks: list[Block] = []
+        self._blocks: list[dict[str, np.ndarray]] = []
 
     def append(self, block: Block) -> None:
         """Store a copy of the block."""
@@ -119,7 +119,11 @@ class MemoryWriter(Writer):
 
     def content(self) -> Content:
         """What was appended so far."""
-        return Content(joined(self._blocks), self._static, self._attributes)
+        if len(self._blocks) > 1:
+            # array by array, so that there are never two copies of all of them
+            paths = list(self._blocks[0])
+            self._blocks = [{path: np.concatenate([block.pop(path) for block in self._blocks]) for path in paths}]
+        return Content(dict(*self._blocks), self._static, self._attributes)
 
 
 class ResultWriter(Writer):
