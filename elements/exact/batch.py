@@ -105,9 +105,9 @@ class ExactBatch(Batch):
 
     def _forces(self, free: Floats, state: tuple[Any, ...], parts: tuple[bool, bool, bool], *out: Any) -> None:
         """Of the states (q, v, a): elastic, damping and inertia forces; out : sign, array and section forces."""
-        self.check(forces(*self._elements(free), *state, self.fixed, self.gravity, *parts, *out))
+        self.check(forces(*self.elements(free), *state, self.fixed, self.gravity, *parts, *out))
 
-    def _elements(self, free: Floats, own: Floats | None = None) -> tuple[Any, ...]:
+    def elements(self, free: Floats, own: Floats | None = None) -> tuple[Any, ...]:
         """The arguments of kernels: the elements in groups, with free strains (s, n, 6) or (n, 6)."""
         in_groups = groups(free, free.ndim - 2) if self.inputs else np.zeros((0,) * (free.ndim) + (LANES,))
         return self.index, *self._kinds, in_groups, self._own if own is None else groups(own)
@@ -119,7 +119,7 @@ class ExactBatch(Batch):
         if self.inputs:
             return super().bound_residual(u, q, v, a, out)
         evaluate = partial(
-            forces, *self._elements(self.free(u)), q, v, a, self.fixed, self.gravity, *ALL, 1.0, out, NO_SECTION
+            forces, *self.elements(self.free(u)), q, v, a, self.fixed, self.gravity, *ALL, 1.0, out, NO_SECTION
         )
         return lambda: self.check(evaluate())
 
@@ -136,7 +136,7 @@ class ExactBatch(Batch):
 
     def _tangents(self, free: Floats, q: Floats, v: Floats, a: Floats, exact: bool, *matrices: Floats) -> None:
         state, blocks = (q, v, a, self.fixed, self.gravity), (self.offset, self.stride)
-        self.check(kernels.tangents(*self._elements(free), *state, exact, *blocks, *matrices))
+        self.check(kernels.tangents(*self.elements(free), *state, exact, *blocks, *matrices))
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self._tangents(self.free(u[None])[0], q, v, v, False, mass, damping, stiffness)
@@ -173,7 +173,7 @@ class ExactBatch(Batch):
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(n, 6) stresses, which take the place of strains in Newton's iteration: equation (19)."""
-        elements = self._elements(self.free(u[None])[0], own)
+        elements = self.elements(self.free(u[None])[0], own)
         out = np.empty_like(elements[-1])
         self.check(kernels.predicted_stresses(*elements, q, self.fixed, x, out))
         return ungrouped(out, len(self.index))
@@ -193,7 +193,7 @@ class ExactBatch(Batch):
         self._energies(np.zeros((len(q), *self.own.shape)), q, v, out)
 
     def _energies(self, free: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        energy_momentum(*self._elements(free)[:-1], q, v, self.fixed, self.gravity, out)
+        energy_momentum(*self.elements(free)[:-1], q, v, self.fixed, self.gravity, out)
 
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
         if self.inputs:
