@@ -9,8 +9,8 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.exact import tangent as kernels
-from femb.elements.exact.columns import DAMPING, LENGTH, MEAN
-from femb.elements.exact.element_data import damping_in_the_middle
+from femb.elements.exact.columns import COLUMNS, DAMPING, LENGTH, MEAN
+from femb.elements.exact.element_data import damped_by_direction, damping_in_the_middle
 from femb.elements.exact.energy_momentum import energy_momentum
 from femb.elements.exact.force import forces
 from femb.elements.private_blocks import PrivateBlocks
@@ -19,6 +19,8 @@ from femb.layout.element import Batch, FoldedError, Input
 from femb.layout.layout import Layout
 from femb.layout.unfixed import unfixed_frames
 from femb.layout.views import BlockPattern, ModelView, OutputStates
+from femb.numerics.lane_groups import groups, kinds, ungrouped
+from femb.numerics.lanes import LANES
 
 NO_SECTION = np.zeros((0, 0, 0, 0))
 # Axial strain, twist and curvatures among the six strains.
@@ -63,6 +65,7 @@ class ExactBatch(Batch):
         self.own: Floats = np.full((len(self.index), 6), np.nan)
         self.undamped = not np.all(self.data[:, DAMPING])
         self.damped = bool(np.any(self.data[:, DAMPING]))
+        self.group()
         self.fixed = layout.fixed
         self.gravity = np.array(model.gravity)
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in heating)
@@ -72,6 +75,13 @@ class ExactBatch(Batch):
             for j, expansion in enumerate(beam.expansions(model)):
                 self._shares[k, rows.start + j, STRAINS] = load.free_strain(expansion)
         self._shares *= self.data[:, LENGTH, None]
+
+    def group(self) -> None:
+        """Arrange the parameters for the kernels, which take elements in groups; again after a change of ``data``."""
+        self._kinds, self._own = self._kinds_of(self.data), groups(self.own)
+
+    def _kinds_of(self, data: Floats) -> tuple[Any, ...]:
+        return kinds(groups(self.ends), groups(data if data.shape[1] == COLUMNS else damped_by_direction(data)))
 
     def allocate(self, pattern: BlockPattern) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])
@@ -95,8 +105,12 @@ class ExactBatch(Batch):
 
     def _forces(self, free: Floats, state: tuple[Any, ...], parts: tuple[bool, bool, bool], *out: Any) -> None:
         """Of the states (q, v, a): elastic, damping and inertia forces; out : sign, array and section forces."""
-        elements = (self.index, self.ends, self.data, free, self.own)
-        self.check(forces(*elements, *state, self.fixed, self.gravity, *parts, *out))
+        self.check(forces(*self.elements(free), *state, self.fixed, self.gravity, *parts, *out))
+
+    def elements(self, free: Floats, own: Floats | None = None) -> tuple[Any, ...]:
+        """The arguments of kernels: the elements in groups, with free strains (s, n, 6) or (n, 6)."""
+        in_groups = groups(free, free.ndim - 2) if self.inputs else np.zeros((0,) * (free.ndim) + (LANES,))
+        return self.index, *self._kinds, in_groups, self._own if own is None else groups(own)
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         self._forces(self.free(u), (q, v, a), ALL, 1.0, out, NO_SECTION)
@@ -113,8 +127,9 @@ class ExactBatch(Batch):
         self, free: Floats, state: tuple[Floats, Floats, Floats], parts: tuple[bool, bool, bool], out: Floats
     ) -> Callable[[], object]:
         """``_forces`` at states whose entries change between calls, as a function without arguments."""
-        elements = (self.index, self.ends, self.data, free, self.own)
-        evaluate = partial(forces, *elements, *state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION)
+        evaluate = partial(
+            forces, *self.elements(free), *state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION
+        )
         return lambda: self.check(evaluate())
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
@@ -129,9 +144,8 @@ class ExactBatch(Batch):
             self._forces(0.0 * free, state, ELASTIC, 1.0, out, NO_SECTION)
 
     def _tangents(self, free: Floats, q: Floats, v: Floats, a: Floats, exact: bool, *matrices: Floats) -> None:
-        elements = (self.index, self.ends, self.data, free, self.own)
         state, blocks = (q, v, a, self.fixed, self.gravity), (self.offset, self.stride)
-        self.check(kernels.tangents(*elements, *state, exact, *blocks, *matrices))
+        self.check(kernels.tangents(*self.elements(free), *state, exact, *blocks, *matrices))
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self._tangents(self.free(u[None])[0], q, v, v, False, mass, damping, stiffness)
@@ -140,12 +154,12 @@ class ExactBatch(Batch):
         self._tangents(self.free(u[None])[0], q, v, a, True, damping, damping, stiffness)
 
     def mass(self, q: Floats, mass: Floats) -> None:
-        kernels.masses(self.index, self.ends, self.data, q, self.fixed, self.offset, self.stride, mass)
+        kernels.masses(self.index, *self._kinds, q, self.fixed, self.offset, self.stride, mass)
 
     def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
         private = PrivateBlocks(self.index[:, VELOCITIES], (6, 6))
         out = np.zeros(private.count * private.n**2)
-        kernels.masses(self.index, self.ends, self.data, q, self.fixed, private.offset, private.stride, out)
+        kernels.masses(self.index, *self._kinds, q, self.fixed, private.offset, private.stride, out)
         return [(private.indices, private.matrices(out))]
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
@@ -156,7 +170,8 @@ class ExactBatch(Batch):
         private = PrivateBlocks(self.index[:, VELOCITIES], (6, 6))
         index = self.index.copy()
         index[:, VELOCITIES] = private.starts
-        elements = (index, self.ends, data, np.zeros(self.own.shape), np.full(self.own.shape, np.nan))
+        free, own = np.zeros((0, 0, LANES)), groups(np.full(self.own.shape, np.nan))
+        elements = (index, *self._kinds_of(data), free, own)
 
         def change(v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
             places = (private.offset, private.stride)
@@ -167,14 +182,14 @@ class ExactBatch(Batch):
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(n, 6) stresses, which take the place of strains in Newton's iteration: equation (19)."""
-        out = np.empty(self.own.shape)
-        elements = (self.index, self.ends, self.data, self.free(u[None])[0], self.own if own is None else own)
+        elements = self.elements(self.free(u[None])[0], own)
+        out = np.empty_like(elements[-1])
         self.check(kernels.predicted_stresses(*elements, q, self.fixed, x, out))
-        return out
+        return ungrouped(out, len(self.index))
 
     def strained(self, q: Floats, own: Floats) -> Self:
         other = copy(self)
-        other.own = own
+        other.own, other._own = own, groups(own)
         return other
 
     def add_own_force(self, u: Floats, q: Floats, own: Floats, out: Floats) -> None:
@@ -187,7 +202,7 @@ class ExactBatch(Batch):
         self._energies(np.zeros((len(q), *self.own.shape)), q, v, out)
 
     def _energies(self, free: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        energy_momentum(self.index, self.ends, self.data, free, q, v, self.fixed, self.gravity, out)
+        energy_momentum(*self.elements(free)[:-1], q, v, self.fixed, self.gravity, out)
 
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
         if self.inputs:

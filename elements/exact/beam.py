@@ -184,7 +184,12 @@ class ExactBeam(ShapedBeam):
         gauss = [middles + sign * GAUSS * lengths for sign in (-1.0, 1.0)]
         first, last = map(spanwise.compliance, gauss)
         compliance = compliances(first, last, changes, lengths)
-        reference = natural_coordinates(*shape.element(np.arange(self.elements)))
+        if shape.straight:
+            # without the rounding of positions, so that equal elements have equal parameters
+            reference = np.zeros((self.elements, 6))
+            reference[:, 0] = lengths
+        else:
+            reference = natural_coordinates(*shape.element(np.arange(self.elements)))
         damping: Floats | tuple[Floats, Floats, Floats] = spanwise.damping(middles)[:, 0]
         if spanwise.damped_by_direction:
             first, last = map(spanwise.viscous_compliance, gauss)

@@ -6,89 +6,100 @@ Source: docs/theory/exact_beam.md, section 2.
 import math
 
 from femb.numerics.compile import inlined
+from femb.numerics.lanes import choose, every
 from femb.numerics.vector3 import hamilton
 
-# Below this |mu_v|^2 the rotation vector is a series; below this mu_0 an element is folded.
-SMALL, FOLDED = 1e-3, 1e-3
+# Below this mu_0 an element is folded.
+FOLDED = 1e-3
 
 
 @inlined
-def end_attitude(index, end, q, fixed, p):
-    """p (4,): unit quaternion of an element's end."""
-    if index >= 0:
-        a, b, c, d = q[index + 3], q[index + 4], q[index + 5], q[index + 6]
-    else:
-        a, b, c, d = fixed[-1 - index, 3], fixed[-1 - index, 4], fixed[-1 - index, 5], fixed[-1 - index, 6]
+def end_attitude(pose, end, p):
+    """p (4,): unit quaternion of an element's end, from the pose (7,) of its frame."""
+    a, b, c, d = pose[3], pose[4], pose[5], pose[6]
     s = 1.0 / math.sqrt(a * a + b * b + c * c + d * d)
     a, b, c, d = a * s, b * s, c * s, d * s
-    if end[0] != 0.0:
+    if not every(end[0] == 0.0):
         a, b, c, d = hamilton(a, b, c, d, end[13], end[14], end[15], end[16])
     p[0], p[1], p[2], p[3] = a, b, c, d
 
 
 @inlined
-def rotation_between(p1, p2, theta):
-    """theta (3,): rotation vector from end I to end II, axes of both; returns whether it is below 180 degrees."""
-    m0, m1, m2, m3 = hamilton(p1[0], -p1[1], -p1[2], -p1[3], p2[0], p2[1], p2[2], p2[3])
-    if m0 < 0.0:
-        m0, m1, m2, m3 = -m0, -m1, -m2, -m3
-    s = m1 * m1 + m2 * m2 + m3 * m3
-    if s < SMALL:
-        factor = 2.0 * (
-            1.0 + s * (1.0 / 6.0 + s * (3.0 / 40.0 + s * (15.0 / 336.0 + s * (105.0 / 3456.0 + s * 945.0 / 42240.0))))
-        )
-    else:
-        size = math.sqrt(s)
-        factor = 2.0 * math.atan2(size, m0) / size
-    theta[0], theta[1], theta[2] = factor * m1, factor * m2, factor * m3
-    return m0 >= FOLDED
+def rotation_between(p, theta):
+    """theta (3,): rotation vector from end I to end II, axes of both, equation (3).
+
+    p (3, 4): quaternions of both ends, and that between them with p[2, 0] >= 0, which is set.
+    """
+    p1, p2, m = p[0], p[1], p[2]
+    m[0], m[1], m[2], m[3] = hamilton(p1[0], -p1[1], -p1[2], -p1[3], p2[0], p2[1], p2[2], p2[3])
+    sign = choose(m[0] < 0.0, -1.0, 1.0)
+    for i in range(4):
+        m[i] *= sign
+    # |m_v| h is the tangent of |theta|/4, |theta|/8 and |theta|/16, whose angle is a series without branches
+    s = m[1] * m[1] + m[2] * m[2] + m[3] * m[3]
+    h = 1.0 / (1.0 + m[0])
+    h = h / (1.0 + math.sqrt(1.0 + s * h * h))
+    h = h / (1.0 + math.sqrt(1.0 + s * h * h))
+    y = s * h * h
+    series = 1.0 / 23.0
+    for k in range(21, 0, -2):
+        series = 1.0 / k - y * series
+    for i in range(3):
+        theta[i] = 16.0 * h * series * m[1 + i]
 
 
 @inlined
-def coefficients(t):
-    """k0, k1, k2 of equation (4) and its derivatives by t = |theta|^2: series below 1 rad, where the others cancel."""
-    if t < 1.0:
-        k0 = 77683.0 / 14101100039391805440000.0
-        k0 = 174611.0 / 802857662698291200000.0 + t * k0
-        k0 = 43867.0 / 5109094217170944000.0 + t * k0
-        k0 = 3617.0 / 10670622842880000.0 + t * k0
-        k0 = 1.0 / 74724249600.0 + t * k0
-        k0 = 691.0 / 1307674368000.0 + t * k0
-        k0 = 1.0 / 47900160.0 + t * k0
-        k0 = 1.0 / 1209600.0 + t * k0
-        k0 = 1.0 / 30240.0 + t * k0
-        k0 = 1.0 / 720.0 + t * k0
-        k0 = 1.0 / 12.0 + t * k0
-        k1 = 11.0 * 236364091.0 / 1693824136731743669452800000.0
-        k1 = 10.0 * 77683.0 / 14101100039391805440000.0 + t * k1
-        k1 = 9.0 * 174611.0 / 802857662698291200000.0 + t * k1
-        k1 = 8.0 * 43867.0 / 5109094217170944000.0 + t * k1
-        k1 = 7.0 * 3617.0 / 10670622842880000.0 + t * k1
-        k1 = 6.0 / 74724249600.0 + t * k1
-        k1 = 5.0 * 691.0 / 1307674368000.0 + t * k1
-        k1 = 4.0 / 47900160.0 + t * k1
-        k1 = 3.0 / 1209600.0 + t * k1
-        k1 = 2.0 / 30240.0 + t * k1
-        k1 = 1.0 / 720.0 + t * k1
-        k2 = 110.0 * 236364091.0 / 1693824136731743669452800000.0
-        k2 = 90.0 * 77683.0 / 14101100039391805440000.0 + t * k2
-        k2 = 72.0 * 174611.0 / 802857662698291200000.0 + t * k2
-        k2 = 56.0 * 43867.0 / 5109094217170944000.0 + t * k2
-        k2 = 42.0 * 3617.0 / 10670622842880000.0 + t * k2
-        k2 = 30.0 / 74724249600.0 + t * k2
-        k2 = 20.0 * 691.0 / 1307674368000.0 + t * k2
-        k2 = 12.0 / 47900160.0 + t * k2
-        k2 = 6.0 / 1209600.0 + t * k2
-        k2 = 2.0 / 30240.0 + t * k2
+def coefficients(t, m):
+    """k0, k1, k2 of equation (4) and its derivatives by t = |theta|^2, m (4,) : the quaternion of theta."""
+    k0, k1, k2 = series_of_coefficients(t)
+    near = t < 1.0
+    if every(near):
         return k0, k1, k2
-    size = math.sqrt(t)
-    h = 0.5 * size
-    sine = math.sin(h)
-    cotangent = math.cos(h) / sine
-    k0 = (1.0 - h * cotangent) / t
+    # sine and cotangent of half the angle; below 1 rad the terms cancel
+    size, sine = math.sqrt(t), math.sqrt(m[1] * m[1] + m[2] * m[2] + m[3] * m[3])
+    h, cotangent = 0.5 * size, m[0] / sine
     chi = cotangent - h / (sine * sine)
-    k1 = (-chi / (4.0 * size) - k0) / t
-    k2 = (-(2.0 * h * cotangent - 2.0) / (16.0 * t * sine * sine) + chi / (8.0 * size * t) - 2.0 * k1) / t
+    f0 = (1.0 - h * cotangent) / t
+    f1 = (-chi / (4.0 * size) - f0) / t
+    f2 = (-(2.0 * h * cotangent - 2.0) / (16.0 * t * sine * sine) + chi / (8.0 * size * t) - 2.0 * f1) / t
+    return choose(near, k0, f0), choose(near, k1, f1), choose(near, k2, f2)
+
+
+@inlined
+def series_of_coefficients(t):
+    """k0, k1, k2 to rounding for t below 1."""
+    k0 = 77683.0 / 14101100039391805440000.0
+    k0 = 174611.0 / 802857662698291200000.0 + t * k0
+    k0 = 43867.0 / 5109094217170944000.0 + t * k0
+    k0 = 3617.0 / 10670622842880000.0 + t * k0
+    k0 = 1.0 / 74724249600.0 + t * k0
+    k0 = 691.0 / 1307674368000.0 + t * k0
+    k0 = 1.0 / 47900160.0 + t * k0
+    k0 = 1.0 / 1209600.0 + t * k0
+    k0 = 1.0 / 30240.0 + t * k0
+    k0 = 1.0 / 720.0 + t * k0
+    k0 = 1.0 / 12.0 + t * k0
+    k1 = 11.0 * 236364091.0 / 1693824136731743669452800000.0
+    k1 = 10.0 * 77683.0 / 14101100039391805440000.0 + t * k1
+    k1 = 9.0 * 174611.0 / 802857662698291200000.0 + t * k1
+    k1 = 8.0 * 43867.0 / 5109094217170944000.0 + t * k1
+    k1 = 7.0 * 3617.0 / 10670622842880000.0 + t * k1
+    k1 = 6.0 / 74724249600.0 + t * k1
+    k1 = 5.0 * 691.0 / 1307674368000.0 + t * k1
+    k1 = 4.0 / 47900160.0 + t * k1
+    k1 = 3.0 / 1209600.0 + t * k1
+    k1 = 2.0 / 30240.0 + t * k1
+    k1 = 1.0 / 720.0 + t * k1
+    k2 = 110.0 * 236364091.0 / 1693824136731743669452800000.0
+    k2 = 90.0 * 77683.0 / 14101100039391805440000.0 + t * k2
+    k2 = 72.0 * 174611.0 / 802857662698291200000.0 + t * k2
+    k2 = 56.0 * 43867.0 / 5109094217170944000.0 + t * k2
+    k2 = 42.0 * 3617.0 / 10670622842880000.0 + t * k2
+    k2 = 30.0 / 74724249600.0 + t * k2
+    k2 = 20.0 * 691.0 / 1307674368000.0 + t * k2
+    k2 = 12.0 / 47900160.0 + t * k2
+    k2 = 6.0 / 1209600.0 + t * k2
+    k2 = 2.0 / 30240.0 + t * k2
     return k0, k1, k2
 
 

@@ -7,6 +7,7 @@ from femb.elements.exact.columns import DAMPING, LENGTH, VISCOUS_MEAN, VISCOUS_Q
 from femb.elements.exact.coordinates import map_derivative
 from femb.elements.exact.energy import add_adjoint, adjoint, coadjoint, forward, rows_times_stress, solve
 from femb.numerics.compile import inlined
+from femb.numerics.lanes import every
 
 
 @inlined
@@ -31,7 +32,7 @@ def add_damping_force(data, d, C, rate, eta, w, y, out, n):
     for i in range(6):
         eta[i] = rate[i]
     solve(C, eta)
-    if data[DAMPING] > 0.0:
+    if every(data[DAMPING] >= 0.0):
         factor *= data[DAMPING]
         for i in range(6):
             n[i] += factor * eta[i]

@@ -71,6 +71,15 @@ def _middle(changes: Floats, lengths: Floats) -> Floats:
     return np.asarray(np.eye(6) - (lengths**2 / 12.0)[:, None, None] * adjoint(changes))
 
 
+def damped_by_direction(data: Floats) -> Floats:
+    """Rows of parameters with viscous compliances in place of single coefficients of damping, where elements of both
+    kinds are in one group."""
+    rows, result = data[:, DAMPING] != BY_DIRECTION, data.copy()
+    result[rows, VISCOUS_MEAN:] = data[rows, DAMPING, None] * data[rows, MEAN:POINTS]
+    result[rows, DAMPING] = BY_DIRECTION
+    return result
+
+
 def damping_in_the_middle(data: Floats) -> Floats:
     """(e, 6, 6) stress of the damping per rate of stress, s, of elements in their reference shape: section 11.
 

@@ -6,31 +6,30 @@ Source: docs/theory/exact_beam.md, sections 5 and 9.
 import numpy as np
 
 from femb.elements.exact.columns import DAMPING, LENGTH, MASS
-from femb.elements.exact.coordinates import (
-    coefficients,
-    end_attitude,
-    map_derivative,
-    map_of,
-    rotation_between,
-)
+from femb.elements.exact.coordinates import FOLDED, coefficients, end_attitude, map_derivative, map_of, rotation_between
 from femb.elements.exact.damping import add_damping_force
 from femb.elements.exact.energy import compliance, linear_stress_force, solve, strain, stress_force
+from femb.elements.exact.frames import folded, gather_poses, gather_rates
 from femb.elements.exact.inertia import add_point_forces, add_rotary_force, point_accelerations, point_forces
 from femb.numerics.compile import inlined, kernel
-from femb.numerics.vector3 import cross, pose, rotate, rotate_back, rotation
+from femb.numerics.lanes import LANES, every, lanes
+from femb.numerics.vector3 import cross, rotate, rotate_back, rotation
 
 
 @inlined
-def element_coordinates(index, ends, q, fixed, p, R, r, small, d, P, W):
+def element_coordinates(poses, ends, p, R, r, small, d, P, W):
     """Axes R (4, 3, 3) of frame I, end I, frame II, end II, positions r (2, 3) of the ends, d (6,), P, W(theta, x).
 
-    p (2, 4), small (4, 3) : work arrays; small[0] is x. Returns k0, k1, k2 and whether the element is not folded.
+    poses (2, 7) : of the frames. p (3, 4), small (4, 3) : work arrays; small[0] is x, p[2] the quaternion of theta.
+    Returns k0, k1, k2 and whether the element is not folded.
     """
     for e in range(2):
-        pose(index[e], q, fixed, r[e], R[2 * e])
-        end_attitude(index[e], ends[e], q, fixed, p[e])
+        for i in range(3):
+            r[e, i] = poses[e, i]
+        rotation(poses[e, 3:7], R[2 * e])
+        end_attitude(poses[e], ends[e], p[e])
         rotation(p[e], R[2 * e + 1])
-        if ends[e, 0] != 0.0:
+        if not every(ends[e, 0] == 0.0):
             rotate(R[2 * e], ends[e, 1:4], small[1])
             for i in range(3):
                 r[e, i] += small[1, i]
@@ -38,24 +37,26 @@ def element_coordinates(index, ends, q, fixed, p, R, r, small, d, P, W):
         small[1, i] = r[1, i] - r[0, i]
     rotate_back(R[1], small[1], small[0])
     theta, x = d[3:6], small[0]
-    whole = rotation_between(p[0], p[1], theta)
-    k0, k1, k2 = coefficients(theta[0] * theta[0] + theta[1] * theta[1] + theta[2] * theta[2])
+    rotation_between(p, theta)
+    k0, k1, k2 = coefficients(theta[0] * theta[0] + theta[1] * theta[1] + theta[2] * theta[2], p[2])
     map_of(theta, k0, P)
     rotate(P, x, d[0:3])
     map_derivative(theta, x, 0.5, k0, k1, W)
-    return k0, k1, k2, whole
+    return k0, k1, k2, every(p[2, 0] >= FOLDED)
 
 
 @inlined
-def ends_rates(index, ends, v, R, omega, small, z):
-    """z (9,): motion (v, omega_I, omega_II) of the ends; omega (2, 3) : of the frames, own axes; small (4, 3): work."""
+def ends_rates(rates, ends, R, omega, small, z):
+    """z (9,): motion (v, omega_I, omega_II) of the ends, from the rates (2, 6) of the frames.
+
+    omega (2, 3) : angular velocities of the frames, own axes. small (4, 3): work.
+    """
     for e in range(2):
-        j = index[2 + e]
         for i in range(3):
-            omega[e, i] = v[j + 3 + i] if j >= 0 else 0.0
-            small[2 + e, i] = v[j + i] if j >= 0 else 0.0
+            omega[e, i] = rates[e, 3 + i]
+            small[2 + e, i] = rates[e, i]
             z[3 + 3 * e + i] = omega[e, i]
-        if ends[e, 0] != 0.0:
+        if not every(ends[e, 0] == 0.0):
             end = ends[e]
             cross(omega[e], end[1:4], small[1])
             for i in range(3):
@@ -96,7 +97,7 @@ def add_to_frames(ends, R, g, small, f):
         for i in range(3):
             small[2, i] = sign * small[1, i]
             f[6 * e + i] += small[2, i]
-        if ends[e, 0] == 0.0:
+        if every(ends[e, 0] == 0.0):
             for i in range(3):
                 f[6 * e + 3 + i] += g[m + i]
             continue
@@ -110,54 +111,35 @@ def add_to_frames(ends, R, g, small, f):
 
 
 @inlined
-def frame_accelerations(index, v, a, gravity, alpha, acc):
-    """alpha (2, 3), own axes, and acc (2, 3), less gravity, of the frames."""
+def frame_accelerations(rates, gravity, alpha, acc):
+    """alpha (2, 3), own axes, and acc (2, 3), less gravity, of the frames with the accelerations ``rates`` (2, 6)."""
     for e in range(2):
-        j = index[2 + e]
         for i in range(3):
-            alpha[e, i] = a[j + 3 + i] if j >= 0 else 0.0
-            acc[e, i] = (a[j + i] if j >= 0 else 0.0) - gravity[i]
+            alpha[e, i] = rates[e, 3 + i]
+            acc[e, i] = rates[e, i] - gravity[i]
 
 
 @inlined
 def element_force(
-    index,
-    ends,
-    data,
-    free,
-    own,
-    q,
-    v,
-    a,
-    fixed,
-    gravity,
-    elastic,
-    damped,
-    inertial,
-    p,
-    R,
-    r,
-    small,
-    six,
-    mats,
-    three,
-    nine,
-    f,
-):
+    poses, velocities, accelerations, ends, data, free, own, gravity, elastic, damped, inertial,
+    p, R, r, small, six, mats, three, nine, f,
+):  # fmt: skip
     """f (12,): residual of one element on its frames; returns whether it is not folded.
 
-    own (6,) : a stress about which the force is linear, equation (19), or an array of nan. six (8, 6), mats (2, 6, 6),
-    three (2, 3, 3), nine (2, 9), and the arrays of ``element_coordinates`` : work.
+    poses (2, 7), velocities and accelerations (2, 6) : of the frames. own (6,) : a stress about which the force is
+    linear, equation (19), or an array of nan. six (8, 6), mats (2, 6, 6), three (2, 3, 3), nine (2, 9), and the arrays
+    of ``element_coordinates`` : work.
     """
     d, e6, w, y, n, rate = six[0], six[1], six[2], six[3], six[4], six[5]
     P, W = three[0], three[1]
     f[:] = 0.0
-    _, _, _, whole = element_coordinates(index, ends, q, fixed, p, R, r, small, d, P, W)
+    _, _, _, whole = element_coordinates(poses, ends, p, R, r, small, d, P, W)
     if not whole:
         return False
     omega = r[2:4]
-    ends_rates(index, ends, v, R, omega, small[2:6], nine[0])
-    if elastic or (damped and data[DAMPING] != 0.0):
+    ends_rates(velocities, ends, R, omega, small[2:6], nine[0])
+    damps = damped and not every(data[DAMPING] == 0.0)
+    if elastic or damps:
         X, C = mats[0], mats[1]
         compliance(data, d, X, C)
         n[:] = 0.0
@@ -166,18 +148,18 @@ def element_force(
             solve(C, e6)
             for i in range(6):
                 e6[i] /= data[LENGTH]
-            if own[0] == own[0]:
+            if every(own[0] == own[0]):
                 linear_stress_force(data, d, X, e6, own, w, y, rate, n)
             else:
                 stress_force(data, d, e6, w, y, n)
-        if damped and data[DAMPING] != 0.0:
+        if damps:
             deformation_rate(nine[0], small[0], P, W, rate)
             add_damping_force(data, d, C, rate, e6, w, y, six[6], n)
         ends_force(small[0], P, W, n, nine[1])
         add_to_frames(ends, R, nine[1], small[2:6], f)
     if inertial:
         alpha, acc, h, g = r[4:6], r[6:8], r[8:10], r[10:12]
-        frame_accelerations(index, v, a, gravity, alpha, acc)
+        frame_accelerations(accelerations, gravity, alpha, acc)
         point_accelerations(data, R[0], R[2], omega, alpha, acc, r[12:16], r[16:20])
         point_forces(data[MASS], r[16:20], r[12:16])
         add_point_forces(data, R[0], R[2], r[12:16], f)
@@ -219,27 +201,44 @@ def end_sections(ends, R, small, f, section):
 
 
 @kernel
-def forces(index, ends, data, free, own, q, v, a, fixed, gravity, elastic, damped, inertial, sign, out, section):
+def forces(index, kind, ends, data, free, own, q, v, a, fixed, gravity, elastic, damped, inertial, sign, out, section):
     """out (s, n_v) += sign times the residual of all elements at s states; returns a folded element, or -1.
 
-    free (s, n, 6) : free strain times the length. own (n, 6) : of ``element_force``. section (s, n, 2, 6) : unless it
-    is empty, it is set to the section forces at both ends, section axes.
+    Elements are in groups of LANES, see ``femb.numerics.lane_groups``: own (g, 6, LANES) of ``element_force``, free (s,
+    g, 6, LANES), the free strain times the length, or an empty array for none, and kind (g,), the rows of ends (kinds,
+    2, 17, LANES) and data (kinds, columns, LANES). section (s, n, 2, 6) : unless it is empty, it is set to
+    the section forces at both ends, section axes.
     """
-    p, R, r, small = np.empty((2, 4)), np.empty((4, 3, 3)), np.empty((20, 3)), np.empty((6, 3))
-    six, mats, three = np.empty((8, 6)), np.empty((2, 6, 6)), np.empty((2, 3, 3))
-    nine, f = np.empty((2, 9)), np.empty(12)
-    for s in range(q.shape[0]):
-        for k in range(index.shape[0]):
+    none, p, R = np.zeros((6, LANES)), np.empty((3, 4, LANES)), lanes(np.empty((4, 3, 3, LANES)))
+    r, small = lanes(np.empty((20, 3, LANES))), lanes(np.empty((6, 3, LANES)))
+    six, mats = lanes(np.empty((8, 6, LANES))), lanes(np.empty((2, 6, 6, LANES)))
+    three, nine = lanes(np.empty((2, 3, 3, LANES))), lanes(np.empty((2, 9, LANES)))
+    poses, rates = np.empty((2, 7, LANES)), np.empty((2, 2, 6, LANES))
+    f, ended = np.empty((12, LANES)), np.empty((2, 6, LANES))
+    for g in range(kind.shape[0]):
+        first, row = g * LANES, kind[g]
+        count = min(LANES, index.shape[0] - first)
+        # all states of a group, while its data are in the cache
+        for s in range(q.shape[0]):
+            gather_poses(index, first, q[s], fixed, poses)
+            gather_rates(index, first, v[s], rates[0])
+            gather_rates(index, first, a[s], rates[1])
             if not element_force(
-                index[k], ends[k], data[k], free[s, k], own[k], q[s], v[s], a[s], fixed, gravity, elastic, damped,
-                inertial, p, R, r, small, six, mats, three, nine, f,
+                lanes(poses), lanes(rates[0]), lanes(rates[1]), lanes(ends[row]), lanes(data[row]),
+                lanes(free[s, g] if free.size else none), lanes(own[g]), gravity, elastic, damped, inertial,
+                lanes(p), R, r, small, six, mats, three, nine, lanes(f),
             ):  # fmt: skip
-                return k
-            for e in range(2):
-                j = index[k, 2 + e]
-                if j >= 0:
-                    for i in range(6):
-                        out[s, j + i] += sign * f[6 * e + i]
+                return folded(first, p, count)
             if section.size:
-                end_sections(ends[k], R, small, f, section[s, k])
+                end_sections(lanes(ends[row]), R, small, lanes(f), lanes(ended))
+            for m in range(count):
+                k = first + m
+                for e in range(2):
+                    j = index[k, 2 + e]
+                    if j >= 0:
+                        for i in range(6):
+                            out[s, j + i] += sign * f[6 * e + i, m]
+                    if section.size:
+                        for i in range(6):
+                            section[s, k, e, i] = ended[e, i, m]
     return -1

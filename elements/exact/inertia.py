@@ -119,9 +119,9 @@ def add_mass(data, R1, R2, M):
                 ok = POINTS + 3 * k
                 a0, a1, a2 = data[ok], data[ok + 1], data[ok + 2]
                 for m in range(2 * g, 2 * g + 2):
-                    h = mass * H[k, m]
-                    if h == 0.0:
+                    if H[k, m] == 0.0:
                         continue
+                    h = mass * H[k, m]
                     om = POINTS + 3 * m
                     b0, b1, b2 = data[om], data[om + 1], data[om + 2]
                     for j in range(3):

@@ -17,6 +17,7 @@ from femb.elements.beam.strain import POINTS, WEIGHTS
 from femb.elements.exact.columns import LENGTH, QUADRATIC, REFERENCE
 from femb.elements.exact.energy import coadjoint, compliance, solve, strain, stress_force
 from femb.elements.exact.force import add_to_frames, element_coordinates, end_sections, ends_force
+from femb.elements.exact.frames import frame_poses
 from femb.elements.load.line_load_kernels import INERTIAL, SECTION
 from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import rotate, rotate_back
@@ -188,13 +189,14 @@ def line_forces(index, ends, data, free, kind, first, values, u, q, fixed, sign,
 
     free (s, n, 6). Returns -1, or the number of a row with a folded element.
     """
-    p, R, r, small = np.empty((2, 4)), np.empty((4, 3, 3)), np.empty((4, 3)), np.empty((6, 3))
+    p, poses, R, r, small = np.empty((3, 4)), np.empty((2, 7)), np.empty((4, 3, 3)), np.empty((4, 3)), np.empty((6, 3))
     six, mats, three, work = np.empty((10, 6)), np.empty((2, 6, 6)), np.empty((6, 3, 3)), np.empty((6, 3))
     F, h, moment, g, f = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(9), np.empty(12)
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             d, P, W = six[0], three[0], three[1]
-            _, _, _, whole = element_coordinates(index[k], ends[k], q[s], fixed, p, R, r, small, d, P, W)
+            frame_poses(index[k], q[s], fixed, poses)
+            _, _, _, whole = element_coordinates(poses, ends[k], p, R, r, small, d, P, W)
             if not whole:
                 return k
             element_stress(data[k], free[s, k], d, mats[0], mats[1], six[1], six[2], six[3], six[4])

@@ -12,6 +12,7 @@ from femb.elements.exact.columns import LENGTH
 from femb.elements.exact.coordinates import gradient
 from femb.elements.exact.energy import add_adjoint, rows_times_stress, second_derivative, solve
 from femb.elements.exact.force import element_coordinates, ends_force
+from femb.elements.exact.frames import frame_poses
 from femb.elements.exact.line_load import (
     bubble,
     bubble_argument,
@@ -50,7 +51,7 @@ def line_tangent(index, ends, data, free, kind, first, values, u, q, fixed, offs
 
     Returns -1, or the number of a row with a folded element.
     """
-    p, R, r, small = np.empty((2, 4)), np.empty((4, 3, 3)), np.empty((4, 3)), np.empty((6, 3))
+    p, poses, R, r, small = np.empty((3, 4)), np.empty((2, 7)), np.empty((4, 3, 3)), np.empty((4, 3)), np.empty((6, 3))
     six, mats, three, work = np.empty((9, 6)), np.empty((8, 6, 6)), np.empty((10, 3, 3)), np.empty((6, 3))
     F, h, moment, g = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(9)
     B, HB, D = np.empty((6, 9)), np.empty((6, 9)), np.zeros((6, 9))
@@ -60,7 +61,8 @@ def line_tangent(index, ends, data, free, kind, first, values, u, q, fixed, offs
     K, Kp = np.empty((12, 12)), np.empty((12, 12))
     for k in range(index.shape[0]):
         d, P, W = six[0], three[0], three[1]
-        k0, k1, k2, whole = element_coordinates(index[k], ends[k], q, fixed, p, R, r, small, d, P, W)
+        frame_poses(index[k], q, fixed, poses)
+        k0, k1, k2, whole = element_coordinates(poses, ends[k], p, R, r, small, d, P, W)
         if not whole:
             return k
         X, C, theta, x, length = mats[0], mats[1], d[3:6], small[0], data[k, LENGTH]

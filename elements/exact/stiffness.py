@@ -5,6 +5,7 @@ Source: docs/theory/exact_beam.md, section 6.
 
 from femb.elements.exact.coordinates import map_derivative
 from femb.numerics.compile import inlined
+from femb.numerics.lanes import every
 from femb.numerics.vector3 import rotate_back
 
 
@@ -129,7 +130,7 @@ def to_nodes(K9, R1, K):
 def columns_to_frames(ends, R, K):
     """Columns of K (12, 12) by the motion of the ends become those of the frames: section 6.4."""
     for e in range(2):
-        if ends[e, 0] == 0.0:
+        if every(ends[e, 0] == 0.0):
             continue
         end, Rn, o = ends[e], R[2 * e], 6 * e
         for i in range(12):
@@ -147,7 +148,7 @@ def columns_to_frames(ends, R, K):
 def rows_to_frames(ends, R, K):
     """Rows of K (12, 12) of the forces on the ends become those of the frames."""
     for e in range(2):
-        if ends[e, 0] == 0.0:
+        if every(ends[e, 0] == 0.0):
             continue
         end, Rn, o = ends[e], R[2 * e], 6 * e
         for j in range(12):
@@ -168,7 +169,7 @@ def add_lever_damping(ends, R, omega, C, work, K):
     C (12, 12) : by the motions of the ends; K with columns of the frames. work (3,).
     """
     for e in range(2):
-        if ends[e, 0] == 0.0:
+        if every(ends[e, 0] == 0.0):
             continue
         Rn, o = R[2 * e], 6 * e
         b0, b1, b2 = ends[e, 1], ends[e, 2], ends[e, 3]
@@ -189,7 +190,7 @@ def add_lever_damping(ends, R, omega, C, work, K):
 def add_offset_stiffness(ends, R, force, work, K):
     """K (12, 12) += the change of the torque of the end forces +-force (3,), inertial axes, about the frames."""
     for e in range(2):
-        if ends[e, 0] == 0.0:
+        if every(ends[e, 0] == 0.0):
             continue
         sign, end, o = 2.0 * e - 1.0, ends[e], 6 * e + 3
         rotate_back(R[2 * e], force, work)

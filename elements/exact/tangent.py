@@ -23,6 +23,7 @@ from femb.elements.exact.force import (
     ends_rates,
     frame_accelerations,
 )
+from femb.elements.exact.frames import folded, gather_poses, gather_rates
 from femb.elements.exact.inertia import add_mass, angular_momenta, point_accelerations, point_forces
 from femb.elements.exact.inertia_tangent import add_inertia_tangent
 from femb.elements.exact.stiffness import (
@@ -34,12 +35,13 @@ from femb.elements.exact.stiffness import (
     to_nodes,
 )
 from femb.numerics.compile import inlined, kernel
+from femb.numerics.lanes import LANES, choose, every, lanes
 from femb.numerics.vector3 import rotate
 
 
 @inlined
 def scatter_frames(local, offset, stride, data):
-    """Add a matrix (12, 12) of two frames to block data."""
+    """Add a matrix (12, 12) of two frames, in any layout, to block data."""
     for a in range(2):
         for b in range(2):
             base, step = offset[a, b], stride[a, b]
@@ -51,24 +53,25 @@ def scatter_frames(local, offset, stride, data):
 
 @inlined
 def element_tangent(
-    index, ends, data, free, own, q, v, fixed, exact,
+    poses, rates, ends, data, free, own, exact,
     p, R, r, small, six, mats, three, nine, B, HB, G, K9, C9, K, C,
 ):  # fmt: skip
     """K, C (12, 12): derivatives of elastic and damping forces by poses and velocities of the frames.
 
-    own (6,) : a stress in place of that of the strain, or an array of nan. exact : whether K contains the change of
-    the damping force with the pose, equation (17). The other arrays are work. Returns whether it is not folded.
+    poses (2, 7), rates (2, 6) : of the frames. own (6,) : a stress in place of that of the strain, or an array of nan.
+    exact : whether K contains the change of the damping force with the pose, equation (17). The other arrays are work.
+    Returns whether it is not folded.
     """
     d, sigma, w, y, n, rate = six[0], six[1], six[2], six[3], six[4], six[5]
     X, Ch, L6, work, H, E = mats[0], mats[1], mats[2], mats[3], mats[4], mats[5]
     P, W, W2 = three[0], three[1], three[2]
-    k0, k1, k2, whole = element_coordinates(index, ends, q, fixed, p, R, r, small, d, P, W)
+    k0, k1, k2, whole = element_coordinates(poses, ends, p, R, r, small, d, P, W)
     if not whole:
         return False
     theta, x, length, z = d[3:6], small[0], data[LENGTH], nine[0]
     gradient(x, P, W, B)
     compliance(data, d, X, Ch)
-    if own[0] == own[0]:
+    if every(own[0] == own[0]):
         for i in range(6):
             sigma[i] = own[i]
     else:
@@ -78,9 +81,9 @@ def element_tangent(
             sigma[i] /= length
     stress_force(data, d, sigma, w, y, n)
     second_derivative(data, X, Ch, sigma, y, L6, work, H)
-    damping, scalar = data[DAMPING] != 0.0, data[DAMPING] > 0.0
+    damping, scalar = not every(data[DAMPING] == 0.0), every(data[DAMPING] >= 0.0)
     if damping:
-        ends_rates(index, ends, v, R, r[2:4], small[2:6], z)
+        ends_rates(rates, ends, R, r[2:4], small[2:6], z)
         deformation_rate(z, x, P, W, rate)
         add_damping_force(data, d, Ch, rate, six[6], w, y, six[7], n)
     m0, m1, m2 = ends_force(x, P, W, n, nine[1])
@@ -115,87 +118,113 @@ def element_tangent(
     return True
 
 
+@inlined
+def scatter_group(local, first, offset, stride, data):
+    """Add matrices (12, 12, LANES) of the elements from ``first`` to block data."""
+    for m in range(min(LANES, offset.shape[0] - first)):
+        scatter_frames(local[:, :, m], offset[first + m], stride[first + m], data)
+
+
 @kernel
-def tangents(index, ends, data, free, own, q, v, a, fixed, gravity, exact, offset, stride, mass, damping, stiffness):
+def tangents(
+    index, kind, ends, data, free, own, q, v, a, fixed, gravity, exact, offset, stride, mass, damping, stiffness
+):  # fmt: skip
     """Add mass, damping and stiffness of all elements at one state to block data; returns a folded element, or -1.
 
-    exact : whether inertia and damping forces are differentiated by the poses too, and no mass is added; otherwise the
-    matrices are those of Newton's iteration.
+    Groups of elements as in ``forces``, free (g, 6, LANES) or empty. exact : whether inertia and damping forces are
+    differentiated by the poses too, and no mass is added; otherwise the matrices are those of Newton's iteration.
     """
-    p, R, r, small = np.empty((2, 4)), np.empty((4, 3, 3)), np.empty((24, 3)), np.empty((6, 3))
-    six, mats, nine, B = np.empty((8, 6)), np.empty((6, 6, 6)), np.empty((2, 9)), np.empty((6, 9))
-    HB, G, K9, C9 = np.empty((6, 9)), np.empty((6, 9)), np.empty((9, 9)), np.empty((9, 9))
-    K, C, M = np.empty((12, 12)), np.empty((12, 12)), np.empty((12, 12))
-    three, poses = np.empty((5, 3, 3)), np.empty((2, 4, 3, 3))
-    for k in range(index.shape[0]):
+    none, p = np.zeros((6, LANES)), np.empty((3, 4, LANES))
+    poses, rates = np.empty((2, 7, LANES)), np.empty((2, 2, 6, LANES))
+    R, r, small = lanes(np.empty((4, 3, 3, LANES))), lanes(np.empty((24, 3, LANES))), lanes(np.empty((6, 3, LANES)))
+    six, mats, nine = lanes(np.empty((8, 6, LANES))), lanes(np.empty((6, 6, 6, LANES))), lanes(np.empty((2, 9, LANES)))
+    B, HB, G = lanes(np.empty((6, 9, LANES))), lanes(np.empty((6, 9, LANES))), lanes(np.empty((6, 9, LANES)))
+    K9, C9 = lanes(np.empty((9, 9, LANES))), lanes(np.empty((9, 9, LANES)))
+    K, C, M = np.empty((12, 12, LANES)), np.empty((12, 12, LANES)), np.empty((12, 12, LANES))
+    three, changes = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((2, 4, 3, 3, LANES)))
+    for g in range(kind.shape[0]):
+        first, row = g * LANES, lanes(data[kind[g]])
+        end, w = lanes(ends[kind[g]]), lanes(rates[0])
         C[:] = 0.0
+        gather_poses(index, first, q, fixed, poses)
+        gather_rates(index, first, v, rates[0])
         if not element_tangent(
-            index[k], ends[k], data[k], free[k], own[k], q, v, fixed, exact,
-            p, R, r, small, six, mats, three, nine, B, HB, G, K9, C9, K, C,
+            lanes(poses), w, end, row, lanes(free[g] if free.size else none), lanes(own[g]), exact,
+            lanes(p), R, r, small, six, mats, three, nine, B, HB, G, K9, C9, lanes(K), lanes(C),
         ):  # fmt: skip
-            return k
+            return folded(first, p, min(LANES, index.shape[0] - first))
         if exact:
             omega, alpha, acc, h = r[2:4], r[4:6], r[6:8], r[8:10]
-            ends_rates(index[k], ends[k], v, R, omega, small[2:6], nine[0])
-            frame_accelerations(index[k], v, a, gravity, alpha, acc)
-            point_accelerations(data[k], R[0], R[2], omega, alpha, acc, r[12:16], r[16:20])
-            point_forces(data[k, MASS], r[16:20], r[20:24])
-            angular_momenta(data[k], omega, h)
+            ends_rates(w, end, R, omega, small[2:6], nine[0])
+            gather_rates(index, first, a, rates[1])
+            frame_accelerations(lanes(rates[1]), gravity, alpha, acc)
+            point_accelerations(row, R[0], R[2], omega, alpha, acc, r[12:16], r[16:20])
+            point_forces(row[MASS], r[16:20], r[20:24])
+            angular_momenta(row, omega, h)
             add_inertia_tangent(
-                data[k], R[0], R[2], omega, h, r[12:16], r[20:24], three[3], three[4], poses[0], poses[1], C, K,
+                row, R[0], R[2], omega, h, r[12:16], r[20:24], three[3], three[4], changes[0], changes[1],
+                lanes(C), lanes(K),
             )  # fmt: skip
         else:
             M[:] = 0.0
-            add_mass(data[k], R[0], R[2], M)
-            scatter_frames(M, offset[k], stride[k], mass)
-        scatter_frames(C, offset[k], stride[k], damping)
-        scatter_frames(K, offset[k], stride[k], stiffness)
+            add_mass(row, R[0], R[2], lanes(M))
+            scatter_group(M, first, offset, stride, mass)
+        scatter_group(C, first, offset, stride, damping)
+        scatter_group(K, first, offset, stride, stiffness)
     return -1
 
 
 @kernel
-def masses(index, ends, data, q, fixed, offset, stride, mass):
+def masses(index, kind, ends, data, q, fixed, offset, stride, mass):
     """Add the mass matrices of all elements at one state to block data."""
-    p, R, r, small, M = np.empty((2, 4)), np.empty((4, 3, 3)), np.empty((24, 3)), np.empty((6, 3)), np.empty((12, 12))
-    six, P, W = np.empty((8, 6)), np.empty((3, 3)), np.empty((3, 3))
-    for k in range(index.shape[0]):
-        element_coordinates(index[k], ends[k], q, fixed, p, R, r, small, six[0], P, W)
+    poses, p, R = np.empty((2, 7, LANES)), lanes(np.empty((3, 4, LANES))), lanes(np.empty((4, 3, 3, LANES)))
+    r, small, M = lanes(np.empty((24, 3, LANES))), lanes(np.empty((6, 3, LANES))), np.empty((12, 12, LANES))
+    six, three = lanes(np.empty((8, 6, LANES))), lanes(np.empty((2, 3, 3, LANES)))
+    for g in range(kind.shape[0]):
+        gather_poses(index, g * LANES, q, fixed, poses)
+        element_coordinates(lanes(poses), lanes(ends[kind[g]]), p, R, r, small, six[0], three[0], three[1])
         M[:] = 0.0
-        add_mass(data[k], R[0], R[2], M)
-        scatter_frames(M, offset[k], stride[k], mass)
+        add_mass(lanes(data[kind[g]]), R[0], R[2], lanes(M))
+        scatter_group(M, g * LANES, offset, stride, mass)
 
 
 @kernel
-def predicted_stresses(index, ends, data, free, own, q, fixed, x, out):
-    """out (n, 6): stresses at one state, changed to first order by displacements x (n_v,) of the frames.
+def predicted_stresses(index, kind, ends, data, free, own, q, fixed, x, out):
+    """out (g, 6, LANES): stresses at one state, changed to first order by displacements x (n_v,) of the frames.
 
-    own (n, 6) : the stresses at which the change is taken, equation (19), or nan for those at the state. Returns a
-    folded element, or -1.
+    own (g, 6, LANES) : the stresses at which the change is taken, equation (19), or nan for those at the state. Returns
+    a folded element, or -1.
     """
-    p, R, r, small = np.empty((2, 4)), np.empty((4, 3, 3)), np.empty((24, 3)), np.empty((6, 3))
-    six, mats, nine = np.empty((8, 6)), np.empty((6, 6, 6)), np.empty((2, 9))
-    P, W = np.empty((3, 3)), np.empty((3, 3))
-    for k in range(index.shape[0]):
+    none, p = np.zeros((6, LANES)), np.empty((3, 4, LANES))
+    poses, rates = np.empty((2, 7, LANES)), np.empty((2, 6, LANES))
+    R, r, small = lanes(np.empty((4, 3, 3, LANES))), lanes(np.empty((24, 3, LANES))), lanes(np.empty((6, 3, LANES)))
+    six, mats, nine = lanes(np.empty((8, 6, LANES))), lanes(np.empty((6, 6, 6, LANES))), lanes(np.empty((2, 9, LANES)))
+    three = lanes(np.empty((2, 3, 3, LANES)))
+    P, W = three[0], three[1]
+    for g in range(kind.shape[0]):
         d, sigma, w, y, n, e, at = six[0], six[1], six[2], six[3], six[4], six[5], six[6]
-        _, _, _, whole = element_coordinates(index[k], ends[k], q, fixed, p, R, r, small, d, P, W)
+        first, row, end = g * LANES, lanes(data[kind[g]]), lanes(ends[kind[g]])
+        given, change = lanes(own[g]), lanes(out[g])
+        gather_poses(index, first, q, fixed, poses)
+        gather_rates(index, first, x, rates)
+        _, _, _, whole = element_coordinates(lanes(poses), end, lanes(p), R, r, small, d, P, W)
         if not whole:
-            return k
-        compliance(data[k], d, mats[0], mats[1])
-        strain(data[k], d, free[k], sigma)
+            return folded(first, p, min(LANES, index.shape[0] - first))
+        compliance(row, d, mats[0], mats[1])
+        strain(row, d, lanes(free[g] if free.size else none), sigma)
         solve(mats[1], sigma)
-        given = own[k, 0] == own[k, 0]
         for i in range(6):
-            sigma[i] /= data[k, LENGTH]
-            at[i] = own[k, i] if given else sigma[i]
-        stress_force(data[k], d, at, w, y, n)
-        second_derivative(data[k], mats[0], mats[1], at, y, mats[2], mats[3], mats[4])
-        ends_rates(index[k], ends[k], x, R, r[2:4], small[2:6], nine[0])
+            sigma[i] /= row[LENGTH]
+            at[i] = choose(given[0] == given[0], given[i], sigma[i])
+        stress_force(row, d, at, w, y, n)
+        second_derivative(row, mats[0], mats[1], at, y, mats[2], mats[3], mats[4])
+        ends_rates(lanes(rates), end, R, r[2:4], small[2:6], nine[0])
         deformation_rate(nine[0], small[0], P, W, e)
         for i in range(6):
-            out[k, i] = 0.0
+            change[i] = 0.0
             for j in range(6):
-                out[k, i] += mats[2, i, j] * e[j]
-        solve(mats[1], out[k])
+                change[i] += mats[2, i, j] * e[j]
+        solve(mats[1], change)
         for i in range(6):
-            out[k, i] = sigma[i] + out[k, i] / data[k, LENGTH]
+            change[i] = sigma[i] + change[i] / row[LENGTH]
     return -1

@@ -13,9 +13,10 @@ def components(count: int, links: Iterable[Sequence[int]]) -> list[int]:
     parent = list(range(count))
 
     def root(k: int) -> int:
-        while parent[k] != k:
-            parent[k] = parent[parent[k]]
-            k = parent[k]
+        above = parent[k]
+        while above != k:
+            parent[k] = above = parent[above]
+            k, above = above, parent[above]
         return k
 
     for frames in links:
@@ -31,7 +32,9 @@ def groups_of(
     links = [frames for frames, _ in layout.couplings]
     links += [frames for frames, _ in layout.spring_couplings] if springs else []
     links += [tuple(pair) for pair in layout.rows] if rows else []
-    component = components(len(layout.frames), ([k for k in link if k not in without] for link in links))
+    if without:
+        links = [tuple(k for k in link if k not in without) for link in links]
+    component = components(len(layout.frames), links)
     groups: dict[int, list[int]] = {}
     for k, number in enumerate(component):
         if k not in without:

@@ -1,5 +1,6 @@
 """Layout: what the elements declare - named items, frames, internal coordinates, constraint rows and couplings."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,14 +15,19 @@ from femb.layout.internal import InternalCoordinate, InternalQuantity
 from femb.layout.numbering import Frame, Numbering
 from femb.numerics import rotations
 
+# Of every station at a frame: one array for all, which nothing can write to.
+_ORIGIN, _AXES = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
+for _array in (_ORIGIN, _AXES):
+    _array.flags.writeable = False
+
 
 @dataclass(frozen=True, eq=False)
 class Station:
     """A point with axes fixed to a frame: offset (3,) m in the frame's axes, rotation (4,) station to frame."""
 
     frame: int
-    offset: Floats = field(default_factory=lambda: np.zeros(3))
-    rotation: Floats = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))
+    offset: Floats = field(default_factory=lambda: _ORIGIN)
+    rotation: Floats = field(default_factory=lambda: _AXES)
 
     @property
     def on_frame(self) -> bool:
@@ -201,7 +207,7 @@ class Layout(Numbering):
     @property
     def extent(self) -> float:
         """Largest distance (m) of a frame from ``origin`` at the start."""
-        return max((float(np.linalg.norm(frame.position)) for frame in self.frames), default=0.0)
+        return max((math.sqrt(frame.position.dot(frame.position)) for frame in self.frames), default=0.0)
 
     def pose(self, station: Station) -> tuple[Floats, Floats]:
         """Start position and quaternion of a station."""

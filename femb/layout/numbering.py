@@ -10,6 +10,7 @@ rows between the same two frames form a block too. Blocks of rows follow all blo
 """
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -104,11 +105,12 @@ class Numbering:
             else:
                 block_of_internal[k] = block_of_frame[coordinate.owner]
                 members[block_of_frame[coordinate.owner]][1].append(k)
-        pairs = set()
+        of_frame, of_internal = block_of_frame.tolist(), block_of_internal.tolist()
+        pairs: set[tuple[int, int]] = set()
         for frames, internal in (*self.couplings, *self.spring_couplings):
-            coupled = {int(block_of_frame[f]) for f in frames if block_of_frame[f] >= 0}
-            coupled |= {int(block_of_internal[k]) for k in internal}
-            pairs |= {(a, b) for a in coupled for b in coupled if a < b}
+            coupled = {of_frame[f] for f in frames if of_frame[f] >= 0}
+            coupled |= {of_internal[k] for k in internal}
+            pairs.update(combinations(sorted(coupled), 2))
         return pairs
 
     def held_frames(self) -> list[int]:
@@ -167,14 +169,16 @@ def _tree_order(count: int, pairs: set[tuple[int, int]]) -> tuple[list[int], boo
 
     The root of a tree is the block with most couplings, such as the hub of a satellite.
     """
-    neighbours: list[list[int]] = [[] for _ in range(count)]
-    for a, b in sorted(pairs):
-        neighbours[a].append(b)
-        neighbours[b].append(a)
+    # the neighbours of all blocks in one list: thousands of lists would keep Python's garbage collection busy
+    ends = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+    ends = np.concatenate([ends, ends[:, ::-1]])
+    neighbours = ends[np.lexsort(ends.T[::-1]), 1].tolist()
+    degree = np.bincount(ends[:, 0], minlength=count)
+    first = [0, *np.cumsum(degree).tolist()]
     seen = [False] * count
     order: list[int] = []
     tree_edges = 0
-    for root in sorted(range(count), key=lambda b: -len(neighbours[b])):
+    for root in np.argsort(-degree, kind="stable").tolist():
         if seen[root]:
             continue
         stack = [(root, -1)]
@@ -185,5 +189,5 @@ def _tree_order(count: int, pairs: set[tuple[int, int]]) -> tuple[list[int], boo
             seen[block] = True
             tree_edges += above >= 0
             order.append(block)
-            stack += [(n, block) for n in reversed(neighbours[block]) if not seen[n]]
+            stack += [(n, block) for n in reversed(neighbours[first[block] : first[block + 1]]) if not seen[n]]
     return order, tree_edges != len(pairs)

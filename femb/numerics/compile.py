@@ -29,7 +29,7 @@ def kernel_cache() -> CacheFolder:
         for path in sorted(paths):
             with open(path, "rb", buffering=0) as source:
                 text = source.read()
-            if b"@kernel" in text or b"@inlined" in text:
+            if b"@kernel" in text or b"@inlined" in text or b"@intrinsic" in text:
                 digest.update(text)
     return find_cache(digest.hexdigest()[:16])
 

@@ -91,6 +91,33 @@ class Chosen(ByName[np.ndarray]):
         return self._arrays[name]
 
 
+class Growing:
+    """An array to which rows are appended in place, so that there are never two copies of all of them."""
+
+    def __init__(self) -> None:
+        self._array: np.ndarray | None = None
+        self._shown = False
+
+    def append(self, rows: np.ndarray) -> None:
+        """Add a copy of rows (k, ...)."""
+        array = self._array
+        if array is None:
+            self._array = np.array(rows, order="C")
+        elif self._shown or np.promote_types(array.dtype, rows.dtype) != array.dtype:
+            self._array, self._shown = np.concatenate([array, rows]), False
+        else:
+            # nobody else refers to it; the operating system moves the pages of a large array, and copies nothing
+            count = len(array)
+            array.resize((count + len(rows), *array.shape[1:]), refcheck=False)
+            array[count:] = rows
+
+    def shown(self) -> np.ndarray:
+        """The array, which is copied before it grows again."""
+        assert self._array is not None
+        self._shown = True
+        return self._array
+
+
 class Below(ByName[np.ndarray]):
     """The arrays whose paths begin with a prefix, by the remainder of the path."""
 

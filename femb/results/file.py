@@ -20,7 +20,7 @@ from typing import Any, Self
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.results.arrays import NOTHING, Arrays, Attributes, Content, joined
+from femb.results.arrays import NOTHING, Arrays, Attributes, Content, Growing
 from femb.results.arrays import Block as Block
 from femb.results.earlier import FRAMES, Earlier
 from femb.results.journal import Journal
@@ -102,12 +102,12 @@ class MemoryWriter(Writer):
         self._static = {path: np.array(array) for path, array in static.items()}
         self._attributes = _started(attributes)
         self._checked = _Checked()
-        self._blocks: list[Block] = []
+        self._series: dict[str, Growing] = {}
 
     def append(self, block: Block) -> None:
         """Store a copy of the block."""
-        # Copied, because a run may reuse its arrays.
-        self._blocks.append({path: array.copy() for path, array in self._checked(block).items()})
+        for path, array in self._checked(block).items():
+            self._series.setdefault(path, Growing()).append(array)
 
     def finish(
         self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING, more: Arrays = NOTHING
@@ -119,7 +119,8 @@ class MemoryWriter(Writer):
 
     def content(self) -> Content:
         """What was appended so far."""
-        return Content(joined(self._blocks), self._static, self._attributes)
+        series = {path: array.shown() for path, array in self._series.items()}
+        return Content(series, self._static, self._attributes)
 
 
 class ResultWriter(Writer):

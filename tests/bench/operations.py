@@ -100,6 +100,7 @@ def counted(kernel: Any, args: list[Any]) -> int:
 
 def count_all() -> dict[str, dict[str, int]]:
     """Operations of the real kernels at one state, in a process without compilation."""
+    from femb.elements.exact.batch import ExactBatch
     from femb.elements.exact.force import forces
     from femb.elements.exact.tangent import tangents
     from femb.numerics.block_kernels import factor
@@ -108,18 +109,17 @@ def count_all() -> dict[str, dict[str, int]]:
     result = {}
     for name, (system, _) in problems().items():
         u, q, v = system.inputs_at(0.0, system.q0, system.v0), system.q0, system.v0
-        batch: Any = next(each for each in system.batches if hasattr(each, "own") and hasattr(each, "along"))
-        elements = (batch.index, batch.ends, batch.data)
+        batch: Any = next(each for each in system.batches if isinstance(each, ExactBatch))
         free, place, one = batch.free(u[None]), (batch.fixed, batch.gravity), (q[None], v[None], v[None])
         none = np.zeros((0, 0, 0, 0))
         counts = {
             "forces": counted(
-                forces, [*elements, free, batch.own, *one, *place, True, True, True, 1.0, np.zeros(one[1].shape), none]
+                forces, [*batch.elements(free), *one, *place, True, True, True, 1.0, np.zeros(one[1].shape), none]
             )
         }
         data = [np.zeros(system.pattern.size) for _ in range(3)]
         blocks = (batch.offset, batch.stride)
-        counts["tangents"] = counted(tangents, [*elements, free[0], batch.own, q, v, v, *place, False, *blocks, *data])
+        counts["tangents"] = counted(tangents, [*batch.elements(free[0]), q, v, v, *place, False, *blocks, *data])
         solver = system.solver
         matrix = solver.shifted(*system.matrices(u, q, v), 1e3)
         factors = solver.factorise(matrix.copy())

@@ -207,6 +207,9 @@ def test_writers_keep_copies(tmp_path):
             block["time"][:] = time
             memory.append(block)
             writer.append(block)
+            if time == 1.0:
+                before = Results(*memory.content()).time
+    np.testing.assert_array_equal(before, [1.0], "results do not grow after they were shown")
     np.testing.assert_array_equal(Results(*memory.content()).time, [1.0, 2.0])
     np.testing.assert_array_equal(Results.read(tmp_path / "r.h5").time, [1.0, 2.0])
 

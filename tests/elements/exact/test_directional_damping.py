@@ -107,3 +107,41 @@ def test_stress_in_the_middle_has_the_damping():
     batch = next(each for each in System(cantilever(section, 1)).batches if type(each).__name__ == "ExactBatch")
     share = damping_in_the_middle(batch.data)[0]
     np.testing.assert_allclose(share[[0, 3, 4, 5], [0, 3, 4, 5]], SIX[[0, 3, 4, 5]], rtol=1e-9)
+
+
+def test_elements_in_a_group_are_as_alone():
+    """Kernels take elements of all beams in groups: with and without offsets, with one coefficient, with six and with
+    none, turned by more and less than 1 rad, and a last group that is not full."""
+    at = [
+        START,
+        Attachment(body="ground", at=(0.1, 0.2, 0.3), direction=(0.0, 1.0, 0.2)),
+        Attachment(body="ground", direction=(0.0, 0.0, 1.0)),
+    ]
+    sections = [full_section("one", damping=0.004), full_section("six", damping=SIX), full_section("none")]
+    beams = [
+        ExactBeam(section.name, section, 1.0, elements, start=start)
+        for section, elements, start in zip(sections, (2, 3, 1), at, strict=True)
+    ]
+
+    def force_of(beams, x):
+        model = Model(gravity=(0.0, 0.0, -9.81))
+        for beam in beams:
+            model.add(beam)
+        system = System(model)
+        (batch,) = (each for each in system.batches if type(each).__name__ == "ExactBatch")
+        q, out = system.q0.copy(), np.zeros((1, system.n_v))
+        places = [k for beam in beams for k in numbers[beam.name]]
+        frames = [s.frame for beam in beams for s in system.layout.beams[beam.name].stations[1:]]
+        v, a = np.zeros((2, system.n_v))
+        for place, frame in zip(places, frames, strict=True):
+            i, j = system.layout.frame_q[frame], system.layout.frame_v[frame]
+            q[i : i + 7] += 0.3 * x[place, :7]
+            v[j : j + 6], a[j : j + 6] = x[place, 7:13], x[place, 13:]
+        batch.residual(np.zeros((1, 0)), q[None], v[None], a[None], out)
+        return np.concatenate([out[0, system.layout.frame_v[frame] :][:6] for frame in frames])
+
+    numbers = {"one": [0, 1], "six": [2, 3, 4], "none": [5]}
+    x = np.random.default_rng(11).standard_normal((6, 19))
+    x[3, 3:7] *= 4.0
+    alone = np.concatenate([force_of([beam], x) for beam in beams])
+    np.testing.assert_allclose(force_of(beams, x), alone, rtol=0.0, atol=1e-13 * np.abs(alone).max())

@@ -259,6 +259,7 @@ def test_exact_tangent_in_motion(damped, turn):
     soft = beam_of(element(damping=0.0, gravity=GRAVITY))
     system, batch, given, offsets, turns = soft
     batch.data[:, MEAN : MEAN + 36] += 1e30 * np.eye(6).ravel()
+    batch.group()
     split = [[x[:6], x[6:]] for x in (v, a)]
     axes = [oracle.matrix(p) for p in turns]
 

@@ -1,0 +1,32 @@
+"""Arrays of elements in groups of LANES, as kernels over ``femb.numerics.lanes`` read them."""
+
+from typing import Any
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.numerics.lanes import LANES
+
+
+def groups(rows: Floats, axis: int = 0) -> Floats:
+    """Rows along an axis of an array (..., n, a, b) as groups (..., g, a, b, LANES), the last one filled up."""
+    count = rows.shape[axis]
+    places = np.minimum(np.arange(-(-count // LANES) * LANES), count - 1)
+    shape = (*rows.shape[:axis], -1, LANES, *rows.shape[axis + 1 :])
+    return np.ascontiguousarray(np.moveaxis(np.take(rows, places, axis).reshape(shape), axis + 1, -1))
+
+
+def ungrouped(values: Floats, count: int) -> Floats:
+    """The rows (n, a) of groups (g, a, LANES)."""
+    return np.ascontiguousarray(np.moveaxis(values, -1, 1).reshape(-1, *values.shape[1:-1])[:count])
+
+
+def kinds(*parts: Floats) -> tuple[Any, ...]:
+    """The numbers (g,) of the kinds of groups (g, ...), and the parts of each kind.
+
+    A group like the one before it is of its kind: the elements of a uniform beam share one set of parameters.
+    """
+    first = np.ones(len(parts[0]), dtype=bool)
+    flat = [part.reshape(len(part), -1) for part in parts]
+    first[1:] = np.any([np.any(part[1:] != part[:-1], axis=1) for part in flat], axis=0)
+    return np.cumsum(first) - 1, *(part[first] for part in parts)
