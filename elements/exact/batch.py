@@ -127,9 +127,7 @@ class ExactBatch(Batch):
         self, free: Floats, state: tuple[Floats, Floats, Floats], parts: tuple[bool, bool, bool], out: Floats
     ) -> Callable[[], object]:
         """``_forces`` at states whose entries change between calls, as a function without arguments."""
-        evaluate = partial(
-            forces, *self.elements(free), *state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION
-        )
+        evaluate = partial(forces, *self.elements(free), *state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION)
         return lambda: self.check(evaluate())
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
@@ -174,8 +172,7 @@ class ExactBatch(Batch):
         elements = (index, *self._kinds_of(data), free, own)
 
         def change(v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-            places = (private.offset, private.stride)
-            state = (q, v, a, self.fixed, np.zeros(3))
+            state, places = (q, v, a, self.fixed, np.zeros(3)), (private.offset, private.stride)
             self.check(kernels.tangents(*elements, *state, True, *places, damping, damping, stiffness))
 
         return [(private.indices, private.by_columns(change))]
@@ -206,10 +203,8 @@ class ExactBatch(Batch):
 
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
         if self.inputs:
-            warm, cold, still = (
-                *np.zeros((2, len(q), 8)),
-                np.zeros((len(q), 6 + int(self.index[:, VELOCITIES].max(initial=-6)))),
-            )
+            warm, cold = np.zeros((2, len(q), 8))
+            still = np.zeros((len(q), 6 + int(self.index[:, VELOCITIES].max(initial=-6))))
             self._energies(self.free(u), q, still, warm)
             self._energies(self.free(0.0 * u), q, still, cold)
             out += warm[:, 1] - cold[:, 1]

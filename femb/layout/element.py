@@ -94,8 +94,7 @@ class Batch:
     first_input: int = 0
     # Whether vibrations of the elements have no or hardly any damping.
     undamped: bool = False
-    # As ``Item.slow_to_compile``.
-    slow_to_compile: ClassVar[bool] = False
+    slow_to_compile: ClassVar[bool] = False  # as that of ``Item``
     # Largest rotation (rad) of one correction of statics that its elements bear; None if they set no limit.
     largest_rotation: ClassVar[float | None] = None
     records_motion: ClassVar[bool] = False  # whether some of its records follow from positions and velocities alone
