@@ -7,6 +7,7 @@ from femb.elements.exact.energy import compliance, solve, strain
 from femb.elements.exact.force import element_coordinates
 from femb.elements.exact.inertia import angular_momenta
 from femb.numerics.compile import kernel
+from femb.numerics.vector3 import assign
 
 
 @kernel
@@ -20,7 +21,7 @@ def energy_momentum(index, ends, data, free, q, v, fixed, gravity, out):
             element_coordinates(index[k], ends[k], q[s], fixed, p, R, r, small, d, three[0], three[1])
             compliance(data[k], d, mats[0], mats[1])
             strain(data[k], d, free[s, k], e)
-            e0[:] = e
+            assign(e, e0)
             solve(mats[1], e)
             potential = 0.0
             for i in range(6):
