@@ -14,7 +14,7 @@ from contracts import test_formulations, test_items, test_steppers
 
 import femb
 from femb.analysis.linear import linearize
-from femb.elements import RigidBody
+from femb.elements import FlexibleBody, RigidBody
 from femb.formulations import FORMULATIONS, make_formulation
 from femb.model.model import Model
 from femb.steppers import STEPPERS, make_stepper, methods_of
@@ -73,6 +73,7 @@ def bodies() -> None:
     """Formulations and steppers first, then other elements; last a system with beams."""
     integrate(test_formulations.chain())
     evaluate(test_items.EXAMPLES[RigidBody]())
+    evaluate(test_items.EXAMPLES[FlexibleBody]())  # before the other half comes to the one in orbit
     for make in test_items.EXAMPLES.values():
         model = make()
         if not model.beams:

@@ -48,7 +48,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def compiled_first() -> bool:
     """Whether both halves have been compiled, by femb as the tests import it."""
     script = Path(__file__).with_name("compile_first.py")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        # numba writes a message for every overload that does not fit; colours for it take a twentieth of the time
+        "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1",
+    }
     halves = [
         subprocess.Popen([sys.executable, script, half], env=environment, stderr=subprocess.DEVNULL)
         for half in ("beams", "bodies")

@@ -66,8 +66,7 @@ class BeamBatch(Batch):
         self.index: Ints = np.concatenate(index)
         self.ends: Floats = np.concatenate(ends)
         self.data: Floats = np.concatenate(data)
-        # True or None, since numba compiles separate code for None
-        self.has_mass_offset = True if np.any(self.data[:, columns.OFFSET : columns.OFFSET + 2]) else None
+        self.has_mass_offset = bool(np.any(self.data[:, columns.OFFSET : columns.OFFSET + 2]))
         self.undamped = not np.all(self.data[:, columns.DAMPING])
         self.damped = bool(np.any(self.data[:, columns.DAMPING]))
         self.fixed = layout.fixed
@@ -80,7 +79,7 @@ class BeamBatch(Batch):
         result.ends = np.concatenate([batch.ends for batch in batches])
         result.data = np.concatenate([batch.data for batch in batches])
         result.labels = [label for batch in batches for label in batch.labels]
-        result.has_mass_offset = True if any(batch.has_mass_offset for batch in batches) else None
+        result.has_mass_offset = any(batch.has_mass_offset for batch in batches)
         result.undamped = any(batch.undamped for batch in batches)
         result.damped = any(batch.damped for batch in batches)
         result.fixed, result.slices = layout.fixed, {}

@@ -8,7 +8,7 @@ The parameters of an element are rows of three arrays:
     data (n, 37)        length, mass and three inertias per length, damping, 1 for source strains, stiffness (16),
                         offset (2) of the mass axis, reference strains (3 x 4)
 
-``has_mass_offset`` is True if the mass axis of any section has an offset, else None, so that numba omits that part.
+``has_mass_offset`` is True if the mass axis of any section has an offset: without one its terms are not evaluated.
 Source: docs/theory/beam.md.
 """
 

@@ -73,7 +73,7 @@ def energy_momentum(index, ends, data, has_mass_offset, q, v, fixed, gravity, ou
                     for o in range(3):
                         for p in range(3):
                             L[p] += R[1, p, o] * f * axes[j, o]
-                if has_mass_offset is not None:
+                if has_mass_offset:
                     mass_i = weight * data[k, MASS]
                     offset_energy(i, mass_i, cy, cz, axes, R[1], w, x0, x1, gravity, offset_work, out[s])
             out[s, 0] += kinetic

@@ -180,7 +180,7 @@ def inertia_force(
         mt = f * (inertia[0] * wt_rate + (inertia[2] - inertia[1]) * wm * wn)
         mm = f * (inertia[1] * wm_rate + (inertia[0] - inertia[2]) * wt * wn)
         mn = f * (inertia[2] * wn_rate + (inertia[1] - inertia[0]) * wt * wm)
-        if has_mass_offset is not None:
+        if has_mass_offset:
             w[0], w[1], w[2] = wt, wm, wn
             w_rate[0], w_rate[1], w_rate[2] = wt_rate, wm_rate, wn_rate
             moment[0], moment[1], moment[2] = mt, mm, mn

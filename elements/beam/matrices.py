@@ -148,7 +148,7 @@ def element_mass(X, Q, beta, gamma, s2, data, has_mass_offset, axes, spin, K, G,
                 x = weight * data[INERTIA + j] * spin[j, i1]
                 for i2 in range(11):
                     K[i1, i2] += x * spin[j, i2]
-        if has_mass_offset is not None:
+        if has_mass_offset:
             offset_mass(i, weight * mass, cy, cz, axes, spin, G, M)
     expand(K, M)
 

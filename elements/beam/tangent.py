@@ -25,7 +25,7 @@ from femb.elements.beam.tangent_inertia import inertia_changes, inertia_tangent
 from femb.elements.beam.tangent_motion import DIRECTIONS, END_MOTIONS, motion_changes, twist_changes
 from femb.elements.beam.tangent_strain import strain_stiffness, twist_hessian
 from femb.numerics.compile import inlined, kernel
-from femb.numerics.vector3 import cross, dot, rotate
+from femb.numerics.vector3 import assign, cross, dot, rotate
 
 
 @inlined
@@ -117,7 +117,7 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
     e, E, psi, psi_X = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
     S, B, Xd, dXd = np.empty((4, 8, 8)), np.empty((8, 11)), np.empty(8), np.empty((8, 11))
     K11, C11 = np.empty((11, 11)), np.empty((11, 11))
-    K, C, M, T = np.empty((4, 14, 14))
+    K, C, M, T = np.empty((14, 14)), np.empty((14, 14)), np.empty((14, 14)), np.empty((14, 14))
     no_offset = np.zeros((2, 3, 3))  # frame map of ends without offsets
     G = np.empty((2, 3, 3))
     x, spins, eps_rates = np.empty((4, 3)), np.empty((4, 3)), np.empty(2)
@@ -141,7 +141,8 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
         eps_rates[0], eps_rates[1] = v[index[k, 6]], v[index[k, 7]]
         for i in range(3):
             x[0, i], x[1, i], x[2, i], x[3, i] = 0.0, s1 if i == 0 else 0.0, X[i], X[4 + i]
-        spins[0], spins[2] = omega1, alpha1
+        assign(omega1, spins[0])
+        assign(alpha1, spins[2])
         rotate(Q, omega2, spins[1])
         rotate(Q, alpha2, spins[3])
         twist_rate, twist_second = twist_rates(Q, beta, omega1, spins[1], alpha1, spins[3])

@@ -55,7 +55,7 @@ def inertia_changes(
         mt = f * (j1 * wt_rate + (j3 - j2) * wm * wn)
         mm = f * (j2 * wm_rate + (j1 - j3) * wt * wn)
         mn = f * (j3 * wn_rate + (j2 - j1) * wt * wm)
-        if has_mass_offset is not None:
+        if has_mass_offset:
             s[0, 0], s[0, 1], s[0, 2] = wt, wm, wn
             s[1, 0], s[1, 1], s[1, 2] = wt_rate, wm_rate, wn_rate
             s[2, 0], s[2, 1], s[2, 2] = mt, mm, mn
@@ -114,7 +114,7 @@ def inertia_changes(
             ds[2, 0] = f * (j1 * dwt_rate + (j3 - j2) * (dwm * wn + wm * dwn))
             ds[2, 1] = f * (j2 * dwm_rate + (j1 - j3) * (dwt * wn + wt * dwn))
             ds[2, 2] = f * (j3 * dwn_rate + (j2 - j1) * (dwt * wm + wt * dwm))
-            if has_mass_offset is not None:
+            if has_mass_offset:
                 ds[0, 0], ds[0, 1], ds[0, 2] = dwt, dwm, dwn
                 ds[1, 0], ds[1, 1], ds[1, 2] = dwt_rate, dwm_rate, dwn_rate
                 offset_force_change(

@@ -6,7 +6,7 @@ Source: docs/theory/beam.md.
 import numpy as np
 
 from femb.numerics.compile import inlined
-from femb.numerics.vector3 import cross, dot, rotate
+from femb.numerics.vector3 import assign, cross, dot, rotate
 
 END_MOTIONS = 11  # chord (3), spin (3) and strain of end I, spin (3) and strain of end II
 DIRECTIONS = 22  # these motions, and the changes of their rates
@@ -74,19 +74,19 @@ def motion_changes(
         cross(Qe, spins[3], dspins[k, 3])
         # angular velocities
         k = END_MOTIONS + 3 + i
-        dv[k, 1] = dv1[2 + i]
-        dx2[k, 1] = da1[2 + i]
+        assign(dv1[2 + i], dv[k, 1])
+        assign(da1[2 + i], dx2[k, 1])
         dspins[k, 0, i] = 1.0
         k = END_MOTIONS + 7 + i
         rotate(Q, dv2[2 + i], dv[k, 3])
         rotate(Q, da2[2 + i], dx2[k, 3])
-        dspins[k, 1] = Qe
-    dx[6, 1] = dg1[0]
+        assign(Qe, dspins[k, 1])
+    assign(dg1[0], dx[6, 1])
     rotate(Q, dg2[0], dx[10, 3])
     for o in range(2):
         # strains and strain rates
-        dv[END_MOTIONS * o + 6, 1] = dv1[o]
-        dx2[END_MOTIONS * o + 6, 1] = da1[o]
+        assign(dv1[o], dv[END_MOTIONS * o + 6, 1])
+        assign(da1[o], dx2[END_MOTIONS * o + 6, 1])
         rotate(Q, dv2[o], dv[END_MOTIONS * o + 10, 3])
         rotate(Q, da2[o], dx2[END_MOTIONS * o + 10, 3])
 

@@ -103,7 +103,7 @@ def _group(layout: Layout, path: str, held: int, modes: DampedModes) -> _Group:
     frames = np.array([frame_indices(layout, int(k)) for k in modes.frames], dtype=np.int64).reshape(-1, 3)
     internal = np.asarray(layout.internal_v[modes.internal], dtype=np.int64)
     c = 4.0 * np.pi * modes.ratios * modes.frequencies
-    return _Group(path, body, frames, internal, modes.d, modes.e, c)
+    return _Group(path, body, frames, internal, np.ascontiguousarray(modes.d), np.ascontiguousarray(modes.e), c)
 
 
 class _State:

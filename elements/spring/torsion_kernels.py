@@ -40,7 +40,7 @@ from femb.elements.spring.torsion_angles import (
     twist_change,
 )
 from femb.numerics.compile import kernel
-from femb.numerics.vector3 import IN_V, add_skew, cross, dot, product, rotation, scatter
+from femb.numerics.vector3 import IN_V, add_skew, assign, cross, dot, product, rotation, scatter
 
 STARTS = np.array([0, 3])
 SIZES = np.array([3, 3])
@@ -158,7 +158,8 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
             for x in range(3):
                 U[0, o, x] = -U[0, o, x]
         for e in range(2):
-            A[:] = T
+            for o in range(3):
+                assign(T[o], A[o])
             if e == 0:
                 for o in range(3):
                     row[o] = -t[o]

@@ -1,8 +1,7 @@
 """Kernels of block elimination; see ``femb.system.block_lu``. Blocks are stored row by row in a flat array, real or
 complex.
 
-``diagonal_scale`` is None for matrices without multipliers: numba then compiles variants without the operations on
-multipliers.
+``diagonal_scale`` has no entries for matrices without multipliers.
 """
 
 from femb.numerics.block_solve_kernels import exchange, restore_order, substitute, subtract_product
@@ -17,10 +16,11 @@ def factor(
 
     The arguments up to targets are those of ``Pattern.structure``. On return the diagonal blocks contain L and U, the
     blocks (b, later) A_bb^-1 A_b,later, pivots (n,) the exchanges, rank (B,) the number of independent rows of each
-    block. diagonal_scale (n,) on entry: zero, or minus infinity for excluded rows; on return: the contribution of the
-    velocities to the diagonal of each multiplier. A row whose pivot is at most ``dependent`` times this is dependent.
+    block. diagonal_scale (n,) or (0,) on entry: zero, or minus infinity for excluded rows; on return: the contribution
+    of the velocities to the diagonal of each multiplier. A row whose pivot is at most ``dependent`` times this is
+    dependent.
     """
-    if diagonal_scale is not None:
+    if diagonal_scale.size > 0:
         for b in range(diagonal.size):
             n = start[b + 1] - start[b]
             for i in range(n):
@@ -32,7 +32,7 @@ def factor(
         n = start[b + 1] - o
         D = diagonal[b]
         r = -1
-        if diagonal_scale is not None and o >= n_v:
+        if o >= n_v:
             r = factor_rows(data, D, n, pivots, o, diagonal_scale, dependent)
         if r < 0:
             if not factor_velocities(data, D, n, pivots, o):
@@ -42,7 +42,7 @@ def factor(
         for e in range(first[step], first[step + 1]):
             m = start[later[e] + 1] - start[later[e]]
             substitute(data, D, n, r, pivots, o, data, lower[e], m)
-            if diagonal_scale is not None and o >= n_v:
+            if o >= n_v:
                 restore_order(n, r, pivots, o, data, lower[e], m)
         for e in range(first[step], first[step + 1]):
             p = later[e]
@@ -52,7 +52,7 @@ def factor(
                 c = start[later[g] + 1] - start[later[g]]
                 subtract_product(data, U, m, n, data, lower[g], targets[t], c)
                 t += 1
-            if diagonal_scale is not None and o < n_v and start[p] >= n_v:
+            if o < n_v and start[p] >= n_v:
                 X = lower[e]
                 for i in range(m):
                     x = data[U + i * n] * data[X + i]

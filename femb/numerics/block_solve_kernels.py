@@ -59,7 +59,7 @@ def solve(start, n_v, diagonal, order, first, later, lower, upper, data, pivots,
         o = start[b]
         n = start[b + 1] - o
         substitute(data, diagonal[b], n, rank[b], pivots, o, x, o, ONE_COLUMN)
-        if diagonal_scale is not None and o >= n_v:
+        if o >= n_v:
             restore_order(n, rank[b], pivots, o, x, o, ONE_COLUMN)
         for e in range(first[step], first[step + 1]):
             p = start[later[e]]
@@ -83,7 +83,7 @@ def solve_columns(start, n_v, diagonal, order, first, later, lower, upper, data,
         o = start[b]
         n = start[b + 1] - o
         substitute(data, diagonal[b], n, rank[b], pivots, o, x, o * c, c)
-        if diagonal_scale is not None and o >= n_v:
+        if o >= n_v:
             restore_order(n, rank[b], pivots, o, x, o * c, c)
         for e in range(first[step], first[step + 1]):
             p = start[later[e]]

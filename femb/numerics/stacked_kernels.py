@@ -13,15 +13,14 @@ from femb.numerics.compile import inlined, kernel
 def factor_each(
     start, n_v, diagonal, order, first, later, lower, upper, targets, data, pivots, rank, diagonal_scale, dependent
 ):
-    """``factor`` of k matrices: data (k, size), pivots, diagonal_scale (k, n), rank (k, B).
+    """``factor`` of k matrices: data (k, size), pivots, diagonal_scale (k, n) or (k, 0), rank (k, B).
 
     Returns the number of the first matrix that is singular and that of its singular block; -1, -1 for none.
     """
     for s in range(data.shape[0]):
-        scale = None if diagonal_scale is None else diagonal_scale[s]
         bad = factor(
-            start, n_v, diagonal, order, first, later, lower, upper, targets, data[s], pivots[s], rank[s], scale,
-            dependent,
+            start, n_v, diagonal, order, first, later, lower, upper, targets, data[s], pivots[s], rank[s],
+            diagonal_scale[s], dependent,
         )  # fmt: skip
         if bad >= 0:
             return s, bad
@@ -32,8 +31,21 @@ def factor_each(
 def solve_each(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, diagonal_scale, x):
     """``solve`` for one right-hand side of each of k matrices, x (k, n)."""
     for s in range(x.shape[0]):
-        scale = None if diagonal_scale is None else diagonal_scale[s]
-        solve(start, n_v, diagonal, order, first, later, lower, upper, data[s], pivots[s], rank[s], scale, x[s])
+        solve(
+            start,
+            n_v,
+            diagonal,
+            order,
+            first,
+            later,
+            lower,
+            upper,
+            data[s],
+            pivots[s],
+            rank[s],
+            diagonal_scale[s],
+            x[s],
+        )
 
 
 @kernel
@@ -89,7 +101,7 @@ def least_norm_each(
         if count == 0:
             continue
         N, found = np.empty((count, n_c)), 0
-        scale = None if diagonal_scale is None else diagonal_scale[s]
+        scale = diagonal_scale[s]
         for m in range(count):
             column[:] = 0.0
             column[n_v + rows[m]] = 1.0

@@ -11,6 +11,13 @@ IN_Q, IN_V, HAS_AXES = range(3)
 
 
 @inlined
+def assign(x, y):
+    """y (n,) = x. For ``y[:] = x`` numba compiles the message of an error too, which takes it a second."""
+    for i in range(x.size):
+        y[i] = x[i]
+
+
+@inlined
 def rotation(p, R):
     """R (3, 3), body to inertial, of the quaternion p (4,); p is scaled to unit length first.
 

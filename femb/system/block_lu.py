@@ -42,8 +42,8 @@ class Factorisation:
         n = solver.pattern.n
         self.pivots: Ints = np.empty(n, dtype=np.int64)
         self.rank: Ints = np.empty(len(solver.sizes), dtype=np.int64)
-        self._diagonal_scale = np.zeros(n) if n > solver.pattern.n_v else None
-        if self._diagonal_scale is not None:
+        self._diagonal_scale = np.zeros(n if n > solver.pattern.n_v else 0)
+        if self._diagonal_scale.size:
             self._diagonal_scale[solver.pattern.n_v :][solver.excluded_rows] = -np.inf
         # arguments of the kernel ``solve`` before the right-hand side
         self.arguments = (*self.structure, data, self.pivots, self.rank, self._diagonal_scale)
@@ -61,7 +61,7 @@ class Factorisation:
     def pivot_ratios(self) -> Floats:
         """(n_c,) pivot of each row of constraints, relative to its diagonal; zero if the row is excluded."""
         ratios = np.zeros(len(self.pivots) - self.structure[1])
-        if self._diagonal_scale is not None:
+        if self._diagonal_scale.size:
             pivot_ratios(*self.structure[:3], self.data, self.pivots, self.rank, self._diagonal_scale, ratios)
         return ratios
 

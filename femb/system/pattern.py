@@ -78,7 +78,7 @@ class Pattern:
         offset = self._offsets[k] + inside[:, :, None] * stride
         offset = offset + inside[:, None, :]
         both = moving[:, :, None] & moving[:, None, :] & (self._keys[k] == keys)
-        return np.where(both, offset, -1), np.ascontiguousarray(stride)
+        return np.where(both, offset, -1), stride.copy()
 
     def rows_columns(self) -> tuple[Ints, Ints]:
         """Row and column of every entry of the data."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from femb.base.types import Floats, Loop
+from femb.base.types import Floats, Ints, Loop
 from femb.elements.body.mass_batch import MassBatch, PointBatch
 from femb.layout.element import Batch
 from femb.numerics.dop853_kernels import STEPS
@@ -82,7 +82,7 @@ class RigidBodies:
     def _arguments(self, system: "Equations") -> tuple[Any, ...]:
         """The arguments of both kernels up to ``work``."""
         _, n_v, n_c = self._sizes
-        n, scale, diagonal = n_v + n_c, None, None
+        n, scale, diagonal = n_v + n_c, np.zeros(0), np.zeros(0)
         if n_c:
             scale, diagonal = np.zeros((2, n))
             scale[n_v:][system.solver.excluded_rows] = -np.inf
@@ -97,18 +97,22 @@ class RigidBodies:
         return (*self._parts, self._matrix, scale, DEPENDENT, system.coordinates, work)
 
 
-def _bodies(batches: list[Batch]) -> tuple[Any, ...] | None:
+def _bodies(batches: list[Batch]) -> tuple[Any, ...]:
     found = [batch for batch in batches if isinstance(batch, MassBatch)]
     if not found:
-        return None
+        # kernels are compiled once for systems with bodies and without
+        index: Ints = np.zeros((0, 0), dtype=np.int64)
+        places: Ints = np.zeros((0, 0, 0), dtype=np.int64)
+        return index, np.zeros((0, 0)), places, places, np.zeros(3)
     words = ("index", "data", "offset", "stride")
     return (*(np.concatenate([getattr(batch, word) for batch in found]) for word in words), found[0].gravity)
 
 
-def _points(batches: list[Batch]) -> tuple[Any, ...] | None:
+def _points(batches: list[Batch]) -> tuple[Any, ...]:
     found = [batch for batch in batches if isinstance(batch, PointBatch)]
     if not found:
-        return None
+        none: Ints = np.zeros(0, dtype=np.int64)
+        return none, np.zeros(0), np.zeros(0), none
     return tuple(
         np.concatenate([getattr(batch, word) for batch in found]) for word in ("in_v", "masses", "weight", "entries")
     )

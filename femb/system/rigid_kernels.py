@@ -2,12 +2,12 @@
 
 The equations are those of ``femb.system.equations`` and ``femb.system.constraints``, in the same order of operations,
 of one state q (1, n_q), v (1, n_v) at a time. bodies : index, data, offset, stride of
-``femb.elements.body.mass_kernels``, and gravity; None for none. points : for the components of point masses the indices
-in v, masses, weights (N) and offsets in block data; None for none. rows : index, data, offset, stride and fixed frames
+``femb.elements.body.mass_kernels``, and gravity. points : for the components of point masses the indices
+in v, masses, weights (N) and offsets in block data. rows : index, data, offset, stride and fixed frames
 of ``femb.elements.joint.constraint_kernels``; None for none. matrix : ``Pattern.structure``, ``targets``. scale (n,) :
-``diagonal_scale`` of ``femb.numerics.block_kernels.factor`` on entry; None without rows. coordinates : as
+``diagonal_scale`` of ``femb.numerics.block_kernels.factor`` on entry, or (0,). coordinates : as
 ``femb.numerics.kinematics`` takes them. work : arrays for block data (1, size), pivots (n,), ranks (B,), the diagonal
-scale (n,) or None, a solution (n,), Phi, gamma and J v + Phi_t (1, n_c).
+scale (n,) or (0,), a solution (n,), Phi, gamma and J v + Phi_t (1, n_c).
 """
 
 from femb.elements.body import mass_kernels
@@ -24,13 +24,11 @@ def factorised(bodies, points, rows, matrix, scale, dependent, work, u, q, v):
     """Factorise [M J^T; J 0], and set Phi and gamma; returns the singular block, or -1."""
     data, pivots, rank, diagonal, _, position, gamma, _ = work
     data[:] = 0.0
-    if bodies is not None:
-        index, entries, offset, stride, _ = bodies
-        mass_kernels.mass(index, entries, offset, stride, q, data)
-    if points is not None:
-        _, masses, _, places = points
-        for i in range(masses.size):
-            data[0, places[i]] += masses[i]
+    index, entries, offset, stride, _ = bodies
+    mass_kernels.mass(index, entries, offset, stride, q, data)
+    _, masses, _, places = points
+    for i in range(masses.size):
+        data[0, places[i]] += masses[i]
     if rows is not None:
         index, entries, offset, stride, fixed = rows
         constraint_kernels.jacobian(index, entries, offset, stride, u, q, v, fixed, data, position, gamma)
@@ -66,13 +64,11 @@ def stages(
     for s in range(first, last):
         stage_state(A, s, h, y0, K, y)
         x[:] = 0.0
-        if bodies is not None:
-            index, entries, _, _, gravity = bodies
-            mass_kernels.residual(index, entries, q, v, still, gravity, force)
-        if points is not None:
-            places, _, weights, _ = points
-            for i in range(weights.size):
-                x[places[i]] -= weights[i]
+        index, entries, _, _, gravity = bodies
+        mass_kernels.residual(index, entries, q, v, still, gravity, force)
+        places, _, weights, _ = points
+        for i in range(weights.size):
+            x[places[i]] -= weights[i]
         bad = factorised(bodies, points, rows, matrix, scale, dependent, work, u, q, v)
         if bad >= 0:
             return bad

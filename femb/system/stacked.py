@@ -41,9 +41,8 @@ class StackedFactors:
         k, n, n_v = len(data), solver.pattern.n, solver.pattern.n_v
         pivots: Ints = np.empty((k, n), dtype=np.int64)
         rank: Ints = np.empty((k, len(solver.sizes)), dtype=np.int64)
-        scale = None
+        scale = np.zeros((k, n if n > n_v else 0))
         if n > n_v:
-            scale = np.zeros((k, n))
             scale[:, n_v:][:, solver.excluded_rows] = -np.inf
         self._structure, self._arrays = solver.structure, (data, pivots, rank)
         self._scale = scale
@@ -64,9 +63,7 @@ class StackedFactors:
 
     def of(self, k: int) -> Factors:
         """The factors of one matrix."""
-        return _One(
-            (*self._structure, *(array[k] for array in self._arrays), None if self._scale is None else self._scale[k])
-        )
+        return _One((*self._structure, *(array[k] for array in self._arrays), self._scale[k]))
 
 
 class _One:

@@ -125,9 +125,11 @@ def count_all() -> dict[str, dict[str, int]]:
         factors = solver.factorise(matrix.copy())
         pivots, rank = factors.pivots, factors.rank
         counts["factor"] = counted(
-            factor, [*solver.structure, solver.targets, matrix.copy(), pivots, rank, None, 1e-10]
+            factor, [*solver.structure, solver.targets, matrix.copy(), pivots, rank, np.zeros(0), 1e-10]
         )
-        counts["solve"] = counted(solve, [*solver.structure, factors.data, pivots, rank, None, np.ones(system.n_v)])
+        counts["solve"] = counted(
+            solve, [*solver.structure, factors.data, pivots, rank, np.zeros(0), np.ones(system.n_v)]
+        )
         result[name] = counts
     return result
 

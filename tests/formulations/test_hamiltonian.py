@@ -6,6 +6,7 @@ maximal coordinates with multipliers (oracles.tree), Lagrange's equations in abs
 
 import numpy as np
 import pytest
+from long_runs import slow_but
 from oracles import energy_matrix as oracle
 from oracles.random_trees import random_inertia
 from oracles.tree import (
@@ -754,7 +755,7 @@ def test_gauss_orders(stages, steps):
     assert abs(np.log2(errors[0] / errors[1]) - 2 * stages) < 0.35, errors
 
 
-@pytest.mark.parametrize("stages", [2, 3])
+@pytest.mark.parametrize("stages", slow_but([2], [2, 3]))
 def test_gauss_is_symmetric_and_keeps_quadratic_invariants(stages):
     form = momentum_form(double_pendulum())
     y, rates = np.concatenate(state_of(form, [-0.3, 0.4], [0.5, -0.2])), rates_of(form)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from checkout import CASES
+from long_runs import slow_but
 
 from femb import Run, Tolerances, load_case, simulate
 from femb.formulations.quaternion import QuaternionForm
@@ -95,7 +96,7 @@ def test_error_control_does_not_see_the_multipliers():
     assert two[2] == pytest.approx(one[2], rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["satellite_free", "satellite_forced"])
+@pytest.mark.parametrize("name", slow_but(["satellite_forced"], ["satellite_free", "satellite_forced"]))
 def test_runge_kutta_of_fixed_steps_is_the_same_in_both_forms(name):
     """The same formula for q' and for v: they differ by its error in the booms' fastest waves, which it damps."""
     options = {"tableau": "rk4", "step": 5.5e-5}

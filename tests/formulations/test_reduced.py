@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from long_runs import slow_but
 from oracles.null_space import null_space, null_space_rate
 from oracles.random_trees import KINDS, random_model, random_state
 
@@ -296,7 +297,7 @@ def test_angles_count_their_turns():
     np.testing.assert_allclose(angle, wanted.joints["axle"].coordinates[:, 0], atol=1e-8)
 
 
-@pytest.mark.parametrize(("method", "rtol", "bound"), METHODS)
+@pytest.mark.parametrize(("method", "rtol", "bound"), slow_but(METHODS[:2], METHODS))
 def test_drivers_are_kept_rows(method, rtol, bound):
     """The wheel follows a motion: the motor's torque and work are those of the velocity form."""
     model = wheel()
@@ -338,7 +339,7 @@ def panel_on_hub():
     return model
 
 
-@pytest.mark.parametrize(("method", "rtol", "bound"), METHODS)
+@pytest.mark.parametrize(("method", "rtol", "bound"), slow_but(METHODS[:2], METHODS))
 def test_a_latch_becomes_a_kept_row(method, rtol, bound):
     """When it engages, and what energy it takes, as in the velocity form."""
     got, wanted = (run(panel_on_hub(), *rest) for rest in (("reduced", method, rtol), ("velocity", "rk", 1e-11)))
@@ -363,7 +364,7 @@ def flexible_pendulum():
     return model
 
 
-@pytest.mark.parametrize("method", ["rk", "radau", "bdf", "generalized-alpha"])
+@pytest.mark.parametrize("method", slow_but(["rk", "radau"], ["rk", "radau", "bdf", "generalized-alpha"]))
 def test_beams_are_in_the_tree_as_free_nodes(method):
     """Bodies hang on hinges, beams on bodies and bodies on beams; multipliers of hinges drop out."""
     model = flexible_pendulum()

@@ -21,7 +21,7 @@ from femb.formulations.joint_tree_kernels import (
 )
 from femb.formulations.spatial_kernels import add_cross, shift_motion
 from femb.numerics.compile import kernel
-from femb.numerics.vector3 import rotate, rotate_back, rotation
+from femb.numerics.vector3 import assign, rotate, rotate_back, rotation
 
 
 @kernel
@@ -177,7 +177,7 @@ def fill_changes(index, constant, start, width, Q, u, a, B, W, alpha):
             shift_motion(C[h], rho, c)
             shift_motion(D[h], rho, d)
             for o in range(inherited):
-                P[first[k] + o] = P[first[h] + o]
+                assign(P[first[h] + o], P[first[k] + o])
                 shift_motion(Y[first[h] + o], rho, Y[first[k] + o])
                 shift_motion(Z[first[h] + o], rho, Z[first[k] + o])
         if size == 6:
@@ -187,7 +187,7 @@ def fill_changes(index, constant, start, width, Q, u, a, B, W, alpha):
                 S[o, m], S[o, 3 + m] = 0.0, B[k, m, o]
             if o >= strokes:
                 rotate(R, B[k, 3:6, o], S[o])
-            P[first_own + o, :3] = S[o, :3]
+            assign(S[o, :3], P[first_own + o, :3])
         # the motions of the joint from the parent on: single columns, three of a spherical joint, or all in body axes
         done = 0
         while done < count:
@@ -223,11 +223,11 @@ def fill_changes(index, constant, start, width, Q, u, a, B, W, alpha):
         add_cross(omega, velocity, 1.0, acceleration)
         for o in range(width[k]):
             p, y, z, entry = P[first[k] + o], Y[first[k] + o], Z[first[k] + o], start[k] + o
-            out[:] = y
+            assign(y, out)
             add_cross(p, velocity, 1.0, out)
             for m in range(3):
                 W[entry + m * width[k]] = out[3 + m]
-            out[:] = z
+            assign(z, out)
             add_cross(p, acceleration, 1.0, out)
             add_cross(y, velocity, 1.0, out)
             add_cross(omega, y, 1.0, out)
@@ -245,4 +245,4 @@ def fill_changes(index, constant, start, width, Q, u, a, B, W, alpha):
                     y[3 + m], z[3 + m] = W[entry + m * width[k]], alpha[entry + m * width[k]]
         if size == 3:
             c[:3] = 0.0
-            d[:] = acceleration
+            assign(acceleration, d)

@@ -58,6 +58,8 @@ class Recursion:
         _set_balls(segments, joints, tree, index, data)
         # trees on the ground do not move each other: each has its own point
         data[1:][tree.parent < 0, AT : AT + 3] = 0.0
+        # read-only, as those of other trees: kernels are compiled once for both
+        data.flags.writeable = False
         self._tree = tree.parent_rows, index, data, np.asarray(gravity, dtype=float)
         self.no_forces, self._zero = np.zeros(n), np.zeros((1, 1))
         self._n_q, self._n_y = joints.n_q, joints.n_q + n + 1

@@ -39,6 +39,8 @@ from femb.numerics.vector3 import product, quaternion_times, rotation
 # Kinds of rows: strokes of a free body move the point that the vectors refer to, which changes nothing.
 HINGE, FREE_STROKE, BALL_INSIDE, BALL_LAST, BALL_LAST_BACKWARD = range(5)
 KIND, IN_Q, IN_U, CARRIER, ABOUT_X = range(5)
+# numba would compile a separate variant of the called kernel for a literal False.
+FLOATING = np.False_
 
 
 @inlined
@@ -129,7 +131,7 @@ def stage_rates(parent, index, data, gravity, applied, A, first, last, h, n_q, y
                 bias[k, 3 + i] -= mass * gravity[i]
         for k in range(1, rows):
             add_cross(v[index[k, CARRIER]], S[k], x[k], moving[k])
-        failed = articulated(parent, False, driven, second, S, M, moving, bias, force, still, second, a, f)
+        failed = articulated(parent, FLOATING, driven, second, S, M, moving, bias, force, still, second, a, f)
         if failed:
             return failed
         set_rates(index, q, u, second, K[s])

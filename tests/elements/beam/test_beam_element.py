@@ -138,7 +138,7 @@ def general(system, rng, offset=False):
     """Give every element a full symmetric section stiffness, reference strains and, if asked for, a mass axis of its
     own."""
     beams = beams_of(system)
-    beams.has_mass_offset = True if offset else None
+    beams.has_mass_offset = offset
     for row in beams.data:
         half = rng.standard_normal((4, 4))
         row[beam_columns.STIFFNESS : beam_columns.STIFFNESS + 16] = (half @ half.T + np.eye(4)).ravel()
