@@ -24,6 +24,7 @@ from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import F, Step, Stepper, left_limit
 from femb.steppers.dense import HermiteStep
+from femb.steppers.passed_steps import PassedSteps
 from femb.system.constraints import mass_factors
 from femb.system.system import System
 
@@ -33,7 +34,7 @@ BEGIN, LEAST = 0.02, 1e-3
 # on singularities are considered.
 LEFT, NEAR = 0.3, 8.0
 # That number of steps from which on a loop of steps need not stop to look.
-FAR = 48.0
+FAR = 6.0
 # Number of past instants in the formula.
 PAST = 6
 # Iterations; changes, relative to the tolerance, that end the iteration, and that count as converged.
@@ -65,6 +66,11 @@ class SingularityCrossing:
         """Restart after a discontinuity of the motion."""
         self._steps.clear()
         self._last_angles = None
+
+    def pass_over(self, steps: PassedSteps) -> None:
+        """Steps were made without crossings."""
+        self.reset()
+        self._begin, self._worst, self.is_far = BEGIN, np.inf, not steps.is_near
 
     def step(self, limit: float) -> Step:
         """A step of the stepper to ``limit`` at most, or a crossing. Raises SolveError as the stepper does.

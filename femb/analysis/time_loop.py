@@ -87,7 +87,7 @@ def integrate(
             if passed is not None:
                 pace.pass_over(passed.ends)
                 if crossing:
-                    crossing.reset()
+                    crossing.pass_over(passed)
                 last = float(passed.ends[-1])
                 done += len(passed.time)
                 if len(passed.time):

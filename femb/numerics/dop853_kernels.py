@@ -2,8 +2,8 @@
 
 A loop over steps belongs to the module that evaluates the rates, and calls the functions of this module. Its argument
 ``loop`` consists of the coefficients (A, E5, E3, D, SLOPES) of ``femb.numerics.dop853``; the norms (scale_q, scale_v)
-as ``error_norm`` takes them; ``bounds``, see ``trial_length``; clock (3,), the time and the planned length of a step,
-s, and an entry of the loop's own; counts (4,), of accepted steps, rejected steps, evaluations and output instants;
+as ``error_norm`` takes them; ``bounds``, see ``trial_length``; clock (4,), the time and the planned length of a step,
+s, and two entries of the loop's own; counts (4,), of accepted steps, rejected steps, evaluations and output instants;
 the arrays of a step, (y, rate, K, y1, spare, fifth): the state and its rate (n,), the stages (EXTENDED, n), the end
 of a trial step (n,), one more state (n,), the error estimate (n,); and the output: times (k or k + 1,), states Y (k,
 n), accelerations (k, n_v), start and end of the step of every instant (k, 2), and the times of step ends (s,), of

@@ -68,24 +68,16 @@ class Instants:
         """Accelerations (k, n_v): motion alone does not need them."""
         return self._form.accelerations_to_system(*self._states, self._rates)
 
+    def part(self, some: slice) -> "Instants":
+        """Some of the instants."""
+        (q, v), spans = self._states, (self.start[some], self.end[some])
+        states = q[some], v[some], self.work[some]
+        return Instants(self._form, self.time[some], states, self._rates[some], spans, self.systems.angles[some])
+
     def of_steps(self) -> "list[Instants]":
         """Those of each step."""
         bounds = [0, *(1 + np.flatnonzero(np.diff(self.end))).tolist(), len(self.time)]
-        if len(bounds) == 2:
-            return [self]
-        (q, v), form = self._states, self._form
-        parts = [slice(first, last) for first, last in pairwise(bounds)]
-        return [
-            Instants(
-                form,
-                self.time[some],
-                (q[some], v[some], self.work[some]),
-                self._rates[some],
-                (self.start[some], self.end[some]),
-                self.systems.angles[some],
-            )
-            for some in parts
-        ]
+        return [self.part(slice(first, last)) for first, last in pairwise(bounds)]
 
 
 def step_instants(form: Formulation, step: Step, times: Floats) -> Instants:

@@ -29,7 +29,8 @@ class PassedSteps:
 
     time (k,), q (k, n_q) with unit quaternions, v (k, n_v), work (k,), accelerations a (k, n_v), and start and end (k,)
     of the step of each instant, s. angles (k, m) : joint coordinates from which those of each instant are unwrapped,
-    end_angles (m,) : those at the last end; None where q counts them.
+    end_angles (m,) : those at the last end; None where q counts them. is_near : whether a singular configuration of a
+    closed loop is near.
     """
 
     ends: Floats
@@ -42,6 +43,7 @@ class PassedSteps:
     end: Floats
     angles: Floats | None
     end_angles: Floats | None
+    is_near: bool
 
     def after(self, form: F, q: Floats) -> F:
         """The formulation after the steps, which end at q (n_q,)."""
@@ -75,7 +77,7 @@ class StepLoop:
         n, n_q = len(self.y), form.n_q
         room = min(len(times), MOST_INSTANTS, 1 + NUMBERS_OF_INSTANTS // n)
         count = int(min(most, MOST_STEPS, 1 + NUMBERS_OF_STEPS // n))
-        clock, counts = np.array([self.t, self.h, 0.0]), np.zeros(4, dtype=np.int64)
+        clock, counts = np.array([self.t, self.h, 0.0, 0.0]), np.zeros(4, dtype=np.int64)
         Y, a, spans, ends = np.empty((room, n)), np.empty((room, form.n_v)), np.empty((room, 2)), np.empty(count)
         arrays = self.y, self.rate, np.empty((dop.EXTENDED, n)), np.empty(n), np.empty(n), self.error
         bounds = (*limit, SMALLEST_STEP * math.ulp(limit[0]))
@@ -95,4 +97,6 @@ class StepLoop:
         start, end = spans[:k].T
         of_instants = None if angles is None else angles[np.searchsorted(ends[:steps], end)]
         end_angles = None if angles is None else angles[-1]
-        return PassedSteps(ends[:steps], times[:k], q, v, Y[:k, -1], a[:k], start, end, of_instants, end_angles)
+        return PassedSteps(
+            ends[:steps], times[:k], q, v, Y[:k, -1], a[:k], start, end, of_instants, end_angles, clock[-1] < 0.0
+        )

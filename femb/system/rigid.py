@@ -13,8 +13,8 @@ from femb.system.constraints import AT_MOST, OPEN, PASSES, SETTLED, VELOCITY, po
 from femb.system.rigid_kernels import project, stages
 from femb.system.rigid_step_kernels import steps
 
-# Steps to a singular configuration from which on ``femb.analysis.singularity_crossing`` makes the steps.
-FAR = 24.0
+# Steps to a singular configuration from which on ``femb.analysis.singularity_crossing`` watches every step.
+NEAR = 4.0
 
 if TYPE_CHECKING:
     from femb.system.equations import Equations
@@ -67,9 +67,9 @@ class RigidBodies:
         """Accepted steps of DOP853; see ``femb.formulations.contract.WithSteps``."""
         n_q, _, n_c = self._sizes
         closing = self._closing(system) if n_c else (None, None)
-        far = FAR if system.layout.has_loops and n_c else 0.0
+        near = NEAR if system.layout.has_loops and n_c else None
         states = np.empty((len(loop[-1][-1]) if system.has_angles else 0, n_q))
-        more = self._u, self._still, n_q, self._zero, far, np.zeros((2, n_c)), states
+        more = self._u, self._still, n_q, self._zero, near, np.zeros((2, n_c)), states
         steps(*self._arguments(system), *closing, *more, loop)
         return system.angles_along(states[: loop[4][STEPS]]) if system.has_angles else None
 

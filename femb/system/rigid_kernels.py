@@ -115,7 +115,7 @@ def project(bodies, points, rows, matrix, scale, dependent, coordinates, work, s
     index, entries, _, _, fixed = rows
     limit, velocity_limit, settled, open_rows, at_most, passes = limits
     free, force, step = spare
-    factored = False
+    factored = False  # at the present q, or at one near it
     for part in range(2):
         previous = size = change = 1e300
         if part == 1:
@@ -123,13 +123,13 @@ def project(bodies, points, rows, matrix, scale, dependent, coordinates, work, s
         closed = False
         for count in range(at_most):
             previous = size
-            if not factored or (part == 0 and count >= passes):
-                if factorised(bodies, points, rows, matrix, scale, dependent, work, u, q, v) >= 0:
-                    return False
-                factored = True
-            elif part == 0:
-                constraint_kernels.constraints(index, entries, u, q, v, fixed, position, gamma)
             if part == 0:
+                if not factored or count >= passes:
+                    if factorised(bodies, points, rows, matrix, scale, dependent, work, u, q, v) >= 0:
+                        return False
+                    factored = True
+                else:
+                    constraint_kernels.constraints(index, entries, u, q, v, fixed, position, gamma)
                 gaps = position[0]
             else:
                 constraint_kernels.constraint_force(index, entries, u, q, v, fixed, free, force, rates)
@@ -140,6 +140,10 @@ def project(bodies, points, rows, matrix, scale, dependent, coordinates, work, s
                 break
             if not size < 1e300:
                 return False
+            if part == 1 and not factored:
+                if factorised(bodies, points, rows, matrix, scale, dependent, work, u, q, v) >= 0:
+                    return False
+                factored = True
             x[:n_v] = 0.0
             for i in range(gaps.size):
                 x[n_v + i] = -gaps[i]
@@ -155,4 +159,6 @@ def project(bodies, points, rows, matrix, scale, dependent, coordinates, work, s
                     v[0, i] += x[i]
         if not closed:
             return False
+        if part == 0:
+            factored = change > 1e299
     return True

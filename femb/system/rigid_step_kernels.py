@@ -26,16 +26,20 @@ from femb.numerics.dop853_kernels import (
 )
 from femb.system.rigid_kernels import factorised, project, stages
 
-# Entry of a loop's clock: whether the pivots at the start of the last step are known.
-KNOWN = 2
+# Entries of a loop's clock: the start of the last step, and whether the pivots there are known: 0, 1, or NEAR, where a
+# row nearly depends on others.
+BEFORE, KNOWN = 2, 3
+NEAR = -1.0
 
 
 @inlined
-def is_far(bodies, points, rows, matrix, scale, dependent, work, u, q, v, clock, ratios, earlier, far):
-    """Whether no row of a closed loop depends on others within ``far`` steps; sets the rows that depend at once.
+def is_far(bodies, points, rows, matrix, scale, dependent, work, u, q, v, clock, ratios, earlier, near):
+    """Whether no row of a closed loop is about to depend on others; excludes the rows that depend already.
 
-    ratios, earlier (n_c,) : the pivots of the rows at the state, which are set, and at the start of the last step.
-    clock (3,) : the time of the latter, and whether it is known. Source: ``femb.analysis.singularity_crossing``.
+    near : the number of steps to that from which on it is near.
+
+    ratios, earlier (n_c,) : the angles of the rows at the state, which are set, and at the start of the last step. A
+    step is the longer of the last and the planned one. Source: ``femb.analysis.singularity_crossing``.
     """
     start, n_v, block, _, _, _, _, _, _ = matrix
     data, pivots, rank, diagonal, _, _, _, _ = work
@@ -44,28 +48,31 @@ def is_far(bodies, points, rows, matrix, scale, dependent, work, u, q, v, clock,
     if factorised(bodies, points, rows, matrix, scale, dependent, work, u, q, v) >= 0:
         return False
     pivot_ratios(start, n_v, block, data[0], pivots, rank, diagonal, ratios)
+    passed = clock[TIME] - clock[BEFORE]
+    longest = near * max(passed, clock[LENGTH])
     for i in range(ratios.size):
         ratios[i] = math.sqrt(ratios[i])
-        # the time in which the angle falls to zero is ``ratios / (earlier - ratios)`` steps
-        if clock[KNOWN] > 0.0 and 0.0 < ratios[i] < earlier[i] and ratios[i] <= far * (earlier[i] - ratios[i]):
+        falls = clock[KNOWN] > 0.0 and 0.0 < ratios[i] < earlier[i]
+        if falls and ratios[i] * passed <= longest * (earlier[i] - ratios[i]):
+            clock[KNOWN] = NEAR
             return False
     for i in range(ratios.size):
         earlier[i] = ratios[i]
         if ratios[i] == 0.0:
             scale[n_v + i] = -math.inf
-    clock[KNOWN] = 1.0
+    clock[BEFORE], clock[KNOWN] = clock[TIME], 1.0
     return True
 
 
 @kernel
 def steps(
-    bodies, points, rows, matrix, scale, dependent, coordinates, work, spare, limits, u, still, n_q, zero, far, ratios,
+    bodies, points, rows, matrix, scale, dependent, coordinates, work, spare, limits, u, still, n_q, zero, near, ratios,
     states, loop,
 ):  # fmt: skip
     """Accepted steps of DOP853, as ``femb.numerics.dop853_kernels`` tells; ends before one that this loop cannot make.
 
     spare, limits : as in ``project``, None without rows. still : as in ``stages``. zero (1, 1) : the coefficients of a
-    single evaluation. far, ratios (2, n_c) : see ``is_far``; far is zero without closed loops. states (s or 0, n_q) :
+    single evaluation. near, ratios (2, n_c) : see ``is_far``; near is None without closed loops. states (s or 0, n_q) :
     q at the ends of the steps, if wanted.
     """
     rigid = bodies, points, rows, matrix, scale, dependent, coordinates, work
@@ -74,10 +81,10 @@ def steps(
     last, n_v, quaternion_q = K.shape[0] - 4, matrix[1], coordinates[2]
     while is_open(bounds, clock, counts, output):
         t, h, rejections, error = clock[TIME], clock[LENGTH], 0, LOST
-        if rows is not None and far > 0.0:
+        if near is not None:
             q, v = y[:n_q].reshape((1, n_q)), y[n_q : n_q + n_v].reshape((1, n_v))
             if not is_far(
-                bodies, points, rows, matrix, scale, dependent, work, u, q, v, clock, ratios[0], ratios[1], far
+                bodies, points, rows, matrix, scale, dependent, work, u, q, v, clock, ratios[0], ratios[1], near
             ):
                 return
         copy_to(K[0], rate)

@@ -158,9 +158,12 @@ def position_type() -> Any:
 def contenders(rods: int, quick: bool) -> list[Contender]:
     duration = 0.1 if quick else DURATIONS[rods]
     rtols = (1e-6,) if quick else (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
-    found = [Contender(FEMB, f"reduced, rk {rtol:.0e}", partial(by_femb, rods, rtol, duration)) for rtol in rtols] + [
-        Contender(PINOCCHIO, f"rtol {rtol:.0e}", partial(by_pinocchio, rods, rtol, duration)) for rtol in rtols
+    tighter = () if quick else (1e-9, 1e-10, 1e-11)
+    found = [
+        Contender(FEMB, f"reduced, rk {rtol:.0e}", partial(by_femb, rods, rtol, duration))
+        for rtol in (*rtols, *tighter)
     ]
+    found += [Contender(PINOCCHIO, f"rtol {rtol:.0e}", partial(by_pinocchio, rods, rtol, duration)) for rtol in rtols]
     trees = {10: (4e-3, 2e-3), 50: (4e-3, 2e-3), 200: ()}[rods]
     bodies = {10: (1e-3,), 50: (1e-3,), 200: ()}[rods]
     found += [Contender(TREE, f"h = {h:g}, RK44", partial(exudyn_tree, rods, h, duration)) for h in trees]

@@ -88,7 +88,8 @@ def in_line() -> np.ndarray:
 
 
 def exudyn_windows(step: float, duration: float = A02_TIME) -> np.ndarray:
-    """Bodies in the plane on plane hinges, three coordinates each."""
+    """Bodies in the plane on plane hinges, three coordinates each; the trapezoidal rule fails where all rods are in
+    line."""
     from .exudyn_peer import Peer, items
 
     peer = Peer()
@@ -115,7 +116,10 @@ def exudyn_windows(step: float, duration: float = A02_TIME) -> np.ndarray:
         hinge(rods[k + 1][1], [0.5, 0.0, 0.0], body, 0.5)
     sensors = peer.watch(*(node for node, _ in rods + couplers))
     peer.system.Assemble()
-    peer.run(peer.settings(duration, step, duration / TIMES), "TrapezoidalIndex2")
+    settings = peer.settings(duration, step, duration / TIMES, radius=0.9)
+    # near a singular configuration its Newton iteration fails with any shorter step: it has to pass over it
+    settings.timeIntegration.adaptiveStep = False
+    peer.run(settings)
     return peer.history(sensors[0])[-1:]
 
 
@@ -189,7 +193,7 @@ def problems() -> list[Problem]:
     quantity = "error of a position at the end, m"
     three = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
     a01 = [("rk", (1e-4, 1e-5, 1e-6, 1e-7), RK)]
-    a02 = [("rk", (1e-3, 1e-5), RK)]
+    a02 = [("rk", (1e-4, 1e-6, 1e-7), RK)]
     a04 = [("rk", three, RK)]
 
     def tight() -> np.ndarray:

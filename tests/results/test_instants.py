@@ -15,7 +15,7 @@ from femb.base.errors import SolveError
 from femb.case import load_case
 from femb.formulations import make_formulation
 from femb.results.frames import Frames
-from femb.results.instants import Instants, evaluated
+from femb.results.instants import evaluated
 from femb.results.record import Recorder
 from femb.steppers import make_stepper
 
@@ -28,11 +28,7 @@ def single(part):
     """Frames, or instants one by one."""
     if isinstance(part, Frames):
         return [part]
-    words = [field.name for field in fields(Instants) if field.name not in ("start", "end")]
-    return [
-        Instants(*(getattr(part, word)[k : k + 1] for word in words), part.start, part.end)
-        for k in range(len(part.time))
-    ]
+    return [part.part(slice(k, k + 1)) for k in range(len(part.time))]
 
 
 @pytest.mark.parametrize(

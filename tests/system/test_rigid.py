@@ -7,6 +7,7 @@ import pytest
 
 import femb
 from femb.elements import Ground, JointEnd, Load, PointMass, Revolute, RigidBody
+from femb.steppers.runge_kutta import Dop853
 from femb.system.rigid import RigidBodies
 from femb.system.system import System
 
@@ -91,3 +92,23 @@ def test_another_weight_and_other_elements(system):
     model.add(Load("push", body="rod_1", force=(1.0, 0.0, 0.0)))
     assert system.has_stages
     assert not System(model, assemble=True).has_stages
+
+
+def test_many_steps_are_those_of_single_ones(monkeypatch):
+    """The same motion, output and counts, whether a step is a call or many are; with revolutions of a joint."""
+    run = {"duration": 2.0, "output_interval": 0.02, "method": "rk", "rtol": 1e-7}
+    model = femb.Model("pendulum on a wheel", gravity=(0.0, -9.81, 0.0))
+    model.add(RigidBody("wheel", 2.0, (0.1, 0.1, 0.2)))
+    model.add(Revolute("axle", JointEnd("ground", axis=Z), JointEnd("wheel"), rates=9.0))
+    model.add(RigidBody("rod", 1.0, (0.02, 0.1, 0.1), position=(0.5, 0.0, 0.0)))
+    model.add(Revolute("pin", JointEnd("wheel", at=(0.3, 0, 0), axis=Z), JointEnd("rod", at=(-0.2, 0, 0))))
+    many = femb.simulate(model, **run)
+    monkeypatch.setattr(Dop853, "steps", lambda *_: None)
+    single = femb.simulate(model, **run)
+    assert many.statistics["steps"] == single.statistics["steps"] > 10
+    assert many.statistics["evaluations"] == single.statistics["evaluations"]
+    assert np.ptp(many.joints["axle"].coordinates) > 2.0 * np.pi
+    for name in ("axle", "pin"):
+        got, wanted = many.joints[name], single.joints[name]
+        np.testing.assert_allclose(got.coordinates, wanted.coordinates, rtol=0.0, atol=1e-9)
+        np.testing.assert_allclose(got.force, wanted.force, rtol=0.0, atol=1e-7)
