@@ -64,6 +64,8 @@ class Recording:
         if earlier is not None:
             recall(self._recorder, earlier.part("recorder"))
         self._block = min(BLOCK, 1 + VELOCITIES // (1 + system.n_v))
+        # output instants collected, in all
+        self._waiting = 0
         self._collected: list[Frames | Instants] = []
         self._oldest = 0.0
         # output instants with arrays of the analysis, the system that they are recorded by, and what is left out
@@ -94,7 +96,8 @@ class Recording:
         if not self._collected:
             self._oldest = time.monotonic()
         self._collected.append(frames)
-        if not self._written or sum(len(part.time) for part in self._collected) >= self._block:
+        self._waiting += len(frames.time)
+        if not self._written or self._waiting >= self._block:
             self._write()
         self.write_overdue()
 
@@ -159,6 +162,7 @@ class Recording:
         block = self._recorder.block(frames)
         self._end = float(frames.time[-1]), frames.q[-1], frames.v[-1], frames.coordinates[-1]
         del self._collected[:parts]
+        self._waiting = sum(len(part.time) for part in self._collected)
         self._writer.append(block)
         self._written = True
 

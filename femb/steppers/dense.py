@@ -29,6 +29,9 @@ _QUINTIC = np.array(
     ]
 )
 
+_POWERS, _COUNT = np.arange(6), np.arange(1.0, 6.0)
+# Coefficients of theta^0..2 of a quadratic power, from its values at both ends and its mean.
+_OF_ENDS = np.linalg.inv([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0 / 2.0, 1.0 / 3.0]])
 
 # The coefficients of DOP853's dense output belong to x, x (1 - x), x^2 (1 - x) and so on, where x is the passed part of
 # the step: whether the last factor of each is 1 - x, and the coefficients of x^0..6 (7, 7) of their derivatives.
@@ -57,11 +60,10 @@ def through_nodes(nodes: Nodes, times: Floats) -> Floats:
     """Values (s, n) at times (s,) of the polynomial through nodes, by Lagrange's formula."""
     instants, values = (np.asarray(node) for node in nodes)
     distances = instants[:, None] - instants
-    distances.flat[:: len(instants) + 1] = 1.0
+    np.fill_diagonal(distances, 1.0)
     factors = (np.asarray(times)[:, None, None] - instants) / distances
-    own = np.arange(len(instants))
-    factors[:, own, own] = 1.0
-    result: Floats = factors.prod(axis=2) @ values
+    factors.reshape(len(factors), -1)[:, :: len(instants) + 1] = 1.0
+    result: Floats = factors.prod(axis=2).dot(values)
     return result
 
 
@@ -101,28 +103,25 @@ class HermiteStep:
         data[1::3] = h * self.form.rates(q, v)
         data[2::3] = h * h * self.form.second_rates(q, v, np.array([a0, a1]))
         inside, powers = self.stages
-        instants = np.array([0.0, *inside, 1.0])
         values = np.array([p0, *powers, p1])
         if len(inside):
             # the method's quadrature is exact for this polynomial, so that it also meets w1
-            exponents = np.arange(len(instants))
-            power = _inverse_powers(*inside) @ values
+            power = _inverse_powers(*inside).dot(values)
         else:
-            exponents = np.arange(3)
-            conditions = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0 / 2.0, 1.0 / 3.0]])
-            power = np.linalg.solve(conditions, np.append(values, (w1 - w0) / h))
-        return _QUINTIC.T @ data, np.append(w0, h * power / (exponents + 1.0))
+            power = _OF_ENDS.dot([p0, p1, (w1 - w0) / h])
+        work = np.empty(len(power) + 1)
+        work[0] = w0
+        np.multiply(power, h / _COUNT[: len(power)], out=work[1:])
+        return _QUINTIC.T.dot(data), work
 
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
         h, (motion, work) = self.end - self.start, self._polynomials
         theta = (np.asarray(times) - self.start) / h
-        powers = theta[:, None] ** np.arange(6)
-        q = powers @ motion
-        slopes = np.arange(1, 6) * powers[:, :5]
-        dq = slopes @ motion[1:] / h
-        v = self.form.tangents(q, dq)
+        powers = theta[:, None] ** _POWERS
+        q = powers.dot(motion)
+        v = self.form.tangents(q, (powers[:, :5] * (_COUNT / h)).dot(motion[1:]))
         self.form.normalise(q)
-        return q, v, theta[:, None] ** np.arange(len(work)) @ work
+        return q, v, powers[:, : len(work)].dot(work)
 
     def accelerations(self, times: Floats) -> Floats:
         """v' (s, n_v) at times inside the step."""

@@ -86,22 +86,23 @@ def _closed(
 ) -> Floats:
     """x on the constraints, by the given factors or, after a few passes, those of the metric."""
     # not by ``femb.numerics.newton``: this is done twice after every step, mostly with one correction or none
-    change = size = np.inf
+    size, c = np.inf, None
     for count in range(AT_MOST):
         gaps, previous = residual(x), size
         size = largest(gaps)
+        if size <= limit:
+            return x
         if not isfinite(size):
             break
         # a gap that no longer decreases is rounding; one after a settled change belongs to dependent rows
         rounding = count > 1 and size <= 100.0 * limit and size > 0.5 * previous
-        if size <= limit or rounding or (change <= SETTLED and size <= OPEN):
+        if rounding or (size <= OPEN and c is not None and largest(c) <= SETTLED):
             return x
         if factors is None or count >= PASSES:
             factors = metric(x)
         right = np.zeros(system.n_v + system.n_c)
         right[system.n_v :] = -gaps
         c = factors.solve(right)[: system.n_v]
-        change = largest(c)
         x = retract(x, c, 1.0)
     raise TrialError(f"the constraints could not be met: {_widest(system, gaps, words)}")
 

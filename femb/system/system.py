@@ -111,7 +111,7 @@ class System(Equations):
 
     def joint_angles(self, q: Floats) -> Floats:
         """The joint coordinates (s, m) from which those at s states are unwrapped: those of the last step."""
-        return np.tile(self.discrete.angles, (len(q), 1))
+        return np.repeat(self.discrete.angles[None], len(q), axis=0)
 
     def from_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """The reverse of ``to_system``, for one state: themselves."""
