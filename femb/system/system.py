@@ -92,7 +92,11 @@ class System(Equations):
         return self.rigid is not None
 
     def steps(self, loop: Loop) -> Floats | None:
-        """Accepted steps of DOP853 in one call; see ``femb.formulations.contract.WithSteps``."""
+        """Accepted steps of DOP853 in one call, in the arrays of ``loop``; see ``femb.numerics.dop853_kernels``.
+
+        Returns the joint coordinates (s + 1, m) at the start and at the ends of the steps, unwrapped, m and rad; None
+        without angles.
+        """
         assert self.rigid is not None
         return self.rigid.steps(self, loop)
 
