@@ -34,7 +34,8 @@ class Rotations:
 
     q (s, n) : the states, with fixed frames. middle (s, g, 3) : of the frames of each structure. acceleration (s, F, 3)
     at the frames, m/s2. weights (3, s) and axes (s, g, 3, 3), rows e_k, rad/s : the gradient of the field within a
-    structure is sum w_k (e_k e_k^T - |e_k|^2). The weights add up to zero; none is zero.
+    structure is sum w_k (e_k e_k^T - |e_k|^2). The weights add up to zero; all are
+    zero at a state without a field, and none at others.
 
     v, a (3, s, n) : velocities and accelerations of the rotations. omega (3, s, F, 3) : angular velocities of all
     frames, inertial axes.
@@ -77,7 +78,7 @@ class MassField(ForceBatch):
 
     @abstractmethod
     def set_field(self, u: Floats, of: Rotations) -> bool:
-        """Set acceleration, weights and axes of the field at the states and middles ``of``; False without a field."""
+        """Set acceleration, weights and axes of the field at the states and middles ``of``; False if there is none."""
 
     @abstractmethod
     def slopes(self, u: Floats, q: Floats) -> Floats:
@@ -114,7 +115,7 @@ class MassField(ForceBatch):
         return Rotations(q, np.empty((s, self.count, 3)), *field, v, a, np.empty((3, s, frames, 3)))
 
     def _set(self, u: Floats, q: Floats, of: Rotations) -> bool:
-        """Set the arrays at s states; False without a field."""
+        """Set the arrays at s states; False if none has a field."""
         of.q[:, : self.layout.n_q] = q
         middles(self.index, of.q, of.middle)
         if not self.set_field(u, of):
@@ -123,7 +124,7 @@ class MassField(ForceBatch):
         return True
 
     def _rotations(self, u: Floats, q: Floats) -> Rotations | None:
-        """At s states; None without a field."""
+        """At s states; None if none has a field."""
         of = self._arrays(len(q))
         return of if self._set(u, q, of) else None
 

@@ -58,7 +58,7 @@ def rotations(index, q, middle, acceleration, weights, axes, v, a, omega):
             if index[k, AXES]:
                 rotation(q[state, i + 3 : i + 7], A)
             for o in range(3):
-                a[0, state, j + o] = acceleration[state, k, o] / weights[0, state]
+                a[0, state, j + o] = acceleration[state, k, o] / weights[0, state] if weights[0, state] else 0.0
             for m in range(3):
                 cross(axes[state, g, m], y, x)
                 for o in range(3):

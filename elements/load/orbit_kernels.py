@@ -2,7 +2,8 @@
 
 Both set the field of ``mass_field.Rotations`` at s states: acceleration (s, F, 3) at the frames, weights (3, s), and
 axes (s, g, 3, 3) : rows along the direction to the body and two across it. index (F, 4) : as of ``mass_field_kernels``.
-They return False where the body has no gravity, as at a load factor of zero.
+All are zero at a state at which the body has no gravity, as at a load factor of zero; they return whether any state has
+gravity.
 """
 
 import numpy as np
@@ -18,6 +19,14 @@ def set_weights(factor, weights):
     weights[0], weights[1], weights[2] = 2.0 * factor, -factor, -factor
 
 
+@inlined
+def set_nothing(state, acceleration, weights, axes):
+    """No field at a state."""
+    acceleration[state] = 0.0
+    weights[:, state] = 0.0
+    axes[state] = 0.0
+
+
 @kernel
 def gravity(index, mu, origin, u, first, q, middle, acceleration, weights, axes):
     """Gravity at the frames less that at the origin: docs/theory/orbit.md, equations (4) and (5).
@@ -25,14 +34,15 @@ def gravity(index, mu, origin, u, first, q, middle, acceleration, weights, axes)
     u (s, n_u), from ``first`` on : R (3,), the origin of the frame from the central body. middle (s, g, 3) : of the
     frames of each structure. axes have the length 1 in the first structure, and in others in proportion to their n.
     """
-    w = np.empty((3, 3))
+    w, found = np.empty((3, 3)), False
     x, y, z = w[0], w[1], w[2]
     for state in range(q.shape[0]):
         R = u[state, first : first + 3]
         square = dot(R, R)
         if square == 0.0:
-            return False
-        first_rate = 0.0
+            set_nothing(state, acceleration, weights, axes)
+            continue
+        found, first_rate = True, 0.0
         for g in range(middle.shape[1]):
             for o in range(3):
                 x[o] = R[o] + origin[o] + middle[state, g, o]
@@ -57,7 +67,7 @@ def gravity(index, mu, origin, u, first, q, middle, acceleration, weights, axes)
             f = ratio * (3.0 + ratio * (3.0 + ratio)) / (1.0 + cube)
             for o in range(3):
                 acceleration[state, k, o] = -mu / (square**1.5 * cube) * (y[o] - f * R[o])
-    return True
+    return found
 
 
 @kernel
@@ -67,12 +77,14 @@ def gradient(index, u, first, centre, q, acceleration, weights, axes):
     u (s, n_u), from ``first`` on : n^2, n^2 o (3,), and the acceleration b (3,) at the origin of q, which a load factor
     multiplies; the field is G (r - centre) + b. centre (s, 3).
     """
-    w = np.empty((4, 3))
+    w, found = np.empty((4, 3)), False
     vertical, y, z, r = w[0], w[1], w[2], w[3]
     for state in range(q.shape[0]):
         factor, b = u[state, first], u[state, first + 4 : first + 7]
         if factor == 0.0:
-            return False
+            set_nothing(state, acceleration, weights, axes)
+            continue
+        found = True
         for o in range(3):
             vertical[o] = u[state, first + 1 + o] / factor
         set_weights(factor, weights[:, state])
@@ -86,4 +98,4 @@ def gradient(index, u, first, centre, q, acceleration, weights, axes):
             up = 3.0 * dot(vertical, r)
             for o in range(3):
                 acceleration[state, k, o] = b[o] + factor * (up * vertical[o] - r[o])
-    return True
+    return found

@@ -5,7 +5,7 @@ which is constant within a step.
 """
 
 from copy import copy
-from functools import cached_property
+from functools import cache, cached_property
 from math import isfinite
 from typing import Self
 
@@ -30,8 +30,11 @@ from femb.system.pattern import Pattern
 from femb.system.rigid import RigidBodies
 from femb.system.velocity_coordinates import VelocityCoordinates
 
-# The classes of items by table.
-KINDS = {each.table: [kind for kind in CATALOGUE if kind.table == each.table] for each in CATALOGUE}
+
+@cache
+def _by_table(catalogue: tuple[type[Item], ...]) -> list[list[type[Item]]]:
+    """The classes of items of each table."""
+    return [[kind for kind in catalogue if kind.table == table] for table in dict.fromkeys(k.table for k in catalogue)]
 
 
 class NumberedModel(VelocityCoordinates):
@@ -53,7 +56,7 @@ class NumberedModel(VelocityCoordinates):
         items: dict[type[Item], list[Item]] = {kind: [] for kind in CATALOGUE}
         for item in model.items():
             items[type(item)].append(item)
-        for kinds in KINDS.values():
+        for kinds in _by_table(CATALOGUE):
             self.items += placement.in_order([item for kind in kinds for item in items[kind]])
         for item in self.items:
             item.declare_dofs(layout, placement, model)

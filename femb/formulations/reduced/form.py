@@ -205,7 +205,7 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
 
     def accelerations_to_system(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """v' of the System at s states: H2 a + H2' v."""
-        together = max(1, TOGETHER // len(self.tree.frames))
+        together = max(1, TOGETHER // max(1, len(self.tree.frames)))
         parts = [slice(first, first + together) for first in range(0, max(1, len(q)), together)]
         return np.concatenate([self.velocity_rates(self.tree.sweep(q[x], v[x]), v[x], a[x]) for x in parts])
 
