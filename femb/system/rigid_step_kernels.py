@@ -36,10 +36,9 @@ NEAR = -1.0
 def is_far(bodies, points, rows, matrix, scale, dependent, work, u, q, v, clock, ratios, earlier, near):
     """Whether no row of a closed loop is about to depend on others; excludes the rows that depend already.
 
-    near : the number of steps to that from which on it is near.
-
-    ratios, earlier (n_c,) : the angles of the rows at the state, which are set, and at the start of the last step. A
-    step is the longer of the last and the planned one. Source: ``femb.analysis.singularity_crossing``.
+    near : the number of steps to a dependence from which on it is near. A step is the longer of the last and the
+    planned one. ratios, earlier (n_c,) : the angles of the rows at the state, which are set, and at the start of the
+    last step. Source: ``femb.analysis.singularity_crossing``.
     """
     start, n_v, block, _, _, _, _, _, _ = matrix
     data, pivots, rank, diagonal, _, _, _, _ = work

@@ -21,7 +21,7 @@ def noted(self, limit):
     return step(self, limit)
 radau.Radau.step = noted
 from femb.cli import main
-sys.argv[:] = ["femb", "run", sys.argv[1], "--out", sys.argv[2]]
+sys.argv[:] = ["femb", "run", sys.argv[1], "--out", sys.argv[2], "--force"]
 main()
 """
 
