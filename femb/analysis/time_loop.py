@@ -19,7 +19,7 @@ from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.results.frames import Frames, output_frames
 from femb.results.groups import EventRecord
-from femb.results.instants import Instants, passed_instants, step_instants
+from femb.results.instants import Part, passed_instants, step_instants
 from femb.steppers.contract import F, Step, Stepper, StepperOfMany, StepperState, located
 from femb.steppers.pace import Pace
 from femb.steppers.passed_steps import PassedSteps
@@ -41,7 +41,7 @@ def integrate(
     progress: Reporter | None = None,
     max_steps: float = np.inf,
     checkpoints: Checkpoints | None = None,
-) -> Iterator[Frames | Instants]:
+) -> Iterator[Part]:
     """Yield the output of a run at ``times`` (T,), from times[0] = the stepper's time to times[-1].
 
     Instants inside steps are evaluated by ``femb.results.instants.evaluated``, which is cheaper for many at once.

@@ -14,10 +14,11 @@ follow from the forces at the corrected state. Source: docs/theory/integration.m
 A run collects instants and evaluates those of many steps together.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from femb.formulations.contract import Formulation
 from femb.layout.element import TrialError
 from femb.results.frames import Frames, SystemsAt, frames_of, inputs_of, projected_frames
 from femb.steppers.contract import Step
+from femb.steppers.dense import HermiteStep, hermite_states
 from femb.steppers.passed_steps import PassedSteps
 from femb.system.block_lu import SingularError
 from femb.system.stacked import matrices_each, projected_each
@@ -45,7 +47,8 @@ class Instants:
     """Consecutive output instants inside steps, interpolated and not corrected yet.
 
     systems : see the class. time (k,), q (k, n_q), v (k, n_v), work (k,), accelerations a (k, n_v), in the coordinates
-    of the System; start, end (k,) : of the step of each instant, s. rates : accelerations (k, .) of the formulation.
+    of the System; start, end (k,) : of the step of each instant, s. rates : a function that returns the accelerations
+    (k, .) of the formulation, which motion alone does not need.
     angles (k, m) : the joint coordinates from which those of each instant are unwrapped, if ``form`` is not to tell.
     """
 
@@ -54,7 +57,7 @@ class Instants:
         form: Formulation,
         time: Floats,
         states: tuple[Floats, Floats, Floats],
-        rates: Floats,
+        rates: Callable[[], Floats],
         spans: tuple[Floats, Floats],
         angles: Floats | None = None,
     ) -> None:
@@ -65,14 +68,15 @@ class Instants:
 
     @cached_property
     def a(self) -> Floats:
-        """Accelerations (k, n_v): motion alone does not need them."""
-        return self._form.accelerations_to_system(*self._states, self._rates)
+        """Accelerations (k, n_v)."""
+        return self._form.accelerations_to_system(*self._states, self._rates())
 
     def part(self, some: slice) -> "Instants":
         """Some of the instants."""
         (q, v), spans = self._states, (self.start[some], self.end[some])
         states = q[some], v[some], self.work[some]
-        return Instants(self._form, self.time[some], states, self._rates[some], spans, self.systems.angles[some])
+        angles = self.systems.angles[some]
+        return Instants(self._form, self.time[some], states, lambda: self._rates()[some], spans, angles)
 
     def of_steps(self) -> "list[Instants]":
         """Those of each step."""
@@ -80,18 +84,57 @@ class Instants:
         return [self.part(slice(first, last)) for first, last in pairwise(bounds)]
 
 
-def step_instants(form: Formulation, step: Step, times: Floats) -> Instants:
+@dataclass(frozen=True, eq=False)
+class InStep:
+    """Output times (k,), s, inside a step with Hermite interpolation, which is evaluated for several steps together."""
+
+    form: Formulation
+    step: HermiteStep
+    time: Floats
+
+    @property
+    def family(self) -> tuple[Any, ...]:
+        """What steps evaluated together have in common."""
+        return id(self.form), id(self.step.form), *self.step.stages[0]
+
+    def part(self, some: slice) -> "InStep":
+        """Some of the times."""
+        return InStep(self.form, self.step, self.time[some])
+
+
+Part: TypeAlias = Frames | Instants | InStep
+"""Consecutive output instants, evaluated or not."""
+
+
+def step_instants(form: Formulation, step: Step, times: Floats) -> Instants | InStep:
     """The instants at times (k,) inside a step of a formulation; a time may exceed its end by rounding."""
+    if isinstance(step, HermiteStep):
+        return InStep(form, step, times)
     spans = np.full(len(times), step.start), np.full(len(times), step.end)
-    return Instants(form, times, step(times), step.accelerations(times), spans)
+    accelerations = step.accelerations(times)  # a later step may use the same arrays
+    return Instants(form, times, step(times), lambda: accelerations, spans)
+
+
+def _in_steps(parts: Sequence[InStep]) -> Instants:
+    """The instants inside steps of one formulation."""
+    steps, times = [part.step for part in parts], [part.time for part in parts]
+    counts = [len(each) for each in times]
+    spans = np.repeat([step.start for step in steps], counts), np.repeat([step.end for step in steps], counts)
+
+    def rates() -> Floats:
+        return np.concatenate([step.accelerations(each) for step, each in zip(steps, times, strict=True)])
+
+    return Instants(parts[0].form, np.concatenate(times), hermite_states(steps, times), rates, spans)
 
 
 def passed_instants(form: Formulation, steps: PassedSteps) -> Instants:
     """The instants inside many steps of a formulation."""
-    return Instants(form, steps.time, (steps.q, steps.v, steps.work), steps.a, (steps.start, steps.end), steps.angles)
+    return Instants(
+        form, steps.time, (steps.q, steps.v, steps.work), lambda: steps.a, (steps.start, steps.end), steps.angles
+    )
 
 
-def evaluated(parts: Sequence[Frames | Instants]) -> Frames:
+def evaluated(parts: Sequence[Part]) -> Frames:
     """The output at consecutive instants; those of several steps are evaluated together.
 
     Where inputs jump at the end of a step, the output is that after the jump, except ``unbalanced``. Raises SolveError.
@@ -99,16 +142,18 @@ def evaluated(parts: Sequence[Frames | Instants]) -> Frames:
     return _together(parts, _evaluated)
 
 
-def interpolated(parts: Sequence[Frames | Instants]) -> Frames:
+def interpolated(parts: Sequence[Part]) -> Frames:
     """The output at consecutive instants as interpolated: motion alone. Accelerations, forces and multipliers are left
     at zero."""
     return _together(parts, _interpolated)
 
 
-def _together(parts: Sequence[Frames | Instants], evaluate: Callable[[list[Instants]], Frames]) -> Frames:
+def _together(parts: Sequence[Part], evaluate: Callable[[list[Instants]], Frames]) -> Frames:
     """The output of parts; those of the same equations are evaluated in one call."""
     frames: list[Frames] = []
-    for _, group in groupby(parts, lambda part: 0 if isinstance(part, Frames) else id(part.systems.systems[0].solver)):
+    for _, group in groupby(
+        with_states(parts), lambda part: id(part.systems.systems[0].solver) if isinstance(part, Instants) else 0
+    ):
         instants: list[Instants] = []
         for part in group:
             if isinstance(part, Frames):
@@ -118,6 +163,21 @@ def _together(parts: Sequence[Frames | Instants], evaluate: Callable[[list[Insta
         if instants:
             frames.append(evaluate(instants))
     return frames[0] if len(frames) == 1 else Frames.joined(frames)
+
+
+def with_states(parts: Iterable[Part]) -> Iterator[Frames | Instants]:
+    """The parts, with the states inside steps."""
+    inside: list[InStep] = []
+    for part in parts:
+        if inside and not (isinstance(part, InStep) and part.family == inside[0].family):
+            yield _in_steps(inside)
+            inside = []
+        if isinstance(part, InStep):
+            inside.append(part)
+        else:
+            yield part
+    if inside:
+        yield _in_steps(inside)
 
 
 def _joined(parts: list[Instants], *words: str) -> list[Floats]:

@@ -16,7 +16,7 @@ from femb.results.arrays import CHECKPOINT, NOTHING, Arrays, joined
 from femb.results.earlier import Earlier
 from femb.results.file import Block, MemoryWriter, ResultWriter, Writer
 from femb.results.frames import Frames
-from femb.results.instants import Instants, evaluated, interpolated
+from femb.results.instants import Part, evaluated, interpolated
 from femb.results.record import Recorder
 from femb.results.results import Results
 from femb.system.named_state import named_state, names_of
@@ -66,10 +66,10 @@ class Recording:
         self._block = min(BLOCK, 1 + VELOCITIES // (1 + system.n_v))
         # output instants collected, in all
         self._waiting = 0
-        self._collected: list[Frames | Instants] = []
+        self._collected: list[Part] = []
         self._oldest = 0.0
         # output instants with arrays of the analysis, the system that they are recorded by, and what is left out
-        self._with: list[tuple[Frames | Instants, Block, System | None, tuple[str, ...]]] = []
+        self._with: list[tuple[Part, Block, System | None, tuple[str, ...]]] = []
         self._live = out is not None
         # the first output instants are written at once where readers of a file are to know the names of the arrays, or
         # where they show which batches yield what was selected
@@ -83,7 +83,7 @@ class Recording:
 
     def add(
         self,
-        frames: Frames | Instants,
+        frames: Part,
         more: Block = NOTHING,
         system: System | None = None,
         without: tuple[str, ...] = (),
@@ -101,9 +101,7 @@ class Recording:
             self._write()
         self.write_overdue()
 
-    def _add_with(
-        self, frames: Frames | Instants, more: Block, system: System | None, without: tuple[str, ...]
-    ) -> None:
+    def _add_with(self, frames: Part, more: Block, system: System | None, without: tuple[str, ...]) -> None:
         """Add output instants with arrays of the analysis; those of one system in memory are evaluated together."""
         if self._collected or (self._with and self._with[-1][2:] != (system, without)):
             self._write()

@@ -17,21 +17,9 @@ from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.numerics import dop853 as dop
 
-# Row k: coefficients of theta^0..5 of the weights of q0, h q0', h^2 q0'', q1, h q1', h^2 q1''.
-_QUINTIC = np.array(
-    [
-        [1, 0, 0, -10, 15, -6],
-        [0, 1, 0, -6, 8, -3],
-        [0, 0, 0.5, -1.5, 1.5, -0.5],
-        [0, 0, 0, 10, -15, 6],
-        [0, 0, 0, -4, 7, -3],
-        [0, 0, 0, 0.5, -1, 0.5],
-    ]
-)
-
-_POWERS, _COUNT = np.arange(6), np.arange(1.0, 6.0)
+_COUNT = np.arange(1.0, 6.0)
 # Coefficients of theta^0..2 of a quadratic power, from its values at both ends and its mean.
-_OF_ENDS = np.linalg.inv([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0 / 2.0, 1.0 / 3.0]])
+_OF_ENDS: Floats = np.linalg.inv([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0 / 2.0, 1.0 / 3.0]])
 
 # The coefficients of DOP853's dense output belong to x, x (1 - x), x^2 (1 - x) and so on, where x is the passed part of
 # the step: whether the last factor of each is 1 - x, and the coefficients of x^0..6 (7, 7) of their derivatives.
@@ -63,7 +51,11 @@ def through_nodes(nodes: Nodes, times: Floats) -> Floats:
     np.fill_diagonal(distances, 1.0)
     factors = (np.asarray(times)[:, None, None] - instants) / distances
     factors.reshape(len(factors), -1)[:, :: len(instants) + 1] = 1.0
-    result: Floats = factors.prod(axis=2).dot(values)
+    weights = factors.prod(axis=2).T[:, :, None]
+    # sums by numpy's matrix products would depend on the number of times, in the last bit
+    result: Floats = weights[0] * values[0]
+    for weight, value in zip(weights[1:], values[1:], strict=True):
+        result += weight * value
     return result
 
 
@@ -93,41 +85,18 @@ class HermiteStep:
     nodes: Nodes | None = None
 
     @cached_property
-    def _polynomials(self) -> tuple[Floats, Floats]:
-        """Coefficients (6, n_q) of q, and those of the work, by the part of the step that has passed."""
-        h = self.end - self.start
-        (q0, v0, a0, w0, p0), (q1, v1, a1, w1, p1) = self.state0, self.state1
-        q, v = np.array([q0, q1]), np.array([v0, v1])
-        data = np.empty((6, len(q0)))
-        data[::3] = q
-        data[1::3] = h * self.form.rates(q, v)
-        data[2::3] = h * h * self.form.second_rates(q, v, np.array([a0, a1]))
-        inside, powers = self.stages
-        values = np.array([p0, *powers, p1])
-        if len(inside):
-            # the method's quadrature is exact for this polynomial, so that it also meets w1
-            power = _inverse_powers(*inside).dot(values)
-        else:
-            power = _OF_ENDS.dot([p0, p1, (w1 - w0) / h])
-        work = np.empty(len(power) + 1)
-        work[0] = w0
-        np.multiply(power, h / _COUNT[: len(power)], out=work[1:])
-        return _QUINTIC.T.dot(data), work
+    def _motion(self) -> Floats:
+        """Coefficients (6, n_q) of q, by the part of the step that has passed."""
+        return _motions([self])[:, 0]
 
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
-        h, (motion, work) = self.end - self.start, self._polynomials
-        theta = (np.asarray(times) - self.start) / h
-        powers = theta[:, None] ** _POWERS
-        q = powers.dot(motion)
-        v = self.form.tangents(q, (powers[:, :5] * (_COUNT / h)).dot(motion[1:]))
-        self.form.normalise(q)
-        return q, v, powers[:, : len(work)].dot(work)
+        return hermite_states([self], [times])
 
     def accelerations(self, times: Floats) -> Floats:
         """v' (s, n_v) at times inside the step."""
         if self.nodes is not None:
             return through_nodes(self.nodes, times)
-        h, (motion, _) = self.end - self.start, self._polynomials
+        h, motion = self.end - self.start, self._motion
         theta = (np.asarray(times) - self.start) / h
         q = theta[:, None] ** np.arange(6) @ motion
         k = np.arange(2, 6)
@@ -136,6 +105,66 @@ class HermiteStep:
         # H(q) v' = q'' - H(q') v
         second -= self.form.second_rates(q, v, np.zeros_like(v))
         return self.form.tangents(q, second)
+
+
+def hermite_states(steps: Sequence[HermiteStep], times: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
+    """q (k, n_q) with unit quaternions, v (k, n_v) and work (k,) J at the times inside each of several steps of one
+    formulation: to the last bit those of each time alone."""
+    form, motions, works = steps[0].form, _motions(steps), _works(steps)
+    of_step = np.repeat(np.arange(len(steps)), [len(each) for each in times])
+    h = np.array([step.end - step.start for step in steps])[of_step]
+    theta = (np.concatenate(times) - np.array([step.start for step in steps])[of_step]) / h
+    passed = theta[:, None]
+    # Horner's rule, for the polynomial and its derivative
+    q, slope = motions[-1][of_step], np.zeros((len(theta), form.n_q))
+    for coefficients in motions[-2::-1]:
+        slope *= passed
+        slope += q
+        q *= passed
+        q += coefficients[of_step]
+    work = works[-1][of_step]
+    for each in works[-2::-1]:
+        work = work * theta + each[of_step]
+    v = form.tangents(q, slope / h[:, None])
+    form.normalise(q)
+    return q, v, work
+
+
+def _motions(steps: Sequence[HermiteStep]) -> Floats:
+    """(6, s, n_q): coefficients of q, by the part of each step that has passed."""
+    form, ends = steps[0].form, ([step.state0 for step in steps], [step.state1 for step in steps])
+    q, v, a = (np.array([state[k] for states in ends for state in states]) for k in range(3))
+    h, shape = np.array([step.end - step.start for step in steps])[:, None], (2, len(steps), form.n_q)
+    first, last = q.reshape(shape)
+    rate0, rate1 = h * form.rates(q, v).reshape(shape)
+    bend0, bend1 = h * h * form.second_rates(q, v, a).reshape(shape)
+    change = last - first
+    result = np.empty((6, *first.shape))
+    result[:3] = first, rate0, 0.5 * bend0
+    result[3] = 10.0 * change - 6.0 * rate0 - 4.0 * rate1 - 1.5 * bend0 + 0.5 * bend1
+    result[4] = -15.0 * change + 8.0 * rate0 + 7.0 * rate1 + 1.5 * bend0 - bend1
+    result[5] = 6.0 * change - 3.0 * (rate0 + rate1) + 0.5 * (bend1 - bend0)
+    return result
+
+
+def _works(steps: Sequence[HermiteStep]) -> Floats:
+    """(., s): coefficients of the work, by the part of each step that has passed."""
+    inside, _ = steps[0].stages
+    inverse = _inverse_powers(*inside) if len(inside) else _OF_ENDS
+    h = np.array([step.end - step.start for step in steps])
+    (work, power0), (work1, power1) = (
+        np.array([state[3:] for state in states]).T
+        for states in ([step.state0 for step in steps], [step.state1 for step in steps])
+    )
+    if len(inside):
+        # the method's quadrature is exact for this polynomial, so that it also meets the work at the end
+        powers = np.array([step.stages[1] for step in steps]).T
+        known = np.array([power0, *powers, power1])
+    else:
+        known = np.array([power0, power1, (work1 - work) / h])
+    power = (inverse[:, :, None] * known).sum(axis=1)
+    result: Floats = np.array([work, *(h / _COUNT[: len(power), None] * power)])
+    return result
 
 
 @dataclass(eq=False)
