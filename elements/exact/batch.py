@@ -41,6 +41,7 @@ class ExactBatch(Batch):
 
     slow_to_compile = True
     largest_rotation = 0.5
+    own_force = True
 
     def __init__(self, beams: list[Any], heating: list[Any], layout: Layout, model: ModelView) -> None:
         index: list[Ints] = []
@@ -188,12 +189,6 @@ class ExactBatch(Batch):
         other = copy(self)
         other.own, other._own = own, groups(own)
         return other
-
-    def add_own_force(self, u: Floats, q: Floats, own: Floats, out: Floats) -> None:
-        free, still, both = self.free(u[None]), np.zeros((1, len(out))), np.zeros((1, len(out)))
-        for batch, sign in ((self.strained(q, own), 1.0), (self, -1.0)):
-            batch._forces(free, (q[None], still, still), ELASTIC, sign, both, NO_SECTION)
-        out += both[0]
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         self._energies(np.zeros((len(q), *self.own.shape)), q, v, out)

@@ -94,8 +94,7 @@ class Statics(StaticEquations):
 
         def correction(it: Iteration[Trial, Unbalanced]) -> Floats | None:
             x, at = it.x, it.residual
-            system = at.system.with_own_strains(x.q, x.own)
-            mass, stiffness, jacobian = self.matrices(at.state, x.q, x.multipliers, system)
+            mass, stiffness, jacobian = self.matrices(at.state, x.q, x.multipliers, at.system)
             weight = 0.0
             if regularisation.augmented and twin.n_c:
                 weight = largest(stiffness)

@@ -7,6 +7,7 @@ joints and drivers. M is symmetric positive definite. Evaluations do not change 
 Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/theory/constraints.md.
 """
 
+from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
 from typing import Self
@@ -54,8 +55,9 @@ class Equations(NumberedModel):
         other.__dict__.pop("rigid", None)
         return other
 
-    def with_own_strains(self, q: Floats, own: list[Floats]) -> Self:
-        """The same equations; ``tangent`` at q takes the stresses of the strains ``own``, arrays (e,) by batch."""
+    def with_own_strains(self, q: Floats, own: Sequence[Floats]) -> Self:
+        """The same equations; ``tangent`` at q takes the stresses of the strains ``own``, arrays (e,) by batch, and so
+        do the forces of batches with ``own_force``."""
         other = copy(self)
         other.batches = [batch.strained(q, each) for batch, each in zip(self.batches, own, strict=True)]
         return other
