@@ -86,11 +86,10 @@ class Pattern:
         earlier, later = self.edges.T
         row_blocks = np.concatenate([np.arange(len(sizes)), earlier, later])
         column_blocks = np.concatenate([np.arange(len(sizes)), later, earlier])
-        rows, columns = [], []
-        for i, j in zip(row_blocks, column_blocks, strict=True):
-            rows.append(np.repeat(np.arange(start[i], start[i + 1]), sizes[j]))
-            columns.append(np.tile(np.arange(start[j], start[j + 1]), sizes[i]))
-        return np.concatenate(rows), np.concatenate(columns)
+        counts = sizes[row_blocks] * sizes[column_blocks]
+        width = np.repeat(sizes[column_blocks], counts)
+        row, column = np.divmod(np.arange(self.size) - np.repeat(np.cumsum(counts) - counts, counts), width)
+        return np.repeat(start[row_blocks], counts) + row, np.repeat(start[column_blocks], counts) + column
 
     def from_csc(self, matrix: Any) -> Floats:
         """Block data of a scipy.sparse matrix (n, n) without entries outside the blocks."""
