@@ -8,9 +8,15 @@ from typing import Any, Self
 import numpy as np
 
 from femb.base.types import Floats, Ints
+from femb.elements.beam.end_rows import end_rows
 from femb.elements.exact import tangent as kernels
 from femb.elements.exact.columns import COLUMNS, DAMPING, LENGTH, MEAN
-from femb.elements.exact.element_data import damped_by_direction, damping_in_the_middle
+from femb.elements.exact.element_data import (
+    ElementProperties,
+    damped_by_direction,
+    damping_in_the_middle,
+    element_rows,
+)
 from femb.elements.exact.energy_momentum import energy_momentum
 from femb.elements.exact.force import forces
 from femb.elements.private_blocks import PrivateBlocks
@@ -45,8 +51,6 @@ class ExactBatch(Batch):
 
     def __init__(self, beams: list[Any], heating: list[Any], layout: Layout, model: ModelView) -> None:
         index: list[Ints] = []
-        ends: list[Floats] = []
-        data: list[Floats] = []
         self.labels: list[str] = []
         self.slices: dict[str, slice] = {}
         for beam in beams:
@@ -55,14 +59,10 @@ class ExactBatch(Batch):
             self.labels += [f"beams.{beam.name}, element {k + 1} of {count}" for k in range(count)]
             frames = entry.frames_of_elements
             index.append(np.hstack([layout.frame_q[frames], layout.frame_v[frames]]))
-            rows = beam.rows(entry.stations, model)
-            ends.append(rows[0])
-            data.append(rows[1])
         self.index: Ints = np.concatenate(index)
-        self.ends: Floats = np.concatenate(ends)
-        # rows without the last columns where another beam has them
-        width = max(rows.shape[1] for rows in data)
-        self.data: Floats = np.concatenate([np.pad(rows, ((0, 0), (0, width - rows.shape[1]))) for rows in data])
+        properties = ElementProperties.joined([beam.element_properties(model) for beam in beams])
+        self.ends: Floats = end_rows([layout.beams[beam.name] for beam in beams], properties.corners)
+        self.data: Floats = element_rows(properties, self.ends)
         self.own: Floats = np.full((len(self.index), 6), np.nan)
         self.undamped = not np.all(self.data[:, DAMPING])
         self.damped = bool(np.any(self.data[:, DAMPING]))
