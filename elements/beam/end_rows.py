@@ -29,10 +29,12 @@ def end_rows(beams: Sequence[BeamLayout], corners: Floats) -> Floats:
     rows = np.zeros((len(pairs), 2, QUATERNION + 4))
     rows[..., OFFSET:AXES], rotation = offsets[pairs], quaternions[pairs]
     bent = np.any(corners != IDENTITY, axis=1)
-    rotation[bent, 0] = multiply(rotation[bent, 0], corners[bent])
+    if bent.any():
+        rotation[bent, 0] = multiply(rotation[bent, 0], corners[bent])
     rows[..., QUATERNION:] = rotation
     rows[..., AXES:QUATERNION] = np.eye(3).ravel()
     turned = np.any(rotation != IDENTITY, axis=-1)
-    rows[turned, AXES:QUATERNION] = rotation_matrix(rotation[turned]).reshape(-1, 9)
+    if turned.any():
+        rows[turned, AXES:QUATERNION] = rotation_matrix(rotation[turned]).reshape(-1, 9)
     rows[..., 0] = turned | np.any(rows[..., OFFSET:AXES] != 0.0, axis=-1)
     return rows
