@@ -31,10 +31,10 @@ def inertia_matrix(value: Any, mass: float, distance: Floats) -> tuple[Floats | 
     problem = finite_problem(value, array)
     if problem:
         return None, problem
-    given, array = array, np.diag(array) if array.ndim == 1 else array
-    if given.ndim == 1 and not mass:
-        moments = sorted(given.tolist())
+    if array.ndim == 1 and not mass:
+        moments, array = sorted(array.tolist()), np.diag(array)
     else:
+        array = np.diag(array) if array.ndim == 1 else array
         if np.max(np.abs(array - array.T)) > 1e-9 * np.max(np.abs(array)):
             return None, f"got {shown(value)}, which is not symmetric"
         array = array - mass * (distance @ distance * np.eye(3) - np.outer(distance, distance))

@@ -73,10 +73,10 @@ class Checks:
             problem = name_problem(self.item.name)
             if problem:
                 self.fail("name", problem)
-        item = self.item
-        kind: type = type(item)
+        item, kind = self.item, type(self.item)
+        values = vars(item)  # of a dataclass without slots: all its fields
         for field in _fields(kind):
-            value = getattr(item, field.name)
+            value = values[field.name]
             if value is not field.default:
                 self._field(field, value)
             elif field.stored_default is not value:
