@@ -114,9 +114,11 @@ def cross(x: ArrayLike, y: ArrayLike) -> Floats:
 
 def cross_matrix(x: ArrayLike) -> Floats:
     """Matrix (..., 3, 3) of the cross product from the left: ``np.cross(x, y) = cross_matrix(x) @ y``."""
-    x0, x1, x2 = components(x, 3, "vector")
-    zero = 0.0 if isinstance(x0, float) else np.zeros_like(x0)
-    return matrix_of((zero, -x2, x1), (x2, zero, -x0), (-x1, x0, zero))
+    x = as_components(x, 3, "vector")
+    result = np.zeros((*x.shape, 3), dtype=x.dtype)
+    result[..., 2, 1], result[..., 0, 2], result[..., 1, 0] = x[..., 0], x[..., 1], x[..., 2]
+    result[..., 1, 2], result[..., 2, 0], result[..., 0, 1] = -x[..., 0], -x[..., 1], -x[..., 2]
+    return result
 
 
 def rotation_matrix(p: ArrayLike) -> Floats:
