@@ -17,6 +17,7 @@ import numpy as np
 from femb.base.types import Bools, Floats, Sparse
 from femb.layout.low_rank import LowRank
 from femb.layout.singularity import check_singularities
+from femb.numerics.components import norm
 from femb.system.constraints import projected
 from femb.system.forward import forward_each
 from femb.system.linear_solver import Factors, Matrix
@@ -172,7 +173,7 @@ class Equations(NumberedModel):
     @cached_property
     def resolution(self) -> float:
         """Size of gaps of constraints (m) that are rounding errors of the positions at the start."""
-        farthest = max(float(np.linalg.norm(frame.position)) for frame in self.layout.frames)
+        farthest = max(norm(frame.position) for frame in self.layout.frames)
         return ROUNDINGS * float(np.finfo(float).eps) * farthest
 
     def constraints(self, u: Floats, q: Floats, v: Floats, data: Floats | None = None) -> tuple[Floats, Floats]:
