@@ -1,12 +1,12 @@
 """The elements of exact beams, evaluated together."""
 
 from collections.abc import Callable
-from copy import copy
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
+from femb.base.copies import shallow_copy
 from femb.base.types import Floats, Ints
 from femb.elements.beam.end_rows import end_rows
 from femb.elements.exact import tangent as kernels
@@ -88,7 +88,7 @@ class ExactBatch(Batch):
         self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])
 
     def unfixed(self, n_q: int, n_v: int) -> Self:
-        other = copy(self)
+        other = shallow_copy(self)
         other.index = unfixed_frames(self.index, n_q, n_v, [0, 1], [2, 3])
         return other
 
@@ -186,7 +186,7 @@ class ExactBatch(Batch):
         return ungrouped(out, len(self.index))
 
     def strained(self, q: Floats, own: Floats) -> Self:
-        other = copy(self)
+        other = shallow_copy(self)
         other.own, other._own = own, groups(own)
         return other
 

@@ -144,7 +144,7 @@ class CautiousShift(AdaptiveShift):
 
 def scaled_mass(pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
     """B, block data: the mass of every block on the scale of its stiffness; of those without, on the least."""
-    sizes = np.diff(pattern.block_start)
+    sizes = pattern.sizes
     places = [
         slice(int(at), int(at + n * n))
         for at, n, start in zip(pattern.diagonal, sizes, pattern.block_start, strict=False)

@@ -73,7 +73,8 @@ class Checks:
             problem = name_problem(self.item.name)
             if problem:
                 self.fail("name", problem)
-        item, kind = self.item, type(self.item)
+        item = self.item
+        kind: type = type(item)
         values = vars(item)  # of a dataclass without slots: all its fields
         for field in _fields(kind):
             value = values[field.name]

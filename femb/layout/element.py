@@ -8,13 +8,13 @@ Arrays q (s, n_q), v, a, out (s, n_v) contain s states, u (s, n_u) the inputs. A
 """
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
+from femb.base.copies import shallow_copy
 from femb.base.errors import SolveError
 from femb.base.types import Floats, Ints
 from femb.layout.differentiated import with_derivatives
@@ -209,7 +209,7 @@ class Batch:
         """The batch under another ``gravity``."""
         if self.gravity is None:
             return self
-        other = copy(self)
+        other = shallow_copy(self)
         other.gravity = gravity
         return other
 

@@ -109,7 +109,7 @@ class LinearSolver:
 
     def __init__(self, pattern: Pattern) -> None:
         self.pattern = pattern
-        self.sizes: Ints = np.diff(pattern.block_start)
+        self.sizes = pattern.sizes
         self.structure, self.targets = pattern.structure, pattern.targets
         self._blocks = (self.structure[0], *self.structure[2:])
         self.excluded_rows = np.zeros(pattern.n - pattern.n_v, dtype=bool)

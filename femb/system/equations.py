@@ -8,12 +8,12 @@ Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/th
 """
 
 from collections.abc import Sequence
-from copy import copy
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 
+from femb.base.copies import shallow_copy
 from femb.base.types import Bools, Floats, Sparse
 from femb.layout.low_rank import LowRank
 from femb.layout.singularity import check_singularities
@@ -45,13 +45,13 @@ class Equations(NumberedModel):
         A dependent row becomes independent at a state slightly off the constraints, as within a step, and would block
         the motion of the mechanism.
         """
-        other = copy(self)
+        other = shallow_copy(self)
         other.solver = self.solver.without(rows)
         return other
 
     def with_gravity(self, gravity: Floats) -> Self:
         """The same equations with another uniform acceleration of weight, gravity (3,), m/s2, inertial axes."""
-        other = copy(self)
+        other = shallow_copy(self)
         other.batches = [batch.weighed(gravity) for batch in self.batches]
         other.__dict__.pop("rigid", None)
         return other
@@ -59,7 +59,7 @@ class Equations(NumberedModel):
     def with_own_strains(self, q: Floats, own: Sequence[Floats]) -> Self:
         """The same equations; ``tangent`` at q takes the stresses of the strains ``own``, arrays (e,) by batch, and so
         do the forces of batches with ``own_force``."""
-        other = copy(self)
+        other = shallow_copy(self)
         other.batches = [batch.strained(q, each) for batch, each in zip(self.batches, own, strict=True)]
         return other
 
