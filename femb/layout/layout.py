@@ -203,10 +203,9 @@ class Layout(Numbering):
         if marker.anchor is not None:
             return self.inertial_frame()
         if marker.body is not None:
-            body: str = marker.body
-            return self.bodies[body]
-        beam: str = marker.beam
-        return self.beams[beam].stations[marker.node].frame
+            return self.bodies[marker.body]
+        node: Station = self.beams[marker.beam].stations[marker.node]
+        return node.frame
 
     def internal_tolerances(self, atol: Tolerances, rtol: float) -> tuple[Floats, Bools]:
         """Absolute tolerances (S,) of the internal coordinates, and (S,) whether they are angles."""

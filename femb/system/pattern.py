@@ -19,7 +19,8 @@ class Pattern:
 
     n unknowns, the first n_v velocities; block_start (B+1,), sizes (B,) : of the blocks; diagonal (B,) : offsets of
     the diagonal blocks in data of length ``size``; lower, upper : for each edge of the elimination, the offsets of the
-    blocks (earlier, later) and (later, earlier). ``places`` and ``targets`` : the same as arguments of ``femb.numerics.block_kernels``.
+    blocks (earlier, later) and (later, earlier). ``places`` and ``targets`` : the same as arguments of
+    ``femb.numerics.block_kernels``.
     """
 
     def __init__(self, layout: Layout) -> None:
