@@ -145,8 +145,8 @@ class StaticEquations:
         q: Floats,
         multipliers: Floats,
         system: System | None = None,
-    ) -> tuple[Floats, Floats, Floats]:
-        """Mass, stiffness with that of the reactions, and J with J^T, as block data.
+    ) -> tuple[Floats, Floats]:
+        """The stiffness with that of the reactions, and J with J^T, as block data.
 
         system : the twin under its weight, with own strains.
         """
@@ -156,7 +156,7 @@ class StaticEquations:
         jacobian = np.zeros(system.pattern.size)
         system.constraint_set.jacobian(u, q, jacobian)
         system.constraint_set.constraint_tangent(u, q, np.zeros_like(v), multipliers, stiffness)
-        return system.mass_data(q), stiffness, jacobian
+        return stiffness, jacobian
 
     def products(self, jacobian: Floats) -> Floats:
         """J^T J as block data, for J and J^T as block data."""
