@@ -75,9 +75,8 @@ class Checks:
                 self.fail("name", problem)
         item = self.item
         kind: type = type(item)
-        values = vars(item)  # of a dataclass without slots: all its fields
         for field in _fields(kind):
-            value = values[field.name]
+            value = getattr(item, field.name)
             if value is not field.default:
                 self._field(field, value)
             elif field.stored_default is not value:
