@@ -11,7 +11,7 @@ from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.element import Batch
 from femb.layout.layout import Layout, Station
-from femb.layout.state import station_acceleration, station_motion
+from femb.layout.state import accelerated_by, moved_by, station_acceleration, station_motion
 from femb.layout.views import OutputStates
 
 # Names of the arrays of ``motion_of`` in the results, in this order.
@@ -73,7 +73,7 @@ def inertial_motion_of(
 
 
 class StationMotions:
-    """The motion of n stations, such as the nodes of a beam, computed together where they coincide with their frames.
+    """The motion of n stations, such as the nodes of a beam, computed together where their frames have axes and move.
 
     Positions and velocities are relative to ``layout.origin``.
     """
@@ -83,14 +83,17 @@ class StationMotions:
         moving = np.array([layout.frames[station.frame].freedom == 6 for station in stations], dtype=bool)
         offset = np.array([station.offset for station in stations]).reshape(-1, 3)
         rotation = np.array([station.rotation for station in stations]).reshape(-1, 4)
-        on_frame = moving & ~offset.any(axis=1) & np.all(rotation == (1.0, 0.0, 0.0, 0.0), axis=1)
-        self.on_frame: Ints = np.flatnonzero(on_frame)
-        self.others = [(k, stations[k]) for k in np.flatnonzero(~on_frame).tolist()]
-        frames = [stations[k].frame for k in self.on_frame.tolist()]
+        self.moving: Ints = np.flatnonzero(moving)
+        self.others = [(k, stations[k]) for k in np.flatnonzero(~moving).tolist()]
+        frames = [stations[k].frame for k in self.moving.tolist()]
         i, j = layout.frame_q[frames][:, None], layout.frame_v[frames][:, None]
-        # of their positions and quaternions in q; of their linear and angular velocities in v
+        # of their frames' positions and quaternions in q; of the linear and angular velocities in v
         self.in_q: tuple[Ints, ...] = (i + np.arange(3), i + np.arange(3, 7))
         self.in_v: tuple[Ints, ...] = (j + np.arange(3), j + np.arange(3, 6))
+        # those that do not coincide with their frames
+        off = moving & (offset.any(axis=1) | np.any(rotation != (1.0, 0.0, 0.0, 0.0), axis=1))
+        self.off: Ints = np.flatnonzero(off)
+        self.offset, self.rotation = offset[off], rotation[off]
 
     def at(self, frames: OutputStates, accelerations: bool = True) -> dict[str, Floats]:
         """The arrays (k, n, 3 or 4) of ``MOTION`` by name, with accelerations or without."""
@@ -99,7 +102,15 @@ class StationMotions:
             pairs += [(frames.a, at) for at in self.in_v]
         result = [np.empty((len(x), self.count, at.shape[1])) for x, at in pairs]
         for out, (x, at) in zip(result, pairs, strict=True):
-            out[:, self.on_frame] = x[:, at]
+            out[:, self.moving] = x[:, at]
+        if self.off.size:
+            of_frames = [out[:, self.off] for out in result]
+            moved: tuple[Floats, ...] = moved_by(self.offset, self.rotation, *of_frames[:4])
+            if accelerations:
+                _, p, _, omega, linear, alpha = of_frames
+                moved += accelerated_by(self.offset, self.rotation, p, omega, linear, alpha)
+            for out, values in zip(result, moved, strict=True):
+                out[:, self.off] = values
         for k, station in self.others:
             for out, values in zip(result, motion_of(self.layout, station, frames, accelerations), strict=True):
                 out[:, k] = values

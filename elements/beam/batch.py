@@ -56,7 +56,7 @@ class BeamBatch(Batch):
             frames, strains = entry.frames_of_elements, entry.internal["strain"]
             of_frames = (layout.frame_q[frames], layout.frame_v[frames])
             index.append(np.hstack([*of_frames, layout.internal_q[strains], layout.internal_v[strains]]))
-            ends.append(end_rows(entry.stations, shape.corners)[..., :QUATERNION])
+            ends.append(end_rows([entry], shape.corners)[..., :QUATERNION])
             rows = np.tile(element_data(model.section_of(beam), beam.strain == "source"), (count, 1))
             rows[:, columns.LENGTH] = shape.lengths
             if not shape.straight:

@@ -6,25 +6,35 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.elements.beam.shape import IDENTITY
-from femb.layout.layout import Station
+from femb.layout.layout import BeamLayout
 from femb.numerics.rotations import multiply, rotation_matrix
 
-# The first column of the quaternion.
-QUATERNION = 13
+# The first columns of the offset, of the section axes and of the quaternion.
+OFFSET, AXES, QUATERNION = 1, 4, 13
 
 
-def end_rows(stations: Sequence[Station], corners: Floats) -> Floats:
-    """(e, 2, 17) of both ends of every element: 1 if it has an offset or a rotation, offset (3) in the frame, section
-    axes (9) in it and their quaternion (4).
+def end_rows(beams: Sequence[BeamLayout], corners: Floats) -> Floats:
+    """(e, 2, 17) of both ends of every element of beams: 1 if it has an offset or a rotation, offset (3) in the frame,
+    section axes (9) in it and their quaternion (4).
 
-    stations : the nodes. corners (e, 4) : rotation from the first node's section to the element's.
+    corners (e, 4) : rotation from the first node's section to the element's.
     """
-    offsets = np.array([station.offset for station in stations])
-    quaternions = np.array([station.rotation for station in stations])
-    first, turned = quaternions[:-1].copy(), np.any(corners != IDENTITY, axis=1)
-    first[turned] = multiply(first[turned], corners[turned])
-    offset = np.stack([offsets[:-1], offsets[1:]], axis=1)
-    rotation = np.stack([first, quaternions[1:]], axis=1)
-    has_offset = np.any(offset != 0.0, axis=-1) | np.any(rotation != IDENTITY, axis=-1)
-    axes = rotation_matrix(rotation).reshape(-1, 2, 9)
-    return np.concatenate([has_offset[..., None], offset, axes, rotation], axis=-1)
+    nodes = [station for beam in beams for station in beam.stations]
+    offsets = np.array([station.offset for station in nodes])
+    quaternions = np.array([station.rotation for station in nodes])
+    # every node but the last of each beam is the first of an element
+    begins = np.ones(len(nodes), dtype=bool)
+    begins[np.cumsum([len(beam.stations) for beam in beams]) - 1] = False
+    pairs = np.flatnonzero(begins)[:, None] + (0, 1)
+    rows = np.zeros((len(pairs), 2, QUATERNION + 4))
+    rows[..., OFFSET:AXES], rotation = offsets[pairs], quaternions[pairs]
+    bent = np.any(corners != IDENTITY, axis=1)
+    if bent.any():
+        rotation[bent, 0] = multiply(rotation[bent, 0], corners[bent])
+    rows[..., QUATERNION:] = rotation
+    rows[..., AXES:QUATERNION] = np.eye(3).ravel()
+    turned = np.any(rotation != IDENTITY, axis=-1)
+    if turned.any():
+        rows[turned, AXES:QUATERNION] = rotation_matrix(rotation[turned]).reshape(-1, 9)
+    rows[..., 0] = turned | np.any(rows[..., OFFSET:AXES] != 0.0, axis=-1)
+    return rows

@@ -1,9 +1,12 @@
 """Results of beams: motion of the nodes, strains, rotation, deflection, and the reference shape."""
 
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
-from femb.base.types import Floats
+import numpy as np
+
+from femb.base.types import Floats, Ints
 from femb.elements.beam.recovery import recovery_points, stress_section
 from femb.elements.records import RecordedSystem, Records, StationMotions
 from femb.layout.layout import Layout, Station
@@ -17,11 +20,11 @@ def beam_records(beams: list[Any], system: RecordedSystem) -> Records:
     layout = system.layout
     static: dict[str, Floats] = {}
     attributes: dict[str, dict[str, Any]] = {}
-    recorders = {beam.name: _BeamRecorder(beam, layout) for beam in beams}
-    for beam in beams:
-        path, recorder = f"beams/{beam.name}", recorders[beam.name]
-        static[f"{path}/reference_position"] = layout.origin + recorder.position
-        static[f"{path}/reference_quaternion"] = recorder.quaternion
+    recorder = _BeamRecorder(beams, layout)
+    for beam, rows, body in zip(beams, recorder.rows, recorder.deflection_bodies, strict=True):
+        path = f"beams/{beam.name}"
+        static[f"{path}/reference_position"] = layout.origin + recorder.position[rows]
+        static[f"{path}/reference_quaternion"] = recorder.quaternion[rows]
         static[f"{path}/element_length"] = beam.shape.lengths
         static[f"{path}/corner"] = beam.shape.corners
         section = system.model.section_of(beam)
@@ -30,53 +33,60 @@ def beam_records(beams: list[Any], system: RecordedSystem) -> Records:
         if properties is not None:
             static[f"{path}/recovery_points"], static[f"{path}/stress_section"] = recovery_points(section), properties
         attributes[path] = {"kind": beam.kind}
-        if recorder.deflection_body is not None:
-            attributes[path]["deflection_body"] = recorder.deflection_body
-
-    def series(accelerations: bool, frames: OutputStates) -> dict[str, Floats]:
-        return {
-            f"beams/{name}/{word}": values
-            for name, recorder in recorders.items()
-            for word, values in recorder.series(frames, accelerations).items()
-        }
-
-    return Records(static, attributes, partial(series, True), partial(series, False))
+        if body is not None:
+            attributes[path]["deflection_body"] = body
+    return Records(static, attributes, partial(recorder.series, True), partial(recorder.series, False))
 
 
 class _BeamRecorder:
-    """Computes the series of a beam. position (n, 3), quaternion (n, 4) : reference pose of its nodes, inertial axes.
+    """Computes the series of beams, of all their n nodes together; ``rows`` : of the nodes of every beam.
 
-    carrier : the reference of its deflection: the body ``deflection_body`` of its start, or of its end if the start is
-    free; if this is not on a body, the section of the first node, and ``deflection_body`` is None.
+    position (n, 3), quaternion (n, 4) : reference pose of the nodes, inertial axes. carriers : the reference of each
+    beam's deflection: the body of its start, or of its end if the start is free, which ``deflection_bodies`` names; if
+    this is not on a body, the section of the first node, and the name is None.
     """
 
-    def __init__(self, beam: Any, layout: Layout) -> None:
-        self.layout, self.beam = layout, layout.beams[beam.name]
-        self.position, self.quaternion = layout.poses(self.beam.stations)
-        self.motions = StationMotions(layout, self.beam.stations)
-        start, end = beam.attached
-        clamp = start if start is not None else end
-        self.carrier, self.deflection_body = self.beam.stations[0], None
-        if clamp is not None and clamp.body is not None:
-            self.carrier, self.deflection_body = Station(layout.bodies[clamp.body]), clamp.body
+    def __init__(self, beams: list[Any], layout: Layout) -> None:
+        self.layout, self.beams = layout, [layout.beams[beam.name] for beam in beams]
+        self.names = [beam.name for beam in beams]
+        stations = [station for beam in self.beams for station in beam.stations]
+        ends = np.cumsum([len(beam.stations) for beam in self.beams]).tolist()
+        self.rows = [slice(start, end) for start, end in pairwise([0, *ends])]
+        self.beam_of: Ints = np.repeat(np.arange(len(beams)), [len(beam.stations) for beam in self.beams])
+        self.position, self.quaternion = layout.poses(stations)
+        self.motions = StationMotions(layout, stations)
+        self.carriers: list[Station] = []
+        self.deflection_bodies: list[str | None] = []
+        for beam, own in zip(beams, self.beams, strict=True):
+            start, end = beam.attached
+            clamp = start if start is not None else end
+            body = clamp.body if clamp is not None else None
+            self.carriers.append(own.stations[0] if body is None else Station(layout.bodies[body]))
+            self.deflection_bodies.append(body)
         # position of the nodes in the reference shape relative to the carrier, in its axes
-        origin, axes = layout.pose(self.carrier)
-        self.shape = rotations.rotate_back(axes, self.position - origin)
+        origin, axes = layout.poses(self.carriers)
+        self.shape = rotations.rotate_back(axes[self.beam_of], self.position - origin[self.beam_of])
 
-    def series(self, frames: OutputStates, accelerations: bool) -> dict[str, Floats]:
-        """Arrays (k, n, ...) by name, with accelerations or without."""
-        result = self.motions.at(frames, accelerations)
-        nodes = result["position"]
-        result["position"], result["velocity"] = self.layout.to_inertial(frames.time, nodes, result["velocity"])
-        for word, numbers in self.beam.internal.items():
-            result[word] = frames.q[:, self.layout.internal_q[numbers]]
-        result["rotation"] = rotations.multiply(result["quaternion"], rotations.conjugate(self.quaternion))
-        result["deflection"] = self._deflection(nodes, frames)
+    def series(self, accelerations: bool, frames: OutputStates) -> dict[str, Floats]:
+        """The arrays (k, ...) of all beams, with accelerations or without."""
+        motion = self.motions.at(frames, accelerations)
+        nodes = motion["position"]
+        motion["position"], motion["velocity"] = self.layout.to_inertial(frames.time, nodes, motion["velocity"])
+        rotation = rotations.multiply(motion["quaternion"], rotations.conjugate(self.quaternion))
+        deflection = self._deflection(nodes, frames)
+        result: dict[str, Floats] = {}
+        for name, beam, rows in zip(self.names, self.beams, self.rows, strict=True):
+            path = f"beams/{name}"
+            result |= {f"{path}/{word}": values[:, rows] for word, values in motion.items()}
+            for word, numbers in beam.internal.items():
+                result[f"{path}/{word}"] = frames.q[:, self.layout.internal_q[numbers]]
+            result[f"{path}/rotation"], result[f"{path}/deflection"] = rotation[:, rows], deflection[:, rows]
         return result
 
     def _deflection(self, position: Floats, frames: OutputStates) -> Floats:
         """(k, n, 3) m: nodes minus the reference shape moved rigidly with the carrier, axes of the carrier."""
-        origin, axes, _, _ = station_motion(self.layout, self.carrier, frames.q, frames.v)
+        motions = [station_motion(self.layout, carrier, frames.q, frames.v) for carrier in self.carriers]
+        origin, axes = (np.stack([motion[i] for motion in motions], axis=1) for i in range(2))
         # A quaternion whose length is not exactly 1 would scale the positions and cause a false deflection.
-        local = rotations.rotate_back(rotations.normalise(axes)[:, None], position - origin[:, None])
-        return local - self.shape
+        axes = rotations.normalise(axes)[:, self.beam_of]
+        return rotations.rotate_back(axes, position - origin[:, self.beam_of]) - self.shape

@@ -7,6 +7,7 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.numerics import rotations
+from femb.numerics.components import norm
 
 # Samples per element of a function of the length, which a spline of degree 5 interpolates.
 SAMPLES = 32
@@ -58,11 +59,12 @@ def section_axes(direction: Any, up: Any = None) -> Floats:
 
     The default of ``up`` is y, or z where the direction is within 25 degrees of y.
     """
-    x = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
+    x = np.asarray(direction, dtype=float)
+    x = x / norm(x)
     if up is None:
         up = np.array([0.0, 1.0, 0.0]) if abs(x[1]) < np.cos(np.radians(25.0)) else np.array([0.0, 0.0, 1.0])
     y = up - x * (x @ up)
-    y /= np.linalg.norm(y)
+    y /= norm(y)
     return rotations.from_matrix(np.stack([x, y, rotations.cross(x, y)], axis=1))
 
 
@@ -73,17 +75,18 @@ def uniform_shape(length: float, elements: int, curvature: Any = None) -> Shape:
     towards y, (t, 0, 0) a straight beam with twist t, all three a helix. None is straight.
     """
     s = np.linspace(0.0, length, elements + 1)
-    k = np.zeros(3) if curvature is None else np.asarray(curvature, dtype=float)
-    quaternions = rotations.exponential(s[:, None] * k)
-    rate = float(np.linalg.norm(k))
-    positions = s[:, None] * np.array([1.0, 0.0, 0.0])
-    if rate > 0.0:
+    straight = curvature is None or not np.any(curvature)
+    positions, quaternions = np.zeros((elements + 1, 3)), np.tile(IDENTITY, (elements + 1, 1))
+    positions[:, 0] = s
+    if not straight:
+        k = np.asarray(curvature, dtype=float)
+        quaternions = rotations.exponential(s[:, None] * k)
         from femb.elements.beam.interpolation import helix
 
         for x, position in zip(s, positions, strict=True):
             helix(x * k, x, position, np.empty((3, 3)))
     lengths, corners = np.full(elements, length / elements), np.tile(IDENTITY, (elements, 1))
-    return Shape(positions, quaternions, lengths, corners, straight=rate == 0.0)
+    return Shape(positions, quaternions, lengths, corners, straight)
 
 
 def path_shape(path: Any, length: float | None, elements: int, up: Any, up_at_end: bool) -> Shape:

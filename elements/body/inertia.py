@@ -23,18 +23,19 @@ def inertia_matrix(value: Any, mass: float, distance: Floats) -> tuple[Floats | 
         array = np.empty(0)
     if array.shape == ():
         array = np.full(3, float(array))
-    if array.shape not in ((3,), (3, 3)) or not np.isfinite(array).all():
+    fits = array.shape in ((3,), (3, 3))
+    problem = finite_problem(value, array) if fits else None
+    if not fits or (problem and not np.isfinite(array).all()):
         return (
             None,
             f"got {shown(value)}, wanted a number, 3 principal moments or a 3 x 3 matrix, all finite (kg m2)",
         )
-    problem = finite_problem(value, array)
     if problem:
         return None, problem
-    given, array = array, np.diag(array) if array.ndim == 1 else array
-    if given.ndim == 1 and not mass:
-        moments = sorted(given.tolist())
+    if array.ndim == 1 and not mass:
+        moments, array = sorted(array.tolist()), np.diag(array)
     else:
+        array = np.diag(array) if array.ndim == 1 else array
         if np.max(np.abs(array - array.T)) > 1e-9 * np.max(np.abs(array)):
             return None, f"got {shown(value)}, which is not symmetric"
         array = array - mass * (distance @ distance * np.eye(3) - np.outer(distance, distance))

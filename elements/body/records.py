@@ -14,15 +14,15 @@ def body_records(names: Iterable[str], system: RecordedSystem) -> Records:
     layout = system.layout
     frames_of = {name: layout.bodies[name] for name in names if name in layout.bodies}
     static: dict[str, Floats] = {}
-    for name, frame in frames_of.items():
-        position, quaternion = layout.pose(Station(frame))
-        static[f"bodies/{name}/reference_position"] = layout.origin + position
-        static[f"bodies/{name}/reference_quaternion"] = quaternion
     attributes = {f"bodies/{name}": {"fixed": layout.frames[frame].freedom == 0} for name, frame in frames_of.items()}
 
     if not frames_of:
         return Records(static, attributes)
-    motions = StationMotions(layout, [Station(frame) for frame in frames_of.values()])
+    stations = [Station(frame) for frame in frames_of.values()]
+    for name, position, quaternion in zip(frames_of, *layout.poses(stations), strict=True):
+        static[f"bodies/{name}/reference_position"] = layout.origin + position
+        static[f"bodies/{name}/reference_quaternion"] = quaternion
+    motions = StationMotions(layout, stations)
 
     def series(accelerations: bool, frames: OutputStates) -> dict[str, Floats]:
         motion = motions.at(frames, accelerations)

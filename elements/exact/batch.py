@@ -1,16 +1,22 @@
 """The elements of exact beams, evaluated together."""
 
 from collections.abc import Callable
-from copy import copy
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
+from femb.base.copies import shallow_copy
 from femb.base.types import Floats, Ints
+from femb.elements.beam.end_rows import end_rows
 from femb.elements.exact import tangent as kernels
 from femb.elements.exact.columns import COLUMNS, DAMPING, LENGTH, MEAN
-from femb.elements.exact.element_data import damped_by_direction, damping_in_the_middle
+from femb.elements.exact.element_data import (
+    ElementProperties,
+    damped_by_direction,
+    damping_in_the_middle,
+    element_rows,
+)
 from femb.elements.exact.energy_momentum import energy_momentum
 from femb.elements.exact.force import forces
 from femb.elements.private_blocks import PrivateBlocks
@@ -41,11 +47,10 @@ class ExactBatch(Batch):
 
     slow_to_compile = True
     largest_rotation = 0.5
+    own_force = True
 
     def __init__(self, beams: list[Any], heating: list[Any], layout: Layout, model: ModelView) -> None:
         index: list[Ints] = []
-        ends: list[Floats] = []
-        data: list[Floats] = []
         self.labels: list[str] = []
         self.slices: dict[str, slice] = {}
         for beam in beams:
@@ -54,14 +59,10 @@ class ExactBatch(Batch):
             self.labels += [f"beams.{beam.name}, element {k + 1} of {count}" for k in range(count)]
             frames = entry.frames_of_elements
             index.append(np.hstack([layout.frame_q[frames], layout.frame_v[frames]]))
-            rows = beam.rows(entry.stations, model)
-            ends.append(rows[0])
-            data.append(rows[1])
         self.index: Ints = np.concatenate(index)
-        self.ends: Floats = np.concatenate(ends)
-        # rows without the last columns where another beam has them
-        width = max(rows.shape[1] for rows in data)
-        self.data: Floats = np.concatenate([np.pad(rows, ((0, 0), (0, width - rows.shape[1]))) for rows in data])
+        properties = ElementProperties.joined([beam.element_properties(model) for beam in beams])
+        self.ends: Floats = end_rows([layout.beams[beam.name] for beam in beams], properties.corners)
+        self.data: Floats = element_rows(properties, self.ends)
         self.own: Floats = np.full((len(self.index), 6), np.nan)
         self.undamped = not np.all(self.data[:, DAMPING])
         self.damped = bool(np.any(self.data[:, DAMPING]))
@@ -87,7 +88,7 @@ class ExactBatch(Batch):
         self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])
 
     def unfixed(self, n_q: int, n_v: int) -> Self:
-        other = copy(self)
+        other = shallow_copy(self)
         other.index = unfixed_frames(self.index, n_q, n_v, [0, 1], [2, 3])
         return other
 
@@ -185,15 +186,9 @@ class ExactBatch(Batch):
         return ungrouped(out, len(self.index))
 
     def strained(self, q: Floats, own: Floats) -> Self:
-        other = copy(self)
+        other = shallow_copy(self)
         other.own, other._own = own, groups(own)
         return other
-
-    def add_own_force(self, u: Floats, q: Floats, own: Floats, out: Floats) -> None:
-        free, still, both = self.free(u[None]), np.zeros((1, len(out))), np.zeros((1, len(out)))
-        for batch, sign in ((self.strained(q, own), 1.0), (self, -1.0)):
-            batch._forces(free, (q[None], still, still), ELASTIC, sign, both, NO_SECTION)
-        out += both[0]
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         self._energies(np.zeros((len(q), *self.own.shape)), q, v, out)

@@ -11,23 +11,17 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Forms, Numbers, Vector
 from femb.base.values import as_numbers, finite_problem, frozen_array, order_problem, shown
-from femb.elements.beam.end_rows import end_rows
 from femb.elements.beam.path import Path
 from femb.elements.beam.section import Section
 from femb.elements.beam.section_frames import Sections, element_ends, end_sections
 from femb.elements.beam.section_table import sections_of
 from femb.elements.beam.shaped_beam import ShapedBeam
-from femb.elements.exact.element_data import (
-    compliances,
-    element_rows,
-    natural_coordinates,
-    reference_changes,
-    viscous_compliances,
-)
+from femb.elements.exact.columns import BY_DIRECTION
+from femb.elements.exact.element_data import ElementProperties, natural_coordinates, reference_changes
 from femb.elements.exact.spanwise import Spanwise
 from femb.elements.marker import Attachment
 from femb.layout.element import Batch
-from femb.layout.layout import Layout, Station
+from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations
 
@@ -177,26 +171,24 @@ class ExactBeam(ShapedBeam):
         spanwise = self.spanwise(model)
         return [spanwise.expansion(float(s)) for s in self.middles()]
 
-    def rows(self, stations: list[Station], model: ModelView) -> tuple[Floats, Floats]:
-        """Rows (e, 2, 17) of ends and of data of its elements, in the order of ``femb.elements.exact.columns``."""
+    def element_properties(self, model: ModelView) -> ElementProperties:
+        """The properties of its elements."""
         spanwise, shape, middles = self.spanwise(model), self.shape, self.middles()
-        lengths, changes = shape.lengths, reference_changes(shape)
-        gauss = [middles + sign * GAUSS * lengths for sign in (-1.0, 1.0)]
-        first, last = map(spanwise.compliance, gauss)
-        compliance = compliances(first, last, changes, lengths)
+        lengths = shape.lengths
+        gauss = middles[:, None] + lengths[:, None] * (-GAUSS, GAUSS)
         if shape.straight:
             # without the rounding of positions, so that equal elements have equal parameters
             reference = np.zeros((self.elements, 6))
             reference[:, 0] = lengths
         else:
             reference = natural_coordinates(*shape.element(np.arange(self.elements)))
-        damping: Floats | tuple[Floats, Floats, Floats] = spanwise.damping(middles)[:, 0]
+        damping, viscous = spanwise.damping(middles)[:, 0], None
         if spanwise.damped_by_direction:
-            first, last = map(spanwise.viscous_compliance, gauss)
-            damping = viscous_compliances(first, last, changes, lengths)
-        mass = spanwise.mass(middles)
-        data = element_rows(lengths, damping, mass, reference, compliance, stations, shape.corners)
-        return end_rows(stations, shape.corners), data
+            damping, viscous = np.full(self.elements, BY_DIRECTION), spanwise.viscous_compliance(gauss)
+        return ElementProperties(
+            lengths, shape.corners, reference, reference_changes(shape), spanwise.compliance(gauss),
+            damping, viscous, spanwise.mass(middles),
+        )  # fmt: skip
 
     @staticmethod
     def batches(items: list["ExactBeam"], layout: Layout, model: ModelView) -> list[Batch]:

@@ -4,10 +4,13 @@ Source: docs/theory/exact_beam.md, sections 3, 4 and 9.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from femb.base.types import Floats
+from femb.elements.beam.end_rows import AXES, OFFSET, QUATERNION
 from femb.elements.beam.shape import Shape
 from femb.elements.exact.columns import (
     ALL_COLUMNS,
@@ -18,14 +21,44 @@ from femb.elements.exact.columns import (
     MASS,
     MEAN,
     POINTS,
-    QUADRATIC,
     REFERENCE,
     ROTARY,
-    SLOPE,
     VISCOUS_MEAN,
 )
-from femb.layout.layout import Station
 from femb.numerics import rotations
+
+
+@dataclass(frozen=True, eq=False)
+class ElementProperties:
+    """What the parameters of e elements are computed from.
+
+    lengths (e,) m. corners (e, 4) : rotation from the first node's section to the element's. reference (e, 6) : d0;
+    changes (e, 6) : of the reference strain per length. compliance (e, 2, 6, 6) : at both Gauss points. damping (e,) s,
+    BY_DIRECTION where there is a viscous compliance (e, 2, 6, 6); None if none has one. mass (e, 6, 6) : per length.
+    """
+
+    lengths: Floats
+    corners: Floats
+    reference: Floats
+    changes: Floats
+    compliance: Floats
+    damping: Floats
+    viscous: Floats | None
+    mass: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The elements of several beams."""
+        if len(parts) == 1:
+            return parts[0]
+        words = ("lengths", "corners", "reference", "changes", "compliance", "damping", "mass")
+        joined = {word: np.concatenate([getattr(part, word) for part in parts]) for word in words}
+        viscous = None
+        if any(part.viscous is not None for part in parts):
+            none = [np.zeros_like(part.compliance) for part in parts]
+            given = zip(parts, none, strict=True)
+            viscous = np.concatenate([zero if part.viscous is None else part.viscous for part, zero in given])
+        return cls(**joined, viscous=viscous)
 
 
 def natural_coordinates(first: tuple[Floats, Floats], last: tuple[Floats, Floats]) -> Floats:
@@ -49,21 +82,18 @@ def adjoint(a: Floats) -> Floats:
     return result
 
 
-def compliances(first: Floats, second: Floats, changes: Floats, lengths: Floats) -> tuple[Floats, Floats, Floats]:
-    """Fm, Fq and G (e, 6, 6) of compliances (e, 6, 6) at both Gauss points and changes (e, 6) of the reference strain
-    per length: equation (10)."""
-    P0 = _middle(changes, lengths)
+def compliances(pair: Floats, changes: Floats, lengths: Floats) -> tuple[Floats, Floats, Floats]:
+    """Fm, Fq and G (e, 6, 6) of compliances (e, 2, 6, 6) at both Gauss points and changes (e, 6) of the reference
+    strain per length: equation (10)."""
+    P0, first, second = _middle(changes, lengths), pair[:, 0], pair[:, 1]
     mean = P0 @ (0.5 * (first + second)) @ _transposed(P0)
     return mean, (first + second) / 24.0, (second - first) / (4.0 * np.sqrt(3.0))
 
 
-def viscous_compliances(
-    first: Floats, second: Floats, changes: Floats, lengths: Floats
-) -> tuple[Floats, Floats, Floats]:
+def viscous_compliances(pair: Floats, changes: Floats, lengths: Floats) -> tuple[Floats, Floats, Floats]:
     """The same of viscous compliances, positive semidefinite for any of them: equation (13b)."""
-    P0 = _middle(changes, lengths)
-    first, second = (P0 @ compliance @ _transposed(P0) for compliance in (first, second))
-    return compliances(first, second, np.zeros_like(changes), lengths)
+    P0 = _middle(changes, lengths)[:, None]
+    return compliances(P0 @ pair @ _transposed(P0), np.zeros_like(changes), lengths)
 
 
 def _middle(changes: Floats, lengths: Floats) -> Floats:
@@ -115,42 +145,32 @@ def reference_changes(shape: Shape) -> Floats:
     return result
 
 
-def element_rows(
-    lengths: Floats,
-    damping: Floats | tuple[Floats, Floats, Floats],
-    mass: Floats,
-    reference: Floats,
-    compliance: tuple[Floats, Floats, Floats],
-    stations: Sequence[Station],
-    corners: Floats,
-) -> Floats:
-    """The parameters (e, 156 or 264) of elements. damping : the coefficients (e,) s, or viscous compliances Fm, Fq and
-    G (e, 6, 6). mass (e, 6, 6) : per length; reference (e, 6) : d0; stations : of the nodes; corners (e, 4) : rotation
-    from the first node's section to the element's."""
+def element_rows(elements: ElementProperties, ends: Floats) -> Floats:
+    """The parameters (e, 156 or 264) of elements, from their properties and the rows (e, 2, 17) of their ends."""
+    lengths, mass, reference = elements.lengths, elements.mass, elements.reference
     count, m = len(lengths), mass[:, 0, 0]
-    rows = np.zeros((count, ALL_COLUMNS if isinstance(damping, tuple) else COLUMNS))
-    rows[:, LENGTH], rows[:, MASS] = lengths, lengths * m
-    if isinstance(damping, tuple):
-        rows[:, DAMPING], rows[:, VISCOUS_MEAN:] = BY_DIRECTION, np.stack(damping, axis=1).reshape(count, -1)
-    else:
-        rows[:, DAMPING] = damping
+    rows = np.zeros((count, COLUMNS if elements.viscous is None else ALL_COLUMNS))
+    rows[:, LENGTH], rows[:, MASS], rows[:, DAMPING] = lengths, lengths * m, elements.damping
     rows[:, REFERENCE : REFERENCE + 6] = reference
-    for at, matrix in zip((MEAN, QUADRATIC, SLOPE), compliance, strict=True):
-        rows[:, at : at + 36] = matrix.reshape(count, 36)
-    c = np.column_stack([np.zeros(count), -mass[:, 0, 5], mass[:, 0, 4]]) / m[:, None]
+    found = compliances(elements.compliance, elements.changes, lengths)
+    rows[:, MEAN : MEAN + 108] = np.stack(found, axis=1).reshape(count, 108)
+    if elements.viscous is not None:
+        found = viscous_compliances(elements.viscous, elements.changes, lengths)
+        rows[:, VISCOUS_MEAN:] = np.stack(found, axis=1).reshape(count, 108)
+    c = np.zeros((count, 3))
+    c[:, 1], c[:, 2] = -mass[:, 0, 5] / m, mass[:, 0, 4] / m
     square = np.sum(c * c, axis=1)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]
     rotary = mass[:, 3:, 3:] - m[:, None, None] * square
     half = np.zeros((count, 3, 3))
     half[:, 0, 0] = rotary[:, 0, 0] / 12.0
-    offsets = np.array([station.offset for station in stations])
-    axes = rotations.rotation_matrix(np.array([station.rotation for station in stations]))
-    C1, C2 = axes[:-1] @ rotations.rotation_matrix(corners), axes[1:]
+    C = ends[:, :, AXES:QUATERNION].reshape(count, 2, 3, 3)
     L = lengths[:, None]
     tangent = reference[:, :3] / L + rotations.cross(reference[:, 3:] / L, c)
-    points = []
-    for offset, C in ((offsets[:-1], C1), (offsets[1:], C2)):
-        points += [offset + _apply(C, c), L * _apply(C, tangent)]
-    rows[:, POINTS : POINTS + 12] = np.hstack(points)
+    points = np.empty((count, 2, 2, 3))
+    points[:, :, 0] = ends[:, :, OFFSET:AXES] + _apply(C, c[:, None])
+    points[:, :, 1] = L[:, None] * _apply(C, tangent[:, None])
+    rows[:, POINTS : POINTS + 12] = points.reshape(count, 12)
+    C1, C2 = C[:, 0], C[:, 1]
     own = 0.5 * rotary - half
     inertias = (C1 @ own @ _transposed(C1), C1 @ half @ _transposed(C2), C2 @ own @ _transposed(C2))
     rows[:, ROTARY : ROTARY + 27] = L * np.stack(inertias, axis=1).reshape(count, 27)

@@ -87,7 +87,8 @@ class ConstraintSet:
         # the number -1 is that of no row
         row_c = np.append(layout.row_c, -1)[np.array(numbers)]
         index = np.column_stack([*ends, row_c, kinds, follows, in_force])
-        return np.ascontiguousarray(index, dtype=np.int64), np.column_stack([*map(np.array, vectors), constants])
+        parameters = [np.concatenate(vector).reshape(-1, 3) for vector in vectors]
+        return np.ascontiguousarray(index, dtype=np.int64), np.column_stack([*parameters, constants])
 
     def allocate(self, pattern: BlockPattern) -> None:
         """Look up the positions of the blocks of J and J^T in the matrices."""

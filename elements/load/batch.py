@@ -119,7 +119,7 @@ class LoadBatch(ForceBatch):
         return self.torques
 
     def allocate(self, pattern: BlockPattern) -> None:
-        for rows in (self.forces, self.torques, self.steady_torques):
+        for _, rows in self._kinds:
             rows.allocate(pattern, self.first_input)
 
     def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:

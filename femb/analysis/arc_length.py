@@ -56,7 +56,7 @@ class Path:
         statics = self.statics
         state = statics.state(found.q, found.load)
         system = statics.under(found.load)
-        _, stiffness, jacobian = statics.matrices(state, found.q, found.multipliers, system=system)
+        stiffness, jacobian = statics.matrices(state, found.q, found.multipliers, system=system)
         if statics.twin.n_c:
             stiffness += largest(stiffness) * statics.products(jacobian)
         change = statics.by_load(found.q, found.load)

@@ -5,6 +5,7 @@ buckling the stiffness is not definite. An added multiple of the mass makes the 
 iteration.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
@@ -36,8 +37,8 @@ class Regularisation:
     iterations: ClassVar[int]
     augmented: ClassVar[bool] = False
 
-    def added(self, pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
-        """What to add to the stiffness, block data."""
+    def added(self, pattern: Pattern, mass: Callable[[], Floats], stiffness: Floats) -> Floats:
+        """What to add to the stiffness, block data. mass : computes that of the state, which not all need."""
         raise NotImplementedError
 
     def accepts(self, rotation: float) -> bool:
@@ -60,7 +61,7 @@ class NoShift(Regularisation):
     iterations = 30
     augmented = True
 
-    def added(self, pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
+    def added(self, pattern: Pattern, mass: Callable[[], Floats], stiffness: Floats) -> Floats:
         """Nothing."""
         return np.zeros(pattern.size)
 
@@ -82,10 +83,14 @@ class MassShift(Regularisation):
     free: bool = False
     iterations = 50
 
-    def added(self, pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
+    def added(self, pattern: Pattern, mass: Callable[[], Floats], stiffness: Floats) -> Floats:
         """One multiple of the mass."""
-        least = 1e-6 * float(np.max(np.abs(stiffness)) / np.max(np.abs(mass)))
-        return (max(self.spin2, least) if self.free else 0.0) * mass
+        if not self.free:
+            return np.zeros(pattern.size)
+        M = mass()
+        least = 1e-6 * float(np.max(np.abs(stiffness)) / np.max(np.abs(M)))
+        result: Floats = max(self.spin2, least) * M
+        return result
 
     def reason(self, size: float, moving: str) -> str:
         """With the size of the last step."""
@@ -107,9 +112,10 @@ class AdaptiveShift(Regularisation):
     growth: ClassVar[float] = 1.0  # of a step, up to which sigma falls
     _raised: bool = False
 
-    def added(self, pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
+    def added(self, pattern: Pattern, mass: Callable[[], Floats], stiffness: Floats) -> Floats:
         """With the present sigma."""
-        return self.sigma * scaled_mass(pattern, mass, stiffness) + self.spin2 * mass
+        M = mass()
+        return self.sigma * scaled_mass(pattern, M, stiffness) + self.spin2 * M
 
     def settled(self, it: Iteration[State, Residual]) -> bool:
         """By its size, of rounding only where sigma is small; sigma changes by whether steps become shorter."""
@@ -144,7 +150,7 @@ class CautiousShift(AdaptiveShift):
 
 def scaled_mass(pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
     """B, block data: the mass of every block on the scale of its stiffness; of those without, on the least."""
-    sizes = np.diff(pattern.block_start)
+    sizes = pattern.sizes
     places = [
         slice(int(at), int(at + n * n))
         for at, n, start in zip(pattern.diagonal, sizes, pattern.block_start, strict=False)

@@ -91,8 +91,9 @@ def simulate(
         try:
             watch = recording.watching(reporter)
             for frames in integrate(
-                form, stepper, run.output_times(), run_summary, events, watch, run.most_steps, keep
-            ):
+                form, stepper, run.output_times(), run_summary, events, watch, run.most_steps, keep,
+                run.output.motion_only,
+            ):  # fmt: skip
                 recording.add(frames)
         finally:
             recording.statistics, recording.arrays = stepper.statistics.as_dict(), run_summary.arrays()

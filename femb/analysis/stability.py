@@ -53,7 +53,7 @@ class Stiffness:
         statics = self.statics
         state = statics.state(found.q, found.load)
         system = statics.under(found.load)
-        mass, stiffness, jacobian = statics.matrices(state, found.q, found.multipliers, system=system)
+        stiffness, jacobian = statics.matrices(state, found.q, found.multipliers, system=system)
         transposed = stiffness[self._transposed]
         size = largest(stiffness)
         asymmetry = largest(stiffness - transposed) / size if size else 0.0
@@ -61,11 +61,11 @@ class Stiffness:
         if statics.twin.n_c:
             stiffness += size * statics.products(jacobian)
         if self.free:
-            stiffness += FREE * scaled_mass(self.pattern, mass, stiffness)
+            stiffness += FREE * scaled_mass(self.pattern, system.mass_data(found.q), stiffness)
         try:
             factors = statics.twin.solver.factorise(stiffness + jacobian)
         except SingularError:
-            stiffness += FREE * scaled_mass(self.pattern, mass, stiffness)
+            stiffness += FREE * scaled_mass(self.pattern, system.mass_data(found.q), stiffness)
             factors = statics.twin.solver.factorise(stiffness + jacobian)
         return Stability(factors.negative_eigenvalues(), asymmetry, stiffness, factors)
 

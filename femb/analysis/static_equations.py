@@ -39,8 +39,8 @@ class CoupledLayout(Layout):
 
 @dataclass(frozen=True, eq=False)
 class Unbalanced:
-    """The system under the loads of a state, the state's inputs, velocities and accelerations, the forces f (n_v,), and
-    the static equations (n_v + n_c,)."""
+    """The system under the loads of a state, with own strains if there are any, the state's inputs, velocities and
+    accelerations, the forces f (n_v,), and the static equations (n_v + n_c,)."""
 
     system: System
     state: tuple[Floats, Floats, Floats]
@@ -126,15 +126,18 @@ class StaticEquations:
         self, q: Floats, multipliers: Floats, load: float, own: Sequence[Floats] | None = None
     ) -> Unbalanced:
         """The static equations at a state, with the forces linear about own strains by batch if these are given."""
-        twin = self.twin
-        state, force = self.forces(q, load)
-        for batch, strains in zip(twin.batches, own, strict=True) if own else ():
-            batch.add_own_force(state[0], q, strains, force)
+        twin, system, state = self.twin, self.under(load), self.state(q, load)
+        strained = system if own is None else system.with_own_strains(q, own)
+        u, v, a = (x[None] for x in state)
+        out = np.zeros(a.shape)
+        for batch, with_own in zip(system.batches, strained.batches, strict=True):
+            (with_own if with_own.own_force else batch).residual(u, q[None], v, a, out)
+        force = out[0]
         if not twin.n_c:
-            return Unbalanced(self.under(load), state, force, force)
+            return Unbalanced(strained, state, force, force)
         gaps = twin.position_residual(state[0], q, np.zeros(twin.n_v))
         equations = np.concatenate([force + self.reactions(state[0], q, multipliers), gaps])
-        return Unbalanced(self.under(load), state, force, equations)
+        return Unbalanced(strained, state, force, equations)
 
     def matrices(
         self,
@@ -142,8 +145,8 @@ class StaticEquations:
         q: Floats,
         multipliers: Floats,
         system: System | None = None,
-    ) -> tuple[Floats, Floats, Floats]:
-        """Mass, stiffness with that of the reactions, and J with J^T, as block data.
+    ) -> tuple[Floats, Floats]:
+        """The stiffness with that of the reactions, and J with J^T, as block data.
 
         system : the twin under its weight, with own strains.
         """
@@ -153,7 +156,7 @@ class StaticEquations:
         jacobian = np.zeros(system.pattern.size)
         system.constraint_set.jacobian(u, q, jacobian)
         system.constraint_set.constraint_tangent(u, q, np.zeros_like(v), multipliers, stiffness)
-        return system.mass_data(q), stiffness, jacobian
+        return stiffness, jacobian
 
     def products(self, jacobian: Floats) -> Floats:
         """J^T J as block data, for J and J^T as block data."""

@@ -10,6 +10,7 @@ Source: docs/theory/statics.md, equations (1) to (5).
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -94,13 +95,12 @@ class Statics(StaticEquations):
 
         def correction(it: Iteration[Trial, Unbalanced]) -> Floats | None:
             x, at = it.x, it.residual
-            system = at.system.with_own_strains(x.q, x.own)
-            mass, stiffness, jacobian = self.matrices(at.state, x.q, x.multipliers, system)
+            stiffness, jacobian = self.matrices(at.state, x.q, x.multipliers, at.system)
             weight = 0.0
             if regularisation.augmented and twin.n_c:
                 weight = largest(stiffness)
                 stiffness += weight * self.products(jacobian)
-            shift = regularisation.added(twin.pattern, mass, stiffness)
+            shift = regularisation.added(twin.pattern, partial(twin.mass_data, x.q), stiffness)
             factors = twin.solver.factorise(stiffness + shift + jacobian)
 
             def solved(equations: Floats) -> Floats:
@@ -166,8 +166,8 @@ class Statics(StaticEquations):
         """
         twin = self.twin
         state = self.state(found.q, found.load)
-        mass, stiffness, jacobian = self.matrices(state, found.q, found.multipliers, system=self.under(found.load))
-        B = scaled_mass(twin.pattern, mass, stiffness)
+        stiffness, jacobian = self.matrices(state, found.q, found.multipliers, system=self.under(found.load))
+        B = scaled_mass(twin.pattern, twin.mass_data(found.q), stiffness)
         products = largest(stiffness) * self.products(jacobian) if twin.n_c else 0.0
         factors = twin.solver.factorise(stiffness + products + FIRST * B + jacobian)
         x = np.where(where, np.random.default_rng(0).standard_normal(twin.n_v), 0.0)

@@ -41,13 +41,15 @@ def integrate(
     progress: Reporter | None = None,
     max_steps: float = np.inf,
     checkpoints: Checkpoints | None = None,
+    motion_only: bool = False,
 ) -> Iterator[Part]:
     """Yield the output of a run at ``times`` (T,), from times[0] = the stepper's time to times[-1].
 
     Instants inside steps are evaluated by ``femb.results.instants.evaluated``, which is cheaper for many at once.
 
     summary is filled during the run. checkpoints : where they are written, and the one to continue from, if any; then
-    the output is that of the later times. Raises SolveError after the output up to the last state has been yielded.
+    the output is that of the later times. motion_only : as of ``femb.results.frames.frames_of``. Raises SolveError
+    after the output up to the last state has been yielded.
     """
     clock, cpu, instants = time.perf_counter(), time.process_time(), times.tolist()
     end, user_events = float(times[-1]), events
@@ -59,7 +61,7 @@ def integrate(
     else:
         events = (*events, *latch_events(form))
         values = _values(form, events, stepper.t, stepper.q, stepper.v)
-        yield _last_state(form, stepper)
+        yield _last_state(form, stepper, motion_only)
         done = 1
     crossing = SingularityCrossing.of(stepper)
     many = stepper if isinstance(stepper, StepperOfMany) else None
@@ -81,7 +83,7 @@ def integrate(
                     step = crossing.step(limit) if crossing else stepper.step(limit)
             except SolveError:
                 if stepper.t > shown:
-                    yield _last_state(form, stepper)
+                    yield _last_state(form, stepper, motion_only)
                 raise
             stops: list[tuple[float, Event]] = []
             if passed is not None:
@@ -136,9 +138,9 @@ def integrate(
         checkpoints.keep(form, stepper, values, summary)
 
 
-def _last_state(form: Formulation, stepper: StepperState) -> Frames:
+def _last_state(form: Formulation, stepper: StepperState, motion_only: bool) -> Frames:
     now, work = np.array([stepper.t]), np.array([stepper.work])
-    return output_frames(form, now, stepper.q[None].copy(), stepper.v[None].copy(), work)
+    return output_frames(form, now, stepper.q[None].copy(), stepper.v[None].copy(), work, motion_only)
 
 
 def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[float, float]]:

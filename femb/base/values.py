@@ -92,8 +92,8 @@ def array_problem(value: Any, shape: tuple[int | None, ...]) -> str | None:
 
 
 def _within(value: Any) -> bool:
-    """Whether a value is a float, of Python or numpy, that is admissible."""
-    return isinstance(value, float) and -LARGEST <= value <= LARGEST
+    """Whether a value is a float, of Python or numpy, or a whole number of Python, that is admissible."""
+    return (isinstance(value, float) or type(value) is int) and -LARGEST <= value <= LARGEST
 
 
 def finite_problem(value: Any, array: Floats) -> str | None:

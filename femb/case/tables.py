@@ -1,6 +1,5 @@
 """From one table of a case file to its dataclass, with all problems."""
 
-import copy
 import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -67,14 +66,17 @@ def given(tables: Any, path: Path) -> Any:
 
 
 def without(tables: dict[str, Any], paths: Iterable[Path]) -> dict[str, Any]:
-    """A copy of nested tables without the values at some paths; a path into a list removes the list."""
-    result = copy.deepcopy(tables)
+    """Nested tables without the values at some paths; a path into a list removes the list. Those given stay as they
+    are."""
+    result = dict(tables)
     for path in paths:
-        table: Any = result
+        table = result
         for part, following in zip(path, (*path[1:], None), strict=True):
-            if following is None or not isinstance(table.get(part), dict):
+            inner = table.get(part)
+            if following is None or not isinstance(inner, dict):
                 table.pop(part, None)
                 break
+            table[part] = dict(inner)
             table = table[part]
     return result
 

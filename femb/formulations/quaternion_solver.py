@@ -74,7 +74,7 @@ class QuaternionSolver:
     def runs(self) -> Ints:
         """(r, 4): the columns of angular velocities in every block, as ``add_change_of_map`` takes them."""
         pattern, omega_v = self.velocity_solver.pattern, self.coordinates[3]
-        size, (earlier, later) = np.diff(pattern.block_start), pattern.edges.T
+        size, (earlier, later) = pattern.sizes, pattern.edges.T
         # a block contains at most one angular velocity
         frame, column = np.full(len(size), -1), np.zeros(len(size), dtype=np.int64)
         block = pattern.block_of[omega_v]

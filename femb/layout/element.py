@@ -8,13 +8,13 @@ Arrays q (s, n_q), v, a, out (s, n_v) contain s states, u (s, n_u) the inputs. A
 """
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
+from femb.base.copies import shallow_copy
 from femb.base.errors import SolveError
 from femb.base.types import Floats, Ints
 from femb.layout.differentiated import with_derivatives
@@ -97,6 +97,7 @@ class Batch:
     slow_to_compile: ClassVar[bool] = False  # as that of ``Item``
     # Largest rotation (rad) of one correction of statics that its elements bear; None if they set no limit.
     largest_rotation: ClassVar[float | None] = None
+    own_force: ClassVar[bool] = False  # see ``strained``
     records_motion: ClassVar[bool] = False  # whether some of its records follow from positions and velocities alone
     # Whether the stiffness or the damping may jump, for example at contact or at the start of sliding.
     switches: bool = False
@@ -208,7 +209,7 @@ class Batch:
         """The batch under another ``gravity``."""
         if self.gravity is None:
             return self
-        other = copy(self)
+        other = shallow_copy(self)
         other.gravity = gravity
         return other
 
@@ -224,11 +225,9 @@ class Batch:
         return np.zeros(0)
 
     def strained(self, q: Floats, own: Floats) -> Self:
-        """The batch whose ``tangent`` at q has the stresses of these strains, not of those at q."""
+        """The batch whose ``tangent`` at q has the stresses of these strains, not of those at q; if ``own_force``, its
+        ``residual`` at q is linear about these stresses."""
         return self
-
-    def add_own_force(self, u: Floats, q: Floats, own: Floats, out: Floats) -> None:
-        """out (n_v,) += what the force, linear about the stresses of their own, has more than that at q, if any."""
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add the exact d(residual)/dv and d(residual)/dq H of forces that do not depend on accelerations; elements

@@ -198,6 +198,15 @@ class Layout(Numbering):
         node = self.beams[marker.beam].stations[marker.node]
         return Station(node.frame, node.offset + rotations.rotate(node.rotation, marker.at), node.rotation)
 
+    def frame_of(self, marker: Any) -> int:
+        """The number of the frame of a marker's station."""
+        if marker.anchor is not None:
+            return self.inertial_frame()
+        if marker.body is not None:
+            return self.bodies[marker.body]
+        node: Station = self.beams[marker.beam].stations[marker.node]
+        return node.frame
+
     def internal_tolerances(self, atol: Tolerances, rtol: float) -> tuple[Floats, Bools]:
         """Absolute tolerances (S,) of the internal coordinates, and (S,) whether they are angles."""
         values = dict(zip(TOLERANCES, atol.values(rtol), strict=True))

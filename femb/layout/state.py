@@ -132,11 +132,7 @@ def station_acceleration(layout: Layout, station: Station, q: Floats, v: Floats,
     omega, alpha = v[:, j + 3 : j + 6], a[:, j + 3 : j + 6]
     if station.on_frame:
         return linear, alpha
-    relative = rotations.cross(alpha, station.offset) + rotations.cross(omega, rotations.cross(omega, station.offset))
-    return (
-        linear + rotations.rotate(q[:, i + 3 : i + 7], relative),
-        rotations.rotate_back(station.rotation, alpha),
-    )
+    return accelerated_by(station.offset, station.rotation, q[:, i + 3 : i + 7], omega, linear, alpha)
 
 
 def station_motion(layout: Layout, station: Station, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -157,9 +153,24 @@ def station_motion(layout: Layout, station: Station, q: Floats, v: Floats) -> tu
     quaternion, omega = q[:, i + 3 : i + 7], v[:, j + 3 : j + 6]
     if station.on_frame:
         return position, quaternion, velocity, omega
+    return moved_by(station.offset, station.rotation, position, quaternion, velocity, omega)
+
+
+def moved_by(
+    offset: Floats, rotation: Floats, position: Floats, quaternion: Floats, velocity: Floats, omega: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Position, quaternion, velocity and angular velocity (..., 3 or 4) of stations, from those of their frames."""
     return (
-        position + rotations.rotate(quaternion, station.offset),
-        rotations.multiply(quaternion, station.rotation),
-        velocity + rotations.rotate(quaternion, rotations.cross(omega, station.offset)),
-        rotations.rotate_back(station.rotation, omega),
+        position + rotations.rotate(quaternion, offset),
+        rotations.multiply(quaternion, rotation),
+        velocity + rotations.rotate(quaternion, rotations.cross(omega, offset)),
+        rotations.rotate_back(rotation, omega),
     )
+
+
+def accelerated_by(
+    offset: Floats, rotation: Floats, quaternion: Floats, omega: Floats, linear: Floats, alpha: Floats
+) -> tuple[Floats, Floats]:
+    """Acceleration and angular acceleration (..., 3) of stations, from those of their frames."""
+    relative = rotations.cross(alpha, offset) + rotations.cross(omega, rotations.cross(omega, offset))
+    return linear + rotations.rotate(quaternion, relative), rotations.rotate_back(rotation, alpha)

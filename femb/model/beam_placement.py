@@ -13,6 +13,7 @@ from femb.elements.beam.line import LineItem
 from femb.elements.beam.shape import section_axes
 from femb.model.poses import Pose, Poses
 from femb.numerics import rotations
+from femb.numerics.components import norm
 
 
 def place_beam(poses: Poses, beam: LineItem) -> None:
@@ -58,7 +59,7 @@ def spanned(poses: Poses, beam: LineItem) -> LineItem:
         poses.clamp_point(end) if end.clamped else end.at - poses.origin for end in ends.values() if end is not None
     ]
     chord = points[1] - points[0]
-    length = float(np.linalg.norm(chord))
+    length = norm(chord)
     if not length > 0.0:
         at = vector(poses.origin + points[0])
         raise ModelError.at(("beams", beam.name, "end"), f"is at {at} m, where the start is: a beam needs a length")
@@ -70,7 +71,7 @@ def spanned(poses: Poses, beam: LineItem) -> LineItem:
         own = rotations.rotate_back(axes, chord)
         if end.direction is None:
             words[word] = replace(end, direction=own)
-        elif np.linalg.norm(rotations.cross(own, end.direction)) > 1e-6 * length * np.linalg.norm(end.direction) or (
+        elif norm(rotations.cross(own, end.direction)) > 1e-6 * length * norm(end.direction) or (
             own @ end.direction < 0.0
         ):
             advice = f"but the end is in the direction {vector(own / length)} from the start: leave one of them out"
@@ -104,7 +105,7 @@ def _section_at(poses: Poses, beam: LineItem, end: Attachment, other_known: bool
     other = beam.attached[1] if end is beam.attached[0] else beam.attached[0]
     if poses.placed(other) and beam.shape.straight:
         chord = poses.clamp_point(beam.attached[1]) - poses.clamp_point(beam.attached[0])
-        if np.linalg.norm(chord) > 0.0:
+        if norm(chord) > 0.0:
             inward = rotations.rotate_back(poses.host(end)[1], chord)
             return rotations.multiply(poses.host(end)[1], section_axes(inward, end.up))
     if other is not None and other.direction is not None and not other.clamped:
@@ -141,7 +142,7 @@ def _check_direction(poses: Poses, beam: LineItem, word: str, end: Attachment, a
         return
     x = rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
     given = rotations.rotate(poses.host(end)[1], end.direction)
-    if np.linalg.norm(rotations.cross(x, given)) > 1e-6 * np.linalg.norm(given) or x @ given < 0.0:
+    if norm(rotations.cross(x, given)) > 1e-6 * norm(given) or x @ given < 0.0:
         raise ModelError.at(
             ("beams", beam.name, word, "direction"),
             f"got {vector(given)} in inertial axes, but the beam {'leaves' if word == 'start' else 'arrives'} "

@@ -9,6 +9,7 @@ from femb.elements import Attachment, Ground
 from femb.elements.marker import Marker
 from femb.model.model import Model
 from femb.numerics import rotations
+from femb.numerics.components import norm
 
 Pose = tuple[Floats, Floats]  # position (3,), quaternion (4,)
 # Within this distance of the inertial origin (m), the rounding of positions is below the tolerance of constraints.
@@ -62,7 +63,7 @@ class Poses:
     ) -> None:
         """Raise ModelError unless a point (3,) of an item of that size (m) is where its attachment is."""
         gap = self.clamp_point(end) - point
-        if np.linalg.norm(gap) > 1e-6 * size:
+        if norm(gap) > 1e-6 * size:
             at, wanted = vector(self.origin + point), vector(self.origin + point + gap)
             raise ModelError.at(path, f"{what} {at} but its place on {end.host} is at {wanted} m: {advice}")
 
@@ -78,5 +79,5 @@ def _origin(model: Model) -> Floats:
     if not len(points):
         return np.zeros(3)
     extent = float(np.max(np.linalg.norm(points - points[0], axis=1)))
-    far = np.linalg.norm(points[0]) > max(NEAR, FAR * extent)
+    far = norm(points[0]) > max(NEAR, FAR * extent)
     return np.array(points[0]) if far else np.zeros(3)

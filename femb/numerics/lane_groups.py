@@ -11,14 +11,17 @@ from femb.numerics.lanes import LANES
 def groups(rows: Floats, axis: int = 0) -> Floats:
     """Rows along an axis of an array (..., n, a, b) as groups (..., g, a, b, LANES), the last one filled up."""
     count = rows.shape[axis]
-    places = np.minimum(np.arange(-(-count // LANES) * LANES), count - 1)
-    shape = (*rows.shape[:axis], -1, LANES, *rows.shape[axis + 1 :])
-    return np.ascontiguousarray(np.moveaxis(np.take(rows, places, axis).reshape(shape), axis + 1, -1))
+    number = -(-count // LANES)
+    if number * LANES != count:
+        rows = rows.take(np.minimum(np.arange(number * LANES), count - 1), axis)
+    grouped = rows.reshape(*rows.shape[:axis], number, LANES, *rows.shape[axis + 1 :])
+    # np.moveaxis of the lanes to the end takes several times as long
+    return grouped.transpose(*range(axis + 1), *range(axis + 2, grouped.ndim), axis + 1).copy()
 
 
 def ungrouped(values: Floats, count: int) -> Floats:
     """The rows (n, a) of groups (g, a, LANES)."""
-    return np.ascontiguousarray(np.moveaxis(values, -1, 1).reshape(-1, *values.shape[1:-1])[:count])
+    return np.ascontiguousarray(values.transpose(0, 2, 1).reshape(-1, values.shape[1])[:count])
 
 
 def kinds(*parts: Floats) -> tuple[Any, ...]:

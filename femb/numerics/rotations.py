@@ -114,9 +114,11 @@ def cross(x: ArrayLike, y: ArrayLike) -> Floats:
 
 def cross_matrix(x: ArrayLike) -> Floats:
     """Matrix (..., 3, 3) of the cross product from the left: ``np.cross(x, y) = cross_matrix(x) @ y``."""
-    x0, x1, x2 = components(x, 3, "vector")
-    zero = 0.0 if isinstance(x0, float) else np.zeros_like(x0)
-    return matrix_of((zero, -x2, x1), (x2, zero, -x0), (-x1, x0, zero))
+    x = as_components(x, 3, "vector")
+    result = np.zeros((*x.shape, 3), dtype=x.dtype)
+    result[..., 2, 1], result[..., 0, 2], result[..., 1, 0] = x[..., 0], x[..., 1], x[..., 2]
+    result[..., 1, 2], result[..., 2, 0], result[..., 0, 1] = -x[..., 0], -x[..., 1], -x[..., 2]
+    return result
 
 
 def rotation_matrix(p: ArrayLike) -> Floats:
@@ -157,18 +159,20 @@ def from_matrix(R: ArrayLike) -> Floats:
 
 def _of_rotation(R: Sequence[Any]) -> Floats | None:
     """``from_matrix`` of one matrix in Python numbers, for which numpy's calls take longer; None if it is none."""
-    for k, row in enumerate(R):
-        for m, other in enumerate(R[: k + 1]):
-            error = row[0] * other[0] + row[1] * other[1] + row[2] * other[2] - (k == m)
-            if not -ORTHOGONALITY <= error <= ORTHOGONALITY:
-                return None
     (x, xy, xz), (yx, y, yz), (zx, zy, z) = R
+    errors = (
+        *(x * x + xy * xy + xz * xz - 1.0, yx * yx + y * y + yz * yz - 1.0, zx * zx + zy * zy + z * z - 1.0),
+        *(x * yx + xy * y + xz * yz, x * zx + xy * zy + xz * z, yx * zx + y * zy + yz * z),
+    )
+    if not all(-ORTHOGONALITY <= error <= ORTHOGONALITY for error in errors):
+        return None
     if x * (y * z - yz * zy) + xy * (yz * zx - yx * z) + xz * (yx * zy - y * zx) < 0.0:
         return None
     squares = _squares(R)
     diagonal = [row[k] for k, row in enumerate(squares)]
-    p = normalise(np.array(squares[diagonal.index(max(diagonal))]))
-    return -p if p[0] < 0.0 else p
+    p0, p1, p2, p3 = squares[diagonal.index(max(diagonal))]
+    length = math.sqrt(p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
+    return np.array([p0, p1, p2, p3]) / (-length if p0 < 0.0 else length)
 
 
 def _squares(R: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:

@@ -88,19 +88,26 @@ class SystemsAt:
         return joints.unwrapped(values, self.angles), rates
 
 
-def output_frames(form: Formulation, times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
-    """Output of a formulation at states that satisfy its equations: q (k, n_q), v (k, n_v), work (k,), times (k,)."""
-    return projected_frames(SystemsAt.of(form, q), times, *form.to_system(q, v), work)
+def output_frames(
+    form: Formulation, times: Floats, q: Floats, v: Floats, work: Floats, motion_only: bool = False
+) -> Frames:
+    """Output of a formulation at states that satisfy its equations: q (k, n_q), v (k, n_v), work (k,), times (k,).
+
+    motion_only : as of ``frames_of``.
+    """
+    return projected_frames(SystemsAt.of(form, q), times, *form.to_system(q, v), work, motion_only)
 
 
-def projected_frames(systems: SystemsAt, times: Floats, q: Floats, v: Floats, work: Floats) -> Frames:
+def projected_frames(
+    systems: SystemsAt, times: Floats, q: Floats, v: Floats, work: Floats, motion_only: bool = False
+) -> Frames:
     """Output at states of a System close to its constraints, projected on them. Raises SolveError."""
     q, v = q.copy(), v.copy()
     u = inputs_of(systems, times, q, v)
     for k, system in enumerate(systems.systems):
         with located(float(times[k])):
             q[k], v[k] = system.projected(u[k], q[k], v[k])
-    return frames_of(systems, times, u, q, v, work)
+    return frames_of(systems, times, u, q, v, work, motion_only=motion_only)
 
 
 def unbalanced(system: System, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
@@ -119,13 +126,21 @@ def _largest(system: System, residual: Floats) -> Floats:
 
 
 def frames_of(
-    systems: SystemsAt, times: Floats, u: Floats, q: Floats, v: Floats, work: Floats, of_motion: Floats | None = None
+    systems: SystemsAt,
+    times: Floats,
+    u: Floats,
+    q: Floats,
+    v: Floats,
+    work: Floats,
+    of_motion: Floats | None = None,
+    motion_only: bool = False,
 ) -> Frames:
     """Output at states on the constraints; of_motion : accelerations (k, n_v) of the interpolated motion, with which
-    forces may be unbalanced; by default those that follow from the forces."""
+    forces may be unbalanced; by default those that follow from the forces. motion_only : whether accelerations and
+    multipliers are left at zero."""
     system = systems.systems[0]
     balance = np.zeros((len(q), 2))
-    if not system.forces_recorded:
+    if motion_only or not system.forces_recorded:
         a, multipliers = np.zeros(v.shape) if of_motion is None else of_motion, np.zeros((len(q), system.n_c))
     elif system.audited and of_motion is not None:
         a, multipliers, residual = forward_balance(system, u, q, v, of_motion)
@@ -135,7 +150,8 @@ def frames_of(
         if system.audited:
             balance = unbalanced(system, u, q, v, a, multipliers)
     coordinates, rates = systems.joint_motion(q, v)
-    multipliers = least_multipliers(system, u, q, multipliers)
+    if not motion_only:
+        multipliers = least_multipliers(system, u, q, multipliers)
     return Frames(times, q, v, work, u, a, multipliers, coordinates, rates, balance)
 
 

@@ -188,7 +188,7 @@ class _Links:
         for item in system.items:
             if item.table == "beams" or isinstance(item, FlexibleBody):  # they have mass
                 continue
-            on = {layout.station(marker).frame for marker in item.markers.values()}
+            on = {layout.frame_of(marker) for marker in item.markers.values()}
             if item.joint_coordinate is not None:
                 joint = layout.joints[item.joint_coordinate[0]]
                 on = {joint.first.frame, joint.second.frame}
@@ -211,7 +211,7 @@ def _root(system: System, appendage: Appendage, links: _Links, taken: set[str]) 
     on = {layout.beams[name].stations[end].frame for name, end in ends}
     on |= {k for number in rows for k in layout.rows[number] if k in held}
     on |= {frame for body in flexible for frame in body.frames}
-    on |= {layout.station(marker).frame for item in items for marker in item.markers.values()} & held
+    on |= {layout.frame_of(marker) for item in items for marker in item.markers.values()} & held
     names = {frame: name for name, frame in layout.bodies.items() if frame in on}
     station, parent = Station(-1, -layout.origin), "ground"
     if len(on) == 1:

@@ -19,7 +19,7 @@ from femb.numerics import dop853 as dop
 
 _COUNT = np.arange(1.0, 6.0)
 # Coefficients of theta^0..2 of a quadratic power, from its values at both ends and its mean.
-_OF_ENDS: Floats = np.linalg.inv([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0 / 2.0, 1.0 / 3.0]])
+_OF_ENDS: Floats = np.linalg.inv(np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0 / 2.0, 1.0 / 3.0]]))
 
 # The coefficients of DOP853's dense output belong to x, x (1 - x), x^2 (1 - x) and so on, where x is the passed part of
 # the step: whether the last factor of each is 1 - x, and the coefficients of x^0..6 (7, 7) of their derivatives.

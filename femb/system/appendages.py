@@ -36,7 +36,7 @@ def appendages_of(layout: Layout, model: Model, held: set[int]) -> list[Appendag
             items[k].append(path)
     known = [set(paths) for paths in items]
     for item in model.items():
-        on = {layout.station(marker).frame for marker in item.markers.values()}
+        on = {layout.frame_of(marker) for marker in item.markers.values()}
         if on & held:
             if item.table == "beams":
                 on |= {station.frame for station in layout.beams[item.name].stations}
@@ -94,4 +94,4 @@ def _frames_of_items(layout: Layout, model: Model) -> Iterator[tuple[str, list[i
     for name, joint in layout.joints.items():
         yield f"joints.{name}", [joint.first.frame, joint.second.frame]
     for name, spring in model.springs.items():
-        yield f"springs.{name}", [layout.station(marker).frame for marker in spring.markers.values()]
+        yield f"springs.{name}", [layout.frame_of(marker) for marker in spring.markers.values()]

@@ -84,11 +84,11 @@ class Factorisation:
             A = (np.tril(LU, -1) + np.eye(size)) @ np.triu(LU)
             # undo the exchanges of rows, the last one first; blocks of constraints exchange columns too, which leaves
             # their eigenvalues as they are
-            all_blocks, of_velocities = np.arange(len(blocks)), start[blocks] < n_v
-            for k in range(size - 1, -1, -1):
-                other = np.where(of_velocities, self.pivots[start[blocks] + k], k)
-                if (other != k).any():
-                    A[all_blocks, k], A[all_blocks, other] = A[all_blocks, other], A[all_blocks, k].copy()
+            all_blocks, of_velocities, rows = np.arange(len(blocks)), start[blocks] < n_v, np.arange(size)
+            others = np.where(of_velocities[:, None], self.pivots[start[blocks][:, None] + rows], rows)
+            for k in np.flatnonzero((others != rows).any(axis=0))[::-1]:
+                other = others[:, k]
+                A[all_blocks, k], A[all_blocks, other] = A[all_blocks, other], A[all_blocks, k].copy()
             found += int(np.sum(np.linalg.eigvalsh(0.5 * (A + A.transpose(0, 2, 1))) < 0.0))
         return found
 
@@ -109,7 +109,7 @@ class LinearSolver:
 
     def __init__(self, pattern: Pattern) -> None:
         self.pattern = pattern
-        self.sizes: Ints = np.diff(pattern.block_start)
+        self.sizes = pattern.sizes
         self.structure, self.targets = pattern.structure, pattern.targets
         self._blocks = (self.structure[0], *self.structure[2:])
         self.excluded_rows = np.zeros(pattern.n - pattern.n_v, dtype=bool)

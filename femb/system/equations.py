@@ -7,15 +7,17 @@ joints and drivers. M is symmetric positive definite. Evaluations do not change 
 Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/theory/constraints.md.
 """
 
-from copy import copy
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 
+from femb.base.copies import shallow_copy
 from femb.base.types import Bools, Floats, Sparse
 from femb.layout.low_rank import LowRank
 from femb.layout.singularity import check_singularities
+from femb.numerics.components import norm
 from femb.system.constraints import projected
 from femb.system.forward import forward_each
 from femb.system.linear_solver import Factors, Matrix
@@ -43,20 +45,21 @@ class Equations(NumberedModel):
         A dependent row becomes independent at a state slightly off the constraints, as within a step, and would block
         the motion of the mechanism.
         """
-        other = copy(self)
+        other = shallow_copy(self)
         other.solver = self.solver.without(rows)
         return other
 
     def with_gravity(self, gravity: Floats) -> Self:
         """The same equations with another uniform acceleration of weight, gravity (3,), m/s2, inertial axes."""
-        other = copy(self)
+        other = shallow_copy(self)
         other.batches = [batch.weighed(gravity) for batch in self.batches]
         other.__dict__.pop("rigid", None)
         return other
 
-    def with_own_strains(self, q: Floats, own: list[Floats]) -> Self:
-        """The same equations; ``tangent`` at q takes the stresses of the strains ``own``, arrays (e,) by batch."""
-        other = copy(self)
+    def with_own_strains(self, q: Floats, own: Sequence[Floats]) -> Self:
+        """The same equations; ``tangent`` at q takes the stresses of the strains ``own``, arrays (e,) by batch, and so
+        do the forces of batches with ``own_force``."""
+        other = shallow_copy(self)
         other.batches = [batch.strained(q, each) for batch, each in zip(self.batches, own, strict=True)]
         return other
 
@@ -170,7 +173,7 @@ class Equations(NumberedModel):
     @cached_property
     def resolution(self) -> float:
         """Size of gaps of constraints (m) that are rounding errors of the positions at the start."""
-        farthest = max(float(np.linalg.norm(frame.position)) for frame in self.layout.frames)
+        farthest = max(norm(frame.position) for frame in self.layout.frames)
         return ROUNDINGS * float(np.finfo(float).eps) * farthest
 
     def constraints(self, u: Floats, q: Floats, v: Floats, data: Floats | None = None) -> tuple[Floats, Floats]:

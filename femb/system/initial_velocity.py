@@ -13,6 +13,7 @@ from femb.layout.connections import components
 from femb.layout.layout import Layout
 from femb.model.model import Model
 from femb.numerics import rotations
+from femb.numerics.components import norm
 from femb.system.consistent_velocity import consistent_start
 from femb.system.equations import Equations
 
@@ -80,7 +81,7 @@ def shared_velocity(system: Equations, v: Floats) -> Floats:
         return np.zeros(3)
     velocities = v[layout.frame_v[:, None] + np.arange(3)]
     spread = float(np.max(np.linalg.norm(velocities - velocities[0], axis=1)))
-    fast = np.linalg.norm(velocities[0]) > max(FAST, FAR * spread)
+    fast = norm(velocities[0]) > max(FAST, FAR * spread)
     return np.array(velocities[0]) if fast else np.zeros(3)
 
 
@@ -93,11 +94,11 @@ def _leaders(given: list[tuple[StartMotion, Twist]], component: list[int]) -> tu
             continue
         leader = twists.setdefault(component[motion.station.frame], twist)
         expected, omega = leader.at(twist.point)
-        spin, distance = float(np.linalg.norm(omega)), float(np.linalg.norm(twist.point - leader.point))
-        speed = float(np.linalg.norm(_or_zero(leader.velocity))) + spin * distance
+        spin, distance = norm(omega), norm(twist.point - leader.point)
+        speed = norm(_or_zero(leader.velocity)) + spin * distance
         pairs = ((twist.velocity, expected, speed, "velocity"), (twist.omega, omega, spin, "angular velocity"))
         for got, wanted, size, word in pairs:
-            if got is not None and np.linalg.norm(got - wanted) > AGREEMENT * (np.linalg.norm(got) + size):
+            if got is not None and norm(got - wanted) > AGREEMENT * (norm(got) + size):
                 problems.append(
                     Problem(
                         twist.source,

@@ -4,13 +4,13 @@ Inputs u are the factors of loads and the motions of drivers: functions of time,
 which is constant within a step.
 """
 
-from copy import copy
 from functools import cache, cached_property
 from math import isfinite
 from typing import Self
 
 import numpy as np
 
+from femb.base.copies import shallow_copy
 from femb.base.errors import FembError, SolveError
 from femb.base.types import Floats
 from femb.base.values import shown
@@ -102,9 +102,7 @@ class NumberedModel(VelocityCoordinates):
 
     def with_discrete(self, discrete: DiscreteState) -> Self:
         """The same system in another discrete state."""
-        # not by ``copy``, which takes several times as long: this is done after every step
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
+        other = shallow_copy(self)
         other.discrete = discrete
         return other
 
@@ -122,7 +120,7 @@ class NumberedModel(VelocityCoordinates):
 
     def with_inputs(self, inputs: list[Input]) -> Self:
         """The same system with other functions for its inputs, of the same widths."""
-        other = copy(self)
+        other = shallow_copy(self)
         other._set_inputs(inputs)
         return other
 

@@ -17,16 +17,17 @@ from femb.numerics.elimination import Elimination
 class Pattern:
     """Offsets of the blocks.
 
-    n unknowns, the first n_v velocities; block_start (B+1,); diagonal (B,) : offsets of the diagonal blocks in data of
-    length ``size``; lower, upper : for each edge of the elimination, the offsets of the blocks (earlier, later) and
-    (later, earlier). ``places`` and ``targets`` : the same as arguments of ``femb.numerics.block_kernels``.
+    n unknowns, the first n_v velocities; block_start (B+1,), sizes (B,) : of the blocks; diagonal (B,) : offsets of
+    the diagonal blocks in data of length ``size``; lower, upper : for each edge of the elimination, the offsets of the
+    blocks (earlier, later) and (later, earlier). ``places`` and ``targets`` : the same as arguments of
+    ``femb.numerics.block_kernels``.
     """
 
     def __init__(self, layout: Layout) -> None:
         start = layout.block_start
         sizes = np.diff(start)
         self.n_v, self.n = layout.n_v, layout.n_v + layout.n_c
-        self.block_start = start
+        self.block_start, self.sizes = start, sizes
         self.block_of: Ints = np.repeat(np.arange(len(sizes)), sizes)
         count = len(sizes)
         elimination = Elimination(count, set(layout.edges), layout.eliminated_after)
@@ -68,29 +69,26 @@ class Pattern:
         """
         starts = np.asarray(starts)
         moving = starts >= 0
-        block = self.block_of[np.where(moving, starts, 0)]
+        block = self.block_of[starts * moving]
         inside = starts - self.block_start[block]
-        sizes = np.diff(self.block_start)
-        rows, columns = block[:, :, None], block[:, None, :]
-        keys = rows * len(sizes) + columns
-        k = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        stride = np.broadcast_to(sizes[columns], keys.shape)
-        offset = self._offsets[k] + inside[:, :, None] * stride
-        offset = offset + inside[:, None, :]
-        both = moving[:, :, None] & moving[:, None, :] & (self._keys[k] == keys)
-        return np.where(both, offset, -1), stride.copy()
+        keys = block[:, :, None] * len(self.sizes) + block[:, None, :]
+        k = np.minimum(self._keys.searchsorted(keys), len(self._keys) - 1)
+        stride = np.empty_like(keys)
+        stride[...] = self.sizes[block][:, None, :]
+        offset = self._offsets[k] + inside[:, :, None] * stride + inside[:, None, :]
+        offset[~(moving[:, :, None] & moving[:, None, :] & (self._keys[k] == keys))] = -1
+        return offset, stride
 
     def rows_columns(self) -> tuple[Ints, Ints]:
         """Row and column of every entry of the data."""
-        start, sizes = self.block_start, np.diff(self.block_start)
+        start, sizes = self.block_start, self.sizes
         earlier, later = self.edges.T
         row_blocks = np.concatenate([np.arange(len(sizes)), earlier, later])
         column_blocks = np.concatenate([np.arange(len(sizes)), later, earlier])
-        rows, columns = [], []
-        for i, j in zip(row_blocks, column_blocks, strict=True):
-            rows.append(np.repeat(np.arange(start[i], start[i + 1]), sizes[j]))
-            columns.append(np.tile(np.arange(start[j], start[j + 1]), sizes[i]))
-        return np.concatenate(rows), np.concatenate(columns)
+        counts = sizes[row_blocks] * sizes[column_blocks]
+        width = np.repeat(sizes[column_blocks], counts)
+        row, column = np.divmod(np.arange(self.size) - np.repeat(np.cumsum(counts) - counts, counts), width)
+        return np.repeat(start[row_blocks], counts) + row, np.repeat(start[column_blocks], counts) + column
 
     def from_csc(self, matrix: Any) -> Floats:
         """Block data of a scipy.sparse matrix (n, n) without entries outside the blocks."""

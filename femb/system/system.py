@@ -5,11 +5,11 @@
 Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/theory/constraints.md.
 """
 
-from copy import copy
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from femb.base.copies import shallow_copy
 from femb.base.types import Floats, Loop
 from femb.layout.layout import Layout
 from femb.model.model import Model
@@ -49,7 +49,7 @@ class System(Equations):
 
     def starting_at(self, q: Floats, v: Floats) -> Self:
         """The same system with another start."""
-        other = copy(self)
+        other = shallow_copy(self)
         other.q0, other.v0 = q, v
         return other
 

@@ -558,7 +558,7 @@ def test_tangent_of_forces_and_reactions():
         return force + statics.reactions(u, moved, multipliers)
 
     state, _ = statics.forces(q, 1.0)
-    K = twin.pattern.to_csc(statics.matrices(state, q, multipliers)[1])[: twin.n_v, : twin.n_v].toarray()
+    K = twin.pattern.to_csc(statics.matrices(state, q, multipliers)[0])[: twin.n_v, : twin.n_v].toarray()
     h, weights = 1e-2, {1: 0.75, 2: -0.15, 3: 1.0 / 60.0}
     wanted = np.column_stack(
         [sum(w * (balance(k * h * e) - balance(-k * h * e)) for k, w in weights.items()) / h for e in np.eye(twin.n_v)]
