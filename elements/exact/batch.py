@@ -109,9 +109,9 @@ class ExactBatch(Batch):
         self.check(forces(*self.elements(free), *state, self.fixed, self.gravity, *parts, *out))
 
     def elements(self, free: Floats, own: Floats | None = None) -> tuple[Any, ...]:
-        """The arguments of kernels: the elements in groups, with free strains (s, n, 6) or (n, 6)."""
-        in_groups = groups(free, free.ndim - 2) if self.inputs else np.zeros((0,) * (free.ndim) + (LANES,))
-        return self.index, *self._kinds, in_groups, self._own if own is None else groups(own)
+        """The arguments of kernels: the elements in groups, with free strains (s, n, 6)."""
+        free = groups(free, 1) if self.inputs else np.zeros((0, 0, 0, LANES))
+        return self.index, *self._kinds, free, self._own if own is None else groups(own)
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         self._forces(self.free(u), (q, v, a), ALL, 1.0, out, NO_SECTION)
@@ -124,9 +124,7 @@ class ExactBatch(Batch):
     def bound_inertia(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
         return self._bound(self.free(np.zeros(u.shape)), (q, v, a), INERTIAL, out)
 
-    def _bound(
-        self, free: Floats, state: tuple[Floats, Floats, Floats], parts: tuple[bool, bool, bool], out: Floats
-    ) -> Callable[[], object]:
+    def _bound(self, free: Floats, state: Any, parts: tuple[bool, bool, bool], out: Floats) -> Callable[[], object]:
         """``_forces`` at states whose entries change between calls, as a function without arguments."""
         evaluate = partial(forces, *self.elements(free), *state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION)
         return lambda: self.check(evaluate())
@@ -139,26 +137,33 @@ class ExactBatch(Batch):
             self._forces(free, state, (False, True, False), -1.0, out, NO_SECTION)
         if self.inputs:
             # what the heating changes: its power is work of the inputs
-            self._forces(free, state, ELASTIC, -1.0, out, NO_SECTION)
-            self._forces(0.0 * free, state, ELASTIC, 1.0, out, NO_SECTION)
+            for sign, strains in ((-1.0, free), (1.0, 0.0 * free)):
+                self._forces(strains, state, ELASTIC, sign, out, NO_SECTION)
 
     def _tangents(self, free: Floats, q: Floats, v: Floats, a: Floats, exact: bool, *matrices: Floats) -> None:
         state, blocks = (q, v, a, self.fixed, self.gravity), (self.offset, self.stride)
         self.check(kernels.tangents(*self.elements(free), *state, exact, *blocks, *matrices))
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._tangents(self.free(u[None])[0], q, v, v, False, mass, damping, stiffness)
+        self.matrices_each(*(part[None] for part in (u, q, v, mass, damping, stiffness)))
+
+    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        self._tangents(self.free(u), q, v, v, False, mass, damping, stiffness)
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._tangents(self.free(u[None])[0], q, v, a, True, damping, damping, stiffness)
+        u, q, v, a, damping, stiffness = (part[None] for part in (u, q, v, a, damping, stiffness))
+        self._tangents(self.free(u), q, v, a, True, damping, damping, stiffness)
 
     def mass(self, q: Floats, mass: Floats) -> None:
+        self.mass_each(q[None], mass[None])
+
+    def mass_each(self, q: Floats, mass: Floats) -> None:
         kernels.masses(self.index, *self._kinds, q, self.fixed, self.offset, self.stride, mass)
 
     def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
         private = PrivateBlocks(self.index[:, VELOCITIES], (6, 6))
         out = np.zeros(private.count * private.n**2)
-        kernels.masses(self.index, *self._kinds, q, self.fixed, private.offset, private.stride, out)
+        kernels.masses(self.index, *self._kinds, q[None], self.fixed, private.offset, private.stride, out[None])
         return [(private.indices, private.matrices(out))]
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
@@ -169,19 +174,24 @@ class ExactBatch(Batch):
         private = PrivateBlocks(self.index[:, VELOCITIES], (6, 6))
         index = self.index.copy()
         index[:, VELOCITIES] = private.starts
-        free, own = np.zeros((0, 0, LANES)), groups(np.full(self.own.shape, np.nan))
+        free, own = np.zeros((0, 0, 0, LANES)), groups(np.full(self.own.shape, np.nan))
         elements = (index, *self._kinds_of(data), free, own)
 
-        def change(v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-            state, places = (q, v, a, self.fixed, np.zeros(3)), (private.offset, private.stride)
-            self.check(kernels.tangents(*elements, *state, True, *places, damping, damping, stiffness))
+        def change(*parts: Floats) -> None:
+            v, a, damping, stiffness = (part[None] for part in parts)
+            rest = self.fixed, np.zeros(3), True, private.offset, private.stride
+            self.check(kernels.tangents(*elements, q[None], v, a, *rest, damping, damping, stiffness))
 
         return [(private.indices, private.by_columns(change))]
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(n, 6) stresses, which take the place of strains in Newton's iteration: equation (19)."""
-        elements = self.elements(self.free(u[None])[0], own)
-        out = np.empty_like(elements[-1])
+        (stresses,) = self._stresses(self.free(u[None]), q[None], x[None], own)
+        return stresses
+
+    def _stresses(self, free: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
+        elements = self.elements(free, own)
+        out = np.empty((len(q), *elements[-1].shape))
         self.check(kernels.predicted_stresses(*elements, q, self.fixed, x, out))
         return ungrouped(out, len(self.index))
 
@@ -198,11 +208,11 @@ class ExactBatch(Batch):
 
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
         if self.inputs:
-            warm, cold = np.zeros((2, len(q), 8))
             still = np.zeros((len(q), 6 + int(self.index[:, VELOCITIES].max(initial=-6))))
-            self._energies(self.free(u), q, still, warm)
-            self._energies(self.free(0.0 * u), q, still, cold)
-            out += warm[:, 1] - cold[:, 1]
+            for sign, inputs in ((1.0, u), (-1.0, 0.0 * u)):
+                energies = np.zeros((len(q), 8))
+                self._energies(self.free(inputs), q, still, energies)
+                out += sign * energies[:, 1]
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Section forces and moments of every beam, with the loads along it; the factors of thermal loads."""
@@ -221,10 +231,8 @@ class ExactBatch(Batch):
         return block
 
     def section_forces(self, q: Floats, v: Floats, a: Floats, u: Floats | None = None) -> Floats:
-        """(s, n, 2, 6) forces and moments of the elements at their ends, section axes, without those of loads.
-
-        u : inputs; None for cold elements.
-        """
+        """(s, n, 2, 6) forces and moments of the elements at their ends, section axes, without those of loads; u :
+        inputs, None for cold elements."""
         free = np.zeros((len(q), *self.own.shape)) if u is None else self.free(u)
         section = np.empty((len(q), len(self.index), 2, 6))
         self._forces(free, (q, v, a), ALL, 1.0, np.zeros(v.shape), section)
@@ -235,11 +243,9 @@ class ExactBatch(Batch):
 
     def _middle(self, frames: OutputStates) -> Floats:
         """(k, n, 6) stress in the middles of the elements, with that of the material damping: section 11."""
-        out = np.empty((len(frames.q), *self.own.shape))
-        still = np.zeros(frames.v.shape[1])
-        share = damping_in_the_middle(self.data) if self.damped else np.zeros((0, 6, 6))
-        for k, (u, q, v) in enumerate(zip(frames.u, frames.q, frames.v, strict=True)):
-            out[k] = self.own_strains(u, q, still)
-            if self.damped:
-                out[k] += np.einsum("nij,nj->ni", share, self.own_strains(u, q, v) - out[k])
+        free = self.free(frames.u)
+        out = self._stresses(free, frames.q, np.zeros(frames.v.shape))
+        if self.damped:
+            rates = self._stresses(free, frames.q, frames.v) - out
+            out += np.einsum("nij,knj->kni", damping_in_the_middle(self.data), rates)
         return out

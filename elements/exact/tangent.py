@@ -129,9 +129,10 @@ def scatter_group(local, first, offset, stride, data):
 def tangents(
     index, kind, ends, data, free, own, q, v, a, fixed, gravity, exact, offset, stride, mass, damping, stiffness
 ):  # fmt: skip
-    """Add mass, damping and stiffness of all elements at one state to block data; returns a folded element, or -1.
+    """Add mass, damping and stiffness of all elements at s states to block data (s, size); returns a folded element, or
+    -1.
 
-    Groups of elements as in ``forces``, free (g, 6, LANES) or empty. exact : whether inertia and damping forces are
+    Groups of elements and states as in ``forces``. exact : whether inertia and damping forces are
     differentiated by the poses too, and no mass is added; otherwise the matrices are those of Newton's iteration.
     """
     none, p = np.zeros((6, LANES)), np.empty((3, 4, LANES))
@@ -142,55 +143,57 @@ def tangents(
     K9, C9 = lanes(np.empty((9, 9, LANES))), lanes(np.empty((9, 9, LANES)))
     K, C, M = np.empty((12, 12, LANES)), np.empty((12, 12, LANES)), np.empty((12, 12, LANES))
     three, changes = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((2, 4, 3, 3, LANES)))
-    for g in range(kind.shape[0]):
-        first, row = g * LANES, lanes(data[kind[g]])
-        end, w = lanes(ends[kind[g]]), lanes(rates[0])
-        C[:] = 0.0
-        gather_poses(index, first, q, fixed, poses)
-        gather_rates(index, first, v, rates[0])
-        if not element_tangent(
-            lanes(poses), w, end, row, lanes(free[g] if free.size else none), lanes(own[g]), exact,
-            lanes(p), R, r, small, six, mats, three, nine, B, HB, G, K9, C9, lanes(K), lanes(C),
-        ):  # fmt: skip
-            return folded(first, p, min(LANES, index.shape[0] - first))
-        if exact:
-            omega, alpha, acc, h = r[2:4], r[4:6], r[6:8], r[8:10]
-            ends_rates(w, end, R, omega, small[2:6], nine[0])
-            gather_rates(index, first, a, rates[1])
-            frame_accelerations(lanes(rates[1]), gravity, alpha, acc)
-            point_accelerations(row, R[0], R[2], omega, alpha, acc, r[12:16], r[16:20])
-            point_forces(row[MASS], r[16:20], r[20:24])
-            angular_momenta(row, omega, h)
-            add_inertia_tangent(
-                row, R[0], R[2], omega, h, r[12:16], r[20:24], three[3], three[4], changes[0], changes[1],
-                lanes(C), lanes(K),
-            )  # fmt: skip
-        else:
-            M[:] = 0.0
-            add_mass(row, R[0], R[2], lanes(M))
-            scatter_group(M, first, offset, stride, mass)
-        scatter_group(C, first, offset, stride, damping)
-        scatter_group(K, first, offset, stride, stiffness)
+    for s in range(q.shape[0]):
+        for g in range(kind.shape[0]):
+            first, row = g * LANES, lanes(data[kind[g]])
+            end, w = lanes(ends[kind[g]]), lanes(rates[0])
+            C[:] = 0.0
+            gather_poses(index, first, q[s], fixed, poses)
+            gather_rates(index, first, v[s], rates[0])
+            if not element_tangent(
+                lanes(poses), w, end, row, lanes(free[s, g] if free.size else none), lanes(own[g]), exact,
+                lanes(p), R, r, small, six, mats, three, nine, B, HB, G, K9, C9, lanes(K), lanes(C),
+            ):  # fmt: skip
+                return folded(first, p, min(LANES, index.shape[0] - first))
+            if exact:
+                omega, alpha, acc, h = r[2:4], r[4:6], r[6:8], r[8:10]
+                ends_rates(w, end, R, omega, small[2:6], nine[0])
+                gather_rates(index, first, a[s], rates[1])
+                frame_accelerations(lanes(rates[1]), gravity, alpha, acc)
+                point_accelerations(row, R[0], R[2], omega, alpha, acc, r[12:16], r[16:20])
+                point_forces(row[MASS], r[16:20], r[20:24])
+                angular_momenta(row, omega, h)
+                add_inertia_tangent(
+                    row, R[0], R[2], omega, h, r[12:16], r[20:24], three[3], three[4], changes[0], changes[1],
+                    lanes(C), lanes(K),
+                )  # fmt: skip
+            else:
+                M[:] = 0.0
+                add_mass(row, R[0], R[2], lanes(M))
+                scatter_group(M, first, offset, stride, mass[s])
+            scatter_group(C, first, offset, stride, damping[s])
+            scatter_group(K, first, offset, stride, stiffness[s])
     return -1
 
 
 @kernel
 def masses(index, kind, ends, data, q, fixed, offset, stride, mass):
-    """Add the mass matrices of all elements at one state to block data."""
+    """Add the mass matrices of all elements at s states q (s, n_q) to block data (s, size)."""
     poses, p, R = np.empty((2, 7, LANES)), lanes(np.empty((3, 4, LANES))), lanes(np.empty((4, 3, 3, LANES)))
     r, small, M = lanes(np.empty((24, 3, LANES))), lanes(np.empty((6, 3, LANES))), np.empty((12, 12, LANES))
     six, three = lanes(np.empty((8, 6, LANES))), lanes(np.empty((2, 3, 3, LANES)))
-    for g in range(kind.shape[0]):
-        gather_poses(index, g * LANES, q, fixed, poses)
-        element_coordinates(lanes(poses), lanes(ends[kind[g]]), p, R, r, small, six[0], three[0], three[1])
-        M[:] = 0.0
-        add_mass(lanes(data[kind[g]]), R[0], R[2], lanes(M))
-        scatter_group(M, g * LANES, offset, stride, mass)
+    for s in range(q.shape[0]):
+        for g in range(kind.shape[0]):
+            gather_poses(index, g * LANES, q[s], fixed, poses)
+            element_coordinates(lanes(poses), lanes(ends[kind[g]]), p, R, r, small, six[0], three[0], three[1])
+            M[:] = 0.0
+            add_mass(lanes(data[kind[g]]), R[0], R[2], lanes(M))
+            scatter_group(M, g * LANES, offset, stride, mass[s])
 
 
 @kernel
 def predicted_stresses(index, kind, ends, data, free, own, q, fixed, x, out):
-    """out (g, 6, LANES): stresses at one state, changed to first order by displacements x (n_v,) of the frames.
+    """out (s, g, 6, LANES): stresses at s states, changed to first order by displacements x (s, n_v) of the frames.
 
     own (g, 6, LANES) : the stresses at which the change is taken, equation (19), or nan for those at the state. Returns
     a folded element, or -1.
@@ -201,30 +204,31 @@ def predicted_stresses(index, kind, ends, data, free, own, q, fixed, x, out):
     six, mats, nine = lanes(np.empty((8, 6, LANES))), lanes(np.empty((6, 6, 6, LANES))), lanes(np.empty((2, 9, LANES)))
     three = lanes(np.empty((2, 3, 3, LANES)))
     P, W = three[0], three[1]
-    for g in range(kind.shape[0]):
-        d, sigma, w, y, n, e, at = six[0], six[1], six[2], six[3], six[4], six[5], six[6]
-        first, row, end = g * LANES, lanes(data[kind[g]]), lanes(ends[kind[g]])
-        given, change = lanes(own[g]), lanes(out[g])
-        gather_poses(index, first, q, fixed, poses)
-        gather_rates(index, first, x, rates)
-        _, _, _, whole = element_coordinates(lanes(poses), end, lanes(p), R, r, small, d, P, W)
-        if not whole:
-            return folded(first, p, min(LANES, index.shape[0] - first))
-        compliance(row, d, mats[0], mats[1])
-        strain(row, d, lanes(free[g] if free.size else none), sigma)
-        solve(mats[1], sigma)
-        for i in range(6):
-            sigma[i] /= row[LENGTH]
-            at[i] = choose(given[0] == given[0], given[i], sigma[i])
-        stress_force(row, d, at, w, y, n)
-        second_derivative(row, mats[0], mats[1], at, y, mats[2], mats[3], mats[4])
-        ends_rates(lanes(rates), end, R, r[2:4], small[2:6], nine[0])
-        deformation_rate(nine[0], small[0], P, W, e)
-        for i in range(6):
-            change[i] = 0.0
-            for j in range(6):
-                change[i] += mats[2, i, j] * e[j]
-        solve(mats[1], change)
-        for i in range(6):
-            change[i] = sigma[i] + change[i] / row[LENGTH]
+    for s in range(q.shape[0]):
+        for g in range(kind.shape[0]):
+            d, sigma, w, y, n, e, at = six[0], six[1], six[2], six[3], six[4], six[5], six[6]
+            first, row, end = g * LANES, lanes(data[kind[g]]), lanes(ends[kind[g]])
+            given, change = lanes(own[g]), lanes(out[s, g])
+            gather_poses(index, first, q[s], fixed, poses)
+            gather_rates(index, first, x[s], rates)
+            _, _, _, whole = element_coordinates(lanes(poses), end, lanes(p), R, r, small, d, P, W)
+            if not whole:
+                return folded(first, p, min(LANES, index.shape[0] - first))
+            compliance(row, d, mats[0], mats[1])
+            strain(row, d, lanes(free[s, g] if free.size else none), sigma)
+            solve(mats[1], sigma)
+            for i in range(6):
+                sigma[i] /= row[LENGTH]
+                at[i] = choose(given[0] == given[0], given[i], sigma[i])
+            stress_force(row, d, at, w, y, n)
+            second_derivative(row, mats[0], mats[1], at, y, mats[2], mats[3], mats[4])
+            ends_rates(lanes(rates), end, R, r[2:4], small[2:6], nine[0])
+            deformation_rate(nine[0], small[0], P, W, e)
+            for i in range(6):
+                change[i] = 0.0
+                for j in range(6):
+                    change[i] += mats[2, i, j] * e[j]
+            solve(mats[1], change)
+            for i in range(6):
+                change[i] = sigma[i] + change[i] / row[LENGTH]
     return -1

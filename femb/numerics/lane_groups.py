@@ -20,8 +20,9 @@ def groups(rows: Floats, axis: int = 0) -> Floats:
 
 
 def ungrouped(values: Floats, count: int) -> Floats:
-    """The rows (n, a) of groups (g, a, LANES)."""
-    return np.ascontiguousarray(values.transpose(0, 2, 1).reshape(-1, values.shape[1])[:count])
+    """The rows (s, n, a) of groups (s, g, a, LANES)."""
+    states, _, numbers, _ = values.shape
+    return np.ascontiguousarray(values.transpose(0, 1, 3, 2).reshape(states, -1, numbers)[:, :count])
 
 
 def kinds(*parts: Floats) -> tuple[Any, ...]:
