@@ -215,32 +215,23 @@ class JointTree:
         r, p = end_poses(self.layout, [*first, *second], Q)
         (r_a, r_b), (p_a, p_b) = r.reshape(2, -1, 3), p.reshape(2, -1, 4)
         p = rotations.multiply(rotations.conjugate(p_a), p_b)
-        strokes, C = rotations.rotate_back(p_a, r_b - r_a), rotations.rotation_matrix(p)
-        for frame, d in zip(self.frames, strokes, strict=True):
+        strokes, rotation = rotations.rotate_back(p_a, r_b - r_a), rotations.rotation_matrix(p)
+        for frame, d, C, quaternion in zip(self.frames, strokes, rotation, p, strict=True):
             if frame.strokes:
                 q[frame.q.start : frame.angles.start] = d[list(frame.strokes)]
-        # zero is added because the angle of -0.0 is -pi where that of 0.0 is pi
-        turning, at = self._angles_of(REVOLUTE)
-        q[at] = np.arctan2(C[turning, Y, X] + 0.0, C[turning, X, X] + 0.0)
-        turning, at = self._angles_of(UNIVERSAL)
-        q[at], q[at + 1] = (
-            np.arctan2(C[turning, Y, Z], C[turning, X, Z]),
-            np.arctan2(-C[turning, Z, Y], C[turning, Z, X]),
-        )
-        turning, at = self._angles_of(SPHERICAL)
-        q[at[:, None] + np.arange(4)] = rotations.normalise(p[turning])
+            if frame.rotation == REVOLUTE:
+                C = C @ frame.zero.T
+                q[frame.angles] = np.arctan2(C[Y, X], C[X, X])
+            elif frame.rotation == UNIVERSAL:
+                q[frame.angles] = np.arctan2(C[Y, Z], C[X, Z]), np.arctan2(-C[Z, Y], C[Z, X])
+            elif frame.rotation == SPHERICAL:
+                q[frame.angles] = rotations.normalise(quaternion)
         numbers = np.flatnonzero(self.coordinate_index >= 0)
         in_q = self.coordinate_index[numbers]
         reference = self.system.discrete.angles if angles is None else angles
         picked = self.system.coordinates_of_joints.picked(numbers)
         q[in_q] = picked.unwrapped(q[in_q], reference[numbers])
         return q
-
-    def _angles_of(self, rotation: int) -> tuple[Ints, Ints]:
-        """The numbers of the frames with this rotation, and the indices in q of the first of its coordinates."""
-        chosen = [(k, frame.angles.start) for k, frame in enumerate(self.frames) if frame.rotation == rotation]
-        numbers, at = np.array(chosen, dtype=np.int64).reshape(-1, 2).T
-        return numbers, at
 
     def speeds_at(self, q: Floats, V: Floats) -> Floats:
         """u (n_u,) of the System's velocities V (system.n_v,) at q: u_i = B_i^+ (v_i - T_i v_parent)."""
