@@ -17,12 +17,13 @@ import numba
 
 from femb.numerics.kernel_cache import CacheFolder, find_cache, keep
 from femb.numerics.kernel_compiler import KNOWN, compiled, compiled_inside
+from femb.numerics.kernel_loader import LOADS_ALONE
 
 
 @cache
 def kernel_cache() -> CacheFolder:
     """The cache folder for compiled kernels of exactly these sources."""
-    digest = hashlib.sha256(f"{sys.version} numba {numba.__version__} {KNOWN}".encode())
+    digest = hashlib.sha256(f"{sys.version} numba {numba.__version__} {KNOWN} {LOADS_ALONE}".encode())
     for folder in _source_folders():
         # by os.walk, since this is part of every start, and pathlib takes three times as long
         paths = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if name.endswith(".py")]
