@@ -103,6 +103,8 @@ if LOADS_ALONE:
     class _StoredLibrary(JITCodeLibrary):
         """Machine code from a file, with its bitcode for kernels that are compiled later and call it."""
 
+        _shared_module: Any
+
         def __init__(self, codegen: Any, name: str, code: bytes, bitcode: bytes, entries: list[str]) -> None:
             super().__init__(codegen, name)
             self._bitcode, self._entries = bitcode, entries
