@@ -7,6 +7,7 @@ edited. The name of the cache folder is therefore a hash of all source files of 
 import hashlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -19,6 +20,8 @@ from femb.numerics.kernel_cache import CacheFolder, find_cache, keep
 from femb.numerics.kernel_compiler import KNOWN, compiled, compiled_inside
 from femb.numerics.kernel_loader import LOADS_ALONE
 
+MARK = re.compile(rb"@(?:kernel|inlined|intrinsic)")  # what a source file with kernels contains
+
 
 @cache
 def kernel_cache() -> CacheFolder:
@@ -30,7 +33,7 @@ def kernel_cache() -> CacheFolder:
         for path in sorted(paths):
             with open(path, "rb", buffering=0) as source:
                 text = source.read()
-            if b"@kernel" in text or b"@inlined" in text or b"@intrinsic" in text:
+            if MARK.search(text):
                 digest.update(text)
     return find_cache(digest.hexdigest()[:16])
 
