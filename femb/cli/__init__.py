@@ -59,10 +59,10 @@ def _interrupt(number: int, frame: Any) -> None:
 def _collect_seldom() -> None:
     """Look for cyclic garbage less often than Python does by itself, and not at the end of the process.
 
-    Imports and compiled kernels are hundreds of thousands of objects that remain: the searches through them take a
-    sixth of the CPU time of a short run.
+    Imports and kernels are a hundred thousand objects that remain: the searches through them take a sixth of the CPU
+    time of a short run. A run itself leaves some twenty objects in cycles, however long it is.
     """
-    gc.set_threshold(50_000, *gc.get_threshold()[1:])
+    gc.set_threshold(200_000, *gc.get_threshold()[1:])
     atexit.register(gc.freeze)
 
 
