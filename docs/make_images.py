@@ -20,7 +20,7 @@ from femb import FembError, Results, linearize, load_case, modes, simulate, stat
 from femb.cli import cli
 from femb.export.drawing import Panel, table
 from femb.export.picture import picture
-from femb.export.plots import plot
+from femb.export.plots.figures import plot
 from femb.numerics.euler import to_euler
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -80,11 +80,11 @@ from femb.elements.catalogue import *  # noqa: F403
 from femb.elements.modal.data import ReducedBody as ReducedBody
 from femb.elements.modal.file import read_reduced_body as read_reduced_body
 from femb.elements.modal.file import write_reduced_body as write_reduced_body
+from femb.export.animation import animate as animate
 from femb.export.catalogue import *  # noqa: F403
-from femb.export.plots import animate as animate
-from femb.export.plots import figure as figure
-from femb.export.plots import picture as picture
-from femb.export.plots import plot as plot
+from femb.export.picture import picture as picture
+from femb.export.plots.figures import figure as figure
+from femb.export.plots.figures import plot as plot
 from femb.formulations.hamiltonian.of_model import EnergyMatrix as EnergyMatrix
 from femb.formulations.hamiltonian.of_model import energy_matrix as energy_matrix
 from femb.formulations.hamiltonian.of_model import small_motion as small_motion

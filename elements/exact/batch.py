@@ -186,7 +186,7 @@ class ExactBatch(Batch):
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(n, 6) stresses, which take the place of strains in Newton's iteration: equation (19)."""
-        (stresses,) = self._stresses(self.free(u[None]), q[None], x[None], own)
+        stresses: Floats = self._stresses(self.free(u[None]), q[None], x[None], own)[0]
         return stresses
 
     def _stresses(self, free: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:

@@ -11,7 +11,7 @@ import click
 from femb.base.progress import LoadProgress, Progress
 from femb.cli.files import check_free, check_writable, folder_of, opened, runnable, stamp
 from femb.cli.options import CASE, WRITING_ONCE, OptionError
-from femb.cli.output import say
+from femb.cli.output import say, wants_json
 from femb.cli.report import FAILED, audit, located, reported, running
 
 RESUME = click.option("--resume", is_flag=True, help="Continue a run that was killed or interrupted.")
@@ -55,7 +55,9 @@ def _in_time(
                 results = analysis(
                     loaded.model, options, out=file, case_text=loaded.text, progress=progress, **continues
                 )
-            say(audit(results), f"{'results':22}{file}", {"results": file}, description(results), quiet=quiet)
+            # the description reads most of the results, which nobody sees without --json
+            details = [description(results)] if wants_json() else []
+            say(audit(results), f"{'results':22}{file}", {"results": file}, *details, quiet=quiet)
 
     for option in reversed(more):
         command = option(command)

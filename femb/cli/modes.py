@@ -122,7 +122,7 @@ def _motions(shapes: "ModeShapes", folder: Path, films: bool, form: str | None) 
     """The written films and meshes of all modes, by number."""
     if not films and form is None:
         return []
-    export, plots = importlib.import_module("femb.export"), importlib.import_module("femb.export.plots")
+    export, plots = importlib.import_module("femb.export.formats"), importlib.import_module("femb.export.plots.figures")
     if form is not None and form not in export.EXPORTERS:
         raise ResultError(f"--export {form}: must be one of {', '.join(export.EXPORTERS)}")
     paths = []

@@ -64,7 +64,7 @@ def export(
 ) -> None:
     """Write results as files for other programs, such as ParaView."""
     with reported():
-        exporters = importlib.import_module("femb.export").EXPORTERS
+        exporters = importlib.import_module("femb.export.formats").EXPORTERS
         if form not in exporters:
             raise ResultError(f"--format {form}: must be one of {', '.join(exporters)}")
         options: dict[str, Any] = {"frame": frame} if frame else {}
@@ -171,7 +171,7 @@ def animate(
 
 
 def _plots() -> Any:
-    return importlib.import_module("femb.export.plots")
+    return importlib.import_module("femb.export.plots.figures")
 
 
 def _listing(results: "Results") -> dict[str, list[str]]:

@@ -1,10 +1,4 @@
-"""Exporters: from `Results` to files that other programs read; see docs/howto/add_an_export.md."""
+"""Exporters, pictures, figures and pages: from `Results` to files; see docs/howto/add_an_export.md.
 
-from femb.export import catalogue
-from femb.export.catalogue import *  # noqa: F403
-from femb.export.contract import Exporter as Exporter
-
-EXPORTERS: dict[str, Exporter] = {
-    name.removeprefix("export_"): value for name, value in vars(catalogue).items() if name.startswith("export_")
-}
-"""Exporters by the name of the format."""
+Nothing is imported here, since a run imports `femb.export.plots.check`.
+"""

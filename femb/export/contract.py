@@ -9,7 +9,7 @@ from femb.results.view import INERTIAL
 
 
 class Exporter(Protocol):
-    """A function or object of `femb.export.EXPORTERS`.
+    """A function or object of `femb.export.formats.EXPORTERS`.
 
     It writes files that the named programs read, with times in s and lengths in m. A failure, an interruption or a
     full disk leaves no incomplete file and no earlier file changed (use `femb.export.files.writing`); files of the same

@@ -7,6 +7,7 @@ edited. The name of the cache folder is therefore a hash of all source files of 
 import hashlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -17,19 +18,22 @@ import numba
 
 from femb.numerics.kernel_cache import CacheFolder, find_cache, keep
 from femb.numerics.kernel_compiler import KNOWN, compiled, compiled_inside
+from femb.numerics.kernel_loader import LOADS_ALONE
+
+MARK = re.compile(rb"@(?:kernel|inlined|intrinsic)")  # what a source file with kernels contains
 
 
 @cache
 def kernel_cache() -> CacheFolder:
     """The cache folder for compiled kernels of exactly these sources."""
-    digest = hashlib.sha256(f"{sys.version} numba {numba.__version__} {KNOWN}".encode())
+    digest = hashlib.sha256(f"{sys.version} numba {numba.__version__} {KNOWN} {LOADS_ALONE}".encode())
     for folder in _source_folders():
         # by os.walk, since this is part of every start, and pathlib takes three times as long
         paths = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if name.endswith(".py")]
         for path in sorted(paths):
             with open(path, "rb", buffering=0) as source:
                 text = source.read()
-            if b"@kernel" in text or b"@inlined" in text or b"@intrinsic" in text:
+            if MARK.search(text):
                 digest.update(text)
     return find_cache(digest.hexdigest()[:16])
 
@@ -56,4 +60,4 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """A ``kernel`` that only kernels call: it compiles in an eighth less time, and raises if Python calls it."""
-    return keep(compiled_inside(function), function, kernel_cache())
+    return compiled_inside(function, lambda inner: keep(inner, function, kernel_cache()))

@@ -20,7 +20,8 @@ from typing import Any
 import numba
 from numba.core import caching
 
-from femb.numerics.kernel_loader import LOADS_ALONE, add_runtime, loaded
+from femb.numerics import kernel_loader
+from femb.numerics.kernel_loader import LOADS_ALONE
 
 # The internal names of numba that this module uses: if one is missing, kernels are compiled in memory.
 RELIED_ON = {
@@ -133,6 +134,8 @@ if KNOWN:
     class _KernelCache(caching.FunctionCache):
         """numba's cache of a function, which tolerates damaged files and full disks."""
 
+        _impl_class = kernel_loader.StoredKernels if LOADS_ALONE else caching.CompileResultCacheImpl
+
         def __init__(self, function: Callable[..., Any]) -> None:
             super().__init__(function)
             stamp, base = self._impl.locator.get_source_stamp(), self._impl.filename_base
@@ -142,7 +145,7 @@ if KNOWN:
             try:
                 if not LOADS_ALONE:
                     return super().load_overload(sig, target_context)
-                add_runtime()
+                kernel_loader.add_runtime()
                 return self._load_overload(sig, target_context)
             except Exception:
                 # Whatever is wrong with the file, the kernel can be compiled again.
@@ -175,7 +178,7 @@ if KNOWN:
 
         def _load_data(self, name: str) -> Any:
             content = self._checked(Path(self._data_path(name)))
-            return None if content is None else loaded(content)
+            return None if content is None else kernel_loader.loaded(content)
 
         def _save_data(self, name: str, data: Any) -> None:
             self._put(Path(self._data_path(name)), self._dump(data))

@@ -3,16 +3,18 @@
 The search for cyclic garbage waits while a kernel is compiled, which saves a quarter of the time. Five measures go
 beyond numba's public interface. During a compilation the overload of an operator for given operand types is resolved
 once instead of at every use, which saves a third of the compile time. Kernels that only kernels call get no Python
-wrapper, which saves an eighth. An undocumented option compiles kernels that allocate nothing without reference
-counting, which saves a third of the time of a beam's force. Packages that extend numba are imported only for a
-compilation, and numpy's masked arrays not at all. If the version of numba was not tested, or an internal name is
-missing, ``numba.njit`` alone compiles.
+wrapper, which saves an eighth; numba gets them when it compiles a kernel that calls them, which saves a thirtieth of
+the time of a start. An undocumented option compiles kernels that allocate nothing without reference counting, which
+saves a third of the time of a beam's force. Packages that extend numba are imported only for a compilation, and numpy's
+masked arrays not at all. If the version of numba was not tested, or an internal name is missing, ``numba.njit`` alone
+compiles.
 """
 
 import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property, update_wrapper
 from typing import Any
 
 import numba
@@ -48,6 +50,7 @@ def _known() -> bool:
         (Compiler, "compile_extra"),
         (CPUDispatcher, "_compile_for_args"),
         (CPUDispatcher, "_compilation_chain_init_hook"),
+        (CPUDispatcher, "_numba_type_"),
         (CPUDispatcher, "typeof_pyval"),
         (BaseTuple, "from_types"),
     )
@@ -65,12 +68,14 @@ def compiled(function: Callable[..., Any]) -> Any:
     return Kernel(function, targetoptions={"nopython": True, **_options(function)}, pipeline_class=KernelCompiler)
 
 
-def compiled_inside(function: Callable[..., Any]) -> Any:
-    """A kernel that only kernels call; with a tested version of numba it raises TypeError if Python calls it."""
+def compiled_inside(function: Callable[..., Any], kept: Callable[[Any], Any] = lambda kernel: kernel) -> Any:
+    """A kernel that only kernels call; with a tested version of numba it raises TypeError if Python calls it.
+
+    kept : attaches its cache to it.
+    """
     if not KNOWN or numba.config.DISABLE_JIT:
-        return compiled(function)
-    options = {"nopython": True, "no_cpython_wrapper": True, **_options(function)}
-    return InnerKernel(function, targetoptions=options, pipeline_class=KernelCompiler)
+        return kept(compiled(function))
+    return InnerKernel(function, kept)
 
 
 def _options(function: Callable[..., Any]) -> dict[str, Any]:
@@ -157,14 +162,34 @@ if KNOWN:
             return None if None in parts else BaseTuple.from_types(parts)
         return None
 
-    class InnerKernel(Kernel):
-        """A kernel that only kernels call: compiled without a Python wrapper."""
+    class InnerKernel:
+        """A kernel that only kernels call: compiled without a Python wrapper.
+
+        numba asks for its type when it compiles a kernel that calls it; before, it is no more than its function, for a
+        faster start.
+        """
+
+        def __init__(self, function: Callable[..., Any], kept: Callable[[Any], Any]) -> None:
+            self.py_func, self._kept = function, kept
+            update_wrapper(self, function)
+
+        @cached_property
+        def _kernel(self) -> Any:
+            options = {"nopython": True, "no_cpython_wrapper": True, **_options(self.py_func)}
+            return self._kept(_Inside(self.py_func, targetoptions=options, pipeline_class=KernelCompiler))
+
+        @property
+        def _numba_type_(self) -> Any:
+            return self._kernel._numba_type_
+
+        def __call__(self, *args: Any, **kws: Any) -> Any:
+            raise TypeError(
+                f"{self.py_func.__name__} is called by kernels only; to call it from Python, mark it @kernel"
+            )
+
+    class _Inside(Kernel):
+        """numba's side of an ``InnerKernel``."""
 
         def add_overload(self, cres: Any) -> None:
             """Store a compiled version for kernels, but not among those that calls from Python select."""
             self.overloads[tuple(cres.signature.args)] = cres
-
-        def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
-            raise TypeError(
-                f"{self.py_func.__name__} is called by kernels only; to call it from Python, mark it @kernel"
-            )

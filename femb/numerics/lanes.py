@@ -5,154 +5,52 @@ they take numbers: +, -, *, / and ``math.sqrt`` act on every lane, and a number 
 differs between elements is chosen by ``choose(condition, x, y)``, and left out where ``every(condition)``; both take
 numbers too. A value is a vector of the processor: one instruction does the work of several, with the same rounding.
 There are four lanes, since models with few elements would leave more of them unused; eight take an eighth less time for
-many elements. Uncompiled kernels (NUMBA_DISABLE_JIT) have one lane, a plain number.
+many elements.
+
+The type of these values extends numba by names that another version may lack. There is one lane, a plain number, where
+the version of numba was not tested (`femb.numerics.kernel_compiler`), where the extension raises, and where kernels are
+not compiled (NUMBA_DISABLE_JIT).
 """
 
-import math
-import operator
+from importlib import import_module
 from typing import Any
 
 import numba
 
-LANES = 1 if numba.config.DISABLE_JIT else 4
+from femb.numerics.kernel_compiler import ERROR_MODEL, KNOWN
 
-if numba.config.DISABLE_JIT:
 
+def _extension() -> Any:
+    """The module of the type, or None where numba cannot have it."""
+    if not KNOWN or numba.config.DISABLE_JIT:
+        return None
+    try:
+        return import_module("femb.numerics.lane_types")
+    except Exception:
+        # Whatever numba refuses, one lane computes the same.
+        return None
+
+
+_TYPES = _extension()
+
+if _TYPES is not None:
+    LANES, lanes, choose, every = _TYPES.LANES, _TYPES.lanes, _TYPES.choose, _TYPES.every
+else:
+    LANES = 1
+    # by numba alone, since a view of an array is counted as a reference to it
+    _inlined = numba.njit(**ERROR_MODEL)
+
+    @_inlined
     def lanes(array: Any) -> Any:
         """View of an array (..., LANES) as an array (...) of values with LANES numbers each."""
         return array[..., 0]
 
+    @_inlined
     def choose(condition: Any, x: Any, y: Any) -> Any:
         """x in the lanes where the condition holds, y in the others."""
         return x if condition else y
 
+    @_inlined
     def every(condition: Any) -> bool:
         """Whether the condition holds in every lane."""
         return bool(condition)
-
-else:
-    from llvmlite import ir
-    from numba.core import cgutils, errors, types
-    from numba.core.imputils import impl_ret_borrowed
-    from numba.core.typeconv import Conversion
-    from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-    from numba.extending import intrinsic, lower_builtin, lower_cast, models, register_model
-
-    class _Lanes(types.Type):
-        """LANES numbers."""
-
-        def __init__(self) -> None:
-            super().__init__(name=f"Lanes({LANES})")
-
-        def can_convert_from(self, typingctx: Any, other: Any) -> Any:
-            return Conversion.safe if isinstance(other, (types.Float, types.Integer)) else None
-
-    class _Condition(types.Type):
-        """A truth value in every lane."""
-
-        def __init__(self) -> None:
-            super().__init__(name=f"Condition({LANES})")
-
-    NUMBERS, CONDITION = _Lanes(), _Condition()
-    _REGISTER, _BITS = ir.VectorType(ir.DoubleType(), LANES), ir.VectorType(ir.IntType(1), LANES)
-
-    @register_model(_Lanes)
-    class _LanesModel(models.PrimitiveModel):
-        def __init__(self, manager: Any, kind: Any) -> None:
-            super().__init__(manager, kind, _REGISTER)
-
-    @register_model(_Condition)
-    class _ConditionModel(models.PrimitiveModel):
-        def __init__(self, manager: Any, kind: Any) -> None:
-            super().__init__(manager, kind, _BITS)
-
-    def _in_all_lanes(builder: Any, value: Any) -> Any:
-        first = builder.insert_element(ir.Constant(_REGISTER, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
-        places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return builder.shuffle_vector(first, ir.Constant(_REGISTER, ir.Undefined), places)
-
-    @lower_cast(types.Float, _Lanes)
-    @lower_cast(types.Integer, _Lanes)
-    def _from_number(context: Any, builder: Any, kind: Any, wanted: Any, value: Any) -> Any:
-        return _in_all_lanes(builder, context.cast(builder, value, kind, types.float64))
-
-    def _with_lanes(name: Any, result: Any, count: int, lowered: Any) -> None:
-        """Type and code of an operator that has a value with lanes among its arguments."""
-
-        class Operator(AbstractTemplate):
-            def generic(self, args: Any, kws: Any) -> Any:
-                fits = all(isinstance(each, (_Lanes, types.Float, types.Integer)) for each in args)
-                if kws or len(args) != count or NUMBERS not in args or not fits:
-                    return None
-                return signature(result, *[NUMBERS] * count)
-
-        infer_global(name)(Operator)
-        lower_builtin(name, *[NUMBERS] * count)(
-            lambda context, builder, sig, args: lowered(builder, *args),
-        )
-
-    for _name, _again, _code in (
-        (operator.add, operator.iadd, "fadd"),
-        (operator.sub, operator.isub, "fsub"),
-        (operator.mul, operator.imul, "fmul"),
-        (operator.truediv, operator.itruediv, "fdiv"),
-    ):
-        for _each in (_name, _again):
-            _with_lanes(_each, NUMBERS, 2, lambda builder, x, y, code=_code: getattr(builder, code)(x, y))
-    for _name, _code in ((operator.lt, "<"), (operator.gt, ">"), (operator.ge, ">="), (operator.le, "<=")):
-        _with_lanes(_name, CONDITION, 2, lambda builder, x, y, code=_code: builder.fcmp_ordered(code, x, y))
-    _with_lanes(operator.eq, CONDITION, 2, lambda builder, x, y: builder.fcmp_ordered("==", x, y))
-    _with_lanes(operator.ne, CONDITION, 2, lambda builder, x, y: builder.fcmp_unordered("!=", x, y))
-    _with_lanes(operator.neg, NUMBERS, 1, lambda builder, x: builder.fneg(x))
-
-    def _root(builder: Any, x: Any) -> Any:
-        kind = ir.FunctionType(_REGISTER, [_REGISTER])
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{LANES}f64"), [x])
-
-    _with_lanes(math.sqrt, NUMBERS, 1, _root)
-
-    @intrinsic
-    def lanes(typingctx: Any, array: Any) -> Any:
-        """View of an array (..., LANES) as an array (...) of values with LANES numbers each."""
-        if not (isinstance(array, types.Array) and array.layout == "C" and array.dtype == types.float64):
-            raise errors.TypingError(f"lanes: wanted a contiguous array of numbers, got {array}")
-        result = types.Array(NUMBERS, array.ndim - 1, "C", readonly=not array.mutable, aligned=False)
-
-        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            from numba.np.arrayobj import make_array, populate_array
-
-            given = make_array(array)(context, builder, args[0])
-            view = make_array(result)(context, builder)
-            shape = cgutils.unpack_tuple(builder, given.shape, array.ndim)[:-1]
-            strides = cgutils.unpack_tuple(builder, given.strides, array.ndim)[:-1]
-            populate_array(
-                view,
-                data=builder.bitcast(given.data, context.get_data_type(NUMBERS).as_pointer()),
-                shape=shape,
-                strides=strides,
-                itemsize=8 * LANES,
-                meminfo=given.meminfo,
-                parent=given.parent,
-            )
-            return impl_ret_borrowed(context, builder, result, view._getvalue())
-
-        return signature(result, array), code
-
-    @intrinsic
-    def choose(typingctx: Any, condition: Any, x: Any, y: Any) -> Any:
-        """x in the lanes where the condition holds, y in the others."""
-        kind = NUMBERS if condition == CONDITION else types.float64
-        test = CONDITION if condition == CONDITION else types.boolean
-        return signature(kind, test, kind, kind), lambda context, builder, sig, args: builder.select(*args)
-
-    @intrinsic
-    def every(typingctx: Any, condition: Any) -> Any:
-        """Whether the condition holds in every lane."""
-
-        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            if condition != CONDITION:
-                return args[0]
-            together = ir.IntType(LANES)
-            return builder.icmp_unsigned("==", builder.bitcast(args[0], together), ir.Constant(together, -1))
-
-        return signature(types.boolean, condition), code

@@ -27,6 +27,7 @@ from femb.results.journal import Journal
 from femb.results.journal_reader import JournalReader
 from femb.results.openfile import OpenFile
 from femb.results.read import attributes_of, is_finished, part_of, read_content
+from femb.results.written import Shapes, written_content
 
 
 class Writer(ABC):
@@ -130,10 +131,8 @@ class ResultWriter(Writer):
     ----------
     path : path of the HDF5 file
         Its folder is created. An existing file stays until `finish` has written the new one.
-    static, attributes
-        As in `femb.Results`.
+    static, attributes : as in `femb.Results`
     compression : level of gzip of arrays over time, 1 to 9, or 0 for none
-
     earlier : the part of a run that this one continues.
 
     Before `finish`, ``Results.read`` reads the journal, `part_of` the path. Raises ResultError where the file cannot be
@@ -151,6 +150,7 @@ class ResultWriter(Writer):
         self.path, self._compression = Path(path), compression
         self.file = part_of(self.path)
         self._checked = _Checked()
+        self._written: tuple[Attributes, Shapes, Shapes] | None = None
         with _writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.is_dir():
@@ -189,7 +189,8 @@ class ResultWriter(Writer):
                     kept = journal.checkpoint
                     static = journal.static | kept | ({FRAMES: np.array(journal.kept)} if kept else {})
                     content = attributes_of(journal), static, journal.frames, journal.blocks()
-                    write_hdf5(draft, *content, compression=self._compression)
+                    series = write_hdf5(draft, *content, compression=self._compression)
+                self._written = content[0], {name: np.shape(array) for name, array in static.items()}, series
                 if status == "complete" or not is_finished(self.path):
                     draft.replace(self.path)
                     self.file = self.path
@@ -202,7 +203,7 @@ class ResultWriter(Writer):
 
     def content(self) -> Content:
         """The results written; arrays of a finished file are read on first use."""
-        return read_content(self.file, lazy=True)
+        return read_content(self.file) if self._written is None else written_content(self.file, *self._written)
 
     def close(self) -> None:
         """Close the journal; the status stays."""

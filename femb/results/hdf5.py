@@ -20,6 +20,8 @@ from femb.results.openfile import ForgivingFile
 # the memory.
 EXPANSION, COMPRESSED_EXPANSION = 2, 1100
 ALWAYS_ADMITTED_BYTES = 1 << 24
+# The groups that keep the order of the model, for legends and listings; others are in that of the alphabet.
+ORDERED = ("bodies", "beams", "joints", "drivers")
 # Largest depth of nested groups.
 DEPTH = 16
 
@@ -31,9 +33,9 @@ def write_hdf5(
     frames: int,
     blocks: Iterable[Block],
     compression: int = 0,
-) -> None:
+) -> dict[str, tuple[int, ...]]:
     """Write a new file; ``blocks`` have the output times in order, ``frames`` of them in all; compression : level of
-    gzip of the arrays over time.
+    gzip of the arrays over time. Returns the shapes of these arrays.
 
     Raises OSError where there is no room, TypeError or ValueError where a value cannot be stored; the file is then
     invalid.
@@ -41,8 +43,7 @@ def write_hdf5(
     import h5py
 
     with ForgivingFile(path) as target, h5py.File(target, "w", libver=("v108", "v108")) as file:
-        # Only these keep the order of the model, for legends and listings.
-        for kind in ("bodies", "beams", "joints", "drivers"):
+        for kind in ORDERED:
             file.create_group(kind, track_order=True)
         for name, array in static.items():
             _create(file, name, np.asarray(array))
@@ -61,8 +62,10 @@ def write_hdf5(
                     series[name] = _create_series(file, name, frames, array, together, compression)
                 _fill(series[name], done, array)
             done += len(next(iter(block.values())))
+        shapes = {name: dataset.shape for name, dataset in series.items()}
     if target.error is not None:
         raise target.error
+    return shapes
 
 
 def _create(file: Any, path: str, array: np.ndarray) -> None:

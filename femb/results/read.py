@@ -10,7 +10,7 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.values import shown
-from femb.results.arrays import Content, LazyArrays, joined, visible
+from femb.results.arrays import Attributes, Content, LazyArrays, joined, visible
 from femb.results.journal_reader import JournalReader, is_journal
 from femb.results.locks import is_locked
 from femb.results.openfile import OpenFile
@@ -65,7 +65,7 @@ def read_content(path: str | Path, lazy: bool = False) -> Content:
         if is_journal(file):
             return _of_journal(file, path)
         if lazy:
-            return _lazily(file, path)
+            return _listed(file, path)
         with file:
             return _of_hdf5(file, path)
 
@@ -123,22 +123,38 @@ def _of_hdf5(file: OpenFile, path: Path) -> Content:
     return Content({name: array[:frames] for name, array in series.items()}, static, attributes)
 
 
-def _lazily(file: OpenFile, path: Path) -> Content:
-    """Results of a file that this process has written, with arrays read on first use."""
+def _listed(file: OpenFile, path: Path) -> Content:
+    """The results of a file, with arrays read on first use."""
     import h5py
 
-    from femb.results.hdf5 import Listing, read_array
-
-    def load(name: str) -> np.ndarray:
-        with reading(path), h5py.File(file, "r") as content:
-            return read_array(content[name])
+    from femb.results.hdf5 import Listing
 
     with h5py.File(file, "r") as content:
         names = Listing(content)
         series = {name: content[name].shape for name in names.series}
         static = {name: content[name].shape for name in visible(dict.fromkeys(names.static))}
-    attributes = {name: values for name, values in visible(names.attributes).items() if values}
-    return Content(LazyArrays(series, load), LazyArrays(static, load), attributes)
+    return lazily(file, path, series, static, visible(names.attributes))
+
+
+def lazily(
+    file: OpenFile,
+    path: Path,
+    series: Mapping[str, tuple[int, ...]],
+    static: Mapping[str, tuple[int, ...]],
+    attributes: Attributes,
+) -> Content:
+    """Results with arrays of known shapes that are read from a file on first use; groups without attributes are left
+    out."""
+    import h5py
+
+    from femb.results.hdf5 import read_array
+
+    def load(name: str) -> np.ndarray:
+        with reading(path), h5py.File(file, "r") as content:
+            return read_array(content[name])
+
+    kept = {name: values for name, values in attributes.items() if values}
+    return Content(LazyArrays(series, load), LazyArrays(static, load), kept)
 
 
 def _check_attributes(attributes: Mapping[str, Mapping[str, Any]], path: Path) -> None:

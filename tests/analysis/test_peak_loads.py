@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from femb import Model, PointMass, ResultError, Results, peak_loads, plot, simulate
 from femb.cli import cli
-from femb.export.plots import request, rows
+from femb.export.plots.request import request, rows
 from femb.results.stress import section_loads
 
 

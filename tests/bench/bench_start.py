@@ -1,13 +1,23 @@
-"""How long until something happens: import, first step of ``femb run``, and first compilation of all."""
+"""How long until something happens: import, first step of ``femb run``, first compilation of all, and what short
+commands take."""
 
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-CASE = Path(__file__).resolve().parents[2] / "cases" / "satellite_forced.toml"
+CASES = Path(__file__).resolve().parents[2] / "cases"
+CASE = CASES / "satellite_forced.toml"
+COMMANDS = (
+    ("run", str(CASES / "rigid_body_free.toml"), "--force", "--out"),
+    ("run", str(CASE), "--force", "--out"),
+    ("check", str(CASE)),
+    ("--help",),
+)
+REPETITIONS = 15
 
 # The command line itself, with a note of the moment of the first step.
 FIRST_STEP = """
@@ -61,6 +71,18 @@ def first_step(folder: str, **environment: str) -> tuple[float, float, float, fl
     return step, step_cpu, total, cpu
 
 
+def spent(*code: str, **environment: str) -> float:
+    """CPU time of a process and those it starts, s, finer than the clock of ``os.times``."""
+    with subprocess.Popen(
+        [sys.executable, *code], env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(code)} failed")
+    return usage.ru_utime + usage.ru_stime
+
+
 def shown(step: float, step_cpu: float, total: float, cpu: float) -> str:
     return f"first step after {step:.2f} s ({step_cpu:.2f} s CPU), done after {total:.2f} s ({cpu:.2f} s CPU)"
 
@@ -85,6 +107,12 @@ def main() -> None:
         cache = os.path.join(folder, "cache0")
         runs = [first_step(folder, FEMB_CACHE=cache) for _ in range(7)]
         print("femb run, compiled:        ", shown(*(min(column) for column in zip(*runs, strict=True))))
+        for words in COMMANDS:
+            more = (folder,) if "--out" in words else ()
+            spent("-m", "femb", *words, *more, FEMB_CACHE=cache)
+            times = [spent("-m", "femb", *words, *more, FEMB_CACHE=cache) for _ in range(REPETITIONS)]
+            name = " ".join(["femb", words[0], *(Path(word).name for word in words[1:2])])
+            print(f"{name}: {statistics.median(times):.3f} s CPU, median of {REPETITIONS}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The command line: messages, exit codes, and that results are never harmed."""
 
+import importlib
 import os
 import re
 import subprocess
@@ -278,7 +279,7 @@ def test_options_an_exporter_does_not_take(results, monkeypatch):
     def export_table(results, folder, *, every=1, progress=None):
         return []
 
-    monkeypatch.setitem(__import__("femb.export").export.EXPORTERS, "table", export_table)
+    monkeypatch.setitem(importlib.import_module("femb.export.formats").EXPORTERS, "table", export_table)
     assert invoke("export", results, "--format", "table") == (0, "", "")
     assert invoke("export", results, "--format", "table", "--lines-only") == (
         *(2, ""),

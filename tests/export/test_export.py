@@ -14,7 +14,9 @@ from oracles.synthetic_results import BOX, DRIFT, LENGTH, OUTLINE, SPIN, START, 
 
 from femb.base.errors import ResultError
 from femb.cli import cli
-from femb.export import EXPORTERS, export_csv, export_vtu, export_xdmf, geometry
+from femb.export import geometry
+from femb.export.catalogue import export_csv, export_vtu, export_xdmf
+from femb.export.formats import EXPORTERS
 from femb.numerics import rotations
 from femb.results.results import Results
 

@@ -9,7 +9,7 @@ from femb import FlexibleBody, MeshInterface, Model, RigidBody, reduce_model
 from femb.analysis.fem.reduction import Keep
 from femb.export import geometry
 from femb.export.picture import surfaces_of
-from femb.export.plots import request, rows
+from femb.export.plots.request import request, rows
 
 
 def volume_and_area(nodes, faces):

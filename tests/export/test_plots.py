@@ -34,7 +34,11 @@ from femb.base.errors import ResultError
 from femb.case import CaseError
 from femb.cli import cli
 from femb.export import drawing
-from femb.export.plots import FIGURES, ROW_LIMIT, animate, picture, plot, request, rows
+from femb.export.animation import animate
+from femb.export.picture import picture
+from femb.export.plots.figures import ROW_LIMIT, plot
+from femb.export.plots.request import request, rows
+from femb.export.plots.sheets import FIGURES
 from femb.export.plots.subject import NODES, Subject
 from femb.export.sheet import FOOTER
 from femb.numerics import rotations
@@ -462,8 +466,10 @@ def test_more_rows_than_a_page_holds_are_counted(tmp_path, monkeypatch):
     series = {f"bodies/b{i}/quaternion": np.tile([1.0, 0, 0, 0], (3, 1)) for i in range(9)}
     series |= {f"bodies/b{i}/angular_velocity": np.zeros((3, 3)) for i in range(9)}
     drawn = []
-    monkeypatch.setattr("femb.export.plots.save", lambda figure, path, dpi: path)
-    monkeypatch.setattr("femb.export.plots.table", lambda time, rows, title, axis: drawn.append((len(rows), title)))
+    monkeypatch.setattr("femb.export.plots.figures.save", lambda figure, path, dpi: path)
+    monkeypatch.setattr(
+        "femb.export.plots.figures.table", lambda time, rows, title, axis: drawn.append((len(rows), title))
+    )
     plot(Results({"time": time, **series}), tmp_path / "a.png", "bodies")
     assert drawn == [(ROW_LIMIT, "results: bodies (the first 6 of 9)")]
 
@@ -486,8 +492,8 @@ def test_the_ground_has_nothing_to_show(tmp_path):
 
 def test_the_case_gives_the_title(tmp_path, results, monkeypatch):
     drawn = []
-    monkeypatch.setattr("femb.export.plots.save", lambda figure, path, dpi: path)
-    monkeypatch.setattr("femb.export.plots.table", lambda time, rows, title, axis: drawn.append(title))
+    monkeypatch.setattr("femb.export.plots.figures.save", lambda figure, path, dpi: path)
+    monkeypatch.setattr("femb.export.plots.figures.table", lambda time, rows, title, axis: drawn.append(title))
     plot(results, tmp_path / "a.png", "section_loads")
     plot(Results(*bent_beam()), tmp_path / "a.png", "tips")
     assert drawn == ["satellite: section loads", "results: tips"]

@@ -269,6 +269,50 @@ def test_a_stored_kernel_is_loaded_without_what_compilation_needs(place, tmp_pat
     assert (raised, imported, dtypes) == ("below zero", "", further)
 
 
+CALLED = """
+from femb.numerics.kernel_cache import find_cache, keep
+from femb.numerics.kernel_compiler import compiled
+
+def kept(function):
+    return keep(compiled(function), function, find_cache("a"))
+
+@kept
+def square(x):
+    if x < 0.0:
+        raise ValueError("below zero")
+    return x * x
+
+@kept
+def one_more(x):
+    return square(x) + 1.0
+
+@kept
+def twice(x):
+    return 2.0 * square(x)
+"""
+
+
+LINKED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import called
+print(called.twice(3.0), called.square(3.0), sum(called.square.stats.cache_hits.values()))
+try:
+    called.twice(-3.0)
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_a_stored_kernel_is_called_by_one_that_is_compiled_later(place, tmp_path, monkeypatch):
+    """From Python, too; its bitcode, from which the other is compiled, was not read before."""
+    (tmp_path / "called.py").write_text(CALLED)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert importlib.import_module("called").one_more(3.0) == 10.0
+    done = subprocess.run([sys.executable, "-c", LINKED, tmp_path], capture_output=True, text=True, check=True)
+    assert done.stdout == "18.0 9.0 1\nbelow zero\n"
+
+
 @slow
 @pytest.mark.parametrize("count", [8])
 def test_a_first_compilation_that_is_interrupted_leaves_a_cache_of_use(tmp_path, count):

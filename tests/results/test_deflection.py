@@ -7,8 +7,8 @@ import pytest
 from femb import Beam, Ground, Load, Model, Results, RigidBody, Section, simulate
 from femb.analysis.time_loop import output_frames
 from femb.elements import Attachment
-from femb.export import export_vtu
-from femb.export.plots import FIGURES
+from femb.export.catalogue import export_vtu
+from femb.export.plots.sheets import FIGURES
 from femb.export.plots.subject import Subject
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler

@@ -18,8 +18,8 @@ from femb import (
     simulate,
 )
 from femb.base.errors import ResultError
-from femb.export import export_csv
-from femb.export.plots import request, rows
+from femb.export.catalogue import export_csv
+from femb.export.plots.request import request, rows
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler
 from femb.profiles import Versine

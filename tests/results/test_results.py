@@ -13,6 +13,7 @@ from oracles.synthetic_results import LENGTH, bent_beam, blocks, satellite
 
 from femb.base.errors import ResultError
 from femb.results.file import MemoryWriter, ResultWriter
+from femb.results.read import read_content
 from femb.results.results import Results
 
 
@@ -48,6 +49,25 @@ def test_names_keep_the_order_of_the_model(results):
     assert "hub" in results.bodies
     assert "spoke" not in results.bodies
     assert results.bodies.get("spoke") is None
+
+
+def test_what_was_written_is_what_is_read(tmp_path):
+    """The names, in their order, shapes and attributes that a writer knows are those that a reader finds."""
+    block, static, attributes = satellite()
+    block |= {f"{path}/force": block["time"] for path in ("springs/z", "springs/a-1", "springs/a", "joints/a")}
+    static |= {"modes/names": np.array(["b", "ä"]), "joints/zz/axis": np.eye(3), "bodies/empty/marks": np.zeros((0, 3))}
+    attributes |= {"springs/a": {"z": 1, "b": 2.5, "free": True, "ends": [0.0, 1.0]}, "drivers/d": {"unit": "N"}}
+    attributes |= {"joints/last": {"names": "[]"}, "loads/none": {}}
+    writer = ResultWriter(tmp_path / "r.h5", static, attributes)
+    with writer:
+        writer.append(block)
+        writer.finish("complete", statistics={"steps": 3, "wall_time": 0.5})
+        written, read = writer.content(), read_content(tmp_path / "r.h5")
+    for one, other in zip(written[:2], read[:2], strict=True):
+        assert list(one) == list(other)
+        assert [one[path].tolist() for path in one] == [other[path].tolist() for path in other]
+        assert one.shapes == {path: array.shape for path, array in other.items()}
+    assert repr(written.attributes) == repr(read.attributes)
 
 
 def test_unknown_names_list_the_ones_there_are(results):

@@ -9,7 +9,7 @@ from femb.analysis.modes import modes
 from femb.base.errors import ModelError, ResultError
 from femb.cli import cli
 from femb.export.mode_picture import draw_modes
-from femb.export.plots import plot
+from femb.export.plots.figures import plot
 from femb.results.results import Results
 
 

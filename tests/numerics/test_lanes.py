@@ -1,0 +1,76 @@
+"""Values with several numbers: where numba cannot have them, kernels compute the same with one number at a time."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from femb.numerics import lanes
+
+# Forces and tangents of a damped beam of 6 elements, which fill one group of four and a part of another.
+FORCES = """
+import sys
+import numpy as np
+HIDDEN
+import femb
+from femb.numerics.kernel_compiler import KNOWN
+from femb.numerics.lanes import LANES
+from femb.system.system import System
+
+model = femb.Model(gravity=(0.0, 0.0, -9.81))
+rod = femb.Section("rod", axial_stiffness=9e3, bending_stiffness=(2.0, 3.0), torsional_stiffness=1.0,
+                   shear_stiffness=(3e3, 2e3), mass_per_length=2.0, inertia_per_length=(0.3, 0.1, 0.2), damping=0.01)
+model.add(femb.ExactBeam("beam", rod, 1.0, 6, start=femb.Attachment("ground", direction=(1.0, 0.0, 0.0))))
+system = System(model)
+batch = next(each for each in system.batches if type(each).__name__ == "ExactBatch")
+x = 0.05 * np.sin(np.arange(5.0 * system.n_v)).reshape(5, -1)
+q = system.retract(system.q0, x[0])
+out = np.zeros((1, system.n_v))
+batch.residual(np.zeros((1, 0)), q[None], x[1][None], x[2][None], out)
+tangent = np.zeros((2, system.pattern.size))
+batch.tangent(np.zeros(0), q, x[1], x[2], *tangent)
+print(KNOWN, LANES, *map(float.hex, [*out[0].tolist(), *tangent[:, tangent.any(axis=0)].ravel().tolist()]))
+"""
+
+
+def forces(hidden="", **environment):
+    """Whether femb knows the version of numba, the number of lanes, and the forces and tangents, in a new process."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORCES.replace("HIDDEN", hidden)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    known, count, *numbers = done.stdout.split()
+    return known == "True", int(count), [float.fromhex(number) for number in numbers]
+
+
+def test_kernels_compute_several_elements_at_once():
+    assert lanes.LANES == 4
+
+
+def test_a_numba_that_is_not_known_is_not_extended(monkeypatch):
+    monkeypatch.setattr(lanes, "KNOWN", False)
+    assert lanes._extension() is None
+
+
+def test_an_extension_that_raises_is_done_without(monkeypatch):
+    monkeypatch.setitem(sys.modules, "femb.numerics.lane_types", None)
+    assert lanes._extension() is None
+
+
+@pytest.mark.slow
+def test_one_lane_computes_the_same(tmp_path):
+    """With a version of numba that is not known, and with one in which the extension raises."""
+    known, count, several = forces()
+    assert (known, count) == (True, 4)
+    assert np.all(several)
+    plain = forces(FEMB_PLAIN_NUMBA="1", FEMB_CACHE=str(tmp_path))
+    assert plain[:2] == (False, 1)
+    np.testing.assert_allclose(plain[2], several, rtol=1e-13)
+    raising = forces("sys.modules['femb.numerics.lane_types'] = None", FEMB_CACHE=str(tmp_path))
+    assert raising[:2] == (True, 1)
+    np.testing.assert_allclose(raising[2], several, rtol=1e-13)
