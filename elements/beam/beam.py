@@ -64,7 +64,7 @@ class Beam(ShapedBeam):
             self.check_ends(check)
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """OutputStates for the nodes that are not attached; axial strains of the element ends, with couplings.
+        """Frames for the nodes that are not attached; axial strains of the element ends, with couplings.
 
         Raises ModelError if the section shears.
         """

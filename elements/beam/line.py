@@ -138,7 +138,7 @@ class LineItem(Item):
     # The equations
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """OutputStates for the nodes that are not attached; adjacent nodes are coupled."""
+        """Frames for the nodes that are not attached; adjacent nodes are coupled."""
         stations = self.nodes(layout, placement)
         layout.beams[self.name] = BeamLayout(stations)
         for a, b in pairwise(stations):

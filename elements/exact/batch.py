@@ -171,8 +171,7 @@ class ExactBatch(Batch):
         data = self.data.copy()
         data[:, DAMPING] = 0.0
         data[:, MEAN : MEAN + 36] += SOFT * np.eye(6).ravel()
-        private = PrivateBlocks(self.index[:, VELOCITIES], (6, 6))
-        index = self.index.copy()
+        private, index = PrivateBlocks(self.index[:, VELOCITIES], (6, 6)), self.index.copy()
         index[:, VELOCITIES] = private.starts
         free, own = np.zeros((0, 0, 0, LANES)), groups(np.full(self.own.shape, np.nan))
         elements = (index, *self._kinds_of(data), free, own)
@@ -186,10 +185,10 @@ class ExactBatch(Batch):
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(n, 6) stresses, which take the place of strains in Newton's iteration: equation (19)."""
-        stresses: Floats = self._stresses(self.free(u[None]), q[None], x[None], own)[0]
-        return stresses
+        return self._stresses(self.free(u[None]), q[None], x[None], own).reshape(-1, 6)
 
     def _stresses(self, free: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
+        """``own_strains`` (s, n, 6) at s states."""
         elements = self.elements(free, own)
         out = np.empty((len(q), *elements[-1].shape))
         self.check(kernels.predicted_stresses(*elements, q, self.fixed, x, out))
@@ -209,10 +208,10 @@ class ExactBatch(Batch):
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
         if self.inputs:
             still = np.zeros((len(q), 6 + int(self.index[:, VELOCITIES].max(initial=-6))))
-            for sign, inputs in ((1.0, u), (-1.0, 0.0 * u)):
-                energies = np.zeros((len(q), 8))
-                self._energies(self.free(inputs), q, still, energies)
-                out += sign * energies[:, 1]
+            warm, cold = np.zeros((2, len(q), 8))
+            self._energies(self.free(u), q, still, warm)
+            self._energies(self.free(0.0 * u), q, still, cold)
+            out += warm[:, 1] - cold[:, 1]
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Section forces and moments of every beam, with the loads along it; the factors of thermal loads."""
@@ -246,6 +245,6 @@ class ExactBatch(Batch):
         free = self.free(frames.u)
         out = self._stresses(free, frames.q, np.zeros(frames.v.shape))
         if self.damped:
-            rates = self._stresses(free, frames.q, frames.v) - out
-            out += np.einsum("nij,knj->kni", damping_in_the_middle(self.data), rates)
+            share = damping_in_the_middle(self.data)
+            out += np.einsum("nij,knj->kni", share, self._stresses(free, frames.q, frames.v) - out)
         return out

@@ -15,6 +15,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property, update_wrapper
+from importlib import import_module
 from typing import Any
 
 import numba
@@ -130,6 +131,12 @@ if KNOWN:
 
     class KernelCompiler(Compiler):
         """numba's compiler with cached overloads."""
+
+        def __init__(self, *parts: Any) -> None:
+            # Stored kernels that take lanes import what defines them. If that happened while numba compiles, operators
+            # would have other types when it writes the code than when it found their overloads.
+            import_module("femb.numerics.lanes")
+            super().__init__(*parts)
 
         def compile_extra(self, func: Any) -> Any:
             """Compile a function and the functions that it calls."""

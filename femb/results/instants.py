@@ -97,10 +97,6 @@ class InStep:
         """What steps evaluated together have in common."""
         return id(self.form), id(self.step.form), *self.step.stages[0]
 
-    def part(self, some: slice) -> "InStep":
-        """Some of the times."""
-        return InStep(self.form, self.step, self.time[some])
-
 
 Part: TypeAlias = Frames | Instants | InStep
 """Consecutive output instants, evaluated or not."""
@@ -111,20 +107,19 @@ def step_instants(form: Formulation, step: Step, times: Floats) -> Instants | In
     if isinstance(step, HermiteStep):
         return InStep(form, step, times)
     spans = np.full(len(times), step.start), np.full(len(times), step.end)
-    accelerations = step.accelerations(times)  # a later step may use the same arrays
-    return Instants(form, times, step(times), lambda: accelerations, spans)
+    a = step.accelerations(times)  # now, since a later step may use the same arrays
+    return Instants(form, times, step(times), lambda: a, spans)
 
 
 def _in_steps(parts: Sequence[InStep]) -> Instants:
     """The instants inside steps of one formulation."""
     steps, times = [part.step for part in parts], [part.time for part in parts]
-    counts = [len(each) for each in times]
-    spans = np.repeat([step.start for step in steps], counts), np.repeat([step.end for step in steps], counts)
+    start, end = np.repeat([(step.start, step.end) for step in steps], [len(each) for each in times], axis=0).T
 
     def rates() -> Floats:
         return np.concatenate([step.accelerations(each) for step, each in zip(steps, times, strict=True)])
 
-    return Instants(parts[0].form, np.concatenate(times), hermite_states(steps, times), rates, spans)
+    return Instants(parts[0].form, np.concatenate(times), hermite_states(steps, times), rates, (start, end))
 
 
 def passed_instants(form: Formulation, steps: PassedSteps) -> Instants:

@@ -110,7 +110,7 @@ def test_effective_masses_stand_beside_the_modes_they_belong_to(tmp_path):
     assert (left["modes"], right["modes"]) == ([1, None], [2, None])
     assert left["effective"][0] == [0, 0, 4.0, 0, 1.0, 0]
     assert left["rigid"] == [6.0, 6.0, 6.0, 0.0, 2.0, 2.0]
-    assert dict(data["head"]["facts"])["state"] == "unloaded structure, hub held"
+    assert dict(data["head"]["facts"])["state"] == "undamped modes of the unloaded structure, hub held"
 
 
 def test_buckling_modes_swing_about_their_state(tmp_path):

@@ -313,6 +313,46 @@ def test_a_stored_kernel_is_called_by_one_that_is_compiled_later(place, tmp_path
     assert done.stdout == "18.0 9.0 1\nbelow zero\n"
 
 
+LANES_AND_NUMBERS = """
+import sys
+
+import numpy as np
+
+from femb.numerics.compile import inlined, kernel
+
+@inlined
+def twice(x):
+    return x + x
+
+@kernel
+def of_both(x, y):
+    values = lanes(x)
+    values[0] = twice(values[0])
+    return twice(y)
+
+@kernel
+def of_a_number(x):
+    return -twice(x[0])
+
+if sys.argv[1] == "lanes":
+    from femb.numerics.lanes import LANES, lanes
+    of_both(np.ones((1, LANES)), 1.0)
+else:
+    print(of_a_number(np.full(1, 2.0)))
+"""
+
+
+def test_a_stored_kernel_that_takes_lanes_does_not_disturb_a_compilation(tmp_path):
+    """Its file imports the type while another kernel is compiled, which defines operators anew."""
+    script = tmp_path / "kernels.py"
+    script.write_text(LANES_AND_NUMBERS)
+    environment = {**os.environ, "FEMB_CACHE": str(tmp_path / "cache")}
+    words = {"env": environment, "capture_output": True, "text": True, "check": False}
+    assert subprocess.run([sys.executable, script, "lanes"], **words).returncode == 0
+    after = subprocess.run([sys.executable, script, "number"], **words)
+    assert after.stdout == "-4.0\n", after.stderr
+
+
 @slow
 @pytest.mark.parametrize("count", [8])
 def test_a_first_compilation_that_is_interrupted_leaves_a_cache_of_use(tmp_path, count):

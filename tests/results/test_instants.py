@@ -1,6 +1,6 @@
 """Output evaluated for many instants together: the same, to the last bit, as one instant at a time."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from femb.base.errors import SolveError
 from femb.case import load_case
 from femb.formulations import make_formulation
 from femb.results.frames import Frames
-from femb.results.instants import evaluated
+from femb.results.instants import InStep, evaluated
 from femb.results.record import Recorder
 from femb.steppers import make_stepper
 
@@ -28,6 +28,8 @@ def single(part):
     """Frames, or instants one by one."""
     if isinstance(part, Frames):
         return [part]
+    if isinstance(part, InStep):
+        return [replace(part, time=part.time[k : k + 1]) for k in range(len(part.time))]
     return [part.part(slice(k, k + 1)) for k in range(len(part.time))]
 
 

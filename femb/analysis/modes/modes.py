@@ -36,7 +36,8 @@ DAMPING: float = RATIO  # of every mode where nothing else is given
 class Modes(Tabled):
     """The k lowest modes of a state.
 
-    state : "unloaded", "loaded" or "spinning". held : the body that is held, or None.
+    state : "unloaded", "loaded" or "spinning". held : the body that is held, or None. damped : whether the model's
+    dampers count.
     rigid, joint : number of rigid-body motions of free structures, and of motions of joints without stiffness; they are
     not among the modes. across : how many of the rigid ones rest in inertial axes, in a rotation, and have its rate in
     the axes of the structure: two translations and the tilt of its axis. spins (g,) rad/s : of these structures.
@@ -49,6 +50,7 @@ class Modes(Tabled):
 
     state: str
     held: str | None
+    damped: bool
     rigid: int
     joint: int
     across: int
@@ -80,7 +82,8 @@ class Modes(Tabled):
     def table(self) -> str:
         """State, motions without stiffness, a line for each mode, and the appendages of a held body."""
         held = f", {self.held} held" if self.held else ""
-        lines = [f"{numbered(len(self.frequencies), 'mode')} of the {self.state} structure{held}"]
+        kind = "damped mode" if self.damped else "undamped mode"
+        lines = [f"{numbered(len(self.frequencies), kind)} of the {self.state} structure{held}"]
         lines.append(
             f"motions without stiffness: {numbered(self.rigid, 'rigid-body motion')}, "
             f"{numbered(self.joint, 'motion')} of joints"
@@ -148,6 +151,7 @@ class Modes(Tabled):
             "energy": self.energy,
             "state": (self.state,),
             "held": (self.held or "",),
+            "damped": np.array([int(self.damped)]),
             "free_motions": np.array([self.rigid, self.joint]),
             "motions_across": np.array([self.across]),
             "spins": self.spins,
@@ -203,6 +207,7 @@ def modes(
     return Modes(
         found.state,
         held,
+        damped,
         found.free.rigid + found.across,
         found.free.count - found.free.rigid,
         found.across,

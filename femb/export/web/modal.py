@@ -42,8 +42,9 @@ def facts_of(results: Results) -> dict[str, str]:
         return {}
     rigid, joint = (int(x) for x in arrays["modes/free_motions"])
     held = str(arrays["modes/held"][0]) if "modes/held" in arrays else ""
+    damped = "damped" if "modes/damped" in arrays and arrays["modes/damped"][0] else "undamped"
     return {
-        "state": f"{arrays['modes/state'][0]} structure" + (f", {held} held" if held else ""),
+        "state": f"{damped} modes of the {arrays['modes/state'][0]} structure" + (f", {held} held" if held else ""),
         "without stiffness": f"{rigid} rigid-body motion{'s' * (rigid != 1)}, {joint} of joints",
     }
 
