@@ -10,15 +10,18 @@ As the weights add up to zero, all other forces of the elements cancel. Source: 
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
-from femb.elements.load.mass_field_kernels import middles, rotations, subtract_weighted
+from femb.elements.load.mass_field_kernels import STRUCTURE, middles, rotations, subtract_weighted
 from femb.layout.connections import components
 from femb.layout.element import B, Batch, ForceBatch, OfMotion
 from femb.layout.layout import Layout
+from femb.layout.stacking import Shift, shifted
 from femb.layout.unfixed import unfixed_frames
 from femb.layout.views import BlockPattern
 from femb.numerics.rotations import cross_matrix
@@ -75,6 +78,20 @@ class MassField(ForceBatch):
         has_axes = np.array([frame.freedom != 3 for frame in layout.frames], dtype=np.int64)
         index = np.column_stack([layout.frame_q, layout.frame_v, has_axes, structure])
         self.index: Ints = unfixed_frames(index, layout.n_q, layout.n_v, [IN_Q], [IN_V])
+
+    @classmethod
+    def _stacked_field(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
+        """The frames and structures of fields of several models, see ``femb.layout.stacking``, none of which holds a
+        frame; frames of models without a field are at rest in the rotations, and thus have no force."""
+        result = copy(batches[0])
+        result.layout, result.size = layout, layout.n_v
+        result.index = shifted([batch.index for batch in batches], shifts, [IN_Q], [IN_V])
+        counts = [batch.count for batch in batches]
+        result.count = sum(counts)
+        before = np.cumsum([0, *counts[:-1]])
+        result.index[:, STRUCTURE] += np.repeat(before, [len(batch.index) for batch in batches])
+        result.own = np.arange(len(result.index))
+        return result
 
     @abstractmethod
     def set_field(self, u: Floats, of: Rotations) -> bool:

@@ -8,7 +8,7 @@ gravity.
 
 import numpy as np
 
-from femb.elements.load.mass_field_kernels import triad
+from femb.elements.load.mass_field_kernels import STRUCTURE, triad
 from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import IN_Q, dot
 
@@ -31,24 +31,24 @@ def set_nothing(state, acceleration, weights, axes):
 def gravity(index, mu, origin, u, first, q, middle, acceleration, weights, axes):
     """Gravity at the frames less that at the origin: docs/theory/orbit.md, equations (4) and (5).
 
-    u (s, n_u), from ``first`` on : R (3,), the origin of the frame from the central body. middle (s, g, 3) : of the
-    frames of each structure. axes have the length 1 in the first structure, and in others in proportion to their n.
+    Of each structure: mu (g,), origin (g, 3) of its coordinates, and first (g,), where in u (s, n_u) its R (3,) begins,
+    the origin of the frame from the central body. middle (s, g, 3) : of the frames of each structure. axes have the
+    length 1 in the first structure with gravity, and in others in proportion to their n.
     """
     w, found = np.empty((3, 3)), False
     x, y, z = w[0], w[1], w[2]
     for state in range(q.shape[0]):
-        R = u[state, first : first + 3]
-        square = dot(R, R)
-        if square == 0.0:
-            set_nothing(state, acceleration, weights, axes)
-            continue
-        found, first_rate = True, 0.0
+        first_rate = 0.0
         for g in range(middle.shape[1]):
+            R = u[state, first[g] : first[g] + 3]
+            if dot(R, R) == 0.0:
+                axes[state, g] = 0.0
+                continue
             for o in range(3):
-                x[o] = R[o] + origin[o] + middle[state, g, o]
+                x[o] = R[o] + origin[g, o] + middle[state, g, o]
             distance = np.sqrt(dot(x, x))
-            rate = np.sqrt(mu / distance**3)
-            if g == 0:
+            rate = np.sqrt(mu[g] / distance**3)
+            if first_rate == 0.0:
                 first_rate = rate
             scale = rate / first_rate
             for o in range(3):
@@ -57,16 +57,26 @@ def gravity(index, mu, origin, u, first, q, middle, acceleration, weights, axes)
             for o in range(3):
                 axes[state, g, 0, o], axes[state, g, 1, o] = scale * x[o], scale * y[o]
                 axes[state, g, 2, o] = scale * z[o]
+        if first_rate == 0.0:
+            set_nothing(state, acceleration, weights, axes)
+            continue
+        found = True
         set_weights(first_rate**2, weights[:, state])
         for k in range(index.shape[0]):
+            g = index[k, STRUCTURE]
+            R = u[state, first[g] : first[g] + 3]
+            square = dot(R, R)
+            if square == 0.0:
+                acceleration[state, k] = 0.0
+                continue
             for o in range(3):
-                y[o] = origin[o] + q[state, index[k, IN_Q] + o]
+                y[o] = origin[g, o] + q[state, index[k, IN_Q] + o]
             # Encke's form of gravity at R + y less that at R
             ratio = (dot(y, y) + 2.0 * dot(y, R)) / square
             cube = (1.0 + ratio) ** 1.5
             f = ratio * (3.0 + ratio * (3.0 + ratio)) / (1.0 + cube)
             for o in range(3):
-                acceleration[state, k, o] = -mu / (square**1.5 * cube) * (y[o] - f * R[o])
+                acceleration[state, k, o] = -mu[g] / (square**1.5 * cube) * (y[o] - f * R[o])
     return found
 
 

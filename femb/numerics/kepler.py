@@ -94,7 +94,7 @@ def period(mu: float, position: Floats, velocity: Floats) -> float:
     return 2.0 * pi / (alpha * sqrt(mu * alpha)) if alpha > 0.0 else float("inf")
 
 
-def gradient_of_gravity(mu: float, position: Floats) -> Floats:
+def gradient_of_gravity(mu: float | Floats, position: Floats) -> Floats:
     """(..., 3, 3) derivative of gravity by the position (..., 3), 1/s2."""
     square = np.sum(position * position, axis=-1)
     direction = position / np.sqrt(square)[..., None]

@@ -79,8 +79,8 @@ class Journal:
             form = [(name, array.dtype.str, array.shape[1:]) for name, array in block.items()]
             self._append(b"FORM", json.dumps(form).encode())
             self._form = form
-        rows = [np.ascontiguousarray(block[name], dtype).tobytes() for name, dtype, _ in self._form]
-        self._append(b"ROWS", b"".join([COUNT.pack(len(block["time"])), *rows]))
+        rows = [np.ascontiguousarray(block[name], dtype).ravel().view(np.uint8).data for name, dtype, _ in self._form]
+        self._append(b"ROWS", COUNT.pack(len(block["time"])), *rows)
 
     def keep(self, checkpoint: Mapping[str, Any]) -> None:
         """Add a checkpoint of the run after the output times so far."""
@@ -110,12 +110,17 @@ class Journal:
         os.close(self._file)
         self._file = -1
 
-    def _append(self, kind: bytes, content: bytes) -> None:
-        record = RECORD.pack(kind, len(content), zlib.crc32(content)) + content
+    def _append(self, kind: bytes, *parts: bytes | memoryview) -> None:
+        """Append a record whose content is these parts, one after the other; they are not copied."""
+        length, checksum, end = sum(map(len, parts)), 0, self._size
+        for part in parts:
+            checksum = zlib.crc32(part, checksum)
         try:
-            write_at(self._file, record, self._size)
+            for part in filter(len, (RECORD.pack(kind, length, checksum), *parts)):
+                write_at(self._file, part, end)
+                end += len(part)
         except BaseException:
             # An incomplete record would hide the following ones.
             os.ftruncate(self._file, self._size)
             raise
-        self._size += len(record)
+        self._size = end

@@ -80,9 +80,10 @@ def simulate_ensemble(
 ) -> Ensemble:
     """Integrate many models in time, in groups that take the same steps; one core.
 
-    models : of bodies, point masses, beams, and loads that depend on time, under one gravity. They may differ in any
-    number. run, or its fields as keyword options, as of ``femb.simulate``; in velocity coordinates. together : members
-    of a group; the results of a member depend on the others of its group within the tolerance of the run.
+    models : of bodies, point masses, beams, and loads that depend on time, under one gravity, or in orbits of their
+    own. They may differ in any number. run, or its fields as keyword options, as of ``femb.simulate``; in velocity
+    coordinates. together : members of a group; the results of a member depend on the others of its group within the
+    tolerance of the run.
     progress : True for a bar; or called as ``progress(done, total)`` after every group.
 
     The results of members have no audit, and ``statistics`` of their group. A member that fails, also one whose model

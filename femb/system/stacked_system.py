@@ -22,7 +22,7 @@ from femb.system.pattern import Pattern
 from femb.system.system import System
 from femb.system.velocity_coordinates import VelocityCoordinates
 
-WANTED = "wanted bodies, point masses, beams, and loads that depend on time alone; run such models one by one"
+WANTED = "wanted bodies, point masses, beams, orbits, and loads that depend on time; run such models one by one"
 
 
 class StackedSystem(System):
@@ -51,25 +51,27 @@ class StackedSystem(System):
         inputs: list[Input] = []
         self.parts_u: list[Ints] = [np.full(member.n_u, -1) for member in members]
         for kind in dict.fromkeys(type(batch) for member in members for batch in member.batches):
-            inputs += self._stack(kind, shifts, len(inputs))
+            inputs += self._stack(kind, shifts, _width(inputs))
         self._set_inputs(inputs)
-        self._functions = _functions(inputs)
+        self._functions = _functions(self.parts_of_inputs)
+        for batch in self.batches:
+            batch.bind(self.batches)
         self.coordinates_of_joints = JointCoordinates(layout)
         self.discrete = members[0].discrete
         self.q0 = np.concatenate([member.q0 for member in members])
         self.v0 = np.concatenate([member.v0 for member in members])
 
     def _stack(self, kind: type[Batch], shifts: list[Shift], first: int) -> list[Input]:
-        """Add the batch of this class of all members; returns its inputs, the first of which has the number given."""
+        """Add the batch of this class of all members; returns its inputs, whose components begin at ``first`` in u."""
         batches: list[Any] = []
         places: list[Shift] = []
         inputs: list[Input] = []
         for k, member in enumerate(self.members):
             for batch in (batch for batch in member.batches if type(batch) is kind):
                 batches.append(batch)
-                places.append(replace(shifts[k], inputs=len(inputs)))
-                own = np.arange(len(batch.inputs))
-                self.parts_u[k][batch.first_input + own] = first + len(inputs) + own
+                places.append(replace(shifts[k], inputs=_width(inputs)))
+                own = np.arange(_width(batch.inputs))
+                self.parts_u[k][batch.first_input + own] = first + _width(inputs) + own
                 inputs += batch.inputs
         stack = batches[0].stacked(batches, places, self.layout)
         stack.first_input, stack.inputs = first, tuple(inputs)
@@ -93,29 +95,40 @@ class StackedSystem(System):
         u = np.empty((len(times), self.n_u))
         try:
             for function, places in self._functions:
-                u[:, places] = np.array([function(t) for t in times.tolist()], dtype=float)[:, None]
+                values = np.array([function(t) for t in times.tolist()], dtype=float)
+                u[:, places] = values.reshape(len(times), 1, -1)
         except Exception:
             return None
         return u if np.isfinite(u).all() else None
 
 
-def _functions(inputs: list[Input]) -> list[tuple[Callable[..., Any], list[int]]]:
-    """The different functions of inputs of one component, each with the places of its value in u."""
-    places: dict[Hashable, list[int]] = {}
-    for k, input_ in enumerate(inputs):
+def _width(inputs: Sequence[Input]) -> int:
+    """Number of components of inputs."""
+    return sum(input_.width for input_ in inputs)
+
+
+def _functions(parts: Sequence[tuple[Input, slice]]) -> list[tuple[Callable[..., Any], Ints]]:
+    """The different functions of inputs, each with the places (m, width) of its m equal values in u.
+
+    parts : the inputs, and the part of u of each.
+    """
+    functions: dict[Hashable, Callable[..., Any]] = {}
+    places: dict[Hashable, list[Ints]] = {}
+    for input_, part in parts:
         try:
-            key: Hashable = (type(input_.function), input_.function)
+            key: Hashable = (type(input_.function), input_.function, input_.width)
             hash(key)
         except TypeError:
             key = id(input_.function)
-        places.setdefault(key, []).append(k)
-    return [(inputs[same[0]].function, same) for same in places.values()]
+        functions.setdefault(key, input_.function)
+        places.setdefault(key, []).append(np.arange(part.start, part.stop))
+    return [(functions[key], np.array(same)) for key, same in places.items()]
 
 
 def refused(system: System) -> list[Problem]:
     """What of a model cannot be integrated together with others, by item."""
     problems: list[Problem] = []
-    simple = all(input_.width == 1 and not input_.of_state for input_ in system.inputs)
+    simple = not any(input_.of_state for input_ in system.inputs)
     if (
         simple
         and not system.n_c
@@ -127,7 +140,7 @@ def refused(system: System) -> list[Problem]:
         coupled = item.constraint_rows(system.layout) or item.constraint_inputs(system.layout)
         if coupled or not all(isinstance(batch, Stackable) for batch in batches):
             problems.append(Problem((item.table, item.name), f"cannot be part of an ensemble: {WANTED}"))
-        elif any(input_.of_state or input_.width != 1 for batch in batches for input_ in batch.inputs):
+        elif any(input_.of_state for batch in batches for input_ in batch.inputs):
             problems.append(Problem((item.table, item.name), f"depends on the state of the model: {WANTED}"))
         elif any(batch.singularities for batch in batches):
             problems.append(Problem((item.table, item.name), f"has singular configurations: {WANTED}"))

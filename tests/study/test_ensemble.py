@@ -11,6 +11,7 @@ from femb import (
     Load,
     Model,
     ModelError,
+    Orbit,
     PointMass,
     Revolute,
     RigidBody,
@@ -127,6 +128,34 @@ def test_a_member_that_fails_leaves_the_others():
     assert np.allclose(values[[0, 3]], whole, rtol=0.0, atol=1e-6)
     assert np.isnan(values[1, -1])
     assert np.isnan(values[2]).all()
+
+
+def orbiting(mu, radius, **words):
+    """A spacecraft so near to a small central body that the gradient of its gravity turns it at once."""
+    model = spacecraft(**words)
+    speed = np.sqrt(mu / radius)
+    model.add(Orbit("planet", position=(0.0, radius, 0.0), velocity=(speed, 0.0, 0.3 * speed), mu=mu))
+    return model
+
+
+def test_members_on_different_orbits_move_as_they_do_alone():
+    # 5, 4 and 2 rad/s; one is in no orbit and holds a frame, one has the structures of two bodies
+    pair = orbiting(2e5, 25.0, stiffness=1.2)
+    pair.add(RigidBody("other", mass=3.0, inertia=(1.0, 2.0, 2.5), position=(0, 2.0, 0)))
+    models = [cantilever((0, 0, 1.0), 20.0), orbiting(1e6, 35.0), spacecraft(), pair, orbiting(4e6, 100.0, elements=2)]
+    ensemble = simulate_ensemble(models, **RUN)
+    assert not ensemble.failed.any()
+    for number, (model, results) in enumerate(zip(models, ensemble.results, strict=True)):
+        single = femb.simulate(model, **RUN)
+        assert results.series.keys() == {path for path in single.series if not path.startswith("audit/")}
+        bodies = [f"bodies.{name}.{word}" for name in results.bodies for word in ("position", "velocity")]
+        for name in (*bodies, TIP, "beams.boom.-1.acceleration.z", "beams.boom.0.section_moment.y"):
+            mine, other = history(results, name).values, history(single, name).values
+            tolerance = 1e-6 if "position" in name else 1e-3
+            assert np.max(np.abs(mine - other)) <= tolerance * max(1.0, np.max(np.abs(other))), (number, name)
+    tips = ensemble.history(TIP)[1]
+    # the orbit matters by far more than that
+    assert np.max(np.abs(tips[1] - tips[2])) > 1e-3
 
 
 def test_equal_functions_of_time_are_evaluated_once():
