@@ -3,7 +3,8 @@
 Source: docs/theory/exact_beam.md, sections 3, 4 and 9.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,11 @@ from femb.elements.exact.columns import (
     VISCOUS_MEAN,
 )
 from femb.layout.layout import Station
+from femb.layout.views import ModelView
 from femb.numerics import rotations
+
+# Axial strain, twist and curvatures among the six strains.
+STRAINS = [0, 3, 4, 5]
 
 
 def natural_coordinates(first: tuple[Floats, Floats], last: tuple[Floats, Floats]) -> Floats:
@@ -164,3 +169,12 @@ def _apply(R: Floats, x: Floats) -> Floats:
 
 def _transposed(matrices: Floats) -> Floats:
     return np.swapaxes(matrices, -1, -2)
+
+
+def free_strains(heating: Sequence[Any], slices: Mapping[str, slice], model: ModelView, count: int) -> Floats:
+    """(k, count, 6) free strains of the elements by unit factors of k thermal loads; slices : elements of each beam."""
+    strains: Floats = np.zeros((len(heating), count, 6))
+    for k, load in enumerate(heating):
+        for j, expansion in enumerate(model.beams[load.beam].expansions(model)):
+            strains[k, slices[load.beam].start + j, STRAINS] = load.free_strain(expansion)
+    return strains
