@@ -17,6 +17,7 @@ from femb.elements.beam.matrices import matrices
 from femb.elements.beam.midpoint import midpoint_loads
 from femb.elements.beam.own_strain import linearised_strains
 from femb.elements.beam.shape import reference_strains
+from femb.elements.element_ranges import NO_ROWS, in_ranges
 from femb.elements.private_blocks import PrivateBlocks
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout
@@ -101,7 +102,7 @@ class BeamBatch(Batch):
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         state = (q, v, a, self.fixed, self.gravity)
-        self._check(forces(*self._elements, *state, *ALL, 1.0, out, NO_SECTION))
+        self._check(forces(*self._elements, *state, *ALL, 1.0, out, NO_SECTION, NO_ROWS))
 
     def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
         return self._bound((q, v, a), ALL, out)
@@ -113,8 +114,12 @@ class BeamBatch(Batch):
         self, state: tuple[Floats, Floats, Floats], parts: tuple[bool, bool, bool], out: Floats
     ) -> Callable[[], None]:
         """The function that adds elastic, damping and inertia forces, those wanted, at the states (q, v, a)."""
-        arguments = (*self._elements, *state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION)
-        evaluate = partial(forces, *arguments)
+        index, ends, data, *rest = (*self._elements, *state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION)
+
+        def of_range(part: slice, rows: Floats) -> Callable[[], int]:
+            return partial(forces, index[part], ends[part], data[part], *rest, rows)
+
+        evaluate = in_ranges(of_range, self.index[:, VELOCITIES], (6, 1, 6, 1), out)
         return lambda: self._check(evaluate())
 
     @property
@@ -183,7 +188,7 @@ class BeamBatch(Batch):
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         if self.damped:
             state = (q, v, v, self.fixed, self.gravity)
-            self._check(forces(*self._elements, *state, *DAMPING, -1.0, out, NO_SECTION))
+            self._check(forces(*self._elements, *state, *DAMPING, -1.0, out, NO_SECTION, NO_ROWS))
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Section forces and moments of every beam, including the contributions of loads along beams."""
@@ -216,7 +221,7 @@ class BeamBatch(Batch):
         """(s, n, 2, 6) force and moment at both ends of every element, section axes; see ``force.forces``."""
         out = np.empty((len(q), len(self.index), 2, 6))
         state = (q, v, a, self.fixed, self.gravity)
-        self._check(forces(*self._elements, *state, *ALL, 1.0, np.zeros(v.shape), out))
+        self._check(forces(*self._elements, *state, *ALL, 1.0, np.zeros(v.shape), out, NO_ROWS))
         return out
 
 

@@ -102,12 +102,16 @@ def element_force(
 
 
 @kernel
-def forces(index, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic, damped, inertial, sign, out, section):
+def forces(
+    index, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic, damped, inertial, sign, out, section, rows
+):  # fmt: skip
     """Force of all elements (see ``element_force``) at s states.
 
     out (s, n_v) += sign times the generalized forces. section (s, n, 2, 6), or of length 0 if not requested: section
     force and moment at both ends of every element, in the axes of that section, on the face whose outward normal is
-    the tangent, so that a positive first component is tension. Returns -1, or the number of a folded element.
+    the tangent, so that a positive first component is tension. rows (n, s, 14), or of length 0 if not requested: it is
+    set to what is otherwise added to out, frame and strain of one end, then the other. Returns -1, or the number of a
+    folded element.
     """
     R = np.empty((5, 3, 3))
     small, vectors, F = np.empty((12, 3)), np.empty((9, 4, 3)), np.empty(3)
@@ -127,10 +131,17 @@ def forces(index, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic,
                 rotate(R[1], f[7 * end : 7 * end + 3], F)
                 if frame >= 0:
                     force_to_frame(F, f[7 * end + 3 : 7 * end + 6], ends[k, end], R[2 * end], force, torque)
+                if rows.shape[0] > 0:
                     for i in range(3):
-                        out[s, frame + i] += sign * force[i]
-                        out[s, frame + 3 + i] += sign * torque[i]
-                out[s, index[k, 6 + end]] += sign * f[7 * end + 6]
+                        rows[k, s, 7 * end + i] = sign * force[i]
+                        rows[k, s, 7 * end + 3 + i] = sign * torque[i]
+                    rows[k, s, 7 * end + 6] = sign * f[7 * end + 6]
+                else:
+                    if frame >= 0:
+                        for i in range(3):
+                            out[s, frame + i] += sign * force[i]
+                            out[s, frame + 3 + i] += sign * torque[i]
+                    out[s, index[k, 6 + end]] += sign * f[7 * end + 6]
                 if section.shape[0] > 0:
                     outward = -1.0 if end == 0 else 1.0
                     rotate_back(R[1 + 2 * end], F, force)

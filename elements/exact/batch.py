@@ -9,6 +9,7 @@ import numpy as np
 from femb.base.copies import shallow_copy
 from femb.base.types import Floats, Ints
 from femb.elements.beam.end_rows import end_rows
+from femb.elements.element_ranges import NO_ROWS, in_ranges
 from femb.elements.exact import tangent as kernels
 from femb.elements.exact.columns import COLUMNS, DAMPING, LENGTH, MEAN
 from femb.elements.exact.element_data import (
@@ -16,6 +17,7 @@ from femb.elements.exact.element_data import (
     damped_by_direction,
     damping_in_the_middle,
     element_rows,
+    free_strains,
 )
 from femb.elements.exact.energy_momentum import energy_momentum
 from femb.elements.exact.force import forces
@@ -25,12 +27,10 @@ from femb.layout.element import Batch, FoldedError, Input
 from femb.layout.layout import Layout
 from femb.layout.unfixed import unfixed_frames
 from femb.layout.views import BlockPattern, ModelView, OutputStates
-from femb.numerics.lane_groups import groups, kinds, ungrouped
+from femb.numerics.lane_groups import groups, kinds, of_range, ungrouped
 from femb.numerics.lanes import LANES
 
 NO_SECTION = np.zeros((0, 0, 0, 0))
-# Axial strain, twist and curvatures among the six strains.
-STRAINS = [0, 3, 4, 5]
 VELOCITIES = slice(2, 4)
 # Elastic, damping and inertia forces.
 ALL, ELASTIC, INERTIAL = (True, True, True), (True, False, False), (False, False, True)
@@ -70,12 +70,7 @@ class ExactBatch(Batch):
         self.fixed = layout.fixed
         self.gravity = np.array(model.gravity)
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in heating)
-        self._shares: Floats = np.zeros((len(heating), len(self.index), 6))
-        for k, load in enumerate(heating):
-            beam, rows = model.beams[load.beam], self.slices[load.beam]
-            for j, expansion in enumerate(beam.expansions(model)):
-                self._shares[k, rows.start + j, STRAINS] = load.free_strain(expansion)
-        self._shares *= self.data[:, LENGTH, None]
+        self._shares = free_strains(heating, self.slices, model, len(self.index)) * self.data[:, LENGTH, None]
 
     def group(self) -> None:
         """Arrange the parameters for the kernels, which take elements in groups; again after a change of ``data``."""
@@ -106,7 +101,7 @@ class ExactBatch(Batch):
 
     def _forces(self, free: Floats, state: tuple[Any, ...], parts: tuple[bool, bool, bool], *out: Any) -> None:
         """Of the states (q, v, a): elastic, damping and inertia forces; out : sign, array and section forces."""
-        self.check(forces(*self.elements(free), *state, self.fixed, self.gravity, *parts, *out))
+        self.check(forces(*self.elements(free), *state, self.fixed, self.gravity, *parts, *out, NO_ROWS))
 
     def elements(self, free: Floats, own: Floats | None = None) -> tuple[Any, ...]:
         """The arguments of kernels: the elements in groups, with free strains (s, n, 6)."""
@@ -126,7 +121,11 @@ class ExactBatch(Batch):
 
     def _bound(self, free: Floats, state: Any, parts: tuple[bool, bool, bool], out: Floats) -> Callable[[], object]:
         """``_forces`` at states whose entries change between calls, as a function without arguments."""
-        evaluate = partial(forces, *self.elements(free), *state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION)
+        elements, rest = self.elements(free), (*state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION)
+        evaluate = in_ranges(
+            lambda part, rows: partial(forces, *of_range(part, *elements), *rest, rows),
+            *(self.index[:, VELOCITIES], (6, 6), out, LANES),
+        )
         return lambda: self.check(evaluate())
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:

@@ -3,9 +3,9 @@
 Source: docs/theory/exact_beam.md, sections 3, 4 and 9.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -25,7 +25,11 @@ from femb.elements.exact.columns import (
     ROTARY,
     VISCOUS_MEAN,
 )
+from femb.layout.views import ModelView
 from femb.numerics import rotations
+
+# Axial strain, twist and curvatures among the six strains.
+STRAINS = [0, 3, 4, 5]
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,3 +188,12 @@ def _apply(R: Floats, x: Floats) -> Floats:
 
 def _transposed(matrices: Floats) -> Floats:
     return np.swapaxes(matrices, -1, -2)
+
+
+def free_strains(heating: Sequence[Any], slices: Mapping[str, slice], model: ModelView, count: int) -> Floats:
+    """(k, count, 6) free strains of the elements by unit factors of k thermal loads; slices : elements of each beam."""
+    strains: Floats = np.zeros((len(heating), count, 6))
+    for k, load in enumerate(heating):
+        for j, expansion in enumerate(model.beams[load.beam].expansions(model)):
+            strains[k, slices[load.beam].start + j, STRAINS] = load.free_strain(expansion)
+    return strains

@@ -201,13 +201,16 @@ def end_sections(ends, R, small, f, section):
 
 
 @kernel
-def forces(index, kind, ends, data, free, own, q, v, a, fixed, gravity, elastic, damped, inertial, sign, out, section):
+def forces(
+    index, kind, ends, data, free, own, q, v, a, fixed, gravity, elastic, damped, inertial, sign, out, section, rows
+):  # fmt: skip
     """out (s, n_v) += sign times the residual of all elements at s states; returns a folded element, or -1.
 
     Elements are in groups of LANES, see ``femb.numerics.lane_groups``: own (g, 6, LANES) of ``element_force``, free (s,
     g, 6, LANES), the free strain times the length, or an empty array for none, and kind (g,), the rows of ends (kinds,
     2, 17, LANES) and data (kinds, columns, LANES). section (s, n, 2, 6) : unless it is empty, it is set to
-    the section forces at both ends, section axes.
+    the section forces at both ends, section axes. rows (n, s, 12) : unless it is empty, it is set to what is otherwise
+    added to out.
     """
     none, p, R = np.zeros((6, LANES)), np.empty((3, 4, LANES)), lanes(np.empty((4, 3, 3, LANES)))
     r, small = lanes(np.empty((20, 3, LANES))), lanes(np.empty((6, 3, LANES)))
@@ -235,7 +238,10 @@ def forces(index, kind, ends, data, free, own, q, v, a, fixed, gravity, elastic,
                 k = first + m
                 for e in range(2):
                     j = index[k, 2 + e]
-                    if j >= 0:
+                    if rows.size:
+                        for i in range(6):
+                            rows[k, s, 6 * e + i] = sign * f[6 * e + i, m]
+                    elif j >= 0:
                         for i in range(6):
                             out[s, j + i] += sign * f[6 * e + i, m]
                     if section.size:

@@ -66,7 +66,7 @@ def sweep(
             check_free(table_file, force)
         if workers is None:
             workers = (
-                0 if scheduler or cluster or together else importlib.import_module("femb.study.workers").core_count()
+                0 if scheduler or cluster or together else importlib.import_module("femb.numerics.threads").core_count()
             )
         module.compile_for(described, Messages(quiet))
         done = 0

@@ -9,7 +9,8 @@ from femb.numerics.compile import inlined, kernel
 
 # Number of columns of a vector; for a literal 1, numba would compile a variant of the called kernel.
 ONE_COLUMN = np.int64(1)
-# Smaller entries of a solution are set to zero: arithmetic with subnormal numbers is several times slower.
+# Smaller entries of a solution are set to zero, block by block: arithmetic with subnormal numbers is several times
+# slower, and far from where a load acts a solution fades to them, without reaching zero.
 FLUSH_TO_ZERO = 1e-100
 
 
@@ -61,6 +62,7 @@ def solve(start, n_v, diagonal, order, first, later, lower, upper, data, pivots,
         substitute(data, diagonal[b], n, rank[b], pivots, o, x, o, ONE_COLUMN)
         if o >= n_v:
             restore_order(n, rank[b], pivots, o, x, o, ONE_COLUMN)
+        flush(x, o, o + n)
         for e in range(first[step], first[step + 1]):
             p = start[later[e]]
             subtract_vector(data, upper[e], start[later[e] + 1] - p, n, x, o, p)
@@ -70,9 +72,7 @@ def solve(start, n_v, diagonal, order, first, later, lower, upper, data, pivots,
         for e in range(first[step], first[step + 1]):
             p = start[later[e]]
             subtract_vector(data, lower[e], n, start[later[e] + 1] - p, x, p, o)
-    for i in range(x.size):
-        if abs(x[i].real) + abs(x[i].imag) < FLUSH_TO_ZERO:
-            x[i] = 0.0
+        flush(x, o, o + n)
 
 
 @kernel
@@ -85,6 +85,7 @@ def solve_columns(start, n_v, diagonal, order, first, later, lower, upper, data,
         substitute(data, diagonal[b], n, rank[b], pivots, o, x, o * c, c)
         if o >= n_v:
             restore_order(n, rank[b], pivots, o, x, o * c, c)
+        flush(x, o * c, (o + n) * c)
         for e in range(first[step], first[step + 1]):
             p = start[later[e]]
             subtract_product(data, upper[e], start[later[e] + 1] - p, n, x, o * c, p * c, c)
@@ -94,7 +95,13 @@ def solve_columns(start, n_v, diagonal, order, first, later, lower, upper, data,
         for e in range(first[step], first[step + 1]):
             p = start[later[e]]
             subtract_product(data, lower[e], n, start[later[e] + 1] - p, x, p * c, o * c, c)
-    for i in range(x.size):
+        flush(x, o * c, (o + n) * c)
+
+
+@inlined
+def flush(x, first, last):
+    """Set negligible entries of x[first:last] to zero."""
+    for i in range(first, last):
         if abs(x[i].real) + abs(x[i].imag) < FLUSH_TO_ZERO:
             x[i] = 0.0
 

@@ -26,8 +26,8 @@ TESTED = (0, 60), (0, 68)
 # Functions that allocate arrays: only kernels that call one need reference counting. A kernel that allocates with
 # another function does not compile ("NRT required but not enabled"); then add the name of that function here.
 ALLOCATING = {"copy", "empty", "empty_like", "eye", "zeros", "zeros_like"}
-# Division by zero gives inf, as in numpy: the steppers test results for finiteness.
-ERROR_MODEL = {"error_model": "numpy"}
+# Division by zero gives inf, as in numpy: the steppers test results for finiteness. Other threads run meanwhile.
+OPTIONS = {"error_model": "numpy", "nogil": True}
 
 
 def _known() -> bool:
@@ -65,7 +65,7 @@ KNOWN = _known()
 def compiled(function: Callable[..., Any]) -> Any:
     """A kernel that numba compiles on its first call."""
     if not KNOWN or numba.config.DISABLE_JIT:
-        return numba.njit(**ERROR_MODEL)(function)
+        return numba.njit(**OPTIONS)(function)
     return Kernel(function, targetoptions={"nopython": True, **_options(function)}, pipeline_class=KernelCompiler)
 
 
@@ -81,7 +81,7 @@ def compiled_inside(function: Callable[..., Any], kept: Callable[[Any], Any] = l
 
 def _options(function: Callable[..., Any]) -> dict[str, Any]:
     allocates = bool(ALLOCATING & set(function.__code__.co_names))
-    return {**ERROR_MODEL, "no_cfunc_wrapper": True, "_nrt": allocates}
+    return {**OPTIONS, "no_cfunc_wrapper": True, "_nrt": allocates}
 
 
 if KNOWN:

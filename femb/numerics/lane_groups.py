@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.numerics.lanes import LANES
 
 
@@ -34,3 +34,15 @@ def kinds(*parts: Floats) -> tuple[Any, ...]:
     flat = [part.reshape(len(part), -1) for part in parts]
     first[1:] = np.any([np.any(part[1:] != part[:-1], axis=1) for part in flat], axis=0)
     return np.cumsum(first) - 1, *(part[first] for part in parts)
+
+
+def of_range(
+    part: slice, index: Ints, kind: Ints, ends: Floats, data: Floats, free: Floats, own: Floats
+) -> tuple[Any, ...]:
+    """The arguments of kernels over lanes for a range of elements, which begins with a group.
+
+    ends, data : of the kinds. free (s, g, a, LANES) or empty, own (g, a, LANES) : of the groups.
+    """
+    of_groups = slice(part.start // LANES, -(-part.stop // LANES))
+    free_of_groups = np.ascontiguousarray(free[:, of_groups]) if free.size else free
+    return index[part], kind[of_groups], ends, data, free_of_groups, own[of_groups]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numba
 
-from femb.numerics.kernel_compiler import ERROR_MODEL, KNOWN
+from femb.numerics.kernel_compiler import OPTIONS, KNOWN
 
 
 def _extension() -> Any:
@@ -38,7 +38,7 @@ if _TYPES is not None:
 else:
     LANES = 1
     # by numba alone, since a view of an array is counted as a reference to it
-    _inlined = numba.njit(**ERROR_MODEL)
+    _inlined = numba.njit(**OPTIONS)
 
     @_inlined
     def lanes(array: Any) -> Any:

@@ -15,10 +15,12 @@ from femb.formulations.contract import ImplicitFormulation
 from femb.layout.element import TrialError
 from femb.numerics import tableaux
 from femb.numerics.kinematics import newton_tolerance
+from femb.numerics.threads import concurrently, divided, one_after_another
 from femb.steppers.contract import left_limit
 from femb.steppers.implicit import NEGLIGIBLE, Convergence, ImplicitStepper
 from femb.steppers.radau_kernels import finish_iteration, start_stages, to_eigenvectors
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, SingularError
+from femb.system.linear_solver import Factors
 
 C, A, INVERSE = tableaux.RADAU_C, tableaux.RADAU_A, tableaux.RADAU_INVERSE
 # The nodes inside a step.
@@ -54,6 +56,9 @@ class RadauEquations(ImplicitStepper[Stages]):
         super().__init__(form, run)
         self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, float(np.clip(run.rtol**0.5, *SOLVED)))
         self._dependent, self._ceiling = DEPENDENT, np.inf
+        # how the real and the complex matrix are factorised and solved with
+        at_the_same_time = form is form.system and divided(2 * len(form.system.pattern.diagonal))
+        self._each = concurrently if at_the_same_time else one_after_another
 
     def _allocate(self) -> None:
         """Allocate arrays for the steps of a smooth interval, in which the number of multipliers is constant."""
@@ -107,8 +112,11 @@ class RadauEquations(ImplicitStepper[Stages]):
         if self._factored_for == h:
             return
         solver = self.form.solver
-        shifted = [solver.shifted(mass, damping, stiffness, mu) for mu in (REAL / h, COMPLEX / h)]
-        self._factors = [solver.factorise(matrix, self._dependent) for matrix in shifted]
+
+        def factors(mu: complex) -> Factors:
+            return solver.factorise(solver.shifted(mass, damping, stiffness, mu), self._dependent)
+
+        self._factors = self._each([partial(factors, REAL / h), partial(factors, COMPLEX / h)])
         self._factored_for = h
         self.statistics.factorizations += 2
 
@@ -176,7 +184,8 @@ class RadauEquations(ImplicitStepper[Stages]):
             finish_iteration, *form.coordinates, corotated_v, A, INVERSE, T, h, self._scale, *state, rotations, real,
             pair, *stages,
         )  # fmt: skip
-        solve_real, solve_pair, reached = of_real.solve, of_pair.solve, newton.reached
+        solve = partial(self._each, [partial(of_pair.solve, pair), partial(of_real.solve, real)])
+        reached = newton.reached
         converged = None
         try:
             for count in range(MAX_ITERATIONS):
@@ -184,8 +193,7 @@ class RadauEquations(ImplicitStepper[Stages]):
                     for k, time in enumerate(times):
                         u[k] = form.inputs_at(time, Q[k], V[k])
                 to_eigenvectors(T_INVERSE, rotations, corotated_v, residual(), real, pair)
-                solve_real(real)
-                solve_pair(pair)
+                solve()
                 converged = reached(finish())
                 if converged is not None:
                     break

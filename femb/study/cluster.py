@@ -11,8 +11,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from femb.base.errors import FembWarning, ModelError, ResultError
+from femb.numerics.threads import core_count
 from femb.study.runner import Row, Runner
-from femb.study.workers import AHEAD, Runs, core_count, lost
+from femb.study.workers import AHEAD, Runs, lost
 
 CLUSTERS = ("local", "slurm")
 # Memory of a Slurm job where dask's own configuration has none.

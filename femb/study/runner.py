@@ -19,6 +19,7 @@ from femb.case import read_case
 from femb.case.overrides import override
 from femb.model.model import Model
 from femb.numerics.blas_threads import one_blas_thread
+from femb.numerics.threads import limited_threads
 from femb.results.results import Results
 from femb.study.mode_outputs import ModeOutput
 from femb.study.output import Output
@@ -71,7 +72,7 @@ class Runner:
         """The row of a run whose analyses the function gives."""
         nothing = (float("nan"),) * len(self.outputs)
         try:
-            with one_blas_thread(), warnings.catch_warnings(record=True) as caught:
+            with one_blas_thread(), limited_threads(1), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", FembWarning)
                 analyses = begun()
                 outputs = tuple(float(output.value(analyses)) for output in self.outputs)

@@ -131,8 +131,3 @@ def _end_with(listener: "Connection") -> None:
 def _run(number: int, values: Sequence[Any]) -> Row:
     assert _runner is not None
     return _runner(number, values)
-
-
-def core_count() -> int:
-    """The number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -9,6 +9,7 @@ import os
 
 for _word in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
     os.environ.setdefault(f"{_word}_NUM_THREADS", "1")
+os.environ.setdefault("FEMB_THREADS", "1")
 
 import argparse  # noqa: E402
 import json  # noqa: E402

@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from femb import sweep
+from femb.numerics.threads import core_count
 from femb.study.file import read_study
 from femb.study.trial import runner_of
-from femb.study.workers import core_count
 
 STUDY = Path(__file__).resolve().parents[2] / "cases" / "studies" / "satellite_settling.toml"
 # of a run of some 0.1 s

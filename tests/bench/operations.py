@@ -111,10 +111,10 @@ def count_all() -> dict[str, dict[str, int]]:
         u, q, v = system.inputs_at(0.0, system.q0, system.v0), system.q0, system.v0
         batch: Any = next(each for each in system.batches if isinstance(each, ExactBatch))
         free, place, one = batch.free(u[None]), (batch.fixed, batch.gravity), (q[None], v[None], v[None])
-        none = np.zeros((0, 0, 0, 0))
+        none, rows = np.zeros((0, 0, 0, 0)), np.zeros((0, 0, 0))
         counts = {
             "forces": counted(
-                forces, [*batch.elements(free), *one, *place, True, True, True, 1.0, np.zeros(one[1].shape), none]
+                forces, [*batch.elements(free), *one, *place, True, True, True, 1.0, np.zeros(one[1].shape), none, rows]
             )
         }
         data = [np.zeros(system.pattern.size) for _ in range(3)]
