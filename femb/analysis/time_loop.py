@@ -19,7 +19,7 @@ from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.results.frames import Frames, output_frames
 from femb.results.groups import EventRecord
-from femb.results.instants import Part, passed_instants, step_instants
+from femb.results.inside_steps import Part, passed_instants, step_instants
 from femb.steppers.contract import F, Step, Stepper, StepperOfMany, StepperState, located
 from femb.steppers.pace import Pace
 from femb.steppers.passed_steps import PassedSteps

@@ -17,7 +17,7 @@ from typing import Any
 
 import numba
 
-from femb.numerics.kernel_compiler import OPTIONS, KNOWN
+from femb.numerics.kernel_compiler import KNOWN, OPTIONS
 
 
 def _extension() -> Any:

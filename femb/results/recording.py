@@ -16,7 +16,8 @@ from femb.results.arrays import CHECKPOINT, NOTHING, Arrays, joined
 from femb.results.earlier import Earlier
 from femb.results.file import Block, MemoryWriter, ResultWriter, Writer
 from femb.results.frames import Frames
-from femb.results.instants import Part, evaluated, interpolated
+from femb.results.inside_steps import Part
+from femb.results.instants import evaluated, interpolated
 from femb.results.record import Recorder
 from femb.results.results import Results
 from femb.system.named_state import named_state, names_of

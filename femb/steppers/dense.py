@@ -73,7 +73,8 @@ class HermiteStep:
 
     state0, state1 : (q, v, a, work, power). stages : (fractions of the step, power) at the inner nodes of the method's
     quadrature, if any; the work is the integral of the polynomial through them. nodes : instants at which the method's
-    equations hold; without them accelerations are those of the interpolated motion.
+    equations hold; without them accelerations are those of the interpolated motion. These arrays must not change after
+    the step, since it may be evaluated later.
     """
 
     form: Formulation

@@ -15,7 +15,8 @@ from femb.base.errors import SolveError
 from femb.case import load_case
 from femb.formulations import make_formulation
 from femb.results.frames import Frames
-from femb.results.instants import InStep, evaluated
+from femb.results.inside_steps import InStep
+from femb.results.instants import evaluated
 from femb.results.record import Recorder
 from femb.steppers import make_stepper
 

@@ -27,7 +27,8 @@ from femb.formulations import make_formulation
 from femb.numerics import rotations
 from femb.profiles import Step, Versine
 from femb.results.frames import output_frames, unbalanced
-from femb.results.instants import evaluated, step_instants
+from femb.results.inside_steps import step_instants
+from femb.results.instants import evaluated
 from femb.steppers import make_stepper
 from femb.system.system import System
 

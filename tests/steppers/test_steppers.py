@@ -19,7 +19,6 @@ from femb.analysis.time_loop import Event, RunSummary, integrate
 from femb.elements import JointEnd, Revolute, Spherical
 from femb.numerics import rotations
 from femb.profiles import Step, Versine
-from femb.results.instants import with_states
 from femb.steppers import make_stepper
 from femb.system.system import System
 
@@ -469,7 +468,7 @@ def run_events(model, events, duration, **options):
     system = System(model)
     stepper = make_stepper(system, Run(duration=duration, **options))
     outcome = RunSummary([])
-    frames = list(with_states(integrate(system, stepper, np.array([0.0, duration]), outcome, tuple(events))))
+    frames = list(integrate(system, stepper, np.array([0.0, duration]), outcome, tuple(events)))
     return outcome, np.concatenate([each.time for each in frames]), np.concatenate([each.q for each in frames])
 
 
