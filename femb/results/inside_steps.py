@@ -25,7 +25,6 @@ class Instants:
     systems : see the class. time (k,), q (k, n_q), v (k, n_v), work (k,), accelerations a (k, n_v), in the coordinates
     of the System; start, end (k,) : of the step of each instant, s. rates : a function that returns the accelerations
     (k, .) of the formulation, which motion alone does not need.
-    angles (k, m) : the joint coordinates from which those of each instant are unwrapped, if ``form`` is not to tell.
     """
 
     def __init__(
@@ -35,11 +34,11 @@ class Instants:
         states: tuple[Floats, Floats, Floats],
         rates: Callable[[], Floats],
         spans: tuple[Floats, Floats],
-        angles: Floats | None = None,
+        systems: SystemsAt,
     ) -> None:
         self._form, self._states, self._rates = form, states[:2], rates
         self.time, self.work, (self.start, self.end) = time, states[2], spans
-        self.systems = SystemsAt.of(form, states[0], angles)
+        self.systems = systems
         self.q, self.v = form.to_system(*states[:2])
 
     @cached_property
@@ -51,8 +50,7 @@ class Instants:
         """Some of the instants."""
         (q, v), spans = self._states, (self.start[some], self.end[some])
         states = q[some], v[some], self.work[some]
-        angles = self.systems.angles[some]
-        return Instants(self._form, self.time[some], states, lambda: self._rates()[some], spans, angles)
+        return Instants(self._form, self.time[some], states, lambda: self._rates()[some], spans, self.systems[some])
 
     def of_steps(self) -> "list[Instants]":
         """Those of each step."""
@@ -70,8 +68,9 @@ class InStep:
 
     @property
     def family(self) -> tuple[Any, ...]:
-        """What steps evaluated together have in common."""
-        return id(self.form), id(self.step.form), *self.step.stages[0]
+        """What steps evaluated together have in common: Systems may differ by the angles of their joints."""
+        form = self.form
+        return id(form.system.solver if form is form.system else form), *self.step.stages[0]
 
     @property
     def q(self) -> Floats:
@@ -93,26 +92,30 @@ def step_instants(form: Formulation, step: Step, times: Floats) -> Instants | In
     if isinstance(step, HermiteStep):
         return InStep(form, step, times)
     spans = np.full(len(times), step.start), np.full(len(times), step.end)
-    a = step.accelerations(times)  # now, since a later step may use the same arrays
-    return Instants(form, times, step(times), lambda: a, spans)
+    a, states = step.accelerations(times), step(times)  # now, since a later step may use the same arrays
+    return Instants(form, times, states, lambda: a, spans, SystemsAt.of(form, states[0]))
 
 
 def _in_steps(parts: Sequence[InStep]) -> Instants:
     """The instants inside steps of one formulation."""
     steps, times = [part.step for part in parts], [part.time for part in parts]
-    start, end = np.repeat([(step.start, step.end) for step in steps], [len(each) for each in times], axis=0).T
+    counts = [len(each) for each in times]
+    start, end = np.repeat([(step.start, step.end) for step in steps], counts, axis=0).T
+    states = hermite_states(steps, times)
+    of_parts = zip(parts, np.split(states[0], np.cumsum(counts[:-1])), strict=True)
+    systems = SystemsAt.joined([SystemsAt.of(part.form, q) for part, q in of_parts])
 
     def rates() -> Floats:
         return np.concatenate([step.accelerations(each) for step, each in zip(steps, times, strict=True)])
 
-    return Instants(parts[0].form, np.concatenate(times), hermite_states(steps, times), rates, (start, end))
+    return Instants(parts[0].form, np.concatenate(times), states, rates, (start, end), systems)
 
 
 def passed_instants(form: Formulation, steps: PassedSteps) -> Instants:
     """The instants inside many steps of a formulation."""
-    return Instants(
-        form, steps.time, (steps.q, steps.v, steps.work), lambda: steps.a, (steps.start, steps.end), steps.angles
-    )
+    systems = SystemsAt.of(form, steps.q, steps.angles)
+    states, spans = (steps.q, steps.v, steps.work), (steps.start, steps.end)
+    return Instants(form, steps.time, states, lambda: steps.a, spans, systems)
 
 
 def with_states(parts: Iterable[Part]) -> Iterator[Frames | Instants]:
