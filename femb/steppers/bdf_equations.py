@@ -11,14 +11,14 @@ from femb.numerics.kinematics import newton_tolerance
 from femb.steppers.bdf_history import ALPHA, History
 from femb.steppers.bdf_kernels import correct, implicit_coordinates
 from femb.steppers.contract import left_limit
-from femb.steppers.implicit import Convergence, ImplicitStepper
+from femb.steppers.implicit import RESTORING, Convergence, ImplicitStepper
 from femb.steppers.radau_kernels import frame_rotations, rotate_frames_back
 
 MAX_ITERATIONS = 6
 # Tolerance of Newton's iteration, as a fraction of that of the step.
 SOLVED = 0.01
-# Newton's second correction over its first: below the one value a rate of convergence, above the other divergence.
-RESTORING, DIVERGING = 0.3, 2.0
+# The second correction over the first one, above which Newton's iteration diverges.
+DIVERGING = 2.0
 # Iterations in which the full Newton method forms new matrices.
 FORMING = 3
 # The factorisation is reused while mu differs by at most this fraction from the mu it was computed for.

@@ -21,6 +21,9 @@ from femb.system.linear_solver import Factors, Matrix
 NEGLIGIBLE = 1e-3
 # With matrices of a contact that has ended all of Newton's corrections are small, and their ratio is above this.
 TOO_STIFF = 0.5
+# The second correction also removes the quadratic part of the first one, such as the stretch of members that turn: from
+# this fraction of the first one on, it does not tell the rate.
+RESTORING = 0.3
 
 
 @dataclass(slots=True)

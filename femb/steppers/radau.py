@@ -29,8 +29,10 @@ from femb.steppers.radau_kernels import estimate_force, estimate_size, start_est
 from femb.steppers.variable_step import WORTHWHILE
 from femb.system.block_lu import DEPENDENT
 
-# Growth, from step to step, of the longest step allowed after Newton's iteration failed with fresh matrices.
-RECOVERY = 1.1
+# After Newton's iteration failed with fresh matrices: the next length to try and the longest one to step, as fractions
+# of the one that failed, and the growth of the latter from step to step. Half is tried after a step grown by more than
+# the last number.
+SHORTER, BELOW_FAILURE, RECOVERY, GROWN = 0.75, 0.8, 1.05, 1.3
 MIN_FACTOR, MAX_FACTOR = 0.2, 8.0
 # From values at the stages to coefficients of their polynomial: of powers 1 to 3 (zero at the start), and 0 to 2.
 FROM_ZERO = np.linalg.inv(C[:, None] ** np.arange(1, 4))
@@ -132,6 +134,19 @@ class Radau(RadauEquations):
         if self._old_h > 0.0 and error <= 1.0:
             factor = min(factor, factor * h / self._old_h * (self._old_error / error) ** 0.25)
         return float(safety * factor)
+
+    def _after_failure(self, h: float, cause: str | Exception) -> float:
+        if self._fresh and self._low_pass and not self._exact:
+            # without the stresses' part of the stiffness the iteration converges only where steps follow vibrations
+            self._exact = True
+        elif self._fresh:
+            self._ceiling = BELOW_FAILURE * h
+            h *= SHORTER if h < GROWN * self._old_h else 0.5
+            self._old_h = 0.0
+        self._form_matrices(self._u, self.q, self.v)
+        if not self.form.layout.has_loops:
+            self._reset_extrapolation()
+        return h
 
     def _after_error(self, trial: Stages, h: float, error: float) -> float:
         if not self._fresh:

@@ -17,7 +17,7 @@ from femb.numerics import tableaux
 from femb.numerics.kinematics import newton_tolerance
 from femb.numerics.threads import concurrently, divided, one_after_another
 from femb.steppers.contract import left_limit
-from femb.steppers.implicit import NEGLIGIBLE, Convergence, ImplicitStepper
+from femb.steppers.implicit import NEGLIGIBLE, RESTORING, Convergence, ImplicitStepper
 from femb.steppers.radau_kernels import finish_iteration, start_stages, to_eigenvectors
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, SingularError
 from femb.system.linear_solver import Factors
@@ -32,8 +32,8 @@ MAX_ITERATIONS = 7
 # Tolerance of Newton's iteration, as a fraction of that of the step: the root of rtol, within these bounds. Residual
 # moments have the same sign in every step and accumulate in the angular momentum.
 SOLVED = 3e-4, 3e-3
-# Longest step to try, as a fraction of one at which Newton's iteration failed with fresh matrices.
-BELOW_FAILURE = 0.6
+# The second correction over the first one, above which Newton's iteration diverges.
+DIVERGING = 1.0
 
 
 @dataclass
@@ -143,18 +143,6 @@ class RadauEquations(ImplicitStepper[Stages]):
             return self._solve(h, end)
         return self._solve(h, end) if trial is None and self._exclude_nearly_dependent() else trial
 
-    def _after_failure(self, h: float, cause: str | Exception) -> float:
-        if self._fresh and self._low_pass and not self._exact:
-            # without the stresses' part of the stiffness the iteration converges only where steps follow vibrations
-            self._exact = True
-        elif self._fresh:
-            self._ceiling = BELOW_FAILURE * h
-            h *= 0.5
-        self._form_matrices(self._u, self.q, self.v)
-        if not self.form.layout.has_loops:
-            self._reset_extrapolation()
-        return h
-
     def _newton(self, h: float, end: float) -> Stages | None:
         """The stage equations by Newton's iteration; None where it does not converge."""
         form = self.form
@@ -173,7 +161,8 @@ class RadauEquations(ImplicitStepper[Stages]):
         )  # fmt: skip
         newton_tolerance(self.scale_q, self.scale_v, *state, h, self._scale[2])
         reused = not self._fresh and form.system.switches
-        newton = Convergence(self.tolerance, MAX_ITERATIONS, NEGLIGIBLE * self.tolerance if reused else 0.0)
+        doubted = NEGLIGIBLE * self.tolerance if reused else 0.0
+        newton = Convergence(self.tolerance, MAX_ITERATIONS, doubted, RESTORING, DIVERGING)
         # what the iterations have in common, so that an iteration is a few calls of compiled functions
         u, of_state, bound = self._stage_inputs, form.inputs_of_state, self._bound
         if bound is not None and bound.batches is form.system.batches:
