@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +28,7 @@ from femb.layout.element import Batch, FoldedError, Input
 from femb.layout.layout import Layout
 from femb.layout.unfixed import unfixed_frames
 from femb.layout.views import BlockPattern, ModelView, OutputStates
-from femb.numerics.lane_groups import groups, kinds, of_range, ungrouped
+from femb.numerics.lane_groups import SharedRows, groups, kinds, of_range, ungrouped
 from femb.numerics.lanes import LANES
 
 NO_SECTION = np.zeros((0, 0, 0, 0))
@@ -50,34 +51,34 @@ class ExactBatch(Batch):
     own_force = True
 
     def __init__(self, beams: list[Any], heating: list[Any], layout: Layout, model: ModelView) -> None:
-        index: list[Ints] = []
-        self.labels: list[str] = []
-        self.slices: dict[str, slice] = {}
-        for beam in beams:
-            entry, start, count = layout.beams[beam.name], len(self.labels), beam.elements
-            self.slices[beam.name] = slice(start, start + count)
-            self.labels += [f"beams.{beam.name}, element {k + 1} of {count}" for k in range(count)]
-            frames = entry.frames_of_elements
-            index.append(np.hstack([layout.frame_q[frames], layout.frame_v[frames]]))
-        self.index: Ints = np.concatenate(index)
+        bounds = np.cumsum([0, *(beam.elements for beam in beams)]).tolist()
+        self.slices = {beam.name: slice(*rows) for beam, rows in zip(beams, pairwise(bounds), strict=True)}
+        entries = [layout.beams[beam.name] for beam in beams]
+        frames = np.concatenate([entry.frames_of_elements for entry in entries])
+        self.index: Ints = np.hstack([layout.frame_q[frames], layout.frame_v[frames]])
         properties = ElementProperties.joined([beam.element_properties(model) for beam in beams])
-        self.ends: Floats = end_rows([layout.beams[beam.name] for beam in beams], properties.corners)
-        self.data: Floats = element_rows(properties, self.ends)
+        ends = end_rows(entries, properties.corners)
+        data = element_rows(properties, ends)
+        self._ends, self._data, self._kinds = SharedRows(ends), SharedRows(data), self._kinds_of(ends, data)
         self.own: Floats = np.full((len(self.index), 6), np.nan)
-        self.undamped = not np.all(self.data[:, DAMPING])
-        self.damped = bool(np.any(self.data[:, DAMPING]))
-        self.group()
-        self.fixed = layout.fixed
-        self.gravity = np.array(model.gravity)
+        self._own = groups(self.own)
+        self.undamped, self.damped = not np.all(data[:, DAMPING]), bool(np.any(data[:, DAMPING]))
+        self.fixed, self.gravity = layout.fixed, np.array(model.gravity)
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in heating)
-        self._shares = free_strains(heating, self.slices, model, len(self.index)) * self.data[:, LENGTH, None]
+        self._shares = free_strains(heating, self.slices, model, len(self.index)) * data[:, LENGTH, None]
 
-    def group(self) -> None:
-        """Arrange the parameters for the kernels, which take elements in groups; again after a change of ``data``."""
-        self._kinds, self._own = self._kinds_of(self.data), groups(self.own)
+    @property
+    def ends(self) -> Floats:
+        """The rows (e, 2, 17) of the ends of all elements."""
+        return self._ends.all()
 
-    def _kinds_of(self, data: Floats) -> tuple[Any, ...]:
-        return kinds(groups(self.ends), groups(data if data.shape[1] == COLUMNS else damped_by_direction(data)))
+    @property
+    def data(self) -> Floats:
+        """The rows (e, 156 or 264) of parameters of all elements."""
+        return self._data.all()
+
+    def _kinds_of(self, ends: Floats, data: Floats) -> tuple[Any, ...]:
+        return kinds(groups(ends), groups(data if data.shape[1] == COLUMNS else damped_by_direction(data)))
 
     def allocate(self, pattern: BlockPattern) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])
@@ -90,9 +91,9 @@ class ExactBatch(Batch):
     def check(self, folded: int) -> None:
         """Raise FoldedError for the element that a kernel returned, unless it is -1."""
         if folded >= 0:
-            raise FoldedError(
-                f"{self.labels[folded]}: turned by 180 degrees between its ends; divide the beam into more elements"
-            )
+            name, rows = next(item for item in self.slices.items() if folded < item[1].stop)
+            which = f"beams.{name}, element {folded - rows.start + 1} of {rows.stop - rows.start}"
+            raise FoldedError(f"{which}: turned by 180 degrees between its ends; divide the beam into more elements")
 
     def free(self, u: Floats) -> Floats:
         """(s, n, 6) free strains times the lengths, of inputs u (s, n_u)."""
@@ -167,13 +168,13 @@ class ExactBatch(Batch):
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without stiffness and gravity, where the residual is M a
-        data = self.data.copy()
+        data = self.data
         data[:, DAMPING] = 0.0
         data[:, MEAN : MEAN + 36] += SOFT * np.eye(6).ravel()
         private, index = PrivateBlocks(self.index[:, VELOCITIES], (6, 6)), self.index.copy()
         index[:, VELOCITIES] = private.starts
         free, own = np.zeros((0, 0, 0, LANES)), groups(np.full(self.own.shape, np.nan))
-        elements = (index, *self._kinds_of(data), free, own)
+        elements = (index, *self._kinds_of(self.ends, data), free, own)
 
         def change(*parts: Floats) -> None:
             v, a, damping, stiffness = (part[None] for part in parts)

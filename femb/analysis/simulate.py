@@ -81,17 +81,20 @@ def simulate(
     form, run_summary = make_formulation(system, run.formulation), RunSummary([])
     # the matrices of other formulations are dense and small
     threads = nullcontext() if form is system else one_blas_thread()
+    times = run.output_times()
     with (
         threads,
         reporting(progress, run.duration) as reporter,
-        Recording(system, run.method, out, case_text, run.output, reason, plan.options, earlier) as recording,
+        Recording(
+            system, run.method, out, case_text, run.output, reason, plan.options, earlier, expected=len(times)
+        ) as recording,
     ):
         stepper = make_stepper(form, run)
         keep = Checkpoints(recording.keep, earlier, plan.extended) if out is not None else None
         try:
             watch = recording.watching(reporter)
             for frames in integrate(
-                form, stepper, run.output_times(), run_summary, events, watch, run.most_steps, keep,
+                form, stepper, times, run_summary, events, watch, run.most_steps, keep,
                 run.output.motion_only,
             ):  # fmt: skip
                 recording.add(frames)

@@ -36,6 +36,22 @@ def kinds(*parts: Floats) -> tuple[Any, ...]:
     return np.cumsum(first) - 1, *(part[first] for part in parts)
 
 
+class SharedRows:
+    """Rows (n, ...) of elements, of which a row like the one before it takes no memory: those of a uniform beam."""
+
+    def __init__(self, rows: Floats) -> None:
+        self._kind, self._rows = kinds(rows)
+
+    def all(self) -> Floats:
+        """A copy of all rows."""
+        return np.asarray(self._rows[self._kind])
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that they take."""
+        return int(self._kind.nbytes + self._rows.nbytes)
+
+
 def of_range(
     part: slice, index: Ints, kind: Ints, ends: Floats, data: Floats, free: Floats, own: Floats
 ) -> tuple[Any, ...]:

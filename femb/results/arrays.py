@@ -92,30 +92,37 @@ class Chosen(ByName[np.ndarray]):
 
 
 class Growing:
-    """An array to which rows are appended in place, so that there are never two copies of all of them."""
+    """An array to which rows are appended in place, so that there are never two copies of all of them.
 
-    def __init__(self) -> None:
+    expected : the number of rows that it is likely to get. Memory reserved for them takes none until it is written.
+    """
+
+    def __init__(self, expected: int = 0) -> None:
         self._array: np.ndarray | None = None
+        self._expected, self._count = expected, 0
         self._shown = False
 
     def append(self, rows: np.ndarray) -> None:
         """Add a copy of rows (k, ...)."""
-        array = self._array
+        array, first, count = self._array, self._count, self._count + len(rows)
         if array is None:
-            self._array = np.array(rows, order="C")
-        elif self._shown or np.promote_types(array.dtype, rows.dtype) != array.dtype:
-            self._array, self._shown = np.concatenate([array, rows]), False
-        else:
+            array = np.empty((max(self._expected, count), *rows.shape[1:]), rows.dtype)
+        kind = np.promote_types(array.dtype, rows.dtype)
+        if kind != array.dtype:
+            array, self._shown = array.astype(kind), False
+        if count > len(array):
+            if self._shown:
+                array, self._shown = array.copy(), False
             # nobody else refers to it; the operating system moves the pages of a large array, and copies nothing
-            count = len(array)
-            array.resize((count + len(rows), *array.shape[1:]), refcheck=False)
-            array[count:] = rows
+            array.resize((count, *array.shape[1:]), refcheck=False)
+        array[first:count] = rows
+        self._array, self._count = array, count
 
     def shown(self) -> np.ndarray:
-        """The array, which is copied before it grows again."""
+        """The rows so far; later ones do not change them."""
         assert self._array is not None
         self._shown = True
-        return self._array
+        return self._array[: self._count]
 
 
 class Below(ByName[np.ndarray]):

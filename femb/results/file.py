@@ -97,18 +97,18 @@ class _Checked:
 
 
 class MemoryWriter(Writer):
-    """Keeps the blocks in memory."""
+    """Keeps the blocks in memory; expected : the likely number of output times."""
 
-    def __init__(self, static: Arrays, attributes: Attributes) -> None:
+    def __init__(self, static: Arrays, attributes: Attributes, expected: int = 0) -> None:
         self._static = {path: np.array(array) for path, array in static.items()}
         self._attributes = _started(attributes)
-        self._checked = _Checked()
+        self._checked, self._expected = _Checked(), expected
         self._series: dict[str, Growing] = {}
 
     def append(self, block: Block) -> None:
         """Store a copy of the block."""
         for path, array in self._checked(block).items():
-            self._series.setdefault(path, Growing()).append(array)
+            self._series.setdefault(path, Growing(self._expected)).append(array)
 
     def finish(
         self, status: str, message: str = "", statistics: Mapping[str, Any] = NOTHING, more: Arrays = NOTHING

@@ -25,7 +25,7 @@ from femb.system.system import System
 
 # Output instants collected before their evaluation and their conversion to named arrays, which is cheaper for many at
 # once; of large models fewer, with about so many velocities in all.
-BLOCK, VELOCITIES = 256, 200_000
+BLOCK, VELOCITIES = 256, 30_000
 # Longest time, s, that output instants wait for further ones.
 PATIENCE = 0.5
 
@@ -35,8 +35,9 @@ class Recording:
 
     out : path of an HDF5 file, written during the run; the results are then read from it, and memory does not grow with
     the output. output : what is recorded. reason : why the method was chosen, if femb chose it. options : of the run,
-    by name. earlier : the part of the run that this one continues. message, statistics and arrays are recorded at the
-    end. An error that leaves the context gets the results as ``error.results``.
+    by name. earlier : the part of the run that this one continues. expected : the likely number of output times.
+    message, statistics and arrays are recorded at the end. An error that leaves the context gets the results as
+    ``error.results``.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Recording:
         reason: str = "",
         options: Mapping[str, Any] = NOTHING,
         earlier: Earlier | None = None,
+        expected: int = 0,
     ) -> None:
         self._recorder = Recorder(system, output)
         self._evaluated = interpolated if output.motion_only else evaluated
@@ -57,7 +59,7 @@ class Recording:
             attributes[""]["method_reason"] = reason
         if earlier is not None:
             earlier.check_model(static)
-        self._writer: Writer = MemoryWriter(static, attributes)
+        self._writer: Writer = MemoryWriter(static, attributes, expected)
         if out is not None:
             names = names_of(system.layout).items() if options else ()
             static = static | {f"{CHECKPOINT}names/{part}": array for part, array in names}

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from femb.numerics import lanes
+from femb.numerics.lane_groups import SharedRows
 
 # Forces and tangents of a damped beam of 6 elements, which fill one group of four and a part of another.
 FORCES = """
@@ -74,3 +75,13 @@ def test_one_lane_computes_the_same(tmp_path):
     raising = forces("sys.modules['femb.numerics.lane_types'] = None", FEMB_CACHE=str(tmp_path))
     assert raising[:2] == (True, 1)
     np.testing.assert_allclose(raising[2], several, rtol=1e-13)
+
+
+def test_equal_rows_are_stored_once_and_all_are_found_again():
+    numbers = np.arange(3.0)[:, None, None] * np.ones((2, 5))
+    rows = numbers[[0, 0, 0, 1, 2, 2, 0]]
+    shared = SharedRows(rows)
+    np.testing.assert_array_equal(shared.all(), rows)
+    shared.all()[:] = 7.0
+    np.testing.assert_array_equal(shared.all(), rows, "what is returned is a copy")
+    assert shared.nbytes < SharedRows(np.arange(70.0).reshape(rows.shape)).nbytes
