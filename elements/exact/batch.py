@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -51,8 +50,9 @@ class ExactBatch(Batch):
     own_force = True
 
     def __init__(self, beams: list[Any], heating: list[Any], layout: Layout, model: ModelView) -> None:
-        bounds = np.cumsum([0, *(beam.elements for beam in beams)]).tolist()
-        self.slices = {beam.name: slice(*rows) for beam, rows in zip(beams, pairwise(bounds), strict=True)}
+        stops = np.cumsum([beam.elements for beam in beams]).tolist()
+        self.slices = {beam.name: slice(stop - beam.elements, stop) for beam, stop in zip(beams, stops, strict=True)}
+        self.labels = [f"beams.{x.name}, element {k + 1} of {x.elements}" for x in beams for k in range(x.elements)]
         entries = [layout.beams[beam.name] for beam in beams]
         frames = np.concatenate([entry.frames_of_elements for entry in entries])
         self.index: Ints = np.hstack([layout.frame_q[frames], layout.frame_v[frames]])
@@ -91,9 +91,9 @@ class ExactBatch(Batch):
     def check(self, folded: int) -> None:
         """Raise FoldedError for the element that a kernel returned, unless it is -1."""
         if folded >= 0:
-            name, rows = next(item for item in self.slices.items() if folded < item[1].stop)
-            which = f"beams.{name}, element {folded - rows.start + 1} of {rows.stop - rows.start}"
-            raise FoldedError(f"{which}: turned by 180 degrees between its ends; divide the beam into more elements")
+            raise FoldedError(
+                f"{self.labels[folded]}: turned by 180 degrees between its ends; divide the beam into more elements"
+            )
 
     def free(self, u: Floats) -> Floats:
         """(s, n, 6) free strains times the lengths, of inputs u (s, n_u)."""
