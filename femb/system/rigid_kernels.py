@@ -109,9 +109,9 @@ def project(bodies, points, rows, matrix, scale, dependent, coordinates, work, s
     """Project q and v on the constraints, in place; returns whether it succeeded.
 
     The metric is that of the mass, or that of the factors in ``work`` if bodies is None; with these the iteration fails
-    where it would take factors at a later state. spare : zeros (1, n_c), and arrays (1, n_v) and (1, n_q). limits : the largest Phi, the largest J v + Phi_t for
-    v = 0, the change and the gap of dependent rows that end the iteration, the number of iterations, and of those with
-    the factors of the first.
+    where it would take factors at a later state. spare : zeros (1, n_c), and arrays (1, n_v) and (1, n_q). limits : the
+    largest Phi, the largest J v + Phi_t for v = 0, the change and the gap of dependent rows that end the iteration, the
+    number of iterations, and of those with the factors of the first.
     """
     n_v, x, position, gamma, rates = matrix[1], work[4], work[5], work[6], work[7]
     linear_q, linear_v, quaternion_q, omega_v = coordinates
