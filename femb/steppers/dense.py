@@ -13,10 +13,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.formulations.contract import Formulation
 from femb.numerics import dop853 as dop
 
+# Number of roundings of the end of a step within which a time is this end.
+ROUNDINGS = 4.0
 _COUNT = np.arange(1.0, 6.0)
 # Coefficients of theta^0..2 of a quadratic power, from its values at both ends and its mean.
 _OF_ENDS: Floats = np.linalg.inv(np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0 / 2.0, 1.0 / 3.0]]))
@@ -42,6 +44,14 @@ End: TypeAlias = tuple[Floats, Floats, Floats, float, float]
 """One end of a step: q (n_q,), v (n_v,), v' (n_v,), work (J) since the start and power (W)."""
 Stages: TypeAlias = tuple[Sequence[float] | Floats, Sequence[float] | Floats]
 """Fractions of the step, increasing, and the power (W) there."""
+
+
+def weights_at(theta: float) -> Floats:
+    """(6,): weights of q0, q1, h q0', h q1', h^2 q0'' and h^2 q1'' in the quintic at the passed part of a step."""
+    x = theta ** np.arange(6)
+    end, rate1, bend1 = x[3:] @ [[10.0, -4.0, 0.5], [-15.0, 7.0, -1.0], [6.0, -3.0, 0.5]]
+    rate0, bend0 = x @ [[0, 0], [1, 0], [0, 0.5], [-6, -1.5], [8, 1.5], [-3, -0.5]]
+    return np.array([1.0 - end, end, rate0, rate1, bend0, bend1])
 
 
 def through_nodes(nodes: Nodes, times: Floats) -> Floats:
@@ -110,11 +120,25 @@ class HermiteStep:
 
 def hermite_states(steps: Sequence[HermiteStep], times: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
     """q (k, n_q) with unit quaternions, v (k, n_v) and work (k,) J at the times inside each of several steps of one
-    formulation: to the last bit those of each time alone."""
-    form, motions, works = steps[0].form, _motions(steps), _works(steps)
+    formulation: to the last bit those of each time alone, and those of the end where the time is that but for rounding.
+    """
     of_step = np.repeat(np.arange(len(steps)), [len(each) for each in times])
+    time, ends = np.concatenate(times), np.array([step.end for step in steps])[of_step]
+    inside = np.abs(time - ends) > ROUNDINGS * np.spacing(ends)
+    if inside.all():
+        return _hermite_states(steps, of_step, time)
+    q, v, work = (np.array([step.state1[k] for step in steps])[of_step] for k in (0, 1, 3))
+    if inside.any():
+        used, numbers = np.unique(of_step[inside], return_inverse=True)
+        q[inside], v[inside], work[inside] = _hermite_states([steps[k] for k in used], numbers, time[inside])
+    return q, v, work
+
+
+def _hermite_states(steps: Sequence[HermiteStep], of_step: Ints, time: Floats) -> tuple[Floats, Floats, Floats]:
+    """``hermite_states`` at times (k,) by the polynomials of the steps with the numbers of_step (k,)."""
+    form, motions, works = steps[0].form, _motions(steps), _works(steps)
     h = np.array([step.end - step.start for step in steps])[of_step]
-    theta = (np.concatenate(times) - np.array([step.start for step in steps])[of_step]) / h
+    theta = (time - np.array([step.start for step in steps])[of_step]) / h
     passed = theta[:, None]
     # Horner's rule, for the polynomial and its derivative
     q, slope = motions[-1][of_step], np.zeros((len(theta), form.n_q))

@@ -41,6 +41,8 @@ SOLVED = 0.01
 SLOW = 0.2
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 3.0
 FILTERS = 2
+# Times that differ by less than this part of a step are equal but for rounding.
+SAME_TIME = 1e-6
 
 
 @dataclass
@@ -62,7 +64,7 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
     """Variable-step generalized-alpha; see ``femb.steppers.contract`` for the meaning of its attributes."""
 
     order = 2
-    memory = (*ImplicitStepper.memory, "A", "_slope", "_A_h", "_ends")
+    memory = (*ImplicitStepper.memory, "A", "_slope", "_A_h", "_ends", "_from")
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
@@ -80,6 +82,7 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
 
     def restart(self) -> None:
         """Begin a smooth interval with the accelerations of its start."""
+        self._from = self.t
         self._evaluate()
         self.A = self.a.copy()
         # ends of the last steps of the smooth interval and the accelerations there; not its start, where accelerations
@@ -96,6 +99,12 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         """Allocate the arrays of steps, whose sizes depend on the discrete state."""
         self._allocate()
         super().recalled()
+
+    def _time_after(self, h: float) -> float:
+        """The time at the end of a step; fixed steps are counted, so that rounding does not accumulate."""
+        count = round((self.t - self._from) / h)
+        counted = h == self.fixed and abs(self._from + count * h - self.t) < SAME_TIME * h
+        return self._from + (count + 1) * h if counted else self.t + h
 
     def _allocate(self) -> None:
         """Allocate what the iterations overwrite: inputs, q, v, a and A at the end of a step, and work."""

@@ -33,7 +33,7 @@ class Convergence:
     tolerance : of the remaining error. iterations : the largest number of them; infinity to omit the test whether they
     suffice. doubted : corrections up to this size, with reused matrices, must decrease. restoring : a second correction
     of at least this fraction of the first gives no rate; of more than ``diverging`` times the first it ends the
-    iteration. rate : of the last corrections above rounding.
+    iteration. least : a rate that is lower counts as this. rate : of the last corrections above rounding.
     E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8.
     """
 
@@ -42,17 +42,20 @@ class Convergence:
     doubted: float = 0.0
     restoring: float = inf
     diverging: float = inf
+    least: float = 0.0
     done: int = 0
     rate: float = 0.0
     ratio: float = 0.0
     _last: float = 0.0
+    _before: float = 0.0
 
     def reached(self, size: float) -> bool | None:
         """True if the iteration has converged with a correction of this size, False if it will not, None to iterate."""
         self.done += 1
         if not isfinite(size):
             return False
-        last, self._last = self._last, size
+        before, last, self._last = self._before, self._last, size
+        self._before = last
         doubted, negligible = 0.0 < size <= self.doubted, size <= NEGLIGIBLE * self.tolerance
         if self.done == 1:
             return (negligible and not doubted) or None
@@ -66,9 +69,12 @@ class Convergence:
                 return False
             return size <= self.tolerance or None
         self.rate = ratio
-        if ratio >= 1.0 or ratio ** (self.iterations - self.done) / (1.0 - ratio) * size > self.tolerance:
+        # where the last correction was small by chance, the present one is large beside it
+        expected = min(ratio, (size / before) ** 0.5) if before > 0.0 else ratio
+        if ratio >= 1.0 or expected ** (self.iterations - self.done) / (1.0 - expected) * size > self.tolerance:
             return False
-        return ratio / (1.0 - ratio) * size <= self.tolerance or None
+        rate = max(ratio, self.least)
+        return rate / (1.0 - rate) * size <= self.tolerance or None
 
 
 class ImplicitStepper(VariableStep[ImplicitFormulation, T]):

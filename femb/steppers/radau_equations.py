@@ -4,7 +4,7 @@ E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8 (
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -18,7 +18,9 @@ from femb.numerics.kinematics import newton_tolerance
 from femb.numerics.threads import concurrently, divided, one_after_another
 from femb.steppers.contract import left_limit
 from femb.steppers.implicit import NEGLIGIBLE, RESTORING, Convergence, ImplicitStepper
-from femb.steppers.radau_kernels import finish_iteration, start_stages, to_eigenvectors
+from femb.steppers.radau_kernels import finish_iteration, to_eigenvectors
+from femb.steppers.stage_prediction import Trend
+from femb.steppers.stage_prediction_kernels import start_stages
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, SingularError
 from femb.system.linear_solver import Factors
 
@@ -34,6 +36,8 @@ MAX_ITERATIONS = 7
 SOLVED = 3e-4, 3e-3
 # The second correction over the first one, above which Newton's iteration diverges.
 DIVERGING = 1.0
+# A lower rate is not relied on: the first corrections also remove quadratic parts, which later ones do not have.
+LEAST_RATE = 0.03
 
 
 @dataclass
@@ -92,19 +96,18 @@ class RadauEquations(ImplicitStepper[Stages]):
             kept[:] = values
         return bound().copy()  # the error estimate keeps its first result during the second evaluation
 
-    def _reset_extrapolation(self) -> None:
+    def _reset_trend(self) -> None:
         """Predict the next stages with constant accelerations and multipliers."""
-        velocity_change, multipliers = np.zeros((3, self.form.n_v)), np.zeros((3, self.form.n_c))
-        velocity_change[0], multipliers[0] = self.a, self.multipliers
-        self._polynomials = 1.0, velocity_change, multipliers
+        self._trend = Trend.at_start(self.form, self.v, self.a, self.multipliers)
 
     def _reset_excluded(self) -> None:
         """Zero the multipliers of excluded rows: extrapolated, they would grow without bound."""
         form, system = self.form, self.form.system
         if form is system and self.multipliers[system.solver.excluded_rows].any():
             self.multipliers = form.forward(self._u, self.q, self.v)[1]
-            self._polynomials[2][:] = 0.0
-            self._polynomials[2][0] = self.multipliers
+            of_multipliers = np.zeros((3, form.n_c))
+            of_multipliers[0] = self.multipliers
+            self._trend = replace(self._trend, multipliers=of_multipliers)
             self._matrices = None
 
     def _factorise(self, h: float) -> None:
@@ -153,16 +156,13 @@ class RadauEquations(ImplicitStepper[Stages]):
         real, pair, rotations = self._real, self._pair, self._rotations
         of_real, of_pair = self._factors
         corotated_q, corotated_v = form.corotated_frames
-        old_h, *polynomials = self._polynomials
         state = self.q, self.v
-        start_stages(
-            *form.coordinates, corotated_q, self._matrices_q, C, A, INVERSE, h, h / old_h, *polynomials, *state,
-            *stages, rotations,
-        )  # fmt: skip
+        of_method, trend = (C, A, INVERSE, h), self._trend.as_arguments()
+        start_stages(*form.coordinates, corotated_q, self._matrices_q, *of_method, trend, *state, *stages, rotations)
         newton_tolerance(self.scale_q, self.scale_v, *state, h, self._scale[2])
         reused = not self._fresh and form.system.switches
         doubted = NEGLIGIBLE * self.tolerance if reused else 0.0
-        newton = Convergence(self.tolerance, MAX_ITERATIONS, doubted, RESTORING, DIVERGING)
+        newton = Convergence(self.tolerance, MAX_ITERATIONS, doubted, RESTORING, DIVERGING, LEAST_RATE)
         # what the iterations have in common, so that an iteration is a few calls of compiled functions
         u, of_state, bound = self._stage_inputs, form.inputs_of_state, self._bound
         if bound is not None and bound.batches is form.system.batches:
@@ -170,8 +170,8 @@ class RadauEquations(ImplicitStepper[Stages]):
         else:
             residual = partial(form.equations, u, Q, V, K, L)
         finish = partial(
-            finish_iteration, *form.coordinates, corotated_v, A, INVERSE, T, h, self._scale, *state, rotations, real,
-            pair, *stages,
+            finish_iteration, *form.coordinates, corotated_q, corotated_v, self._matrices_q, A, INVERSE, T, h,
+            self._scale, *state, rotations, real, pair, *stages,
         )  # fmt: skip
         solve = partial(self._each, [partial(of_pair.solve, pair), partial(of_real.solve, real)])
         reached = newton.reached

@@ -80,36 +80,11 @@ def to_eigenvectors(inverse, rotations, corotated_v, residual, real, pair):
 
 
 @kernel
-def start_stages(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, C, A, inverse, h, ratio, polynomial,
-    of_multipliers, q, v, Z, V, K, Q, L, rotations,
-):  # fmt: skip
-    """Stages of a step h before the first iteration, and the rotations of frames to them from ``matrices_q`` (n_q,).
-
-    Z (3, n_v), L (3, n_c) : extrapolated from polynomials of the last step, coefficients (3, ...) of powers 1 to 3 and
-    0 to 2 of its fraction; ratio : h over its length. V, Q : see ``stage_coordinates``. K = A^-1 Z / h.
-    """
-    for i in range(3):
-        theta = 1.0 + C[i] * ratio
-        for k in range(v.size):
-            a, b, c = polynomial[0, k], polynomial[1, k], polynomial[2, k]
-            Z[i, k] = (theta - 1.0) * a + (theta * theta - 1.0) * b + (theta * theta * theta - 1.0) * c
-        for k in range(L.shape[1]):
-            a, b, c = of_multipliers[0, k], of_multipliers[1, k], of_multipliers[2, k]
-            L[i, k] = a + theta * (b + theta * c)
-    for i in range(3):
-        for k in range(q.size):
-            Q[i, k] = q[k]
-    stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, FIRST_SWEEPS)
-    frame_rotations(corotated_q, matrices_q, Q, rotations)
-
-
-@kernel
 def finish_iteration(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_v, A, inverse, T, h, scale, q, v, rotations, real, pair,
-    Z, V, K, Q, L,
+    linear_q, linear_v, quaternion_q, omega_v, corotated_q, corotated_v, matrices_q, A, inverse, T, h, scale, q, v,
+    rotations, real, pair, Z, V, K, Q, L,
 ):  # fmt: skip
-    """Z (3, n_v), L (3, n_c) += T (real, Re pair, Im pair), rotated to the stages; updates V, K, Q.
+    """Z (3, n_v), L (3, n_c) += T (real, Re pair, Im pair), rotated to the stages; updates V, K, Q and rotations.
 
     Returns the norm of the largest change of Z.
     """
@@ -127,6 +102,7 @@ def finish_iteration(
             L[i, k - n_v] += change[k]
         worst = max(worst, error_norm(start, size, atol, rtol, change, v))
     stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, LATER_SWEEPS)
+    frame_rotations(corotated_q, matrices_q, Q, rotations)
     return worst
 
 
@@ -217,3 +193,17 @@ def estimate_size(
     norm = error_norm(start, size, atol, rtol, error_q[0], q0[0])
     start, size, atol, rtol = scale_v
     return max(norm, error_norm(start, size, atol, rtol, error_v[0], v0[0]))
+
+
+@kernel
+def gap_of_dense_output(linear_q, linear_v, weights, h, scale, q0, v0, a0, q1, v1, a1, Q, gap):
+    """Norm of the difference of the dense output of a step h and of a stage Q (n_q,), in ``linear_q`` alone.
+
+    weights (6,) : of q0, q1, h v0, h v1, h^2 a0 and h^2 a1 in the dense output there. gap (n_q,) : zeros, overwritten.
+    """
+    for k in range(linear_q.size):
+        o, w = linear_q[k], linear_v[k]
+        value = weights[0] * q0[o] + weights[1] * q1[o] + h * (weights[2] * v0[w] + weights[3] * v1[w])
+        gap[o] = value + h * h * (weights[4] * a0[w] + weights[5] * a1[w]) - Q[o]
+    start, size, atol, rtol = scale
+    return error_norm(start, size, atol, rtol, gap, q0)

@@ -62,7 +62,7 @@ class VariableStep(ABC, Generic[F, T]):
             h = step_to(limit, self.t, h)
             if too_small(limit, h):
                 raise step_failure(self, h, cause) from (cause if isinstance(cause, Exception) else None)
-            end = limit if h == limit - self.t else self.t + h
+            end = limit if h == limit - self.t else self._time_after(h)
             problem: str | Exception = NOT_CONVERGED
             try:
                 trial = self._solve(h, end)
@@ -127,6 +127,10 @@ class VariableStep(ABC, Generic[F, T]):
         """The step length to try after a step whose energy balance failed."""
         self._rejections += 1
         return 0.25 * h
+
+    def _time_after(self, h: float) -> float:
+        """The time at the end of a step h, s."""
+        return self.t + h
 
     # Shared by methods
 

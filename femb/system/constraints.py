@@ -21,6 +21,7 @@ from femb.layout.element import TrialError
 from femb.numerics.newton import largest
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, SingularError
 from femb.system.linear_solver import Factors
+from femb.system.rigid_kernels import project
 
 if TYPE_CHECKING:
     from femb.system.equations import Equations
@@ -44,10 +45,13 @@ def projected(
     """
     if not system.n_c:
         return q, v
-    if factors is None and system.rigid is not None:
+    found = None
+    if isinstance(factors, Factorisation):
+        found = _by_factors(system, u, q, v, factors)
+    elif factors is None and system.rigid is not None:
         found = system.rigid.projected(system, q, v)
-        if found is not None:
-            return found
+    if found is not None:
+        return found
     try:
         return _projected(system, u, q, v, factors, DEPENDENT)
     except TrialError:
@@ -59,6 +63,23 @@ def projected(
 def position_limit(system: "Equations") -> float:
     """The size of gaps Phi (m or 1) that are closed."""
     return max(POSITION, system.resolution)
+
+
+def _by_factors(
+    system: "Equations", u: Floats, q: Floats, v: Floats, factors: Factorisation
+) -> tuple[Floats, Floats] | None:
+    """As ``_projected`` in one compiled call; None where the iteration fails or would take other factors."""
+    rows, n_v, n_c = system.constraint_set, system.n_v, system.n_c
+    *structure, data, pivots, rank, diagonal = factors.arguments
+    work = data[None], pivots, rank, diagonal, np.empty(n_v + n_c), *np.zeros((3, 1, n_c))
+    spare = np.zeros((1, n_c)), np.empty((1, n_v)), np.empty((1, system.n_q))
+    limits = position_limit(system), VELOCITY, SETTLED, OPEN, AT_MOST, PASSES
+    matrix = *structure, system.solver.targets
+    of_rows = rows.index, rows.data, rows.offset, rows.stride, rows.fixed
+    q, v = q[None].copy(), v[None].copy()
+    of_factors = None, None, of_rows, matrix, diagonal, DEPENDENT, system.coordinates, work
+    closed = project(*of_factors, spare, limits, u[None], q, v)
+    return (q[0], v[0]) if closed else None
 
 
 def _projected(

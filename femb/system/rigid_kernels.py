@@ -8,6 +8,8 @@ of ``femb.elements.joint.constraint_kernels``; None for none. matrix : ``Pattern
 ``diagonal_scale`` of ``femb.numerics.block_kernels.factor`` on entry, or (0,). coordinates : as
 ``femb.numerics.kinematics`` takes them. work : arrays for block data (1, size), pivots (n,), ranks (B,), the diagonal
 scale (n,) or (0,), a solution (n,), Phi, gamma and J v + Phi_t (1, n_c).
+
+A projection may also take factors that are known, in ``work``, of a system with any elements: then bodies is None.
 """
 
 from femb.elements.body import mass_kernels
@@ -104,18 +106,19 @@ def is_closed(count, size, previous, change, limit, settled, open_rows):
 
 @kernel
 def project(bodies, points, rows, matrix, scale, dependent, coordinates, work, spare, limits, u, q, v):
-    """Project q and v on the constraints, in place, by the metric of the mass; returns whether it succeeded.
+    """Project q and v on the constraints, in place; returns whether it succeeded.
 
-    spare : zeros (1, n_c), and arrays (1, n_v) and (1, n_q). limits : the largest Phi, the largest J v + Phi_t for
-    v = 0, the change and the gap of dependent rows that end the iteration, the number of iterations, and of those with
-    the factors of the first.
+    The metric is that of the mass, or that of the factors in ``work`` if bodies is None; with these the iteration fails
+    where it would take factors at a later state. spare : zeros (1, n_c), and arrays (1, n_v) and (1, n_q). limits : the
+    largest Phi, the largest J v + Phi_t for v = 0, the change and the gap of dependent rows that end the iteration, the
+    number of iterations, and of those with the factors of the first.
     """
     n_v, x, position, gamma, rates = matrix[1], work[4], work[5], work[6], work[7]
     linear_q, linear_v, quaternion_q, omega_v = coordinates
     index, entries, _, _, fixed = rows
     limit, velocity_limit, settled, open_rows, at_most, passes = limits
     free, force, step = spare
-    factored = False  # at the present q, or at one near it
+    factored = bodies is None  # at the present q, or at one near it
     for part in range(2):
         previous = size = change = 1e300
         if part == 1:
@@ -124,7 +127,7 @@ def project(bodies, points, rows, matrix, scale, dependent, coordinates, work, s
         for count in range(at_most):
             previous = size
             if part == 0:
-                if not factored or count >= passes:
+                if bodies is not None and (not factored or count >= passes):
                     if factorised(bodies, points, rows, matrix, scale, dependent, work, u, q, v) >= 0:
                         return False
                     factored = True
@@ -140,7 +143,9 @@ def project(bodies, points, rows, matrix, scale, dependent, coordinates, work, s
                 break
             if not size < 1e300:
                 return False
-            if part == 1 and not factored:
+            if bodies is None and count >= passes:
+                return False
+            if bodies is not None and part == 1 and not factored:
                 if factorised(bodies, points, rows, matrix, scale, dependent, work, u, q, v) >= 0:
                     return False
                 factored = True
@@ -159,6 +164,6 @@ def project(bodies, points, rows, matrix, scale, dependent, coordinates, work, s
                     v[0, i] += x[i]
         if not closed:
             return False
-        if part == 0:
+        if bodies is not None and part == 0:
             factored = change > 1e299
     return True

@@ -107,12 +107,14 @@ def test_centrifugal_force_of_a_stiff_boom(each):
     results = run(spinning_boom(2e8, 2), each, **words, **loose)
     # elements of 1 m have axial modes of some 4e4 rad/s
     assert results.statistics["steps"] < 2000
+    # radau keeps its steps so short that the motion between their ends is as accurate as at the ends
+    rtol = 0.003 if each[0] == "radau" else 0.01
     for beam in results.beams.values():
         for element, inner in ((0, 0.5), (1, 1.5)):
             wanted = 1.5 * SPIN**2 * (2.5**2 - inner**2) / 2.0
-            np.testing.assert_allclose(beam.section_force[:, element, 0, 0], wanted, rtol=0.01)
+            np.testing.assert_allclose(beam.section_force[:, element, 0, 0], wanted, rtol=rtol)
         arms = np.linalg.norm(beam.position, axis=2)
-        np.testing.assert_allclose(np.linalg.norm(beam.acceleration, axis=2), SPIN**2 * arms, rtol=0.01)
+        np.testing.assert_allclose(np.linalg.norm(beam.acceleration, axis=2), SPIN**2 * arms, rtol=rtol)
         # vibrations of the sections that generalized-alpha leaves at the ends of its steps, too
         np.testing.assert_allclose(beam.angular_acceleration, 0.0, atol=1.5 if loose else 0.1)
     assert np.max(results.audit.force_balance) < 0.01 * 1.5 * SPIN**2 * 3.0

@@ -106,9 +106,11 @@ def test_a_satellite_on_a_curved_orbit_takes_the_steps_of_one_at_rest(method):
 
     here, there, slow = flown(0.0), flown(1.0), flown(0.1)
     assert abs(there.statistics["steps"] - here.statistics["steps"]) <= 0.05 * here.statistics["steps"]
-    apart = [np.abs(each.beams["left"].deflection - here.beams["left"].deflection).max() for each in (there, slow)]
-    assert apart[0] < 1e-7 * np.abs(here.beams["left"].deflection).max()
-    assert apart[1] < 0.05 * apart[0]
+    apart = [np.abs(each.beams["left"].deflection - here.beams["left"].deflection) for each in (there, slow)]
+    for each in apart:
+        assert each.max() < 1e-7 * np.abs(here.beams["left"].deflection).max()
+    # at the end, where the gradient has acted longest; rounding of the step lengths shows for a while after the pulse
+    assert apart[1][-1].max() < 0.02 * apart[0][-1].max()
     assert np.abs(there.bodies["hub"].position).max() < 1.0
     np.testing.assert_allclose(np.linalg.norm(there.loads["earth"].position, axis=1), 7e6, rtol=1e-12)
 
