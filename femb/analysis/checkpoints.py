@@ -39,14 +39,14 @@ class Checkpoints:
         self._begin = self._last = time.perf_counter()
         self._cost = 0.0
 
-    def offer(self, form: Formulation, stepper: StepperState, values: list[float], summary: RunSummary) -> None:
-        """Write a checkpoint if one is due; called between two steps."""
+    @property
+    def due(self) -> bool:
+        """Whether it is time for the next checkpoint."""
         now = time.perf_counter()
-        if now - self._last > max(INTERVAL, PART * (now - self._begin), COST * self._cost):
-            self.keep(form, stepper, values, summary)
+        return now - self._last > max(INTERVAL, PART * (now - self._begin), COST * self._cost)
 
     def keep(self, form: Formulation, stepper: StepperState, values: list[float], summary: RunSummary) -> None:
-        """Write a checkpoint."""
+        """Write a checkpoint; called between two steps."""
         if not isinstance(stepper, WithMemory):
             return
         begin, discrete = time.perf_counter(), form.system.discrete

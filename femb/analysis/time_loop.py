@@ -3,7 +3,6 @@
 The loop is in Python, as are controllers, events and progress.
 """
 
-import time
 from bisect import bisect_right
 from collections.abc import Iterator
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from femb.analysis.checkpoints import Checkpoints
 from femb.analysis.events import Event, kinetic_energy, latch_events, switched
+from femb.analysis.run_clock import RunClock
 from femb.analysis.run_summary import RunSummary as RunSummary
 from femb.analysis.singularity_crossing import SingularityCrossing
 from femb.base.errors import SolveError
@@ -51,12 +51,38 @@ def integrate(
     the output is that of the later times. motion_only : as of ``femb.results.frames.frames_of``. Raises SolveError
     after the output up to the last state has been yielded.
     """
-    clock, cpu, instants = time.perf_counter(), time.process_time(), times.tolist()
-    end, user_events = float(times[-1]), events
+    clock = RunClock()
+    try:
+        yield from _integrate(
+            form, stepper, times, summary, clock, events, progress, max_steps, checkpoints, motion_only
+        )
+    finally:
+        clock.add_to(stepper.statistics)
+
+
+def _integrate(
+    form: F,
+    stepper: Stepper[F],
+    times: Floats,
+    summary: RunSummary,
+    clock: RunClock,
+    events: tuple[Event, ...],
+    progress: Reporter | None,
+    max_steps: float,
+    checkpoints: Checkpoints | None,
+    motion_only: bool,
+) -> Iterator[Part]:
+    """``integrate``; clock : of the times of a checkpoint."""
+    instants, end, user_events = times.tolist(), float(times[-1]), events
+
+    def keep() -> None:
+        if checkpoints is not None:
+            clock.add_to(stepper.statistics)
+            checkpoints.keep(form, stepper, values, summary)
+
     if checkpoints is not None and checkpoints.earlier is not None:
         form, values = checkpoints.restore(form, stepper, summary, len(events))
         events = (*events, *latch_events(form))
-        clock, cpu = clock - stepper.statistics.wall_time, cpu - stepper.statistics.cpu_time
         done = checkpoints.done(times, stepper.t)
     else:
         events = (*events, *latch_events(form))
@@ -71,8 +97,8 @@ def integrate(
         if instant <= stepper.t:
             continue
         while stepper.t < limit:
-            if checkpoints is not None:
-                checkpoints.offer(form, stepper, values, summary)
+            if checkpoints is not None and checkpoints.due:
+                keep()
             passed: PassedSteps | None = None
             try:
                 pace.check(stepper)
@@ -108,8 +134,6 @@ def integrate(
                     shown = float(wanted[-1])
                     yield step_instants(form, step, wanted)
                 done = count
-            stepper.statistics.wall_time = time.perf_counter() - clock
-            stepper.statistics.cpu_time = time.process_time() - cpu
             if progress is not None:
                 progress.update(last)
             if crossing and crossing.warning and not summary.warning:
@@ -117,8 +141,7 @@ def integrate(
                 if progress is not None:
                     progress.message(summary.warning)
             if summary.stopped_by is not None:
-                if checkpoints is not None:
-                    checkpoints.keep(form, stepper, values, summary)
+                keep()
                 return
             stepper.form = form = form.at(stepper.q) if passed is None else passed.after(form, stepper.q)
             if stops:
@@ -134,8 +157,7 @@ def integrate(
                 stepper.restart()
             if crossing:
                 crossing.reset()
-    if checkpoints is not None:
-        checkpoints.keep(form, stepper, values, summary)
+    keep()
 
 
 def _last_state(form: Formulation, stepper: StepperState, motion_only: bool) -> Frames:

@@ -25,13 +25,15 @@ from femb.layout.element import TrialError
 from femb.results.frames import Frames, SystemsAt, frames_of, inputs_of, projected_frames
 from femb.results.inside_steps import Instants, Part, with_states
 from femb.system.block_lu import SingularError
-from femb.system.stacked import matrices_each, projected_each
+from femb.system.stacked import EachMatrices, matrices_each, projected_each
 from femb.system.system import System
 
 # mu times the length of the step.
 STIFF = 10.0
 # Corrections of a state. The second removes the quadratic error and that of members about as stiff as mu.
 CORRECTIONS = 2
+# Ratio of the two above which the matrices of the first state are not those of the corrected one.
+SLOW = 0.1
 # Relative difference of inputs before and after an instant up to which they do not jump.
 SMOOTH = 1e-9
 # Numbers of the matrices that are formed together, so that they stay in the processor's cache; at least one matrix.
@@ -129,7 +131,43 @@ def _corrected(system: System, u: Floats, q: Floats, v: Floats, a: Floats, mu: F
         matrices = matrices_each(system, u, q, v, mu)
     except SingularError as error:
         raise TrialError("the iteration matrix at an output instant is singular") from error
-    interpolated = q, v = projected_each(system, u, q, v, matrices.factors)
+    interpolated = projected_each(system, u, q, v, matrices.factors)
+    q, v, sizes = _iterated(system, u, *interpolated, a, mu, matrices)
+    slow = sizes[1] > SLOW * sizes[0]
+    if slow.any():
+        q[slow], v[slow] = _once_more(
+            system, u[slow], (interpolated[0][slow], interpolated[1][slow]), (q[slow], v[slow]), a[slow], mu[slow]
+        )
+    return q, v
+
+
+def _once_more(
+    system: System,
+    u: Floats,
+    interpolated: tuple[Floats, Floats],
+    corrected: tuple[Floats, Floats],
+    a: Floats,
+    mu: Floats,
+) -> tuple[Floats, Floats]:
+    """The correction with the matrices at the states that a first one has found.
+
+    The tangent at the interpolated states contains their forces, which turn with the members. Where these forces are
+    large, soft components would be corrected as if they were stiff.
+    """
+    try:
+        matrices = matrices_each(system, u, *corrected, mu)
+        q, v, sizes = _iterated(system, u, *interpolated, a, mu, matrices)
+    except (SingularError, TrialError):
+        return interpolated
+    # strongly nonlinear forces, as of a contact that just opens: the interpolated state without correction
+    better = (sizes[1] <= sizes[0])[:, None]
+    return np.where(better, q, interpolated[0]), np.where(better, v, interpolated[1])
+
+
+def _iterated(
+    system: System, u: Floats, q: Floats, v: Floats, a: Floats, mu: Floats, matrices: EachMatrices
+) -> tuple[Floats, Floats, list[Floats]]:
+    """q, v after `CORRECTIONS`, and the largest velocity (k,) of each."""
     free, sizes = np.zeros((len(q), system.n_c)), []
     for _ in range(CORRECTIONS):
         x = matrices.filtered(-system.equations(u, q, v, a, free))
@@ -138,6 +176,4 @@ def _corrected(system: System, u: Floats, q: Floats, v: Floats, a: Floats, mu: F
         q, v = q + system.rates(q, y) / mu[:, None], v + y
         system.normalise(q)
         q, v = projected_each(system, u, q, v, matrices.factors)
-    # strongly nonlinear forces, as of a contact that just opens: the interpolated state without correction
-    better = (sizes[-1] <= sizes[0])[:, None]
-    return np.where(better, q, interpolated[0]), np.where(better, v, interpolated[1])
+    return q, v, sizes

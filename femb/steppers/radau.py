@@ -38,7 +38,7 @@ MIN_FACTOR, MAX_FACTOR = 0.2, 8.0
 SLOW = 0.02
 # The largest gap between the second stage and the dense output, as a part of the tolerance, after which steps are not
 # shortened, and the weights of the dense output there.
-LARGEST_GAP = 0.03
+LARGEST_GAP = 0.01
 WEIGHTS_INSIDE = weights_at(SECOND)
 # From values at the stages to coefficients of their polynomial, of powers 1 to 3 (zero at the start).
 FROM_ZERO = np.linalg.inv(C[:, None] ** np.arange(1, 4))

@@ -5,7 +5,7 @@ operations in the same order, so that the results are those of one state at a ti
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
@@ -159,7 +159,10 @@ class ListedMatrices:
         return self.factors.solve(x)
 
 
-def matrices_each(system: "Equations", u: Floats, q: Floats, v: Floats, mu: Floats) -> StackedMatrices | ListedMatrices:
+EachMatrices: TypeAlias = StackedMatrices | ListedMatrices
+
+
+def matrices_each(system: "Equations", u: Floats, q: Floats, v: Floats, mu: Floats) -> EachMatrices:
     """The iteration matrices of k states. Raises TrialError, SingularError."""
     low_rank = any(batch.low_rank_matrices(q[0], v[0]) is not None for batch in system.batches)
     return (ListedMatrices if low_rank else StackedMatrices)(system, u, q, v, mu)
