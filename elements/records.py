@@ -9,9 +9,10 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
+from femb.elements.station_kernels import station_motions
 from femb.layout.element import Batch
 from femb.layout.layout import Layout, Station
-from femb.layout.state import accelerated_by, moved_by, station_acceleration, station_motion
+from femb.layout.state import accelerated_by, station_acceleration, station_motion
 from femb.layout.views import OutputStates
 
 # Names of the arrays of ``motion_of`` in the results, in this order.
@@ -86,35 +87,35 @@ class StationMotions:
         self.moving: Ints = np.flatnonzero(moving)
         self.others = [(k, stations[k]) for k in np.flatnonzero(~moving).tolist()]
         frames = [stations[k].frame for k in self.moving.tolist()]
-        i, j = layout.frame_q[frames][:, None], layout.frame_v[frames][:, None]
-        # of their frames' positions and quaternions in q; of the linear and angular velocities in v
-        self.in_q: tuple[Ints, ...] = (i + np.arange(3), i + np.arange(3, 7))
-        self.in_v: tuple[Ints, ...] = (j + np.arange(3), j + np.arange(3, 6))
-        # those that do not coincide with their frames
-        off = moving & (offset.any(axis=1) | np.any(rotation != (1.0, 0.0, 0.0, 0.0), axis=1))
-        self.off: Ints = np.flatnonzero(off)
-        self.offset, self.rotation = offset[off], rotation[off]
+        self.in_q: Ints = layout.frame_q[frames]
+        self.in_v: Ints = layout.frame_v[frames]
+        self.offset, self.rotation = offset[moving], rotation[moving]
+        # those of the moving ones that do not coincide with their frames
+        self.off: Ints = np.flatnonzero(self.offset.any(axis=1) | np.any(self.rotation != (1.0, 0.0, 0.0, 0.0), axis=1))
 
     def at(self, frames: OutputStates, accelerations: bool = True) -> dict[str, Floats]:
         """The arrays (k, n, 3 or 4) of ``MOTION`` by name, with accelerations or without."""
-        pairs = [(frames.q, at) for at in self.in_q] + [(frames.v, at) for at in self.in_v]
+        sizes = (3, 4, 3, 3, 3, 3) if accelerations else (3, 4, 3, 3)
+        result = [np.empty((len(frames.time), self.count, size)) for size in sizes]
+        of_frames = self.moving, self.in_q, self.in_v, self.offset, self.rotation
+        station_motions(*of_frames, frames.q, frames.v, *result[:4])
         if accelerations:
-            pairs += [(frames.a, at) for at in self.in_v]
-        result = [np.empty((len(x), self.count, at.shape[1])) for x, at in pairs]
-        for out, (x, at) in zip(result, pairs, strict=True):
-            out[:, self.moving] = x[:, at]
-        if self.off.size:
-            of_frames = [out[:, self.off] for out in result]
-            moved: tuple[Floats, ...] = moved_by(self.offset, self.rotation, *of_frames[:4])
-            if accelerations:
-                _, p, _, omega, linear, alpha = of_frames
-                moved += accelerated_by(self.offset, self.rotation, p, omega, linear, alpha)
-            for out, values in zip(result, moved, strict=True):
-                out[:, self.off] = values
+            self._accelerate(frames, *result[4:])
         for k, station in self.others:
             for out, values in zip(result, motion_of(self.layout, station, frames, accelerations), strict=True):
                 out[:, k] = values
         return dict(zip(MOTION, result, strict=False))
+
+    def _accelerate(self, frames: OutputStates, linear: Floats, angular: Floats) -> None:
+        axes, some = np.arange(3), self.off
+        linear[:, self.moving] = frames.a[:, self.in_v[:, None] + axes]
+        angular[:, self.moving] = frames.a[:, self.in_v[:, None] + axes + 3]
+        if some.size:
+            at, i, j = self.moving[some], self.in_q[some, None], self.in_v[some, None]
+            p, omega = frames.q[:, i + 3 + np.arange(4)], frames.v[:, j + 3 + axes]
+            linear[:, at], angular[:, at] = accelerated_by(
+                self.offset[some], self.rotation[some], p, omega, linear[:, at], angular[:, at]
+            )
 
 
 def load_factors(batch: Batch, frames: OutputStates) -> dict[str, Floats]:

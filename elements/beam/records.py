@@ -9,8 +9,8 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.elements.beam.recovery import recovery_points, stress_section
 from femb.elements.records import RecordedSystem, Records, StationMotions
+from femb.elements.station_kernels import shape_changes
 from femb.layout.layout import Layout, Station
-from femb.layout.state import station_motion
 from femb.layout.views import OutputStates
 from femb.numerics import rotations
 
@@ -55,16 +55,17 @@ class _BeamRecorder:
         self.beam_of: Ints = np.repeat(np.arange(len(beams)), [len(beam.stations) for beam in self.beams])
         self.position, self.quaternion = layout.poses(stations)
         self.motions = StationMotions(layout, stations)
-        self.carriers: list[Station] = []
+        carriers: list[Station] = []
         self.deflection_bodies: list[str | None] = []
         for beam, own in zip(beams, self.beams, strict=True):
             start, end = beam.attached
             clamp = start if start is not None else end
             body = clamp.body if clamp is not None else None
-            self.carriers.append(own.stations[0] if body is None else Station(layout.bodies[body]))
+            carriers.append(own.stations[0] if body is None else Station(layout.bodies[body]))
             self.deflection_bodies.append(body)
         # position of the nodes in the reference shape relative to the carrier, in its axes
-        origin, axes = layout.poses(self.carriers)
+        origin, axes = layout.poses(carriers)
+        self.carriers = StationMotions(layout, carriers)
         self.shape = rotations.rotate_back(axes[self.beam_of], self.position - origin[self.beam_of])
 
     def series(self, accelerations: bool, frames: OutputStates) -> dict[str, Floats]:
@@ -72,8 +73,12 @@ class _BeamRecorder:
         motion = self.motions.at(frames, accelerations)
         nodes = motion["position"]
         motion["position"], motion["velocity"] = self.layout.to_inertial(frames.time, nodes, motion["velocity"])
-        rotation = rotations.multiply(motion["quaternion"], rotations.conjugate(self.quaternion))
-        deflection = self._deflection(nodes, frames)
+        rotation, deflection = np.empty_like(motion["quaternion"]), np.empty_like(nodes)
+        carriers = self.carriers.at(frames, accelerations=False)
+        shape_changes(
+            self.beam_of, carriers["position"], carriers["quaternion"], self.shape, self.quaternion, nodes,
+            motion["quaternion"], rotation, deflection,
+        )  # fmt: skip
         result: dict[str, Floats] = {}
         for name, beam, rows in zip(self.names, self.beams, self.rows, strict=True):
             path = f"beams/{name}"
@@ -82,11 +87,3 @@ class _BeamRecorder:
                 result[f"{path}/{word}"] = frames.q[:, self.layout.internal_q[numbers]]
             result[f"{path}/rotation"], result[f"{path}/deflection"] = rotation[:, rows], deflection[:, rows]
         return result
-
-    def _deflection(self, position: Floats, frames: OutputStates) -> Floats:
-        """(k, n, 3) m: nodes minus the reference shape moved rigidly with the carrier, axes of the carrier."""
-        motions = [station_motion(self.layout, carrier, frames.q, frames.v) for carrier in self.carriers]
-        origin, axes = (np.stack([motion[i] for motion in motions], axis=1) for i in range(2))
-        # A quaternion whose length is not exactly 1 would scale the positions and cause a false deflection.
-        axes = rotations.normalise(axes)[:, self.beam_of]
-        return rotations.rotate_back(axes, position - origin[:, self.beam_of]) - self.shape

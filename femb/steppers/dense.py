@@ -16,10 +16,22 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.formulations.contract import Formulation
 from femb.numerics import dop853 as dop
+from femb.steppers.dense_kernels import interpolate
 
 # Number of roundings of the end of a step within which a time is this end.
 ROUNDINGS = 4.0
 _COUNT = np.arange(1.0, 6.0)
+# Weights of q0, q1, h q0', h q1', h^2 q0'' and h^2 q1'' in the quintic: coefficients of the powers of the passed part.
+WEIGHTS = np.array(
+    [
+        [1.0, 0, 0, -10, 15, -6],
+        [0, 0, 0, 10, -15, 6],
+        [0, 1, 0, -6, 8, -3],
+        [0, 0, 0, -4, 7, -3],
+        [0, 0, 0.5, -1.5, 1.5, -0.5],
+        [0, 0, 0, 0.5, -1, 0.5],
+    ]
+)
 # Coefficients of theta^0..2 of a quadratic power, from its values at both ends and its mean.
 _OF_ENDS: Floats = np.linalg.inv(np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0 / 2.0, 1.0 / 3.0]]))
 
@@ -48,10 +60,8 @@ Stages: TypeAlias = tuple[Sequence[float] | Floats, Sequence[float] | Floats]
 
 def weights_at(theta: float) -> Floats:
     """(6,): weights of q0, q1, h q0', h q1', h^2 q0'' and h^2 q1'' in the quintic at the passed part of a step."""
-    x = theta ** np.arange(6)
-    end, rate1, bend1 = x[3:] @ [[10.0, -4.0, 0.5], [-15.0, 7.0, -1.0], [6.0, -3.0, 0.5]]
-    rate0, bend0 = x @ [[0, 0], [1, 0], [0, 0.5], [-6, -1.5], [8, 1.5], [-3, -0.5]]
-    return np.array([1.0 - end, end, rate0, rate1, bend0, bend1])
+    result: Floats = WEIGHTS @ theta ** np.arange(6)
+    return result
 
 
 def through_nodes(nodes: Nodes, times: Floats) -> Floats:
@@ -95,11 +105,6 @@ class HermiteStep:
     stages: Stages = ((), ())
     nodes: Nodes | None = None
 
-    @cached_property
-    def _motion(self) -> Floats:
-        """Coefficients (6, n_q) of q, by the part of the step that has passed."""
-        return _motions([self])[:, 0]
-
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
         return hermite_states([self], [times])
 
@@ -107,11 +112,8 @@ class HermiteStep:
         """v' (s, n_v) at times inside the step."""
         if self.nodes is not None:
             return through_nodes(self.nodes, times)
-        h, motion = self.end - self.start, self._motion
-        theta = (np.asarray(times) - self.start) / h
-        q = theta[:, None] ** np.arange(6) @ motion
-        k = np.arange(2, 6)
-        second = (k * (k - 1) * theta[:, None] ** np.arange(4)) @ motion[2:] / h**2
+        times = np.asarray(times)
+        q, _, second = _interpolated([self], np.zeros(len(times), dtype=np.int64), times, second=True)
         v = self(times)[1]
         # H(q) v' = q'' - H(q') v
         second -= self.form.second_rates(q, v, np.zeros_like(v))
@@ -136,39 +138,34 @@ def hermite_states(steps: Sequence[HermiteStep], times: Sequence[Floats]) -> tup
 
 def _hermite_states(steps: Sequence[HermiteStep], of_step: Ints, time: Floats) -> tuple[Floats, Floats, Floats]:
     """``hermite_states`` at times (k,) by the polynomials of the steps with the numbers of_step (k,)."""
-    form, motions, works = steps[0].form, _motions(steps), _works(steps)
-    h = np.array([step.end - step.start for step in steps])[of_step]
-    theta = (time - np.array([step.start for step in steps])[of_step]) / h
-    passed = theta[:, None]
-    # Horner's rule, for the polynomial and its derivative
-    q, slope = motions[-1][of_step], np.zeros((len(theta), form.n_q))
-    for coefficients in motions[-2::-1]:
-        slope *= passed
-        slope += q
-        q *= passed
-        q += coefficients[of_step]
+    form, works = steps[0].form, _works(steps)
+    q, slope, _ = _interpolated(steps, of_step, time)
+    theta = _passed(steps, of_step, time)[1]
     work = works[-1][of_step]
     for each in works[-2::-1]:
         work = work * theta + each[of_step]
-    v = form.tangents(q, slope / h[:, None])
+    v = form.tangents(q, slope)
     form.normalise(q)
     return q, v, work
 
 
-def _motions(steps: Sequence[HermiteStep]) -> Floats:
-    """(6, s, n_q): coefficients of q, by the part of each step that has passed."""
+def _passed(steps: Sequence[HermiteStep], of_step: Ints, time: Floats) -> tuple[Floats, Floats]:
+    """Lengths (s,) of the steps, and the passed parts (k,) of those with the numbers of_step (k,) at times (k,)."""
+    start, end = np.array([(step.start, step.end) for step in steps]).T
+    h = end - start
+    return h, (time - start[of_step]) / h[of_step]
+
+
+def _interpolated(
+    steps: Sequence[HermiteStep], of_step: Ints, time: Floats, second: bool = False
+) -> tuple[Floats, Floats, Floats]:
+    """q, q' and, if ``second``, q'' (k, n_q) of the quintics."""
     form, ends = steps[0].form, ([step.state0 for step in steps], [step.state1 for step in steps])
     q, v, a = (np.array([state[k] for states in ends for state in states]) for k in range(3))
-    h, shape = np.array([step.end - step.start for step in steps])[:, None], (2, len(steps), form.n_q)
-    first, last = q.reshape(shape)
-    rate0, rate1 = h * form.rates(q, v).reshape(shape)
-    bend0, bend1 = h * h * form.second_rates(q, v, a).reshape(shape)
-    change = last - first
-    result = np.empty((6, *first.shape))
-    result[:3] = first, rate0, 0.5 * bend0
-    result[3] = 10.0 * change - 6.0 * rate0 - 4.0 * rate1 - 1.5 * bend0 + 0.5 * bend1
-    result[4] = -15.0 * change + 8.0 * rate0 + 7.0 * rate1 + 1.5 * bend0 - bend1
-    result[5] = 6.0 * change - 3.0 * (rate0 + rate1) + 0.5 * (bend1 - bend0)
+    shape, size = (2, len(steps), form.n_q), (len(time), form.n_q)
+    motion = q.reshape(shape), form.rates(q, v).reshape(shape), form.second_rates(q, v, a).reshape(shape)
+    result = np.empty(size), np.empty(size), np.empty(size if second else (0, form.n_q))
+    interpolate(WEIGHTS, *motion, *_passed(steps, of_step, time), of_step, np.empty((3, 6)), *result)
     return result
 
 
