@@ -30,3 +30,15 @@ def measure(index, data, is_angle, signs, q, v, fixed, values, rates, gradients)
             rates[s, k] = rate_of(index[2 * k], v[s], A)
             for j in range(12):
                 gradients[s, k, j] = A[j]
+
+
+@kernel
+def unwrap(is_angle, reference, values):
+    """Add multiples of 2 pi to the angles in values (s, m), so that they are within pi of a reference (1 or s, m)."""
+    for s in range(values.shape[0]):
+        of = s if reference.shape[0] > 1 else 0
+        for k in range(is_angle.size):
+            if is_angle[k]:
+                revolutions = round((reference[of, k] - values[s, k]) / (2.0 * math.pi))
+                if revolutions != 0.0:
+                    values[s, k] += 2.0 * math.pi * revolutions

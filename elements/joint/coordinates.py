@@ -101,8 +101,9 @@ class JointCoordinates:
         return np.where(self.is_angle, self.signs * angular, s2)
 
     def unwrapped(self, values: Floats, reference: Floats) -> Floats:
-        """Values with multiples of 2 pi added to the angles, so that they are within pi of a reference (m,)."""
-        if (abs(values - reference) < np.pi).all():
-            return values
-        revolutions = np.round((values - reference) / (2.0 * np.pi))
-        return values - np.where(self.is_angle, 2.0 * np.pi * revolutions, 0.0)
+        """Values with multiples of 2 pi added to the angles: within pi of a reference (m,) or (s, m)."""
+        result = values.copy()
+        if self.count:
+            rows = (-1, self.count)
+            kernels.unwrap(self.is_angle, reference.reshape(rows), result.reshape(rows))
+        return result

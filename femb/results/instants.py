@@ -49,8 +49,8 @@ def evaluated(parts: Sequence[Part]) -> Frames:
 
 
 def interpolated(parts: Sequence[Part]) -> Frames:
-    """The output at consecutive instants as interpolated: motion alone. Accelerations, forces and multipliers are left
-    at zero."""
+    """The output at consecutive instants as interpolated: motion alone. Inputs, accelerations, forces and multipliers
+    are left at zero."""
     return _together(parts, _interpolated)
 
 
@@ -80,10 +80,8 @@ def _interpolated(parts: list[Instants]) -> Frames:
     system = systems.systems[0]
     time, q, v, work = _joined(parts, "time", "q", "v", "work")
     coordinates, rates = systems.joint_motion(q, v)
-    a, multipliers, balance = (np.zeros((len(time), n)) for n in (system.n_v, system.n_c, 2))
-    return Frames(
-        time, q, v, work, inputs_of(systems, time, q, v), a, multipliers, coordinates, rates, balance
-    )  # fmt: skip
+    u, a, multipliers, balance = (np.zeros((len(time), n)) for n in (system.n_u, system.n_v, system.n_c, 2))
+    return Frames(time, q, v, work, u, a, multipliers, coordinates, rates, balance)
 
 
 def _evaluated(parts: list[Instants]) -> Frames:

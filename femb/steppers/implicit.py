@@ -24,6 +24,8 @@ TOO_STIFF = 0.5
 # The second correction also removes the quadratic part of the first one, such as the stretch of members that turn: from
 # this fraction of the first one on, it does not tell the rate.
 RESTORING = 0.3
+# Ratio of successive corrections above which they do not decrease, if they are small.
+STAGNATING = 0.5
 
 
 @dataclass(slots=True)
@@ -33,7 +35,8 @@ class Convergence:
     tolerance : of the remaining error. iterations : the largest number of them; infinity to omit the test whether they
     suffice. doubted : corrections up to this size, with reused matrices, must decrease. restoring : a second correction
     of at least this fraction of the first gives no rate; of more than ``diverging`` times the first it ends the
-    iteration. least : a rate that is lower counts as this. rate : of the last corrections above rounding.
+    iteration. least : a rate between `NEGLIGIBLE` and this counts as this. rounding : third and later corrections up to
+    this size that do not decrease are rounding, and end the iteration. rate : of the last corrections above rounding.
     E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8.
     """
 
@@ -43,6 +46,7 @@ class Convergence:
     restoring: float = inf
     diverging: float = inf
     least: float = 0.0
+    rounding: float = 0.0
     done: int = 0
     rate: float = 0.0
     ratio: float = 0.0
@@ -68,12 +72,14 @@ class Convergence:
             if ratio > self.diverging:
                 return False
             return size <= self.tolerance or None
+        if self.done > 2 and ratio > STAGNATING and size <= self.rounding:
+            return True
         self.rate = ratio
         # where the last correction was small by chance, the present one is large beside it
         expected = min(ratio, (size / before) ** 0.5) if before > 0.0 else ratio
         if ratio >= 1.0 or expected ** (self.iterations - self.done) / (1.0 - expected) * size > self.tolerance:
             return False
-        rate = max(ratio, self.least)
+        rate = max(ratio, self.least if ratio > NEGLIGIBLE else 0.0)
         return rate / (1.0 - rate) * size <= self.tolerance or None
 
 

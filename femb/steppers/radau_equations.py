@@ -38,6 +38,8 @@ SOLVED = 3e-4, 3e-3
 DIVERGING = 1.0
 # A lower rate is not relied on: the first corrections also remove quadratic parts, which later ones do not have.
 LEAST_RATE = 0.1
+# Part of the tolerance of the step below which corrections that do not decrease are rounding.
+ROUNDING = 0.03
 
 
 @dataclass
@@ -162,7 +164,7 @@ class RadauEquations(ImplicitStepper[Stages]):
         newton_tolerance(self.scale_q, self.scale_v, *state, h, self._scale[2])
         reused = not self._fresh and form.system.switches
         doubted = NEGLIGIBLE * self.tolerance if reused else 0.0
-        newton = Convergence(self.tolerance, MAX_ITERATIONS, doubted, RESTORING, DIVERGING, LEAST_RATE)
+        newton = Convergence(self.tolerance, MAX_ITERATIONS, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)
         # what the iterations have in common, so that an iteration is a few calls of compiled functions
         u, of_state, bound = self._stage_inputs, form.inputs_of_state, self._bound
         if bound is not None and bound.batches is form.system.batches:

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from analysis.modes.test_modes import of_parts, slender
 from steppers.test_steppers import free_body, jacobi
 
-from femb import Model, PointMass, Run, Tolerances
+from femb import Attachment, Beam, Load, Model, PointMass, RigidBody, Run, Tolerances
 from femb.analysis.simulate import simulate
+from femb.profiles import Sine
 
 # By method: duration (s), short for low orders; order; and what rounding leaves of the angular velocity, whatever the
 # tolerance: it gathers with the steps, and a Newton iteration that ends at rounding leaves more than an explicit step.
@@ -76,3 +78,16 @@ def test_max_steps_by_default():
     assert Run(1.0, max_steps=7).most_steps == 7
     assert Run(1.0, method="gauss", step=1e-9).most_steps == np.inf
     assert Run(1.0, method="rk", tableau="rk4", step=1e-9).most_steps == np.inf
+
+
+def test_corrections_at_rounding_end_the_iteration():
+    """With a tolerance that rounding hides, steps are as long as the motion admits, not ever shorter."""
+    section = slender(damping=0.02, inertia_per_length=[2e-3, 1e-3, 1e-3])
+    model = of_parts(
+        RigidBody("hub", mass=5.0, inertia=(1.0, 1.0, 1.0)),
+        Beam("boom", section, length=1.0, elements=2, start=Attachment("hub", direction=(1.0, 0.0, 0.0))),
+        Load("wheel", body="hub", torque=(0.0, 1e-6, 0.0), frame="body", profile=Sine(1.0, 0.45)),
+    )
+    results = simulate(model, duration=2.0, output_interval=1.0, rtol=1e-7, atol=1e-14, method="radau")
+    assert results.statistics["steps"] < 300
+    assert results.statistics["rejected"] < 0.25 * results.statistics["steps"]
