@@ -17,6 +17,7 @@ A run collects instants and evaluates those of many steps together.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import TypeAlias
 
 import numpy as np
 
@@ -28,12 +29,17 @@ from femb.system.block_lu import SingularError
 from femb.system.stacked import EachMatrices, matrices_each, projected_each
 from femb.system.system import System
 
+State: TypeAlias = tuple[Floats, Floats]
+"""q (k, n_q) and v (k, n_v) of k instants."""
+
 # mu times the length of the step.
 STIFF = 10.0
 # Corrections of a state. The second removes the quadratic error and that of members about as stiff as mu.
 CORRECTIONS = 2
-# Ratio of the two above which the matrices of the first state are not those of the corrected one.
-SLOW = 0.1
+# Ratio of the second to the first from which on both are repeated with the matrices at the state that the first has
+# found, and from which on they are repeated once more, and again.
+SLOW, DIVERGING = 0.03, (1.01, 1.01)
+TINY = np.finfo(float).tiny
 # Relative difference of inputs before and after an instant up to which they do not jump.
 SMOOTH = 1e-9
 # Numbers of the matrices that are formed together, so that they stay in the processor's cache; at least one matrix.
@@ -123,55 +129,47 @@ def _after_jump(system: SystemsAt, frames: Frames, k: int) -> Frames:
     return Frames.joined([part for part in parts if len(part.time)])
 
 
-def _corrected(system: System, u: Floats, q: Floats, v: Floats, a: Floats, mu: Floats) -> tuple[Floats, Floats]:
+def _corrected(system: System, u: Floats, q: Floats, v: Floats, a: Floats, mu: Floats) -> State:
     """q (k, n_q), v (k, n_v) corrected such that stiff members accelerate with a (k, n_v), on the constraints."""
     try:
         matrices = matrices_each(system, u, q, v, mu)
     except SingularError as error:
         raise TrialError("the iteration matrix at an output instant is singular") from error
     interpolated = projected_each(system, u, q, v, matrices.factors)
-    q, v, sizes = _iterated(system, u, *interpolated, a, mu, matrices)
-    slow = sizes[1] > SLOW * sizes[0]
-    if slow.any():
-        q[slow], v[slow] = _once_more(
-            system, u[slow], (interpolated[0][slow], interpolated[1][slow]), (q[slow], v[slow]), a[slow], mu[slow]
-        )
-    return q, v
-
-
-def _once_more(
-    system: System,
-    u: Floats,
-    interpolated: tuple[Floats, Floats],
-    corrected: tuple[Floats, Floats],
-    a: Floats,
-    mu: Floats,
-) -> tuple[Floats, Floats]:
-    """The correction with the matrices at the states that a first one has found.
-
-    The tangent at the interpolated states contains their forces, which turn with the members. Where these forces are
-    large, soft components would be corrected as if they were stiff.
-    """
-    try:
-        matrices = matrices_each(system, u, *corrected, mu)
-        q, v, sizes = _iterated(system, u, *interpolated, a, mu, matrices)
-    except (SingularError, TrialError):
-        return interpolated
+    first, state, ratio = _iterated(system, u, interpolated, a, mu, matrices)
+    some = np.arange(len(q))
+    for most in (SLOW, *DIVERGING):
+        slow = ratio > most
+        if not slow.any():
+            return state
+        # The tangent at the interpolated states contains their forces, which turn with the members. Where they are
+        # large, soft components are corrected as if they were stiff: with matrices at a corrected state they are not.
+        some = some[slow]
+        given, at = (interpolated[0][some], interpolated[1][some]), (first[0][slow], first[1][slow])
+        try:
+            matrices = matrices_each(system, u[some], *at, mu[some])
+            first, found, ratio = _iterated(system, u[some], given, a[some], mu[some], matrices)
+        except (SingularError, TrialError):
+            found, ratio = given, np.zeros(len(some))
+        state[0][some], state[1][some] = found
     # strongly nonlinear forces, as of a contact that just opens: the interpolated state without correction
-    better = (sizes[1] <= sizes[0])[:, None]
-    return np.where(better, q, interpolated[0]), np.where(better, v, interpolated[1])
+    worse = some[ratio > 1.0]
+    state[0][worse], state[1][worse] = interpolated[0][worse], interpolated[1][worse]
+    return state
 
 
 def _iterated(
-    system: System, u: Floats, q: Floats, v: Floats, a: Floats, mu: Floats, matrices: EachMatrices
-) -> tuple[Floats, Floats, list[Floats]]:
-    """q, v after `CORRECTIONS`, and the largest velocity (k,) of each."""
-    free, sizes = np.zeros((len(q), system.n_c)), []
+    system: System, u: Floats, state: State, a: Floats, mu: Floats, matrices: EachMatrices
+) -> tuple[State, State, Floats]:
+    """q, v after the first and after all `CORRECTIONS`, and the ratio (k,) of the sizes of the last and the first."""
+    (q, v), free = state, np.zeros((len(mu), system.n_c))
+    states, sizes = [], []
     for _ in range(CORRECTIONS):
         x = matrices.filtered(-system.equations(u, q, v, a, free))
         y = np.ascontiguousarray(x[:, : system.n_v])
-        sizes.append(np.max(np.abs(y), axis=1, initial=0.0))
         q, v = q + system.rates(q, y) / mu[:, None], v + y
         system.normalise(q)
         q, v = projected_each(system, u, q, v, matrices.factors)
-    return q, v, sizes
+        states.append((q, v))
+        sizes.append(np.max(np.abs(y), axis=1, initial=0.0))
+    return states[0], states[-1], sizes[-1] / np.maximum(sizes[0], TINY)

@@ -58,12 +58,6 @@ Stages: TypeAlias = tuple[Sequence[float] | Floats, Sequence[float] | Floats]
 """Fractions of the step, increasing, and the power (W) there."""
 
 
-def weights_at(theta: float) -> Floats:
-    """(6,): weights of q0, q1, h q0', h q1', h^2 q0'' and h^2 q1'' in the quintic at the passed part of a step."""
-    result: Floats = WEIGHTS @ theta ** np.arange(6)
-    return result
-
-
 def through_nodes(nodes: Nodes, times: Floats) -> Floats:
     """Values (s, n) at times (s,) of the polynomial through nodes, by Lagrange's formula."""
     instants, values = (np.asarray(node) for node in nodes)

@@ -23,9 +23,9 @@ from femb.formulations.contract import ImplicitFormulation
 from femb.layout.element import TrialError
 from femb.numerics.tableaux import RADAU_ESTIMATE as ESTIMATE
 from femb.steppers.contract import Step
-from femb.steppers.dense import End, HermiteStep, weights_at
+from femb.steppers.dense import HermiteStep
 from femb.steppers.radau_equations import FIRST, MAX_ITERATIONS, REAL, SECOND, A, C, RadauEquations, Stages
-from femb.steppers.radau_kernels import estimate_force, estimate_size, gap_of_dense_output, start_estimate
+from femb.steppers.radau_kernels import estimate_force, estimate_size, start_estimate
 from femb.steppers.variable_step import WORTHWHILE
 from femb.system.block_lu import DEPENDENT
 
@@ -36,10 +36,6 @@ SHORTER, BELOW_FAILURE, RECOVERY, GROWN = 0.75, 0.8, 1.05, 1.3
 MIN_FACTOR, MAX_FACTOR = 0.2, 8.0
 # Rate of convergence above which new matrices are formed for the next step.
 SLOW = 0.02
-# The largest gap between the second stage and the dense output, as a part of the tolerance, after which steps are not
-# shortened, and the weights of the dense output there.
-LARGEST_GAP = 0.01
-WEIGHTS_INSIDE = weights_at(SECOND)
 # From values at the stages to coefficients of their polynomial, of powers 1 to 3 (zero at the start).
 FROM_ZERO = np.linalg.inv(C[:, None] ** np.arange(1, 4))
 # of the quadrature of a step
@@ -63,11 +59,6 @@ class Radau(RadauEquations):
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
         self._old_error = self._old_h = 0.0
-        # indices in q and in v of the coordinates whose rates are velocities, without components of quaternions
-        linear_q, linear_v, *_ = form.coordinates
-        starts, sizes, *_ = self.scale_q
-        kept = ~np.isin(linear_q, starts[sizes == 4][:, None] + np.arange(4))
-        self._linear = linear_q[kept], linear_v[kept]
         self.restart()
 
     def restart(self) -> None:
@@ -170,19 +161,6 @@ class Radau(RadauEquations):
         trial.work = self.work + h * float(WEIGHTS.dot(trial.power))
         return trial.q, trial.v, trial.work
 
-    def _longest(self, h: float, old: End, new: End, Q: Floats) -> float:
-        """The longest step after a step h from ``old`` to ``new`` with the second stage Q (n_q,).
-
-        The error estimate does not contain what long steps leave in velocities along which members are stiff, an error
-        of third order: its components there are filtered. But the dense output is made of these velocities, and the
-        stages are not. A filter asks for long steps.
-        """
-        if self._low_pass:
-            return np.inf
-        ends = *old[:3], *new[:3]
-        gap = gap_of_dense_output(*self._linear, WEIGHTS_INSIDE, h, self.scale_q, *ends, Q, np.zeros(self.form.n_q))
-        return h * max(MIN_FACTOR, (LARGEST_GAP / gap) ** 0.25) if gap > LARGEST_GAP else np.inf
-
     def _accept(self, trial: Stages, h: float, end: float, error: float, cut: bool) -> Step:
         renew = trial.rate > SLOW and trial.iterations > 2
         factor = min(MAX_FACTOR, self._factor(trial, h, error))
@@ -209,6 +187,5 @@ class Radau(RadauEquations):
         if renew:
             self._matrices, self._factored_for = None, 0.0
         new = (self.q, self.v, self.a, self.work, self.power)
-        self.h = min(self.h, self._longest(h, old, new, Q[1]))
         nodes = ((start, start + FIRST * h, start + SECOND * h, end), (a, K[0], K[1], K[2]))
         return HermiteStep(form, start, end, old, new, ((FIRST, SECOND), trial.power[:2]), nodes)

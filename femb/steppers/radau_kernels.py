@@ -193,17 +193,3 @@ def estimate_size(
     norm = error_norm(start, size, atol, rtol, error_q[0], q0[0])
     start, size, atol, rtol = scale_v
     return max(norm, error_norm(start, size, atol, rtol, error_v[0], v0[0]))
-
-
-@kernel
-def gap_of_dense_output(linear_q, linear_v, weights, h, scale, q0, v0, a0, q1, v1, a1, Q, gap):
-    """Norm of the difference of the dense output of a step h and of a stage Q (n_q,), in ``linear_q`` alone.
-
-    weights (6,) : of q0, q1, h v0, h v1, h^2 a0 and h^2 a1 in the dense output there. gap (n_q,) : zeros, overwritten.
-    """
-    for k in range(linear_q.size):
-        o, w = linear_q[k], linear_v[k]
-        value = weights[0] * q0[o] + weights[1] * q1[o] + h * (weights[2] * v0[w] + weights[3] * v1[w])
-        gap[o] = value + h * h * (weights[4] * a0[w] + weights[5] * a1[w]) - Q[o]
-    start, size, atol, rtol = scale
-    return error_norm(start, size, atol, rtol, gap, q0)

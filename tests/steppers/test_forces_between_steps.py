@@ -119,7 +119,6 @@ def test_centrifugal_force_of_a_stiff_boom(each):
     results = run(spinning_boom(2e8, 2), each, **words, **loose)
     # elements of 1 m have axial modes of some 4e4 rad/s
     assert results.statistics["steps"] < 2000
-    # radau keeps its steps so short that the motion between their ends is as accurate as at the ends
     rtol = 0.003 if each[0] == "radau" else 0.01
     for beam in results.beams.values():
         for element, inner in ((0, 0.5), (1, 1.5)):
