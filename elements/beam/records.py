@@ -1,6 +1,6 @@
 """Results of beams: motion of the nodes, strains, rotation, deflection, and the reference shape."""
 
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -49,24 +49,37 @@ class _BeamRecorder:
     def __init__(self, beams: list[Any], layout: Layout) -> None:
         self.layout, self.beams = layout, [layout.beams[beam.name] for beam in beams]
         self.names = [beam.name for beam in beams]
-        stations = [station for beam in self.beams for station in beam.stations]
+        self.stations = [station for beam in self.beams for station in beam.stations]
         ends = np.cumsum([len(beam.stations) for beam in self.beams]).tolist()
         self.rows = [slice(start, end) for start, end in pairwise([0, *ends])]
         self.beam_of: Ints = np.repeat(np.arange(len(beams)), [len(beam.stations) for beam in self.beams])
-        self.position, self.quaternion = layout.poses(stations)
-        self.motions = StationMotions(layout, stations)
-        carriers: list[Station] = []
+        self.position, self.quaternion = layout.poses(self.stations)
+        self.carriers: list[Station] = []
         self.deflection_bodies: list[str | None] = []
         for beam, own in zip(beams, self.beams, strict=True):
             start, end = beam.attached
             clamp = start if start is not None else end
             body = clamp.body if clamp is not None else None
-            carriers.append(own.stations[0] if body is None else Station(layout.bodies[body]))
+            self.carriers.append(own.stations[0] if body is None else Station(layout.bodies[body]))
             self.deflection_bodies.append(body)
-        # position of the nodes in the reference shape relative to the carrier, in its axes
-        origin, axes = layout.poses(carriers)
-        self.carriers = StationMotions(layout, carriers)
-        self.shape = rotations.rotate_back(axes[self.beam_of], self.position - origin[self.beam_of])
+
+    # Of recorded beams alone: the others have only arrays that do not change with time.
+
+    @cached_property
+    def motions(self) -> StationMotions:
+        """The motion of all nodes."""
+        return StationMotions(self.layout, self.stations)
+
+    @cached_property
+    def carrier_motions(self) -> StationMotions:
+        """The motion of the carriers."""
+        return StationMotions(self.layout, self.carriers)
+
+    @cached_property
+    def shape(self) -> Floats:
+        """(n, 3) m: position of the nodes in the reference shape relative to the carrier, in its axes."""
+        origin, axes = self.layout.poses(self.carriers)
+        return rotations.rotate_back(axes[self.beam_of], self.position - origin[self.beam_of])
 
     def series(self, accelerations: bool, frames: OutputStates) -> dict[str, Floats]:
         """The arrays (k, ...) of all beams, with accelerations or without."""
@@ -74,7 +87,7 @@ class _BeamRecorder:
         nodes = motion["position"]
         motion["position"], motion["velocity"] = self.layout.to_inertial(frames.time, nodes, motion["velocity"])
         rotation, deflection = np.empty_like(motion["quaternion"]), np.empty_like(nodes)
-        carriers = self.carriers.at(frames, accelerations=False)
+        carriers = self.carrier_motions.at(frames, accelerations=False)
         shape_changes(
             self.beam_of, carriers["position"], carriers["quaternion"], self.shape, self.quaternion, nodes,
             motion["quaternion"], rotation, deflection,

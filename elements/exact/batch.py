@@ -1,6 +1,6 @@
 """The elements of exact beams, evaluated together."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -15,16 +15,17 @@ from femb.elements.exact.columns import COLUMNS, DAMPING, LENGTH, MEAN
 from femb.elements.exact.element_data import (
     ElementProperties,
     damped_by_direction,
-    damping_in_the_middle,
     element_rows,
     free_strains,
 )
 from femb.elements.exact.energy_momentum import energy_momentum
 from femb.elements.exact.force import forces
+from femb.elements.exact.section_records import section_records
+from femb.elements.exact.stacking import stacked_rows, stacked_shares
 from femb.elements.private_blocks import PrivateBlocks
-from femb.elements.records import load_factors
 from femb.layout.element import Batch, FoldedError, Input
 from femb.layout.layout import Layout
+from femb.layout.stacking import Shift, shifted
 from femb.layout.unfixed import unfixed_frames
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.lane_groups import SharedRows, groups, kinds, of_range, ungrouped
@@ -66,6 +67,21 @@ class ExactBatch(Batch):
         self.fixed, self.gravity = layout.fixed, np.array(model.gravity)
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in heating)
         self._shares = free_strains(heating, self.slices, model, len(self.index)) * data[:, LENGTH, None]
+
+    @classmethod
+    def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
+        result = shallow_copy(batches[0])
+        result.index = shifted([batch.index for batch in batches], shifts, [0, 1], [2, 3])
+        ends, data = np.concatenate([batch.ends for batch in batches]), stacked_rows([batch.data for batch in batches])
+        result._ends, result._data, result._kinds = SharedRows(ends), SharedRows(data), result._kinds_of(ends, data)
+        result.labels = [label for batch in batches for label in batch.labels]
+        result.undamped = any(batch.undamped for batch in batches)
+        result.damped = any(batch.damped for batch in batches)
+        result.fixed, result.slices = layout.fixed, {}
+        result._shares = stacked_shares([batch._shares for batch in batches])
+        result.own = np.concatenate([batch.own for batch in batches])
+        result._own = groups(result.own)
+        return result
 
     @property
     def ends(self) -> Floats:
@@ -185,9 +201,9 @@ class ExactBatch(Batch):
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(n, 6) stresses, which take the place of strains in Newton's iteration: equation (19)."""
-        return self._stresses(self.free(u[None]), q[None], x[None], own).reshape(-1, 6)
+        return self.stresses(self.free(u[None]), q[None], x[None], own).reshape(-1, 6)
 
-    def _stresses(self, free: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
+    def stresses(self, free: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """``own_strains`` (s, n, 6) at s states."""
         elements = self.elements(free, own)
         out = np.empty((len(q), *elements[-1].shape))
@@ -214,20 +230,7 @@ class ExactBatch(Batch):
             out += warm[:, 1] - cold[:, 1]
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """Section forces and moments of every beam, with the loads along it; the factors of thermal loads."""
-        section = self.section_forces(frames.q, frames.v, frames.a, frames.u)
-        for other in batches:
-            other.add_section_forces(self, frames.u, frames.q, frames.v, section)
-        middle = self._middle(frames)
-        for other in batches:
-            section = section + other.field_part(self, ExactBatch._sections, frames.u, frames.q)
-        block = load_factors(self, frames)
-        for name, rows in self.slices.items():
-            block[f"beams/{name}/section_force"] = section[:, rows, :, :3]
-            block[f"beams/{name}/section_moment"] = section[:, rows, :, 3:]
-            block[f"beams/{name}/midpoint_force"] = middle[:, rows, :3]
-            block[f"beams/{name}/midpoint_moment"] = middle[:, rows, 3:]
-        return block
+        return section_records(self, frames, batches)
 
     def section_forces(self, q: Floats, v: Floats, a: Floats, u: Floats | None = None) -> Floats:
         """(s, n, 2, 6) forces and moments of the elements at their ends, section axes, without those of loads; u :
@@ -236,15 +239,3 @@ class ExactBatch(Batch):
         section = np.empty((len(q), len(self.index), 2, 6))
         self._forces(free, (q, v, a), ALL, 1.0, np.zeros(v.shape), section)
         return section
-
-    def _sections(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
-        return self.section_forces(q, v, a, u)
-
-    def _middle(self, frames: OutputStates) -> Floats:
-        """(k, n, 6) stress in the middles of the elements, with that of the material damping: section 11."""
-        free = self.free(frames.u)
-        out = self._stresses(free, frames.q, np.zeros(frames.v.shape))
-        if self.damped:
-            share = damping_in_the_middle(self.data)
-            out += np.einsum("nij,knj->kni", share, self._stresses(free, frames.q, frames.v) - out)
-        return out

@@ -6,6 +6,7 @@ import pytest
 import femb
 from femb import (
     Beam,
+    ExactBeam,
     Ground,
     JointEnd,
     Load,
@@ -18,6 +19,7 @@ from femb import (
     Section,
     SpringDamper,
     SpringEnd,
+    ThermalLoad,
     simulate_ensemble,
 )
 from femb.profiles import Step, Versine
@@ -27,7 +29,7 @@ RUN = {"duration": 0.3, "output_interval": 0.02, "rtol": 1e-7}
 TIP = "beams.boom.-1.position.z"
 
 
-def section(stiffness, damping=1e-3):
+def section(stiffness, damping=1e-3, **more):
     return Section(
         "boom",
         area=2.5e-3,
@@ -37,26 +39,27 @@ def section(stiffness, damping=1e-3):
         youngs_modulus=7e9 * stiffness,
         shear_modulus=2.7e9 * stiffness,
         damping=damping,
+        **more,
     )
 
 
-def spacecraft(stiffness=1.0, mass=20.0, elements=1, profile=None):
+def spacecraft(stiffness=1.0, mass=20.0, elements=1, profile=None, kind=Beam, **of_section):
     """A hub with a boom that carries a point mass, turned by a torque."""
     model = Model("spacecraft")
     hub = model.add(RigidBody("hub", mass=mass, inertia=1.5, euler_rates=(0.1, 0.2, 0.3)))
     start = hub.at((0.1, 0, 0), direction=(1, 0, 0))
-    boom = model.add(Beam("boom", section=section(stiffness), length=2.0, elements=elements, start=start))
+    boom = model.add(kind("boom", section=section(stiffness, **of_section), length=2.0, elements=elements, start=start))
     model.add(PointMass("tip", mass=0.5, on=boom.at(-1)))
     model.add(Load("turn", body="hub", torque=(0, 15.0, 1.0), frame="body", profile=profile or Versine(0.2)))
     return model
 
 
-def cantilever(position, force):
+def cantilever(position, force, kind=Beam):
     """A beam on the ground, somewhere, pushed at its tip from 0.1 s on, beside a free mass that is pushed too."""
     model = Model("cantilever")
     base = model.add(Ground("base", position=position))
     start = base.at((0, 0, 0), direction=(0, 1, 0))
-    model.add(Beam("boom", section=section(1.0), length=1.0, elements=2, start=start))
+    model.add(kind("boom", section=section(1.0), length=1.0, elements=2, start=start))
     model.add(PointMass("free", mass=2.0, position=(0, 0, 5.0)))
     model.add(Load("push", beam="boom", node=-1, force=(0, 0, force), profile=Step(0.1)))
     model.add(Load("drift", body="free", force=(0, 0, 0.1 * force)))
@@ -78,9 +81,10 @@ def ensemble():
     return simulate_ensemble(members(), **RUN)
 
 
-def test_members_move_as_they_do_alone(ensemble):
+def check_members(ensemble, models):
+    """The members of an ensemble move as the models do alone."""
     assert not ensemble.failed.any()
-    for model, results in zip(members(), ensemble.results, strict=True):
+    for model, results in zip(models, ensemble.results, strict=True):
         single = femb.simulate(model, **RUN)
         assert results.series.keys() == {path for path in single.series if not path.startswith("audit/")}
         bodies = [f"bodies.{name}.position" for name in results.bodies]
@@ -89,6 +93,29 @@ def test_members_move_as_they_do_alone(ensemble):
             # errors of either run are of the size of rtol in the motion; forces follow the accelerations
             tolerance = 1e-6 if "position" in name else 1e-3
             assert np.max(np.abs(mine - other)) <= tolerance * max(1.0, np.max(np.abs(other))), name
+
+
+def test_members_move_as_they_do_alone(ensemble):
+    check_members(ensemble, members())
+
+
+def test_exact_beams_move_as_they_do_alone():
+    """Of different numbers of elements, of both kinds of damping, heated, held, and beside default beams."""
+    directions = (1e-3, 2e-3, 1e-3, 1e-3, 3e-3, 1e-3)
+    heated = spacecraft(1.2, elements=3, kind=ExactBeam, expansion=2e-5)
+    heated.add(ThermalLoad("sun", beam="boom", temperature=50.0, gradient=(0.0, 200.0), profile=Versine(0.2)))
+    cold = spacecraft(0.9, elements=2, kind=ExactBeam, expansion=2e-5)
+    cold.add(ThermalLoad("shadow", beam="boom", temperature=-80.0, profile=Versine(0.3)))
+    held = cantilever((0, 0, 1.0), 20.0, kind=ExactBeam)
+    models = [
+        spacecraft(kind=ExactBeam),
+        heated,
+        held,
+        spacecraft(damping=directions, kind=ExactBeam),
+        cold,
+        spacecraft(),
+    ]
+    check_members(simulate_ensemble(models, **RUN), models)
 
 
 def test_all_members_take_the_same_steps(ensemble):
