@@ -72,6 +72,16 @@ class InStep:
         form = self.form
         return id(form.system.solver if form is form.system else form), *self.step.stages[0]
 
+    @property
+    def q(self) -> Floats:
+        """Coordinates (k, n_q) of the System."""
+        return _in_steps([self]).q
+
+    @property
+    def v(self) -> Floats:
+        """Velocities (k, n_v) of the System."""
+        return _in_steps([self]).v
+
 
 Part: TypeAlias = Frames | Instants | InStep
 """Consecutive output instants, evaluated or not."""

@@ -69,7 +69,7 @@ class Convergence:
         if negligible:
             return True
         if self.done == 2 and ratio >= self.restoring:
-            if ratio > self.diverging:
+            if ratio > self.diverging and size > self.rounding:
                 return False
             return size <= self.tolerance or None
         if self.done > 2 and ratio > STAGNATING and size <= self.rounding:

@@ -37,9 +37,9 @@ SOLVED = 3e-4, 3e-3
 # The second correction over the first one, above which Newton's iteration diverges.
 DIVERGING = 1.0
 # A lower rate is not relied on: the first corrections also remove quadratic parts, which later ones do not have.
-LEAST_RATE = 0.03
+LEAST_RATE = 0.05
 # Part of the tolerance of the step below which corrections that do not decrease are rounding.
-ROUNDING = 0.03
+ROUNDING = 0.05
 
 
 @dataclass

@@ -29,6 +29,17 @@ def along(t, h, earlier, slope, bend, third):
     return t * (slope + 0.5 * (h + t) * (bend + (earlier + h + t) * third / 3.0))
 
 
+@inlined
+def extrapolated(x, first, second, d1, d2):
+    """At the part x of a step after its end, the cubic that is zero at both ends and d1, d2 at the inner stages.
+
+    first, second : the parts at which these are, negative.
+    """
+    a, b = d1 / (first * (first + 1.0)), d2 / (second * (second + 1.0))
+    slope = (b - a) / (second - first)
+    return x * (x + 1.0) * (a + slope * (x - first))
+
+
 @kernel
 def start_stages(
     linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, C, A, inverse, h, trend, q, v, Z, V, K, Q, L,
@@ -38,7 +49,8 @@ def start_stages(
 
     trend : the attributes of ``Trend``. Z, V, K, Q : see ``stage_coordinates``; K = A^-1 Z / h. L (3, n_c).
     """
-    length, earlier, velocity, slope, bend, third, deviation, of_multipliers, turning_q, turning_v = trend
+    length, earlier, velocity, slope, bend, third, deviation, growing, of_multipliers, turning_q, turning_v = trend
+    first, second = C[0] - 1.0, C[1] - 1.0
     ratio = h / length if length > 0.0 else 0.0
     for i in range(3):
         theta = 1.0 + C[i] * ratio
@@ -53,7 +65,11 @@ def start_stages(
         for i in range(3):
             attitudes(turning_q, Q[i], rotations[i])
             for k in range(v.size):
-                Z[i, k] = velocity[k] + ratio * ratio * ratio * deviation[i, k]
+                if growing[k]:
+                    more = extrapolated(C[i] * ratio, first, second, deviation[0, k], deviation[1, k])
+                else:
+                    more = ratio * ratio * ratio * deviation[i, k]
+                Z[i, k] = velocity[k] + more
                 Z[i, k] += along(C[i] * h, length, earlier, slope[k], bend[k], third[k])
             rotate_frames(rotations[i], turning_v, Z[i])
             for k in range(v.size):
@@ -64,12 +80,13 @@ def start_stages(
 
 @kernel
 def find_trend(
-    turning_q, turning_v, C, h, length, earlier, old_slope, old_bend, q0, v0, q1, v1, Z, Q, rotations, velocity, slope,
-    bend, third, deviation,
+    turning_q, turning_v, C, h, length, earlier, old_velocity, old_slope, old_bend, old_third, old_deviation, q0, v0,
+    q1, v1, Z, Q, rotations, velocity, slope, bend, third, deviation, growing,
 ):  # fmt: skip
-    """velocity, slope, bend, third (n_v,), deviation (3, n_v) of ``Trend`` after a step h from q0, v0 to q1, v1.
+    """velocity, slope, bend, third (n_v,), deviation (3, n_v), growing (n_v,) of ``Trend`` after a step h from q0, v0
+    to q1, v1.
 
-    length, earlier, old_slope, old_bend : those after the step before. Z (3, n_v), Q (3, n_q) : the stages, as of
+    length, earlier and those with ``old`` : after the step before. Z (3, n_v), Q (3, n_q) : the stages, as of
     ``start_stages``. rotations (3, F, 4) is overwritten.
     """
     attitudes(turning_q, q0, rotations[0])
@@ -87,5 +104,14 @@ def find_trend(
         for k in range(v0.size):
             deviation[i, k] = v0[k] + Z[i, k]
         rotate_frames_back(rotations[i], turning_v, deviation[i])
-        for k in range(v0.size):
+    ratio = h / length if length > 0.0 else 0.0
+    first, second = C[0] - 1.0, C[1] - 1.0
+    for k in range(v0.size):
+        kept = grown = 0.0
+        for i in range(3):
+            old = old_velocity[k] + along(C[i] * h, length, earlier, old_slope[k], old_bend[k], old_third[k])
+            more = deviation[i, k] - old
+            kept += abs(more - ratio * ratio * ratio * old_deviation[i, k])
+            grown += abs(more - extrapolated(C[i] * ratio, first, second, old_deviation[0, k], old_deviation[1, k]))
             deviation[i, k] -= velocity[k] + along((C[i] - 1.0) * h, h, length, slope[k], bend[k], third[k])
+        growing[k] = grown < kept or length == 0.0

@@ -111,6 +111,31 @@ def test_cubics_are_predicted():
         np.testing.assert_allclose(V[i], at(times[-1] + 0.2 * RADAU_C[i])[1], rtol=0.0, atol=1e-12)
 
 
+def test_smooth_motion_is_predicted_by_the_last_stages():
+    """Speeds of fourth power: the polynomial through the start and the stages of the last step, from its second on."""
+    system = System(boom())
+    a = np.random.default_rng(4).normal(size=system.n_v)
+    for j in system.layout.frame_v:
+        a[j + 3 : j + 6] = 0.0
+    times = np.cumsum([0.0, 0.1, 0.09, 0.11, 0.1])
+
+    def at(t):
+        return system.q0, a * t**4
+
+    def inside(k):
+        return times[k] + RADAU_C * (times[k + 1] - times[k])
+
+    def stages(k):
+        return np.tile(system.q0, (3, 1)), np.array([at(t)[1] for t in inside(k)])
+
+    trend = trend_of(system, [at(t) for t in times], stages, np.diff(times))
+    V, _ = predicted(system, trend, 0.12, *at(times[-1]))
+    nodes = np.array([times[-2], *inside(3)])
+    through = np.polynomial.Polynomial.fit(nodes, nodes**4, 3)
+    for i in range(3):
+        np.testing.assert_allclose(V[i], a * through(times[-1] + 0.12 * RADAU_C[i]), rtol=0.0, atol=1e-12)
+
+
 def test_the_start_has_constant_accelerations():
     system = System(boom())
     a = np.random.default_rng(5).normal(size=system.n_v)
