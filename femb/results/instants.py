@@ -139,7 +139,7 @@ def _corrected(system: System, u: Floats, q: Floats, v: Floats, a: Floats, mu: F
     first, state, ratio = _iterated(system, u, interpolated, a, mu, matrices)
     some = np.arange(len(q))
     for most in (SLOW, *DIVERGING):
-        slow = ratio > most
+        slow = ~(ratio <= most)  # also where corrections are not finite
         if not slow.any():
             return state
         # The tangent at the interpolated states contains their forces, which turn with the members. Where they are
@@ -153,7 +153,7 @@ def _corrected(system: System, u: Floats, q: Floats, v: Floats, a: Floats, mu: F
             found, ratio = given, np.zeros(len(some))
         state[0][some], state[1][some] = found
     # strongly nonlinear forces, as of a contact that just opens: the interpolated state without correction
-    worse = some[ratio > 1.0]
+    worse = some[~(ratio <= 1.0)]
     state[0][worse], state[1][worse] = interpolated[0][worse], interpolated[1][worse]
     return state
 
