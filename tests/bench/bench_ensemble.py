@@ -16,7 +16,7 @@ import numpy as np
 from bench_models import boom
 from bench_sweep import SHORT, STUDY
 
-from femb import Beam, Load, Model, RigidBody, Section, simulate, simulate_ensemble, sweep
+from femb import Beam, ExactBeam, Load, Model, RigidBody, Section, simulate, simulate_ensemble, sweep
 from femb.profiles import Versine
 from femb.results.history import history
 from femb.study.file import read_study
@@ -27,7 +27,7 @@ RUN: dict[str, Any] = {"duration": 10.0, "method": "radau", "output_interval": 0
 SEPARATE, REPEATED = 20, 3
 
 
-def scattered(elements: int, number: int) -> Model:
+def scattered(elements: int, number: int, kind: type[Beam] | type[ExactBeam] = Beam) -> Model:
     """Satellite ``number`` of a random sample: stiffness by 30 %, masses by 20 %."""
     stiffness, mass, density = 1.0 + np.random.default_rng(number).uniform(-1.0, 1.0, 3) * (0.3, 0.2, 0.2)
     nominal = boom()
@@ -44,7 +44,7 @@ def scattered(elements: int, number: int) -> Model:
     hub = model.add(RigidBody("hub", mass=22.4 * mass, inertia=0.149 * mass, euler_rates=(0.1, 0.1, 0.1)))
     for name, x in (("right", 1), ("left", -1)):
         start = hub.at((0.1 * x, 0, 0), direction=(x, 0, 0))
-        model.add(Beam(name, section=section, length=2.0, elements=elements, start=start))
+        model.add(kind(name, section=section, length=2.0, elements=elements, start=start))
     model.add(Load("slew", body="hub", torque=(0, 15.0, 0), frame="body", profile=Versine(1.0)))
     return model
 
@@ -56,22 +56,25 @@ def cpu(function: Any) -> tuple[float, Any]:
     return time.process_time() - begin, result
 
 
-def compared(members: int, elements: int, rtol: float, select: tuple[str, ...]) -> Iterator[str]:
+def compared(
+    members: int, elements: int, rtol: float, select: tuple[str, ...], kind: type[Beam] | type[ExactBeam] = Beam
+) -> Iterator[str]:
     """CPU of separate runs and of an ensemble, ms per member, their ratio, and the largest difference."""
     options = RUN | {"rtol": rtol, "output": {"select": select}}
     numbers = range(members)
     apart, joined = [], []
     for repeat in range(REPEATED + 1):
         chosen = range(min(SEPARATE, members))
-        taken, runs = cpu(lambda chosen=chosen: [simulate(scattered(elements, k), **options) for k in chosen])
-        together, ensemble = cpu(lambda: simulate_ensemble((scattered(elements, k) for k in numbers), **options))
+        taken, runs = cpu(lambda chosen=chosen: [simulate(scattered(elements, k, kind), **options) for k in chosen])
+        together, ensemble = cpu(lambda: simulate_ensemble((scattered(elements, k, kind) for k in numbers), **options))
         if repeat:  # the first loads kernels
             apart.append(taken / len(chosen))
             joined.append(together / members)
     ratio = statistics.median(a / b for a, b in zip(apart, joined, strict=True))
     own, same = np.array([history(run, TIP).values for run in runs]), ensemble.history(TIP)[1][: len(runs)]
     steps = [run.statistics["steps"] for run in runs], {r.statistics["steps"] for r in ensemble.results}
-    yield f"{members:4} members, {elements} elements a boom, rtol {rtol:.0e}, {'two quantities' if select else 'all'}: "
+    of = f"{elements} {'exact ' if kind is ExactBeam else ''}elements a boom"
+    yield f"{members:4} members, {of}, rtol {rtol:.0e}, {'two quantities' if select else 'all'}: "
     yield f"separate {1e3 * statistics.median(apart):.1f} ms, together {1e3 * statistics.median(joined):.1f} ms, "
     yield f"ratio {ratio:.2f}; difference {np.max(np.abs(own - same)) / np.max(np.abs(own)):.1e}, "
     yield f"steps {min(steps[0])} to {max(steps[0])}, together {max(steps[1])}, {ensemble.failed.sum()} failed\n"
@@ -88,5 +91,7 @@ def study(runs: int = 50) -> str:
 if __name__ == "__main__":
     print(study(), flush=True)
     count = int(sys.argv[1]) if sys.argv[1:] else 500
-    for case in ((2, 1e-6, SELECTED), (2, 1e-6, ()), (2, 1e-4, SELECTED), (4, 1e-6, SELECTED), (8, 1e-6, SELECTED)):
+    cases: list[tuple[Any, ...]] = [(2, 1e-6, SELECTED), (2, 1e-6, ()), (2, 1e-4, SELECTED), (4, 1e-6, SELECTED)]
+    cases += [(8, 1e-6, SELECTED), (2, 1e-6, SELECTED, ExactBeam), (8, 1e-6, SELECTED, ExactBeam)]
+    for case in cases:
         print("".join(compared(count, *case)), end="", flush=True)

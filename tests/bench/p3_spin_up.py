@@ -142,7 +142,19 @@ def contenders(quick: bool) -> list[Contender]:
             Contender(BEAM, "N = 4, h = 5e-3", partial(exudyn_beam, 4, 5e-3, 1.0)),
             Contender(CABLE, "N = 4, h = 5e-3", partial(exudyn_cable, 4, 5e-3, 0.95, 1.0)),
         ]
-    runs = ((2, 1e-3), (4, 1e-3), (5, 1e-3), (8, 1e-4), (8, 5e-5), (10, 5e-5), (8, 1e-5), (8, 1e-6))
+    runs = (
+        (2, 3e-3),
+        (2, 2e-3),
+        (2, 1e-3),
+        (4, 2e-3),
+        (4, 1e-3),
+        (5, 1e-3),
+        (8, 1e-4),
+        (8, 5e-5),
+        (10, 5e-5),
+        (8, 1e-5),
+        (8, 1e-6),
+    )
     found = [Contender(FEMB, f"exact, N = {n}, radau {rtol:.0e}", partial(by_femb, n, rtol)) for n, rtol in runs]
     settings = ((8, 1e-2), (8, 5e-3), (16, 5e-3), (32, 5e-3))
     found += [Contender(BEAM, f"N = {n}, h = {h:g}", partial(exudyn_beam, n, h)) for n, h in settings]
