@@ -20,14 +20,14 @@ from femb.elements.exact.element_data import (
 )
 from femb.elements.exact.energy_momentum import energy_momentum
 from femb.elements.exact.force import forces
-from femb.elements.exact.section_records import section_records
+from femb.elements.exact.section_records import SectionRecords
 from femb.elements.exact.stacking import stacked_rows, stacked_shares
 from femb.elements.private_blocks import PrivateBlocks
-from femb.layout.element import Batch, FoldedError, Input
+from femb.layout.element import FoldedError, Input
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
 from femb.layout.unfixed import unfixed_frames
-from femb.layout.views import BlockPattern, ModelView, OutputStates
+from femb.layout.views import BlockPattern, ModelView
 from femb.numerics.lane_groups import SharedRows, groups, kinds, of_range, ungrouped
 from femb.numerics.lanes import LANES
 
@@ -39,7 +39,7 @@ ALL, ELASTIC, INERTIAL = (True, True, True), (True, False, False), (False, False
 SOFT = 1e30
 
 
-class ExactBatch(Batch):
+class ExactBatch(SectionRecords):
     """Exact beam elements as a structure of arrays; see ``femb.elements.exact.columns`` for their columns.
 
     slices[name] : the rows of the elements of a beam, in their order along it. heating : the thermal loads on the
@@ -228,9 +228,6 @@ class ExactBatch(Batch):
             self._energies(self.free(u), q, still, warm)
             self._energies(self.free(0.0 * u), q, still, cold)
             out += warm[:, 1] - cold[:, 1]
-
-    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        return section_records(self, frames, batches)
 
     def section_forces(self, q: Floats, v: Floats, a: Floats, u: Floats | None = None) -> Floats:
         """(s, n, 2, 6) forces and moments of the elements at their ends, section axes, without those of loads; u :

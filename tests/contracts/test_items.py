@@ -22,6 +22,7 @@ from oracles.modal_example import Particles
 import femb
 from femb import elements as e
 from femb.analysis.completion import completed
+from femb.elements.exact.section_records import SectionRecords
 from femb.elements.item import Item
 from femb.elements.joint.joint import Joint
 from femb.elements.load.along_beam import AlongBeams
@@ -433,7 +434,7 @@ def _below(kind):
     return {each for child in kind.__subclasses__() for each in (child, *_below(child))}
 
 
-BASES = {AlongBeams, ForceBatch, MassField, PairBatch}
+BASES = {AlongBeams, ForceBatch, MassField, PairBatch, SectionRecords}
 
 
 def test_batches_override_with_the_same_parameters():
