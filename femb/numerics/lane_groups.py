@@ -46,11 +46,6 @@ class SharedRows:
         """A copy of all rows."""
         return np.asarray(self._rows[self._kind])
 
-    @property
-    def nbytes(self) -> int:
-        """The memory that they take."""
-        return int(self._kind.nbytes + self._rows.nbytes)
-
 
 def of_range(
     part: slice, index: Ints, kind: Ints, ends: Floats, data: Floats, free: Floats, own: Floats
