@@ -37,8 +37,8 @@ STIFF = 10.0
 # Corrections of a state. The second removes the quadratic error and that of members about as stiff as mu.
 CORRECTIONS = 2
 # Ratio of the second to the first from which on both are repeated with the matrices at the state that the first has
-# found, and from which on they are repeated once more, and again.
-SLOW, DIVERGING = 0.03, (1.01, 1.01)
+# found; how often, if each time the ratio falls to less than `BETTER` of what it was, or if they grow.
+SLOW, BETTER, GROWN, AGAIN = 0.03, 0.5, 1.01, 5
 TINY = np.finfo(float).tiny
 # Relative difference of inputs before and after an instant up to which they do not jump.
 SMOOTH = 1e-9
@@ -137,14 +137,15 @@ def _corrected(system: System, u: Floats, q: Floats, v: Floats, a: Floats, mu: F
         raise TrialError("the iteration matrix at an output instant is singular") from error
     interpolated = projected_each(system, u, q, v, matrices.factors)
     first, state, ratio = _iterated(system, u, interpolated, a, mu, matrices)
-    some = np.arange(len(q))
-    for most in (SLOW, *DIVERGING):
-        slow = ~(ratio <= most)  # also where corrections are not finite
+    some, before = np.arange(len(q)), np.full(len(q), np.inf)
+    for _ in range(AGAIN):
+        # also where corrections are not finite
+        slow = ~(ratio <= SLOW) & ~((ratio > BETTER * before) & (ratio <= GROWN))
         if not slow.any():
             return state
         # The tangent at the interpolated states contains their forces, which turn with the members. Where they are
         # large, soft components are corrected as if they were stiff: with matrices at a corrected state they are not.
-        some = some[slow]
+        some, before = some[slow], ratio[slow]
         given, at = (interpolated[0][some], interpolated[1][some]), (first[0][slow], first[1][slow])
         try:
             matrices = matrices_each(system, u[some], *at, mu[some])
