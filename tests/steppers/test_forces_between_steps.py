@@ -110,6 +110,33 @@ def test_tension_in_steps_that_are_long_for_the_axis():
     assert np.abs(np.diff(tension, 2)).max() < 0.6e-6
 
 
+def test_deflection_in_steps_of_half_a_second():
+    """A slewed satellite with stiff booms: at rtol = 1e-4 as at 1e-8; first corrections grow at some instants."""
+    section = Section(
+        "boom",
+        area=2.5e-3,
+        second_moments=(5.2e-7, 5.2e-7),
+        torsion_constant=1.04e-6,
+        density=2700.0,
+        youngs_modulus=7e10,
+        shear_modulus=2.7e10,
+    )
+
+    def deflection(rtol, mass):
+        model = Model("satellite")
+        hub = model.add(RigidBody("hub", mass=20.0 * mass, inertia=0.149 * mass, euler_rates=(0.1, 0.1, 0.1)))
+        for name, x in (("right", 1), ("left", -1)):
+            start = hub.at((0.1 * x, 0, 0), direction=(x, 0, 0))
+            model.add(Beam(name, section=section, length=2.0, elements=2, start=start))
+        model.add(Load("slew", body="hub", torque=(0, 15.0, 0), frame="body", profile=Versine(1.0)))
+        results = simulate(model, duration=10.0, rtol=rtol, output_interval=0.1, method="radau")
+        return results.beams["right"].deflection[:, -1]
+
+    for mass in (0.9, 1.0, 1.1):
+        wanted = deflection(1e-8, mass)
+        assert np.abs(deflection(1e-4, mass) - wanted).max() < 1e-2 * np.abs(wanted).max()
+
+
 @every(STIFF)
 def test_centrifugal_force_of_a_stiff_boom(each):
     """The axial force is the integral of m(x) omega^2 x from there outwards, at the root and in the middle."""
