@@ -1,5 +1,6 @@
 """Residual of beam elements: internal, inertia and gyroscopic forces; arguments as in ``columns``.
 
+The formulas are of one element, in numbers or in values with lanes (``femb.numerics.lanes``), one for each of a group.
 Source: docs/theory/beam.md.
 """
 
@@ -149,11 +150,8 @@ def forces(
     folded element.
     """
     states, rates = np.empty((2, 8, LANES)), np.empty((2, 2, 7, LANES))
-    R, small, vectors = (
-        lanes(np.empty((5, 3, 3, LANES))),
-        lanes(np.empty((12, 3, LANES))),
-        lanes(np.empty((9, 4, 3, LANES))),
-    )
+    R, small = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((12, 3, LANES)))
+    vectors = lanes(np.empty((9, 4, 3, LANES)))
     X, n, f11 = lanes(np.empty((8, LANES))), lanes(np.empty((8, LANES))), lanes(np.empty((11, LANES)))
     e, E = lanes(np.empty((3, 4, LANES))), lanes(np.empty((3, 4, 8, LANES)))
     psi, psi_X = lanes(np.empty((4, LANES))), lanes(np.empty((4, 8, LANES)))
