@@ -85,12 +85,12 @@ class ExactBatch(SectionRecords):
 
     @property
     def ends(self) -> Floats:
-        """The rows (e, 2, 17) of the ends of all elements."""
+        """The rows (e, 2, 17) of the ends of all elements, a copy."""
         return self._ends.all()
 
     @property
     def data(self) -> Floats:
-        """The rows (e, 156 or 264) of parameters of all elements."""
+        """The rows (e, 156 or 264) of parameters of all elements, a copy."""
         return self._data.all()
 
     def _kinds_of(self, ends: Floats, data: Floats) -> tuple[Any, ...]:

@@ -46,11 +46,6 @@ class SharedRows:
         """A copy of all rows."""
         return np.asarray(self._rows[self._kind])
 
-    @property
-    def nbytes(self) -> int:
-        """The memory that they take."""
-        return int(self._kind.nbytes + self._rows.nbytes)
-
 
 def groups_of(part: slice) -> slice:
     """The groups of a range of elements, which begins with a group."""

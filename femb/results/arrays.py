@@ -17,6 +17,9 @@ CHECKPOINT = "checkpoint/"
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
+# Most bytes that are reserved for an array: systems refuse more than they have, also to a run that ends early.
+RESERVED = 1 << 30
+
 
 class Content(NamedTuple):
     """The content of results: arrays over time, other arrays, and attributes, by path; as in `femb.Results`."""
@@ -94,7 +97,8 @@ class Chosen(ByName[np.ndarray]):
 class Growing:
     """An array to which rows are appended in place, so that there are never two copies of all of them.
 
-    expected : the number of rows that it is likely to get. Memory reserved for them takes none until it is written.
+    expected : the number of rows that it is likely to get. Memory is reserved for them, up to ``RESERVED``; it takes
+    none until it is written.
     """
 
     def __init__(self, expected: int = 0) -> None:
@@ -106,7 +110,8 @@ class Growing:
         """Add a copy of rows (k, ...)."""
         array, first, count = self._array, self._count, self._count + len(rows)
         if array is None:
-            array = np.empty((max(self._expected, count), *rows.shape[1:]), rows.dtype)
+            expected = min(self._expected, RESERVED * len(rows) // max(1, rows.nbytes))
+            array = np.empty((max(expected, count), *rows.shape[1:]), rows.dtype)
         kind = np.promote_types(array.dtype, rows.dtype)
         if kind != array.dtype:
             array, self._shown = array.astype(kind), False
