@@ -10,6 +10,7 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.elements.beam import columns as columns
 from femb.elements.beam import tangent as beam_tangent
+from femb.elements.beam.element_data import element_data
 from femb.elements.beam.end_rows import QUATERNION, end_rows
 from femb.elements.beam.energy import energy_momentum
 from femb.elements.beam.force import forces
@@ -24,6 +25,8 @@ from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
 from femb.layout.unfixed import unfixed_frames
 from femb.layout.views import BlockPattern, ModelView, OutputStates
+from femb.numerics.lane_groups import groups, groups_of, kinds
+from femb.numerics.lanes import LANES
 from femb.numerics.newton import LARGEST_ROTATION
 
 NO_SECTION = np.empty((0, 0, 0, 0))
@@ -65,8 +68,7 @@ class BeamBatch(Batch):
                     row[columns.REFERENCE :] = reference_strains(row, *shape.element(k))
             data.append(rows)
         self.index: Ints = np.concatenate(index)
-        self.ends: Floats = np.concatenate(ends)
-        self.data: Floats = np.concatenate(data)
+        self.set_rows(np.concatenate(ends), np.concatenate(data))
         self.has_mass_offset = bool(np.any(self.data[:, columns.OFFSET : columns.OFFSET + 2]))
         self.undamped = not np.all(self.data[:, columns.DAMPING])
         self.damped = bool(np.any(self.data[:, columns.DAMPING]))
@@ -77,14 +79,25 @@ class BeamBatch(Batch):
     def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
         result = copy(batches[0])
         result.index = shifted([batch.index for batch in batches], shifts, COORDINATES, VELOCITIES)
-        result.ends = np.concatenate([batch.ends for batch in batches])
-        result.data = np.concatenate([batch.data for batch in batches])
+        result.set_rows(*(np.concatenate(rows) for rows in zip(*((b.ends, b.data) for b in batches), strict=True)))
         result.labels = [label for batch in batches for label in batch.labels]
         result.has_mass_offset = any(batch.has_mass_offset for batch in batches)
         result.undamped = any(batch.undamped for batch in batches)
         result.damped = any(batch.damped for batch in batches)
         result.fixed, result.slices = layout.fixed, {}
         return result
+
+    def set_rows(self, ends: Floats, data: Floats) -> None:
+        """Take the rows (e, 2, 13) and (e, 37) of the elements, also in the groups that ``forces`` reads."""
+        self.ends, self.data = ends, data
+        self._kinds = kinds(groups(ends), groups(data))
+
+    def row(self, k: int) -> Self:
+        """Element k alone, without labels of the others."""
+        other = copy(self)
+        other.index, other.labels, other.slices = self.index[[k]], [self.labels[k]], {}
+        other.set_rows(self.ends[[k]], self.data[[k]])
+        return other
 
     def allocate(self, pattern: BlockPattern) -> None:
         self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])
@@ -102,7 +115,7 @@ class BeamBatch(Batch):
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         state = (q, v, a, self.fixed, self.gravity)
-        self._check(forces(*self._elements, *state, *ALL, 1.0, out, NO_SECTION, NO_ROWS))
+        self._check(forces(*self._groups, *state, *ALL, 1.0, out, NO_SECTION, NO_ROWS))
 
     def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
         return self._bound((q, v, a), ALL, out)
@@ -114,17 +127,21 @@ class BeamBatch(Batch):
         self, state: tuple[Floats, Floats, Floats], parts: tuple[bool, bool, bool], out: Floats
     ) -> Callable[[], None]:
         """The function that adds elastic, damping and inertia forces, those wanted, at the states (q, v, a)."""
-        index, ends, data, *rest = (*self._elements, *state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION)
+        index, kind, *rest = (*self._groups, *state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION)
 
         def of_range(part: slice, rows: Floats) -> Callable[[], int]:
-            return partial(forces, index[part], ends[part], data[part], *rest, rows)
+            return partial(forces, index[part], kind[groups_of(part)], *rest, rows)
 
-        evaluate = in_ranges(of_range, self.index[:, VELOCITIES], (6, 1, 6, 1), out)
+        evaluate = in_ranges(of_range, self.index[:, VELOCITIES], (6, 1, 6, 1), out, LANES)
         return lambda: self._check(evaluate())
 
     @property
     def _elements(self) -> tuple[Any, ...]:
         return self.index, self.ends, self.data, self.has_mass_offset
+
+    @property
+    def _groups(self) -> tuple[Any, ...]:
+        return self.index, *self._kinds, self.has_mass_offset
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self.matrices_each(u[None], q[None], v[None], mass[None], damping[None], stiffness[None])
@@ -178,8 +195,9 @@ class BeamBatch(Batch):
     def strained(self, q: Floats, own: Floats) -> Self:
         # the kernels take the strain less the reference: with the reference moved, it is the elements' own
         other = copy(self)
-        other.data = self.data.copy()
-        other.data[:, columns.REFERENCE :] += self.own_strains(q, q, np.zeros(len(q))) - own
+        data = self.data.copy()
+        data[:, columns.REFERENCE :] += self.own_strains(q, q, np.zeros(len(q))) - own
+        other.set_rows(self.ends, data)
         return other
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
@@ -188,7 +206,7 @@ class BeamBatch(Batch):
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         if self.damped:
             state = (q, v, v, self.fixed, self.gravity)
-            self._check(forces(*self._elements, *state, *DAMPING, -1.0, out, NO_SECTION, NO_ROWS))
+            self._check(forces(*self._groups, *state, *DAMPING, -1.0, out, NO_SECTION, NO_ROWS))
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Section forces and moments of every beam, including the contributions of loads along beams."""
@@ -221,17 +239,5 @@ class BeamBatch(Batch):
         """(s, n, 2, 6) force and moment at both ends of every element, section axes; see ``force.forces``."""
         out = np.empty((len(q), len(self.index), 2, 6))
         state = (q, v, a, self.fixed, self.gravity)
-        self._check(forces(*self._elements, *state, *ALL, 1.0, np.zeros(v.shape), out, NO_ROWS))
+        self._check(forces(*self._groups, *state, *ALL, 1.0, np.zeros(v.shape), out, NO_ROWS))
         return out
-
-
-def element_data(section: Any, source: bool) -> Floats:
-    """(37,) parameters of the elements of a beam with a straight reference shape, without their lengths."""
-    row = np.zeros(columns.REFERENCE + 12)
-    row[columns.MASS] = section.line_mass()
-    row[columns.INERTIA : columns.INERTIA + 3] = section.inertia()
-    row[columns.DAMPING] = section.damping
-    row[columns.SOURCE] = float(source)
-    row[columns.STIFFNESS : columns.STIFFNESS + 16] = section.stiffness().ravel()
-    row[columns.OFFSET : columns.OFFSET + 2] = section.offset()
-    return row

@@ -1,15 +1,21 @@
-"""Kernels of the ends of beam elements: poses, rates, accelerations and forces; arguments as in ``columns``."""
+"""Kernels of the ends of beam elements: poses, velocities, accelerations and forces, of numbers or values with lanes.
+
+states, rates : as in ``end_states``; other arguments as in ``columns``.
+"""
 
 from femb.elements.beam.natural import natural_coordinates, twist_directions
 from femb.numerics.compile import inlined
-from femb.numerics.vector3 import pose
+from femb.numerics.lanes import every
+from femb.numerics.vector3 import rotation
 
 
 @inlined
-def end_pose(index, end, q, fixed, r, Rn, R):
+def end_pose(state, end, r, Rn, R):
     """Position r and axes R of an element's end, and axes Rn of its frame."""
-    pose(index, q, fixed, r, Rn)
-    attached = end[0] != 0.0
+    for i in range(3):
+        r[i] = state[i]
+    rotation(state[3:7], Rn)
+    attached = not every(end[0] == 0.0)
     for i in range(3):
         a, b, c = Rn[i, 0], Rn[i, 1], Rn[i, 2]
         if attached:
@@ -19,68 +25,65 @@ def end_pose(index, end, q, fixed, r, Rn, R):
 
 
 @inlined
-def end_rates(index, end, v, Rn, rate, omega):
+def end_velocities(rates, end, Rn, velocity, omega):
     """Velocity (3, inertial axes) and angular velocity (3, axes of the end) of an element's end."""
-    if index < 0:
-        rate[:] = 0.0
-        omega[:] = 0.0
-        return
     for i in range(3):
-        rate[i] = v[index + i]
-    w1, w2, w3 = v[index + 3], v[index + 4], v[index + 5]
-    if end[0] == 0.0:
-        omega[0], omega[1], omega[2] = w1, w2, w3
+        velocity[i] = rates[i]
+        omega[i] = rates[3 + i]
+    if every(end[0] == 0.0):
         return
+    w1, w2, w3 = rates[3], rates[4], rates[5]
     c1 = w2 * end[3] - w3 * end[2]
     c2 = w3 * end[1] - w1 * end[3]
     c3 = w1 * end[2] - w2 * end[1]
     for i in range(3):
-        rate[i] += Rn[i, 0] * c1 + Rn[i, 1] * c2 + Rn[i, 2] * c3
+        velocity[i] += Rn[i, 0] * c1 + Rn[i, 1] * c2 + Rn[i, 2] * c3
         omega[i] = end[4 + i] * w1 + end[7 + i] * w2 + end[10 + i] * w3
 
 
 @inlined
-def end_accelerations(index, end, v, a, Rn, acc, alpha):
+def end_accelerations(rates, seconds, end, Rn, acc, alpha):
     """Acceleration (3, inertial axes) and angular acceleration (3, axes of the end) of an element's end."""
-    end_rates(index, end, a, Rn, acc, alpha)
-    if index >= 0 and end[0] != 0.0:
-        w1, w2, w3 = v[index + 3], v[index + 4], v[index + 5]
-        wd = w1 * end[1] + w2 * end[2] + w3 * end[3]
-        ww = w1 * w1 + w2 * w2 + w3 * w3
-        c1, c2, c3 = w1 * wd - ww * end[1], w2 * wd - ww * end[2], w3 * wd - ww * end[3]
-        for i in range(3):
-            acc[i] += Rn[i, 0] * c1 + Rn[i, 1] * c2 + Rn[i, 2] * c3
+    end_velocities(seconds, end, Rn, acc, alpha)
+    if every(end[0] == 0.0):
+        return
+    w1, w2, w3 = rates[3], rates[4], rates[5]
+    wd = w1 * end[1] + w2 * end[2] + w3 * end[3]
+    ww = w1 * w1 + w2 * w2 + w3 * w3
+    c1, c2, c3 = w1 * wd - ww * end[1], w2 * wd - ww * end[2], w3 * wd - ww * end[3]
+    for i in range(3):
+        acc[i] += Rn[i, 0] * c1 + Rn[i, 1] * c2 + Rn[i, 2] * c3
 
 
 @inlined
-def element_shape(index, ends, q, fixed, length, R, small, X):
+def element_shape(states, ends, length, R, small, X):
     """Axes R, directions and natural coordinates X (8,) of an element.
 
     R (5, 3, 3) : axes of frame I, end I, frame II and end II; Q, from the axes of section II to those of section I.
     small (12, 3) : rows 0, 1 are set to the positions of the ends, 10, 11 to beta, gamma (see ``twist_directions``).
     """
-    end_pose(index[0], ends[0], q, fixed, small[0], R[0], R[1])
-    end_pose(index[1], ends[1], q, fixed, small[1], R[2], R[3])
-    natural_coordinates(small[0], R[1], q[index[4]], small[1], R[3], q[index[5]], length, R[4], X)
+    end_pose(states[0], ends[0], small[0], R[0], R[1])
+    end_pose(states[1], ends[1], small[1], R[2], R[3])
+    natural_coordinates(small[0], R[1], states[0, 7], small[1], R[3], states[1, 7], length, R[4], X)
     twist_directions(R[4], small[10], small[11])
 
 
 @inlined
-def ends_motion(index, ends, v, R, small, motion):
-    """motion (11,) of the ends as in ``end_gradient``, from the velocities v; R and small of ``element_shape``.
+def ends_motion(rates, ends, R, small, motion):
+    """motion (11,) of the ends as in ``end_gradient``, from their rates; R and small of ``element_shape``.
 
     small : rows 2, 3 are set to the velocities of the ends, inertial axes, 4, 5 to the angular velocities, end axes.
     """
-    end_rates(index[2], ends[0], v, R[0], small[2], small[4])
-    end_rates(index[3], ends[1], v, R[2], small[3], small[5])
+    end_velocities(rates[0], ends[0], R[0], small[2], small[4])
+    end_velocities(rates[1], ends[1], R[2], small[3], small[5])
     for i in range(3):
         motion[i] = 0.0
         for k in range(3):
             motion[i] += R[1, k, i] * (small[3, k] - small[2, k])
         motion[3 + i] = small[4, i]
         motion[7 + i] = small[5, i]
-    motion[6] = v[index[6]]
-    motion[10] = v[index[7]]
+    motion[6] = rates[0, 6]
+    motion[10] = rates[1, 6]
 
 
 @inlined
@@ -89,7 +92,7 @@ def force_to_frame(F, moment, end, Rn, force, torque):
     for i in range(3):
         force[i] = F[i]
         torque[i] = moment[i]
-    if end[0] != 0.0:
+    if not every(end[0] == 0.0):
         f1 = Rn[0, 0] * F[0] + Rn[1, 0] * F[1] + Rn[2, 0] * F[2]
         f2 = Rn[0, 1] * F[0] + Rn[1, 1] * F[1] + Rn[2, 1] * F[2]
         f3 = Rn[0, 2] * F[0] + Rn[1, 2] * F[1] + Rn[2, 2] * F[2]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from femb.elements.beam.columns import INERTIA, LENGTH, MASS, OFFSET, REFERENCE, SOURCE, STIFFNESS
+from femb.elements.beam.end_states import end_rates, end_states
 from femb.elements.beam.ends import element_shape, ends_motion
 from femb.elements.beam.inertia import HERMITE_MASS, HERMITE_MEAN, centreline_rate
 from femb.elements.beam.mass import rotary_rows
@@ -15,7 +16,7 @@ from femb.numerics.vector3 import cross, rotate
 @kernel
 def energy_momentum(index, ends, data, has_mass_offset, q, v, fixed, gravity, out):
     """out (s, 8) += kinetic and potential energy, linear momentum and angular momentum about the inertial origin."""
-    R = np.empty((5, 3, 3))
+    states, rates, R = np.empty((2, 8)), np.empty((2, 7)), np.empty((5, 3, 3))
     small, axes, offset_work = np.empty((15, 3)), np.empty((3, 3)), np.empty((6, 3))
     Q, beta, gamma, L, work, w = R[4], small[10], small[11], small[12], small[13], small[14]
     x0, x1 = np.empty((4, 3)), np.empty((4, 3))
@@ -25,10 +26,12 @@ def energy_momentum(index, ends, data, has_mass_offset, q, v, fixed, gravity, ou
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             length = data[k, LENGTH]
-            element_shape(index[k], ends[k], q[s], fixed, length, R, small, X)
+            end_states(index[k], q[s], fixed, states)
+            end_rates(index[k], v[s], rates)
+            element_shape(states, ends[k], length, R, small, X)
             if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
                 return k
-            ends_motion(index[k], ends[k], v[s], R, small, f11)
+            ends_motion(rates, ends[k], R, small, f11)
             potential = 0.0
             for i in range(3):
                 for j in range(4):
@@ -38,8 +41,8 @@ def energy_momentum(index, ends, data, has_mass_offset, q, v, fixed, gravity, ou
                         potential += 0.5 * WEIGHTS[i] * length * e[i, j] * data[k, STIFFNESS + 4 * j + o] * e[i, o]
             # centreline, inertial axes
             for end in range(2):
-                stretched = length * (1.0 + q[s, index[k, 4 + end]])
-                centreline_rate(v[s, index[k, 6 + end]], small[4 + end], stretched, length, work)
+                stretched = length * (1.0 + states[end, 7])
+                centreline_rate(rates[end, 6], small[4 + end], stretched, length, work)
                 rotate(R[1 + 2 * end], work, x1[1 + 2 * end])
                 for i in range(3):
                     x0[2 * end, i] = small[end, i]

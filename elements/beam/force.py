@@ -1,16 +1,19 @@
 """Residual of beam elements: internal, inertia and gyroscopic forces; arguments as in ``columns``.
 
+The formulas are of one element, in numbers or in values with lanes (``femb.numerics.lanes``), one for each of a group.
 Source: docs/theory/beam.md.
 """
 
 import numpy as np
 
 from femb.elements.beam.columns import DAMPING, INERTIA, LENGTH, MASS, OFFSET, REFERENCE, SOURCE, STIFFNESS
+from femb.elements.beam.end_states import gather_rates, gather_states
 from femb.elements.beam.ends import element_shape, end_accelerations, ends_motion, force_to_frame
 from femb.elements.beam.inertia import centreline_acceleration, centreline_rate, inertia_force
 from femb.elements.beam.natural import ends_force, natural_rates
 from femb.elements.beam.strain import WEIGHTS, strains
 from femb.numerics.compile import inlined, kernel
+from femb.numerics.lanes import LANES, every, lanes
 from femb.numerics.vector3 import rotate, rotate_back
 
 
@@ -34,8 +37,11 @@ def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):
     length, damping = data[LENGTH], data[DAMPING]
     for i in range(3):
         for j in range(4):
-            e[i, j] = e[i, j] - data[REFERENCE + 4 * i + j] if elastic else 0.0
-    if damping > 0.0:
+            if elastic:
+                e[i, j] -= data[REFERENCE + 4 * i + j]
+            else:
+                e[i, j] = 0.0
+    if not every(damping == 0.0):
         natural_rates(X, Q, beta, gamma, length, motion, n)
         for i in range(3):
             for j in range(4):
@@ -48,36 +54,39 @@ def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):
 
 @inlined
 def element_force(
-    index, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic, damped, inertial,
+    states, rates, seconds, ends, data, has_mass_offset, gravity, elastic, damped, inertial,
     R, small, vectors, X, n, f11, e, E, psi, psi_X, f,
 ):  # fmt: skip
     """f (14,): residual force of one element on its two ends; forces in the axes of section I, moments in end axes.
 
+    states (2, 8), rates and seconds (2, 7) : coordinates of the ends, their rates and second rates, of ``end_states``.
     elastic, damped, inertial : which forces; those of inertia are inertia and gyroscopic force minus gravity, and they
-    alone need no strains. Returns False if the element is folded, where strains are needed. R (5, 3, 3) is set as in
+    alone need no strains. Returns 1, or 0 if the element is folded, where strains are needed. R (5, 3, 3) is set as in
     ``element_shape``.
     """
     omega1, omega2, acc1, acc2, alpha1, alpha2 = small[4], small[5], small[6], small[7], small[8], small[9]
     x1, x2, F, M1, work = vectors[0], vectors[1], vectors[2], vectors[3, 0], vectors[3, 1]
     Q, beta, gamma = R[4], small[10], small[11]
     length = data[LENGTH]
-    element_shape(index, ends, q, fixed, length, R, small, X)
-    ends_motion(index, ends, v, R, small, f11)
+    whole = 1.0
+    element_shape(states, ends, length, R, small, X)
+    ends_motion(rates, ends, R, small, f11)
     if elastic or damped:
-        if not strains(X, length, data[SOURCE] != 0.0, psi, psi_X, e, E):
-            return False
+        whole = strains(X, length, data[SOURCE] != 0.0, psi, psi_X, e, E)
+        if not every(whole != 0.0):
+            return whole
         shape_force(X, Q, beta, gamma, data, f11, elastic, e, E, n)
     else:
         n[:] = 0.0
     s1 = X[3]
-    s2 = length * (1.0 + q[index[5]])
+    s2 = length * (1.0 + states[1, 7])
     for k in range(3):
         M1[k] = 0.0
         for i in range(4):
             F[i, k] = 0.0
     if inertial:
-        end_accelerations(index[2], ends[0], v, a, R[0], acc1, alpha1)
-        end_accelerations(index[3], ends[1], v, a, R[2], acc2, alpha2)
+        end_accelerations(rates[0], seconds[0], ends[0], R[0], acc1, alpha1)
+        end_accelerations(rates[1], seconds[1], ends[1], R[2], acc2, alpha2)
         for k in range(3):
             # gravity acts as an opposite acceleration of the reference frame
             acc1[k] -= gravity[k]
@@ -87,65 +96,98 @@ def element_force(
             x1[2, k] = f11[k]
         rotate_back(R[1], acc1, x2[0])
         rotate_back(R[1], acc2, x2[2])
-        centreline_rate(v[index[6]], omega1, s1, length, x1[1])
-        centreline_rate(v[index[7]], omega2, s2, length, work)
+        centreline_rate(rates[0, 6], omega1, s1, length, x1[1])
+        centreline_rate(rates[1, 6], omega2, s2, length, work)
         rotate(Q, work, x1[3])
-        centreline_acceleration(v[index[6]], a[index[6]], omega1, alpha1, s1, length, x2[1])
-        centreline_acceleration(v[index[7]], a[index[7]], omega2, alpha2, s2, length, work)
+        centreline_acceleration(rates[0, 6], seconds[0, 6], omega1, alpha1, s1, length, x2[1])
+        centreline_acceleration(rates[1, 6], seconds[1, 6], omega2, alpha2, s2, length, work)
         rotate(Q, work, x2[3])
         n[7] += inertia_force(
             X, Q, beta, length, data[MASS], data[INERTIA : INERTIA + 3], has_mass_offset,
             data[OFFSET], data[OFFSET + 1], omega1, omega2, alpha1, alpha2, x1, x2, vectors[4:], F, M1,
         )  # fmt: skip
     ends_force(X, Q, beta, gamma, length, s2, n, F, M1, work, f11, f)
-    return True
+    return whole
+
+
+@inlined
+def frame_forces(ends, R, f, F, out):
+    """out (2, 7): force in inertial axes, torque in frame axes and strain force on both ends, of f (14,).
+
+    F (2, 3) : set to the forces on the ends, inertial axes.
+    """
+    for end in range(2):
+        o = 7 * end
+        rotate(R[1], f[o : o + 3], F[end])
+        force_to_frame(F[end], f[o + 3 : o + 6], ends[end], R[2 * end], out[end, 0:3], out[end, 3:6])
+        out[end, 6] = f[o + 6]
+
+
+@inlined
+def end_sections(R, f, F, section):
+    """section (2, 6): force and moment f (14,) on the ends as section forces; F (2, 3) of ``frame_forces``."""
+    for end in range(2):
+        outward = 2.0 * end - 1.0
+        rotate_back(R[1 + 2 * end], F[end], section[end, 0:3])
+        for i in range(3):
+            section[end, i] *= outward
+            section[end, 3 + i] = outward * f[7 * end + 3 + i]
 
 
 @kernel
 def forces(
-    index, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic, damped, inertial, sign, out, section, rows
+    index, kind, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic, damped, inertial, sign, out, section,
+    rows
 ):  # fmt: skip
     """Force of all elements (see ``element_force``) at s states.
 
+    Elements are in groups of LANES, see ``femb.numerics.lane_groups``: kind (g,), the rows of ends (kinds, 2, 13,
+    LANES) and data (kinds, 37, LANES).
     out (s, n_v) += sign times the generalized forces. section (s, n, 2, 6), or of length 0 if not requested: section
     force and moment at both ends of every element, in the axes of that section, on the face whose outward normal is
     the tangent, so that a positive first component is tension. rows (n, s, 14), or of length 0 if not requested: it is
     set to what is otherwise added to out, frame and strain of one end, then the other. Returns -1, or the number of a
     folded element.
     """
-    R = np.empty((5, 3, 3))
-    small, vectors, F = np.empty((12, 3)), np.empty((9, 4, 3)), np.empty(3)
-    X, n, f11, f = np.empty(8), np.empty(8), np.empty(11), np.empty(14)
-    e, E, psi, psi_X = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
-    force, torque = np.empty(3), np.empty(3)
-    for s in range(q.shape[0]):
-        for k in range(index.shape[0]):
-            ok = element_force(
-                index[k], ends[k], data[k], has_mass_offset, q[s], v[s], a[s], fixed, gravity, elastic, damped,
-                inertial, R, small, vectors, X, n, f11, e, E, psi, psi_X, f,
+    states, rates = np.empty((2, 8, LANES)), np.empty((2, 2, 7, LANES))
+    R, small = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((12, 3, LANES)))
+    vectors = lanes(np.empty((9, 4, 3, LANES)))
+    X, n, f11 = lanes(np.empty((8, LANES))), lanes(np.empty((8, LANES))), lanes(np.empty((11, LANES)))
+    e, E = lanes(np.empty((3, 4, LANES))), lanes(np.empty((3, 4, 8, LANES)))
+    psi, psi_X = lanes(np.empty((4, LANES))), lanes(np.empty((4, 8, LANES)))
+    f, F, whole = lanes(np.empty((14, LANES))), lanes(np.empty((2, 3, LANES))), np.empty((1, LANES))
+    on_frames, ended = np.empty((2, 7, LANES)), np.empty((2, 6, LANES))
+    for g in range(kind.shape[0]):
+        first, row = g * LANES, kind[g]
+        count = min(LANES, index.shape[0] - first)
+        # all states of a group, while its data are in the cache
+        for s in range(q.shape[0]):
+            gather_states(index, first, q[s], fixed, states)
+            gather_rates(index, first, v[s], rates[0])
+            gather_rates(index, first, a[s], rates[1])
+            lanes(whole)[0] = element_force(
+                lanes(states), lanes(rates[0]), lanes(rates[1]), lanes(ends[row]), lanes(data[row]), has_mass_offset,
+                gravity, elastic, damped, inertial, R, small, vectors, X, n, f11, e, E, psi, psi_X, f,
             )  # fmt: skip
-            if not ok:
-                return k
-            for end in range(2):
-                frame = index[k, 2 + end]
-                rotate(R[1], f[7 * end : 7 * end + 3], F)
-                if frame >= 0:
-                    force_to_frame(F, f[7 * end + 3 : 7 * end + 6], ends[k, end], R[2 * end], force, torque)
-                if rows.shape[0] > 0:
-                    for i in range(3):
-                        rows[k, s, 7 * end + i] = sign * force[i]
-                        rows[k, s, 7 * end + 3 + i] = sign * torque[i]
-                    rows[k, s, 7 * end + 6] = sign * f[7 * end + 6]
-                else:
-                    if frame >= 0:
-                        for i in range(3):
-                            out[s, frame + i] += sign * force[i]
-                            out[s, frame + 3 + i] += sign * torque[i]
-                    out[s, index[k, 6 + end]] += sign * f[7 * end + 6]
-                if section.shape[0] > 0:
-                    outward = -1.0 if end == 0 else 1.0
-                    rotate_back(R[1 + 2 * end], F, force)
-                    for i in range(3):
-                        section[s, k, end, i] = outward * force[i]
-                        section[s, k, end, 3 + i] = outward * f[7 * end + 3 + i]
+            for m in range(count):
+                if whole[0, m] == 0.0:
+                    return first + m
+            frame_forces(lanes(ends[row]), R, f, F, lanes(on_frames))
+            if section.size:
+                end_sections(R, f, F, lanes(ended))
+            for m in range(count):
+                k = first + m
+                for end in range(2):
+                    frame = index[k, 2 + end]
+                    if rows.size:
+                        for i in range(7):
+                            rows[k, s, 7 * end + i] = sign * on_frames[end, i, m]
+                    else:
+                        if frame >= 0:
+                            for i in range(6):
+                                out[s, frame + i] += sign * on_frames[end, i, m]
+                        out[s, index[k, 6 + end]] += sign * on_frames[end, 6, m]
+                    if section.size:
+                        for i in range(6):
+                            section[s, k, end, i] = ended[end, i, m]
     return -1

@@ -13,7 +13,9 @@ import numpy as np
 from femb.elements.beam.interpolation import slope, swing
 from femb.elements.beam.mass_axis import offset_force
 from femb.elements.beam.strain import HERMITE, POINTS, WEIGHTS
+from femb.numerics.circular import cosine_and_sine
 from femb.numerics.compile import inlined
+from femb.numerics.lanes import every
 from femb.numerics.vector3 import dot, rotate
 
 # Integrals of the products of the cubic Hermite functions, and of the functions themselves.
@@ -61,7 +63,7 @@ def section_axes(X, i, spin_symmetric, t, m, n):
         t[k] /= g
     m[0], m[1], m[2], n[0], n[1], n[2] = swing(t[0], t[1], t[2])
     if not spin_symmetric:
-        c, s = math.cos(POINTS[i] * X[7]), math.sin(POINTS[i] * X[7])
+        c, s = cosine_and_sine(POINTS[i] * X[7])
         for k in range(3):
             a, b = m[k], n[k]
             m[k] = c * a + s * b
@@ -153,7 +155,7 @@ def inertia_force(
             f = mass * length * HERMITE_MASS[a, b]
             for k in range(3):
                 F[a, k] += f * x2[b, k]
-    symmetric = inertia[1] == inertia[2] and cy == 0.0 and cz == 0.0
+    symmetric = every(inertia[1] == inertia[2]) and every(cy == 0.0) and every(cz == 0.0)
     t, m, n, p = work[0, 0], work[0, 1], work[0, 2], work[0, 3]
     td, tdd, ud, udd = work[1, 0], work[1, 1], work[1, 2], work[1, 3]
     w2, a2 = work[2, 0], work[2, 1]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from femb.elements.beam.columns import DAMPING, INERTIA, LENGTH, MASS, OFFSET, SOURCE, STIFFNESS, TRUE
+from femb.elements.beam.end_states import end_rates, end_states
 from femb.elements.beam.ends import element_shape, ends_motion
 from femb.elements.beam.force import shape_force
 from femb.elements.beam.mass import rotary_rows, translation_mass
@@ -155,16 +156,16 @@ def element_mass(X, Q, beta, gamma, s2, data, has_mass_offset, axes, spin, K, G,
 
 @kernel
 def matrices(
-    index, ends, data, has_mass_offset, offset, stride, states, speeds, fixed, with_stiffness, masses, dampings,
+    index, ends, data, has_mass_offset, offset, stride, coordinates, speeds, fixed, with_stiffness, masses, dampings,
     stiffnesses
 ):  # fmt: skip
     """Add mass, damping and the iteration tangent of all elements at s states to block data (see ``scatter``).
 
-    states (s, n_q) and speeds (s, n_v), masses, dampings, stiffnesses (s, size).
+    coordinates (s, n_q) and speeds (s, n_v), masses, dampings, stiffnesses (s, size).
     The iteration tangent contains the material and the geometric stiffness, equation (16), without the second
     derivatives of the strains. with_stiffness : false for the mass alone.
     """
-    R = np.empty((5, 3, 3))
+    states, rates, R = np.empty((2, 8)), np.empty((2, 7)), np.empty((5, 3, 3))
     small = np.empty((12, 3))
     Q, beta, gamma = R[4], small[10], small[11]
     axes = np.empty((3, 3))
@@ -174,18 +175,19 @@ def matrices(
     S = np.empty((4, 8))
     spin = np.empty((3, 11))
     T, G, A = np.empty((2, 3, 3)), np.empty((2, 3, 3)), np.empty((14, 14))
-    for s in range(states.shape[0]):
-        q, v = states[s], speeds[s]
+    for s in range(coordinates.shape[0]):
+        q, v = coordinates[s], speeds[s]
         mass, damping, stiffness = masses[s], dampings[s], stiffnesses[s]
         for k in range(index.shape[0]):
             length = data[k, LENGTH]
-            element_shape(index[k], ends[k], q, fixed, length, R, small, X)
+            end_states(index[k], q, fixed, states)
+            element_shape(states, ends[k], length, R, small, X)
             if not X[3] > 0.0 or not 1.0 + Q[0, 0] > 1e-6:
                 return k
             attached = ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0
             if attached:
                 frame_map(R, ends[k], T)
-            s2 = length * (1.0 + q[index[k, 5]])
+            s2 = length * (1.0 + states[1, 7])
             element_mass(X, Q, beta, gamma, s2, data[k], has_mass_offset, axes, spin, K11, G, A)
             to_frames(A, R[1], T, ends[k])
             scatter_ends(A, offset[k], stride[k], mass)
@@ -219,7 +221,8 @@ def matrices(
                         A[i1, i2] *= data[k, DAMPING]
                 to_frames(A, R[1], T, ends[k])
                 scatter_ends(A, offset[k], stride[k], damping)
-            ends_motion(index[k], ends[k], v, R, small, f11)
+            end_rates(index[k], v, rates)
+            ends_motion(rates, ends[k], R, small, f11)
             shape_force(X, Q, beta, gamma, data[k], f11, TRUE, e, E, n)
             geometric_stiffness(X, Q, beta, gamma, length, n, K11)
             A[:] = 0.0

@@ -11,7 +11,8 @@ Source: docs/theory/loads.md, equations (1) and (2).
 import numpy as np
 
 from femb.elements.beam.columns import LENGTH, MASS
-from femb.elements.beam.ends import element_shape, end_accelerations, end_rates
+from femb.elements.beam.end_states import end_rates, end_states
+from femb.elements.beam.ends import element_shape, end_accelerations, end_velocities
 from femb.elements.beam.inertia import centreline_acceleration
 from femb.elements.beam.interpolation import cubics, section_at
 from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, twist_angles
@@ -59,7 +60,7 @@ def midpoint_loads(index, ends, data, q, v, a, fixed, gravity, section, out):
     section (s, n, 2, 6) : those at the ends of the elements, with the loads along them. Returns -1, or the number of a
     folded element.
     """
-    R = np.empty((5, 3, 3))
+    states, rates, R = np.empty((2, 8)), np.empty((2, 2, 7)), np.empty((5, 3, 3))
     S = np.empty((3, 3))
     small = np.empty((12, 3))
     x, x2, end_loads, halves, work = (
@@ -74,8 +75,10 @@ def midpoint_loads(index, ends, data, q, v, a, fixed, gravity, section, out):
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             length, mass = data[k, LENGTH], data[k, LENGTH] * data[k, MASS]
-            row = index[k]
-            element_shape(row, ends[k], q[s], fixed, length, R, small, X)
+            end_states(index[k], q[s], fixed, states)
+            end_rates(index[k], v[s], rates[0])
+            end_rates(index[k], a[s], rates[1])
+            element_shape(states, ends[k], length, R, small, X)
             if not twist_angles(X, psi, psi_X):
                 return k
             section_at(X, HERMITE[MIDDLE, 0], HERMITE[MIDDLE, 1], HERMITE[MIDDLE, 2], psi[MIDDLE], S)
@@ -84,15 +87,14 @@ def midpoint_loads(index, ends, data, q, v, a, fixed, gravity, section, out):
                 x[0, i], x[1, i], x[2, i], x[3, i] = 0.0, 0.0, X[i], X[4 + i]
             x[1, 0] = X[3]
             for end in range(2):
-                frame, stretched = row[2 + end], length * (1.0 + q[s, row[4 + end]])
+                stretched, end_row = length * (1.0 + states[end, 7]), ends[k, end]
                 axes, omega, acceleration, alpha = R[2 * end], small[4 + end], small[6 + end], small[8 + end]
-                end_rates(frame, ends[k, end], v[s], axes, small[2 + end], omega)
-                end_accelerations(frame, ends[k, end], v[s], a[s], axes, acceleration, alpha)
+                end_velocities(rates[0, end], end_row, axes, small[2 + end], omega)
+                end_accelerations(rates[0, end], rates[1, end], end_row, axes, acceleration, alpha)
                 for i in range(3):
                     acceleration[i] -= gravity[i]
                 rotate_back(R[1], acceleration, x2[2 * end])
-                rate, change = v[s, row[6 + end]], a[s, row[6 + end]]
-                centreline_acceleration(rate, change, omega, alpha, stretched, length, work[0])
+                centreline_acceleration(rates[0, end, 6], rates[1, end, 6], omega, alpha, stretched, length, work[0])
                 for i in range(3):
                     x2[1 + 2 * end, i] = work[0, i]
                     end_loads[2 * end, i] = section[s, k, end, i]

@@ -12,6 +12,7 @@ strain rate of end II, each spin in the axes of its section. Source: docs/theory
 
 import math
 
+from femb.numerics.circular import arctangent
 from femb.numerics.compile import inlined, kernel
 from femb.numerics.vector3 import product_left_back, rotate_back
 
@@ -24,7 +25,7 @@ def natural_coordinates(r1, R1, eps1, r2, R2, eps2, length, Q, X):
         X[i] = R1[0, i] * (r2[0] - r1[0]) + R1[1, i] * (r2[1] - r1[1]) + R1[2, i] * (r2[2] - r1[2])
         X[4 + i] = length * (1.0 + eps2) * Q[i, 0]
     X[3] = length * (1.0 + eps1)
-    X[7] = 2.0 * math.atan2(Q[2, 1] - Q[1, 2], 1.0 + Q[0, 0] + Q[1, 1] + Q[2, 2])
+    X[7] = 2.0 * arctangent(Q[2, 1] - Q[1, 2], 1.0 + Q[0, 0] + Q[1, 1] + Q[2, 2])
 
 
 @inlined

@@ -10,7 +10,9 @@ import math
 import numpy as np
 
 from femb.elements.beam.interpolation import FINE, cubics, integrals, slope, slopes
+from femb.numerics.circular import cosine_and_sine
 from femb.numerics.compile import inlined, kernel
+from femb.numerics.lanes import choose, every
 
 # Three Gauss points on [0, 1]: exact for the bending and axial energy of a nearly straight element, and the smallest
 # number without a pattern of strains of zero energy (theory, section 2).
@@ -34,10 +36,11 @@ TWIST_HERMITE = slopes(TWIST_POINTS)
 @inlined
 def twist_rule(X):
     """First and last + 1 of the TWIST_POINTS for an element of this shape."""
-    bend = max(max(abs(X[1]), abs(X[2])), max(abs(X[5]), abs(X[6])))
-    if bend < SLIGHTLY_BENT * X[3]:
-        return 0, FEW
-    return FEW, TWIST_POINTS.size
+    limit = SLIGHTLY_BENT * SLIGHTLY_BENT * X[3] * X[3]
+    for k in (1, 2, 5, 6):
+        if not every(X[k] * X[k] < limit):
+            return FEW, TWIST_POINTS.size
+    return 0, FEW
 
 
 @inlined
@@ -45,21 +48,21 @@ def twist_angles(X, psi, psi_X):
     """Angle psi of the section about the tangent, relative to the swung section of end I, at the strain points.
 
     psi (4,) and its gradient psi_X (4, 8): the first three rows at POINTS, equation (11), where the twist strain is
-    uniform; the last is length times that strain. Returns False if the element is bent by 180 degrees.
+    uniform; the last is length times that strain. Returns 1, or 0 if the element is bent by 180 degrees.
     """
     c = 6.0 * (X[1] * X[6] - X[2] * X[5])
     # By parallel transport, dpsi/dxi = c f with f = xi^2 / (g (g + u1)). First the integrals of f and of its gradient.
     psi[:] = 0.0
     psi_X[:] = 0.0
     first, last = twist_rule(X)
+    whole = choose(X[3] > 0.0, 1.0, 0.0)
     for j in range(first, last):
         x = TWIST_POINTS[j]
         n2, n3, n4 = TWIST_HERMITE[j, 0], TWIST_HERMITE[j, 1], TWIST_HERMITE[j, 2]
         u1, u2, u3 = slope(n2, n3, n4, X)
         g = math.sqrt(u1 * u1 + u2 * u2 + u3 * u3)
         swing = g + u1
-        if not swing > 1e-3 * g:
-            return False
+        whole = choose(swing > 1e-3 * g, whole, 0.0)
         z = 1.0 / (g * swing)
         f = x * x * z
         # gradient of f with respect to u: -f (t/g + (t + e1)/swing)
@@ -78,6 +81,8 @@ def twist_angles(X, psi, psi_X):
             psi_X[k, 4] += w4 * h1
             psi_X[k, 5] += w4 * h2
             psi_X[k, 6] += w4 * h3
+    if not every(whole != 0.0):
+        return whole
     for k in range(4):
         f = 6.0 * psi[k]
         psi[k] *= c
@@ -98,46 +103,49 @@ def twist_angles(X, psi, psi_X):
     for m in range(7):
         psi_X[3, m] = -psi_X[3, m]
     psi_X[3, 7] = 1.0
-    return True
+    return whole
 
 
 @kernel
 def strains(X, length, source, psi, psi_X, e, E):
     """Strains e (3, 4) at POINTS (axial, twist, curvature about y and z) and their gradients E (3, 4, 8) with respect
     to X. source : true for curvatures per unstretched length squared, as in the thesis. psi (4,), psi_X (4, 8) : set as
-    in ``twist_angles``. Returns False if the element is folded, where the interpolation is not defined.
+    in ``twist_angles``. Returns 1, or 0 if the element is folded, where the interpolation is not defined.
     """
-    if not twist_angles(X, psi, psi_X):
-        return False
+    whole = twist_angles(X, psi, psi_X)
+    if not every(whole != 0.0):
+        return whole
+    per_length = 1.0 / length
     for i in range(3):
         n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
         m2, m3, m4 = HERMITE[i, 3], HERMITE[i, 4], HERMITE[i, 5]
         u1, u2, u3 = slope(n2, n3, n4, X)
         w1, w2, w3 = slope(m2, m3, m4, X)
         g = math.sqrt(u1 * u1 + u2 * u2 + u3 * u3)
-        t1, t2, t3 = u1 / g, u2 / g, u3 / g
+        per_g = 1.0 / g
+        t1, t2, t3 = u1 * per_g, u2 * per_g, u3 * per_g
         z = 1.0 / (g + u1)
         y2, y3 = u2 * z, u3 * z
         tw = t1 * w1 + t2 * w2 + t3 * w3
         s = w1 + tw
         b = w2 - y2 * s  # component of r'' along the swung y axis
         c = w3 - y3 * s  # and along the swung z axis
-        scale = 1.0 / (length * length) if source else 1.0 / (g * length)
-        cp, sp = math.cos(psi[i]), math.sin(psi[i])
+        scale = choose(source, per_length, per_g) * per_length
+        cp, sp = cosine_and_sine(psi[i])
         k2 = scale * (sp * b - cp * c)
         k3 = scale * (cp * b + sp * c)
         e[i, 0] = g / length - 1.0
-        e[i, 1] = psi[3] / length
+        e[i, 1] = psi[3] * per_length
         e[i, 2] = k2
         e[i, 3] = k3
         # Gradients with respect to u = r' and w = r'': of y2, y3 (by u), of s, then of b and c.
         a1, a2, a3 = z * (t1 + 1.0), z * t2, z * t3
-        s1, s2, s3 = (w1 - tw * t1) / g, (w2 - tw * t2) / g, (w3 - tw * t3) / g
+        s1, s2, s3 = (w1 - tw * t1) * per_g, (w2 - tw * t2) * per_g, (w3 - tw * t3) * per_g
         b1, b2, b3 = s * y2 * a1 - y2 * s1, s * (y2 * a2 - z) - y2 * s2, s * y2 * a3 - y2 * s3
         c1, c2, c3 = s * y3 * a1 - y3 * s1, s * y3 * a2 - y3 * s2, s * (y3 * a3 - z) - y3 * s3
         d1, d2, d3 = -y2 * (t1 + 1.0), 1.0 - y2 * t2, -y2 * t3
         f1, f2, f3 = -y3 * (t1 + 1.0), -y3 * t2, 1.0 - y3 * t3
-        by_g = 0.0 if source else 1.0 / g
+        by_g = choose(source, 0.0, per_g)
         for row in range(2, 4):
             if row == 2:
                 p, r, k = scale * sp, -scale * cp, k2
@@ -161,14 +169,15 @@ def strains(X, length, source, psi, psi_X, e, E):
             E[i, row, 7] = 0.0
             for m in range(8):
                 E[i, row, m] += by_turn * psi_X[i, m]
-        E[i, 0, 0] = n3 * t1 / length
-        E[i, 0, 1] = n3 * t2 / length
-        E[i, 0, 2] = n3 * t3 / length
-        E[i, 0, 3] = n2 * t1 / length
-        E[i, 0, 4] = n4 * t1 / length
-        E[i, 0, 5] = n4 * t2 / length
-        E[i, 0, 6] = n4 * t3 / length
+        t1, t2, t3 = t1 * per_length, t2 * per_length, t3 * per_length
+        E[i, 0, 0] = n3 * t1
+        E[i, 0, 1] = n3 * t2
+        E[i, 0, 2] = n3 * t3
+        E[i, 0, 3] = n2 * t1
+        E[i, 0, 4] = n4 * t1
+        E[i, 0, 5] = n4 * t2
+        E[i, 0, 6] = n4 * t3
         E[i, 0, 7] = 0.0
         for m in range(8):
-            E[i, 1, m] = psi_X[3, m] / length
-    return True
+            E[i, 1, m] = psi_X[3, m] * per_length
+    return whole

@@ -16,6 +16,7 @@ by y x theta if these axes rotate by theta. Source: docs/theory/beam.md, section
 import numpy as np
 
 from femb.elements.beam.columns import LENGTH, TRUE
+from femb.elements.beam.end_states import end_rates, end_states
 from femb.elements.beam.ends import ends_motion
 from femb.elements.beam.force import element_force
 from femb.elements.beam.inertia import twist_rates
@@ -112,6 +113,7 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
 
     Returns -1, or the number of a folded element.
     """
+    states, speeds, accelerations = np.empty((2, 8)), np.empty((2, 7)), np.empty((2, 7))
     R, small, vectors = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty((9, 4, 3))
     X, n, f11, f = np.empty(8), np.empty(8), np.empty(11), np.empty(14)
     e, E, psi, psi_X = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
@@ -127,18 +129,21 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
     t, m, axes = np.empty(3), np.empty(3), np.empty((3, 3))
     spin_rows, column, work = np.empty((3, 11)), np.empty(14), np.empty((4, 3))
     for k in range(index.shape[0]):
-        ok = element_force(
-            index[k], ends[k], data[k], has_mass_offset, q, v, a, fixed, gravity, TRUE, TRUE, TRUE,
+        end_states(index[k], q, fixed, states)
+        end_rates(index[k], v, speeds)
+        end_rates(index[k], a, accelerations)
+        whole = element_force(
+            states, speeds, accelerations, ends[k], data[k], has_mass_offset, gravity, TRUE, TRUE, TRUE,
             R, small, vectors, X, n, f11, e, E, psi, psi_X, f,
         )  # fmt: skip
-        if not ok:
+        if not whole:
             return k
         Q, length = R[4], data[k, LENGTH]
         omega1, omega2, alpha1, alpha2 = small[4], small[5], small[8], small[9]
         beta, gamma = small[10], small[11]
         rates, seconds, F = vectors[0], vectors[1], vectors[2]
-        s1, s2 = X[3], length * (1.0 + q[index[k, 5]])
-        eps_rates[0], eps_rates[1] = v[index[k, 6]], v[index[k, 7]]
+        s1, s2 = X[3], length * (1.0 + states[1, 7])
+        eps_rates[0], eps_rates[1] = speeds[0, 6], speeds[1, 6]
         for i in range(3):
             x[0, i], x[1, i], x[2, i], x[3, i] = 0.0, s1 if i == 0 else 0.0, X[i], X[4 + i]
         assign(omega1, spins[0])
@@ -159,7 +164,7 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
         twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist)
         # elastic and damping force
         shape_gradient(X, Q, beta, gamma, length, B)
-        ends_motion(index[k], ends[k], v, R, small, f11)
+        ends_motion(speeds, ends[k], R, small, f11)
         natural_rates(X, Q, beta, gamma, length, f11, Xd)
         dXd[:] = 0.0
         for j in range(END_MOTIONS):

@@ -5,6 +5,7 @@ Source: docs/theory/exact_beam.md, section 2.
 
 import math
 
+from femb.numerics.circular import arctangent_series
 from femb.numerics.compile import inlined
 from femb.numerics.lanes import choose, every
 from femb.numerics.vector3 import hamilton
@@ -40,10 +41,7 @@ def rotation_between(p, theta):
     h = 1.0 / (1.0 + m[0])
     h = h / (1.0 + math.sqrt(1.0 + s * h * h))
     h = h / (1.0 + math.sqrt(1.0 + s * h * h))
-    y = s * h * h
-    series = 1.0 / 23.0
-    for k in range(21, 0, -2):
-        series = 1.0 / k - y * series
+    series = arctangent_series(s * h * h)
     for i in range(3):
         theta[i] = 16.0 * h * series * m[1 + i]
 

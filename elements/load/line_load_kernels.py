@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from femb.elements.beam.columns import LENGTH
+from femb.elements.beam.end_states import end_states
 from femb.elements.beam.ends import element_shape
 from femb.elements.beam.interpolation import section_at
 from femb.elements.beam.natural import ends_force
@@ -93,6 +94,7 @@ def forces(index, ends, data, kind, first, values, u, q, fixed, sign, out, secti
 
     Returns -1, or the number of a row with a folded element.
     """
+    states = np.empty((2, 8))
     R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((3, 3))
     n, f11, f = np.empty(8), np.empty(11), np.empty(14)
     psi, psi_X, S, W = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty((3, 8))
@@ -100,7 +102,8 @@ def forces(index, ends, data, kind, first, values, u, q, fixed, sign, out, secti
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             length, Q = data[k, LENGTH], R[4]
-            element_shape(index[k], ends[k], q[s], fixed, length, R, small, X)
+            end_states(index[k], q[s], fixed, states)
+            element_shape(states, ends[k], length, R, small, X)
             if not twist_angles(X, psi, psi_X):
                 return k
             row_force(X, R, length, kind[k], u[s, first[k]], values[k], psi, psi_X, S, W, work, G, n, M1)

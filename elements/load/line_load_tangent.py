@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from femb.elements.beam.columns import LENGTH
+from femb.elements.beam.end_states import end_states
 from femb.elements.beam.ends import element_shape
 from femb.elements.beam.interpolation import section_at
 from femb.elements.beam.matrices import ends_stiffness, expand
@@ -41,6 +42,7 @@ def vector_changes(f, spin, follows, change):
 @kernel
 def turning_tangent(index, ends, data, kind, first, values, offset, stride, u, q, fixed, out):
     """Add the change of the residual force at one state to block data, without the part of ``moment_tangent``."""
+    states = np.empty((2, 8))
     R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((3, 3))
     n, f11, f, G2 = np.empty(8), np.empty(11), np.empty(14), np.empty(3)
     psi, psi_X, S, W = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty((3, 8))
@@ -51,7 +53,8 @@ def turning_tangent(index, ends, data, kind, first, values, offset, stride, u, q
     Q, beta, gamma = R[4], small[10], small[11]
     for k in range(index.shape[0]):
         length, factor = data[k, LENGTH], u[first[k]]
-        element_shape(index[k], ends[k], q, fixed, length, R, small, X)
+        end_states(index[k], q, fixed, states)
+        element_shape(states, ends[k], length, R, small, X)
         if not twist_angles(X, psi, psi_X):
             return k
         shape_gradient(X, Q, beta, gamma, length, B)
@@ -101,6 +104,7 @@ def turning_tangent(index, ends, data, kind, first, values, offset, stride, u, q
 @kernel
 def moment_tangent(index, ends, data, kind, first, values, offset, stride, u, q, fixed, out):
     """Add the part of the exact tangent due to the change of the spin gradient W at constant moments."""
+    states = np.empty((2, 8))
     R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((3, 3))
     no_force = np.zeros(14)
     psi, psi_X, S, second = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty((4, 8, 8))
@@ -108,7 +112,8 @@ def moment_tangent(index, ends, data, kind, first, values, offset, stride, u, q,
     A, T = np.empty((14, 14)), np.empty((2, 3, 3))
     for k in range(index.shape[0]):
         length = data[k, LENGTH]
-        element_shape(index[k], ends[k], q, fixed, length, R, small, X)
+        end_states(index[k], q, fixed, states)
+        element_shape(states, ends[k], length, R, small, X)
         if not twist_angles(X, psi, psi_X):
             return k
         twist_hessian(X, second)

@@ -11,6 +11,7 @@ index, ends, data : arrays of ``femb.elements.beam.columns``. group (n,) int : r
 import numpy as np
 
 from femb.elements.beam.columns import LENGTH, REFERENCE, SOURCE, STIFFNESS
+from femb.elements.beam.end_states import end_states
 from femb.elements.beam.ends import element_shape
 from femb.elements.beam.force import stress_force
 from femb.elements.beam.interpolation import helix
@@ -72,12 +73,14 @@ def forces(index, ends, data, group, thermal, q, fixed, sign, out, section):
 
     Returns -1, or the number of a folded element.
     """
+    states = np.empty((2, 8))
     R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((3, 3))
     n, f11, f, zero = np.empty(8), np.empty(11), np.empty(14), np.zeros((4, 3))
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            element_shape(index[k], ends[k], q[s], fixed, data[k, LENGTH], R, small, X)
+            end_states(index[k], q[s], fixed, states)
+            element_shape(states, ends[k], data[k, LENGTH], R, small, X)
             if not strains(X, data[k, LENGTH], data[k, SOURCE] != 0.0, psi, psi_X, e, E):
                 return k
             thermal_force(data[k], thermal[s, group[k]], E, n)
@@ -91,11 +94,13 @@ def forces(index, ends, data, group, thermal, q, fixed, sign, out, section):
 @kernel
 def prestress_energy(index, ends, data, group, thermal, q, fixed, out):
     """out (s,) += elastic energy of the strain minus the thermal strain, minus that of the strain; equation (5)."""
+    states = np.empty((2, 8))
     R, small, X = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8)
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
-            element_shape(index[k], ends[k], q[s], fixed, data[k, LENGTH], R, small, X)
+            end_states(index[k], q[s], fixed, states)
+            element_shape(states, ends[k], data[k, LENGTH], R, small, X)
             if not strains(X, data[k, LENGTH], data[k, SOURCE] != 0.0, psi, psi_X, e, E):
                 return k
             for i in range(3):
@@ -113,13 +118,15 @@ def iteration_tangent(index, ends, data, offset, stride, group, thermal, q, fixe
 
     It omits the second derivatives of the strains, as the iteration tangent of the beam does.
     """
+    states = np.empty((2, 8))
     R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty(3)
     n, f11, f, zero = np.empty(8), np.empty(11), np.empty(14), np.zeros((4, 3))
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
     K11, A, T = np.empty((11, 11)), np.empty((14, 14)), np.empty((2, 3, 3))
     for k in range(index.shape[0]):
         length = data[k, LENGTH]
-        element_shape(index[k], ends[k], q, fixed, length, R, small, X)
+        end_states(index[k], q, fixed, states)
+        element_shape(states, ends[k], length, R, small, X)
         if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
             return k
         thermal_force(data[k], thermal[group[k]], E, n)
@@ -135,6 +142,7 @@ def iteration_tangent(index, ends, data, offset, stride, group, thermal, q, fixe
 @kernel
 def strain_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, out):
     """Add the rest of the exact tangent: -B^T (length sum w sigma_T d2e/dX2) B, sigma_T = D e_T."""
+    states = np.empty((2, 8))
     R, small, X, none = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.zeros(14)
     psi, psi_X = np.empty(4), np.empty((4, 8))
     A, T = np.empty((14, 14)), np.empty((2, 3, 3))
@@ -142,7 +150,8 @@ def strain_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, 
     B, GB, K11 = np.empty((8, 11)), np.empty((8, 11)), np.empty((11, 11))
     for k in range(index.shape[0]):
         length = data[k, LENGTH]
-        element_shape(index[k], ends[k], q, fixed, length, R, small, X)
+        end_states(index[k], q, fixed, states)
+        element_shape(states, ends[k], length, R, small, X)
         if not twist_angles(X, psi, psi_X):
             return k
         twist_hessian(X, S)

@@ -47,6 +47,11 @@ class SharedRows:
         return np.asarray(self._rows[self._kind])
 
 
+def groups_of(part: slice) -> slice:
+    """The groups of a range of elements, which begins with a group."""
+    return slice(part.start // LANES, -(-part.stop // LANES))
+
+
 def of_range(
     part: slice, index: Ints, kind: Ints, ends: Floats, data: Floats, free: Floats, own: Floats
 ) -> tuple[Any, ...]:
@@ -54,6 +59,6 @@ def of_range(
 
     ends, data : of the kinds. free (s, g, a, LANES) or empty, own (g, a, LANES) : of the groups.
     """
-    of_groups = slice(part.start // LANES, -(-part.stop // LANES))
+    of_groups = groups_of(part)
     free_of_groups = np.ascontiguousarray(free[:, of_groups]) if free.size else free
     return index[part], kind[of_groups], ends, data, free_of_groups, own[of_groups]

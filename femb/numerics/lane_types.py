@@ -94,12 +94,14 @@ _with_lanes(operator.ne, CONDITION, 2, lambda builder, x, y: builder.fcmp_unorde
 _with_lanes(operator.neg, NUMBERS, 1, lambda builder, x: builder.fneg(x))
 
 
-def _root(builder: Any, x: Any) -> Any:
+def _function(builder: Any, word: str, x: Any) -> Any:
     kind = ir.FunctionType(_REGISTER, [_REGISTER])
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{LANES}f64"), [x])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{word}.v{LANES}f64"), [x])
 
 
-_with_lanes(math.sqrt, NUMBERS, 1, _root)
+# the compiler has the root of a vector; sine and cosine it calls for one lane after another
+for _called, _word in ((math.sqrt, "sqrt"), (math.sin, "sin"), (math.cos, "cos")):
+    _with_lanes(_called, NUMBERS, 1, lambda builder, x, word=_word: _function(builder, word, x))
 
 
 @intrinsic

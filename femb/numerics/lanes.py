@@ -1,9 +1,11 @@
 """Numbers of several elements in one value, so that a kernel written for one element computes LANES at once.
 
 ``lanes(array)`` shows an array (..., LANES) as an array (...) of such values. Kernels marked ``@inlined`` take them as
-they take numbers: +, -, *, / and ``math.sqrt`` act on every lane, and a number beside them stands for all lanes. What
-differs between elements is chosen by ``choose(condition, x, y)``, and left out where ``every(condition)``; both take
-numbers too. A value is a vector of the processor: one instruction does the work of several, with the same rounding.
+they take numbers: +, -, *, / and ``math.sqrt`` act on every lane, and a number beside them stands for all lanes;
+``math.sin`` and ``math.cos`` take one lane after another, which ``femb.numerics.circular`` avoids for small angles.
+What differs between elements is chosen by ``choose(condition, x, y)``, and left out where ``every(condition)``; both
+take numbers too. A value is a vector of the processor: one instruction does the work of several, with the same
+rounding.
 There are four lanes, since models with few elements would leave more of them unused; eight take an eighth less time for
 many elements.
 

@@ -8,7 +8,6 @@ with f (inertial axes) and c (frame axes) the force and the torque on the frame 
 S and the offset d. Inertia and weight of the element are part of it, as in results. Source: docs/theory/beam.md.
 """
 
-from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,8 +43,7 @@ def section_rows(
         raise ModelError(f"output: beams.{beam} is of kind {item.kind!r}, which has no section forces")
     row, end = (whole.slices[beam].start + node - 1, 1) if node else (whole.slices[beam].start, 0)
     by_input = _by_loads(point, row, end, word)
-    one = copy(whole)
-    one.index, one.ends, one.data = whole.index[[row]], whole.ends[[row]], whole.data[[row]]
+    one = whole.row(row)
     places = one.index[:, VELOCITIES]
     # a fixed frame too has places of its own, so that the force on it is known
     private = PrivateBlocks(np.arange(4)[None], GROUPS)
