@@ -68,7 +68,7 @@ def free_motions(motion: EigenProblem) -> FreeMotions:
     shapes = columns @ null_space(np.vstack([_constraint_rows(motion, columns), _stiffness_rows(motion, columns)]))
     whole = _rigid_motions(motion, groups_of(layout, springs=True, rows=True))
     rigid = whole @ null_space(np.vstack([_constraint_rows(motion, whole), _stiffness_rows(motion, whole)]))
-    shapes, momenta = _orthonormal(motion, np.hstack([rigid, shapes]), shapes.shape[1])
+    shapes, momenta = _orthonormal(motion, rigid, shapes)
     return FreeMotions(shapes, momenta, rigid.shape[1])
 
 
@@ -142,19 +142,29 @@ def null_space(A: Floats) -> Floats:
     return np.asarray(V[rank:].T)
 
 
-def _orthonormal(motion: EigenProblem, columns: Floats, count: int) -> tuple[Floats, Floats]:
-    """The first ``count`` independent columns of (n_v, d), made orthonormal in the mass in order, and their momenta."""
-    found: list[Floats] = []
-    momenta: list[Floats] = []
-    for column in columns.T:
-        x = column
-        size = np.sqrt(x @ motion.times(motion.mass, x))
-        for _ in range(2):
-            for shape, momentum in zip(found, momenta, strict=True):
-                x = x - shape * (momentum @ x)
-        length = np.sqrt(max(x @ motion.times(motion.mass, x), 0.0))
-        if length > 1e-8 * size and len(found) < count:
-            found.append(x / length)
-            momenta.append(motion.times(motion.mass, found[-1]))
-    n = motion.system.n_v
-    return np.array(found).reshape(-1, n).T, np.array(momenta).reshape(-1, n).T
+def _orthonormal(motion: EigenProblem, rigid: Floats, shapes: Floats) -> tuple[Floats, Floats]:
+    """Shapes (n_v, d), orthonormal in the mass: the columns of rigid in order, then what ``shapes`` (n_v, d) add.
+
+    Also their momenta. The column with the largest rest comes next: one that hardly differs from those before, made of
+    unit mass, would consist of rounding. Motions without mass are left out.
+    """
+    found, momenta = np.zeros((len(rigid), 0)), np.zeros((len(rigid), 0))
+    sizes = _rests(motion, shapes, found, momenta)[1]
+    shapes = shapes / np.where(sizes > 0.0, sizes, 1.0)
+    for candidates in [rigid[:, [k]] for k in range(rigid.shape[1])] + shapes.shape[1] * [shapes]:
+        if found.shape[1] < shapes.shape[1]:
+            rests, lengths = _rests(motion, candidates, found, momenta)
+            best = int(np.argmax(lengths))
+            if lengths[best] > 0.0:
+                shape = rests[:, best] / lengths[best]
+                found = np.column_stack([found, shape])
+                momenta = np.column_stack([momenta, motion.times(motion.mass, shape)])
+    return found, momenta
+
+
+def _rests(motion: EigenProblem, columns: Floats, found: Floats, momenta: Floats) -> tuple[Floats, Floats]:
+    """The columns (n_v, d) less their parts along the shapes found, and their lengths (d,) in the mass."""
+    for _ in range(2):
+        columns = columns - found @ (momenta.T @ columns)
+    squares = np.array([column @ motion.times(motion.mass, column) for column in columns.T])
+    return columns, np.sqrt(np.maximum(squares, 0.0))

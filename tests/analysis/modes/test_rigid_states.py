@@ -78,7 +78,7 @@ def test_states_are_invariant(case):
     for x, rate in zip(X.T, XL.T, strict=True):
         p, v, a = (np.ascontiguousarray(part) for part in (x[:n], x[n:], rate[n:]))
         force = motion.times(motion.mass, a) + motion.damping_times(v) + motion.times(motion.stiffness, p)
-        scale = 1e-14 * np.max(np.abs(motion.stiffness)) * np.max(np.abs(p), initial=1e-2)
+        scale = 1e-15 * np.max(np.abs(motion.stiffness)) * np.max(np.abs(p), initial=1e-2)
         assert np.max(np.abs(reduced_force(motion, force))) < scale
     zeros = np.linalg.eigvals(states.rates)
     assert np.all(np.min(np.abs(zeros[:, None] - SPIN * np.array([0.0, 1j, -1j])), axis=1) < 1e-6)

@@ -1,5 +1,7 @@
 """Gravity gradient: resultants, closed forms of a boom, libration of a rigid satellite, and refusals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from oracles.modal_example import Particles
@@ -168,7 +170,9 @@ def test_it_moves_a_satellite_as_the_gravity_of_an_orbit(kind):
         hub = RigidBody("hub", 50.0, (3.0, 10.0, 8.0), euler_angles=(0.0, 0.0, pitch), angular_velocity=(0.0, 0.0, n))
         model.add(hub)
         if kind == "flexible":
-            model.add(Beam("boom", SECTION, 3.0, 1, start=hub.at((0.0, 0.0, 0.0), direction=(0.0, 1.0, 0.0))))
+            # rounding of its strain is far below the force of a few 1e-6 N
+            soft = replace(SECTION, axial_stiffness=100.0)
+            model.add(Beam("boom", soft, 3.0, 1, start=hub.at((0.0, 0.0, 0.0), direction=(0.0, 1.0, 0.0))))
         model.add(load)
         results = femb.simulate(model, duration=30.0, output_interval=30.0, **EQUAL_STEPS)
         turned = results.bodies["hub"].euler_angles("xyz")[-1, 2] - pitch - n * 30.0
