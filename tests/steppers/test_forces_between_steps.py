@@ -142,7 +142,7 @@ def test_centrifugal_force_of_a_stiff_boom(each):
     """The axial force is the integral of m(x) omega^2 x from there outwards, at the root and in the middle."""
     duration = 0.2 if each[1] == "quaternion" else 1.0
     words = {"duration": duration, "output_interval": 0.01, "start": "equilibrium"}
-    loose = {"rtol": 2e-5, "spectral_radius": 0.5} if each[0] == "generalized-alpha" else {}
+    loose = {"rtol": 4e-6, "spectral_radius": 0.5} if each[0] == "generalized-alpha" else {}
     results = run(spinning_boom(2e8, 2), each, **words, **loose)
     # elements of 1 m have axial modes of some 4e4 rad/s
     assert results.statistics["steps"] < 2000
@@ -153,8 +153,11 @@ def test_centrifugal_force_of_a_stiff_boom(each):
             np.testing.assert_allclose(beam.section_force[:, element, 0, 0], wanted, rtol=rtol)
         arms = np.linalg.norm(beam.position, axis=2)
         np.testing.assert_allclose(np.linalg.norm(beam.acceleration, axis=2), SPIN**2 * arms, rtol=rtol)
-        # vibrations of the sections that generalized-alpha leaves at the ends of its steps, too
-        np.testing.assert_allclose(beam.angular_acceleration, 0.0, atol=1.5 if loose else 0.1)
+        if loose:
+            # generalized-alpha leaves vibrations of the sections at single ends of steps, of 1e-9 rad at 4e4 rad/s
+            assert np.sqrt(np.mean(beam.angular_acceleration**2)) < 0.15
+        else:
+            np.testing.assert_allclose(beam.angular_acceleration, 0.0, atol=0.1)
     assert np.max(results.audit.force_balance) < 0.01 * 1.5 * SPIN**2 * 3.0
 
 
