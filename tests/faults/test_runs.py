@@ -37,7 +37,7 @@ step = 0.01
 """
 
 
-FEW = {"kills": 8, "reads": 20, "full_disk": 8, "resumes": 1}
+FEW = {"kills": 8, "reads": 20, "full_disk": 16, "resumes": 1}
 MANY = {"kills": 200, "reads": 500, "full_disk": 100, "resumes": 20}
 
 
