@@ -162,18 +162,22 @@ class Section(Item):
 
     def stiffness(self) -> Floats:
         """(4, 4) force, torque and moments per axial strain, twist and the curvatures about y and z, N and N m2; of a
-        6 x 6 matrix, those without shear forces."""
+        6 x 6 matrix, those without shear forces; read-only."""
+        return self._stiffness
+
+    @cached_property
+    def _stiffness(self) -> Floats:
         if self.stiffness_matrix is not None:
             if len(self.stiffness_matrix) == 4:
-                return np.array(self.stiffness_matrix)
+                return frozen_array(np.array(self.stiffness_matrix))
             matrix: Any = self.stiffness_matrix
-            return np.linalg.inv(np.linalg.inv(matrix)[np.ix_(UNSHEARED, UNSHEARED)])
+            return frozen_array(np.linalg.inv(np.linalg.inv(matrix)[np.ix_(UNSHEARED, UNSHEARED)]))
         # the checks ensure that one of the two forms is complete
         given: Any = self
         if self.axial_stiffness is not None:
-            return np.diag([given.axial_stiffness, given.torsional_stiffness, *given.bending_stiffness])
+            return frozen_array(np.diag([given.axial_stiffness, given.torsional_stiffness, *given.bending_stiffness]))
         e, g = given.youngs_modulus, given.shear_modulus
-        return np.diag([e * given.area, g * given.torsion_constant, *(e * given.second_moments)])
+        return frozen_array(np.diag([e * given.area, g * given.torsion_constant, *(e * given.second_moments)]))
 
     def compliance(self) -> Floats:
         """(6, 6) strains (extension, shear along y and z, twist, curvatures) per force and moment; no shear strain

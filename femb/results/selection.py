@@ -30,13 +30,12 @@ class Selection:
     def __init__(self, output: Output, model: Model, appendages: list[str]) -> None:
         self.output, self.text = output, output.words()
         self.admits: Callable[[str], bool] = cache(output.admits)
-        self._wants_item: Callable[[str, str], bool] = cache(self._some_admitted)
         self._yields: dict[int, bool] = {}
         self.root_loads = True
         self._names = tuple((kind, name) for kind in GROUPS if kind in model.tables for name in model.tables[kind])
         if output.restricted:
             if output.select or output.exclude:
-                _check(output, model, appendages)
+                _check(output, self._names, tuple(appendages))
             loads = (f"appendages/{name}/{word}" for name in appendages for word in ("force", "torque"))
             self.root_loads = any(map(self.admits, loads))
 
@@ -48,12 +47,7 @@ class Selection:
     def wants_item(self, item: Item) -> bool:
         """Whether a quantity of an item may be recorded."""
         by_name = self.output.select or self.output.exclude
-        return self._wants_item(item.table, item.name if by_name else "")
-
-    def _some_admitted(self, table: str, name: str) -> bool:
-        """Whether a quantity of an item may be recorded; its name is of no account where there are no patterns."""
-        group = GROUPS.get(table)
-        return group is None or any(self.admits(f"{table}/{name}/{word}") for word in group.quantities())
+        return _some_admitted(self.output, item.table, item.name if by_name else "")
 
     def wants(self, batch: int) -> bool:
         """Whether a batch yields arrays that are recorded; known after the first ones."""
@@ -80,6 +74,16 @@ class Selection:
         return of_roots or self.admits(path)
 
 
+# Functions of the words and the names alone, of which the models of a study have the same.
+
+
+@lru_cache(maxsize=1 << 12)
+def _some_admitted(output: Output, table: str, name: str) -> bool:
+    """Whether a quantity of an item may be recorded; its name is of no account where there are no patterns."""
+    group = GROUPS.get(table)
+    return group is None or any(output.admits(f"{table}/{name}/{word}") for word in group.quantities())
+
+
 @lru_cache
 def _beyond_motion(output: Output, items: tuple[tuple[str, str], ...]) -> bool:
     """Whether a quantity of these items, kind and name, is recorded that is not of motion alone."""
@@ -91,12 +95,9 @@ def _beyond_motion(output: Output, items: tuple[tuple[str, str], ...]) -> bool:
     return any(map(output.admits, paths))
 
 
-def _single(array: Floats) -> Any:
-    return array.astype(np.float32) if array.dtype == np.float64 else array
-
-
-def _check(output: Output, model: Model, appendages: list[str]) -> None:
-    paths = list(_paths(model, appendages))
+@lru_cache
+def _check(output: Output, items: tuple[tuple[str, str], ...], appendages: tuple[str, ...]) -> None:
+    paths = list(_paths(items, appendages))
     names = sorted({part for path in paths for part in ("/".join(path.split("/")[1:]), path.split("/")[1])})
     problems = [
         Problem(
@@ -110,10 +111,13 @@ def _check(output: Output, model: Model, appendages: list[str]) -> None:
         raise ModelError(*problems)
 
 
-def _paths(model: Model, appendages: list[str]) -> Iterator[str]:
-    """The paths of the quantities that items of the model may have; ``time`` and the audit are always recorded."""
-    for kind, group in GROUPS.items():
+def _paths(items: tuple[tuple[str, str], ...], appendages: tuple[str, ...]) -> Iterator[str]:
+    """The paths of the quantities that items may have; ``time`` and the audit are always recorded."""
+    for kind, name in (*items, *(("appendages", name) for name in appendages)):
         if kind != "audit":
-            words = [word for word, quantity in group.quantities().items() if DERIVED not in quantity.meaning]
-            for name in appendages if kind == "appendages" else model.tables[kind]:
-                yield from (f"{kind}/{name}/{word}" for word in words)
+            words = (word for word, quantity in GROUPS[kind].quantities().items() if DERIVED not in quantity.meaning)
+            yield from (f"{kind}/{name}/{word}" for word in words)
+
+
+def _single(array: Floats) -> Any:
+    return array.astype(np.float32) if array.dtype == np.float64 else array
