@@ -147,20 +147,20 @@ class BeamBatch(Batch):
         self.matrices_each(u[None], q[None], v[None], mass[None], damping[None], stiffness[None])
 
     def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._check(matrices(*self._elements, *self._blocks, q, v, self.fixed, True, mass, damping, stiffness))
+        self._check(matrices(*self._groups, *self._blocks, q, v, self.fixed, True, mass, damping, stiffness))
 
     def mass(self, q: Floats, mass: Floats) -> None:
         self.mass_each(q[None], mass[None])
 
     def mass_each(self, q: Floats, mass: Floats) -> None:
-        self._check(matrices(*self._elements, *self._blocks, q, q, self.fixed, False, mass, mass, mass))
+        self._check(matrices(*self._groups, *self._blocks, q, q, self.fixed, False, mass, mass, mass))
 
     def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
         private = PrivateBlocks(self.index[:, VELOCITIES], (6, 1, 6, 1))
         out = np.zeros(private.count * private.n**2)
         places = (private.offset, private.stride)
         blocks = out[None]
-        self._check(matrices(*self._elements, *places, q[None], q[None], self.fixed, False, blocks, blocks, blocks))
+        self._check(matrices(*self._groups, *places, q[None], q[None], self.fixed, False, blocks, blocks, blocks))
         return [(private.indices, private.matrices(out))]
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:

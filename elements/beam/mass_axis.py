@@ -6,8 +6,6 @@ strain points, where the section axes are known; they are not evaluated if no se
 Source: docs/theory/beam.md, equations (29) to (33).
 """
 
-import numpy as np
-
 from femb.elements.beam.strain import HERMITE_VALUES
 from femb.numerics.compile import inlined
 from femb.numerics.vector3 import cross, dot
@@ -79,12 +77,13 @@ def offset_force_change(i, mass, cy, cz, axes, w, w_rate, work, daxes, dw, dw_ra
 
 
 @inlined
-def offset_mass(i, mass, cy, cz, axes, spin, G, M):
+def offset_mass(i, mass, cy, cz, axes, spin, G, V, H, M):
     """M (14, 14) += mass terms of the offset at strain point i, for the end velocities in the axes of section I.
 
-    spin (3, 11) : of ``rotary_rows``. G (2, 3, 3) : of ``translation_mass``.
+    spin (3, 11) : of ``rotary_rows``. G (2, 3, 3) : of ``translation_mass``. V, H (3, 14) : set to the velocity of the
+    reference axis, and to that of the mass centre relative to it.
     """
-    V, H = np.zeros((3, 14)), np.zeros((3, 14))  # velocity of the reference axis; of the mass centre relative to it
+    V[:] = 0.0
     for j in range(3):
         for end in range(2):
             for k in range(3):

@@ -19,8 +19,9 @@ from femb.elements.beam.columns import LENGTH, TRUE
 from femb.elements.beam.end_states import end_rates, end_states
 from femb.elements.beam.ends import ends_motion
 from femb.elements.beam.force import element_force
+from femb.elements.beam.frame_matrices import arm_map, attachment_stiffness, expand, scatter_ends, to_frames
 from femb.elements.beam.inertia import twist_rates
-from femb.elements.beam.matrices import arm_map, attachment_stiffness, element_mass, expand, scatter_ends, to_frames
+from femb.elements.beam.matrices import element_mass
 from femb.elements.beam.natural import geometric_stiffness, natural_rates, shape_gradient
 from femb.elements.beam.tangent_inertia import inertia_changes, inertia_tangent
 from femb.elements.beam.tangent_motion import DIRECTIONS, END_MOTIONS, motion_changes, twist_changes
@@ -104,7 +105,7 @@ def attached_tangent(index, ends, R, v, a, T, f, M, C, K):
             for k in range(14):
                 K[i, j] += T[k, i] * KF[k, j]
                 C[i, j] += T[k, i] * CF[k, j]
-    attachment_stiffness(f[0:3], f[7:10], ends, R, K)
+    attachment_stiffness(f[0:3], f[7:10], ends, R, one, K)
 
 
 @kernel
@@ -121,7 +122,7 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
     K11, C11 = np.empty((11, 11)), np.empty((11, 11))
     K, C, M, T = np.empty((14, 14)), np.empty((14, 14)), np.empty((14, 14)), np.empty((14, 14))
     no_offset = np.zeros((2, 3, 3))  # frame map of ends without offsets
-    G = np.empty((2, 3, 3))
+    G, centres = np.empty((2, 3, 3)), np.empty((2, 3, 14))
     x, spins, eps_rates = np.empty((4, 3)), np.empty((4, 3)), np.empty(2)
     changes, dl, dtwist = np.empty((5, DIRECTIONS, 4, 3)), np.empty((DIRECTIONS, 3)), np.empty((DIRECTIONS, 3))
     dx, dv, dx2, dspins, dF = changes[0], changes[1], changes[2], changes[3], changes[4]
@@ -192,7 +193,7 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
         inertia_tangent(Q, beta, gamma, length, s1, s2, F, dF, dM1, dforce, column, work, K, C)
         # from the motion of the ends to that of the frames
         if ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0:
-            element_mass(X, Q, beta, gamma, s2, data[k], has_mass_offset, axes, spin_rows, K11, G, M)
+            element_mass(X, Q, beta, gamma, s2, data[k], has_mass_offset, axes, spin_rows, K11, G, centres, M)
             frame_matrix(R, ends[k], T)
             attached_tangent(index[k], ends[k], R, v, a, T, f, M, C, K)
         else:

@@ -5,7 +5,7 @@ and end II; Q, from the axes of section II to those of section I.
 """
 
 from femb.elements.beam.ends import force_to_frame
-from femb.elements.beam.matrices import attachment_stiffness, frame_map, scatter_ends, to_frames
+from femb.elements.beam.frame_matrices import attachment_stiffness, frame_map, scatter_ends, to_frames
 from femb.numerics.compile import inlined
 from femb.numerics.vector3 import rotate, rotate_back
 
@@ -53,5 +53,5 @@ def add_tangent(ends, offset, stride, R, T, f, A, out):
         frame_map(R, ends, T)
     to_frames(A, R[1], T, ends)
     if attached:
-        attachment_stiffness(f[0:3], f[7:10], ends, R, A)
+        attachment_stiffness(f[0:3], f[7:10], ends, R, T[0], A)
     scatter_ends(A, offset, stride, out)

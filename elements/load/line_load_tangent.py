@@ -13,8 +13,9 @@ import numpy as np
 from femb.elements.beam.columns import LENGTH
 from femb.elements.beam.end_states import end_states
 from femb.elements.beam.ends import element_shape
+from femb.elements.beam.frame_matrices import expand
 from femb.elements.beam.interpolation import section_at
-from femb.elements.beam.matrices import ends_stiffness, expand
+from femb.elements.beam.matrices import ends_stiffness
 from femb.elements.beam.natural import ends_force, geometric_stiffness, shape_gradient
 from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, WEIGHTS, twist_angles
 from femb.elements.beam.tangent_inertia import add_column, add_force_change

@@ -14,8 +14,9 @@ from femb.elements.beam.columns import LENGTH, REFERENCE, SOURCE, STIFFNESS
 from femb.elements.beam.end_states import end_states
 from femb.elements.beam.ends import element_shape
 from femb.elements.beam.force import stress_force
+from femb.elements.beam.frame_matrices import expand
 from femb.elements.beam.interpolation import helix
-from femb.elements.beam.matrices import ends_stiffness, expand
+from femb.elements.beam.matrices import ends_stiffness
 from femb.elements.beam.natural import ends_force, geometric_stiffness, natural_coordinates, shape_gradient
 from femb.elements.beam.strain import WEIGHTS, strains, twist_angles
 from femb.elements.beam.tangent_strain import strain_changes, twist_hessian

@@ -1,4 +1,4 @@
-"""Forces of elements that are computed in groups, against those of one element after another."""
+"""Forces and matrices of elements that are computed in groups, against those of one element after another."""
 
 import numpy as np
 import pytest
@@ -81,6 +81,23 @@ def test_forces_are_those_of_single_elements(n, clamped, turn):
     close(batch.section_forces(q, v, a), sections)
 
 
+@pytest.mark.parametrize("turn", [1e-3, 0.4])
+@pytest.mark.parametrize("clamped", [False, True])
+@pytest.mark.parametrize("n", range(1, 10))
+def test_matrices_are_those_of_single_elements(n, clamped, turn):
+    system, batch = batch_of(n, clamped=clamped)
+    q, v, _ = states(system, turn)
+    u = np.zeros((2, system.n_u))
+    together, alone = np.zeros((2, 3, 2, system.pattern.size))
+    batch.matrices_each(u, q, v, *together)
+    for k in range(n):
+        single = batch.row(k)
+        single.allocate(system.pattern)
+        single.matrices_each(u, q, v, *alone)
+    for got, wanted in zip(together, alone, strict=True):
+        close(got, wanted)
+
+
 @pytest.mark.parametrize(("n", "element"), [(n, k) for n in (1, 3, 4, 6) for k in sorted({0, n // 2, n - 1})])
 def test_a_folded_element_is_named(n, element):
     """All frames behind it are turned by 180 degrees."""
@@ -92,6 +109,8 @@ def test_a_folded_element_is_named(n, element):
     u, zero = np.zeros((1, system.n_u)), np.zeros((1, system.n_v))
     with pytest.raises(FoldedError, match=f"element {element + 1} of {n}: turned"):
         batch.residual(u, q[None], zero, zero, zero.copy())
+    with pytest.raises(FoldedError, match=f"element {element + 1} of {n}: turned"):
+        batch.matrices(u[0], q, zero[0], *np.zeros((3, system.pattern.size)))
 
 
 def test_elements_alike_share_their_parameters():
