@@ -44,13 +44,15 @@ def steps_of(system: System, run: Run) -> Any:
 
 def kernels_of(system: System, run: Run) -> tuple[int, dict[tuple[str, bool, int], tuple[Any, Any, int]]]:
     """Number of steps, and for each kernel, with whether it is complex and its number of states: the function, copies
-    of the arguments of its first call, and its number of calls."""
+    of the arguments of its first call, and its number of calls. States are counted for forces alone."""
     found: dict[tuple[str, bool, int], tuple[Any, Any, int]] = {}
 
     def kept(kernel: Any) -> Any:
         def call(*args: Any) -> Any:
-            arrays = [each for each in args if isinstance(each, np.ndarray)]
-            key = kernel.py_func.__name__, any(np.iscomplexobj(each) for each in arrays), len(arrays[-2])
+            arrays, name = [each for each in args if isinstance(each, np.ndarray)], kernel.py_func.__name__
+            # the sum of the forces, (states, n_v), comes before their sections and rows
+            states = len(arrays[-3]) if name == "forces" else 0
+            key = name, any(np.iscomplexobj(each) for each in arrays), states
             if key not in found:
                 copies = [each.copy() if isinstance(each, np.ndarray) else each for each in args]
                 found[key] = kernel, copies, 0

@@ -117,9 +117,9 @@ def count_all() -> dict[str, dict[str, int]]:
                 forces, [*batch.elements(free), *one, *place, True, True, True, 1.0, np.zeros(one[1].shape), none, rows]
             )
         }
-        data = [np.zeros(system.pattern.size) for _ in range(3)]
+        data = [np.zeros((1, system.pattern.size)) for _ in range(3)]
         blocks = (batch.offset, batch.stride)
-        counts["tangents"] = counted(tangents, [*batch.elements(free[0]), q, v, v, *place, False, *blocks, *data])
+        counts["tangents"] = counted(tangents, [*batch.elements(free), *one, *place, False, *blocks, *data])
         solver = system.solver
         matrix = solver.shifted(*system.matrices(u, q, v), 1e3)
         factors = solver.factorise(matrix.copy())
