@@ -198,6 +198,15 @@ class Layout(Numbering):
         node = self.beams[marker.beam].stations[marker.node]
         return Station(node.frame, node.offset + rotations.rotate(node.rotation, marker.at), node.rotation)
 
+    def parts_of(self, name: str) -> list[str]:
+        """The parts of a quantity's name between its dots; the name of a body may contain dots, as "boom.tip" does."""
+        table, *parts = name.split(".")
+        if table == "bodies":
+            for k in range(len(parts), 1, -1):
+                if ".".join(parts[:k]) in self.bodies:
+                    return [table, ".".join(parts[:k]), *parts[k:]]
+        return [table, *parts]
+
     def frame_of(self, marker: Any) -> int:
         """The number of the frame of a marker's station."""
         if marker.anchor is not None:

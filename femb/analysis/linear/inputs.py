@@ -67,7 +67,7 @@ def _forces(point: OperatingPoint, name: str, known: list[str]) -> list[Input]:
     if columns is not None:
         return [Input(f"{name}.{axis}", column) for axis, column in zip("xyz", columns, strict=True)]
     layout = point.system.layout
-    match name.split("."):
+    match layout.parts_of(name):
         case ["joints", joint, coordinate, "force"] if joint in layout.joints:
             coordinates = [each.name for each in layout.joints[joint].coordinates]
             if coordinate in coordinates:
@@ -90,7 +90,7 @@ def _forces(point: OperatingPoint, name: str, known: list[str]) -> list[Input]:
 def _on_station(point: OperatingPoint, name: str) -> Floats | None:
     """(3, n_v) forces of a unit force or torque along each axis; None of another name."""
     layout = point.system.layout
-    match name.split("."):
+    match layout.parts_of(name):
         case ["bodies", body, word] if body in layout.bodies and word in WORDS:
             station = Station(layout.bodies[body])
         case ["beams", beam, node, word] if beam in layout.beams and word in WORDS:

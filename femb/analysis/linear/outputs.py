@@ -119,7 +119,7 @@ def known_outputs(point: "OperatingPoint") -> list[str]:
 
 def _output(point: "OperatingPoint", chart: "Chart | None", name: str) -> Output | None:
     layout = point.system.layout
-    match name.split("."):
+    match layout.parts_of(name):
         case ["bodies", body, word] if body in layout.bodies and word in WORDS:
             return _of_station(point, Station(layout.bodies[body]), name, word)
         case ["beams", beam, node, word] if beam in layout.beams and word in (*WORDS, *SECTION):

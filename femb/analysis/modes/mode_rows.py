@@ -56,7 +56,7 @@ def stations(motion: EigenProblem, points: Mapping[str, Place | str]) -> dict[st
 def _station(motion: EigenProblem, name: str, point: Place | str) -> Station:
     layout = motion.system.layout
     wanted = "wanted a Place of the model, bodies.NAME or beams.NAME.NODE"
-    match point.split(".") if isinstance(point, str) else point:
+    match layout.parts_of(point) if isinstance(point, str) else point:
         case ["bodies", body] if body in layout.bodies:
             return Station(layout.bodies[body])
         case ["beams", beam, node] if beam in layout.beams and _is_node(node, len(layout.beams[beam].stations)):

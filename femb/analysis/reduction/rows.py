@@ -66,8 +66,9 @@ def rows_of(
     point = OperatingPoint(motion.system, 0.0, motion.u, motion.q, motion.v, motion.a, motion.multipliers)
     columns = _columns(motion, point, inputs, held)
     if outputs is None:
-        fixed = {name for name, k in motion.system.layout.bodies.items() if motion.held[motion.velocities_of(k)].any()}
-        outputs = [name for name in default_outputs(point, None) if name.split(".")[1] not in fixed]
+        layout = motion.system.layout
+        fixed = {name for name, k in layout.bodies.items() if motion.held[motion.velocities_of(k)].any()}
+        outputs = [name for name in default_outputs(point, None) if layout.parts_of(name)[1] not in fixed]
     parts = [_part(motion, point, name, hub, loaded) for name in outputs]
     n, m = motion.system.n_v, len(columns)
     forces = np.array([column.force for column in columns]).reshape(m, n).T
@@ -138,7 +139,7 @@ def _of_force(motion: EigenProblem, each: Input) -> _Column:
 def _base(motion: EigenProblem, point: OperatingPoint, name: str, held: str | None) -> list[_Column] | None:
     """Three columns of the acceleration of the base; None of another name."""
     layout, axes = motion.system.layout, np.eye(3)
-    match name.split("."):
+    match layout.parts_of(name):
         case ["ground", word] if word in BASE:
             origin, on = layout.origin * 0.0, ""
         case ["bodies", body, word] if word in BASE and body in layout.bodies:
