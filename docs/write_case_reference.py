@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
+from femb.base.annotations import unit_of
 from femb.case.build import OPTIONS, kinds
 from femb.case.json_schema import TABLES, schema
 from femb.case.schema import choices, keys_of, required_keys, table_kind
-from femb.case.units import takes_numbers, units_of
 from femb.profiles import PROFILES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,8 +34,9 @@ pages [run a case](../howto/run_a_case.md), [sections](../howto/sections.md), [j
 
 An item is a table with a name of your choice, such as `[bodies.hub]`; its `kind` is the first of its table unless the
 key `kind` says another one. Keys in **bold** are required. Units are SI and radians; where a unit is listed, a text
-with a unit such as `"10 mm"` is read too, which needs the extra `units`. Of two units the first applies to angles, the
-other to strokes; "-" is no unit; "own" are numbers with different units, see the meaning.
+with a unit such as `"10 mm"` is read too. Of two units the first applies to angles, the other to strokes; "-" is no
+unit; "value" is the unit of what a profile gives: none for the factor of a load, rad or m for a motion; "own" are
+numbers with different units, see the meaning.
 """
 TOP = {
     "title": ("text", "", '`""`', "for figures and reports"),
@@ -104,7 +105,7 @@ class Writer:
             if key not in keys_of(kind):
                 continue  # kind or shape
             form = typed(value)
-            unit = unit_of(kind, key) if takes_numbers(kind, key) else ""
+            unit = unit_words(kind, key)
             default = f"`{json.dumps(value['default'], ensure_ascii=False)}`" if "default" in value else ""
             name = f"**`{key}`**" if key in required_keys(kind) else f"`{key}`"
             meaning = value.get("description", "")
@@ -149,10 +150,12 @@ def array(value: dict[str, Any]) -> str:
     )
 
 
-def unit_of(kind: type, key: str) -> str:
+def unit_words(kind: type, key: str) -> str:
     """The unit of a key, in words."""
-    units = units_of(kind, key)
-    return ", ".join(unit or "-" for unit in units) if units else "own"
+    unit = unit_of(keys_of(kind)[key])
+    if unit is None:
+        return ""
+    return ", ".join(text or "-" for text in (unit.text, unit.stroke) if text is not None)
 
 
 def escaped(text: str) -> str:

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from femb.base.brief import Brief
 from femb.base.checks import Checks
-from femb.base.types import Vector
+from femb.base.types import Direction, Unit, Vector
 from femb.base.values import shown
 
 # Smallest sine of the angle between two directions that define a plane.
@@ -99,9 +99,9 @@ class Attachment(Marker):
     along = "got {}, must not be along direction"
 
     body: str | None = None
-    at: Vector = (0.0, 0.0, 0.0)
-    direction: Vector | None = None
-    up: Vector | None = None
+    at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
+    direction: Direction | None = None
+    up: Direction | None = None
     beam: str | None = None
     node: int = -1
 
@@ -128,7 +128,7 @@ class Place(Marker):
 
     body: str | None = None
     beam: str | None = None
-    at: Vector = (0.0, 0.0, 0.0)
+    at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     node: int = -1
 
     @classmethod
@@ -153,8 +153,8 @@ class JointEnd(Place):
     zero = "got (0, 0, 0): a direction must not be zero"
     along = "is along the axis: it must show a direction across it"
 
-    axis: Vector | None = None
-    reference: Vector | None = None
+    axis: Direction | None = None
+    reference: Direction | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +166,7 @@ class SpringEnd(Place):
 
     wanted = "a SpringEnd, body.at(...) or beam.node(...)"
 
-    anchor: Vector | None = None
+    anchor: Annotated[Vector | None, Unit("m")] = None
 
     def check_host(self, check: Checks) -> None:
         """Report an end without a host or with two."""

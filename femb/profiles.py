@@ -8,7 +8,7 @@ in ``KINDS``.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from femb.base.checks import Checks
 from femb.base.combined import BangBang, Repeat, Sum
@@ -16,7 +16,7 @@ from femb.base.interpolated import Spline, Table
 from femb.base.profile import CheckedProfile, Derivatives, SmoothProfile
 from femb.base.profile import Motion as Motion
 from femb.base.profile import Profile as Profile
-from femb.base.types import Numbers
+from femb.base.types import OWN_UNITS, Numbers, Unit
 from femb.base.values import LARGEST
 
 
@@ -25,7 +25,7 @@ class Constant(CheckedProfile):
     """One at all times, or ``value``."""
 
     shape: ClassVar[str] = "constant"
-    value: float = 1.0
+    value: Annotated[float, Unit("value")] = 1.0
 
     def __call__(self, t: float) -> float:
         return self.value
@@ -40,8 +40,8 @@ class Polynomial(SmoothProfile):
     is a steady rate of two."""
 
     shape: ClassVar[str] = "polynomial"
-    coefficients: Numbers
-    start: float = 0.0
+    coefficients: Annotated[Numbers, OWN_UNITS]
+    start: Annotated[float, Unit("s")] = 0.0
 
     def check(self, check: Checks) -> None:
         check.numbers("coefficients")
@@ -62,10 +62,10 @@ class Sine(SmoothProfile):
 
     shape: ClassVar[str] = "sine"
     positive: ClassVar[tuple[str, ...]] = ("frequency",)
-    frequency: float
-    amplitude: float = 1.0
-    phase: float = 0.0
-    mean: float = 0.0
+    frequency: Annotated[float, Unit("Hz")]
+    amplitude: Annotated[float, Unit("value")] = 1.0
+    phase: Annotated[float, Unit("rad")] = 0.0
+    mean: Annotated[float, Unit("value")] = 0.0
 
     def derivatives(self, t: float) -> Derivatives:
         omega = 2.0 * math.pi * self.frequency
@@ -79,8 +79,8 @@ class Versine(CheckedProfile):
 
     shape: ClassVar[str] = "versine"
     positive: ClassVar[tuple[str, ...]] = ("duration",)
-    duration: float
-    start: float = 0.0
+    duration: Annotated[float, Unit("s")]
+    start: Annotated[float, Unit("s")] = 0.0
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
@@ -110,10 +110,10 @@ class SmoothStep(SmoothProfile):
 
     shape: ClassVar[str] = "smooth_step"
     positive: ClassVar[tuple[str, ...]] = ("duration",)
-    duration: float
-    start: float = 0.0
-    before: float = 0.0
-    after: float = 1.0
+    duration: Annotated[float, Unit("s")]
+    start: Annotated[float, Unit("s")] = 0.0
+    before: Annotated[float, Unit("value")] = 0.0
+    after: Annotated[float, Unit("value")] = 1.0
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
@@ -139,8 +139,8 @@ class Step(CheckedProfile):
 
     shape: ClassVar[str] = "step"
     positive: ClassVar[tuple[str, ...]] = ("duration",)
-    start: float = 0.0
-    duration: float = math.inf
+    start: Annotated[float, Unit("s")] = 0.0
+    duration: Annotated[float, Unit("s")] = math.inf
 
     def __post_init__(self) -> None:
         if isinstance(self.duration, float) and self.duration == math.inf:
@@ -165,8 +165,8 @@ class Exponential(CheckedProfile):
 
     shape: ClassVar[str] = "exponential"
     positive: ClassVar[tuple[str, ...]] = ("time_constant",)
-    time_constant: float
-    start: float = 0.0
+    time_constant: Annotated[float, Unit("s")]
+    start: Annotated[float, Unit("s")] = 0.0
 
     @property
     def breakpoints(self) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Floats, Ints, OneOf, Vector
+from femb.base.types import Floats, Ints, OneOf, Unit, Vector
 from femb.elements.beam.path import Path
 from femb.elements.beam.section import Section
 from femb.elements.beam.section_frames import Sections, beam_sections
@@ -46,15 +46,15 @@ class Beam(ShapedBeam):
 
     name: str
     section: Section | str
-    length: float | None = None
+    length: Annotated[float | None, Unit("m")] = None
     elements: int = 1
     start: Attachment | None = None
     end: Attachment | None = None
     strain: Annotated[str, OneOf(("exact", "source"))] = "exact"
     share_strain: bool = False
-    curvature: Vector | None = None
-    velocity: Vector | None = None
-    angular_velocity: Vector | None = None
+    curvature: Annotated[Vector | None, Unit("rad/m")] = None
+    velocity: Annotated[Vector | None, Unit("m/s")] = None
+    angular_velocity: Annotated[Vector | None, Unit("rad/s")] = None
     path: Path | None = None
 
     def check(self, check: Checks) -> None:

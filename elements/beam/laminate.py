@@ -6,12 +6,12 @@ force is zero, and Bredt's shear flow around the tube (docs/theory/beam.md, sect
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.types import Floats, Pair
+from femb.base.types import Floats, Pair, Unit
 from femb.base.values import frozen_array, nearest
 
 ELASTIC = ("youngs_moduli", "shear_modulus", "poissons_ratio", "density")
@@ -38,12 +38,12 @@ class Ply:
     Raises ModelError: a value that is missing or not positive, a Poisson's ratio that no material has, an unknown name.
     """
 
-    thickness: float
-    angle: float
-    youngs_moduli: Pair | None = None
-    shear_modulus: float | None = None
-    poissons_ratio: float | None = None
-    density: float | None = None
+    thickness: Annotated[float, Unit("m")]
+    angle: Annotated[float, Unit("rad")]
+    youngs_moduli: Annotated[Pair | None, Unit("Pa")] = None
+    shear_modulus: Annotated[float | None, Unit("Pa")] = None
+    poissons_ratio: Annotated[float | None, Unit("")] = None
+    density: Annotated[float | None, Unit("kg/m3")] = None
     material: str | None = None
 
     def __post_init__(self) -> None:

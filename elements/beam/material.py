@@ -1,9 +1,11 @@
 """Materials by name, for sections."""
 
 from dataclasses import dataclass, fields
+from typing import Annotated
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.types import Unit
 from femb.base.values import nearest
 
 
@@ -15,10 +17,10 @@ class Material:
     Raises ModelError: a value that is not positive.
     """
 
-    youngs_modulus: float
-    shear_modulus: float
-    density: float
-    expansion: float | None = None
+    youngs_modulus: Annotated[float, Unit("Pa")]
+    shear_modulus: Annotated[float, Unit("Pa")]
+    density: Annotated[float, Unit("kg/m3")]
+    expansion: Annotated[float | None, Unit("1/K")] = None
     source: str = ""
 
     def __post_init__(self) -> None:

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from femb.base.brief import Brief
 from femb.base.checks import Checks
-from femb.base.types import Vector
+from femb.base.types import Unit, Vector
 from femb.base.values import frozen_array
 
 # Smallest distance of successive points, relative to the total length.
@@ -34,10 +34,10 @@ class Path(Brief):
     Source: docs/theory/beam.md, section 2.
     """
 
-    points: list[Vector] | None = None
+    points: Annotated[list[Vector] | None, Unit("m")] = None
     kinks: bool = False
-    radius: float | None = None
-    angle: float | None = None
+    radius: Annotated[float | None, Unit("m")] = None
+    angle: Annotated[float | None, Unit("rad")] = None
     curve: Callable[[float], Any] | None = None
 
     def __post_init__(self) -> None:

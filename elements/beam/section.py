@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Coefficients, Floats, Matrix4, Matrix6, Pair, Vector
+from femb.base.types import OWN_UNITS, Coefficients, Floats, Matrix4, Matrix6, Pair, Unit, Vector
 from femb.base.values import frozen_array
 from femb.elements.beam.laminate import Ply
 from femb.elements.beam.material import Material
@@ -68,31 +68,31 @@ class Section(Item):
     kind: ClassVar[str] = "section"
 
     name: str
-    area: float | None = None
-    second_moments: Pair | None = None
-    torsion_constant: float | None = None
-    density: float | None = None
-    youngs_modulus: float | None = None
-    shear_modulus: float | None = None
-    polar_moment: float | None = None
-    damping: Coefficients = 0.0
-    shape: dict[str, Any] | None = field(default=None, repr=False)
-    axial_stiffness: float | None = None
-    torsional_stiffness: float | None = None
-    bending_stiffness: Pair | None = None
-    stiffness_matrix: Matrix4 | Matrix6 | None = None
-    mass_per_length: float | None = None
-    inertia_per_length: Vector | None = None
-    expansion: float | None = None
-    mass_axis: Pair | None = None
-    recovery_points: list[Pair] | None = None
-    torsion_modulus: float | None = None
-    shear_stiffness: Pair | None = None
-    mass_matrix: Matrix6 | None = None
+    area: Annotated[float | None, Unit("m2")] = None
+    second_moments: Annotated[Pair | None, Unit("m4")] = None
+    torsion_constant: Annotated[float | None, Unit("m4")] = None
+    density: Annotated[float | None, Unit("kg/m3")] = None
+    youngs_modulus: Annotated[float | None, Unit("Pa")] = None
+    shear_modulus: Annotated[float | None, Unit("Pa")] = None
+    polar_moment: Annotated[float | None, Unit("m4")] = None
+    damping: Annotated[Coefficients, Unit("s")] = 0.0
+    shape: Annotated[dict[str, Any] | None, Unit("m")] = field(default=None, repr=False)
+    axial_stiffness: Annotated[float | None, Unit("N")] = None
+    torsional_stiffness: Annotated[float | None, Unit("N m2")] = None
+    bending_stiffness: Annotated[Pair | None, Unit("N m2")] = None
+    stiffness_matrix: Annotated[Matrix4 | Matrix6 | None, OWN_UNITS] = None
+    mass_per_length: Annotated[float | None, Unit("kg/m")] = None
+    inertia_per_length: Annotated[Vector | None, Unit("kg m")] = None
+    expansion: Annotated[float | None, Unit("1/K")] = None
+    mass_axis: Annotated[Pair | None, Unit("m")] = None
+    recovery_points: Annotated[list[Pair] | None, Unit("m")] = None
+    torsion_modulus: Annotated[float | None, Unit("m3")] = None
+    shear_stiffness: Annotated[Pair | None, Unit("N")] = None
+    mass_matrix: Annotated[Matrix6 | None, OWN_UNITS] = None
     file: str | None = None
     material: str | Material | None = None
     plies: list[Ply] | None = None
-    non_structural_mass: float = 0.0
+    non_structural_mass: Annotated[float, Unit("kg/m")] = 0.0
 
     def check(self, check: Checks) -> None:
         if self.file is not None and "file" not in check.bad and not self._read(check, self.file):

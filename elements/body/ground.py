@@ -1,9 +1,9 @@
 """Ground: a frame that does not move."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from femb.base.types import Matrix3, Quaternion, Vector
+from femb.base.types import Matrix3, Quaternion, Unit, Vector
 from femb.elements.body.body import OrientedBody
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
@@ -20,10 +20,10 @@ class Ground(OrientedBody):
     kind: ClassVar[str] = "ground"
 
     name: str = "ground"
-    position: Vector = (0.0, 0.0, 0.0)
+    position: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     quaternion: Quaternion | None = None
-    euler_angles: Vector | None = None
-    euler_sequence: EulerSequence | Matrix3 = "xyz"
+    euler_angles: Annotated[Vector | None, Unit("rad")] = None
+    euler_sequence: Annotated[EulerSequence | Matrix3, Unit("")] = "xyz"
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """A fixed frame."""

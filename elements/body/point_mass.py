@@ -1,12 +1,12 @@
 """Point mass: free, or fixed to a body or to a node of a beam."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.types import Vector
+from femb.base.types import Unit, Vector
 from femb.elements.body.body import Body
 from femb.elements.item import StartMotion, StartPose
 from femb.elements.marker import Place, check_markers
@@ -29,9 +29,9 @@ class PointMass(Body):
     acts_on_attitude: ClassVar[bool] = True
 
     name: str
-    mass: float
-    position: Vector | None = None
-    velocity: Vector | None = None
+    mass: Annotated[float, Unit("kg")]
+    position: Annotated[Vector | None, Unit("m")] = None
+    velocity: Annotated[Vector | None, Unit("m/s")] = None
     on: Place | None = None
 
     def check(self, check: Checks) -> None:

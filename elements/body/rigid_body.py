@@ -2,12 +2,12 @@
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.types import Inertia, Matrix3, Quaternion, Vector
+from femb.base.types import Inertia, Matrix3, Quaternion, Unit, Vector
 from femb.elements.body.body import OrientedBody
 from femb.elements.body.inertia import inertia_matrix
 from femb.elements.item import StartMotion
@@ -42,19 +42,19 @@ class RigidBody(OrientedBody):
     kind: ClassVar[str] = "rigid"
 
     name: str
-    mass: float
+    mass: Annotated[float, Unit("kg")]
     inertia: Inertia
-    center_of_mass: Vector = (0.0, 0.0, 0.0)
-    position: Vector | None = None
+    center_of_mass: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
+    position: Annotated[Vector | None, Unit("m")] = None
     quaternion: Quaternion | None = None
-    euler_angles: Vector | None = None
-    velocity: Vector | None = None
-    angular_velocity: Vector | None = None
-    euler_rates: Vector | None = None
-    euler_sequence: EulerSequence | Matrix3 = "xyz"
+    euler_angles: Annotated[Vector | None, Unit("rad")] = None
+    velocity: Annotated[Vector | None, Unit("m/s")] = None
+    angular_velocity: Annotated[Vector | None, Unit("rad/s")] = None
+    euler_rates: Annotated[Vector | None, Unit("rad/s")] = None
+    euler_sequence: Annotated[EulerSequence | Matrix3, Unit("")] = "xyz"
     moves_alone: bool = False
-    shape: dict[str, Any] | None = field(default=None, repr=False)
-    inertia_about: Vector | None = None
+    shape: Annotated[dict[str, Any] | None, Unit("m")] = field(default=None, repr=False)
+    inertia_about: Annotated[Vector | None, Unit("m")] = None
 
     def check(self, check: Checks) -> None:
         check.positive("mass")

@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Floats, Forms, Numbers, Vector
+from femb.base.types import Floats, Forms, Numbers, Unit, Vector
 from femb.base.values import as_numbers, finite_problem, frozen_array, order_problem, shown
 from femb.elements.beam.path import Path
 from femb.elements.beam.section import Section
@@ -51,15 +51,15 @@ class ExactBeam(ShapedBeam):
 
     name: str
     section: Section | str | None = None  # type: ignore[assignment]
-    length: float | None = None
+    length: Annotated[float | None, Unit("m")] = None
     elements: int = 1
     start: Attachment | None = None
     end: Attachment | None = None
-    curvature: Vector | None = None
-    velocity: Vector | None = None
-    angular_velocity: Vector | None = None
+    curvature: Annotated[Vector | None, Unit("rad/m")] = None
+    velocity: Annotated[Vector | None, Unit("m/s")] = None
+    angular_velocity: Annotated[Vector | None, Unit("rad/s")] = None
     path: Path | None = None
-    stations: Numbers = None
+    stations: Annotated[Numbers, Unit("m")] = None
     sections: Annotated[Any, Forms((list[str], str))] = None
 
     def check(self, check: Checks) -> None:

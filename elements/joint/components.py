@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.types import Coordinates, OneOf, Rows
+from femb.base.types import Coordinates, OneOf, Rows, Unit
 from femb.base.values import frozen_array, shown
 from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.joint import Joint
@@ -35,8 +35,8 @@ class Components(Joint):
     kind: ClassVar[str] = "components"
     needs_axis: ClassVar[bool] = False
 
-    directions: Rows = None
-    values: Coordinates = None
+    directions: Annotated[Rows, Unit("")] = None
+    values: Annotated[Coordinates, Unit("m")] = None
     frame: Annotated[str, OneOf(("inertial", "first"))] = "inertial"
 
     def check(self, check: Checks) -> None:

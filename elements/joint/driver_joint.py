@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.types import Unit
 from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.coordinates import coordinate_row
 from femb.elements.joint.driver import Driver, check_motion, motion_input
@@ -37,7 +38,7 @@ class JointDriver(OnCoordinate, Driver):
     kind: ClassVar[str] = "joint"
 
     joint: str
-    motion: Profile | Callable[..., Any]
+    motion: Annotated[Profile | Callable[..., Any], Unit("rad", stroke="m")]
     coordinate: str | None = None
 
     def check(self, check: Checks) -> None:

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import SolveError
-from femb.base.types import Floats, Matrix3
+from femb.base.types import Floats, Matrix3, Unit
 from femb.base.values import shown
 from femb.elements.body.body import check_sequence
 from femb.elements.joint.columns import ORIENTATION
@@ -47,10 +47,10 @@ class OrientationDriver(PlaceDriver):
 
     first: Place
     second: Place
-    first_angle: Profile | Callable[..., Any] | None = None
-    second_angle: Profile | Callable[..., Any] | None = None
-    third_angle: Profile | Callable[..., Any] | None = None
-    sequence: EulerSequence | Matrix3 = "xyz"
+    first_angle: Annotated[Profile | Callable[..., Any] | None, Unit("rad")] = None
+    second_angle: Annotated[Profile | Callable[..., Any] | None, Unit("rad")] = None
+    third_angle: Annotated[Profile | Callable[..., Any] | None, Unit("rad")] = None
+    sequence: Annotated[EulerSequence | Matrix3, Unit("")] = "xyz"
     motion: Callable[..., Any] | None = None
 
     def check(self, check: Checks) -> None:

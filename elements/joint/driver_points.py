@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import SolveError
-from femb.base.types import Floats, OneOf, Vector
+from femb.base.types import Direction, Floats, OneOf, Unit
 from femb.elements.joint.axes import axes_of
 from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.driver import PlaceDriver, check_motion, motion_function, motion_input
@@ -44,7 +44,7 @@ class DistanceDriver(_BetweenPoints):
 
     first: Place
     second: Place
-    motion: Profile | Callable[..., Any]
+    motion: Annotated[Profile | Callable[..., Any], Unit("m")]
 
     def check(self, check: Checks) -> None:
         super().check(check)
@@ -101,12 +101,12 @@ class PositionDriver(_BetweenPoints):
 
     first: Place
     second: Place
-    x: Profile | Callable[..., Any] | None = None
-    y: Profile | Callable[..., Any] | None = None
-    z: Profile | Callable[..., Any] | None = None
+    x: Annotated[Profile | Callable[..., Any] | None, Unit("m")] = None
+    y: Annotated[Profile | Callable[..., Any] | None, Unit("m")] = None
+    z: Annotated[Profile | Callable[..., Any] | None, Unit("m")] = None
     frame: Annotated[str, OneOf(("inertial", "first"))] = "inertial"
-    axis: Vector | None = None
-    reference: Vector | None = None
+    axis: Direction | None = None
+    reference: Direction | None = None
 
     def check(self, check: Checks) -> None:
         super().check(check)

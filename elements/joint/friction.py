@@ -1,9 +1,10 @@
 """Dry friction in a joint."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from femb.base.checks import Checks
+from femb.base.types import Unit
 from femb.elements.joint.force import JointForce
 from femb.elements.joint.force_kernels import FRICTION
 
@@ -32,11 +33,11 @@ class JointFriction(JointForce):
     kind: ClassVar[str] = "friction"
     law: ClassVar[int] = FRICTION
 
-    coulomb: float
-    transition_rate: float
-    static: float | None = None
-    stribeck_rate: float | None = None
-    viscous: float = 0.0
+    coulomb: Annotated[float, Unit("N m", stroke="N")]
+    transition_rate: Annotated[float, Unit("rad/s", stroke="m/s")]
+    static: Annotated[float | None, Unit("N m", stroke="N")] = None
+    stribeck_rate: Annotated[float | None, Unit("rad/s", stroke="m/s")] = None
+    viscous: Annotated[float, Unit("N m s/rad", stroke="N s/m")] = 0.0
 
     def check(self, check: Checks) -> None:
         super().check(check)

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Coordinates, Floats
+from femb.base.types import Coordinates, Floats, Unit
 from femb.elements.item import Item
 from femb.elements.joint.axes import axes_of
 from femb.elements.joint.constraint_set import Row
@@ -44,8 +44,8 @@ class Joint(Item):
     name: str
     first: JointEnd
     second: JointEnd
-    start: Coordinates = None
-    rates: Coordinates = None
+    start: Annotated[Coordinates, Unit("rad", stroke="m")] = None
+    rates: Annotated[Coordinates, Unit("rad/s", stroke="m/s")] = None
 
     def check(self, check: Checks) -> None:
         check_markers(check, JointEnd, "first", "second")

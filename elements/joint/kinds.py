@@ -4,13 +4,13 @@ The axis of a joint is z. Source: docs/theory/constraints.md, section 4.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Floats
+from femb.base.types import Floats, Unit
 from femb.elements.joint.joint import Joint, rotation_about_z
 from femb.elements.joint.rows import (
     ANGLE,
@@ -82,7 +82,7 @@ class Perpendicular(_TwoAxes):
     also: ClassVar[tuple[str, ...]] = ("dot_1",)
     rows: ClassVar = (("dot1", Z, Z),)
 
-    angle: float = np.pi / 2
+    angle: Annotated[float, Unit("rad")] = np.pi / 2
 
     def check(self, check: Checks) -> None:
         super().check(check)
@@ -168,7 +168,7 @@ class Distance(Joint):
     needs_axis: ClassVar[bool] = False
     acts_on_attitude: ClassVar[bool] = False
 
-    length: float | None = None
+    length: Annotated[float | None, Unit("m")] = None
 
     def other_pose(self, *args: Any) -> None:
         """None, whatever ``args``: a rod does not determine a direction."""

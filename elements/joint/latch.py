@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.types import Unit
 from femb.base.values import whole_number
 from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.coordinates import coordinate_row
@@ -38,8 +39,8 @@ class Latch(OnCoordinate):
     name: str
     joint: str
     coordinate: str | None = None
-    at: float | None = None
-    time: float | None = None
+    at: Annotated[float | None, Unit("rad", stroke="m")] = None
+    time: Annotated[float | None, Unit("s")] = None
     direction: int = 0
     engaged: bool = False
     when: Callable[[float, Any], float] | None = None

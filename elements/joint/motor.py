@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from femb.base.checks import Checks
+from femb.base.types import Unit
 from femb.elements.joint.force import JointForce
 from femb.elements.joint.force_kernels import MOTOR
 from femb.layout.element import Input
@@ -28,7 +29,7 @@ class JointMotor(JointForce):
     law: ClassVar[int] = MOTOR
     sense: ClassVar[float] = -1.0
 
-    force: float | Callable[..., Any]
+    force: Annotated[float | Callable[..., Any], Unit("N m", stroke="N")]
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def check(self, check: Checks) -> None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from femb.base.checks import Checks
+from femb.base.types import Unit
 from femb.elements.joint.force import JointForce, law_of_coordinate
 from femb.elements.joint.force_kernels import SPRING
 from femb.layout.element import Input
@@ -27,9 +28,9 @@ class JointSpringDamper(JointForce):
     kind: ClassVar[str] = "joint"
     law: ClassVar[int] = SPRING
 
-    stiffness: float = 0.0
-    damping: float = 0.0
-    free: float = 0.0
+    stiffness: Annotated[float, Unit("N m/rad", stroke="N/m")] = 0.0
+    damping: Annotated[float, Unit("N m s/rad", stroke="N s/m")] = 0.0
+    free: Annotated[float, Unit("rad", stroke="m")] = 0.0
     force: Callable[[float, float], Any] | None = None
 
     def check(self, check: Checks) -> None:

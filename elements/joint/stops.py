@@ -1,9 +1,10 @@
 """End stops of a joint."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from femb.base.checks import Checks
+from femb.base.types import OWN_UNITS, Unit
 from femb.elements.joint.force import JointForce
 from femb.elements.joint.force_kernels import STOPS
 
@@ -27,11 +28,11 @@ class JointStops(JointForce):
     kind: ClassVar[str] = "stops"
     law: ClassVar[int] = STOPS
 
-    stiffness: float
-    lower: float | None = None
-    upper: float | None = None
-    exponent: float = 1.5
-    damping: float = 0.0
+    stiffness: Annotated[float, OWN_UNITS]
+    lower: Annotated[float | None, Unit("rad", stroke="m")] = None
+    upper: Annotated[float | None, Unit("rad", stroke="m")] = None
+    exponent: Annotated[float, Unit("")] = 1.5
+    damping: Annotated[float, Unit("s/rad", stroke="s/m")] = 0.0
 
     def check(self, check: Checks) -> None:
         super().check(check)

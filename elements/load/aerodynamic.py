@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.types import Matrix3, Vector
+from femb.base.types import Matrix3, Unit, Vector
 from femb.base.values import shown
 from femb.elements.item import Item
 from femb.elements.marker import Place
@@ -52,17 +52,17 @@ class AerodynamicLoad(Item):
     name: str
     body: str | None = None
     beam: str | None = None
-    at: Vector | None = None
+    at: Annotated[Vector | None, Unit("m")] = None
     node: int = -1
-    velocity: Vector = (0.0, 0.0, 0.0)
-    angular_velocity: Vector = (0.0, 0.0, 0.0)
-    force: Vector = (0.0, 0.0, 0.0)
-    torque: Vector = (0.0, 0.0, 0.0)
-    force_by_velocity: Matrix3 = NO_COEFFICIENTS
-    force_by_angular_velocity: Matrix3 = NO_COEFFICIENTS
-    torque_by_velocity: Matrix3 = NO_COEFFICIENTS
-    torque_by_angular_velocity: Matrix3 = NO_COEFFICIENTS
-    wind: Vector = (0.0, 0.0, 0.0)
+    velocity: Annotated[Vector, Unit("m/s")] = (0.0, 0.0, 0.0)
+    angular_velocity: Annotated[Vector, Unit("rad/s")] = (0.0, 0.0, 0.0)
+    force: Annotated[Vector, Unit("N")] = (0.0, 0.0, 0.0)
+    torque: Annotated[Vector, Unit("N m")] = (0.0, 0.0, 0.0)
+    force_by_velocity: Annotated[Matrix3, Unit("N s/m")] = NO_COEFFICIENTS
+    force_by_angular_velocity: Annotated[Matrix3, Unit("N s/rad")] = NO_COEFFICIENTS
+    torque_by_velocity: Annotated[Matrix3, Unit("N s")] = NO_COEFFICIENTS
+    torque_by_angular_velocity: Annotated[Matrix3, Unit("N m s/rad")] = NO_COEFFICIENTS
+    wind: Annotated[Vector, Unit("m/s")] = (0.0, 0.0, 0.0)
     law: Callable[..., Any] | None = None
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 

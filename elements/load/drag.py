@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.types import Floats, Vector
+from femb.base.types import Floats, Unit, Vector
 from femb.base.values import shown
 from femb.elements.item import Item
 from femb.elements.marker import Place
@@ -48,12 +48,12 @@ class Drag(Item):
 
     name: str
     beam: str
-    density: float = 0.0
-    width: float = 0.0
-    coefficient: float = 0.0
-    tangential_coefficient: float = 0.0
-    viscous: float = 0.0
-    wind: Vector = (0.0, 0.0, 0.0)
+    density: Annotated[float, Unit("kg/m3")] = 0.0
+    width: Annotated[float, Unit("m")] = 0.0
+    coefficient: Annotated[float, Unit("")] = 0.0
+    tangential_coefficient: Annotated[float, Unit("")] = 0.0
+    viscous: Annotated[float, Unit("N s/m2")] = 0.0
+    wind: Annotated[Vector, Unit("m/s")] = (0.0, 0.0, 0.0)
     law: Callable[..., Any] | None = None
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 

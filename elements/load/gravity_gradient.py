@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from functools import cached_property
 from math import cos, sin
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.types import Floats, Vector
+from femb.base.types import Direction, Floats, Unit, Vector
 from femb.elements.item import Item
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -37,13 +37,13 @@ class GravityGradient(Item):
     kind: ClassVar[str] = "gravity_gradient"
 
     name: str
-    rate: float | None = None
-    altitude: float | None = None
-    radius: float | None = None
-    mu: float = EARTH
-    radial: Vector = (1.0, 0.0, 0.0)
-    normal: Vector = (0.0, 0.0, 1.0)
-    origin: Vector | None = None
+    rate: Annotated[float | None, Unit("rad/s")] = None
+    altitude: Annotated[float | None, Unit("m")] = None
+    radius: Annotated[float | None, Unit("m")] = None
+    mu: Annotated[float, Unit("m3/s2")] = EARTH
+    radial: Direction = (1.0, 0.0, 0.0)
+    normal: Direction = (0.0, 0.0, 1.0)
+    origin: Annotated[Vector | None, Unit("m")] = None
 
     def check(self, check: Checks) -> None:
         words = ("rate", "altitude", "radius")

@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Floats, Numbers, OneOf, Rows
+from femb.base.types import Floats, Numbers, OneOf, Rows, Unit
 from femb.base.values import as_numbers, finite_problem, frozen_array, order_problem, shown
 from femb.elements.item import Item
 from femb.elements.marker import Place
@@ -45,11 +45,11 @@ class DistributedLoad(Item):
 
     name: str
     beam: str
-    force: Rows = None
-    torque: Rows = None
+    force: Annotated[Rows, Unit("N/m")] = None
+    torque: Annotated[Rows, Unit("N")] = None
     frame: Annotated[str, OneOf(("inertial", "body"))] = "inertial"
     profile: Profile = Constant()  # noqa: RUF009 - frozen
-    stations: Numbers = None
+    stations: Annotated[Numbers, Unit("m")] = None
 
     def check(self, check: Checks) -> None:
         if self.force is None and self.torque is None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError, Problem
-from femb.base.types import OneOf, Vector
+from femb.base.types import OneOf, Unit, Vector
 from femb.elements.item import Item
 from femb.elements.marker import Place
 from femb.layout.element import Batch
@@ -54,13 +54,13 @@ class Load(Item):
     name: str
     body: str | None = None
     beam: str | None = None
-    at: Vector = (0.0, 0.0, 0.0)
+    at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     node: int = -1
-    force: Vector | Callable[..., Any] | None = None
-    torque: Vector | Callable[..., Any] | None = None
+    force: Annotated[Vector | Callable[..., Any] | None, Unit("N")] = None
+    torque: Annotated[Vector | Callable[..., Any] | None, Unit("N m")] = None
     frame: Annotated[str, OneOf(FRAMES)] = "inertial"
     sequence: EulerSequence = "xyz"
-    damping: float | Vector | None = None
+    damping: Annotated[float | Vector | None, Unit("N m s/rad")] = None
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def check(self, check: Checks) -> None:

@@ -1,13 +1,13 @@
 """Orbit: the model's frame moves about a central body, whose gravity acts on every mass."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Floats, Vector
+from femb.base.types import Floats, Unit, Vector
 from femb.elements.item import Item
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch
@@ -47,9 +47,9 @@ class Orbit(Item):
     follows_origin: ClassVar[bool] = True
 
     name: str
-    position: Vector
-    velocity: Vector
-    mu: float = kepler.EARTH
+    position: Annotated[Vector, Unit("m")]
+    velocity: Annotated[Vector, Unit("m/s")]
+    mu: Annotated[float, Unit("m3/s2")] = kepler.EARTH
 
     def check(self, check: Checks) -> None:
         check.positive("mu")

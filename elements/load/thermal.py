@@ -1,13 +1,13 @@
 """Thermal load: uniform or one-sided heating of a beam."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Floats, Pair, Strains
+from femb.base.types import Floats, Pair, Strains, Unit
 from femb.elements.item import Item
 from femb.elements.marker import Place
 from femb.layout.element import Batch
@@ -40,8 +40,8 @@ class ThermalLoad(Item):
 
     name: str
     beam: str
-    temperature: float | None = None
-    gradient: Pair | None = None
+    temperature: Annotated[float | None, Unit("K")] = None
+    gradient: Annotated[Pair | None, Unit("K/m")] = None
     strain: Strains | None = None
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 

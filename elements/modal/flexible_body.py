@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import FembError, ModelError
-from femb.base.types import Floats, Forms, Matrix3, OneOf, Quaternion, Vector
+from femb.base.types import Floats, Forms, Matrix3, OneOf, Quaternion, Unit, Vector
 from femb.base.values import shown
 from femb.elements.body.body import OrientedBody
 from femb.elements.item import StartMotion
@@ -58,15 +58,15 @@ class FlexibleBody(OrientedBody):
     file: File
     start: Attachment | None = None
     interfaces: dict[str, Any] | None = None
-    position: Vector | None = None
+    position: Annotated[Vector | None, Unit("m")] = None
     quaternion: Quaternion | None = None
-    euler_angles: Vector | None = None
-    euler_sequence: EulerSequence | Matrix3 = "xyz"
-    velocity: Vector | None = None
-    angular_velocity: Vector | None = None
+    euler_angles: Annotated[Vector | None, Unit("rad")] = None
+    euler_sequence: Annotated[EulerSequence | Matrix3, Unit("")] = "xyz"
+    velocity: Annotated[Vector | None, Unit("m/s")] = None
+    angular_velocity: Annotated[Vector | None, Unit("rad/s")] = None
     modes: int | None = None
-    max_frequency: float | None = None
-    damping_ratio: float | None = None
+    max_frequency: Annotated[float | None, Unit("Hz")] = None
+    damping_ratio: Annotated[float | None, Unit("")] = None
     coupling: Annotated[str, OneOf(("full", "constant"))] | None = None
     nodal_displacements: bool = False
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import OneOf, Vector
+from femb.base.types import OneOf, Unit, Vector
 from femb.elements.spring.end import TwoEndItem, check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -41,9 +41,9 @@ class EulerSpringDamper(TwoEndItem):
     kind: ClassVar[str] = "euler"
     acts_on_attitude: ClassVar[bool] = True
 
-    stiffness: float | Vector = 0.0
-    damping: float | Vector = 0.0
-    free_angles: Vector | None = None
+    stiffness: Annotated[float | Vector, Unit("N m/rad")] = 0.0
+    damping: Annotated[float | Vector, Unit("N m s/rad")] = 0.0
+    free_angles: Annotated[Vector | None, Unit("rad")] = None
     sequence: EulerSequence = "xyz"
     frame: Annotated[str, OneOf(("dual_euler", "body"))] = "dual_euler"
 

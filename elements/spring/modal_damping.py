@@ -3,13 +3,13 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Coordinates, Floats
+from femb.base.types import Coordinates, Floats, Unit
 from femb.base.values import number_problem, numbered, shown
 from femb.elements.item import Item
 from femb.elements.records import RecordedSystem, Records
@@ -47,7 +47,7 @@ class ModalDamping(Item):
 
     name: str
     held: str
-    ratio: Coordinates = RATIO
+    ratio: Annotated[Coordinates, Unit("")] = RATIO
     modes: int | None = None
     appendage: str | None = None
     damped: tuple[DampedModes, ...] | None = field(default=None, init=False, repr=False)

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.types import Unit
 from femb.elements.spring.end import SHORTEST, TwoEndItem, check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -36,9 +37,9 @@ class SpringDamper(TwoEndItem):
     table: ClassVar[str] = "springs"
     kind: ClassVar[str] = "point"
 
-    stiffness: float = 0.0
-    damping: float = 0.0
-    free_length: float | None = None
+    stiffness: Annotated[float, Unit("N/m")] = 0.0
+    damping: Annotated[float, Unit("N s/m")] = 0.0
+    free_length: Annotated[float | None, Unit("m")] = None
     force: Callable[[float, float], Any] | None = None
 
     def check(self, check: Checks) -> None:

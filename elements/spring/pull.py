@@ -1,12 +1,13 @@
 """Pull: a given force along the line between two points, such as that of a cable on a winch."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.types import Unit
 from femb.elements.spring.end import TwoEndItem, check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -30,7 +31,7 @@ class Pull(TwoEndItem):
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "pull"
 
-    force: float
+    force: Annotated[float, Unit("N")]
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def check(self, check: Checks) -> None:

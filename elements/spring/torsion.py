@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.types import Vector
+from femb.base.types import Direction, Unit
 from femb.elements.spring.end import TwoEndItem, check_ends
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -37,10 +37,10 @@ class TorsionSpringDamper(TwoEndItem):
     kind: ClassVar[str] = "torsion"
     acts_on_attitude: ClassVar[bool] = True
 
-    axis: Vector
-    stiffness: float = 0.0
-    damping: float = 0.0
-    free_angle: float = 0.0
+    axis: Direction
+    stiffness: Annotated[float, Unit("N m/rad")] = 0.0
+    damping: Annotated[float, Unit("N m s/rad")] = 0.0
+    free_angle: Annotated[float, Unit("rad")] = 0.0
     torque: Callable[[float, float], Any] | None = None
 
     def check(self, check: Checks) -> None:

@@ -4,11 +4,11 @@ import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import numpy as np
 
-from femb.base.types import Forms, OneOf, Shape
+from femb.base.types import Forms, OneOf, Shape, Unit
 from femb.base.values import array_problem, frozen_array, number_problem, shown, whole_number
 
 
@@ -26,18 +26,29 @@ class Alternative:
 
 
 def alternatives(hint: Any) -> list[Any]:
-    """The alternatives of an annotation."""
+    """The alternatives of an annotation; that of a number with a unit is float."""
+    if get_origin(hint) is Annotated and mark_of(hint) is None:
+        return alternatives(get_args(hint)[0])
     if get_origin(hint) in (Union, types.UnionType):
         return [alternative for option in get_args(hint) for alternative in alternatives(option)]
     return [hint]
 
 
 def mark_of(option: Any) -> Any:
-    """The mark of femb.base.types in an annotation; None without one."""
+    """The mark of femb.base.types for the form of a value in an annotation; None without one."""
     for mark in getattr(option, "__metadata__", ()):
         if isinstance(mark, (Shape, OneOf, Forms)):
             return mark
     return None
+
+
+def unit_of(hint: Any) -> Unit | None:
+    """The unit that an annotation, or one of its alternatives, declares; None without one."""
+    marks = [mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Unit)]
+    if marks:
+        return marks[-1]
+    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else ()
+    return next(filter(None, map(unit_of, options)), None)
 
 
 # By plain type: the words for a value of it, and its test.

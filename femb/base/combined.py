@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, cast
 
 from femb.base.checks import Checks
 from femb.base.profile import CheckedProfile, Derivatives, Motion, Profile
+from femb.base.types import Unit
 from femb.base.values import shown
 
 MOST_REPETITIONS = 100_000  # each has its breakpoints
@@ -20,9 +21,9 @@ class BangBang(CheckedProfile):
 
     shape: ClassVar[str] = "bang_bang"
     positive: ClassVar[tuple[str, ...]] = ("duration",)
-    duration: float
-    start: float = 0.0
-    coast: float = 0.0
+    duration: Annotated[float, Unit("s")]
+    start: Annotated[float, Unit("s")] = 0.0
+    coast: Annotated[float, Unit("s")] = 0.0
 
     def check(self, check: Checks) -> None:
         super().check(check)
@@ -51,8 +52,8 @@ class Sum(CheckedProfile):
     """
 
     shape: ClassVar[str] = "sum"
-    terms: list[Profile]
-    factors: list[float] | None = None
+    terms: Annotated[list[Profile], Unit("value")]
+    factors: Annotated[list[float] | None, Unit("")] = None
 
     def __new__(cls, terms: Any = (), factors: Any = None) -> "Sum":
         smooth = isinstance(terms, list | tuple) and all(isinstance(term, Motion) for term in terms)
@@ -101,10 +102,10 @@ class Repeat(CheckedProfile):
 
     shape: ClassVar[str] = "repeat"
     positive: ClassVar[tuple[str, ...]] = ("period",)
-    profile: Profile
-    period: float
+    profile: Annotated[Profile, Unit("value")]
+    period: Annotated[float, Unit("s")]
     count: int
-    start: float = 0.0
+    start: Annotated[float, Unit("s")] = 0.0
 
     def check(self, check: Checks) -> None:
         super().check(check)

@@ -4,7 +4,7 @@ import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from femb.base.checks import Checks
 from femb.base.columns import columns_of
 from femb.base.errors import ModelError
 from femb.base.profile import CheckedProfile, Derivatives, SmoothProfile
-from femb.base.types import Numbers, Pair
+from femb.base.types import Numbers, Pair, Unit
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Table(CheckedProfile):
     """
 
     shape: ClassVar[str] = "table"
-    times: Numbers = ()
-    values: Numbers = ()
+    times: Annotated[Numbers, Unit("s")] = ()
+    values: Annotated[Numbers, Unit("value")] = ()
     file: str | None = None
     column: str | int = 2
 
@@ -59,9 +59,9 @@ class Spline(SmoothProfile):
     """
 
     shape: ClassVar[str] = "spline"
-    times: Numbers = ()
-    values: Numbers = ()
-    slopes: Pair = (0.0, 0.0)
+    times: Annotated[Numbers, Unit("s")] = ()
+    values: Annotated[Numbers, Unit("value")] = ()
+    slopes: Annotated[Pair, Unit("value/s")] = (0.0, 0.0)
     file: str | None = None
     column: str | int = 2
 

@@ -8,7 +8,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.methods import AUTO, METHODS, STEPPERS, TABLEAUX, Entry
 from femb.base.output import EVERYTHING, Output
-from femb.base.types import OneOf
+from femb.base.types import OneOf, Unit
 from femb.base.values import shown
 
 FORMULATIONS = ("velocity", "quaternion", "reduced", "hamiltonian")
@@ -36,10 +36,10 @@ class Tolerances:
     a rate is that of its quantity divided by ``time`` (s), the shortest time over which the motion is of interest.
     """
 
-    position: float | None = None
-    quaternion: float | None = None
-    strain: float | None = None
-    time: float = 0.01
+    position: Annotated[float | None, Unit("m")] = None
+    quaternion: Annotated[float | None, Unit("")] = None
+    strain: Annotated[float | None, Unit("")] = None
+    time: Annotated[float, Unit("s")] = 0.01
 
     def __post_init__(self) -> None:
         with Checks(self, "run", "atol") as check:
@@ -106,21 +106,21 @@ class Run:
 
     table: ClassVar[str] = "run"
 
-    duration: float
-    output_interval: float | None = None
+    duration: Annotated[float, Unit("s")]
+    output_interval: Annotated[float | None, Unit("s")] = None
     method: Annotated[str, OneOf((*METHODS, AUTO))] = "radau"
     formulation: Annotated[str, OneOf(FORMULATIONS)] = "velocity"
-    rtol: float = 1e-6
+    rtol: Annotated[float, Unit("")] = 1e-6
     atol: Tolerances = Tolerances()
     start: Annotated[str, OneOf(STARTS)] | StartState = "as_given"
     tableau: Annotated[str, OneOf(TABLEAUX)] = "dop853"
-    step: float | None = None
+    step: Annotated[float | None, Unit("s")] = None
     order: int = 4
     max_order: int | None = None
-    spectral_radius: float = 0.8
-    filter: float | None = None
-    first_step: float | None = None
-    max_step: float | None = None
+    spectral_radius: Annotated[float, Unit("")] = 0.8
+    filter: Annotated[float | None, Unit("Hz")] = None
+    first_step: Annotated[float | None, Unit("s")] = None
+    max_step: Annotated[float | None, Unit("s")] = None
     max_steps: int | None = None
     output: Output = EVERYTHING
 

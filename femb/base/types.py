@@ -41,11 +41,29 @@ class Forms:
     options: tuple[Any, ...]
 
 
+@dataclass(frozen=True)
+class Unit:
+    """Marks a field with the SI unit of its numbers, such as "kg m2"; "" for numbers without a unit.
+
+    stroke : the unit where the item acts on a stroke of a joint; ``text`` is then that for an angle. The numbers of a
+    joint have those of its coordinates, one by one.
+    "value" in the unit of a profile's field stands for the unit of the values of the profile, which the field declares
+    that contains the profile: none for a factor of a load, "rad" or "m" for a motion.
+    """
+
+    text: str
+    stroke: str | None = None
+
+
+OWN_UNITS = Unit("own")
+"""Marks a field whose numbers have different units; its meaning names them."""
 Vector = Annotated[Any, Shape((3,))]
 """Three numbers; stored as a read-only float array of shape (3,)."""
-Quaternion = Annotated[Any, Shape((4,))]
+Direction = Annotated[Any, Shape((3,)), Unit("")]
+"""Three numbers without a unit, of any length; stored as a read-only float array of shape (3,)."""
+Quaternion = Annotated[Any, Shape((4,)), Unit("")]
 """Four numbers, scalar first; stored as a read-only float array of shape (4,)."""
-Strains = Annotated[Any, Shape((4,))]
+Strains = Annotated[Any, Shape((4,)), OWN_UNITS]
 """Axial strain, twist and the curvatures about y and z; stored as a read-only float array of shape (4,)."""
 Pair = Annotated[Any, Shape((2,))]
 """Two numbers; stored as a read-only float array of shape (2,)."""
@@ -63,5 +81,5 @@ Coefficients = Annotated[Any, Forms((float, Annotated[Any, Shape((6,))]))]
 """A number, or six; these are stored as a read-only float array of shape (6,)."""
 Coordinates = Annotated[Any, Forms((float, *Numbers.__metadata__[0].options))]
 """A number, or a list of numbers."""
-Inertia = Annotated[Any, Forms((float, Vector, Matrix3))]
+Inertia = Annotated[Any, Forms((float, Vector, Matrix3)), Unit("kg m2")]
 """A number, three principal moments or a 3 x 3 matrix, kg m2."""

@@ -10,8 +10,10 @@ from femb.base.values import shown
 from femb.case.lines import Path
 from femb.case.schema import unknown_key
 from femb.case.tables import given, kind_in, read_table
-from femb.case.units import converted
+from femb.case.units import ANYWHERE, Scope, converted
 from femb.elements.item import Item
+from femb.elements.joint.joint import Joint
+from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.model.figure import Figure
 from femb.model.model import Model
 
@@ -70,8 +72,14 @@ class _Builder:
         title = self.document.get("title", "")
         if not isinstance(title, str):
             self.fail(("title",), f"got {shown(title)}, wanted text in quotes")
+        gravity = self.document.get("gravity", (0.0, 0.0, 0.0))
         try:
-            return Model(str(title), converted(self.document.get("gravity", (0.0, 0.0, 0.0)), ("m/s2",)))
+            gravity = converted(gravity, ("m/s2",))
+        except ModelError as error:
+            self.fail(("gravity",), str(error))
+            return Model(str(title))
+        try:
+            return Model(str(title), gravity)
         except ModelError as error:
             self.problems += error.problems
             return Model(str(title))
@@ -94,10 +102,24 @@ class _Builder:
             self.fail((table, name, "kind"), problem)
             return
         fields = {key: value for key, value in values.items() if key != "kind"}
-        self.model.add(self.read((table, name), kind, fields, name=name))
+        self.model.add(self.read((table, name), kind, fields, self.scope(kind, fields), name=name))
 
-    def read(self, item_path: Path, kind: type, values: dict[str, Any], **named: str) -> Any:
-        item, problems = read_table(kind, values, **named)
+    def scope(self, kind: type, values: dict[str, Any]) -> Scope:
+        """What the units of an item's numbers depend on: the coordinates of its joint, or its own if it is one."""
+        if issubclass(kind, Joint):
+            return Scope([coordinate.is_angle for coordinate in kind.coordinates])
+        name = values.get("joint")
+        if not issubclass(kind, OnCoordinate) or not isinstance(name, str):
+            return ANYWHERE
+        joint = given(self.document, ("joints", name))
+        of_joint = kind_in(joint, self.kinds["joints"])[0] if isinstance(joint, dict) else None
+        if of_joint is None or not issubclass(of_joint, Joint):
+            return ANYWHERE
+        named = [c.is_angle for c in of_joint.coordinates if values.get("coordinate") in (None, c.name)]
+        return Scope(named[:1]) if named else ANYWHERE
+
+    def read(self, item_path: Path, kind: type, values: dict[str, Any], scope: Scope = ANYWHERE, **named: str) -> Any:
+        item, problems = read_table(kind, values, scope, **named)
         self.problems += [Problem((*item_path, *path), message) for path, message in problems.items()]
         return item
 

@@ -10,12 +10,12 @@ from typing import Any, get_args, get_origin
 
 import numpy as np
 
-from femb.base.annotations import mark_of
-from femb.base.types import Forms, OneOf, Shape
+from femb.base.annotations import mark_of, unit_of
+from femb.base.types import OWN_UNITS, Forms, OneOf, Shape, Unit
 from femb.case.build import OPTIONS, kinds
 from femb.case.describe import described
 from femb.case.schema import choices, keys_of, required_keys
-from femb.case.units import EACH_ITS_OWN, NO_UNIT, WITH_UNIT, takes_numbers, units_of
+from femb.case.units import WITH_UNIT, takes_numbers
 from femb.profiles import PROFILES, Profile
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
@@ -46,7 +46,8 @@ def schema() -> dict[str, Any]:
     writer = SchemaWriter()
     properties: dict[str, Any] = {
         "title": {"type": "string", "description": "Text for reports.", "default": ""},
-        "gravity": _array((3,)) | {"description": "Uniform acceleration, inertial axes, m/s2.", "default": [0, 0, 0]},
+        "gravity": _or_texts(_array((3,)))
+        | {"description": "Uniform acceleration, inertial axes, m/s2.", "default": [0, 0, 0]},
     }
     properties["include"] = {
         "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
@@ -112,7 +113,8 @@ class SchemaWriter:
                 if options := choices(hint):
                     words = {"description": texts.get(key), "default": _default(kind, key)}
                     value = self.value(options)
-                    if takes_numbers(kind, key) and units_of(kind, key) not in (NO_UNIT, EACH_ITS_OWN):
+                    unit = unit_of(hint)
+                    if takes_numbers(kind, key) and unit is not None and unit not in (Unit(""), OWN_UNITS):
                         value = _or_texts(value)
                     properties[key] = _with(value, **words)
             self.definitions[name] = {

@@ -4,22 +4,25 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from femb.base.annotations import mark_of
 from femb.base.errors import ModelError
 from femb.base.types import Shape
 from femb.base.values import shown
 from femb.case.lines import Path
 from femb.case.schema import Walked, choices, close_to, key_problems, keys_of, required_keys, walked
-from femb.case.units import in_si
+from femb.case.units import ANYWHERE, Scope, in_si
 
 
-def read_table(kind: type, values: dict[str, Any], **named: str) -> tuple[Any, dict[Path, str]]:
+def read_table(
+    kind: type, values: dict[str, Any], scope: Scope = ANYWHERE, **named: str
+) -> tuple[Any, dict[Path, str]]:
     """The object of a table's dataclass, and the problems by path in the table.
 
-    ``named`` are arguments that are not in the table, such as its name. With problems, the object is unchecked and made
-    of the valid keys and stand-ins: enough to check references to it. Problems of keys that are not given, or have a
-    problem already, are not reported.
+    scope : what the units of its numbers depend on. ``named`` are arguments that are not in the table, such as its
+    name. With problems, the object is unchecked and made of the valid keys and stand-ins: enough to check references to
+    it. Problems of keys that are not given, or have a problem already, are not reported.
     """
-    values, of_units = in_si(kind, values)
+    values, of_units = in_si(kind, values, scope)
     problems = key_problems(kind, values) | of_units
     arguments, nested = _arguments(kind, without(values, problems), named)
     of_class: dict[Path, str] = {}
@@ -121,10 +124,10 @@ def _stand_ins(kind: type, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _stand_in(hint: Any) -> Any:
     """A value that most checks accept, for a required key that is missing or wrong."""
-    for mark in getattr(hint, "__metadata__", ()):
+    for choice in choices(hint):
+        mark = mark_of(choice)
         if isinstance(mark, Shape) and len(mark.dims) == 1:
             return (1.0,) * (mark.dims[0] or 1)
-    for choice in choices(hint):
         if dataclasses.is_dataclass(choice):  # such as a marker, whose attributes are read by other checks
             return _unchecked(choice, {}, {})  # type: ignore[arg-type]
     return {int: 1, bool: False, str: "stand-in"}.get(hint, 1.0)

@@ -1,91 +1,113 @@
-"""Units of the keys of a case file, and texts with units, such as "10 mm", in place of numbers.
+"""Texts with units, such as "10 mm", in place of numbers of a case file.
 
-A key has one unit, or several where it depends on what the item acts on; none where its numbers have different ones.
+The unit of a key is declared beside its field, by ``femb.base.types.Unit``. A turn is 2 pi radians: "10 Hz" and "600
+rpm" are 62.8 rad/s, and "62.8 rad/s" is 10 Hz. Radians may be left out where they are a part of a unit: "1 N m" is a
+stiffness of 1 N m/rad; but "1 1/s" is neither a rate nor a frequency.
 """
 
+import math
 import re
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, get_args, get_origin
 
-from femb.base.annotations import mark_of
+from femb.base.annotations import mark_of, unit_of
 from femb.base.errors import ModelError
-from femb.base.types import Forms, Shape
-from femb.base.values import shown
+from femb.base.types import OWN_UNITS, Forms, Shape
+from femb.base.values import LARGEST, shown
 from femb.case.lines import Path
 from femb.case.schema import Walked, choices, keys_of, walked
+from femb.profiles import Profile
 
 # A number and the beginning of a unit.
 WITH_UNIT = r"^\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?(\s*[^\s0-9.,]|\s+1\s*/)"
-NO_UNIT = ("",)
-EACH_ITS_OWN = ()
-LENGTH, ANGLE, TIME = ("m",), ("rad",), ("s",)
-COORDINATE = ("rad", "m")  # of a joint
-RATE = ("rad/s", "m/s")
+NUMBER = re.compile(r"\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)(.*)", re.DOTALL)
+# A sign, a bracket, the number 1, or the name of a unit and its power: m, m2, m^2, m**-2, m².
+PART = re.compile(
+    r"\s*(?:(?P<sign>[*·⋅/()])"
+    r"|(?:(?P<one>1)|(?P<name>%|°?[^\W\d¹²³⁴-⁹](?:\w*[^\W\d¹²³⁴-⁹])?|°)"
+    r"(?:(?P<power>(?:\^|\*\*)[-+]?\d|-?\d)|(?P<raised>⁻?[¹²³⁴-⁹]))?)(?![\w.^]))"
+)
+RAISED = str.maketrans("⁻¹²³⁴⁵⁶⁷⁸⁹", "-123456789")
+# Spellings of many that pint does not read, or reads as another unit.
+ALSO = {"°": "degree", "hz": "Hz", "rev": "turn", "Nm": "N m", "Nmm": "N mm", "kNm": "kN m", "Nms": "N m s"}
+ANGLE = "[angle]"
+# Powers of angles in units by the names of pint, to which they are numbers; to it a hertz is 1/s, here a turn a second.
+ANGLES = {
+    **dict.fromkeys(("radian", "degree", "arcminute", "arcsecond", "milliarcsecond", "grade", "mil", "turn"), 1),
+    **dict.fromkeys(("hertz", "revolutions_per_minute", "revolutions_per_second"), 1),
+    **dict.fromkeys(("steradian", "square_degree"), 2),
+}
+# Units of which radians cannot be left out: it would not be known whether radians or turns are meant.
+ANGULAR = ("rad", "rad/s", "Hz")
+VALUE = "value"  # in the unit of a profile's field: the unit of the values of the profile
 
-UNITS: dict[str, tuple[str, ...]] = {
-    "after": ("", *COORDINATE), "altitude": LENGTH,
-    "amplitude": ("", *COORDINATE), "anchor": LENGTH, "angle": ANGLE,
-    "angular_velocity": ("rad/s",), "area": ("m2",), "at": LENGTH, "axial_stiffness": ("N",), "axis": NO_UNIT,
-    "before": ("", *COORDINATE), "bending_stiffness": ("N m2",), "center_of_mass": LENGTH, "coast": TIME,
-    "coefficient": NO_UNIT,
-    "coefficients": EACH_ITS_OWN, "coulomb": ("N m", "N"), "curvature": ("1/m",), "damping_ratio": NO_UNIT,
-    "density": ("kg/m3",), "direction": NO_UNIT, "directions": NO_UNIT, "duration": TIME, "euler_angles": ANGLE,
-    "euler_rates": ("rad/s",), "euler_sequence": NO_UNIT, "expansion": ("1/K",), "exponent": NO_UNIT,
-    "factors": NO_UNIT, "first_step": TIME, "force": ("N",), "force_by_angular_velocity": ("N s/rad",),
-    "force_by_velocity": ("N s/m",), "free": COORDINATE, "free_angle": ANGLE, "free_angles": ANGLE,
-    "filter": ("Hz",), "free_length": LENGTH, "frequency": ("Hz",), "gradient": ("K/m",),
-    "inertia": ("kg m2",), "inertia_about": LENGTH,
-    "inertia_per_length": ("kg m",), "length": LENGTH, "lower": COORDINATE, "mass": ("kg",), "mass_axis": LENGTH,
-    "mass_matrix": EACH_ITS_OWN, "mass_per_length": ("kg/m",), "max_frequency": ("Hz",), "max_step": TIME,
-    "mean": ("", *COORDINATE), "mu": ("m3/s2",),
-    "normal": NO_UNIT, "origin": LENGTH, "non_structural_mass": ("kg/m",), "output_interval": TIME, "period": TIME,
-    "phase": ANGLE, "points": LENGTH, "poissons_ratio": NO_UNIT, "polar_moment": ("m4",), "position": LENGTH,
-    "quaternion": NO_UNIT, "radial": NO_UNIT, "radius": LENGTH,
-    "rate": ("rad/s",), "rates": RATE, "ratio": NO_UNIT, "recovery_points": LENGTH,
-    "reference": NO_UNIT, "rtol": NO_UNIT, "second_moments": ("m4",), "sequence": NO_UNIT, "shear_modulus": ("Pa",),
-    "shear_stiffness": ("N",), "slopes": ("1/s", *RATE), "spectral_radius": NO_UNIT, "start": COORDINATE,
-    "static": ("N m", "N"), "stations": LENGTH, "step": TIME, "stiffness": ("N m/rad", "N/m"),
-    "stiffness_matrix": EACH_ITS_OWN, "strain": NO_UNIT, "stribeck_rate": RATE, "tangential_coefficient": NO_UNIT,
-    "temperature": ("K",),
-    "thickness": LENGTH, "time": TIME, "time_constant": TIME, "times": TIME, "torque": ("N m",),
-    "torque_by_angular_velocity": ("N m s/rad",), "torque_by_velocity": ("N s",), "torsion_constant": ("m4",),
-    "torsion_modulus": ("m3",), "torsional_stiffness": ("N m2",), "transition_rate": RATE, "up": NO_UNIT,
-    "upper": COORDINATE, "value": ("", *COORDINATE), "values": ("", *COORDINATE), "velocity": ("m/s",),
-    "viscous": ("N m s/rad", "N s/m"), "width": LENGTH,
-    "wind": ("m/s",), "youngs_moduli": ("Pa",), "youngs_modulus": ("Pa",),
-}  # fmt: skip
-"""The unit of every key that takes numbers, unless its table has another one."""
-OF_TABLES: dict[tuple[str, str], tuple[str, ...]] = {
-    ("Section", "damping"): TIME, ("SpringDamper", "damping"): ("N s/m",), ("SpringDamper", "stiffness"): ("N/m",),
-    ("TorsionSpringDamper", "damping"): ("N m s/rad",), ("TorsionSpringDamper", "stiffness"): ("N m/rad",),
-    ("EulerSpringDamper", "damping"): ("N m s/rad",), ("EulerSpringDamper", "stiffness"): ("N m/rad",),
-    ("JointSpringDamper", "damping"): ("N m s/rad", "N s/m"), ("JointStops", "damping"): ("N m s/rad", "N s/m"),
-    ("JointMotor", "force"): ("N m", "N"), ("DistributedLoad", "force"): ("N/m",),
-    ("DistributedLoad", "torque"): ("N",), ("Drag", "viscous"): ("N s/m2",),
-    ("ThermalLoad", "strain"): EACH_ITS_OWN, ("Spline", "values"): COORDINATE,
-    ("Load", "damping"): EACH_ITS_OWN, ("JointStops", "stiffness"): EACH_ITS_OWN, ("Planar", "start"): EACH_ITS_OWN,
-    ("Planar", "rates"): EACH_ITS_OWN, ("Cylindrical", "start"): EACH_ITS_OWN, ("Components", "rates"): EACH_ITS_OWN,
-    ("Cylindrical", "rates"): EACH_ITS_OWN, ("Components", "start"): EACH_ITS_OWN, ("Tolerances", "strain"): NO_UNIT,
-    ("Tolerances", "time"): TIME,
-    **{(profile, "start"): TIME for profile in ("Polynomial", "Versine", "Step", "SmoothStep", "Exponential",
-                                                "BangBang", "Repeat")},
-}  # fmt: skip
-"""Units of keys in tables, by the name of the class, where they differ."""
+Units = tuple[str, ...]
+"""The unit of a number, several where it is not known which, none where its key declares none; "" : no unit."""
 
 
-def units_of(kind: type, key: str) -> tuple[str, ...]:
-    """The units that a key of a table may have; empty if each of its numbers has its own."""
-    for base in kind.__mro__:
-        if (base.__name__, key) in OF_TABLES:
-            return OF_TABLES[base.__name__, key]
-    return UNITS.get(key, EACH_ITS_OWN)
+@dataclass(frozen=True)
+class Scope:
+    """How the units of a table depend on its place in the case.
+
+    angles : of every coordinate that the item acts on, whether it is an angle (else it is a stroke); of a joint, of its
+    own coordinates; None where it is not known. value : the units of the values of a profile.
+    """
+
+    angles: Sequence[bool] | None = None
+    value: Units = ("",)
+
+
+ANYWHERE = Scope()
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A unit. factor : its size in SI units and radians. powers : of the dimensions in it, without zeros."""
+
+    factor: float
+    powers: Mapping[str, float]
+
+    def times(self, other: "Quantity", power: int = 1) -> "Quantity":
+        """The product with a power of another one. Raises ModelError beyond the range of numbers."""
+        words = {*self.powers, *other.powers}
+        sums = {word: self.powers.get(word, 0) + power * other.powers.get(word, 0) for word in words}
+        factor = self.factor * (other.factor if power > 0 else 1.0 / other.factor) ** abs(power)
+        if not 1.0 / LARGEST <= factor <= LARGEST:
+            raise ModelError("the unit is too large or too small")
+        return Quantity(factor, {word: p for word, p in sums.items() if p})
+
+
+NUMBER_ONE = Quantity(1.0, {})
+
+
+def units_of(kind: type, key: str, scope: Scope = ANYWHERE) -> Sequence[Units]:
+    """The units of the numbers of a key: one entry for all of them, or one for each coordinate of a joint."""
+    unit = unit_of(keys_of(kind)[key])
+    if unit is None or unit == OWN_UNITS:
+        return [()]
+    if VALUE in unit.text:
+        return [tuple(_of_value(unit.text, value) for value in scope.value)]
+    if unit.stroke is None:
+        return [(unit.text,)]
+    if scope.angles is None:
+        return [(unit.text, unit.stroke)]
+    return [(unit.text if is_angle else unit.stroke,) for is_angle in scope.angles]
+
+
+def _of_value(text: str, value: str) -> str:
+    """The unit in a profile whose values have the unit ``value``: "value/s" as "rad/s"."""
+    unit = text.replace(VALUE, value or "1")
+    return "" if unit == "1" else unit
 
 
 def takes_numbers(kind: type, key: str) -> bool:
     """Whether the value of a key is a number or consists of numbers, and is never a text."""
-    options = choices(keys_of(kind)[key])
-    return str not in options and any(map(_of_numbers, options))
+    hint = keys_of(kind)[key]
+    options = choices(hint)
+    of_sizes = unit_of(hint) is not None and any(get_origin(option) is dict for option in options)
+    return str not in options and (of_sizes or any(map(_of_numbers, options)))
 
 
 def _of_numbers(option: Any) -> bool:
@@ -99,66 +121,168 @@ def _of_numbers(option: Any) -> bool:
     return option is float
 
 
-def in_si(kind: type, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[Path, str]]:
+def in_si(kind: type, values: Mapping[str, Any], scope: Scope = ANYWHERE) -> tuple[dict[str, Any], dict[Path, str]]:
     """A table with numbers in SI units in place of texts with units, and the problems of these by key."""
     result, problems = dict(values), dict[Path, str]()
     known = keys_of(kind)
     for key, value in values.items():
         if key in known and isinstance(value, str | list | dict):
-            result[key], of_value = walked(known[key], value, in_si, partial(_numbers_in_si, kind, key))
+            # the numbers of a profile have the unit of what it is given for, by default none: a factor
+            declared = unit_of(known[key]) is not None and _is_profile(known[key])
+            nested = Scope(scope.angles, units_of(kind, key, scope)[0] if declared else ("",))
+            of_table = partial(in_si, scope=nested)
+            result[key], of_value = walked(known[key], value, of_table, partial(_numbers_in_si, kind, key, scope))
             problems |= {(key, *path): text for path, text in of_value.items()}
     return result, problems
 
 
-def _numbers_in_si(kind: type, key: str, value: Any) -> Walked:
+def _is_profile(hint: Any) -> bool:
+    options = choices(hint)
+    entries = [get_args(option)[0] for option in options if get_origin(option) is list]
+    return Profile in (*options, *entries)
+
+
+def _numbers_in_si(kind: type, key: str, scope: Scope, value: Any) -> Walked:
     """Numbers of a key in SI units, and their problem."""
     if not _has_text(value) or not takes_numbers(kind, key):
         return value, {}
+    units = units_of(kind, key, scope)
     try:
-        return converted(value, units_of(kind, key)), {}
+        if isinstance(value, list) and len(units) > 1:  # of a joint, whose class checks how many there are
+            by_entry = [*units, *[units[-1]] * len(value)]
+            return [converted(entry, of_entry) for entry, of_entry in zip(value, by_entry, strict=False)], {}
+        return (converted(value, units[0]) if units else value), {}
     except ModelError as error:
         return value, {(): str(error)}
 
 
 def _has_text(value: Any) -> bool:
     """Whether a value is or contains a number with a unit; any other text is left to the checks of the key."""
-    if isinstance(value, list):
-        return any(map(_has_text, value))
+    if isinstance(value, list | dict):
+        return any(map(_has_text, value.values() if isinstance(value, dict) else value))
     return isinstance(value, str) and re.match(WITH_UNIT, value) is not None
 
 
-def converted(value: Any, units: tuple[str, ...]) -> Any:
-    """Numbers in SI units from texts with units, also in nested lists. Raises ModelError."""
+def converted(value: Any, units: Units) -> Any:
+    """Numbers in SI units from texts with units, also in nested lists and tables. Raises ModelError."""
     if isinstance(value, list):
         return [converted(entry, units) for entry in value]
+    if isinstance(value, dict):
+        return {key: converted(entry, units) for key, entry in value.items()}
     return _number(value, units) if _has_text(value) else value
 
 
-def _number(text: str, units: tuple[str, ...]) -> float:
-    """A number in SI units. Raises ModelError: another quantity, an unknown unit, or pint is missing."""
-    if units == EACH_ITS_OWN:
-        raise ModelError(f"got {shown(text)}, wanted numbers in SI units: those of this key have different units")
-    wanted = " or ".join(unit or "no unit" for unit in units)
-    advice = f"wanted a number in {wanted}, or a text with such a unit"
+def _number(text: str, units: Units) -> float:
+    """A number in SI units. Raises ModelError: another quantity, or an unknown unit."""
+    if not units:
+        raise ModelError(f"got {shown(text)}, wanted a number in SI units: this key takes no texts with units")
+    advice = f"wanted a number in {' or '.join(units)}, or a text with such a unit"
+    if units == ("",):
+        advice = "wanted a number without a unit"
+    match = NUMBER.fullmatch(text)
     try:
-        import pint
-    except ImportError as error:
-        raise ModelError(
-            f"got {shown(text)}, {advice}, which needs the package pint: pip install 'femb[units]'"
-        ) from error
-    quantities: Any = pint.get_application_registry()  # type: ignore[no-untyped-call]
-    try:
-        given = quantities.Quantity(text)
-        for unit in units:
-            if given.check(quantities.Quantity(1.0, _pint_name(unit)).dimensionality):
-                return float(given.to_base_units().magnitude)
-    except Exception as error:  # pint has many kinds, and passes on those of Python
+        if match is None:
+            raise ModelError("no number before the unit")
+        number, given = float(match[1]), quantity(match[2])
+    except ModelError as error:
         raise ModelError(f"got {shown(text)}, {advice}: {error}") from error
-    raise ModelError(f"got {shown(text)}, {advice}")
+    if not math.isfinite(number * given.factor):
+        raise ModelError(f"got {shown(text)}, must be finite")
+    for unit in units:
+        if _fits(given, unit):
+            size = quantity(unit).factor
+            # divided by 1000 rather than multiplied by 0.001, which is rounded: "72 mm" is 0.072
+            return number * (given.factor / size) if given.factor >= size else number / (size / given.factor)
+    turns = ANGLE not in given.powers and set(units) & set(ANGULAR)
+    raise ModelError(f"got {shown(text)}, {advice}" + (": say whether it counts radians or turns" if turns else ""))
 
 
-def _pint_name(unit: str) -> str:
-    """A unit as pint reads it: 'kg m2' as 'kg*m**2'."""
-    factors = unit.replace("/", " / ").split()
-    powers = [f[:-1] + "**" + f[-1] if f[-1].isdigit() and len(f) > 1 else f for f in factors]
-    return "*".join(powers).replace("*/*", "/")
+def _fits(given: Quantity, unit: str) -> bool:
+    """Whether a text with the unit ``given`` is one of a number in ``unit``."""
+    wanted = quantity(unit).powers
+    if given.powers == wanted:
+        return True
+    may_be_left_out = ANGLE in wanted and unit not in ANGULAR
+    return may_be_left_out and given.powers == {word: power for word, power in wanted.items() if word != ANGLE}
+
+
+@cache
+def quantity(text: str) -> Quantity:
+    """The quantity of a unit in a text, such as "kg m2", "N m s/rad", "W/(m K)". Raises ModelError."""
+    if len(text) > 100:
+        raise ModelError("the unit is too long")
+    parts = _Parts(text)
+    result = parts.product() if text.strip() else NUMBER_ONE
+    if parts.left:
+        raise ModelError(f"cannot read the unit {shown(text.strip())}")
+    return result
+
+
+class _Parts:
+    """The parts of a unit in a text, read from the left."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.left = list(self._parts(re.sub(r"\bper\b", "/", text.rstrip())))
+
+    def _parts(self, text: str) -> Iterator[re.Match[str]]:
+        at = 0
+        while at < len(text):
+            match = PART.match(text, at)
+            if match is None:
+                raise self.unread()
+            yield match
+            at = match.end()
+
+    def unread(self) -> ModelError:
+        """The error of a text that is no unit."""
+        return ModelError(f"cannot read the unit {shown(self.text.strip())}")
+
+    def product(self) -> Quantity:
+        """Factors up to a closing bracket or the end."""
+        divided = bool(self.left) and self.left[0]["sign"] == "/"  # as in "5 /s"
+        result = NUMBER_ONE if divided else self.factor()
+        while self.left and self.left[0]["sign"] != ")":
+            sign = self.left[0]["sign"]
+            if sign in tuple("*·⋅/"):
+                del self.left[0]
+            elif divided:
+                raise ModelError(f"brackets are missing after '/' in {shown(self.text.strip())}: write 'kg/(m s2)'")
+            divided = divided or sign == "/"
+            result = result.times(self.factor(), -1 if sign == "/" else 1)
+        return result
+
+    def factor(self) -> Quantity:
+        """A unit with its power, the number 1, or a product in brackets."""
+        part = self.left.pop(0) if self.left else None
+        if part is None or part["sign"] not in (None, "("):
+            raise self.unread()
+        if part["sign"]:
+            result = self.product()
+            if not self.left or self.left.pop(0)["sign"] != ")":
+                raise self.unread()
+            return result
+        if part["one"]:
+            return NUMBER_ONE
+        power = int((part["power"] or "1").lstrip("^*") if part["raised"] is None else part["raised"].translate(RAISED))
+        return NUMBER_ONE.times(named(part["name"]), power)
+
+
+@cache
+def named(name: str) -> Quantity:
+    """The unit of a name, with a prefix. Raises ModelError: it is unknown, or its zero is not zero."""
+    if name in ALSO:
+        return quantity(ALSO[name])
+    import pint
+
+    registry: Any = pint.get_application_registry()  # type: ignore[no-untyped-call]
+    try:
+        (_, base, _), *_ = registry.parse_unit_name(name)
+        one, zero = (registry.Quantity(x, name).to_base_units() for x in (1.0, 0.0))
+    except Exception as error:  # pint has many kinds, and passes on those of Python
+        raise ModelError(f"unknown unit {name!r}") from error
+    if zero.magnitude != 0.0:
+        raise ModelError(f"{name!r} is no multiple of an SI unit (a difference of temperatures is: in K)")
+    powers = {**one.dimensionality, ANGLE: ANGLES.get(base, 0)}
+    turn = 2.0 * math.pi if base == "hertz" else 1.0
+    return Quantity(turn * float(one.magnitude), {word: power for word, power in powers.items() if power})

@@ -1,10 +1,10 @@
 """Figure: a named plot of the results that a case defines."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from femb.base.checks import Checks
-from femb.base.types import Pair
+from femb.base.types import Pair, Unit
 from femb.base.values import shown
 
 INERTIAL = "inertial"
@@ -30,7 +30,7 @@ class Figure:
     what: tuple[str, ...]
     items: tuple[str, ...] = ()
     frame: str = INERTIAL
-    times: Pair | None = None
+    times: Annotated[Pair | None, Unit("s")] = None
 
     def __post_init__(self) -> None:
         with Checks(self, "figures", self.name) as check:

@@ -3,7 +3,7 @@
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ import pytest
 import femb.elements
 import femb.model.model
 from femb.base.checks import Checks
-from femb.base.types import Vector
+from femb.base.types import Unit, Vector
 from femb.case import CaseError, load_case
 from femb.case.lines import key_lines, line_of
 from femb.case.tables import read_table
@@ -130,7 +130,7 @@ class Spring(Item):
 
     name: str
     start: Attachment
-    stiffness: float | Vector
+    stiffness: Annotated[float | Vector, Unit("N/m")]
     colours: tuple[str, ...] = ()
     damping: float | None = None
 
