@@ -199,6 +199,25 @@ class ExactBatch(SectionRecords):
 
         return [(private.indices, private.by_columns(change))]
 
+    def stress_stiffness(self, q: Floats, own: Floats) -> list[tuple[Ints, Floats]]:
+        """Velocities (n, 12) and matrices (n, 12, 12): what stresses ``own`` (n, 6) add to the stiffness at q (n_q,).
+
+        They are linear in the stresses.
+        """
+        data = self.data
+        data[:, DAMPING] = 0.0
+        private, index = PrivateBlocks(self.index[:, VELOCITIES], (6, 6)), self.index.copy()
+        index[:, VELOCITIES] = private.starts
+        still = np.zeros((1, private.count * private.n))
+        found = []
+        for stress in (own, np.zeros_like(own)):
+            elements = (index, *self._kinds_of(self.ends, data), np.zeros((0, 0, 0, LANES)), groups(stress))
+            unused, stiffness = np.zeros((2, 1, private.count * private.n**2))
+            rest = self.fixed, np.zeros(3), True, private.offset, private.stride
+            self.check(kernels.tangents(*elements, q[None], still, still, *rest, unused, unused, stiffness))
+            found.append(private.matrices(stiffness))
+        return [(private.indices, found[0] - found[1])]
+
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(n, 6) stresses, which take the place of strains in Newton's iteration: equation (19)."""
         return self.stresses(self.free(u[None]), q[None], x[None], own).reshape(-1, 6)

@@ -1,20 +1,20 @@
 """An appendage of femb's own beams and bodies as a finite element model, from the matrices of the model at rest.
 
-The stress stiffness is int N w'^2 with the tension N at the strain points and the cubics of the element.
+The stress stiffness of beams of the default kind is int N w'^2 with the tension N at the strain points and the cubics
+of the element; that of exact beams is the part of their tangent that is linear in the stresses.
 Source: docs/theory/modal_body.md, section 9; docs/theory/beam.md, equations (3) and (7).
 """
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from femb.analysis.fem.model import FeModel, MeshInterface, as_csc
+from femb.analysis.fem.model import FeModel, MeshInterface, StressStiffness, as_csc
 from femb.analysis.modes.appendages import appendages, root_frame
 from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.analysis.modes.mode_rows import place_of, stations
-from femb.base.errors import FembWarning, ModelError
+from femb.base.errors import ModelError
 from femb.base.types import Bools, Floats, Ints, Sparse
 from femb.elements.beam.batch import BeamBatch
 from femb.elements.beam.columns import LENGTH, STIFFNESS
@@ -57,7 +57,7 @@ def appendage_model(
     nodes = np.array([place_of(motion, Station(each), np.zeros(3), np.eye(3)) for each in frames])
     fe = FeModel(
         nodes, of[0], of[1], mass, _balanced(stiffness, nodes, of), np.array(frames),
-        stress=_stress(motion, turn, stored),
+        stress=AppendageStress.of(motion, turn, stored),
     )  # fmt: skip
     tied = [MeshInterface(root, np.array([0]), "rigid", place, axes)]
     for name, station in stations(motion, interfaces).items():
@@ -148,23 +148,54 @@ def _balanced(stiffness: Sparse, nodes: Floats, of: tuple[Ints, Ints]) -> Sparse
     return as_csc(stiffness + coo_array((block.ravel(), across), shape=stiffness.shape))
 
 
-def _stress(motion: EigenProblem, turn: Sparse, stored: Ints) -> "BeamStress | None":
-    """None, with a warning, where exact beams are among the elements."""
-    exact = [
-        name
-        for batch in motion.system.batches
-        if isinstance(batch, ExactBatch)
-        for name, rows in batch.slices.items()
-        if np.all(np.isin(batch.index[rows, VELOCITIES], stored))
-    ]
-    if not exact:
-        return BeamStress.of(motion, turn, stored)
-    warnings.warn(
-        f"the stress stiffness of exact beams ({', '.join(exact)}) is not known: the reduced body has "
-        "coupling = 'constant', which is for slow motion; beams of the default kind have it",
-        FembWarning,
-    )
-    return None
+@dataclass(frozen=True, eq=False)
+class AppendageStress:
+    """Stress stiffness of the beams of an appendage, of either kind: the sum of the parts."""
+
+    parts: tuple[StressStiffness, ...]
+
+    @classmethod
+    def of(cls, motion: EigenProblem, turn: Sparse, stored: Ints) -> "AppendageStress":
+        """By freedoms in common axes."""
+        exact = [
+            ExactStress(motion, each, turn, stored) for each in motion.system.batches if isinstance(each, ExactBatch)
+        ]
+        return cls((BeamStress.of(motion, turn, stored), *exact))
+
+    def __call__(self, fields: Floats, shapes: Floats) -> Floats:
+        G = np.zeros((fields.shape[1], shapes.shape[1], shapes.shape[1]))
+        for part in self.parts:
+            G += part(fields, shapes)
+        return G
+
+
+@dataclass(frozen=True, eq=False)
+class ExactStress:
+    """Stress stiffness of exact beams: the part of their stiffness that is linear in all six stresses, equation (15) of
+    docs/theory/exact_beam.md."""
+
+    motion: EigenProblem
+    batch: ExactBatch
+    turn: Sparse
+    stored: Ints
+
+    def __call__(self, fields: Floats, shapes: Floats) -> Floats:
+        motion, batch = self.motion, self.batch
+        place = np.full(motion.system.n_v, -1)
+        place[self.stored] = np.arange(len(self.stored))
+        inside = np.all(place[batch.index[:, VELOCITIES]] >= 0, axis=1)
+        own_fields, own_shapes = (self.turn.T @ each for each in (fields, shapes))
+        u, q = np.zeros(motion.system.n_u), motion.q
+        rest = batch.own_strains(u, q, np.zeros(motion.system.n_v))
+        G = np.zeros((fields.shape[1], shapes.shape[1], shapes.shape[1]))
+        for f, field in enumerate(own_fields.T):
+            moved = np.zeros(motion.system.n_v)
+            moved[self.stored] = field
+            stress = np.where(inside[:, None], batch.own_strains(u, q, moved) - rest, 0.0)
+            for indices, stiffness in batch.stress_stiffness(q, stress):
+                local = own_shapes[place[indices[inside]]]
+                G[f] += np.einsum("eai,eab,ebj->ij", local, stiffness[inside], local, optimize=True)
+        return 0.5 * (G + G.swapaxes(1, 2))
 
 
 @dataclass(frozen=True, eq=False)
