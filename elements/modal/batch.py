@@ -25,7 +25,8 @@ class ModalBatch(Batch):
     """One flexible body; see ``femb.elements.modal.columns`` for the columns of its arrays.
 
     stations : of its interfaces, the root first. first_mode : the number of its first mode among the internal
-    coordinates; -1 without modes. damping : the matrix D. full : whether to use the terms of second order.
+    coordinates; -1 without modes. damping : the matrix D. full : whether to use the terms of second order. free :
+    whether no joint holds it, and no body carries it.
     """
 
     definite = False
@@ -41,6 +42,7 @@ class ModalBatch(Batch):
         full: bool,
         layout: Layout,
         gravity: Floats,
+        free: bool = False,
     ) -> None:
         self.label, self.names = f"bodies.{name}", body.interface_names
         n, k = body.size, len(stations)
@@ -53,7 +55,7 @@ class ModalBatch(Batch):
         place[:, columns.POINT :] = body.interfaces
         rests = np.stack([[station.axes for station in stations], body.interface_axes], axis=1)
         rigid = np.concatenate([[body.mass], body.first_moment, columns.six(body.inertia)])
-        moving = moving_arrays(body, full)
+        moving = moving_arrays(body, full, free)
         pairs = np.zeros((3, *moving.mass.shape))
         pairs[columns.MASS], pairs[columns.STIFFNESS, :n, :n], pairs[columns.DAMPING, :n, :n] = (
             moving.mass, body.K, damping

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.array_files import numbers_in, read_arrays
 from femb.base.errors import ModelError, Problem, ResultError
+from femb.base.types import Ints
 from femb.elements.modal.data import FORMAT, ReducedBody
 
 SHAPES_FORMAT = "femb-shapes-1"  # of shapes of any reference, see docs/howto/finite_element_bodies.md
@@ -62,15 +64,14 @@ def read_body_arrays(path: str | Path, group: str = "modal_body") -> dict[str, A
             f"{path}: got the suffix {path.suffix!r}, wanted a reduced body, .npz or .h5; convert other files with "
             "`femb reduce`"
         )
-    try:
-        arrays = _npz(path) if path.suffix == ".npz" else _h5(path, group)
-    except (OSError, KeyError, ValueError) as error:
-        raise ResultError(f"{path}: cannot be read as a reduced body ({error})") from error
+    arrays = read_arrays(path, "a reduced body", "" if path.suffix == ".npz" else group)
     arrays["format"] = str(arrays.get("format", ""))
     arrays["cells"] = {name.removeprefix(CELLS): arrays.pop(name) for name in list(arrays) if name.startswith(CELLS)}
     for name in NAMES:
         if name in arrays:
-            arrays[name] = tuple(x.decode() if isinstance(x, bytes) else str(x) for x in arrays[name])
+            arrays[name] = tuple(
+                x.decode("utf-8", "replace") if isinstance(x, bytes) else str(x) for x in np.ravel(arrays[name])
+            )
     return arrays
 
 
@@ -88,31 +89,22 @@ def body_of_arrays(path: str | Path, arrays: dict[str, Any]) -> ReducedBody:
     unknown = sorted(set(arrays) - {part.name for part in fields(ReducedBody)})
     if unknown:
         raise ResultError(f"{path}: has {', '.join(unknown)}, which a reduced body does not know")
-    for name in ("mass", "included"):
-        if name in arrays:
-            arrays[name] = np.ravel(arrays[name])[0].item()
+    arrays["cells"] = {kind: cell_nodes(path, kind, nodes) for kind, nodes in arrays["cells"].items()}
+    for name in set(arrays) - {*NAMES, "cells"}:
+        arrays[name] = numbers_in(path, name, arrays[name])
+        if name in ("mass", "included"):
+            if arrays[name].size != 1:
+                raise ResultError(f"{path}: {name}: got an array of shape {arrays[name].shape}, wanted one number")
+            arrays[name] = arrays[name].item() if name == "mass" else bool(arrays[name].item())
     try:
         return ReducedBody(**arrays)
     except ModelError as error:
         raise ModelError(*(Problem((str(path), *each.item), each.message) for each in error.problems)) from error
 
 
-def _npz(path: Path) -> dict[str, Any]:
-    with np.load(path) as file:
-        return dict(file)
-
-
-def _h5(path: Path, group: str) -> dict[str, Any]:
-    import h5py
-
-    arrays: dict[str, Any] = {}
-    with h5py.File(path) as file:
-        place = file[group]
-
-        def take(name: str, item: Any) -> None:
-            if isinstance(item, h5py.Dataset):
-                value = item[()]
-                arrays[name] = value.decode() if isinstance(value, bytes) else value
-
-        place.visititems(take)
-    return arrays
+def cell_nodes(path: str | Path, kind: str, nodes: Any) -> Ints:
+    """The nodes (c, m) of cells as whole numbers. Raises ResultError."""
+    found = numbers_in(path, f"{CELLS}{kind}", nodes)
+    if found.size and (np.abs(found).max() > 2**53 or np.any(found != np.round(found))):
+        raise ResultError(f"{path}: {CELLS}{kind}: wanted whole numbers of nodes")
+    return found.astype(np.int64)

@@ -206,7 +206,8 @@ class FlexibleBody(OrientedBody):
             full = item.coupling == "full" or (item.coupling is None and item.reduced.second_order)
             first = entry.modes[0] if entry.modes else -1
             stations = [entry.stations[name] for name in item.reduced.interface_names]
-            words = item.damping_matrix(), full, layout, model.gravity
+            held = item.attached or any(each.frame in frames for each in stations for frames in layout.rows)
+            words = item.damping_matrix(), full, layout, model.gravity, not held
             batch = ModalBatch(item.name, item.reduced, stations, first, *words)
             batch.node_shapes = item.reduced.node_shapes if item.nodal_displacements else None
             batches.append(batch)

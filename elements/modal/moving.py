@@ -34,9 +34,12 @@ class MovingArrays:
     bent: Floats
 
 
-def moving_arrays(body: ReducedBody, full: bool) -> MovingArrays:
-    """Of a body with coupling "full" or "constant"."""
+def moving_arrays(body: ReducedBody, full: bool, free: bool = False) -> MovingArrays:
+    """Of a body with coupling "full" or "constant"; free : whether no joint
+    holds it, and no body carries it."""
     n = body.size
+    if free and not full:
+        return _about_mass_centre(body)
     if full and body.B2 is not None and body.S2 is not None:
         return _with_second_order(body, body.S2, body.B2)
     linear, quad = np.zeros((n, 12)), np.zeros((n if full else 0, n, 12))
@@ -46,6 +49,21 @@ def moving_arrays(body: ReducedBody, full: bool) -> MovingArrays:
         quad[:, :, columns.S2 : columns.Q] = body.S2
         quad[:, :, columns.Q : columns.J2] = body.Q
         quad[:, :, columns.J2 :] = columns.six(body.J2)
+    return MovingArrays(linear, quad, np.array(body.M), np.zeros((0, n, n)))
+
+
+def _about_mass_centre(body: ReducedBody) -> MovingArrays:
+    """With the inertia of second order of the whole mass at the mass centre: equation (33).
+
+    Inertia and momenta about the mass centre are then constant, as in mean axes.
+    """
+    m, s0, S1, n = body.mass, body.first_moment, body.S1, body.size
+    B = np.einsum("ia,jb->ijab", S1, S1) / m
+    linear, quad = np.zeros((n, 12)), np.zeros((n, n, 12))
+    linear[:, columns.S1 : columns.C0], linear[:, columns.C0 : columns.J1] = S1, body.C0
+    linear[:, columns.J1 :] = columns.six(2.0 * inertia_of(np.einsum("a,jb->jab", s0, S1) / m))
+    quad[:, :, columns.Q : columns.J2] = axial(B)
+    quad[:, :, columns.J2 :] = columns.six(2.0 * inertia_of(B))
     return MovingArrays(linear, quad, np.array(body.M), np.zeros((0, n, n)))
 
 

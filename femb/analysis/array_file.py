@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from femb.base import array_files as foreign
 from femb.base.errors import ResultError
 
 Arrays: TypeAlias = Mapping[str, NDArray[np.generic] | float | tuple[str, ...]]
@@ -51,12 +52,9 @@ def write_arrays(
 
 def read_arrays(path: str | Path, arrays: Iterable[str], names: Iterable[str], what: str) -> dict[str, Any]:
     """Arrays and lists of names of a .npz, by name; ``what`` : its content, for the message. Raises ResultError."""
-    try:
-        with np.load(path) as file:
-            values: dict[str, Any] = {name: file[name] for name in arrays}
-            return values | {name: tuple(map(str, file[name])) for name in names}
-    except (OSError, KeyError, ValueError) as error:
-        raise ResultError(f"{path}: cannot be read as a {what} ({error})") from error
+    found = foreign.read_arrays(path, f"a {what}")
+    with foreign.reading_foreign(path, f"a {what}"):
+        return {name: found[name] for name in arrays} | {name: tuple(map(str, found[name])) for name in names}
 
 
 def flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

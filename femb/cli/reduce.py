@@ -13,7 +13,7 @@ from femb.cli.output import say
 from femb.cli.report import reported
 
 DAMPING = 0.005
-OF_MESH = ("youngs_modulus", "poissons_ratio", "density", "material", "unit")
+OF_MESH = ("youngs_modulus", "poissons_ratio", "density", "material")
 MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".sti", ".mas", ".dof")
 
 
@@ -30,7 +30,15 @@ MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".sti", ".mas", ".dof")
 @click.option(
     "--material", multiple=True, metavar="SET=E,NU,RHO", help="Of a cell set of a mesh; -E, -n, --density are the rest."
 )
-@click.option("--unit", type=float, default=1.0, show_default=True, metavar="M", help="Length of the mesh's unit.")
+@click.option(
+    "--unit",
+    type=float,
+    default=1.0,
+    show_default=True,
+    metavar="M",
+    help="Of lengths; 0.001: mm, and t, N in matrices.",
+)
+@click.option("--stress", type=click.Path(path_type=Path), metavar="FILE", help="Stress stiffness beside matrices.")
 @click.option("--nodes", type=click.Path(path_type=Path), metavar="FILE", help="Table of nodes beside matrices.")
 @click.option("--mass-name", default="", metavar="NAME", help="Of the mass in .op4 and .pch.")
 @click.option("--stiffness-name", default="", metavar="NAME", help="Of the stiffness in .op4 and .pch.")
@@ -51,6 +59,7 @@ def reduce(
     mass_name: str,
     stiffness_name: str,
     craig_bampton: bool,
+    stress: Path | None,
     no_pictures: bool,
     quiet: bool,
     **words: Any,
@@ -66,7 +75,8 @@ def reduce(
     with reported():
         if _is_body(source):
             further = {word: words.pop(word) for word in ("modes", "max_frequency", "damping_ratio", "mean_axes")}
-            _refuse(source, {**words, "nodes": nodes, "craig_bampton": craig_bampton, "no_pictures": no_pictures})
+            others = {"craig_bampton": craig_bampton, "stress": stress, "no_pictures": no_pictures}
+            _refuse(source, {**words, "nodes": nodes, **others})
             _further(source, interfaces, out, quiet, **further)
             return
         if words.pop("mean_axes"):
@@ -77,17 +87,18 @@ def reduce(
         fem = importlib.import_module("femb.analysis.fem")
         if words["damping_ratio"] is None:
             words["damping_ratio"] = DAMPING
-        names, parts = (mass_name, stiffness_name), list[object]()
+        names, parts, unit = (mass_name, stiffness_name), list[object](), words.pop("unit")
         of_mesh = {word: words.pop(word) for word in OF_MESH}
         if craig_bampton:
-            given = {"nodes": nodes, "names": names, "damping_ratio": words["damping_ratio"]}
+            given = {"nodes": nodes, "names": names, "unit": unit, "damping_ratio": words["damping_ratio"]}
             body = fem.reduced_craig_bampton(source, _positions(interfaces), **given)
         else:
             words["pictures"] = not no_pictures
             if source.suffix.lower() in MATRICES:
-                found = fem.reduce_matrices(source, interfaces, nodes=nodes, names=names, **words)
+                given = {"nodes": nodes, "names": names, "unit": unit, "stress": stress}
+                found = fem.reduce_matrices(source, interfaces, **given, **words)
             else:
-                found = fem.reduce_mesh(source, interfaces, **_materials(of_mesh), **words)
+                found = fem.reduce_mesh(source, interfaces, unit=unit, **_materials(of_mesh), **words)
             body, parts = found.body, _account(found)
         importlib.import_module("femb.elements.modal.file").write_reduced_body(file, body)
         say(*parts, *([""] if parts else []), file, quiet=quiet)
@@ -116,7 +127,7 @@ def _materials(of_mesh: dict[str, Any]) -> dict[str, Any]:
     texts = pairs("--material", of_mesh.pop("material"), wanted)
     parts = {name: tuple(numbers(f"--material {name}={text}", text, wanted, count=3)) for name, text in texts.items()}
     if parts and of_mesh["youngs_modulus"] is None and of_mesh["density"] is None:
-        return {"unit": of_mesh["unit"], "materials": parts}
+        return {"materials": parts}
     for word, value in of_mesh.items():
         if value is None:
             raise OptionError(

@@ -1,7 +1,8 @@
 """Whether the mass matrices of elements stay positive definite.
 
 The mass matrix of a flexible body is that of a sum of squares if its file holds the array B2 and its coupling is
-"full". Else the terms that are left out may make it indefinite where an interface has hardly any inertia of its own.
+"full", or if it is free and its coupling "constant". Else the terms that are left out may make it indefinite where an
+interface has hardly any inertia of its own.
 The motion of such an interface with its frequencies is then not determined: explicit methods and tight tolerances,
 which follow it, stop.
 """
@@ -17,7 +18,8 @@ POSITIVE = 1e-9
 ADVICE = (
     "is deformed so far that its mass matrix is not positive definite, which explicit methods and tight tolerances do "
     "not bear: take method = 'radau' with a larger rtol, coupling = 'full' with the array B2 in the file, which `femb "
-    "reduce` writes for meshes and beams, larger interfaces, or slower loads"
+    "reduce` writes for meshes and beams, the body in mean axes (`femb reduce BODY --mean-axes`), larger interfaces, "
+    "or slower loads"
 )
 
 

@@ -4,6 +4,7 @@ The matrices are lines row, column, value of one triangle; the .dof file has a l
 positions and sets come from the input file. Source: G. Dhondt, CalculiX CrunchiX user's manual, *FREQUENCY.
 """
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +26,13 @@ def read_stored(path: str | Path, nodes: str | Path | None = None) -> FeModel:
     for file in files.values():
         if not file.is_file():
             raise ResultError(f"{file}: there is no such file; CalculiX writes .sti, .mas and .dof together")
+    lines = files["dof"].read_text(encoding="utf-8", errors="replace").split()
     try:
-        dofs = np.array([line.split(".")[:2] for line in files["dof"].read_text().split()], dtype=np.int64)
-    except ValueError as error:
+        dofs = np.array([line.split(".")[:2] for line in lines], dtype=np.int64).reshape(-1, 2)
+    except (ValueError, OverflowError) as error:
         raise ModelError(f"{files['dof']}: wanted lines node.component ({error})") from error
+    if not len(dofs):
+        raise ModelError(f"{files['dof']}: is empty, wanted lines node.component")
     stiffness, mass = (_triangle(files[word], len(dofs)) for word in ("sti", "mas"))
     numbers, places, sets = read_nodes(nodes or stem.with_suffix(".inp"))
     used = np.isin(numbers, dofs[:, 0])
@@ -42,10 +46,12 @@ def _triangle(path: Path, size: int) -> Sparse:
     from scipy.sparse import coo_array, csc_array
 
     try:
-        table = np.loadtxt(path, ndmin=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a file without numbers, which is refused below
+            table = np.loadtxt(path, ndmin=2, encoding="latin-1")
     except ValueError as error:
-        raise ModelError(f"{path}: wanted lines row, column, value ({error})") from error
-    if table.shape[1] != 3 or not len(table):
+        raise ModelError(f"{path}: wanted lines row, column, value ({str(error).splitlines()[0]})") from error
+    if table.shape[1] != 3 or not len(table) or not np.isfinite(table).all() or np.abs(table[:, :2]).max() > 2**53:
         raise ModelError(f"{path}: wanted lines row, column, value")
     row, column = table[:, 0].astype(np.int64) - 1, table[:, 1].astype(np.int64) - 1
     if max(row.max(), column.max()) >= size or min(row.min(), column.min()) < 0:

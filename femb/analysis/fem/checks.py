@@ -13,8 +13,28 @@ GROUNDED = 1e-6  # force of a rigid motion, of the stiffness
 MASS_FORM = 1e-6  # of the mass
 GIVEN = 0.01  # difference from given mass properties
 MOTIONS = ("translation x", "translation y", "translation z", "rotation x", "rotation y", "rotation z")
+SUPPORTED = 1e-4  # stiffness against rigid motion by mass, of that of the first mode
+ROUNDINGS = 10.0  # of an entry, from several elements
 LOWEST, HIGHEST = 1e-3, 1e5  # Hz, of a first mode
+SIZES, MASSES = (2e-3, 500.0), (1e-6, 1e6)  # m, kg
+LIGHTEST = 1e-5  # kg/m, of mass by size
 MOST_MODES, MOST_BYTES = 200, 50_000_000
+
+
+def check_first(model: FeModel, first: float) -> None:
+    """Compare the first frequency (Hz), with the root held, with that of the free model as a rigid body.
+
+    Raises ModelError: a support was left in.
+    """
+    D = model.rigid_motions(model.nodes.mean(axis=0))
+    D[:, 3:] /= model.length
+    check_supports(D.T @ (model.stiffness @ D), D.T @ (model.mass @ D), rounding_of(model.stiffness, D), first)
+
+
+def rounding_of(stiffness: Sparse | Floats, D: Floats) -> float:
+    """What independent rounding errors of all entries make of D^T K D."""
+    squares = stiffness.multiply(stiffness) if hasattr(stiffness, "multiply") else stiffness**2
+    return ROUNDINGS * float(np.finfo(float).eps * np.sqrt((D.T**2 @ (squares @ D**2)).max()))
 
 
 def check_model(model: FeModel) -> Floats:
@@ -129,14 +149,57 @@ def _six_digits(value: float | Floats) -> str:
     return f"{value:.6g}" if np.ndim(value) == 0 else np.array2string(np.asarray(value), precision=6).replace("\n", "")
 
 
-def check_frequency(first: float, length: float, mass: float) -> None:
-    """Warn where the first frequency (Hz) is one that other units would give."""
-    if not LOWEST <= first <= HIGHEST:
+def check_supports(stiffness: Floats, mass: Floats, rounding: float, first: float) -> None:
+    """Refuse a stiffness against rigid motion that matters beside the first mode.
+
+    stiffness, mass (6, 6) : of rigid motions, rotations divided by one length. rounding (N/m) : what rounding of the
+    entries makes of the stiffness. first (Hz) : of the body with the root held. Raises ModelError.
+    """
+    from scipy.linalg import eigh
+
+    turned, axes = np.linalg.eigh(mass)
+    own = axes[:, turned > 1e-12 * turned[-1]]
+    squares, motions = eigh(own.T @ stiffness @ own, own.T @ mass @ own)
+    k = int(np.argmax(np.abs(squares)))
+    rigid = float(np.sqrt(abs(squares[k]))) / (2.0 * np.pi)
+    if rigid**2 <= SUPPORTED * first**2:
+        return
+    motion = own @ motions[:, k]
+    word = MOTIONS[int(np.argmax(np.abs(motion)))]
+    if abs(squares[k]) * (motion @ mass @ motion) <= rounding * (motion @ motion):
         warnings.warn(
-            f"the first frequency is {first:.3g} Hz, size {length:.3g} m, mass {mass:.3g} kg: check the units, which "
-            "must be m, kg, N (not mm and tonnes)",
+            f"digits lost: rounding of the stiffness alone makes a rigid {word} vibrate with {rigid:.3g} Hz, the first "
+            f"frequency is {first:.3g} Hz: take fewer elements, or matrices with more digits",
             FembWarning,
         )
+        return
+    raise ModelError.at(
+        ("stiffness",),
+        f"the free body vibrates as a rigid one ({word}) with {rigid:.3g} Hz, which is not small beside its first "
+        f"frequency of {first:.3g} Hz with the root held: a soft support or a spring to the ground was left in, or the "
+        "numbers were written with too few digits",
+    )
+
+
+def check_size(first: float | None, length: float, mass: float) -> None:
+    """Warn where the first frequency (Hz), the size (m) or the mass (kg) are what other units would give."""
+    if problem := size_problem(first, length, mass):
+        warnings.warn(problem, FembWarning)
+
+
+def size_problem(first: float | None, length: float, mass: float) -> str:
+    """A sentence on a first frequency (Hz), a size (m) and a mass (kg) that are hardly in these units, or nothing."""
+    odd = [
+        first is not None and not LOWEST <= first <= HIGHEST,
+        not SIZES[0] <= length <= SIZES[1],
+        not MASSES[0] <= mass <= MASSES[1],
+        mass < LIGHTEST * length,
+    ]
+    frequency = "" if first is None else f"the first frequency is {first:.3g} Hz, "
+    return "" if not any(odd) else (
+        f"{frequency}size {length:.3g} m, mass {mass:.3g} kg: check the units, which must be m, kg, N (not mm and "
+        "tonnes): `femb reduce --unit 0.001` reads lengths in mm"
+    )  # fmt: skip
 
 
 def check_sizes(modes: int, shapes: int) -> None:

@@ -1,5 +1,8 @@
 """Meshes of solids through meshio: Gmsh, Abaqus, NASTRAN, VTU and its other formats, with their node sets."""
 
+import contextlib
+import io
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,8 +11,9 @@ import numpy as np
 
 from femb.analysis.fem.model import FeModel
 from femb.analysis.fem.solids import NODES, Material, solid_model
-from femb.base.errors import ModelError, ResultError
-from femb.base.types import Ints
+from femb.base.array_files import reading_foreign
+from femb.base.errors import FembWarning, ModelError, ResultError
+from femb.base.types import Floats, Ints
 
 
 def read_mesh(
@@ -26,29 +30,52 @@ def read_mesh(
 
     if not Path(path).is_file():
         raise ResultError(f"{path}: there is no such file")
-    try:
+    if not 0.0 < unit < np.inf:
+        raise ModelError(f"unit: got {unit:g} m, must be greater than 0")
+    said = io.StringIO()
+    with reading_foreign(path, "a mesh"), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         mesh = meshio.read(path)
-    except (meshio.ReadError, OSError, KeyError, ValueError, IndexError, SystemExit) as error:
-        raise ResultError(f"{path}: cannot be read as a mesh ({error or 'unknown format'})") from error
+    if said.getvalue().strip():
+        warnings.warn(f"{path}: meshio says: {' '.join(said.getvalue().split())}", FembWarning)
     cells: dict[str, Ints] = {}
-    for block in mesh.cells:
-        if len(block.data):
-            known = cells.get(block.type)
-            cells[block.type] = block.data if known is None else np.vstack([known, block.data])
+    with reading_foreign(path, "a mesh"):
+        points = _three(np.asarray(mesh.points, dtype=float))
+        for block in mesh.cells:
+            if len(block.data) and block.type in NODES:
+                known, data = cells.get(block.type), np.asarray(block.data, dtype=np.int64)
+                cells[block.type] = data if known is None else np.vstack([known, data])
+            elif len(block.data):
+                cells.setdefault(block.type, np.zeros((1, 1), dtype=np.int64))
+        sets, groups = node_sets(mesh), cell_sets(mesh) if materials or material is None else {}
     try:
-        own = _materials(mesh, cells, material, materials or {})
-        return solid_model(_three(mesh.points) * unit, cells, own, node_sets=node_sets(mesh))
+        _check_nodes(points, cells, sets)
+        own = _materials(groups, cells, material, materials or {})
+        return solid_model(points * unit, cells, own, node_sets=sets)
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from error
 
 
+def _check_nodes(points: Floats, cells: Mapping[str, Ints], sets: Mapping[str, Ints]) -> None:
+    """Raise ModelError for cells and sets of nodes that are not there, and places that are no numbers."""
+    for what, rows in ((f"{kind} cells", each) for kind, each in cells.items() if kind in NODES):
+        if rows.min() < 0 or rows.max() >= len(points):
+            raise ModelError(f"mesh: the {what} name nodes that are not among the {len(points)} nodes")
+        if not np.isfinite(points[rows]).all():
+            raise ModelError(f"mesh: the {what} have nodes whose places are not finite")
+    for name, rows in sets.items():
+        if len(rows) and (rows.min() < 0 or rows.max() >= len(points)):
+            raise ModelError(f"mesh: the set {name!r} names nodes that are not among the {len(points)} nodes")
+
+
 def _materials(
-    mesh: Any, cells: Mapping[str, Ints], material: Material | None, named: Mapping[str, Material]
+    sets: Mapping[str, Mapping[str, Ints]],
+    cells: Mapping[str, Ints],
+    material: Material | None,
+    named: Mapping[str, Material],
 ) -> Material | dict[str, list[Material]]:
     """The material of every cell by type, or of all."""
     if not named and material is not None:
         return material
-    sets = cell_sets(mesh)
     own: dict[str, list[Material | None]] = {kind: [None] * len(each) for kind, each in cells.items() if kind in NODES}
     for name, each in named.items():
         if name not in sets:

@@ -1,7 +1,7 @@
 """Finite element models as matrices: nodes, degrees of freedom, mass and stiffness, interfaces, stress stiffness."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, Protocol
 
@@ -20,6 +20,33 @@ class StressStiffness(Protocol):
     def __call__(self, fields: Floats, shapes: Floats) -> Floats:
         """G (f, s, s) = shapes^T K_s(u) shapes of fields u (n, f) and shapes (n, s), by the degrees of freedom."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class GivenStress:
+    """Stress stiffness that is given with the matrices: one matrix (n, n) for each load by its name, root held.
+
+    Names are x, y, z and rx, ry, rz of unit accelerations along and about the axes at the root (m/s2, rad/s2); xx, yy,
+    zz, yz, zx, xy of products of spins (1/s2), as of docs/theory/modal_body.md, section 4; INTERFACE_x, _y and _z of
+    unit forces on other interfaces (N).
+    """
+
+    matrices: Mapping[str, Sparse]
+
+    def of(self, names: Sequence[str], shapes: Floats) -> Floats:
+        """(f, s, s): shapes^T K_s shapes of the named loads. Raises ModelError: those that are missing."""
+        absent = [name for name in names if name not in self.matrices]
+        if absent:
+            raise ModelError(
+                f"stress: has no {', '.join(f'stress_{name}' for name in absent)}: give the stress stiffness of every "
+                "load, or take coupling = 'constant'"
+            )
+        return np.array([shapes.T @ (self.matrices[name] @ shapes) for name in names])
+
+    def in_unit(self, unit: float, coordinates: Floats) -> "GivenStress":
+        """In SI units, as ``FeModel.in_unit``: those of accelerations are of 1 m/s2 then."""
+        found = {name: scaled(each, coordinates, unit) for name, each in self.matrices.items()}
+        return GivenStress({name: each / unit if name in ("x", "y", "z") else each for name, each in found.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +83,7 @@ class FeModel(Brief):
     stiffness: Sparse
     numbers: Ints
     node_sets: Mapping[str, Ints] = field(default_factory=dict)
-    stress: StressStiffness | None = None
+    stress: "StressStiffness | GivenStress | None" = None
     cells: Mapping[str, Ints] = field(default_factory=dict)
 
     @classmethod
@@ -122,10 +149,32 @@ class FeModel(Brief):
             D[self.component == 3 + a, 3 + a] = 1.0
         return D
 
+    def in_unit(self, unit: float) -> "FeModel":
+        """The model in SI units, of lengths in a ``unit`` (m), forces in N and times in s: of mm and tonnes 0.001.
+
+        Raises ModelError: a unit that is not greater than 0.
+        """
+        if not 0.0 < unit < np.inf:
+            raise ModelError(f"unit: got {unit:g} m, must be greater than 0")
+        if unit == 1.0:
+            return self
+        turned = np.where(self.component < 3, 1.0 / unit, 1.0)
+        mass, stiffness = (scaled(each, turned, unit) for each in (self.mass, self.stiffness))
+        stress = self.stress.in_unit(unit, turned) if isinstance(self.stress, GivenStress) else self.stress
+        return replace(self, nodes=self.nodes * unit, mass=mass, stiffness=stiffness, stress=stress)
+
     def label(self, dof: int) -> str:
         """A degree of freedom, by its number ``dof``, for messages, as "node 12, z"."""
         word = ("x", "y", "z", "rotation x", "rotation y", "rotation z", "internal")[self.component[dof]]
         return f"node {self.numbers[self.node_of[dof]]}, {word}"
+
+
+def scaled(matrix: Sparse, coordinates: Floats, unit: float) -> Sparse:
+    """A mass or stiffness (n, n) in SI units: coordinates (n,) are its coordinates by those in SI units."""
+    from scipy.sparse import diags_array
+
+    turn = diags_array(coordinates)
+    return as_csc(turn @ as_csc(matrix) @ turn * unit)
 
 
 def as_csc(matrix: Sparse) -> Sparse:

@@ -9,7 +9,8 @@ import numpy as np
 
 from femb.analysis.fem.matrix_files import with_dofs
 from femb.analysis.fem.model import FeModel, as_csc
-from femb.base.errors import ModelError, ResultError
+from femb.base.array_files import reading_foreign
+from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints, Sparse
 
 # Names of matrices in files, in the order in which they are looked for.
@@ -32,10 +33,9 @@ def _pyyeti() -> Any:
 
 def read_op4_matrices(path: str | Path, mass: str = "", stiffness: str = "") -> tuple[Sparse, Sparse]:
     """Mass and stiffness of an OP4 file; names are looked for if none are given. Raises ModelError, ResultError."""
-    try:
-        found = {name.lower(): entry[0] for name, entry in _pyyeti().op4.load(str(path), into="dct").items()}
-    except (OSError, ValueError, KeyError, IndexError, RuntimeError, TypeError) as error:
-        raise ResultError(f"{path}: cannot be read as an OP4 file ({error})") from error
+    nastran = _pyyeti()
+    with reading_foreign(path, "an OP4 file"):
+        found = {name.lower(): entry[0] for name, entry in nastran.op4.load(str(path), into="dct").items()}
     return tuple(
         as_csc(_named(found, word, given, known, path))
         for word, given, known in (("mass", mass, MASS), ("stiffness", stiffness, STIFFNESS))
@@ -52,14 +52,14 @@ def _named(found: dict[str, Any], word: str, given: str, known: tuple[str, ...],
 
 def read_punch_model(path: str | Path, numbers: Ints, nodes: Floats, mass: str = "", stiffness: str = "") -> FeModel:
     """The model of DMIG matrices, whose entries name grids and components. Raises ModelError, ResultError."""
-    try:
-        found = {name.lower(): frame for name, frame in _pyyeti().bulk.rddmig(str(path)).items()}
-    except (OSError, ValueError, KeyError, IndexError, AttributeError) as error:
-        raise ResultError(f"{path}: cannot be read as a punch file of DMIG ({error})") from error
+    nastran = _pyyeti()
+    with reading_foreign(path, "a punch file of DMIG"):
+        found = {name.lower(): frame for name, frame in nastran.bulk.rddmig(str(path)).items()}
     M, K = _named(found, "mass", mass, MASS, path), _named(found, "stiffness", stiffness, STIFFNESS, path)
-    points = K.index.union(K.columns).union(M.index).union(M.columns)
-    parts = [frame.reindex(index=points, columns=points, fill_value=0.0).to_numpy(dtype=float) for frame in (M, K)]
-    dofs = np.array(points.to_list(), dtype=np.int64)
+    with reading_foreign(path, "a punch file of DMIG"):
+        points = K.index.union(K.columns).union(M.index).union(M.columns)
+        parts = [frame.reindex(index=points, columns=points, fill_value=0.0).to_numpy(dtype=float) for frame in (M, K)]
+        dofs = np.array(points.to_list(), dtype=np.int64).reshape(-1, 2)
     scalar = np.flatnonzero(dofs[:, 1] == 0)
     if len(scalar):
         raise ModelError(
@@ -111,14 +111,12 @@ def read_grid_frames(path: str | Path) -> dict[int, tuple[Floats, Floats]]:
     Raises ModelError, ResultError.
     """
     nastran = _pyyeti()
-    try:
+    with reading_foreign(path, "bulk data"):
         table = nastran.bulk.bulk2uset(str(path))[0]
-    except (OSError, ValueError, KeyError, IndexError, TypeError, UnicodeDecodeError) as error:
-        raise ResultError(f"{path}: cannot be read as bulk data ({error})") from error
-    numbers = [int(number) for number, component in table.index if component == 1]
+        numbers = [int(number) for number, component in table.index if component == 1]
+        places = table.to_numpy()[np.flatnonzero(table.index.get_level_values("dof") == 1), 1:]
+        # displacements along a grid's axes by unit translations along the basic ones
+        moved = nastran.n2p.rbgeom_uset(table)[:, :3].reshape(len(numbers), -1, 3)[:, :3] if numbers else []
     if not numbers:
         raise ModelError(f"{path}: has no GRID")
-    places = table.to_numpy()[np.flatnonzero(table.index.get_level_values("dof") == 1), 1:]
-    # displacements along a grid's axes by unit translations along the basic ones
-    moved = nastran.n2p.rbgeom_uset(table)[:, :3].reshape(len(numbers), -1, 3)[:, :3]
     return {number: (place, axes.T) for number, place, axes in zip(numbers, places, moved, strict=True)}

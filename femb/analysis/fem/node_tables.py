@@ -27,11 +27,14 @@ def read_nodes(path: str | Path) -> tuple[Ints, Floats, dict[str, Ints]]:
     if path.suffix.lower() == ".inp":
         return read_input(path)
     if path.suffix.lower() in (".csv", ".txt"):
-        text = path.read_text(encoding="utf-8").replace(",", " ").replace(";", " ")
+        text = path.read_text(encoding="utf-8", errors="replace").replace(",", " ").replace(";", " ")
         lines = [line.split() for line in text.splitlines() if line.strip() and line.strip()[0] in "0123456789"]
-        if not lines or any(len(line) != 4 for line in lines):
+        try:
+            table = np.array(lines, dtype=float).reshape(-1, 4) if all(len(line) == 4 for line in lines) else []
+        except ValueError:
+            table = []
+        if not len(table) or not np.isfinite(table).all() or np.any(table[:, 0] != np.round(table[:, 0])):
             raise ModelError(f"{path}: wanted lines of four numbers: node number, x, y, z")
-        table = np.array(lines, dtype=float)
         return table[:, 0].astype(np.int64), table[:, 1:], {}
     from femb.analysis.fem.nastran import read_grids
 
@@ -40,11 +43,10 @@ def read_nodes(path: str | Path) -> tuple[Ints, Floats, dict[str, Ints]]:
 
 def read_input(path: Path) -> tuple[Ints, Floats, dict[str, Ints]]:
     """Numbers, positions and node sets of *NODE and *NSET, with NSET=NAME and GENERATE. Raises ModelError."""
-    numbers: list[int] = []
-    places: list[list[float]] = []
+    nodes: dict[int, list[float]] = {}
     sets: dict[str, list[int]] = {}
     keyword, words = "", {}
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    for count, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines()):
         if line.startswith("**") or not line.strip():
             continue
         if line.startswith("*"):
@@ -53,21 +55,35 @@ def read_input(path: Path) -> tuple[Ints, Floats, dict[str, Ints]]:
             words = {part[0].strip().upper(): part[-1].strip() for part in given}
             continue
         values = [each.strip() for each in line.split(",") if each.strip()]
-        if keyword == "NODE":
-            numbers.append(int(values[0]))
-            places.append([float(each) for each in values[1:4]] + [0.0] * (4 - len(values)))
-            if "NSET" in words:
-                sets.setdefault(words["NSET"], []).append(numbers[-1])
-        elif keyword == "NSET" and "NSET" in words:
-            own = sets.setdefault(words["NSET"], [])
-            if "GENERATE" in words:
-                first, last, *step = map(int, values)
-                own += range(first, last + 1, step[0] if step else 1)
-            else:
-                for each in values:
-                    own += [int(each)] if each.isdigit() else sets.get(each, [])
-    if not numbers:
+        try:
+            if keyword == "NODE":
+                place = [float(each) for each in values[1:4]]
+                if not np.isfinite(place).all():
+                    raise ValueError
+                nodes[int(values[0])] = place + [0.0] * (3 - len(place))
+                if "NSET" in words:
+                    sets.setdefault(words["NSET"], []).append(int(values[0]))
+            elif keyword == "NSET" and "NSET" in words:
+                own = sets.setdefault(words["NSET"], [])
+                if "GENERATE" in words:
+                    own += _generated(*map(int, values))
+                else:
+                    for each in values:
+                        own += [int(each)] if each.isdecimal() else sets.get(each, [])
+        except (ValueError, TypeError, IndexError):
+            raise ModelError(
+                f"{path}:{count + 1}: got {line.strip()[:60]!r} of *{keyword}, wanted numbers separated by commas"
+            ) from None
+    if not nodes:
         raise ModelError(f"{path}: has no *NODE")
-    row = {number: k for k, number in enumerate(numbers)}
-    rows = {name: np.array([row[each] for each in own if each in row]) for name, own in sets.items()}
-    return np.array(numbers), np.array(places), rows
+    row = {number: k for k, number in enumerate(nodes)}
+    rows = {name: np.array([row[each] for each in own if each in row], dtype=np.int64) for name, own in sets.items()}
+    return np.array(list(nodes)), np.array(list(nodes.values())), rows
+
+
+def _generated(first: int, last: int, step: int = 1) -> range:
+    """The numbers of a set with GENERATE, at most ten million. Raises ValueError."""
+    numbers = range(first, last + 1, step)
+    if len(numbers) > 10_000_000:
+        raise ValueError
+    return numbers

@@ -4,20 +4,23 @@ Source: docs/theory/modal_body.md.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 import numpy as np
 
-from femb.analysis.fem.model import FeModel, MeshInterface
+from femb.analysis.fem.model import FeModel, MeshInterface, scaled
 from femb.analysis.fem.nodes_of import interfaces_of
 from femb.analysis.fem.reduction import Coupling, Keep, Reduction, reduce_model
+from femb.base.array_files import read_arrays
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats
 from femb.elements.marker import Place
 from femb.elements.modal.data import ReducedBody
 from femb.model.model import Model
 
+ARRAYS, MATRICES = (".npz", ".h5", ".mat"), "a file of matrices"
 Interfaces = Sequence[str | MeshInterface] | Mapping[str, str]
 
 
@@ -80,15 +83,20 @@ def reduce_matrices(
     *,
     nodes: str | Path | None = None,
     names: tuple[str, str] = ("", ""),
+    unit: float = 1.0,
+    stress: str | Path | None = None,
     **options: Unpack[ReduceOptions],
 ) -> Reduction:
     """Reduce the mass and stiffness of a finite element model in files to interfaces and modes.
 
     matrices : .npz, .h5 or .mat of arrays (``femb.analysis.fem.matrix_files``), .op4 or .pch of NASTRAN, .sti, .mas or
     .dof of CalculiX. nodes : table of nodes, .csv, .inp or bulk data; OP4 and punch files need it. names : of mass and
-    stiffness in .op4 and .pch. Other options : as ``reduce_mesh``. Raises ModelError, ResultError.
+    stiffness in .op4 and .pch. unit : of lengths in positions and matrices, m, beside forces in N and times in s: 0.001
+    for mm and tonnes. stress : .npz, .h5 or .mat with the stress stiffness of unit loads, see
+    ``femb.analysis.fem.model.GivenStress``; by default those in the file of arrays itself, with which the coupling is
+    "full". Other options : as ``reduce_mesh``. Raises ModelError, ResultError.
     """
-    return _reduced(read_matrices(matrices, nodes, names), interfaces, modes, options)
+    return _reduced(read_matrices(matrices, nodes, names, unit, stress), interfaces, modes, options)
 
 
 def reduce_beams(
@@ -119,12 +127,14 @@ def reduced_craig_bampton(
     *,
     nodes: str | Path | None = None,
     names: tuple[str, str] = ("", ""),
+    unit: float = 1.0,
     damping_ratio: float = 0.005,
 ) -> ReducedBody:
     """The body of Craig-Bampton matrices, six rows for each interface and then one for each mode.
 
     interfaces : positions (3,) m by name, in the order of the rows, the root first; or numbers of grids of the bulk
-    data ``nodes``, whose rows are along the displacement axes of each grid. matrices, names : as ``reduce_matrices``.
+    data ``nodes``, whose rows are along the displacement axes of each grid. matrices, names, unit : as
+    ``reduce_matrices``; positions by name are in m.
     damping_ratio : ratio of every mode. Raises ModelError, ResultError. Source: docs/theory/modal_body.md, section 4.
     """
     from femb.analysis.fem import matrix_files, nastran
@@ -134,14 +144,21 @@ def reduced_craig_bampton(
     if path.suffix.lower() == ".op4":
         mass, stiffness = nastran.read_op4_matrices(path, *names)
     else:
-        arrays = matrix_files.read_arrays(path)
+        arrays = read_arrays(path, MATRICES)
         mass, stiffness = (matrix_files.matrix(arrays, word, str(path)) for word in ("mass", "stiffness"))
-    positions, axes = _frames(interfaces, nodes)
+    positions, axes = _frames(interfaces, nodes, unit)
+    if unit != 1.0 and mass.shape == stiffness.shape:
+        k, n = 6 * len(interfaces), mass.shape[0]
+        # modes keep a mass of one
+        turned = np.where(np.arange(n) >= k, unit**-0.5, np.where(np.arange(n) % 6 < 3, 1.0 / unit, 1.0))
+        mass, stiffness = (scaled(each, turned, unit) for each in (mass, stiffness))
     return craig_bampton_body(mass, stiffness, tuple(interfaces), positions, damping_ratio, axes)
 
 
-def _frames(interfaces: Mapping[str, Sequence[float] | int], nodes: str | Path | None) -> tuple[Floats, Floats]:
-    """Positions (k, 3) and axes (k, 3, 3), columns, of interfaces given by positions or by numbers of grids."""
+def _frames(
+    interfaces: Mapping[str, Sequence[float] | int], nodes: str | Path | None, unit: float
+) -> tuple[Floats, Floats]:
+    """Positions (k, 3) m and axes (k, 3, 3), columns, of interfaces given by positions or by numbers of grids."""
     from femb.analysis.fem import nastran
 
     positions, axes = np.zeros((len(interfaces), 3)), np.tile(np.eye(3), (len(interfaces), 1, 1))
@@ -150,18 +167,34 @@ def _frames(interfaces: Mapping[str, Sequence[float] | int], nodes: str | Path |
         if not isinstance(where, int):
             positions[k] = where
         elif where in grids:
-            positions[k], axes[k] = grids[where]
+            positions[k], axes[k] = unit * grids[where][0], grids[where][1]
         else:
             problem = f"grid {where} is not in {nodes}" if nodes else f"got the grid {where}: give its bulk data too"
             raise ModelError.at(("interfaces", name), problem)
     return positions, axes
 
 
-def read_matrices(matrices: str | Path, nodes: str | Path | None, names: tuple[str, str] = ("", "")) -> FeModel:
+def read_matrices(
+    matrices: str | Path,
+    nodes: str | Path | None,
+    names: tuple[str, str] = ("", ""),
+    unit: float = 1.0,
+    stress: str | Path | None = None,
+) -> FeModel:
     """The finite element model of files, as of ``reduce_matrices``. Raises ModelError, ResultError."""
+    model = _model_of(_existing(matrices), nodes, names)
+    if stress is not None:
+        from femb.analysis.fem.matrix_files import with_stress
+
+        model = with_stress(replace(model, stress=None), read_arrays(stress, MATRICES), str(stress))
+        if model.stress is None:
+            raise ModelError(f"{stress}: has no arrays stress_x to stress_xy of unit loads")
+    return model.in_unit(unit)
+
+
+def _model_of(path: Path, nodes: str | Path | None, names: tuple[str, str]) -> FeModel:
     from femb.analysis.fem import calculix, matrix_files, nastran, node_tables
 
-    path = _existing(matrices)
     kind = path.suffix.lower()
     if kind in (".sti", ".mas", ".dof"):
         return calculix.read_stored(path, nodes)
@@ -177,8 +210,10 @@ def read_matrices(matrices: str | Path, nodes: str | Path | None, names: tuple[s
         if nodes is not None and node_tables.is_bulk_data(nodes):
             return nastran.along_basic_axes(model, nastran.read_grid_frames(nodes))
         return model
-    if kind in (".npz", ".h5", ".mat"):
-        return matrix_files.model_of_arrays(matrix_files.read_arrays(path), places, numbers, str(path))
+    if kind in ARRAYS:
+        arrays = read_arrays(path, MATRICES)
+        model = matrix_files.model_of_arrays(arrays, places, numbers, str(path))
+        return matrix_files.with_stress(model, arrays, str(path))
     raise ResultError(
         f"{path}: got the suffix {path.suffix!r}, wanted matrices in .npz, .h5, .mat, .op4, .pch, or .sti, .mas, .dof"
     )

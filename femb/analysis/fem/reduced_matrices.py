@@ -7,9 +7,9 @@ not in such files, and the coupling is "constant". Source: docs/theory/modal_bod
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import block_diag
+from scipy.linalg import block_diag, eigh
 
-from femb.analysis.fem.checks import GROUNDED, MASS_FORM
+from femb.analysis.fem.checks import GROUNDED, MASS_FORM, check_size, check_supports, rounding_of
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Sparse
 from femb.elements.modal.data import ReducedBody
@@ -57,7 +57,7 @@ def craig_bampton_body(
         )
     moved = (M @ D)[6:]
     first = np.array([rigid[5, 1], rigid[3, 2], rigid[4, 0]])
-    return ReducedBody(
+    body = ReducedBody(
         interfaces=positions - positions[0],
         interface_axes=np.tile(np.eye(3), (len(names), 1, 1)),
         interface_names=tuple(names),
@@ -70,3 +70,18 @@ def craig_bampton_body(
         K=K[6:, 6:],
         damping_ratio=np.full(len(M) - 6, damping),
     )
+    _check_first(M, K, D, m)
+    return body
+
+
+def _check_first(M: Floats, K: Floats, D: Floats, m: float) -> None:
+    """Compare the first mode, with the root held, with the motion as a rigid body, and judge size and mass."""
+    length = float(np.sqrt(np.trace((D.T @ M @ D)[3:, 3:]) / m)) or 1.0
+    if len(M) == 6:
+        check_size(None, length, m)
+        return
+    squares = eigh(K[6:, 6:], M[6:, 6:], eigvals_only=True)
+    first = float(np.sqrt(max(squares[0], 0.0))) / (2.0 * np.pi)
+    D = D / np.where(np.arange(6) < 3, 1.0, length)
+    check_size(first, length, m)
+    check_supports(D.T @ K @ D, D.T @ M @ D, rounding_of(K, D), first)

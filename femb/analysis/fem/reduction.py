@@ -12,9 +12,9 @@ from scipy.linalg import eigh
 
 from femb.analysis.fem import checks
 from femb.analysis.fem.craig_bampton import Shapes, root_held, shapes
-from femb.analysis.fem.model import FeModel, MeshInterface
+from femb.analysis.fem.model import FeModel, GivenStress, MeshInterface
 from femb.analysis.fem.moments import moments
-from femb.analysis.fem.stiffening import acceleration_fields, stiffening
+from femb.analysis.fem.stiffening import LOADS, acceleration_fields, stiffening
 from femb.analysis.fem.ties import Tied, tied
 from femb.analysis.fem.turned import turned_arrays
 from femb.base.errors import ModelError
@@ -112,7 +112,10 @@ def _reduced(
     rigid = checks.check_model(model)
     checks.compare_given(rigid, *given)
     if coupling == "full" and model.stress is None:
-        raise ModelError("coupling = 'full' needs the stress stiffness, which these matrices lack: take 'constant'")
+        raise ModelError(
+            "coupling = 'full' needs the stress stiffness, which these matrices lack: "
+            "give it (stress), or take 'constant'"
+        )
     coupling = coupling or ("constant" if model.stress is None else "full")
     ties = tied(model, interfaces)
     found = shapes(ties, _selection(model, ties, keep), checks.MOST_MODES if keep.modes is None else keep.modes)
@@ -133,8 +136,10 @@ def _reduced(
     effective = (parts.T @ np.hstack([body.S1, body.C0])) ** 2 / whole
     missing = 1.0 - effective.sum(axis=0) - _carried(model, ties, axes) / whole
     checks.check_loaded(loaded, missing)
-    if len(frequencies):
-        checks.check_frequency(float(frequencies[0]), model.length, body.mass)
+    first = float(frequencies[0]) if len(frequencies) else None
+    checks.check_size(first, model.length, body.mass)
+    if first is not None:
+        checks.check_first(model, first)
     listed = tuple(
         (each.name, each.kind, np.asarray(point), len(each.nodes))
         for each, point in zip(interfaces, body.interfaces, strict=True)
@@ -191,22 +196,34 @@ def _arrays(model: FeModel, ties: Tied, found: Shapes, coupling: Coupling, pictu
     if len(found.frequencies) <= checks.MOST_MODES:
         arrays |= {"J1": of.J1, "J2": of.J2, "Q": of.Q}
     if coupling == "full" and model.stress is not None:
-        flexibility = root_held(model, found)
-        fields = flexibility(-(model.mass @ acceleration_fields(model, root)))
-        if b:
-            own = np.concatenate([np.arange(k, k + 3) for k in range(0, b, 6)])
-            forces = found.boundary @ np.linalg.inv(K[:b, :b])[:, own]
-            fields = np.hstack([fields, forces])
-        G = model.stress(fields, Psi)
+        G = _stress_stiffness(model, ties, found, K, Psi)
         S2, Q, J2, B2 = stiffening(G[:12])
         arrays |= {"S2": S2, "B2": B2, "Q": of.Q + Q, "J2": of.J2 + J2}
-        if b:
+        if len(G) > 12:
             arrays["psi2"] = -symmetric(G[12:]).reshape(b // 6, 3, *K.shape)
     if pictures:
         dofs = model.dofs[:, :3]
         moved = np.where((dofs >= 0)[:, :, None], Psi[dofs], 0.0)
         arrays |= {"nodes": model.nodes - root, "node_shapes": moved.transpose(2, 0, 1)}
     return arrays
+
+
+def _stress_stiffness(model: FeModel, ties: Tied, found: Shapes, K: Floats, Psi: Floats) -> Floats:
+    """G (12 + 3 m, n, n) of accelerations and of forces on the m interfaces but the root; given forces may be absent.
+
+    Raises ModelError: a load whose stress stiffness is not given.
+    """
+    b, stress = found.boundary.shape[1], model.stress
+    assert stress is not None
+    if isinstance(stress, GivenStress):
+        forces = [f"{each.name}_{axis}" for each in ties.interfaces[1:] for axis in "xyz"]
+        return stress.of([*LOADS, *(forces if any(each in stress.matrices for each in forces) else ())], Psi)
+    flexibility = root_held(model, found)
+    fields = flexibility(-(model.mass @ acceleration_fields(model, ties.points[0])))
+    if b:
+        own = np.concatenate([np.arange(k, k + 3) for k in range(0, b, 6)])
+        fields = np.hstack([fields, found.boundary @ np.linalg.inv(K[:b, :b])[:, own]])
+    return stress(fields, Psi)
 
 
 def _truncation(model: FeModel, found: Shapes, arrays: dict[str, Floats], count: int) -> Floats:

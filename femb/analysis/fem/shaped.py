@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from femb.base.array_files import numbers_in
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats, Ints
 from femb.elements.modal.data import ReducedBody
-from femb.elements.modal.file import SHAPES_FORMAT, body_of_arrays, read_body_arrays
+from femb.elements.modal.data_checks import SHAPES, SYMMETRIC, SYMMETRY
+from femb.elements.modal.file import SHAPES_FORMAT, body_of_arrays, cell_nodes, read_body_arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,15 +53,35 @@ class ShapedBody:
         absent = [name for name in required if name not in found]
         if absent:
             raise ResultError(f"{path}: lacks {', '.join(absent)}, which shapes of a body need")
-        names, n = found.pop("interface_names"), len(found["M"])
-        motions = np.asarray(found.pop("interface_shapes"), dtype=float)
+        names, cells = found.pop("interface_names"), found.pop("cells")
+        cells = {kind: cell_nodes(path, kind, nodes) for kind, nodes in cells.items()}
+        recovered = tuple(found.pop("recovery_names", ()))
+        found.setdefault("interface_axes", np.tile(np.eye(3), (len(names), 1, 1)))
+        known = {"interface_shapes", *(part.name for part in fields(ReducedBody))} - {"damping_ratio"}
+        arrays = {name: numbers_in(path, name, value) for name, value in found.items() if name in known}
+        motions, n = arrays.pop("interface_shapes"), len(np.atleast_1d(arrays["M"]))
         if motions.shape != (len(names), 6, n):
             raise ModelError(
                 f"{path}: interface_shapes: got an array of shape {motions.shape}, wanted {(len(names), 6, n)}: "
                 "displacement and rotation of each interface by each shape"
             )
-        found.setdefault("interface_axes", np.tile(np.eye(3), (len(names), 1, 1)))
-        cells, recovered = found.pop("cells"), tuple(found.pop("recovery_names", ()))
-        known = {part.name for part in fields(ReducedBody)} - {"damping_ratio"}
-        arrays = {name: np.asarray(value, dtype=float) for name, value in found.items() if name in known}
+        _check_arrays(path, arrays, len(names), n, len(recovered))
         return cls(arrays, motions, tuple(names), cells, recovered, False)
+
+
+def _check_arrays(path: str | Path, arrays: dict[str, Floats], k: int, n: int, r: int) -> None:
+    """Raise ModelError for arrays of other shapes than those of ``ReducedBody``, mass and stiffness of no shapes."""
+    sizes: dict[int | str, int] = {"k": k, "b": k - 1, "n": n, "r": r, "N": len(np.atleast_1d(arrays.get("nodes", ())))}
+    for name, value in arrays.items():
+        words = SHAPES.get(name, (1,) if name == "included" else ())
+        wanted = tuple(sizes.get(word, word) for word in words)
+        if value.shape != wanted and not (name == "included" and value.size == 1):
+            raise ModelError(f"{path}: {name}: got an array of shape {value.shape}, wanted {wanted}")
+    for name, axes in SYMMETRIC.items():
+        value = arrays.get(name, np.zeros(0))
+        if value.size and np.abs(value - np.swapaxes(value, *axes)).max() > SYMMETRY * np.abs(value).max():
+            raise ModelError(f"{path}: {name}: is not symmetric")
+    if not n or not np.linalg.eigvalsh(arrays["M"])[0] > 0.0:
+        raise ModelError(f"{path}: M: is not positive definite: the shapes depend on each other, or there are none")
+    if not arrays["mass"] > 0.0:
+        raise ModelError(f"{path}: mass: got {float(arrays['mass']):g} kg, must be greater than 0")

@@ -16,6 +16,8 @@ from femb.base.types import Floats
 from femb.elements.modal.mass_moments import product_of, symmetric
 
 PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
+# Names of the twelve accelerations.
+LOADS = ("x", "y", "z", "rx", "ry", "rz", *("xyz"[i] + "xyz"[j] for i, j in PAIRS))
 
 
 def acceleration_fields(model: FeModel, point: Floats) -> Floats:

@@ -1,0 +1,115 @@
+"""Arrays in files that anyone may have written, .npz, HDF5 and MATLAB's .mat: what is wrong with them is refused.
+
+The readers of these files raise errors of many kinds where a file is damaged; here every one of them becomes a
+ResultError of one line that names the file.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from femb.base.errors import FembError, ResultError
+from femb.base.types import Floats
+
+DEPTH = 16  # of nested groups
+MOST = 4_000_000_000  # bytes of an array
+
+
+@contextmanager
+def reading_foreign(path: str | Path, what: str) -> Iterator[None]:
+    """Raise ResultError in place of all that a reader of ``what``, such as "a mesh", raises for a file."""
+    try:
+        yield
+    except FembError:
+        raise
+    except (Exception, SystemExit) as error:
+        reason = next(iter(str(error).strip().splitlines()), "") if not isinstance(error, SystemExit) else ""
+        if isinstance(error, OSError) and error.strerror:
+            reason = error.strerror
+        shown = reason if len(reason) <= 120 else f"{reason[:117]}..."
+        known = isinstance(error, OSError | ValueError) and shown
+        raise ResultError(
+            f"{path}: cannot be read as {what} ({shown if known else f'{type(error).__name__} {shown}'.strip()}): "
+            "it is damaged, or of another kind; write it again"
+        ) from error
+
+
+def read_arrays(path: str | Path, what: str, group: str = "") -> dict[str, Any]:
+    """Arrays, numbers and texts of a .npz, .h5 or .mat by name, of one ``group`` of an .h5.
+
+    Sparse matrices of MATLAB are csc_array. Raises ResultError: names the file.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ResultError(f"{path}: there is no such file")
+    with reading_foreign(path, what):
+        if path.suffix.lower() == ".npz":
+            with np.load(path, allow_pickle=False) as file:
+                if not isinstance(file, Mapping):
+                    raise ValueError("it is a single array")
+                return dict(file)
+        if path.suffix.lower() == ".h5" or _is_hdf5(path):
+            return _hdf5(path, group)
+        from scipy.io import loadmat
+
+        return {name: value for name, value in loadmat(path).items() if not name.startswith("__")}
+
+
+def numbers_in(path: str | Path, name: str, value: Any) -> Floats:
+    """An array of a file as floats. Raises ResultError: texts, complex numbers, and numbers that are not finite."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub":
+        raise ResultError(f"{path}: {name}: got {_kind(array)}, wanted real numbers")
+    found = array.astype(float)
+    if not np.isfinite(found).all():
+        raise ResultError(f"{path}: {name}: contains numbers that are not finite")
+    return found
+
+
+def _kind(array: Any) -> str:
+    return {"c": "complex numbers", "U": "text", "S": "text", "O": "objects"}.get(array.dtype.kind, str(array.dtype))
+
+
+def _is_hdf5(path: Path) -> bool:
+    """MATLAB's files from version 7.3 on are HDF5."""
+    import h5py
+
+    return bool(h5py.is_hdf5(path))
+
+
+def _hdf5(path: Path, group: str) -> dict[str, Any]:
+    """Datasets by their path, and sparse matrices of MATLAB, which are groups; a .mat holds the transposes."""
+    import h5py
+    from scipy.sparse import csc_array
+
+    arrays: dict[str, Any] = {}
+    matlab = path.suffix.lower() == ".mat"
+
+    def take(place: Any, prefix: str, depth: int) -> None:
+        for name in place:
+            if place.get(name, getlink=True).__class__ is h5py.ExternalLink:
+                raise ValueError(f"{prefix}{name} is a link to another file")
+            item = place[name]
+            if isinstance(item, h5py.Group):
+                if matlab and "ir" in item:
+                    parts = (item["data"][()], item["ir"][()], item["jc"][()])
+                    shape = int(item.attrs["MATLAB_sparse"]), len(parts[2]) - 1
+                    arrays[prefix + name] = csc_array(parts, shape=shape)
+                elif depth < DEPTH and not matlab:
+                    take(item, f"{prefix}{name}/", depth + 1)
+            elif isinstance(item, h5py.Dataset):
+                if item.size is None or item.size * item.dtype.itemsize > MOST:
+                    raise ValueError(f"{prefix}{name} is empty or larger than {MOST / 1e9:g} GB")
+                value = item[()]
+                value = value.decode() if isinstance(value, bytes) else value
+                arrays[prefix + name] = value.T if matlab else value
+
+    with h5py.File(path, "r", locking=False) as file:
+        place = file[group] if group else file
+        if not isinstance(place, h5py.Group):
+            raise ValueError(f"{group} is no group")
+        take(place, "", 0)
+    return arrays
