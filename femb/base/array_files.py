@@ -103,8 +103,9 @@ def _hdf5(path: Path, group: str) -> dict[str, Any]:
             elif isinstance(item, h5py.Dataset):
                 if item.size is None or item.size * item.dtype.itemsize > MOST:
                     raise ValueError(f"{prefix}{name} is empty or larger than {MOST / 1e9:g} GB")
-                value = item[()]
-                value = value.decode() if isinstance(value, bytes) else value
+                value: Any = item[()]
+                if isinstance(value, bytes):
+                    value = value.decode()
                 arrays[prefix + name] = value.T if matlab else value
 
     with h5py.File(path, "r", locking=False) as file:

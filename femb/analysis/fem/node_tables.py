@@ -1,5 +1,6 @@
 """Tables of nodes beside matrices: numbers, positions and node sets."""
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -29,10 +30,10 @@ def read_nodes(path: str | Path) -> tuple[Ints, Floats, dict[str, Ints]]:
     if path.suffix.lower() in (".csv", ".txt"):
         text = path.read_text(encoding="utf-8", errors="replace").replace(",", " ").replace(";", " ")
         lines = [line.split() for line in text.splitlines() if line.strip() and line.strip()[0] in "0123456789"]
-        try:
-            table = np.array(lines, dtype=float).reshape(-1, 4) if all(len(line) == 4 for line in lines) else []
-        except ValueError:
-            table = []
+        table = np.zeros((0, 4))
+        with contextlib.suppress(ValueError):
+            if all(len(line) == 4 for line in lines):
+                table = np.array(lines, dtype=float).reshape(-1, 4)
         if not len(table) or not np.isfinite(table).all() or np.any(table[:, 0] != np.round(table[:, 0])):
             raise ModelError(f"{path}: wanted lines of four numbers: node number, x, y, z")
         return table[:, 0].astype(np.int64), table[:, 1:], {}

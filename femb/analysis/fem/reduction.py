@@ -3,6 +3,7 @@
 Source: docs/theory/modal_body.md, sections 2, 3, 9 and 12.
 """
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,7 +18,7 @@ from femb.analysis.fem.moments import moments
 from femb.analysis.fem.stiffening import LOADS, acceleration_fields, stiffening
 from femb.analysis.fem.ties import Tied, tied
 from femb.analysis.fem.turned import turned_arrays
-from femb.base.errors import ModelError
+from femb.base.errors import FembWarning, ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats
 from femb.elements.modal.data import ReducedBody
@@ -25,6 +26,7 @@ from femb.elements.modal.mass_moments import symmetric
 from femb.numerics.blas_threads import one_blas_thread
 
 Coupling = Literal["full", "constant"]
+LOCKED = 0.02  # part of the strain energy of the first mode
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 
 
@@ -137,6 +139,8 @@ def _reduced(
     missing = 1.0 - effective.sum(axis=0) - _carried(model, ties, axes) / whole
     checks.check_loaded(loaded, missing)
     first = float(frequencies[0]) if len(frequencies) else None
+    if first is not None:
+        _warn_of_linear_cells(model, ties, found, parts[:, 0], axes)
     checks.check_size(first, model.length, body.mass)
     if first is not None:
         checks.check_first(model, first)
@@ -145,6 +149,29 @@ def _reduced(
         for each, point in zip(interfaces, body.interfaces, strict=True)
     )
     return Reduction(body, listed, found.frequencies, frequencies, error, effective, missing, coupling)
+
+
+def _warn_of_linear_cells(model: FeModel, ties: Tied, found: Shapes, part: Floats, axes: Floats) -> None:
+    """Warn of linear cells of a solid, with what is known of how much they lock in the first mode, of parts (n,)."""
+    from femb.analysis.fem.solids import too_stiff
+
+    b = found.boundary.shape[1]
+    along = np.concatenate([np.ravel(part[:b].reshape(-1, 3) @ axes.T), part[b:]])
+    kinds, locked = too_stiff(model, found.all @ along)
+    if not kinds:
+        return
+    if kinds != "hexahedron":
+        warnings.warn(
+            f"mesh: its linear cells ({kinds}) are far too stiff in bending, unless there are many over the thickness: "
+            "take quadratic ones, or compare with a finer mesh",
+            FembWarning,
+        )
+    elif locked > LOCKED:
+        warnings.warn(
+            f"mesh: its linear hexahedra lock: the first frequency is about {1.0 / np.sqrt(1.0 - locked) - 1.0:.1%} "
+            "too high, since they do not bend: take quadratic ones, or more over the thickness",
+            FembWarning,
+        )
 
 
 def _selection(model: FeModel, ties: Tied, keep: Keep) -> Callable[[Floats, Floats], int | None]:

@@ -28,6 +28,7 @@ NODES: dict[str, tuple[str, list[str]]] = {
 DEGREE = {"tetra": 2, "tetra10": 4, "hexahedron": 3, "hexahedron20": 5, "hexahedron27": 5, "wedge": 3}
 # Of the product of three gradients, which are linear in a tetrahedron of 10 nodes.
 STRESS_DEGREE = {**DEGREE, "tetra": 1, "tetra10": 3}
+LINEAR = ("tetra", "hexahedron", "wedge")
 CHUNK = 4000  # cells at a time
 
 
@@ -183,6 +184,59 @@ def _scattered(blocks: Floats, rows: Ints, size: int) -> Sparse:
     rows = rows.astype(np.int32)
     across = np.broadcast_to(rows[:, :, None], blocks.shape), np.broadcast_to(rows[:, None, :], blocks.shape)
     return coo_array((blocks.ravel(), (across[0].ravel(), across[1].ravel())), shape=(size, size)).tocsc()
+
+
+def too_stiff(model: FeModel, shape: Floats) -> tuple[str, float]:
+    """Kinds of the linear cells of a solid, and the part of the strain energy of a displacement (n,) that locks.
+
+    That is what the incompatible modes 1 - x^2 of each hexahedron, which are those of bending, release; other cells are
+    not judged. Source: R. L. Taylor, P. J. Beresford, E. L. Wilson, Int. J. Num. Meth. Eng. 10 (1976) 1211.
+    """
+    if not isinstance(model.stress, SolidStress):
+        return "", 0.0
+    blocks = [block for block in model.stress.blocks if block.kind in LINEAR]
+    nodal = np.zeros((len(model.nodes), 3))
+    nodal[model.node_of, model.component] = shape
+    released = sum(_released(block, model.nodes, nodal) for block in blocks if block.kind == "hexahedron")
+    energy = float(shape @ (model.stiffness @ shape))
+    return ", ".join(sorted({block.kind for block in blocks})), released / energy if energy > 0.0 else 0.0
+
+
+def _released(block: Block, nodes: Floats, nodal: Floats) -> float:
+    """Twice the energy that incompatible modes release in hexahedra, at displacements (N, 3) of all nodes."""
+    from skfem.quadrature import get_quadrature
+
+    points, _ = get_quadrature(_skfem().ElementHex1().refdom, DEGREE[block.kind])
+    lame, shear = block.material.lame
+    C = np.diag([2.0 * shear] * 3 + [shear] * 3)
+    C[:3, :3] += lame
+    total = 0.0
+    for part in block.parts():
+        slopes, volumes = block.geometry(nodes, part)
+        J = np.einsum("cba,bdp->cpad", nodes[block.cells[part]], block.slopes, optimize=True)
+        middle = np.einsum("cpad,p->cad", J, block.weights)
+        # gradients by the Jacobian of the middle, so that constant strains release nothing
+        shrink = np.linalg.det(middle)[:, None] / np.linalg.det(J)
+        own = np.einsum("cp,dp,cda->cpad", shrink, 4.0 - 8.0 * points, np.linalg.inv(middle))
+        c = len(volumes)
+        local = nodal[block.cells[part]].reshape(c, -1)
+        stress = np.einsum("cpeg,cg->cpe", _strains(slopes), local) @ C
+        G = _strains(own)
+        force = np.einsum("cpeg,cpe,cp->cg", G, stress, volumes, optimize=True)
+        stiff = np.einsum("cpeg,ef,cpfh,cp->cgh", G, C, G, volumes, optimize=True)
+        total += float(np.einsum("cg,cg->", force, np.linalg.solve(stiff, force[..., None])[..., 0]))
+    return total
+
+
+def _strains(slopes: Floats) -> Floats:
+    """(c, p, 6, 3 b): strains xx, yy, zz, xy, yz, zx by displacements of b nodes with gradients (c, p, 3, b)."""
+    c, p, _, b = slopes.shape
+    B = np.zeros((c, p, 6, b, 3))
+    for row, (i, j) in enumerate(((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))):
+        B[:, :, row, :, i] += slopes[:, :, j]
+        if i != j:
+            B[:, :, row, :, j] += slopes[:, :, i]
+    return B.reshape(c, p, 6, 3 * b)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,16 @@ from click.testing import CliRunner
 from scipy.sparse import csc_array
 
 import femb
+from femb.analysis.fem.craig_bampton import root_held, shapes
 from femb.analysis.fem.model import FeModel
 from femb.analysis.fem.nastran import along_basic_axes, read_op4_matrices
 from femb.analysis.fem.reduce import read_matrices
+from femb.analysis.fem.stiffening import LOADS, acceleration_fields
+from femb.analysis.fem.ties import tied
 from femb.base.errors import ModelError, ResultError
 from femb.cli import cli
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*linear hexahedra lock")  # two bricks, which many formats have
 FILES = Path(__file__).parent / "files"
 MATERIAL = {"youngs_modulus": 7e10, "poissons_ratio": 0.3, "density": 2700.0}
 WORDS = {"MGG": "mass", "KGG": "stiffness"}
@@ -262,3 +266,128 @@ def test_command_writes_the_body_and_prints_the_table(tmp_path):
     missing = CliRunner().invoke(cli, ["reduce", str(FILES / "bar.msh"), "--interfaces", "root=root", "--modes", "3"])
     assert missing.exit_code == 2
     assert "--youngs-modulus: is missing" in missing.output
+
+
+@pytest.fixture(scope="module")
+def still():
+    """Without modes, some of which have equal frequencies and so any direction."""
+    return femb.reduce_mesh(FILES / "bar.vtu", PLANES, 0, **MATERIAL)
+
+
+def of_bar():
+    """The arrays of the bar, in m, kg, N and s."""
+    return dict(np.load(FILES / "bar.npz"))
+
+
+@pytest.mark.parametrize("rotations", [False, True])
+def test_matrices_in_millimetres_and_tonnes(tmp_path, still, rotations):
+    """unit = 0.001: lengths in mm, forces in N, and so masses in tonnes and moments in N mm."""
+    arrays = of_bar()
+    if rotations:
+        # nodes with rotations, which a frame of stiff springs holds: K and M by the rule of a change of coordinates
+        model = femb.analysis.fem.reduce.read_matrices(FILES / "bar.npz", None)
+        K, M = (each.toarray() for each in (model.stiffness, model.mass))
+        n = len(model.nodes)
+        D = np.zeros((3 * n, 6 * n))
+        D[np.arange(3 * n), 6 * (np.arange(3 * n) // 3) + np.arange(3 * n) % 3] = 1.0
+        own = np.linalg.lstsq(model.rigid_motions(model.nodes.mean(axis=0)), np.eye(3 * n), rcond=None)[0]
+        spin = np.zeros((3 * n, 6 * n))  # rotations of nodes less that of the body
+        for k in range(n):
+            for a in range(3):
+                spin[3 * k + a, 6 * k + 3 + a] = 1.0
+        spin -= np.tile(own[3:], (n, 1)) @ D
+        K, M = D.T @ K @ D + 1e5 * spin.T @ spin, D.T @ M @ D
+        unit = np.tile([1e3, 1e3, 1e3, 1.0, 1.0, 1.0], n)  # coordinates in mm by those in m
+        both = {"si": (1.0, K, M), "mm": (1e3, K / np.outer(unit, unit) * 1e3, M / np.outer(unit, unit) * 1e3)}
+        sets = {name: value for name, value in arrays.items() if name.startswith("node_set_")}
+        table = np.column_stack([model.numbers, model.nodes])
+        for name, (length, stiffness, mass) in both.items():
+            nodes = table * [1.0, length, length, length]
+            np.savez(tmp_path / f"{name}.npz", nodes=nodes, K=stiffness, M=mass, **sets)
+        reference = femb.reduce_matrices(tmp_path / "si.npz", SETS, 0)
+    else:
+        reference = still
+        changed = {
+            **arrays,
+            "mass_value": arrays["mass_value"] * 1e-3,
+            "stiffness_value": arrays["stiffness_value"] * 1e-3,
+        }
+        changed["nodes"] = np.column_stack([arrays["nodes"][:, :-3], 1e3 * arrays["nodes"][:, -3:]])
+        np.savez(tmp_path / "mm.npz", **changed)
+    found = femb.reduce_matrices(tmp_path / "mm.npz", SETS, 0, unit=1e-3)
+    assert found.body.mass == pytest.approx(reference.body.mass, rel=1e-8)
+    for name in ("interfaces", "first_moment", "inertia", "S1", "C0", "M", "K"):
+        value, other = getattr(found.body, name), getattr(reference.body, name)
+        np.testing.assert_allclose(value, other, rtol=1e-6, atol=1e-7 * np.abs(other).max())
+    words = ["reduce", str(tmp_path / "mm.npz"), "--unit", "0.001", "--modes", "0", "--out", str(tmp_path / "b.npz")]
+    words += ["--interfaces", "root=root", "--interfaces", "tip=tip"]
+    assert CliRunner().invoke(cli, words).exit_code == 0
+    assert femb.read_reduced_body(tmp_path / "b.npz").mass == pytest.approx(reference.body.mass, rel=1e-8)
+
+
+def test_craig_bampton_matrices_in_millimetres_and_tonnes(tmp_path, wanted):
+    """As the matrices themselves, along the coordinates of interfaces; modes keep a mass of one."""
+    body = wanted.body
+    n, cross = body.size, np.array(femb.numerics.rotations.cross_matrix(body.first_moment))
+    M, K = np.zeros((2, 6 + n, 6 + n))
+    M[:6, :6] = np.block([[body.mass * np.eye(3), -cross], [cross, body.inertia]])
+    M[6:, :6], M[6:, 6:] = np.hstack([body.S1, body.C0]), body.M
+    M[:6, 6:] = M[6:, :6].T
+    # the coordinates of the tip are absolute in such files: eta = u_tip - D u_root
+    D = np.eye(6)
+    D[:3, 3:] = -femb.numerics.rotations.cross_matrix(body.interfaces[1])
+    T = np.eye(6 + n)
+    T[6:12, :6] = -D
+    K[6:, 6:] = body.K
+    M, K = T.T @ M @ T, T.T @ K @ T
+    u = np.concatenate([np.tile([1e3, 1e3, 1e3, 1.0, 1.0, 1.0], 2), np.full(n - 6, 1e3**0.5)])
+    np.savez(tmp_path / "mm.npz", M=M / np.outer(u, u) * 1e3, K=K / np.outer(u, u) * 1e3)
+    places = {"root": [0.0, 0.0, 0.0], "tip": body.interfaces[1]}
+    found = femb.reduced_craig_bampton(tmp_path / "mm.npz", places, unit=1e-3)
+    for name in ("first_moment", "inertia", "S1", "C0", "M", "K"):
+        np.testing.assert_allclose(
+            getattr(found, name), getattr(body, name), rtol=1e-9, atol=1e-9 * np.abs(getattr(body, name)).max()
+        )
+
+
+def test_stress_stiffness_beside_matrices(tmp_path, still):
+    """The matrices of the twelve accelerations and of forces on the tip, of the mesh itself: the same body."""
+    mesh = femb.analysis.fem.meshes.read_mesh(FILES / "bar.vtu", femb.analysis.fem.solids.Material(7e10, 0.3, 2700.0))
+    interfaces = femb.analysis.fem.nodes_of.interfaces_of(mesh, PLANES)
+    ties = tied(mesh, interfaces)
+    held = shapes(ties, lambda *_: 0, 0)
+    fields = root_held(mesh, held)(-(mesh.mass @ acceleration_fields(mesh, ties.points[0])))
+    stiff = held.boundary.T @ (mesh.stiffness @ held.boundary)
+    fields = np.hstack([fields, held.boundary @ np.linalg.inv(stiff)[:, :3]])
+    G = mesh.stress(fields, np.eye(mesh.size))
+    names = [*LOADS, "tip_x", "tip_y", "tip_z"]
+    stresses = {f"stress_{name}": each for name, each in zip(names, G, strict=True)}
+    dofs = np.column_stack([mesh.numbers[mesh.node_of], mesh.component + 1])
+    nodes = np.column_stack([mesh.numbers, mesh.nodes])
+    parts = {"nodes": nodes, "dofs": dofs, "K": mesh.stiffness.toarray(), "M": mesh.mass.toarray()}
+    np.savez(tmp_path / "one.npz", **parts, **stresses)
+    np.savez(tmp_path / "matrices.npz", **parts)
+    np.savez(tmp_path / "stress.npz", **stresses)
+    for source, words in (("one.npz", {}), ("matrices.npz", {"stress": tmp_path / "stress.npz"})):
+        found = femb.reduce_matrices(tmp_path / source, PLANES, 0, **words)
+        assert found.coupling == "full"
+        for name in ("S2", "B2", "J2", "Q", "psi2"):
+            value, other = getattr(found.body, name), getattr(still.body, name)
+            np.testing.assert_allclose(value, other, rtol=1e-8, atol=1e-8 * np.abs(other).max())
+    # in mm and tonnes, those of 1 mm/s2
+    coordinates = 1e-3 * np.ones(mesh.size)
+    in_mm = {"K": parts["K"] * 1e-3, "M": parts["M"] * 1e-3, "nodes": nodes * [1.0, 1e3, 1e3, 1e3], "dofs": dofs}
+    for name, each in stresses.items():
+        in_mm[name] = each * coordinates[0] * (1e-3 if name in ("stress_x", "stress_y", "stress_z") else 1.0)
+    np.savez(tmp_path / "mm.npz", **in_mm)
+    found = femb.reduce_matrices(tmp_path / "mm.npz", PLANES, 0, unit=1e-3)
+    for name in ("S2", "J2", "Q", "psi2"):
+        value, other = getattr(found.body, name), getattr(still.body, name)
+        np.testing.assert_allclose(value, other, rtol=1e-8, atol=1e-8 * np.abs(other).max())
+    del stresses["stress_zz"]
+    np.savez(tmp_path / "stress.npz", **stresses)
+    with pytest.raises(ModelError, match="stress: has no stress_zz: give the stress stiffness of every load"):
+        femb.reduce_matrices(tmp_path / "matrices.npz", PLANES, 0, stress=tmp_path / "stress.npz")
+    np.savez(tmp_path / "stress.npz", stress_x=np.eye(3))
+    with pytest.raises(ModelError, match=r"stress_x: got a matrix of \(3, 3\), wanted finite numbers"):
+        femb.reduce_matrices(tmp_path / "matrices.npz", PLANES, 0, stress=tmp_path / "stress.npz")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import meshio
 import numpy as np
+import pytest
 from click.testing import CliRunner
 
 import femb
@@ -47,6 +48,7 @@ def last_points(folder, form):
         return bricks, points + point_data["displacement"]
 
 
+@pytest.mark.filterwarnings("ignore:.*linear hexahedra lock")
 def test_mesh_of_a_case_file_deforms(tmp_path):
     ties = ["--interfaces", "root=root", "--interfaces", "tip=tip"]
     material = ["-E", "7e5", "--density", "2700", "--modes", "3"]
