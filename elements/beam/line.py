@@ -121,6 +121,10 @@ class LineItem(Item):
         """The names of its sections in the model."""
         return (self.section,) if isinstance(self.section, str) else ()
 
+    def sections_along(self, model: ModelView) -> tuple[Section, ...]:
+        """Its sections, from its start to its end."""
+        return (model.section_of(self),)
+
     def start_motion(self, layout: Layout) -> StartMotion | None:
         if self.velocity is None and self.angular_velocity is None:
             return None

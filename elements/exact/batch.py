@@ -11,7 +11,7 @@ from femb.base.types import Floats, Ints
 from femb.elements.beam.end_rows import end_rows
 from femb.elements.element_ranges import NO_ROWS, in_ranges
 from femb.elements.exact import tangent as kernels
-from femb.elements.exact.columns import COLUMNS, DAMPING, LENGTH, MEAN
+from femb.elements.exact.columns import COLUMNS, DAMPING, MEAN
 from femb.elements.exact.element_data import (
     ElementProperties,
     damped_by_direction,
@@ -66,7 +66,7 @@ class ExactBatch(SectionRecords):
         self.undamped, self.damped = not np.all(data[:, DAMPING]), bool(np.any(data[:, DAMPING]))
         self.fixed, self.gravity = layout.fixed, np.array(model.gravity)
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in heating)
-        self._shares = free_strains(heating, self.slices, model, len(self.index)) * data[:, LENGTH, None]
+        self._shares = free_strains(heating, self.slices, model, properties.reference, properties.lengths)
 
     @classmethod
     def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
@@ -90,7 +90,7 @@ class ExactBatch(SectionRecords):
 
     @property
     def data(self) -> Floats:
-        """The rows (e, 156 or 264) of parameters of all elements, a copy."""
+        """The rows (e, 171 or 279) of parameters of all elements, a copy."""
         return self._data.all()
 
     def _kinds_of(self, ends: Floats, data: Floats) -> tuple[Any, ...]:

@@ -17,16 +17,19 @@ from femb.elements.beam.section_frames import Sections, element_ends, end_sectio
 from femb.elements.beam.section_table import sections_of
 from femb.elements.beam.shaped_beam import ShapedBeam
 from femb.elements.exact.columns import BY_DIRECTION
-from femb.elements.exact.element_data import ElementProperties, natural_coordinates, reference_changes
+from femb.elements.exact.element_data import (
+    ElementProperties,
+    first_moments,
+    helix_map,
+    natural_coordinates,
+    reference_changes,
+)
 from femb.elements.exact.spanwise import Spanwise
 from femb.elements.marker import Attachment
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations
-
-# Distance of the Gauss points from the middle, in lengths of the element.
-GAUSS = 0.5 / np.sqrt(3.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,50 +147,50 @@ class ExactBeam(ShapedBeam):
         """Its sections, but those that are names; one that is given twice is one."""
         return tuple({id(each): each for each in self._given if isinstance(each, Section)}.values())
 
+    def sections_along(self, model: ModelView) -> tuple[Section, ...]:
+        if self.sections is None:
+            return super().sections_along(model)
+        named = {item.name: item for item in model.items() if isinstance(item, Section)}
+        return tuple(named[each] if isinstance(each, str) else each for each in self._given if each is not None)
+
     def spanwise(self, model: ModelView) -> Spanwise:
         """Its sections along it."""
-        if self.sections is None:
-            return Spanwise(np.zeros(1), (model.section_of(self),))
-        named = {item.name: item for item in model.items() if isinstance(item, Section)}
-        return Spanwise(self.stations, [named[x] if isinstance(x, str) else x for x in self.sections])
+        return Spanwise(np.zeros(1) if self.sections is None else self.stations, self.sections_along(model))
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """The nodes. Raises ModelError if some of its sections shear and some do not."""
-        sections = self.spanwise(model).sections
+        sections = self.sections_along(model)
         rigid = [each.name for each in sections if not each.shears]
         if 0 < len(rigid) < len(sections):
             what = f"{rigid[0]!r} has no shear stiffness and others have one: give it to all or to none"
             raise ModelError.at((self.table, self.name, "sections"), what)
         super().declare_dofs(layout, placement, model)
 
-    def middles(self) -> Floats:
-        """(e,) lengths from the start to the middles of the elements, m."""
-        lengths = self.shape.lengths
-        result: Floats = np.cumsum(lengths) - 0.5 * lengths
-        return result
-
-    def expansions(self, model: ModelView) -> list[float | None]:
-        """The coefficient of thermal expansion of every element, 1/K."""
+    def expansions(self, model: ModelView) -> Floats:
+        """(e, 2) mean of the coefficient of thermal expansion over every element, 1/K, and its first moment about the
+        middle in lengths of the element; nan without one."""
         spanwise = self.spanwise(model)
-        return [spanwise.expansion(float(s)) for s in self.middles()]
+        return spanwise.moments(spanwise.expansion, self.shape.lengths, 1)
 
     def element_properties(self, model: ModelView) -> ElementProperties:
         """The properties of its elements."""
-        spanwise, shape, middles = self.spanwise(model), self.shape, self.middles()
+        spanwise, shape = self.spanwise(model), self.shape
         lengths = shape.lengths
-        gauss = middles[:, None] + lengths[:, None] * (-GAUSS, GAUSS)
         if shape.straight:
             # without the rounding of positions, so that equal elements have equal parameters
-            reference = np.zeros((self.elements, 6))
+            reference, moments = np.zeros((self.elements, 6)), np.zeros((self.elements, 3))
             reference[:, 0] = lengths
         else:
             reference = natural_coordinates(*shape.element(np.arange(self.elements)))
-        damping, viscous = spanwise.damping(middles)[:, 0], None
+            places = spanwise.places(lengths)
+            moments = first_moments(places, spanwise.mass(places.s), reference, lengths)
+        damping, viscous = np.full(self.elements, spanwise.damping(0.0)[0]), None
         if spanwise.damped_by_direction:
-            damping, viscous = np.full(self.elements, BY_DIRECTION), spanwise.viscous_compliance(gauss)
+            damping[:], viscous = BY_DIRECTION, spanwise.moments(spanwise.viscous_compliance, lengths, 2)
         return ElementProperties(
-            lengths, shape.corners, reference, reference_changes(shape), spanwise.compliance(gauss),
-            damping, viscous, spanwise.mass(middles),
+            lengths, shape.corners, reference, reference_changes(shape),
+            spanwise.moments(spanwise.compliance, lengths, 2), damping, viscous,
+            spanwise.moments(spanwise.mass, lengths, 4), moments,
         )  # fmt: skip
 
     @staticmethod
@@ -215,10 +218,10 @@ def helix_sections(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
     first = quaternions[..., 0, :]
     theta = rotations.logarithm(rotations.multiply(rotations.conjugate(first), quaternions[..., 1, :]))
     x = rotations.rotate_back(first, position[..., 1, :] - position[..., 0, :])
-    inverse = np.linalg.inv(_helix_map(theta))
+    inverse = np.linalg.inv(helix_map(theta))
     u = np.einsum("...ij,...j->...i", inverse, x)
     turn = xi[:, None] * theta[..., None, :]
-    arm = xi[:, None] * np.einsum("...ij,...j->...i", _helix_map(turn), np.broadcast_to(u[..., None, :], turn.shape))
+    arm = xi[:, None] * np.einsum("...ij,...j->...i", helix_map(turn), np.broadcast_to(u[..., None, :], turn.shape))
     axes = rotations.rotation_matrix(rotations.multiply(first[..., None, :], rotations.exponential(turn)))
     spins = rotations.rotate(recorded["quaternion"], recorded["angular_velocity"])
     ends = element_ends(spins)
@@ -227,15 +230,3 @@ def helix_sections(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
     spin = ends[..., :1, :] + xi[:, None] * (ends[..., 1:, :] - ends[..., :1, :])
     place = position[..., :1, :] + rotations.rotate(first[..., None, :], arm)
     return Sections(place, axes, linear, spin)
-
-
-def _helix_map(theta: Floats) -> Any:
-    """A(theta) (..., 3, 3): the mean of the rotations from none to theta, equation (27)."""
-    t = np.sum(theta * theta, axis=-1)[..., None, None]
-    small = t < 1e-6
-    safe = np.where(small, 1.0, t)
-    size = np.sqrt(safe)
-    a = np.where(small, 0.5 - t / 24.0, (1.0 - np.cos(size)) / safe)
-    b = np.where(small, 1.0 / 6.0 - t / 120.0, (size - np.sin(size)) / (safe * size))
-    tilde = rotations.cross_matrix(theta)
-    return np.eye(3) + a * tilde + b * (tilde @ tilde)

@@ -18,18 +18,22 @@ from femb.elements.exact.columns import (
     COLUMNS,
     DAMPING,
     LENGTH,
-    MASS,
+    MASSES,
     MEAN,
     POINTS,
     REFERENCE,
     ROTARY,
     VISCOUS_MEAN,
 )
+from femb.elements.exact.spanwise import Places
 from femb.layout.views import ModelView
 from femb.numerics import rotations
 
 # Axial strain, twist and curvatures among the six strains.
 STRAINS = [0, 3, 4, 5]
+# Slope of the interpolation of axial motion, twist and bending rotation along an element, in the differences of its
+# ends, and the share of the mass that only sees shear and stretching: equations (22b) and (23b).
+STRETCH, TWIST, BEND, SHEARED = 1.3, np.sqrt(2.0), np.sqrt(3.0), 31.0 / 1200.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +41,10 @@ class ElementProperties:
     """What the parameters of e elements are computed from.
 
     lengths (e,) m. corners (e, 4) : rotation from the first node's section to the element's. reference (e, 6) : d0;
-    changes (e, 6) : of the reference strain per length. compliance (e, 2, 6, 6) : at both Gauss points. damping (e,) s,
-    BY_DIRECTION where there is a viscous compliance (e, 2, 6, 6); None if none has one. mass (e, 6, 6) : per length.
+    changes (e, 6) : of the reference strain per length. compliance (e, 3, 6, 6), mass (e, 5, 6, 6) per length : means
+    over the element, times powers of the distance from its middle in its length. damping (e,) s, BY_DIRECTION where
+    there is a viscous compliance (e, 3, 6, 6); None if none has one. moments (e, 3) : first moments of mass of curved
+    elements, of ``first_moments``.
     """
 
     lengths: Floats
@@ -49,17 +55,18 @@ class ElementProperties:
     damping: Floats
     viscous: Floats | None
     mass: Floats
+    moments: Floats
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """The elements of several beams."""
         if len(parts) == 1:
             return parts[0]
-        words = ("lengths", "corners", "reference", "changes", "compliance", "damping", "mass")
+        words = ("lengths", "corners", "reference", "changes", "compliance", "damping", "mass", "moments")
         joined = {word: np.concatenate([getattr(part, word) for part in parts]) for word in words}
         viscous = None
         if any(part.viscous is not None for part in parts):
-            none = [np.zeros_like(part.compliance) for part in parts]
+            none = [np.zeros(part.compliance.shape) for part in parts]
             given = zip(parts, none, strict=True)
             viscous = np.concatenate([zero if part.viscous is None else part.viscous for part, zero in given])
         return cls(**joined, viscous=viscous)
@@ -86,18 +93,17 @@ def adjoint(a: Floats) -> Floats:
     return result
 
 
-def compliances(pair: Floats, changes: Floats, lengths: Floats) -> tuple[Floats, Floats, Floats]:
-    """Fm, Fq and G (e, 6, 6) of compliances (e, 2, 6, 6) at both Gauss points and changes (e, 6) of the reference
-    strain per length: equation (10)."""
-    P0, first, second = _middle(changes, lengths), pair[:, 0], pair[:, 1]
-    mean = P0 @ (0.5 * (first + second)) @ _transposed(P0)
-    return mean, (first + second) / 24.0, (second - first) / (4.0 * np.sqrt(3.0))
+def compliances(moments: Floats, changes: Floats, lengths: Floats) -> tuple[Floats, Floats, Floats]:
+    """Fm, Fq and G (e, 6, 6) of the moments (e, 3, 6, 6) of compliances and changes (e, 6) of the reference strain per
+    length: equation (10)."""
+    P0 = _middle(changes, lengths)
+    return P0 @ moments[:, 0] @ _transposed(P0), moments[:, 2], moments[:, 1]
 
 
-def viscous_compliances(pair: Floats, changes: Floats, lengths: Floats) -> tuple[Floats, Floats, Floats]:
+def viscous_compliances(moments: Floats, changes: Floats, lengths: Floats) -> tuple[Floats, Floats, Floats]:
     """The same of viscous compliances, positive semidefinite for any of them: equation (13b)."""
     P0 = _middle(changes, lengths)[:, None]
-    return compliances(P0 @ pair @ _transposed(P0), np.zeros_like(changes), lengths)
+    return compliances(P0 @ moments @ _transposed(P0), np.zeros_like(changes), lengths)
 
 
 def _middle(changes: Floats, lengths: Floats) -> Floats:
@@ -150,35 +156,162 @@ def reference_changes(shape: Shape) -> Floats:
 
 
 def element_rows(elements: ElementProperties, ends: Floats) -> Floats:
-    """The parameters (e, 156 or 264) of elements, from their properties and the rows (e, 2, 17) of their ends."""
-    lengths, mass, reference = elements.lengths, elements.mass, elements.reference
-    count, m = len(lengths), mass[:, 0, 0]
+    """The parameters (e, 171 or 279) of elements, from their properties and the rows (e, 2, 17) of their ends."""
+    lengths, reference = elements.lengths, elements.reference
+    count = len(lengths)
     rows = np.zeros((count, COLUMNS if elements.viscous is None else ALL_COLUMNS))
-    rows[:, LENGTH], rows[:, MASS], rows[:, DAMPING] = lengths, lengths * m, elements.damping
+    rows[:, LENGTH], rows[:, DAMPING] = lengths, elements.damping
     rows[:, REFERENCE : REFERENCE + 6] = reference
     found = compliances(elements.compliance, elements.changes, lengths)
     rows[:, MEAN : MEAN + 108] = np.stack(found, axis=1).reshape(count, 108)
     if elements.viscous is not None:
         found = viscous_compliances(elements.viscous, elements.changes, lengths)
         rows[:, VISCOUS_MEAN:] = np.stack(found, axis=1).reshape(count, 108)
-    c = np.zeros((count, 3))
-    c[:, 1], c[:, 2] = -mass[:, 0, 5] / m, mass[:, 0, 4] / m
-    square = np.sum(c * c, axis=1)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]
-    rotary = mass[:, 3:, 3:] - m[:, None, None] * square
-    half = np.zeros((count, 3, 3))
-    half[:, 0, 0] = rotary[:, 0, 0] / 12.0
+    h, points, inertias = inertia(elements)
     C = ends[:, :, AXES:QUATERNION].reshape(count, 2, 3, 3)
-    L = lengths[:, None]
-    tangent = reference[:, :3] / L + rotations.cross(reference[:, 3:] / L, c)
-    points = np.empty((count, 2, 2, 3))
-    points[:, :, 0] = ends[:, :, OFFSET:AXES] + _apply(C, c[:, None])
-    points[:, :, 1] = L[:, None] * _apply(C, tangent[:, None])
+    points = np.einsum("enij,enkj->enki", C, points)
+    points[:, :, 0] += ends[:, :, OFFSET:AXES]
     rows[:, POINTS : POINTS + 12] = points.reshape(count, 12)
     C1, C2 = C[:, 0], C[:, 1]
-    own = 0.5 * rotary - half
-    inertias = (C1 @ own @ _transposed(C1), C1 @ half @ _transposed(C2), C2 @ own @ _transposed(C2))
-    rows[:, ROTARY : ROTARY + 27] = L * np.stack(inertias, axis=1).reshape(count, 27)
+    turned = [A @ J @ _transposed(B) for A, J, B in zip((C1, C1, C2), inertias, (C1, C2, C2), strict=True)]
+    rows[:, ROTARY : ROTARY + 27] = np.stack(turned, axis=1).reshape(count, 27)
+    rows[:, MASSES : MASSES + 16] = h.reshape(count, 16)
     return rows
+
+
+def inertia(elements: ElementProperties) -> tuple[Floats, Floats, tuple[Floats, Floats, Floats]]:
+    """The inertia of elements: h (e, 4, 4) kg of their four vectors, these (e, 2, 2, 3) m in the axes of the sections
+    at both ends, and J11, J12 and J22 (e, 3, 3) in these axes: equations (20) to (23c)."""
+    count, L, reference = len(elements.lengths), elements.lengths[:, None], elements.reference
+    mass, F = elements.mass, elements.compliance
+    m, mc = mass[:, :, 0, 0], np.zeros((count, 5, 3))
+    mc[:, :, 1], mc[:, :, 2] = -mass[:, :, 0, 5], mass[:, :, 0, 4]
+    # the straight line c0 + eta c1 with the first moments of the mass centres
+    place = (m[:, 1] / m[:, 0])[:, None]
+    c1 = (mc[:, 1] - place * mc[:, 0]) / (m[:, 2:3] - place * m[:, 1:2])
+    c0 = mc[:, 0] / m[:, :1] - place * c1
+    # masses of the four vectors
+    g = 0.5 * ((3.0 - 2.0 * STRETCH) * m[:, 1] / m[:, 0] - F[:, 1, 0, 0] / F[:, 0, 0, 0])
+    sheared = np.array([-1.0, -0.5, 1.0, -0.5])
+    n = np.zeros((count, 4, 3))
+    n[:] = [[0.5, -1.0, 0.0], [0.125, 0.0, -0.5], [0.5, 1.0, 0.0], [-0.125, 0.0, 0.5]]
+    n[:, :, 0] += g[:, None] * sheared
+    n[:, :, 1] += (STRETCH - 1.0) * sheared
+    h = _integral(n, n, m) + SHEARED * m[:, :1, None] * np.outer(sheared, sheared)
+    h *= L[:, None]
+    # rotary inertia, with that of the mass centres beside the line
+    spread = np.zeros((count, 3, 3, 3))
+    for k in range(3):
+        cross = _outer(mc[:, k], c0) + _outer(mc[:, k + 1], c1)
+        line = m[:, k, None, None] * _outer(c0, c0) + m[:, k + 2, None, None] * _outer(c1, c1)
+        line += m[:, k + 1, None, None] * (_outer(c0, c1) + _outer(c1, c0))
+        spread[:, k] = line - cross - _transposed(cross)
+    J = mass[:, :3, 3:, 3:] + _moments_of_inertia(spread)
+    bend = _rotary_weights(J[:, :, 1, 1] + J[:, :, 2, 2], (4.0 - 2.0 * BEND), 0.0, BEND)
+    twist = _rotary_weights(J[:, :, 0, 0], 3.0 - 2.0 * TWIST, F[:, 1, 3, 3] / F[:, 0, 3, 3], TWIST)
+    inertias = []
+    for a, b in ((0, 0), (0, 1), (1, 1)):
+        each = L[:, None] * np.einsum("ek,ekij->eij", _product(bend[:, a], bend[:, b]), J)
+        each[:, 0, 0] = L[:, 0] * np.einsum("ek,ek->e", _product(twist[:, a], twist[:, b]), J[:, :, 0, 0])
+        inertias.append(each)
+    # the four vectors
+    centres = c0[:, None] + np.array([-0.5, 0.5])[:, None] * c1[:, None]
+    points = np.empty((count, 2, 2, 3))
+    points[:, :, 0] = centres
+    points[:, :, 1] = reference[:, None, :3] + rotations.cross(reference[:, None, 3:], centres) + c1[:, None]
+    curved = np.any(reference[:, 1:] != 0.0, axis=1)
+    if curved.any():
+        moved = points[curved]
+        _shift(elements.moments[curved], reference[curved], h[curved], moved)
+        points[curved] = moved
+        own = tuple(each[curved] for each in inertias)
+        for each, more in zip(
+            inertias, _turned(L[curved, :, None, None] * J[curved], reference[curved], *own), strict=True
+        ):
+            each[curved] += more
+    return h, points, (inertias[0], inertias[1], inertias[2])
+
+
+def _rotary_weights(J: Floats, own: float, soft: float | Floats, slope: float) -> Floats:
+    """(e, 2, 2) shares of both ends in the rotation along elements, 1/2 -+ (g + slope eta), by powers of eta."""
+    g = 0.5 * (own * J[:, 1] / J[:, 0] - soft)
+    result = np.full((len(J), 2, 2), 0.5)
+    result[:, 0, 0] -= g
+    result[:, 1, 0] += g
+    result[:, 0, 1], result[:, 1, 1] = -slope, slope
+    return result
+
+
+def _product(a: Floats, b: Floats) -> Floats:
+    """(e, 3) coefficients of products of linear functions (e, 2) of eta."""
+    return np.stack([a[:, 0] * b[:, 0], a[:, 0] * b[:, 1] + a[:, 1] * b[:, 0], a[:, 1] * b[:, 1]], axis=1)
+
+
+def _integral(a: Floats, b: Floats, moments: Floats) -> Floats:
+    """(e, i, j) means of products of functions a_i, b_j (e, i, k), polynomials of eta, weighted by moments (e, 5)."""
+    hankel = moments[:, np.add.outer(np.arange(3), np.arange(3))]
+    return np.asarray(a @ hankel @ _transposed(b))
+
+
+def _outer(a: Floats, b: Floats) -> Floats:
+    return np.asarray(a[..., :, None] * b[..., None, :])
+
+
+def _moments_of_inertia(second: Floats) -> Floats:
+    """Inertia (..., 3, 3) of the second moments of mass (..., 3, 3)."""
+    return np.asarray(np.trace(second, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - second)
+
+
+def helix_map(theta: Floats) -> Floats:
+    """A(theta) (..., 3, 3): the mean of the rotations from none to theta, equation (27)."""
+    t = np.sum(theta * theta, axis=-1)[..., None, None]
+    small = t < 1e-6
+    safe = np.where(small, 1.0, t)
+    size = np.sqrt(safe)
+    a = np.where(small, 0.5 - t / 24.0, (1.0 - np.cos(size)) / safe)
+    b = np.where(small, 1.0 / 6.0 - t / 120.0, (size - np.sin(size)) / (safe * size))
+    tilde = rotations.cross_matrix(theta)
+    return np.asarray(np.eye(3) + a * tilde + b * (tilde @ tilde))
+
+
+def first_moments(places: Places, mass: Floats, reference: Floats, lengths: Floats) -> Floats:
+    """(e, 3) kg m: first moments of mass of undeformed elements, d0 (e, 6), about their first ends in axes of these.
+
+    mass (p, 6, 6) : per length at the points ``places``.
+    """
+    d, xi = reference[places.element], (0.5 + places.eta)[:, None]
+    r = xi * _apply(helix_map(xi * d[:, 3:]), d[:, :3])
+    c = np.stack([np.zeros(len(mass)), -mass[:, 0, 5], mass[:, 0, 4]], axis=1)
+    each = mass[:, 0, 0, None] * r + rotations.rotate(rotations.exponential(xi * d[:, 3:]), c)
+    return lengths[:, None] * places.moments(each, 0)[:, 0]
+
+
+def _shift(first: Floats, d: Floats, h: Floats, points: Floats) -> None:
+    """Move the four vectors of curved elements to where their mass has the first moments ``first``: equation (20b)."""
+    turn = rotations.exponential(d[:, 3:])
+    x = _apply(helix_map(d[:, 3:]), d[:, :3])
+    others = rotations.rotate(turn[:, None], points[:, 1])
+    others[:, 0] += x
+    share = h[:, 0] + h[:, 2]
+    has = np.einsum("ea,eai->ei", share, np.concatenate([points[:, 0], others], axis=1))
+    shift = (first - has) / share[:, [0, 2]].sum(axis=1)[:, None]
+    points[:, 0, 0] += shift
+    points[:, 1, 0] += rotations.rotate_back(turn, shift)
+
+
+def _turned(J: Floats, d: Floats, J11: Floats, J12: Floats, J22: Floats) -> tuple[Floats, Floats, Floats]:
+    """What is added to the inertias of curved elements, whose sections are turned along them, so that they are right in
+    a rotation of all: equation (23c). J (e, 3, 3, 3) : moments of the rotary inertia."""
+    half = rotations.rotation_matrix(rotations.exponential(0.5 * d[:, 3:]))
+    tilde = rotations.cross_matrix(d[:, 3:])
+    slope, square = tilde @ J[:, 1], tilde @ tilde @ J[:, 2]
+    wanted = J[:, 0] + slope + _transposed(slope) + 0.5 * (square + _transposed(square)) - tilde @ J[:, 2] @ tilde
+    # all in the axes of the middle
+    first, last = _transposed(half), half
+    mixed = first @ J12 @ _transposed(last)
+    has = first @ J11 @ half + mixed + _transposed(mixed) + last @ J22 @ _transposed(half)
+    D = 0.25 * (wanted - has)
+    return half @ D @ first, half @ D @ last, first @ D @ last
 
 
 def _apply(R: Floats, x: Floats) -> Floats:
@@ -190,10 +323,20 @@ def _transposed(matrices: Floats) -> Floats:
     return np.swapaxes(matrices, -1, -2)
 
 
-def free_strains(heating: Sequence[Any], slices: Mapping[str, slice], model: ModelView, count: int) -> Floats:
-    """(k, count, 6) free strains of the elements by unit factors of k thermal loads; slices : elements of each beam."""
-    strains: Floats = np.zeros((len(heating), count, 6))
+def free_strains(
+    heating: Sequence[Any], slices: Mapping[str, slice], model: ModelView, reference: Floats, lengths: Floats
+) -> Floats:
+    """(k, e, 6) free strains of the elements times their lengths by unit factors of k thermal loads: section 8.
+
+    slices : elements of each beam. reference (e, 6) : d0.
+    """
+    strains: Floats = np.zeros((len(heating), len(lengths), 6))
     for k, load in enumerate(heating):
-        for j, expansion in enumerate(model.beams[load.beam].expansions(model)):
-            strains[k, slices[load.beam].start + j, STRAINS] = load.free_strain(expansion)
+        rows = slices[load.beam]
+        mean, slope = np.zeros((2, rows.stop - rows.start, 6))
+        of_mean, of_slope = model.beams[load.beam].expansions(model).T
+        mean[:, STRAINS] = [load.free_strain(each) for each in of_mean.tolist()]
+        if load.strain is None:
+            slope[:, STRAINS] = [load.free_strain(each) for each in of_slope.tolist()]
+        strains[k, rows] = lengths[rows, None] * (mean + _apply(adjoint(reference[rows]), slope))
     return strains

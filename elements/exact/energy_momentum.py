@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from femb.elements.exact.columns import LENGTH, MASS, POINTS, H
+from femb.elements.exact.columns import LENGTH, MASSES, POINTS
 from femb.elements.exact.energy import compliance, solve, strain
 from femb.elements.exact.force import element_coordinates
 from femb.elements.exact.frames import gather_poses, gather_rates
@@ -64,16 +64,15 @@ def element_energy_momentum(poses, rates, ends, data, free, gravity, p, R, r, sm
             if m % 2 == 0:
                 x[m, c] += poses[f, c]
                 xd[m, c] += rates[f, c]
-    mass = data[MASS]
     for m in range(4):
         p0, p1, p2 = 0.0, 0.0, 0.0
         for n in range(4):
-            weight = mass * H[m, n]
+            weight = data[MASSES + 4 * m + n]
             p0 += weight * xd[n, 0]
             p1 += weight * xd[n, 1]
             p2 += weight * xd[n, 2]
         sums[0] += 0.5 * (p0 * xd[m, 0] + p1 * xd[m, 1] + p2 * xd[m, 2])
-        share = mass * (H[m, 0] + H[m, 2])
+        share = data[MASSES + 4 * m] + data[MASSES + 4 * m + 2]
         sums[1] -= share * (gravity[0] * x[m, 0] + gravity[1] * x[m, 1] + gravity[2] * x[m, 2])
         if m % 2 == 0:
             sums[2] += p0

@@ -5,7 +5,7 @@ Source: docs/theory/exact_beam.md, sections 5 and 9.
 
 import numpy as np
 
-from femb.elements.exact.columns import DAMPING, LENGTH, MASS
+from femb.elements.exact.columns import DAMPING, LENGTH
 from femb.elements.exact.coordinates import FOLDED, coefficients, end_attitude, map_derivative, map_of, rotation_between
 from femb.elements.exact.damping import add_damping_force
 from femb.elements.exact.energy import compliance, linear_stress_force, solve, strain, stress_force
@@ -161,7 +161,7 @@ def element_force(
         alpha, acc, h, g = r[4:6], r[6:8], r[8:10], r[10:12]
         frame_accelerations(accelerations, gravity, alpha, acc)
         point_accelerations(data, R[0], R[2], omega, alpha, acc, r[12:16], r[16:20])
-        point_forces(data[MASS], r[16:20], r[12:16])
+        point_forces(data, r[16:20], r[12:16])
         add_point_forces(data, R[0], R[2], r[12:16], f)
         add_rotary_force(data, omega, alpha, h, g, f)
     return True

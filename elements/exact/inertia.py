@@ -3,7 +3,7 @@
 Source: docs/theory/exact_beam.md, section 9, equations (20) to (26).
 """
 
-from femb.elements.exact.columns import MASS, POINTS, ROTARY, H
+from femb.elements.exact.columns import MASSES, POINTS, ROTARY
 from femb.numerics.compile import inlined
 
 # Columns of the inertias J11, J12, J22 in a row of data.
@@ -36,14 +36,12 @@ def point_accelerations(data, R1, R2, omega, alpha, acc, A, xdd):
 
 
 @inlined
-def point_forces(mass, xdd, F):
-    """F (4, 3) = m L h xdd."""
+def point_forces(data, xdd, F):
+    """F (4, 3) = h xdd."""
     for k in range(4):
+        o = MASSES + 4 * k
         for i in range(3):
-            x = 0.0
-            for m in range(4):
-                x += H[k, m] * xdd[m, i]
-            F[k, i] = mass * x
+            F[k, i] = data[o] * xdd[0, i] + data[o + 1] * xdd[1, i] + data[o + 2] * xdd[2, i] + data[o + 3] * xdd[3, i]
 
 
 @inlined
@@ -92,19 +90,18 @@ def add_rotary_force(data, omega, alpha, h, g, f):
 @inlined
 def add_mass(data, R1, R2, M):
     """M (12, 12) += the mass matrix: equation (26)."""
-    mass = data[MASS]
     for e in range(2):
         for g in range(2):
             Rg = R1 if g == 0 else R2
             Re = R1 if e == 0 else R2
-            h = mass * H[2 * e, 2 * g]
+            h, slope = data[MASSES + 8 * e + 2 * g], data[MASSES + 8 * e + 2 * g + 1]
             for i in range(3):
                 M[6 * e + i, 6 * g + i] += h
-            # y_eg, and M = -m L R_g y~
+            # y_eg, and M = -R_g y~
             o = POINTS + 6 * g
-            y0 = mass * (H[2 * e, 2 * g] * data[o] + H[2 * e, 2 * g + 1] * data[o + 3])
-            y1 = mass * (H[2 * e, 2 * g] * data[o + 1] + H[2 * e, 2 * g + 1] * data[o + 4])
-            y2 = mass * (H[2 * e, 2 * g] * data[o + 2] + H[2 * e, 2 * g + 1] * data[o + 5])
+            y0 = h * data[o] + slope * data[o + 3]
+            y1 = h * data[o + 1] + slope * data[o + 4]
+            y2 = h * data[o + 2] + slope * data[o + 5]
             for i in range(3):
                 a, b, c = Rg[i, 0], Rg[i, 1], Rg[i, 2]
                 # row of R times y~ is the row x y
@@ -119,9 +116,7 @@ def add_mass(data, R1, R2, M):
                 ok = POINTS + 3 * k
                 a0, a1, a2 = data[ok], data[ok + 1], data[ok + 2]
                 for m in range(2 * g, 2 * g + 2):
-                    if H[k, m] == 0.0:
-                        continue
-                    h = mass * H[k, m]
+                    h = data[MASSES + 4 * k + m]
                     om = POINTS + 3 * m
                     b0, b1, b2 = data[om], data[om + 1], data[om + 2]
                     for j in range(3):

@@ -1,6 +1,6 @@
 """Kernel of the derivatives of the inertia force: end of section 9 of docs/theory/exact_beam.md."""
 
-from femb.elements.exact.columns import MASS, POINTS, H
+from femb.elements.exact.columns import MASSES, POINTS
 from femb.elements.exact.inertia import J11, J12, J22
 from femb.numerics.compile import inlined
 from femb.numerics.vector3 import product, times_skew
@@ -30,7 +30,6 @@ def add_inertia_tangent(data, R1, R2, omega, h, A, F, S, T, by_pose, by_rate, C,
         for i in range(3):
             for j in range(3):
                 by_rate[b, i, j] = -T[i, j]
-    mass = data[MASS]
     for a in range(4):
         e = a // 2
         R = R1 if e == 0 else R2
@@ -41,7 +40,7 @@ def add_inertia_tangent(data, R1, R2, omega, h, A, F, S, T, by_pose, by_rate, C,
                 source = by_pose if part == 0 else by_rate
                 out = K if part == 0 else C
                 b = 2 * g
-                ha, hb = mass * H[a, b], mass * H[a, b + 1]
+                ha, hb = data[MASSES + 4 * a + b], data[MASSES + 4 * a + b + 1]
                 for j in range(3):
                     t0 = ha * source[b, 0, j] + hb * source[b + 1, 0, j]
                     t1 = ha * source[b, 1, j] + hb * source[b + 1, 1, j]

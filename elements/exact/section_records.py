@@ -23,7 +23,7 @@ class SectionRecords(Batch):
     @property
     @abstractmethod
     def data(self) -> Floats:
-        """The rows (n, 156 or 264) of parameters of all elements."""
+        """The rows (n, 171 or 279) of parameters of all elements."""
 
     @abstractmethod
     def free(self, u: Floats) -> Floats:

@@ -1,10 +1,10 @@
 """Sections along a beam: one for all of it, or several at stations, linear between them.
 
-Stiffness, mass, damping and expansion are linear in the length between two stations. Source: docs/theory/exact_beam.md,
-sections 3 and 4.
+Stiffness, mass, damping and expansion are linear in the length between two stations; elements take their integrals.
+Source: docs/theory/exact_beam.md, sections 3, 4 and 9.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +12,34 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.beam.section import UNSHEARED, Section
+
+# Gauss points and weights of a piece of an element between two stations; compliances are rational functions there.
+GAUSS, GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(16)
+# A station this close to a node, in lengths of the element, is at the node.
+AT_NODE = 1e-9
+# Integrals from -1/2 to 1/2 of the powers.
+OF_POWERS = np.array([1.0, 0.0, 1.0 / 12.0, 0.0, 1.0 / 80.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Points for integrals over elements; those of an element follow each other.
+
+    element (p,) : its number. s (p,) m from the start of the beam. eta (p,) : distance from the middle of the element,
+    and weights (p,), in its length. first (e,) : the first point of every element.
+    """
+
+    element: Ints
+    s: Floats
+    eta: Floats
+    weights: Floats
+    first: Ints
+
+    def moments(self, values: Floats, highest: int) -> Floats:
+        """(e, highest + 1, ...) integrals of values (p, ...) at the points times the powers of eta."""
+        each = (slice(None), *[None] * (values.ndim - 1))
+        parts = [np.add.reduceat((self.weights * self.eta**k)[each] * values, self.first) for k in range(highest + 1)]
+        return np.stack(parts, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +53,36 @@ class Spanwise:
     def uniform(self) -> bool:
         """Whether there is one section."""
         return len(self.sections) == 1
+
+    def places(self, lengths: Floats) -> Places:
+        """Points for integrals over elements of these lengths (e,), between whose nodes stations may be."""
+        count, nodes = len(lengths), np.concatenate([[0.0], np.cumsum(lengths)])
+        stations = self.stations[1:-1]
+        owner = np.clip(np.searchsorted(nodes, stations) - 1, 0, count - 1)
+        cut = (stations - nodes[owner]) / lengths[owner]
+        inside = (cut > AT_NODE) & (cut < 1.0 - AT_NODE)
+        element = np.concatenate([np.arange(count), owner[inside]])
+        begin = np.concatenate([np.zeros(count), cut[inside]])
+        order = np.lexsort((begin, element))
+        element, begin = element[order], begin[order]
+        last = np.append(element[1:] != element[:-1], True)
+        end = np.where(last, 1.0, np.append(begin[1:], 1.0))
+        size = 0.5 * (end - begin)[:, None]
+        xi = (begin[:, None] + size * (1.0 + GAUSS)).ravel()
+        first = np.searchsorted(element, np.arange(count)) * len(GAUSS)
+        element = np.repeat(element, len(GAUSS))
+        s, weights = nodes[element] + xi * lengths[element], (size * GAUSS_WEIGHTS).ravel()
+        return Places(element, s, xi - 0.5, weights, first)
+
+    def moments(self, values: Callable[[Floats], Floats], lengths: Floats, highest: int) -> Floats:
+        """(e, highest + 1, ...) means over elements of lengths (e,) of ``values`` of the length s, such as ``mass``,
+        times powers of the distance from the middle in lengths of the element."""
+        if not self.uniform:
+            places = self.places(lengths)
+            return places.moments(values(places.s), highest)
+        one = values(np.zeros(1))
+        each = OF_POWERS[: highest + 1].reshape(-1, *[1] * (one.ndim - 1)) * one
+        return np.broadcast_to(each, (len(lengths), *each.shape))
 
     def _between(self, s: float | Floats) -> tuple[Ints, Ints, Floats]:
         """The numbers (...) of the sections of the stations around s (...), and the part of the way between them."""
@@ -75,13 +133,13 @@ class Spanwise:
         k, m, part = self._between(s)
         if self.uniform:
             return np.asarray(self._masses[k])
-        part = part[..., None, None]
-        return np.asarray((1.0 - part) * self._masses[k] + part * self._masses[m])
+        # in this order, that between equal sections is exact
+        return np.asarray(self._masses[k] + part[..., None, None] * (self._masses[m] - self._masses[k]))
 
     @property
     def damped_by_direction(self) -> bool:
-        """Whether a section has damping coefficients that differ."""
-        return any(section.damped_by_direction for section in self.sections)
+        """Whether the damping coefficients differ, between directions or along the beam."""
+        return bool(np.ptp(self._dampings) > 0.0)
 
     def damping(self, s: float | Floats) -> Floats:
         """(..., 6) coefficients of damping in proportion to the stiffness, s."""
@@ -101,10 +159,12 @@ class Spanwise:
         V[..., rows, columns] = root[..., strains, None] * root[..., None, strains] * stiffness
         return np.asarray(F @ V @ F)
 
-    def expansion(self, s: float) -> float | None:
-        """Coefficient of thermal expansion, 1/K; None where a section has none."""
+    @cached_property
+    def _expansions(self) -> Floats:
+        return np.array([np.nan if each.expansion is None else each.expansion for each in self.sections])
+
+    def expansion(self, s: float | Floats) -> Floats:
+        """(...) coefficients of thermal expansion, 1/K; nan where a section has none."""
         k, m, part = self._between(s)
-        first, last = self.sections[int(k)], self.sections[int(m)]
-        if first.expansion is None or last.expansion is None:
-            return None
-        return float((1.0 - part) * first.expansion + part * last.expansion)
+        first, last = self._expansions[k], self._expansions[m]
+        return np.asarray(first + part * (last - first))

@@ -5,7 +5,7 @@ Source: docs/theory/exact_beam.md, sections 6 and 9.
 
 import numpy as np
 
-from femb.elements.exact.columns import DAMPING, LENGTH, MASS, QUADRATIC, SLOPE
+from femb.elements.exact.columns import DAMPING, LENGTH, QUADRATIC, SLOPE
 from femb.elements.exact.coordinates import gradient
 from femb.elements.exact.damping import (
     add_damping_change,
@@ -161,7 +161,7 @@ def tangents(
                 gather_rates(index, first, a[s], rates[1])
                 frame_accelerations(lanes(rates[1]), gravity, alpha, acc)
                 point_accelerations(row, R[0], R[2], omega, alpha, acc, r[12:16], r[16:20])
-                point_forces(row[MASS], r[16:20], r[20:24])
+                point_forces(row, r[16:20], r[20:24])
                 angular_momenta(row, omega, h)
                 add_inertia_tangent(
                     row, R[0], R[2], omega, h, r[12:16], r[20:24], three[3], three[4], changes[0], changes[1],

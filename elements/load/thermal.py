@@ -66,9 +66,10 @@ class ThermalLoad(Item):
         return (expansion or 0.0) * np.array([self.temperature or 0.0, 0.0, z, -y])
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """Nothing to declare. Raises ModelError if the section has no expansion."""
-        section = model.section_of(model.beams[self.beam])
-        if self.strain is None and section.expansion is None:
+        """Nothing to declare. Raises ModelError if a section of the beam has no expansion."""
+        without = [each for each in model.beams[self.beam].sections_along(model) if each.expansion is None]
+        if self.strain is None and without:
+            section = without[0]
             word = "temperature" if self.temperature is not None else "gradient"
             raise ModelError.at(
                 ("loads", self.name, word),

@@ -1,13 +1,13 @@
 """An exact beam element typed from docs/theory/exact_beam.md in numpy: equations (1) to (14) and (20) to (25).
 
-Every function is analytic in its arguments, so that derivatives come from complex steps.
+Every function is analytic in its arguments, so that derivatives come from complex steps. Integrals over the element are
+sums over Gauss points, of mass and compliance as functions of the part xi of its length.
 """
 
 import numpy as np
 
 STEP = 1e-30
-# h of equation (22), with m L: of both points and directions of the ends.
-POINTS = np.array([[100, 17, 20, -3], [17, 4, 3, 0], [20, 3, 100, -17], [-3, 0, -17, 4]]) / 240.0
+GAUSS = [(0.5 + 0.5 * x, 0.5 * w) for x, w in zip(*np.polynomial.legendre.leggauss(24), strict=True)]
 
 
 def tilde(a):
@@ -74,31 +74,116 @@ def moved(frame, x):
     return r + x[:3], product(p, np.array([1.0, *(0.5 * x[3:])]))
 
 
-def kinetic_energy(frames, velocities, offsets, axes, length, d0, mass):
-    """(20) to (23); axes (3, 3) : sections in their frames; mass (6, 6) : per length."""
-    m, c, J = parts(mass)
-    Gamma, K = d0[:3] / length, d0[3:] / length
+def mean(function):
+    """Integral of a function of xi from 0 to 1."""
+    return sum(w * function(xi) for xi, w in GAUSS)
+
+
+def compliances_of(compliance_at):
+    """Fm, Fq and G of (10), without a change of the reference strain."""
+
+    def powers(k):
+        return mean(lambda xi: (xi - 0.5) ** k * compliance_at(xi))
+
+    return powers(0), powers(2), powers(1)
+
+
+def inertia(mass_at, compliance_at, length, d0):
+    """h of (22b), the four vectors in section axes, (20b), and J11, J12 and J22 of (23b) and (23c), in section axes."""
+
+    def m(xi):
+        return mass_at(xi)[0, 0]
+
+    def mc(xi):
+        return np.array([0.0, -mass_at(xi)[0, 5], mass_at(xi)[0, 4]])
+
+    total, place = mean(m), mean(lambda xi: m(xi) * (xi - 0.5)) / mean(m)
+    inertia_of_m = mean(lambda xi: m(xi) * (xi - 0.5 - place) ** 2)
+    c1 = mean(lambda xi: (xi - 0.5 - place) * mc(xi)) / inertia_of_m
+    c0 = mean(mc) / total - place * c1
+
+    def skewness(values):
+        return mean(lambda xi: (xi - 0.5) * values(xi)) / mean(values)
+
+    s = np.array([-1.0, -0.5, 1.0, -0.5])
+    g = 0.5 * (0.4 * skewness(m) - skewness(lambda xi: compliance_at(xi)[0, 0]))
+
+    def n(xi):
+        bubble = 0.5 * xi * (1.0 - xi)
+        return np.array([1.0 - xi, bubble, xi, -bubble]) + (0.3 * (xi - 0.5) + g) * s
+
+    h = length * (mean(lambda xi: m(xi) * np.outer(n(xi), n(xi))) + 31.0 / 1200.0 * total * np.outer(s, s))
+
+    def J(xi):
+        c, first = c0 + (xi - 0.5) * c1, mc(xi)
+        second = m(xi) * np.outer(c, c) - np.outer(first, c) - np.outer(c, first)
+        return mass_at(xi)[3:, 3:] + np.trace(second) * np.eye(3) - second
+
+    bend = (2.0 - np.sqrt(3.0)) * skewness(lambda xi: J(xi)[1, 1] + J(xi)[2, 2])
+    twist = (1.5 - np.sqrt(2.0)) * skewness(lambda xi: J(xi)[0, 0])
+    twist -= 0.5 * skewness(lambda xi: compliance_at(xi)[3, 3])
+
+    def shares(xi, g, slope):
+        return np.array([0.5 - g - slope * (xi - 0.5), 0.5 + g + slope * (xi - 0.5)])
+
+    def rotary(a, b):
+        def both(xi, g, slope):
+            n = shares(xi, g, slope)
+            return length * n[a] * n[b]
+
+        result = mean(lambda xi: both(xi, bend, np.sqrt(3.0)) * J(xi))
+        result[0, 0] = mean(lambda xi: both(xi, twist, np.sqrt(2.0)) * J(xi)[0, 0])
+        return result
+
+    # the points, at first of the straight line of mass centres, then moved to the mass centre of the element
+    u, theta = d0[:3], d0[3:]
+    vectors = []
+    for c in (c0 - 0.5 * c1, c0 + 0.5 * c1):
+        vectors += [c, u + np.cross(theta, c) + c1]
+    Q, x = helix(d0, 1.0)
+    here = [vectors[0], vectors[1], x + Q @ vectors[2], Q @ vectors[3]]
+    first = length * mean(lambda xi: m(xi) * helix(d0, xi)[1] + helix(d0, xi)[0] @ mc(xi))
+    shift = (first - (h[0] + h[2]) @ np.array(here)) / (length * total)
+    vectors[0], vectors[2] = vectors[0] + shift, vectors[2] + Q.T @ shift
+    # (23c), in the axes of the middle
+    J11, J12, J22, half, turn = rotary(0, 0), rotary(0, 1), rotary(1, 1), helix(d0, 0.5)[0], tilde(theta)
+
+    def turned(xi):
+        each, eta = J(xi), xi - 0.5
+        second = 0.5 * turn @ turn @ each + 0.5 * each @ turn @ turn - turn @ each @ turn
+        return each + eta * (turn @ each - each @ turn) + eta**2 * second
+
+    has = half.T @ J11 @ half + half.T @ J12 @ half.T + half @ J12.T @ half + half @ J22 @ half.T
+    D = 0.25 * (length * mean(turned) - has)
+    return h, vectors, (J11 + half @ D @ half.T, J12 + half @ D @ half, J22 + half.T @ D @ half)
+
+
+def helix(d0, xi):
+    """Rotation and place at xi on a helix of constant strain, by the exponential of the 4 x 4 matrix."""
+    from scipy.linalg import expm
+
+    pose = expm(xi * np.block([[tilde(d0[3:]), d0[:3, None]], [np.zeros((1, 4))]]))
+    return pose[:3, :3], pose[:3, 3]
+
+
+def frame_inertia(inertia, offsets, axes):
+    """The four vectors and J11, J12 and J22 in the axes of the frames."""
+    h, vectors, (J11, J12, J22) = inertia
+    (b1, b2), (C1, C2) = offsets, axes
+    arms = b1 + C1 @ vectors[0], C1 @ vectors[1], b2 + C2 @ vectors[2], C2 @ vectors[3]
+    return h, arms, (C1 @ J11 @ C1.T, C1 @ J12 @ C2.T, C2 @ J22 @ C2.T)
+
+
+def kinetic_energy(frames, velocities, offsets, axes, inertia):
+    """(20) to (23); axes (3, 3) : sections in their frames."""
+    h, arms, (J11, J12, J22) = frame_inertia(inertia, offsets, axes)
     rates = []
-    for (_, p), v, b, C in zip(frames, velocities, offsets, axes, strict=True):
-        R = matrix(p)
-        for y, moves in ((b + C @ c, 1.0), (length * C @ (Gamma + np.cross(K, c)), 0.0)):
-            rates.append(moves * v[:3] + R @ np.cross(v[3:], y))
-    (w1, w2), (J11, J12, J22) = (velocities[0][3:], velocities[1][3:]), rotary(J, axes, length)
+    for k, y in enumerate(arms):
+        (_, p), v = frames[k // 2], velocities[k // 2]
+        rates.append((1.0 - k % 2) * v[:3] + matrix(p) @ np.cross(v[3:], y))
+    w1, w2 = velocities[0][3:], velocities[1][3:]
     turning = 0.5 * w1 @ J11 @ w1 + 0.5 * w2 @ J22 @ w2 + w1 @ J12 @ w2
-    return 0.5 * m * length * np.einsum("ab,ai,bi", POINTS, rates, rates) + turning
-
-
-def parts(mass):
-    """Mass per length, mass centre, and inertia about it."""
-    m, c = mass[0, 0], np.array([0.0, -mass[0, 5], mass[0, 4]]) / mass[0, 0]
-    return m, c, mass[3:, 3:] - m * (c @ c * np.eye(3) - np.outer(c, c))
-
-
-def rotary(J, axes, length):
-    """J11, J12 and J22 of (23), axes of the frames."""
-    Pi, (C1, C2) = np.diag([J[0, 0] / 12.0, 0.0, 0.0]), axes
-    own = length * (0.5 * J - Pi)
-    return C1 @ own @ C1.T, length * C1 @ Pi @ C2.T, C2 @ own @ C2.T
+    return 0.5 * np.einsum("ab,ai,bi", h, rates, rates) + turning
 
 
 def force(ends, length, d0, matrices, stress=None):
@@ -143,7 +228,7 @@ def damping_force(ends, velocities, length, matrices, damping):
     return on_ends(ends, damping * eta)
 
 
-def residual(frames, velocities, accelerations, given, offsets, turns, mass, damping, gravity):
+def residual(frames, velocities, accelerations, given, offsets, turns, inertia, damping, gravity):
     """(12,) on two frames, at velocities and accelerations (6,) of each: elastic, damping and inertia forces.
 
     given : length, d0, and the compliances of the element. turns : quaternions of the sections in their frames.
@@ -156,21 +241,19 @@ def residual(frames, velocities, accelerations, given, offsets, turns, mass, dam
         for (_, p), v, b, C in zip(frames, velocities, offsets, axes, strict=True)
     ]
     elastic = force(ends, length, d0, matrices) + damping_force(ends, of_ends, length, matrices, damping)
-    inertia = inertia_force(frames, velocities, accelerations, offsets, axes, length, d0, mass, gravity)
-    return to_frames(frames, offsets, axes, elastic) + inertia
+    inertial = inertia_force(frames, velocities, accelerations, offsets, axes, inertia, gravity)
+    return to_frames(frames, offsets, axes, elastic) + inertial
 
 
-def inertia_force(frames, velocities, accelerations, offsets, axes, length, d0, mass, gravity):
+def inertia_force(frames, velocities, accelerations, offsets, axes, inertia, gravity):
     """(24) and (25), the weight included."""
-    m, c, J = parts(mass)
-    arms, pulls = [], []
-    for (_, p), v, a, b, C in zip(frames, velocities, accelerations, offsets, axes, strict=True):
-        for y, moves in ((b + C @ c, 1.0), (C @ (d0[:3] + np.cross(d0[3:], c)), 0.0)):
-            own = np.cross(a[3:], y) + np.cross(v[3:], np.cross(v[3:], y))
-            arms.append(y)
-            pulls.append(moves * (a[:3] - gravity) + matrix(p) @ own)
-    F = m * length * POINTS @ np.array(pulls)
-    J11, J12, J22 = rotary(J, axes, length)
+    h, arms, (J11, J12, J22) = frame_inertia(inertia, offsets, axes)
+    pulls = []
+    for k, y in enumerate(arms):
+        (_, p), v, a = frames[k // 2], velocities[k // 2], accelerations[k // 2]
+        own = np.cross(a[3:], y) + np.cross(v[3:], np.cross(v[3:], y))
+        pulls.append((1.0 - k % 2) * (a[:3] - gravity) + matrix(p) @ own)
+    F = h @ np.array(pulls)
     (w1, w2), (a1, a2) = ((x[0][3:], x[1][3:]) for x in (velocities, accelerations))
     turns = [
         J11 @ a1 + J12 @ a2 + np.cross(w1, J11 @ w1 + J12 @ w2),

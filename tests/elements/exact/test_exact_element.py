@@ -20,12 +20,27 @@ CURVATURE, LENGTH = np.array([0.5, 0.3, 0.8]), 0.7
 ON_BODIES = [((0.2, 0.0, 0.1), (1.0, 0.3, 0.0)), (-0.1, 0.05, 0.0)]
 
 
+# At the tip, of another mass, mass centre and inertia.
+TIP_C = np.array([0.0, -0.01, 0.02])
+TIP_TILDE = np.cross(np.eye(3), TIP_C)
+TIP_ROTARY = np.array([[0.25, 0.01, 0.0], [0.01, 0.2, -0.02], [0.0, -0.02, 0.3]])
+TIP_MASS = np.block([[0.8 * np.eye(3), -0.8 * TIP_TILDE], [0.8 * TIP_TILDE, TIP_ROTARY - 0.8 * TIP_TILDE @ TIP_TILDE]])
+
+
+def mass_at(xi):
+    return (1.0 - xi) * MASS + xi * TIP_MASS
+
+
+def compliance_at(xi, taper=0.4):
+    return np.linalg.inv((1.0 - xi + xi * taper) * STIFFNESS)
+
+
 def element(taper=0.4, damping=0.0, gravity=(0.0, 0.0, 0.0)):
     """A curved and tapered element between two bodies, and what the typed equations take of it."""
     model = femb.Model(gravity=gravity)
     names = ("root", "tip")
-    for name, scale in zip(names, (1.0, taper), strict=True):
-        model.add(Section(name, stiffness_matrix=scale * STIFFNESS, mass_matrix=MASS, damping=damping))
+    for name, scale, mass in zip(names, (1.0, taper), (MASS, TIP_MASS), strict=True):
+        model.add(Section(name, stiffness_matrix=scale * STIFFNESS, mass_matrix=mass, damping=damping))
     for name in "ab":
         model.add(RigidBody(name, mass=1e-9, inertia=1e-9))
     ends = [Attachment("a", *ON_BODIES[0]), Attachment("b", ON_BODIES[1])]
@@ -39,8 +54,8 @@ def beam_of(model):
     system = System(model, assemble=True)
     batch = next(each for each in system.batches if type(each).__name__ == "ExactBatch")
     item = model.beams["beam"]
-    F1, F2 = (item.spanwise(model).compliance((0.5 + s * 0.5 / np.sqrt(3.0)) * LENGTH) for s in (-1.0, 1.0))
-    matrices = (0.5 * (F1 + F2), (F1 + F2) / 24.0, (F2 - F1) / (4.0 * np.sqrt(3.0)))
+    taper = model.tables["sections"]["tip"].stiffness_matrix[0, 0] / STIFFNESS[0, 0]
+    matrices = oracle.compliances_of(lambda xi: compliance_at(xi, taper))
     stations = system.layout.beams["beam"].stations
     offsets, turns = [each.offset for each in stations], [each.rotation for each in stations]
     d0 = np.array(natural_coordinates(*item.shape.element(0)))
@@ -157,10 +172,10 @@ def test_stresses_of_its_own(plain):
 def test_kinetic_energy_and_mass(plain):
     system, batch, (length, d0, _), offsets, turns = plain
     q, axes = bent(system, 0.8), [oracle.matrix(p) for p in turns]
-    M = batch.element_masses(q)[0][1][0]
+    M, inertia = batch.element_masses(q)[0][1][0], oracle.inertia(mass_at, compliance_at, length, d0)
 
     def kinetic(v):
-        return oracle.kinetic_energy(frames_of(q), (v[:6], v[6:]), offsets, axes, length, d0, MASS)
+        return oracle.kinetic_energy(frames_of(q), (v[:6], v[6:]), offsets, axes, inertia)
 
     unit = np.eye(12)
     wanted = np.array([[kinetic(a + b) - kinetic(a) - kinetic(b) for b in unit] for a in unit])
@@ -203,14 +218,9 @@ def damped(request):
 
 
 def viscous():
-    """Fm, Fq and G of the viscous compliances of ``element`` at its Gauss points: (13b)."""
-    S, points = np.diag(np.sqrt(BY_DIRECTION)), []
-    for side in (-1.0, 1.0):
-        K = (1.0 - 0.6 * (0.5 + side * 0.5 / np.sqrt(3.0))) * STIFFNESS
-        F = np.linalg.inv(K)
-        points.append(F @ S @ K @ S @ F)
-    first, second = points
-    return 0.5 * (first + second), (first + second) / 24.0, (second - first) / (4.0 * np.sqrt(3.0))
+    """Fm, Fq and G of the viscous compliances of ``element`` (13b)."""
+    S = np.diag(np.sqrt(BY_DIRECTION))
+    return oracle.compliances_of(lambda xi: (F := compliance_at(xi)) @ S @ np.linalg.inv(F) @ S @ F)
 
 
 def in_motion(damped, turn):
@@ -219,10 +229,11 @@ def in_motion(damped, turn):
     beta = BETA if batch.data[0, DAMPING] > 0.0 else viscous()
     q = bent(system, turn)
     v, a = np.random.default_rng(7).standard_normal((2, 12))
+    inertia = oracle.inertia(mass_at, compliance_at, *given[:2])
 
     def typed(frames, v, a=a):
         split = [[x[:6], x[6:]] for x in (v, a)]
-        return oracle.residual(frames, *split, given, offsets, turns, MASS, beta, GRAVITY)
+        return oracle.residual(frames, *split, given, offsets, turns, inertia, beta, GRAVITY)
 
     return system, batch, q, v, a, typed
 
@@ -263,12 +274,14 @@ def test_exact_tangent_in_motion(damped, turn):
     split = [[x[:6], x[6:]] for x in (v, a)]
     axes = [oracle.matrix(p) for p in turns]
 
-    def inertia(frames, v, a):
-        return oracle.inertia_force(frames, v, a, offsets, axes, *given[:2], MASS, GRAVITY)
+    inertia = oracle.inertia(mass_at, compliance_at, *given[:2])
+
+    def force(frames, v, a):
+        return oracle.inertia_force(frames, v, a, offsets, axes, inertia, GRAVITY)
 
     wanted = (
-        complex_steps(lambda x: inertia(frames_of(q), [v[:6] + x[:6], v[6:] + x[6:]], split[1])),
-        complex_steps(lambda x: inertia(moved(x), *split)),
+        complex_steps(lambda x: force(frames_of(q), [v[:6] + x[:6], v[6:] + x[6:]], split[1])),
+        complex_steps(lambda x: force(moved(x), *split)),
     )
     data = np.zeros((2, system.pattern.size))
     batch.tangent(np.zeros(0), q, v, a, *data)
@@ -282,11 +295,11 @@ def test_inertia_forces_are_lagranges_equations(damped):
     _, _, q, v, a, _ = in_motion(damped, 0.8)
     _, _, (length, d0, _), offsets, turns = damped
     axes = [oracle.matrix(p) for p in turns]
-    frames = frames_of(q)
+    frames, inertia = frames_of(q), oracle.inertia(mass_at, compliance_at, length, d0)
 
     def kinetic(x, v):
         moved = [oracle.moved(frame, x[6 * e : 6 * e + 6]) for e, frame in enumerate(frames)]
-        return oracle.kinetic_energy(moved, (v[:6], v[6:]), offsets, axes, length, d0, MASS)
+        return oracle.kinetic_energy(moved, (v[:6], v[6:]), offsets, axes, inertia)
 
     def momenta(x, v):
         return np.array([kinetic(x, v + unit) - kinetic(x, v) - kinetic(x, unit) for unit in np.eye(12)])
@@ -299,7 +312,7 @@ def test_inertia_forces_are_lagranges_equations(damped):
     for k in (3, 9):  # angular velocities are along own axes
         wanted[k : k + 3] += np.cross(v[k : k + 3], p[k : k + 3])
     split = [[x[:6], x[6:]] for x in (v, a)]
-    got = oracle.inertia_force(frames, *split, offsets, axes, length, d0, MASS, np.zeros(3))
+    got = oracle.inertia_force(frames, *split, offsets, axes, inertia, np.zeros(3))
     np.testing.assert_allclose(got, wanted, atol=1e-12 * np.abs(wanted).max())
 
 
