@@ -13,11 +13,9 @@ from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.coordinates import coordinate_row
 from femb.elements.joint.driver import Driver, check_motion, motion_input
 from femb.elements.joint.on_coordinate import OnCoordinate
-from femb.elements.joint.rows import Coordinate
 from femb.layout.element import Input
 from femb.layout.layout import Layout, Station
 from femb.layout.views import ModelView, StartPoses
-from femb.numerics import rotations
 from femb.profiles import Profile
 
 
@@ -62,7 +60,7 @@ class JointDriver(OnCoordinate, Driver):
         if not coordinate.is_angle:
             return
         wanted = layout.drivers[self.name].inputs[0].function(0.0)[0]
-        start = start_angle(layout, *self.ends(layout), coordinate)
+        start = coordinate.value(*map(layout.pose, self.ends(layout)))
         difference = np.remainder(start - wanted + np.pi, 2.0 * np.pi) - np.pi
         if abs(difference) >= 0.5 * np.pi:
             raise ModelError.at(
@@ -75,10 +73,3 @@ class JointDriver(OnCoordinate, Driver):
         number = layout.drivers[self.name].rows[0]
         joint = layout.joints[self.joint]
         return [coordinate_row(layout, number, joint, self.coordinate_of(layout), follows=0)]
-
-
-def start_angle(layout: Layout, first: Station, second: Station, coordinate: Coordinate) -> float:
-    """A joint's angle in the start pose, rad, within pi."""
-    of_first, of_second = (rotations.rotation_matrix(layout.pose(end)[1]) for end in (first, second))
-    sine, cosine = (of_first[:, i] @ of_second[:, j] for i, j in zip(coordinate.first, coordinate.second, strict=True))
-    return float(np.arctan2(coordinate.sign * sine, cosine))

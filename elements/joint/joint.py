@@ -1,5 +1,6 @@
 """Base class of joints: two ends, axes, a table of rows of constraint, and coordinates."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -19,6 +20,10 @@ from femb.elements.records import RecordedSystem, Records
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations
+
+# Of an angle in rad, and of a length in parts of it: typed numbers are rounded.
+START_ERROR = 1e-3
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +97,49 @@ class Joint(Item):
         ]
         first_coordinate = next(reversed(layout.joints.values())).part.stop if layout.joints else 0
         part = slice(first_coordinate, first_coordinate + len(self.coordinates))
-        layout.joints[self.name] = JointLayout(ends[0], ends[1], numbers, self.coordinates, part, self._aligned_axes())
+        entry = JointLayout(ends[0], ends[1], numbers, self.coordinates, part, self._aligned_axes())
+        layout.joints[self.name] = entry
+        if self.start is not None:
+            self._check_start(layout, entry, model)
+
+    def _check_start(self, layout: Layout, entry: JointLayout, model: ModelView) -> None:
+        """Raise ModelError where ``start`` differs from the start pose, or should turn a body that is placed."""
+        path = (self.table, self.name, "start")
+        poses = [layout.pose(end) for end in (entry.first, entry.second)]
+        for coordinate, given in zip(self.coordinates, self._start.tolist(), strict=True):
+            found = coordinate.value(*poses)
+            gap, unit, size = given - found, "m", max(abs(given), abs(found))
+            if coordinate.is_angle:
+                gap, unit, size = math.remainder(gap, 2.0 * math.pi), "rad", 1.0
+            if abs(gap) > START_ERROR * size + ROUNDING:
+                raise ModelError.at(
+                    path,
+                    f"got {given:.6g} {unit} for {coordinate.name!r}, but it is {found:.6g} {unit} where both ends are "
+                    "placed already, by hand or by other joints: leave out this 'start', or the position of a body",
+                )
+        turned = self._placed_without_attitude(layout, entry, model)
+        angles = [value for coordinate, value in zip(self.coordinates, self._start, strict=True) if coordinate.is_angle]
+        if turned is not None and any(angles):
+            raise ModelError.at(
+                path,
+                f"does not turn {turned!r}, which has a position of its own, but no attitude: leave out its position, "
+                "which follows from 'start'; or give it 'euler_angles', at which the joint then has this start",
+            )
+
+    def _placed_without_attitude(self, layout: Layout, entry: JointLayout, model: ModelView) -> str | None:
+        """The name of a moving body with a position and no attitude of its own beside a placed other end, where the
+        zero of the joint follows from the start pose; None without one."""
+        if self._of_second is not None and self.second.reference is not None:
+            return None
+        poses = {
+            name: model.body(name).start_pose() for name in (self.first.body, self.second.body) if name is not None
+        }
+        if any(pose.position is None for pose in poses.values()):
+            return None  # its joints place it
+        moving = [end for end, station in ((self.second, entry.second), (self.first, entry.first))
+                  if layout.frames[station.frame].freedom]  # fmt: skip
+        name = moving[0].body
+        return name if name is not None and poses[name].quaternion is None else None
 
     def relative(self) -> tuple[Floats, Floats]:
         """Offset (3,) and axes (3, 3) of the second end in the joint's axes at the coordinates ``start``."""

@@ -11,6 +11,7 @@ from femb.base.types import Floats
 from femb.elements.joint import columns as primitives
 from femb.elements.joint.constraint_set import ZERO, Row
 from femb.layout.layout import Layout, Station
+from femb.numerics import rotations
 
 X, Y, Z = range(3)
 UNIT_VECTORS = np.eye(3)
@@ -39,6 +40,15 @@ class Coordinate:
     def is_angle(self) -> bool:
         """Whether it is an angle (rad) and not a length (m)."""
         return bool(self.second)
+
+    def value(self, first: tuple[Floats, Floats], second: tuple[Floats, Floats]) -> float:
+        """The angle, rad within pi, or the stroke, m, at positions (3,) and quaternions (4,) of the joint's ends."""
+        axes = rotations.rotation_matrix(first[1])
+        if not self.is_angle:
+            return float(axes[:, self.first[0]] @ (second[0] - first[0]))
+        other = rotations.rotation_matrix(second[1])
+        sine, cosine = (axes[:, i] @ other[:, j] for i, j in zip(self.first, self.second, strict=True))
+        return float(np.arctan2(self.sign * sine, cosine))
 
 
 ANGLE = Coordinate("angle", (Y, X), (X, X))

@@ -19,6 +19,8 @@ STRING = re.compile(
     r"|'[^'\n]*'"
 )
 BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
+LOOSE = re.compile(r"""\s*(?:"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[^\s."'=#\[\]{},\\][^."'=#\[\]{},\\\n]*)\s*""")
+LOOSE_KEY = re.compile(rf"{LOOSE.pattern}(?:\.{LOOSE.pattern})*")
 SCALAR = re.compile(r"[^,\]}\n#]*")
 
 
@@ -67,6 +69,19 @@ def split_key(text: str) -> Path:
         ((part, node),) = node.items()
         parts.append(part)
     return tuple(parts)
+
+
+def typed_key(text: str) -> Path:
+    """The same of a key in which names with blanks may stand without quotes, as ``beams.right boom.length``."""
+    try:
+        return split_key(text)
+    except ValueError:
+        if LOOSE_KEY.fullmatch(text) is None:
+            raise
+    return tuple(
+        split_key(part)[0] if part[0] in "\"'" else part
+        for part in (match[0].strip() for match in LOOSE.finditer(text))
+    )
 
 
 class _Scan:

@@ -8,7 +8,7 @@ from typing import Any
 
 from femb.base.errors import Problem
 from femb.case.errors import CaseError, dotted
-from femb.case.lines import Path, split_key
+from femb.case.lines import Path, typed_key
 
 
 def parse_override(text: str) -> tuple[Path, Any]:
@@ -18,7 +18,7 @@ def parse_override(text: str) -> tuple[Path, Any]:
     """
     for sign in re.finditer("=", text):
         try:
-            path = split_key(text[: sign.start()])
+            path = typed_key(text[: sign.start()])
         except ValueError:
             continue  # inside a quoted key
         return path, _value(text, text[sign.end() :].strip())
@@ -42,7 +42,7 @@ def _written(value: object) -> str:
 def entry_of(document: dict[str, Any], key: str) -> Any:
     """The value at a dotted key of the tables of a case, None where there is none; a number is an index in a list."""
     value: Any = document
-    for part in split_key(key):
+    for part in typed_key(key):
         if isinstance(value, list) and part.isdecimal() and int(part) < len(value):
             value = value[int(part)]
         else:

@@ -399,6 +399,8 @@ def test_an_entry_of_a_list_is_replaced(tmp_path):
         ("beams.right.elements=0", "beams.right.elements: got 0, must be a whole number of at least 1"),
         ("bodies.hub.mass.x=4", "bodies.hub.mass is 22.4, not a table with a key 'x'"),
         ("bodies.hub.euler_rates.3=4", "euler_rates is [0.1, 0.1, 0.1], a list with entries 0 to 2, got '3'"),
+        ("beams..elements=4", "wanted KEY=VALUE, such as beams.right.elements=4"),
+        ("beams.right 'boom.elements=4", "wanted KEY=VALUE, such as beams.right.elements=4"),
         ("beams.right", "wanted KEY=VALUE, such as beams.right.elements=4"),
         ("beams.right.elements=[4", "'[4' is not a TOML value: write 4, 1e-6, true, [1, 0, 0] or a word"),
         ("run.rtol=1e-5\nrun.x=1", "'1e-5\\nrun.x=1' is not a TOML value"),
@@ -408,6 +410,16 @@ def test_bad_overrides(tmp_path, override, message):
     found = "\n".join(messages(written(tmp_path, SATELLITE), override))
     assert found.startswith("--set ")
     assert message in found
+
+
+@pytest.mark.parametrize(
+    "key", ["beams.right boom.elements", 'beams."right boom".elements', "beams. right boom .elements"]
+)
+def test_names_with_blanks_need_no_quotes(tmp_path, key):
+    path = written(tmp_path, SATELLITE.replace("[beams.right]", '[beams."right boom"]'))
+    assert load_case(path, [f"{key}=4"]).model.beams["right boom"].elements == 4
+    (message,) = messages(path, "beams.right arm.elements=4")
+    assert "there is no 'right arm' in beams; there are: 'right boom', 'left'" in message
 
 
 # Cases in Python

@@ -30,6 +30,7 @@ from femb import (
     simulate,
 )
 from femb.analysis.time_loop import output_frames
+from femb.base.errors import ModelError
 from femb.elements.joint.columns import ANGLE
 from femb.elements.joint.constraint_set import ConstraintSet, Row
 from femb.elements.joint.reaction import joint_reaction
@@ -493,3 +494,45 @@ def test_a_mechanism_keeps_its_energy_and_its_joints(method):
     assert np.abs(results.audit.energy_error).max() < 2e-5 * energy
     assert np.abs(results.audit.constraint_position).max() < 1e-10
     assert np.abs(results.audit.constraint_velocity).max() < 1e-9
+
+
+# Of the second end of a joint along and about z: the joint, its start and the pose by hand; the start that it has.
+PLACED = [
+    (Prismatic, {}, 0.5, {"position": (0.0, 0.0, 0.2)}, "but it is 0.2 m"),
+    (Prismatic, {}, 0.2, {"position": (0.0, 0.0, 0.2)}, None),
+    (Prismatic, {}, 0.20001, {"position": (0.0, 0.0, 0.2)}, None),  # typed to five digits
+    (Revolute, {"axis": (0, 0, 1), "reference": (1, 0, 0)}, 0.5, {"position": (0, 0, 0)}, "but it is 0 rad"),
+    (Revolute, {"axis": (0, 0, 1), "reference": (0, 1, 0)}, 0.5 * np.pi, {"position": (0, 0, 0)}, None),
+    (Revolute, {"axis": (0, 0, 1), "reference": (0, 1, 0)}, -3.5 * np.pi, {"position": (0, 0, 0)}, None),
+    (Revolute, {}, 0.5, {"position": (0, 0, 0)}, "does not turn 'b'"),
+    (Revolute, {"axis": (0, 0, 1)}, 0.5, {"position": (0, 0, 0)}, "does not turn 'b'"),
+    (Revolute, {}, 0.0, {"position": (0, 0, 0)}, None),
+    (Revolute, {}, 0.5, {"position": (0, 0, 0), "euler_angles": (0.0, 0.0, 0.3)}, None),
+    (Revolute, {}, 0.5, {}, None),
+    (Cylindrical, {}, (0.0, 0.5), {"position": (0.0, 0.0, 0.2)}, "for 'stroke', but it is 0.2 m"),
+]
+
+
+@pytest.mark.parametrize(("kind", "axes", "start", "pose", "contradiction"), PLACED)
+@pytest.mark.parametrize("first", ["a", "ground"])
+def test_a_start_that_contradicts_poses_given_by_hand_is_named(kind, axes, start, pose, contradiction, first):
+    model = Model()
+    model.add(RigidBody("a", 1.0, 1.0, position=(0.0, 0.0, 0.0)))
+    model.add(RigidBody("b", 1.0, 1.0, **pose))
+    model.add(kind("j", JointEnd(first, axis=(0, 0, 1)), JointEnd("b", **axes), start=start))
+    if contradiction is None:
+        layout = System(model).layout
+        found = [c.value(layout.pose(layout.joints["j"].first), layout.pose(layout.joints["j"].second))
+                 for c in layout.joints["j"].coordinates]  # fmt: skip
+        np.testing.assert_allclose(np.exp(1j * np.array(found)), np.exp(1j * np.array(start)), atol=2e-5)
+    else:
+        with pytest.raises(ModelError, match=f"joints.j.start: .*{contradiction}"):
+            System(model)
+
+
+def test_a_start_turns_the_first_end_where_the_second_is_the_ground():
+    model = Model()
+    model.add(RigidBody("a", 1.0, 1.0))
+    model.add(Revolute("j", JointEnd("a", axis=(0, 0, 1)), JointEnd("ground"), start=0.5))
+    _, attitude = System(model).layout.pose(System(model).layout.joints["j"].first)
+    np.testing.assert_allclose(attitude, [np.cos(0.25), 0.0, 0.0, -np.sin(0.25)], atol=1e-15)
