@@ -6,6 +6,7 @@ A ``Model`` contains elements; ``simulate`` integrates it; ``Results`` are named
 
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 
 __version__ = "0.1.0"
 
@@ -16,6 +17,8 @@ def _homes():
     modules, catalogues = {}, []
     for line in stub.splitlines():
         match line.split():
+            case ["from", "femb", *_]:
+                pass  # a module, for type checkers
             case ["from", module, "import", "*", *_]:
                 catalogues.append(module)
             case ["from", module, "import", name, "as", _]:
@@ -40,6 +43,8 @@ def __getattr__(name):
         return sorted({*_HOMES, *(known for module in _CATALOGUES for known in _names(module))})
     if name.startswith("_"):
         raise AttributeError(f"module 'femb' has no attribute {name!r}")
+    if name.islower() and find_spec(f"femb.{name}") is not None:  # a module, as in femb.profiles.Versine
+        return import_module(f"femb.{name}")
     for module in _CATALOGUES:
         known = _names(module)
         if name in known:

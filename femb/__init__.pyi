@@ -3,6 +3,8 @@
 A star stands for all names of a module. Source: Scientific Python, SPEC 1, lazy loading of submodules and functions.
 """
 
+from femb import elements as elements
+from femb import profiles as profiles
 from femb.analysis.compare import compare as compare
 from femb.analysis.completion import completed as completed
 from femb.analysis.differences import differences as differences

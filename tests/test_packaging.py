@@ -43,6 +43,11 @@ def test_packages_listed_are_the_folders_that_are_packages():
     assert SETUPTOOLS["package-dir"] == {"femb.elements": "elements", "femb.cases": "cases"}
 
 
+def test_modules_are_attributes_of_femb_at_once():
+    assert python("import femb; print(femb.profiles.Versine(1.0)(0.5))").stdout == "1.0\n"
+    assert python("import femb; print(femb.elements.Beam is femb.Beam)").stdout == "True\n"
+
+
 def test_link_and_mapping_lead_to_the_same_folder():
     link = ROOT / "femb" / "elements"
     if not link.exists():

@@ -14,6 +14,8 @@ import numpy as np
 from femb.base.types import Floats
 from femb.base.values import as_numbers
 
+# Sizes beyond these are mistakes, m: their fourth powers leave the range of numbers.
+LEAST, MOST = 1e-9, 1e9
 CORNERS = 24  # of a circle
 # Terms of the series of a rectangle in torsion; the missing ones are 1e-12 of a square.
 TERMS = np.arange(1.0, 400.0, 2.0)
@@ -152,6 +154,8 @@ def shape_problem(shape: Any) -> str | None:
     kind, sizes = SHAPES[word], as_numbers(value)
     if sizes is None or np.atleast_1d(sizes).shape != (len(kind.sizes),) or not np.all((sizes > 0) & (sizes < np.inf)):
         return f"got {shape!r}, wanted {word} = {_sizes(kind)}, in m, each greater than 0"
+    if not np.all((sizes >= LEAST) & (sizes <= MOST)):
+        return f"got {shape!r}, wanted {word} = {_sizes(kind)}, in m, from {LEAST:g} to {MOST:g}"
     if not kind.fits(*np.atleast_1d(sizes)):
         return f"got {shape!r}, but the walls of {word} = {_sizes(kind)} do not fit into its outer sizes"
     return None

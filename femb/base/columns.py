@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from femb.base.errors import ModelError
 from femb.base.values import shown
 
+LARGEST = 500 * 10**6  # characters of a table; a device such as /dev/zero has no end
+
 
 def columns_of(path: str, column: str | int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """The first column of a table and another one, by its name in the first row or by its number from 1.
@@ -14,9 +16,12 @@ def columns_of(path: str, column: str | int) -> tuple[tuple[float, ...], tuple[f
     """
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = [line.split("#")[0].strip() for line in file]
+            text = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if len(text) > LARGEST:
+        raise ModelError(f"{path}: has more than {LARGEST // 10**6} MB, or no end; wanted a table of numbers")
+    lines = [line.split("#")[0].strip() for line in text.splitlines()]
     rows = [(number, _entries(line)) for number, line in enumerate(lines, 1) if line]
     if not rows:
         raise ModelError(f"{path}: has no numbers; wanted rows of a time (s) and values")

@@ -70,6 +70,9 @@ def _names(path: FilePath, lines: Mapping[Path, int], files: Any) -> list[str]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         message = f"include: got {shown(files)}, wanted the path of a case file (TOML), or a list of them"
         raise CaseError.of_file(path, message, lines["include",])
+    for name in names:
+        if "\0" in name:
+            raise CaseError.of_file(path, f"include: {name!r} is no path of a file", lines["include",])
     return names
 
 
@@ -77,12 +80,12 @@ def _include(
     result: Composition, path: FilePath, lines: Mapping[Path, int], name: str, within: tuple[FilePath, ...]
 ) -> None:
     file = path.parent / name
-    if file.resolve() in [each.resolve() for each in within]:
-        raise CaseError.of_file(path, f"include: {name!r} includes itself", lines["include",])
     try:
         text = text_of(file)
     except CaseError as error:
         raise CaseError.of_file(path, f"include: {error}", lines["include",]) from error
+    if file.resolve() in [each.resolve() for each in within]:
+        raise CaseError.of_file(path, f"include: {name!r} includes itself", lines["include",])
     result.included[file] = text
     _add(result, file, text, (*within, file))
 

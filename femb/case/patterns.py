@@ -13,13 +13,25 @@ A text in braces is an expression of numbers and of the variables. A text that i
 
 import ast
 import copy
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from femb.base.errors import ModelError
-from femb.base.values import shown, whole_number
+from femb.base.values import LARGEST, shown, whole_number
+
+
+def power(a: Any, b: Any) -> Any:
+    """A real power. Raises ValueError where it is none, or too large for a case: whole ones may have any size."""
+    if a and abs(b) * abs(math.log10(abs(a))) > math.log10(LARGEST):
+        raise ValueError
+    result = a**b
+    if isinstance(result, complex):
+        raise ValueError
+    return result
+
 
 MOST_ITEMS = 100_000
 WORDS = ("count", "each", "first", "last")
@@ -31,6 +43,7 @@ OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
+    ast.Pow: power,
 }
 Variables = Mapping[str, Any]
 

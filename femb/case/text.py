@@ -7,17 +7,22 @@ from typing import Any
 
 from femb.case.errors import CaseError
 
+LARGEST = 50 * 10**6  # bytes of a case; a device such as /dev/zero has no end
+
 
 def text_of(path: Path, wanted: str = "a case file (TOML or Python)") -> str:
     """The text of a file, without the byte order mark that some editors write. Raises CaseError."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
     except FileNotFoundError:
         raise CaseError.of_file(path, "there is no such file") from None
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and path.is_dir():
             raise CaseError.of_file(path, f"is a folder, wanted {wanted}") from None
         raise CaseError.of_file(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if len(data) > LARGEST:
+        raise CaseError.of_file(path, f"has more than {LARGEST // 10**6} MB, or no end; wanted {wanted}")
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

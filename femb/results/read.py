@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ResultError
+from femb.base.types import Bools
 from femb.base.values import shown
 from femb.results.arrays import Attributes, Content, LazyArrays, joined, visible
 from femb.results.journal_reader import JournalReader, is_journal
@@ -25,6 +26,10 @@ STRUCTURED = {"shape": dict, "names": list, "attachments": dict}
 
 def part_of(path: Path) -> Path:
     """The file of a run that is not finished, or that ended early where finished results exist."""
+    if not path.name:
+        raise ResultError(
+            f"{shown(str(path))}: is a folder, wanted the name of a result file, such as 'out/results.h5'"
+        )
     return path.with_name(path.name + ".part")
 
 
@@ -75,8 +80,9 @@ def find_results(path: Path) -> Path:
     unfinished or killed run."""
     try:
         folder = path.is_dir()
-    except OSError as error:  # such as a name that is too long
-        raise ResultError(f"{shown(str(path))}: cannot be read as a result file ({error.strerror})") from error
+    except (OSError, ValueError) as error:  # such as a name that is too long, or has a zero byte
+        what = getattr(error, "strerror", None) or error
+        raise ResultError(f"{shown(str(path))}: cannot be read as a result file ({what})") from error
     if not folder:
         return path
     file = path / "results.h5"
@@ -114,13 +120,22 @@ def _of_hdf5(file: OpenFile, path: Path) -> Content:
     # A truncated or edited file may have more of some series than of others.
     frames = min((len(array) for array in series.values()), default=0)
     written = np.isfinite(series["time"][:frames]) if "time" in series else np.ones(frames, bool)
-    frames = frames if written.all() else int(np.argmin(written))
+    if not written.all():
+        _check_unwritten(written, names.attributes.get("", {}).get("status"))
+        frames = int(np.argmin(written))
     for name in names.series:
         rows = names.filled.get(name, frames)
         if rows < frames:
             raise ResultError(f"{name}: ends after {rows} of {frames} output times")
     attributes = {name: values for name, values in visible(names.attributes).items() if values}
     return Content({name: array[:frames] for name, array in series.items()}, static, attributes)
+
+
+def _check_unwritten(written: Bools, status: Any) -> None:
+    """Raise ResultError for a time that is no number, except at the end of a run that ended early."""
+    k = int(np.argmin(written))
+    if status == "complete" or written[k:].any():
+        raise ResultError(f"time: is no number at output time {k}: the file is damaged; make the results anew")
 
 
 def _listed(file: OpenFile, path: Path) -> Content:
@@ -151,7 +166,10 @@ def lazily(
 
     def load(name: str) -> np.ndarray:
         with reading(path), h5py.File(file, "r") as content:
-            return read_array(content[name])
+            array = read_array(content[name])
+            if name == "time" and not (written := np.isfinite(array)).all():
+                _check_unwritten(written, attributes.get("", {}).get("status"))
+            return array
 
     kept = {name: values for name, values in attributes.items() if values}
     return Content(LazyArrays(series, load), LazyArrays(static, load), kept)
@@ -195,6 +213,7 @@ def opened(path: Path) -> OpenFile:
             continue
         except IsADirectoryError as error:
             raise ResultError(f"{path}: a folder, not result file") from error
-        except OSError as error:
-            raise ResultError(f"{path}: cannot be read ({error.strerror})") from error
+        except (OSError, ValueError) as error:  # such as a path with a zero byte
+            what = getattr(error, "strerror", None) or error
+            raise ResultError(f"{shown(str(path))}: cannot be read ({what})") from error
     raise ResultError(f"{path}: there is no such result file")

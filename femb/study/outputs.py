@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ResultError
-from femb.base.types import Floats, OneOf
+from femb.base.types import Floats, OneOf, Unit
 from femb.results.history import History, history
 from femb.study import reductions
 from femb.study.mode_outputs import DampingRatio, NaturalFrequency
@@ -26,8 +26,8 @@ class Reduction(Output):
     """
 
     of: str
-    first: float | None = None
-    last: float | None = None
+    first: Annotated[float | None, Unit("s")] = None
+    last: Annotated[float | None, Unit("s")] = None
     analysis: Annotated[str, OneOf(ANALYSES)] = "run"
 
     def check(self, check: Checks) -> None:
@@ -138,7 +138,7 @@ class SettlingTime(Reduction):
     target: float | None = None
     band: float | None = None
     tolerance: float | None = None
-    hold: float = 0.0
+    hold: Annotated[float, Unit("s")] = 0.0
 
     def check(self, check: Checks) -> None:
         super().check(check)

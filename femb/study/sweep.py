@@ -14,7 +14,7 @@ from femb.study.file import read_study
 from femb.study.journal import Journal, fingerprint
 from femb.study.runner import Row, Runner
 from femb.study.study import Study
-from femb.study.together import in_ensembles
+from femb.study.together import in_ensembles, refuse_audit
 from femb.study.trial import runner_of, trial
 from femb.study.workers import Runs, in_pool, in_process
 
@@ -55,6 +55,8 @@ def sweep(
     check_places(workers, scheduler, cluster)
     if together and (workers or scheduler or cluster or study.keep):
         raise ModelError("together: runs in this process, and keeps no results of all runs; leave the others out")
+    if together:
+        refuse_audit(study)
     if study.keep and out is None:
         raise ModelError("keep: the results of all runs need a folder: give out=...")
     folder = None if out is None else Path(out)

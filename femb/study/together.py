@@ -7,6 +7,7 @@ from femb.base.errors import ModelError
 from femb.results.results import Results
 from femb.study.ensemble import TOGETHER, simulate_ensemble
 from femb.study.runner import Described, Row, RunAnalyses, Runner
+from femb.study.study import Study
 
 
 def in_ensembles(runner: Runner, runs: Mapping[int, Sequence[Any]]) -> Iterator[Row]:
@@ -26,6 +27,17 @@ def in_ensembles(runner: Runner, runs: Mapping[int, Sequence[Any]]) -> Iterator[
                 yield runner(number, runs[number])
         if described:
             yield from _rows(runner, described)
+
+
+def refuse_audit(study: Study) -> None:
+    """Raise ModelError for an output of the audit: members of an ensemble have none."""
+    names = [item.name for item in study.outputs.values() if getattr(item, "of", "").split(".")[0] == "audit"
+             and getattr(item, "analysis", "run") == "run"]  # fmt: skip
+    if names:
+        path = ("outputs", names[0], "of")
+        raise study.located(
+            ModelError.at(path, "runs that are integrated together have no audit: leave out this output, or together")
+        )
 
 
 def _rows(runner: Runner, described: dict[int, Described]) -> Iterator[Row]:

@@ -65,6 +65,9 @@ def test_set_reaches_repeated_items(tmp_path):
         ("{0.5*y}", "{y.real}", "is no expression"),
         ("{0.5*y}", "{y/0}", "is no expression"),
         ("{0.5*y}", "{side*2}", "is no expression"),
+        ("{0.5*y}", "{9**9**9}", "is no expression"),
+        ("{0.5*y}", "{(-2)**0.5}", "is no expression"),
+        ("{0.5*y}", "{0**-1}", "is no expression"),
         ("count = 4", "count = 0", "case.toml:7: patterns.wings.count: got 0, must be a whole number of at least 1"),
         ("y = [1, -1]", "y = [1]", "case.toml:8: patterns.wings.each: the lists must have as many entries"),
         ("[bodies.hub]", '[bodies."left panel 1"]', 'bodies."left panel 1": is given here and in'),
@@ -80,6 +83,7 @@ def test_mistakes_are_located(tmp_path, old, new, message):
 def test_expressions():
     assert filled_text("{2*i + 1}", {"i": 3}) == 7
     assert filled_text("a {i}-{-i//2} {x}", {"i": 3, "x": 0.1}) == "a 3--2 0.1"
+    assert filled_text("{0.9**(i - 1)} {2**-1} {-2**2} {(-1)**i}", {"i": 3}) == "0.81 0.5 -4 -1"
     assert filled_text("{ side }", {"side": "left"}) == "left"
 
 
@@ -116,6 +120,12 @@ def test_included_files(tmp_path):
     [
         ("include = 'none.toml'\n", "case.toml:1: include: "),
         ("include = 'case.toml'\n", "case.toml:1: include: 'case.toml' includes itself"),
+        ('include = "x\\u0000"\n', r"case.toml:1: include: 'x\x00' is no path of a file"),
+        (
+            "include = '/dev/zero'\n",
+            "case.toml:1: include: /dev/zero: has more than 50 MB, or no end; wanted a case file",
+        ),
+        ("include = '.'\n", "is a folder, wanted a case file"),
         ("include = [1]\n", "case.toml:1: include: got [1], wanted the path"),
         ("include = 'bus.toml'\n[bodies.hub]\nmass = 1.0\n", "case.toml:2: bodies.hub: is given here and in"),
         ("include = 'bad.toml'\n", "bad.toml:2: bodies.hub.mas: unknown key; did you mean 'mass'?"),
@@ -127,3 +137,8 @@ def test_mistakes_of_included_files(tmp_path, text, message):
     with pytest.raises(CaseError) as refused:
         load_case(written(tmp_path, text))
     assert message in str(refused.value)
+
+
+def test_a_device_is_no_case_and_no_table():
+    with pytest.raises(CaseError, match="/dev/zero: has more than 50 MB, or no end; wanted a case file"):
+        load_case("/dev/zero")

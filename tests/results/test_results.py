@@ -344,3 +344,28 @@ def test_a_killed_run_can_be_read(tmp_path):
     np.testing.assert_array_equal(read.time, np.arange(frames))
     expected = satellite(times=7)[0]["beams/left/position"]
     np.testing.assert_array_equal(read.beams["left"].position, expected[np.arange(frames) % 7])
+
+
+@pytest.mark.parametrize("k", [0, 1, -1])
+def test_a_time_that_is_no_number_is_a_damage(tmp_path, results, k):
+    path = tmp_path / "results.h5"
+    results.write(path)
+    with h5py.File(path, "r+") as file:
+        count = len(file["time"])
+        file["time"][k] = np.nan
+        file.attrs["status"] = "complete"
+    for lazy in (False, True):
+        with pytest.raises(
+            ResultError, match=f"results.h5: time: is no number at output time {k % count}: the file is damaged"
+        ):
+            read_content(path, lazy).series["time"]
+
+
+@pytest.mark.parametrize("path", ["", ".", "/"])
+def test_a_folder_is_no_name_of_a_result_file(path):
+    with pytest.raises(ResultError, match="is a folder, wanted the name of a result file"):
+        ResultWriter(path, {}, {})
+    with pytest.raises(ResultError, match="is a folder"):
+        Results.read(path)
+    with pytest.raises(ResultError, match=r"'x\\x00': cannot be read"):
+        Results.read("x\0")

@@ -254,3 +254,17 @@ def test_a_study_in_ensembles_has_the_same_table():
         assert np.allclose(table[name], separate[name], rtol=1e-6, atol=0.0, equal_nan=True)
     with pytest.raises(ModelError, match="together: runs in this process"):
         femb.sweep(study_of(), together=True, workers=2)
+
+
+def test_outputs_of_the_audit_are_refused_before_a_run():
+    made = []
+
+    def case(stiffness):
+        made.append(stiffness)
+        return spacecraft(stiffness)
+
+    outputs = {"last": {"kind": "final", "of": TIP}, "error": {"kind": "peak", "of": "audit.energy_error"}}
+    study = femb.Study(case, {"stiffness": {"values": [1.0, 1.2]}}, outputs, design="list", run=femb.Run(**RUN))
+    with pytest.raises(ModelError, match=r"outputs.error.of: runs that are integrated together have no audit"):
+        femb.sweep(study, together=True)
+    assert made == []

@@ -107,6 +107,8 @@ def test_balanced_plies_do_not_couple():
     ("words", "message"),
     [
         ({"shape": {"tube": [0.02, 0.03]}, "material": ALUMINIUM}, "walls of tube = [radius, wall] do not fit"),
+        ({"shape": {"circle": 1e300}, "material": ALUMINIUM}, "wanted circle = radius, in m, from 1e-09 to 1e+09"),
+        ({"shape": {"circle": 1e-300}, "material": ALUMINIUM}, "wanted circle = radius, in m, from 1e-09 to 1e+09"),
         ({"shape": {"tube": 0.02}, "material": ALUMINIUM}, "wanted tube = [radius, wall]"),
         ({"shape": {"cube": 0.02}, "material": ALUMINIUM}, "wanted one of rectangle = [y, z], circle = radius"),
         ({"shape": {"circle": 0.02}, "material": "aluminium 6061"}, "did you mean 'aluminium 6061-T6'"),
