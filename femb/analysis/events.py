@@ -60,9 +60,14 @@ class Event:
         if problems:
             raise ModelError(*(Problem(("event", word), text) for word, text in problems))
 
+    @property
+    def label(self) -> str:
+        """Its name in messages."""
+        return self.name if self.latch >= 0 else f"event {self.name!r}"
+
     def value(self, t: float, state: State) -> float:
         """The function at an instant. Raises SolveError where it fails or does not return a number."""
-        label = self.name if self.latch >= 0 else f"event {self.name!r}"
+        label = self.label
         try:
             result = self.function(t, state)
         except FembError:

@@ -16,6 +16,7 @@ from femb.base.errors import SolveError
 from femb.base.types import Floats
 from femb.numerics.newton import Iteration, largest, newton
 from femb.results.frames import Frames, unbalanced
+from femb.steppers.diagnosis import Repetition
 from femb.system.constraints import POSITION
 from femb.system.degrees_of_freedom import RANK
 from femb.system.system import System
@@ -32,7 +33,8 @@ GAUSS = (0.5 - np.sqrt(3.0) / 6.0, 0.5 + np.sqrt(3.0) / 6.0)
 def prescribed(system: System, times: Floats) -> Iterator[Frames]:
     """Yield the output at each of the instants ``times`` (T,), the first of them the system's start."""
     now = _Instant(system, float(times[0]), system.q0)
-    work = 0.0
+    work, repetition = 0.0, Repetition()
+    repetition.check(now.system, now.t, now.q, now.v)
     yield now.frames(work)
     for t in times[1:]:
         corners = [now.t, *(b for b in system.breakpoints if now.t < b < t), float(t)]
@@ -41,7 +43,9 @@ def prescribed(system: System, times: Floats) -> Iterator[Frames]:
                 now = _follow(now, a + part * (b - a))
                 work += 0.5 * (b - a) * now.power
             now = _follow(now, b)
+        repetition.check(now.system, now.t, now.q, now.v)
         yield now.frames(work)
+    repetition.finish()
 
 
 def _follow(now: "_Instant", end: float) -> "_Instant":

@@ -13,6 +13,7 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.layout.layout import Layout
+from femb.steppers.diagnosis import Repetition
 from femb.system.system import System
 
 WEIGHT = "gravity"  # names the weight among the loads
@@ -66,7 +67,7 @@ class StaticEquations:
         self.twin = system
         if system.n_c:
             self.twin = System(system.model, assemble=True, layout=CoupledLayout()).with_discrete(system.discrete)
-        self.rigid, self.time = rigid, time
+        self.rigid, self.time, self.repetition = rigid, time, Repetition()
         self.gravity = None if WEIGHT in constant else np.array(system.model.gravity)
         held = {id(each) for each in self.twin.constraint_set.inputs}
         loads = [(each.width, is_load(each.label) and not is_named(each.label, constant)) for each in self.twin.inputs]
@@ -84,8 +85,9 @@ class StaticEquations:
         self.rates = np.concatenate([[], *rates]).astype(bool)
 
     def advanced(self, q: Floats) -> None:
-        """Count the turns of joints from an accepted state on."""
+        """Count the turns of joints from an accepted state on, and ask functions of users for the same again."""
         self.twin = self.twin.at(q)
+        self.repetition.check(self.twin, self.time, q, np.zeros(self.twin.n_v))
 
     def under(self, load: float) -> System:
         """The twin under its weight at a load factor."""

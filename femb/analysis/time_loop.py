@@ -21,6 +21,7 @@ from femb.results.frames import Frames, output_frames
 from femb.results.groups import EventRecord
 from femb.results.inside_steps import Part, passed_instants, step_instants
 from femb.steppers.contract import F, Step, Stepper, StepperOfMany, StepperState, located
+from femb.steppers.diagnosis import Repetition, event_values
 from femb.steppers.pace import Pace
 from femb.steppers.passed_steps import PassedSteps
 
@@ -86,12 +87,12 @@ def _integrate(
         done = checkpoints.done(times, stepper.t)
     else:
         events = (*events, *latch_events(form))
-        values = _values(form, events, stepper.t, stepper.q, stepper.v)
+        values = event_values(form, events, stepper.t, stepper.q, stepper.v)
         yield _last_state(form, stepper, motion_only)
         done = 1
     crossing = SingularityCrossing.of(stepper)
     many = stepper if isinstance(stepper, StepperOfMany) else None
-    pace = Pace(stepper.t, end, max_steps)
+    pace, repetition = Pace(stepper.t, end, max_steps), Repetition()
     shown = stepper.t
     for limit, instant in _landings(form.breakpoints, float(times[0]), end):
         if instant <= stepper.t:
@@ -102,6 +103,7 @@ def _integrate(
             passed: PassedSteps | None = None
             try:
                 pace.check(stepper)
+                repetition.check(form, stepper.t, stepper.q, stepper.v, events)
                 if many is not None and not events and (crossing is None or crossing.is_far):
                     wanted = times[done : bisect_right(instants, instant)]
                     passed = many.steps(limit, instant, wanted, pace.room(stepper))
@@ -149,7 +151,7 @@ def _integrate(
                 if crossing:
                     crossing.reset()
                 events = (*user_events, *latch_events(form))
-                values = _values(form, events, stepper.t, stepper.q, stepper.v)
+                values = event_values(form, events, stepper.t, stepper.q, stepper.v)
         stepper.t = instant
         if instant < end:
             # values are those at the end of the step: with new ones, a zero there could be detected twice, by rounding
@@ -157,6 +159,7 @@ def _integrate(
                 stepper.restart()
             if crossing:
                 crossing.reset()
+    repetition.finish()
     keep()
 
 
@@ -174,13 +177,6 @@ def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[
         else:
             result.append((t, t))
     return result
-
-
-def _values(form: Formulation, events: tuple[Event, ...], t: float, q: Floats, v: Floats) -> list[float]:
-    if not events:
-        return []
-    state = form.state(t, q, v)
-    return [event.value(t, state) for event in events]
 
 
 def _find_events(
@@ -201,7 +197,7 @@ def _find_events(
     values = start_values
     zeros = []
     for k in range(1, LOOKS + 1):
-        previous, values = values, _values(form, events, float(instants[k]), q[k], v[k])
+        previous, values = values, event_values(form, events, float(instants[k]), q[k], v[k])
         for event, a, b in zip(events, previous, values, strict=True):
             crossed = (a < 0.0 <= b and event.direction >= 0) or (a > 0.0 >= b and event.direction <= 0)
             if crossed:

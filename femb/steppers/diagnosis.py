@@ -4,6 +4,9 @@ A user's function that returns different values for the same arguments, or jumps
 with any step. The local error tells which component of the motion limits the step.
 """
 
+from collections.abc import Sequence
+from typing import Protocol
+
 import numpy as np
 
 from femb.base.errors import SolveError
@@ -11,6 +14,7 @@ from femb.base.types import Floats
 from femb.base.values import shown
 from femb.formulations.contract import Formulation
 from femb.layout.element import InputError, TrialError
+from femb.layout.state import State
 from femb.steppers.contract import ABOVE_TOLERANCE, StepperState
 from femb.system.constraints import mass_factors
 from femb.system.definiteness import ADVICE, Definiteness
@@ -18,6 +22,10 @@ from femb.system.system import System
 
 # Evaluations of an input with the same arguments.
 EVALUATIONS = 4
+# Differences of repeated values up to this part of them are rounding, as of an iteration within the function.
+SAME = 1e-8
+# Values are asked for again after 1, 2, 4, 8 ... steps, and then after so many.
+LONGEST = 64
 # Intervals of time (fractions of the run), positions and velocities (fractions of their size, or of one) over which an
 # input is compared, and the least ratio of its changes over the last and the first interval that is a jump.
 INTERVALS, JUMP_RATIO = (1e-6, 1e-8, 1e-10), 0.5
@@ -55,18 +63,97 @@ def misbehaving_input(stepper: StepperState) -> str:
     q, v = (states[0] for states in form.to_system(stepper.q[None].copy(), stepper.v[None].copy()))
     try:
         values = [system.inputs_at(stepper.t, q, v) for _ in range(EVALUATIONS)]
-        for source, part in system.parts_of_inputs:
-            different = [value[part] for value in values if not np.array_equal(value[part], values[0][part])]
-            if different:
-                return (
-                    f"{source.label} is not a function of its arguments: asked again at t = {stepper.t:.6g} s and in "
-                    f"the same state it gave {shown(different[0])} after {shown(values[0][part])}. A load that changes "
-                    "by itself, or jumps without declared breakpoints, cannot be followed: let it depend on t and "
-                    "state alone, random numbers being drawn before the run and interpolated."
-                )
+        for value in values[1:]:
+            if text := different_input(system, stepper.t, values[0], value):
+                return text
         return _jump(system, stepper, q, v)
     except TrialError:
         return ""
+
+
+def different_input(system: System, t: float, first: Floats, again: Floats) -> str:
+    """A sentence on an input that differs between two evaluations with the same arguments; empty without one."""
+    for source, part in system.parts_of_inputs:
+        if not _same(first[part], again[part]):
+            return _not_a_function(source.label, t, first[part], again[part])
+    return ""
+
+
+def _same(first: Floats | float, again: Floats | float) -> bool:
+    return bool(
+        np.max(np.abs(np.subtract(again, first)), initial=0.0) <= SAME * np.max(np.abs([first, again]), initial=0.0)
+    )
+
+
+def _not_a_function(label: str, t: float, first: object, again: object) -> str:
+    return (
+        f"{label} is not a function of its arguments: asked again at t = {t:.6g} s and in the same state it gave "
+        f"{shown(again)} after {shown(first)}. A function that draws random numbers, counts its calls or remembers "
+        "earlier ones has no one motion that a step could follow: let it depend on t and state alone. Draw random "
+        "numbers before the run and interpolate them; give a controller as a function of the state, without samples."
+    )
+
+
+class Asked(Protocol):
+    """An event, as ``Repetition`` sees it."""
+
+    @property
+    def label(self) -> str:
+        """Its name in messages."""
+
+    def value(self, t: float, state: State, /) -> float:
+        """The function at an instant."""
+
+
+Events = Sequence[Asked]
+
+
+class Repetition:
+    """Asks the functions of users again, now and then, for what they gave before, at an instant some steps ago.
+
+    A random function differs at once; one that remembers its calls, such as a controller that samples, differs after
+    calls at other arguments. Both give another motion with every method and step.
+    """
+
+    def __init__(self) -> None:
+        self._asked: tuple[Formulation, Events, float, Floats, Floats, Floats, list[float]] | None = None
+        self._left, self._interval = 1, 1
+
+    def check(self, form: Formulation, t: float, q: Floats, v: Floats, events: Events = ()) -> None:
+        """Count a step of a formulation that has led to a state (n_q,), (n_v,) at the time t (s).
+
+        Raises SolveError, which names the item, where a function has given another value for the same arguments.
+        """
+        self._left -= 1
+        if self._left > 0 or not (events or any(not input_.of_discrete for input_ in form.system.inputs)):
+            return
+        first = self._asked is None
+        self.finish()
+        q, v = q.copy(), v.copy()
+        self._asked = form, events, t, q, v, form.inputs_at(t, q, v), event_values(form, events, t, q, v)
+        if first:
+            self.finish()
+        self._left, self._interval = self._interval, min(2 * self._interval, LONGEST)
+
+    def finish(self) -> None:
+        """Ask again for the last values that were noted; raises as ``check``."""
+        if self._asked is None:
+            return
+        form, events, t, q, v, inputs, values = self._asked
+        text = different_input(form.system, t, inputs, form.inputs_at(t, q, v))
+        for event, first, again in zip(events, values, event_values(form, events, t, q, v), strict=True):
+            if not text and not _same(first, again):
+                text = _not_a_function(event.label, t, first, again)
+        if text:
+            raise SolveError(text)
+
+
+def event_values(form: Formulation, events: Events, t: float, q: Floats, v: Floats) -> list[float]:
+    """Values of events at a state of a formulation at the time t (s)."""
+    if not events:
+        return []
+    state = form.state(t, q, v)
+    return [event.value(t, state) for event in events]
 
 
 def _jump(system: System, stepper: StepperState, q: Floats, v: Floats) -> str:

@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from long_runs import slow_but
+from long_runs import slow, slow_but
 
-from femb import Ground, Load, Model, PointMass, RigidBody, SolveError
+from femb import Differentiated, Ground, Load, Model, PointMass, RigidBody, SolveError, inverse, linearize, static
 from femb.analysis.simulate import simulate
 from femb.analysis.time_loop import Event
 from femb.elements import (
@@ -192,6 +192,80 @@ def test_a_random_load_is_named(name):
 
     with pytest.raises(SolveError, match=r"loads\.push\.force is not a function of its arguments: asked again at t = "):
         run(pushed(noise), name)
+
+
+class Sampled:
+    """A controller that holds its force between samples in memory of its own."""
+
+    def __init__(self):
+        self.next, self.force = 0.0, np.zeros(3)
+
+    def __call__(self, t, state):
+        if t >= self.next:
+            body = state.bodies["m"]
+            self.force, self.next = -4.0 * body.position - 2.0 * body.velocity, self.next + 0.1
+        return self.force
+
+
+@pytest.mark.parametrize("formulation", ["velocity", slow("quaternion")])
+@every_method
+def test_a_controller_with_a_memory_is_named(name, formulation):
+    with pytest.raises(SolveError, match=r"loads\.push\.force is not a function of its arguments: .* gave .* after .*"):
+        run(pushed(Sampled()), name, formulation=formulation)
+
+
+@every_method
+def test_small_noise_is_named_at_once(name):
+    """So small that no method with error control stumbles over it."""
+    random = np.random.default_rng(1)
+    model = pushed(lambda t, state: 1e-9 * random.standard_normal(3))
+    with pytest.raises(
+        SolveError, match=r"loads\.push\.force is not a function .* asked again at t = 0 s and"
+    ) as caught:
+        run(model, name)
+    assert "Draw random numbers before the run" in str(caught.value)
+
+
+def test_an_event_with_a_memory_is_named():
+    calls = itertools.count()
+    with pytest.raises(SolveError, match=r"event 'count' is not a function of its arguments: asked again at t = 0 s"):
+        run(pushed((1.0, 0, 0)), events=(Event("count", lambda t, state: 1.0 + next(calls)),))
+
+
+def test_functions_that_only_count_or_keep_what_they_computed_are_left_alone():
+    """A memory that does not change the values is no harm."""
+    kept, calls = {}, []
+
+    def push(t, state):
+        calls.append(t)
+        return kept.setdefault(t, (np.sin(t), 0.0, 0.0))
+
+    results = run(pushed(push))
+    once = run(pushed(lambda t, state: (np.sin(t), 0.0, 0.0)))
+    np.testing.assert_array_equal(results.bodies["m"].position, once.bodies["m"].position)
+    assert len(calls) < 20 * results.statistics["evaluations"]
+
+
+def test_statics_inverse_dynamics_and_linear_models_ask_twice():
+    """Each analysis that calls functions of users."""
+    random = np.random.default_rng(1)
+
+    def noise(t, state):
+        return 1e-6 * random.standard_normal(3)
+
+    wanted = pytest.raises(SolveError, match=r"loads\.push\.force is not a function of its arguments")
+    sprung = pushed(noise)
+    sprung.add(SpringDamper("s", SpringEnd(body="m"), SpringEnd(anchor=(0, 0, 0)), stiffness=1.0, free_length=0.0))
+    with wanted:
+        static(sprung)
+    driven = pushed(noise)
+    motion = {"x": lambda t: (1.0 + t, 1.0, 0.0), "y": lambda t: (0.0, 0.0, 0.0), "z": lambda t: (0.0, 0.0, 0.0)}
+    driven.add(PositionDriver("pull", first=Place("ground"), second=Place("m"), **motion))
+    with wanted:
+        inverse(driven, duration=1.0, output_interval=0.1)
+    turning = pushed(lambda t, state: Differentiated(1e-6 * random.standard_normal(3), {}))
+    with wanted:
+        linearize(turning)
 
 
 @pytest.mark.parametrize("name", slow_but(["radau"], ["radau", "bdf", "generalized-alpha"]))

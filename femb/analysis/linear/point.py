@@ -11,6 +11,7 @@ from femb.analysis.linear.feedback import check_differentiable, feedback
 from femb.base.brief import Brief
 from femb.base.types import Floats, Sparse
 from femb.layout.element import Batch
+from femb.steppers.diagnosis import Repetition
 from femb.system.reaction_stiffness import reaction_stiffness
 from femb.system.system import System
 
@@ -42,6 +43,7 @@ class OperatingPoint(Brief):
         v = system.v0 if v is None else v
         system = system.at(q)
         check_differentiable(system, t, q, v)
+        Repetition().check(system, t, q, v)
         u = system.inputs_at(t, q, v)
         a, multipliers = system.forward(u, q, v)
         return cls(system, t, u, q, v, a, multipliers)
