@@ -1,7 +1,8 @@
 """Matrices of sections from the files of other programs: VABS, BECAS, BeamDyn, and tables of stations.
 
 Matrices are 6 x 6; those of BECAS and BeamDyn have z along the beam, and are brought to the order of ``Section``, which
-is that of VABS. Source: docs/theory/exact_beam.md, section 3.
+is that of VABS. Twelve rows without words are of BECAS, or in the order of VABS where their mass says so.
+Source: docs/theory/exact_beam.md, section 3.
 """
 
 import csv
@@ -19,6 +20,7 @@ from femb.elements.beam.section_matrices import mass_problem, stiffness_problem
 
 # Of (x, y, z, Mx, My, Mz) with z along the beam, the rows that are ours: 1 = z, 2 = x, 3 = y.
 FROM_Z_ALONG = [2, 0, 1, 5, 3, 4]
+POLAR = 1e-3  # difference of a polar moment from the sum of the others, of digits written
 FORMATS = ("vabs", "becas", "beamdyn", "csv")
 
 
@@ -60,7 +62,7 @@ def read_matrices(
             stations, relative = stations * length, False
     else:
         stations, damping = np.zeros(1), np.zeros((1, 6))
-        matrices = [_vabs(file, text) if found == "vabs" else _becas(file, text)]
+        matrices = [_vabs(file, text) if found == "vabs" else _becas(file, text, format)]
     if problem := order_problem(stations, "of the length" if relative else "m"):
         raise ModelError(f"{path}: stations {problem}")
     stiffness, mass = (np.array([_symmetric(pair[k]) for pair in matrices]) for k in range(2))
@@ -126,14 +128,28 @@ def _vabs(file: Path, text: str) -> tuple[Floats, Floats]:
     return _block(file, text, "Timoshenko Stiffness Matrix"), _block(file, text, title)
 
 
-def _becas(file: Path, text: str) -> tuple[Floats, Floats]:
+def _becas(file: Path, text: str, format: str | None = None) -> tuple[Floats, Floats]:
+    """Matrices of twelve rows: with z along the section, as BECAS writes them, or x, the order of VABS.
+
+    The mass tells which: the moment of inertia about the axis along is the sum of the two others.
+    Raises ModelError: the format "becas" of matrices in the order of VABS.
+    """
     rows = _rows(text.splitlines())
     if len(rows) != 12:
         raise ModelError(
             f"{file}: got {len(rows)} rows of six numbers, wanted 12: a stiffness and a mass matrix of BECAS"
         )
-    matrices = np.array(rows).reshape(2, 6, 6)
-    return _turned(matrices[0]), _turned(matrices[1])
+    stiffness, mass = np.array(rows).reshape(2, 6, 6)
+    moments = np.diag(mass)[3:]
+    along_z, along_x = (abs(2.0 * moments[k] - moments.sum()) <= POLAR * moments.max() for k in (2, 0))
+    if along_x and not along_z:
+        if format == "becas":
+            raise ModelError(
+                f"{file}: its mass matrix has J1 = J2 + J3 ({', '.join(f'{value:.6g}' for value in moments)} kg m): x "
+                "is along the section, the order of VABS, not z as BECAS has it; leave the format out"
+            )
+        return stiffness, mass
+    return _turned(stiffness), _turned(mass)
 
 
 def _turned(matrix: Floats) -> Floats:

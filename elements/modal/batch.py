@@ -70,8 +70,18 @@ class ModalBatch(Batch):
         self.gravity: Floats = np.array(gravity)
         self.path = f"bodies/{name}"
         self.undamped = not damping.any()
+        # (Omega / omega_1)^2 by Omega^2 that spin adds to the square of the first frequency, and is left out
+        self.unstiffened = 0.0 if full or not n else _stiffening(body, float(np.linalg.norm(stations[0].offset)))
         self.node_shapes: Floats | None = None  # with which the displacements of nodes are recorded
         self.recovery = body.recovery
+
+    def spin_error(self, v: Floats) -> Floats:
+        """(s,) by what part the first frequency is too low in spin at velocities v (s, n_v), since the coupling is
+        "constant": about that of a cantilever, equation (34)."""
+        first = int(self.index[0, IN_V])
+        if not self.unstiffened or first < 0:
+            return np.zeros(len(v))
+        return 1.0 - 1.0 / np.sqrt(1.0 + self.unstiffened * np.sum(v[:, first + 3 : first + 6] ** 2, axis=1))
 
     def _check(self, bad: int) -> None:
         if bad > 0:
@@ -202,3 +212,13 @@ class ModalBatch(Batch):
         if self.recovery is not None:
             found[f"{self.path}/recovered"] = eta @ self.recovery.T
         return found
+
+
+def _stiffening(body: ReducedBody, offset: float) -> float:
+    """(s2) What the square of a spin adds to that of the first frequency, of this: that of a cantilever in flapping.
+
+    offset : of the root from the axis of the spin, m. The cantilever has the body's mass and inertia.
+    """
+    length = np.sqrt(3.0 * np.linalg.eigvalsh(body.inertia)[-1] / body.mass)
+    first = 2.0 * np.pi * body.frequencies()[0]
+    return float((1.193 + 1.571 * offset / length) / first**2) if first > 0.0 and length > 0.0 else 0.0

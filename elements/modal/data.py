@@ -53,7 +53,11 @@ class ReducedBody(ReducedArrays):
 
         check_shapes(self, refuse)
         if not problems:
-            check_values(self, refuse)
+            try:
+                with np.errstate(all="ignore"):
+                    check_values(self, refuse)
+            except np.linalg.LinAlgError:
+                refuse("K", "with M and the other arrays has no eigenvalues: their numbers are too large")
         if problems:
             raise ModelError(*problems)
 

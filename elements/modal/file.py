@@ -65,7 +65,8 @@ def read_body_arrays(path: str | Path, group: str = "modal_body") -> dict[str, A
             "`femb reduce`"
         )
     arrays = read_arrays(path, "a reduced body", "" if path.suffix == ".npz" else group)
-    arrays["format"] = str(arrays.get("format", ""))
+    form = np.asarray(arrays.get("format", ""))
+    arrays["format"] = str(form) if form.dtype.kind in "US" and not form.ndim else ""
     arrays["cells"] = {name.removeprefix(CELLS): arrays.pop(name) for name in list(arrays) if name.startswith(CELLS)}
     for name in NAMES:
         if name in arrays:

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from femb.analysis.fem.checks import size_problem
 from femb.analysis.time_scales import TimeScales
 from femb.base.errors import FembError
 from femb.base.options import Run
-from femb.elements import RigidBody, Section
+from femb.elements import FlexibleBody, RigidBody, Section
 from femb.model.model import Model
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ REVOLUTIONS = 50.0
 
 def implausible(model: Model) -> tuple[str, ...]:
     """Sentences on numbers that are probably in other units than SI and radians, each with its item."""
-    of_items = (_sections(model), _beams(model), _bodies(model), _angles(model), _others(model))
+    of_items = (_sections(model), _beams(model), _bodies(model), _flexible(model), _angles(model), _others(model))
     return tuple(line for lines in of_items for line in lines)
 
 
@@ -100,6 +101,16 @@ def _bodies(model: Model) -> Iterator[str]:
                     f"bodies.{name}.inertia: with a mass of {body.mass:g} kg it is that of a body of {radius:.3g} m; "
                     "kg mm2 are to be multiplied by 1e-6"
                 )
+
+
+def _flexible(model: Model) -> Iterator[str]:
+    for name, body in model.bodies.items():
+        if isinstance(body, FlexibleBody):
+            whole = body.reduced
+            length = float(np.sqrt(3.0 * np.linalg.eigvalsh(whole.inertia)[-1] / whole.mass))
+            first = float(whole.frequencies()[0]) if whole.size else None
+            if problem := size_problem(first, length, whole.mass):
+                yield f"bodies.{name}.file: {problem}"
 
 
 def _angles(model: Model) -> Iterator[str]:

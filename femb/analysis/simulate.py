@@ -63,6 +63,7 @@ def simulate(
     case_text, events = case_text or text, tuple(events)
     from femb.analysis.memory import check_memory
     from femb.analysis.method_choice import with_method
+    from femb.analysis.spin import SpinWatch
     from femb.formulations import make_formulation
     from femb.results.recording import Recording
     from femb.steppers import make_stepper
@@ -89,7 +90,7 @@ def simulate(
             system, run.method, out, case_text, run.output, reason, plan.options, earlier, expected=len(times)
         ) as recording,
     ):
-        stepper = make_stepper(form, run)
+        stepper, spin = make_stepper(form, run), SpinWatch(system)
         keep = Checkpoints(recording.keep, earlier, plan.extended) if out is not None else None
         try:
             watch = recording.watching(reporter)
@@ -98,13 +99,13 @@ def simulate(
                 run.output.motion_only,
             ):  # fmt: skip
                 recording.add(frames)
+                spin.add(frames.v)
         finally:
             recording.statistics, recording.arrays = stepper.statistics.as_dict(), run_summary.arrays()
-        audit = recording.audit_warning(run.rtol)
-        if audit:
-            run_summary.warning = "; ".join([run_summary.warning, audit] if run_summary.warning else [audit])
+        for text in filter(None, (recording.audit_warning(run.rtol), spin.warning())):
+            run_summary.warning = "; ".join([run_summary.warning, text] if run_summary.warning else [text])
             if reporter is not None:
-                reporter.message(audit)
+                reporter.message(text)
         notes = [f"stopped by event {run_summary.stopped_by!r}"] if run_summary.stopped_by else []
         notes += tolerance_notes(system, run)
         recording.message = "; ".join([*notes, run_summary.warning] if run_summary.warning else notes)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.errors import FembError, ResultError
+from femb.base.errors import FembError, ModelError, Problem, ResultError
 from femb.base.types import Floats
 
 DEPTH = 16  # of nested groups
@@ -37,6 +37,22 @@ def reading_foreign(path: str | Path, what: str) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def of_file(path: str | Path) -> Iterator[None]:
+    """Name the file at ``path`` in all problems of a ModelError that do not; refuse matrices that have no solution."""
+    try:
+        yield
+    except ModelError as error:
+        folder = str(Path(path).parent / Path(path).stem)
+        named = (each if folder in str(each) else Problem((), f"{path}: {each}") for each in error.problems)
+        raise ModelError(*named) from error
+    except np.linalg.LinAlgError as error:
+        raise ModelError(
+            f"{path}: mass and stiffness are not those of a body: their numbers are too large, or a matrix that must "
+            f"be positive definite is not ({next(iter(str(error).splitlines()), '')[:80]})"
+        ) from error
+
+
 def read_arrays(path: str | Path, what: str, group: str = "") -> dict[str, Any]:
     """Arrays, numbers and texts of a .npz, .h5 or .mat by name, of one ``group`` of an .h5.
 
@@ -47,7 +63,7 @@ def read_arrays(path: str | Path, what: str, group: str = "") -> dict[str, Any]:
         raise ResultError(f"{path}: there is no such file")
     with reading_foreign(path, what):
         if path.suffix.lower() == ".npz":
-            with np.load(path, allow_pickle=False) as file:
+            with path.open("rb") as content, np.load(content, allow_pickle=False) as file:
                 if not isinstance(file, Mapping):
                     raise ValueError("it is a single array")
                 return dict(file)

@@ -5,6 +5,7 @@ import pytest
 
 import femb
 from femb import Attachment, ExactBeam, Load, Model, ModelError, read_sections
+from femb.elements.beam.section_files import one_section
 
 # A centroid at +y: stretching bends, with D_16 = -EA y
 EA, Y, MASS, CENTRE = 2e6, 0.03, 4.0, (0.02, -0.01)
@@ -149,3 +150,16 @@ def test_six_damping_coefficients(tmp_path):
 def test_no_file(tmp_path):
     with pytest.raises(ModelError, match="cannot be read: No such file"):
         read_sections(tmp_path / "none.K")
+
+
+def test_twelve_rows_in_the_order_of_vabs_are_recognised(tmp_path):
+    """J1 = J2 + J3 of a section tells which axis is along it, also about a point beside its mass centre."""
+    mass = np.block([[MASS * np.eye(3), -MASS * C], [MASS * C, np.diag([0.07, 0.02, 0.05]) - MASS * C @ C]])
+    for name, matrices in (("ours.txt", (K, mass)), ("becas.txt", (other(K), other(mass)))):
+        (tmp_path / name).write_text("\n".join(map(text_of, matrices)))
+        found = femb.Section("blade", file=str(tmp_path / name))
+        assert np.diag(found.stiffness()) == pytest.approx(np.diag(K)[[0, 3, 4, 5]])
+        np.testing.assert_allclose(one_section(tmp_path / name)[0], K, atol=1e-9 * EA)
+        np.testing.assert_allclose(one_section(tmp_path / name)[1], mass, atol=1e-12)
+    with pytest.raises(ModelError, match=r"J1 = J2 \+ J3 .* x is along the section, the order of VABS, not z as BECAS"):
+        read_sections(tmp_path / "ours.txt", format="becas")

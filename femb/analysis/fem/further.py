@@ -17,6 +17,7 @@ from femb.analysis.fem.reduction import Keep, Reduction
 from femb.analysis.fem.reference import at_points, referred_arrays
 from femb.analysis.fem.shaped import ShapedBody
 from femb.analysis.fem.turned import combined_arrays, turned_arrays
+from femb.base.array_files import of_file
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.modal.data import ReducedBody
@@ -45,9 +46,16 @@ def reduce_further(
     that shapes do not move independently.
     """
     keep = Keep(modes, max_frequency) if modes is not None or max_frequency is not None else None
-    whole = source
-    if not isinstance(whole, ShapedBody):
-        whole = ShapedBody.of(whole) if isinstance(whole, ReducedBody) else ShapedBody.read(whole)
+    if isinstance(source, ReducedBody | ShapedBody):
+        whole = source if isinstance(source, ShapedBody) else ShapedBody.of(source)
+        return _reduced(whole, interfaces, keep, damping_ratio, mean_axes)
+    with of_file(source):
+        return _reduced(ShapedBody.read(source), interfaces, keep, damping_ratio, mean_axes)
+
+
+def _reduced(
+    whole: ShapedBody, interfaces: Sequence[str], keep: Keep | None, damping_ratio: float | None, mean_axes: bool
+) -> Reduction:
     if mean_axes:
         whole = _in_mean_axes(whole, keep)
         keep, interfaces = None, ["mean", *interfaces] if interfaces else interfaces

@@ -13,7 +13,7 @@ import numpy as np
 from femb.analysis.fem.model import FeModel, MeshInterface, scaled
 from femb.analysis.fem.nodes_of import interfaces_of
 from femb.analysis.fem.reduction import Coupling, Keep, Reduction, reduce_model
-from femb.base.array_files import read_arrays
+from femb.base.array_files import of_file, read_arrays
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats
 from femb.elements.marker import Place
@@ -73,7 +73,8 @@ def reduce_mesh(
         Material(youngs_modulus, poissons_ratio, density)
     )  # fmt: skip
     model = read_mesh(mesh, rest, unit, {name: Material(*each) for name, each in (materials or {}).items()})
-    return _reduced(model, interfaces, modes, options)
+    with of_file(mesh):
+        return _reduced(model, interfaces, modes, options)
 
 
 def reduce_matrices(
@@ -96,7 +97,8 @@ def reduce_matrices(
     ``femb.analysis.fem.model.GivenStress``; by default those in the file of arrays itself, with which the coupling is
     "full". Other options : as ``reduce_mesh``. Raises ModelError, ResultError.
     """
-    return _reduced(read_matrices(matrices, nodes, names, unit, stress), interfaces, modes, options)
+    with of_file(matrices):
+        return _reduced(read_matrices(matrices, nodes, names, unit, stress), interfaces, modes, options)
 
 
 def reduce_beams(
@@ -152,7 +154,8 @@ def reduced_craig_bampton(
         # modes keep a mass of one
         turned = np.where(np.arange(n) >= k, unit**-0.5, np.where(np.arange(n) % 6 < 3, 1.0 / unit, 1.0))
         mass, stiffness = (scaled(each, turned, unit) for each in (mass, stiffness))
-    return craig_bampton_body(mass, stiffness, tuple(interfaces), positions, damping_ratio, axes)
+    with of_file(matrices):
+        return craig_bampton_body(mass, stiffness, tuple(interfaces), positions, damping_ratio, axes)
 
 
 def _frames(

@@ -77,6 +77,12 @@ def _check_arrays(path: str | Path, arrays: dict[str, Floats], k: int, n: int, r
         wanted = tuple(sizes.get(word, word) for word in words)
         if value.shape != wanted and not (name == "included" and value.size == 1):
             raise ModelError(f"{path}: {name}: got an array of shape {value.shape}, wanted {wanted}")
+    for names in (("nodes", "node_shapes"), ("J1", "J2", "Q")):
+        absent = [name for name in names if name not in arrays]
+        if 0 < len(absent) < len(names):
+            raise ModelError(f"{path}: lacks {', '.join(absent)}: give all of {', '.join(names)}, or none")
+    if np.any(arrays.get("included", False)) and ("J2" not in arrays or "S2" not in arrays):
+        raise ModelError(f"{path}: included says that J2 and Q contain stiffening: give J1, J2, Q and S2 too")
     for name, axes in SYMMETRIC.items():
         value = arrays.get(name, np.zeros(0))
         if value.size and np.abs(value - np.swapaxes(value, *axes)).max() > SYMMETRY * np.abs(value).max():

@@ -22,6 +22,7 @@ from femb.analysis.linear.outputs import Output, default_outputs, output
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import SecondOrder, chart_of, second_order
 from femb.analysis.linear.statespace import StateSpace
+from femb.analysis.spin import warn_of_spin
 from femb.base.arguments import check_flag, names_of
 from femb.base.errors import ModelError
 from femb.base.types import Floats
@@ -107,6 +108,7 @@ def linearize(
         point = operating_point(
             model, start=start, at_rest=at_rest, state=state, trim=trim, vary=vary, t=t, differences=differences
         )
+    warn_of_spin(point.system, point.v)
     return state_space(point, second_order(point, chart_of(point)), outputs, inputs)
 
 

@@ -9,6 +9,7 @@ Source: docs/theory/linearisation.md, section 2; docs/theory/modes.md, section 1
 import numpy as np
 from scipy.sparse import block_diag, csc_array, eye_array
 
+from femb.analysis.spin import warn_of_spin
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.numerics import rotations
@@ -35,6 +36,7 @@ def in_own_axes(
     mass, damping, stiffness, jacobian : block data in the System's coordinates. Raises ModelError where the state is
     not steady.
     """
+    warn_of_spin(system, v)
     pattern, n = system.pattern, system.n_v
     M, C, K = (pattern.to_csc(data)[:n, :n] for data in (mass, damping, stiffness))
     rounding = ROUNDING * np.abs(K.diagonal()) / np.maximum(M.diagonal(), np.finfo(float).tiny)

@@ -10,8 +10,11 @@ from oracles.modal_beam import BeamModel
 
 import femb
 from femb import elements as e
-from femb.base.errors import ModelError
+from femb.analysis.plausible import implausible
+from femb.analysis.spin import SpinWatch
+from femb.base.errors import FembWarning, ModelError
 from femb.case import load_case
+from femb.elements.modal.data import ReducedBody
 from femb.elements.modal.file import read_reduced_body, write_reduced_body
 from femb.system.system import System
 
@@ -152,7 +155,7 @@ def test_uniform_motion_and_small_spin(body):
         ({"interfaces": {"tip": {"beam": "boom"}}}, "interfaces.tip.body: is missing: an interface is attached"),
         ({"start": e.Attachment(beam="boom")}, "start.body: is missing: the root is attached to a body"),
         ({"modes": 2, "max_frequency": 3.0}, "max_frequency"),
-        ({"file": "nowhere.npz"}, r"file: nowhere\.npz: cannot be read as a reduced body"),
+        ({"file": "nowhere.npz"}, r"file: nowhere\.npz: there is no such file"),
         ({"file": "model.op4"}, "file: model.op4: got the suffix '.op4'"),
     ],
 )
@@ -178,3 +181,66 @@ def test_bodies_at_both_ends_must_fit(body):
     model.add(e.FlexibleBody("link", body, **ends))
     with pytest.raises(ModelError, match=r"bodies\.link\.interfaces\.tip: the undeformed interface is at \(2, 0, 0\)"):
         System(model)
+
+
+def test_constant_coupling_in_a_spin_warns_with_its_size():
+    """A cantilever that flaps with 4.797 for 3.516 rad/s at a spin of 3 rad/s about its root: a quarter too low."""
+    body = BeamModel(1.0, 8, 1.0, 1e5, 1.0, (1.0, 1.0), (2e-8, 1e-8, 1e-8)).reduced(2)
+    for coupling, spin, said in (("constant", 3.0, "26."), ("constant", 0.3, ""), ("full", 3.0, "")):
+        model = femb.Model("spinner")
+        hub = model.add(e.RigidBody("hub", mass=1e3, inertia=1e3, angular_velocity=(0.0, 0.0, spin)))
+        model.add(e.FlexibleBody("boom", body, start=hub.at((0.0, 0.0, 0.0)), coupling=coupling))
+        message = femb.simulate(model, duration=0.01, output_interval=0.01, method="radau").message
+        assert ("first frequency is about " + said in message) == bool(said), message
+        system = System(model)
+        watch = SpinWatch(system)
+        watch.add(system.v0[None])
+        if coupling == "full":
+            assert not len(watch.errors)
+        elif said:
+            assert watch.errors[0] == pytest.approx(1.0 - 3.51602 / 4.79728, rel=0.01)
+            with pytest.warns(FembWarning, match=r"bodies.boom: its spin stiffens it, .* about 26.* too low"):
+                femb.linearize(system)
+
+
+@pytest.mark.parametrize("order", [("tip", "middle"), ("middle", "tip")])
+def test_every_named_interface_has_its_own_stiffness(order, tmp_path):
+    """Two unlike interfaces, in either order, from beams to a file and to a model: deflections by forces at each."""
+    length, stiffness, force = 1.6, 50.0, 0.2
+    boom = femb.Model("boom")
+    boom.add(e.RigidBody("hub", mass=1.0, inertia=1.0))
+    section = {"axial_stiffness": 1e6, "torsional_stiffness": 20.0, "mass_per_length": 0.3}
+    boom.add(
+        e.Section("rod", bending_stiffness=(stiffness, stiffness), inertia_per_length=(1e-4, 5e-5, 5e-5), **section)
+    )
+    boom.add(e.Beam("boom", "rod", length, 4, start=e.Attachment("hub", direction=(1.0, 0.0, 0.0))))
+    places = {"tip": "beams.boom.-1", "middle": "beams.boom.2"}
+    body = femb.reduce_beams(boom, "hub", {name: places[name] for name in order}, 0).body
+    assert body.interface_names == ("hub", *order)
+    write_reduced_body(tmp_path / "boom.npz", body)
+    arms = {"tip": length, "middle": length / 2.0}
+    for pushed in order:
+        model = femb.Model("held")
+        model.add(e.FlexibleBody("boom", str(tmp_path / "boom.npz"), start=e.Attachment("ground")))
+        model.add(e.Load("push", f"boom.{pushed}", force=(0.0, force, 0.0)))
+        found = femb.static(model)
+        for name, x in arms.items():
+            # Euler and Bernoulli: of the force at a, (a x^2/2 - x^3/6)/EI up to a, and straight beyond
+            a = arms[pushed]
+            near = min(a, x)
+            wanted = force / stiffness * (a * near**2 / 2.0 - near**3 / 6.0 + (x - near) * (a * near - near**2 / 2.0))
+            position = found.bodies[f"boom.{name}"].position[-1]
+            assert position == pytest.approx([x, wanted, 0.0], abs=2e-4 * wanted + 2.0 * wanted**2), (pushed, name)
+
+
+def test_a_body_of_other_units_is_implausible(body):
+    """0.9 g and 1.1 km, a file in tonnes and millimetres."""
+    inertia = 9e-4 * 1.1e3**2 / 3.0 * np.diag([1e-6, 1.0, 1.0])
+    rest = {"first_moment": np.zeros(3), "S1": np.zeros((1, 3)), "C0": np.zeros((1, 3)), "M": [[1.0]], "K": [[1e2]]}
+    odd = ReducedBody(np.zeros((1, 3)), np.eye(3)[None], ("root",), mass=9e-4, inertia=inertia, **rest)
+    model = femb.Model("odd")
+    model.add(e.FlexibleBody("panel", odd))
+    assert any("bodies.panel.file:" in line and "check the units" in line for line in implausible(model))
+    model = femb.Model("fine")
+    model.add(e.FlexibleBody("panel", body))
+    assert not implausible(model)
