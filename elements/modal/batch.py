@@ -81,7 +81,8 @@ class ModalBatch(Batch):
         first = int(self.index[0, IN_V])
         if not self.unstiffened or first < 0:
             return np.zeros(len(v))
-        return 1.0 - 1.0 / np.sqrt(1.0 + self.unstiffened * np.sum(v[:, first + 3 : first + 6] ** 2, axis=1))
+        higher: Floats = np.sqrt(1.0 + self.unstiffened * np.sum(v[:, first + 3 : first + 6] ** 2, axis=1))
+        return 1.0 - 1.0 / higher
 
     def _check(self, bad: int) -> None:
         if bad > 0:

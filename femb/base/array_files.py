@@ -60,7 +60,7 @@ def read_arrays(path: str | Path, what: str, group: str = "") -> dict[str, Any]:
     """
     path = Path(path)
     if not path.is_file():
-        raise ResultError(f"{path}: there is no such file")
+        raise ResultError(f"{path}: cannot be read as {what}: there is no such file")
     with reading_foreign(path, what):
         if path.suffix.lower() == ".npz":
             with path.open("rb") as content, np.load(content, allow_pickle=False) as file:

@@ -155,7 +155,7 @@ def test_uniform_motion_and_small_spin(body):
         ({"interfaces": {"tip": {"beam": "boom"}}}, "interfaces.tip.body: is missing: an interface is attached"),
         ({"start": e.Attachment(beam="boom")}, "start.body: is missing: the root is attached to a body"),
         ({"modes": 2, "max_frequency": 3.0}, "max_frequency"),
-        ({"file": "nowhere.npz"}, r"file: nowhere\.npz: there is no such file"),
+        ({"file": "nowhere.npz"}, r"file: nowhere\.npz: cannot be read as a reduced body"),
         ({"file": "model.op4"}, "file: model.op4: got the suffix '.op4'"),
     ],
 )
