@@ -9,10 +9,13 @@ gamma = 1/2 - alpha_m + alpha_f, beta = (gamma + 1/2)^2/4, and auxiliary acceler
 
 Newton's unknowns are the velocities, which determine accelerations and coordinates, and the multipliers, with the
 iteration matrix [M/(gamma' h) + C + beta' h K/gamma', J^T; J, 0], beta' and gamma' being beta and gamma times
-(1 - alpha_f)/(1 - alpha_m). Positions are projected on the constraints after each accepted step. Constraints are
-imposed on velocities (index 2), not on positions (index 3): with variable steps, accelerations of index 3 jump where
-the step changes, and the error test shortens the steps without end (docs/theory/constraints.md, section 6). The error
-estimate is the difference to a predictor one order higher, without the components that are stiffer than the step.
+(1 - alpha_f)/(1 - alpha_m). Reused matrices rotate with the frames, as in ``femb.steppers.radau``: otherwise a stiff
+member resists in its transverse direction as soon as it rotates, and the iteration fails. The accelerations are those
+of the step's equations, never those that follow from the state alone: the remaining error of a strain, times the
+stiffness, would go on as a vibration. Positions are projected on the constraints after each accepted step. Constraints
+are imposed on velocities (index 2), not on positions (index 3): with variable steps, accelerations of index 3 jump
+where the step changes, and the error test shortens the steps without end (docs/theory/constraints.md, section 6). The
+error estimate is the difference to a predictor one order higher, without the components that are stiffer than the step.
 
 J. Chung, G. M. Hulbert, J. Appl. Mech. 60 (1993) 371-375; O. Bruls, A. Cardona, M. Arnold, Mech. Mach. Theory 48 (2012)
 121-137 (on Lie groups); M. Arnold, O. Bruls, Multibody Syst. Dyn. 18 (2007) 185-202 (convergence with constraints).
@@ -33,10 +36,11 @@ from femb.steppers.contract import Step, left_limit
 from femb.steppers.dense import HermiteStep
 from femb.steppers.generalized_alpha_kernels import correct, retract, states
 from femb.steppers.implicit import NEGLIGIBLE, Convergence, ImplicitStepper
+from femb.steppers.radau_kernels import frame_rotations, rotate_frames, rotate_frames_back
 
 MAX_ITERATIONS = 8
 # Tolerance of Newton's iteration, as a fraction of that of the step.
-SOLVED = 0.01
+SOLVED = 0.001
 # Rate of convergence above which new matrices are formed for the next step.
 SLOW = 0.2
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 3.0
@@ -64,7 +68,7 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
     """Variable-step generalized-alpha; see ``femb.steppers.contract`` for the meaning of its attributes."""
 
     order = 2
-    memory = (*ImplicitStepper.memory, "A", "_slope", "_A_h", "_ends", "_from")
+    memory = (*ImplicitStepper.memory, "A", "_slope", "_A_h", "_ends", "_from", "_stepped")
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
@@ -72,18 +76,34 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         self.alpha_m, self.alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
         self.gamma = 0.5 - self.alpha_m + self.alpha_f
         self.beta = 0.25 * (self.gamma + 0.5) ** 2
+        self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, SOLVED)
         # s, the length of all steps, without error control; None where the error estimate chooses it
         self.fixed = run.step
         if run.step is not None:
             self.h = self.max_step = run.step
         share = (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
         self.gamma_a, self.beta_a = share * self.gamma, share * self.beta
+        # whether the state is the end of a step, with accelerations by the step's equations
+        self._stepped = False
         self.restart()
 
     def restart(self) -> None:
-        """Begin a smooth interval with the accelerations of its start."""
+        """Begin a smooth interval with the accelerations of its start.
+
+        After a step, inputs may jump, and change the accelerations. Those of the step's equations are changed by as
+        much: the accelerations that follow from the state alone have the error of a small strain times the stiffness,
+        which the next steps would take for a vibration.
+        """
         self._from = self.t
-        self._evaluate()
+        if self._stepped:
+            a, multipliers = self.a, self.multipliers
+            left = self.form.forward(self._u, self.q, self.v)
+            self._evaluate()
+            self.a, self.multipliers = a + (self.a - left[0]), multipliers + (self.multipliers - left[1])
+            self.power = self._power(self._u, self.q, self.v, self.multipliers)
+        else:
+            self._evaluate()
+        self._stepped = False
         self.A = self.a.copy()
         # ends of the last steps of the smooth interval and the accelerations there; not its start, where accelerations
         # may be out of equilibrium
@@ -94,6 +114,11 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         self._allocate()
         if not self.h:
             self.h = self.fixed or self._first_step()
+
+    def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
+        """Restart from a state that is not the end of the last step."""
+        self._stepped = False
+        super().jump(t, q, v, work)
 
     def recalled(self) -> None:
         """Allocate the arrays of steps, whose sizes depend on the discrete state."""
@@ -113,6 +138,8 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         self._end = u, q, v, a, _ = tuple(np.empty((1, size)) for size in sizes)
         self._multipliers, self._x = np.empty((1, form.n_c)), np.empty(form.n_v + form.n_c)
         self._work = np.empty((1, form.n_v)), np.empty((1, form.n_q))
+        # of frames since the matrices were formed
+        self._rotations = np.empty((1, len(form.corotated_frames[1]), 4))
         self._bound = form.system.bound_equations(u, q, v, a, self._multipliers) if form is form.system else None
 
     def _first_step(self) -> float:
@@ -129,10 +156,13 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         matrices = self._matrices or self._form_matrices(self._u, self.q, self.v)
         if self._factored_for != h:
             solver = self.form.solver
-            data = solver.shifted(*matrices, 1.0 / (self.gamma_a * h), self.beta_a * h / self.gamma_a)
-            self._factored = solver.factorise(data)
+            self._factored = solver.factorise(solver.shifted(*matrices, *self._shift(h)))
             self._factored_for = h
             self.statistics.factorizations += 1
+
+    def _shift(self, h: float) -> tuple[float, float]:
+        """The weights of M and K in the iteration matrix of a step h (s)."""
+        return 1.0 / (self.gamma_a * h), self.beta_a * h / self.gamma_a
 
     def _solve(self, h: float, end: float) -> _AlphaTrial | None:
         trial = self._newton(h, end)
@@ -159,7 +189,6 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
             if h != self._A_h:
                 # A is the acceleration at t + (alpha_m - alpha_f) h: it changes with the length of the step, or the
                 # method would be of first order with variable steps
-                self.a, self.multipliers = form.forward(self._u, self.q, self.v)
                 self.A, self._A_h = self.a + (self.alpha_m - self.alpha_f) * h * self._slope, h
             old_A = self.A
         at_end, multipliers, x, work = self._end, self._multipliers, self._x, self._work
@@ -176,15 +205,20 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         scales, start = (self.scale_q, self.scale_v, h, self.gamma_a), (self.q[None], self.v)
         correction = partial(correct, *kinematics, *scales, *start, x, at, multipliers[0], work)
         reused = not self._fresh and form.system.switches
-        newton = Convergence(SOLVED, np.inf, NEGLIGIBLE * SOLVED if reused else 0.0, restoring=1.0)
+        newton = Convergence(self.tolerance, np.inf, NEGLIGIBLE * self.tolerance if reused else 0.0, restoring=1.0)
+        quaternion_q, corotated_v = form.corotated_frames
         for count in range(MAX_ITERATIONS):
             move()
             if count == 0 or of_state:
                 u[:] = form.inputs_at(t, q, v)
+            if count == 0:
+                frame_rotations(quaternion_q, self._matrices_q, at_end[1], self._rotations)
             np.negative(residual()[0], out=x)
             self.statistics.evaluations += 1
             self.statistics.newton_iterations += 1
+            rotate_frames_back(self._rotations[0], corotated_v, x)
             solve(x)
+            rotate_frames(self._rotations[0], corotated_v, x)
             converged = newton.reached(correction())
             if converged is False:
                 return None
@@ -211,9 +245,10 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         norm = self._norm(error_q, error_v, self.q, self.v)
         self._hidden, self._unfiltered = not norm <= 1.0, error_v
         if self._low_pass:
-            return self._kept_norm(self._low_pass, error_q, error_v)
+            return self._kept_norm(self._low_pass, error_q, error_v, self._rotations[0])
+        mu, reach = self._shift(h)
         for _ in range(FILTERS):
-            error_q, error_v = self._filtered(1.0 / (self.gamma_a * h), error_q, error_v, self.q)
+            error_q, error_v = self._filtered(mu, error_q, error_v, self.q, self._rotations[0], reach=reach)
             norm = self._norm(error_q, error_v, self.q, self.v)
             if norm <= 1.0:
                 break
@@ -238,6 +273,7 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         self._slope, self._A_h = (trial.a - self.a) / h, h
         self.t, (self.q, self.v), self.a, self.A = end, trial.end, trial.a, trial.A
         self.work, self.power, self.multipliers, self._u = trial.work, trial.power, trial.multipliers, trial.u
+        self._stepped = True
         if self._slow:
             self._matrices = None
         self._ends.append((end, trial.a))

@@ -189,11 +189,12 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         q: Floats,
         rotations: Floats | None = None,
         factors: Factors | None = None,
+        reach: float | None = None,
     ) -> tuple[Floats, Floats]:
-        """An error filtered by a step to q: x, y with mu (x - error_q) = H y, mu M (y - error_v) + C y + K x = 0.
+        """An error filtered by a step to q: x, y with x = error_q + reach H y, mu M (y - error_v) + C y + K x = 0.
 
         rotations (F, 4) : of frames since the matrices were formed; None for no rotation. factors : of the iteration
-        matrix for mu, by default the present one.
+        matrix for mu, by default the present one. reach : s, the weight of K in that matrix, by default 1/mu.
         """
         form, n_v = self.form, self.form.n_v
         mass, _, stiffness = self._matrices  # type: ignore[misc]
@@ -208,7 +209,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         y = (factors or self._factored).solve(y)[:n_v]  # type: ignore[union-attr]
         if rotations is not None:
             rotate_frames(rotations, form.corotated_frames[1], y)
-        return error_q + form.rates(q[None], y[None])[0] / mu, y
+        return error_q + form.rates(q[None], y[None])[0] * (1.0 / mu if reach is None else reach), y
 
     def _kept_norm(self, low_pass: LowPass, error_q: Floats, error_v: Floats, rotations: Floats | None = None) -> float:
         """Norm of the part of an error estimate at the present state that ``run.filter`` keeps.
