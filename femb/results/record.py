@@ -141,6 +141,7 @@ class Recorder:
         block = self.selection.of(block)
         audit = {path.removeprefix("audit/"): array for path, array in block.items() if path.startswith("audit/")}
         self.audit_watch.add(frames.time, audit, np.max(np.abs(frames.v), axis=1, initial=0.0))
+        self.audit_watch.add_forces(block)
         return block
 
     def without_audit(self, frames: Frames, forces: bool = True) -> dict[str, Floats]:

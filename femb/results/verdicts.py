@@ -10,15 +10,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from femb.base.types import Floats
-from femb.results.audit import LEAST_ENERGY, LENGTH, POSITION, VELOCITY
+from femb.results.audit import (
+    BALANCED,
+    BALANCES,
+    LEAST_ENERGY,
+    LENGTH,
+    POSITION,
+    ROUNDING,
+    UNBALANCED,
+    VELOCITY,
+    largest_load,
+)
 from femb.results.results import Results
 
 GOOD, FAIR, POOR, NEUTRAL = "good", "fair", "poor", "neutral"
 # Parts of the limits of warnings below which an audit is good; of the largest momentum, below which it is constant.
 WELL, CONSTANT = 0.01, 1e-6
-# Parts of the largest force or moment in the results: balances below the first are good, above the second poor.
-BALANCED, UNBALANCED = 0.01, 0.2
-LOADED = ("beams", "joints", "appendages", "loads", "springs", "drivers")
 
 
 @dataclass(frozen=True)
@@ -119,19 +126,17 @@ def _constraints(results: Results) -> Iterator[Verdict]:
 
 
 def _balances(results: Results) -> Iterator[Verdict]:
-    for name, words, unit in (
-        ("force_balance", ("force", "section_force"), "N"),
-        ("moment_balance", ("torque", "section_moment"), "N m"),
-    ):
+    for name, words, unit in BALANCES:
         if name not in results.audit:
             continue
-        size, scale, subject = _largest(results.audit[name]), _loads(results, words), name.replace("_", " ")
+        size, scale = _largest(results.audit[name]), largest_load(results.series, words)
+        subject = name.replace("_", " ")
         value = f"{size:.2g} {unit}" + (f", largest {words[0]} {scale:.3g} {unit}" if scale else "")
         between = "" if results.method == "static" else " between steps"
         meaning = f"What the equations leave on a body or node{between}"
         if not scale:
             yield Verdict(subject, value, NEUTRAL, f"{meaning}; no {words[0]} is recorded to compare it with.")
-        elif size <= BALANCED * scale:
+        elif size <= max(BALANCED * scale, ROUNDING):
             yield Verdict(subject, value, GOOD, f"{meaning} is small against the forces: {_part(size, scale)}.")
         elif size <= UNBALANCED * scale:
             reason = f"{meaning} is {_part(size, scale)} of the largest: vibrations that the steps do not resolve."
@@ -145,16 +150,6 @@ def _fastest(results: Results, name: str) -> float:
     """The largest component of velocities or angular velocities of bodies and beams."""
     groups = (*results.bodies.values(), *results.beams.values())
     return max((_largest(group[name]) for group in groups if name in group), default=0.0)
-
-
-def _loads(results: Results, words: tuple[str, ...]) -> float:
-    """The largest magnitude of recorded forces or moments."""
-    found = [0.0]
-    for path in results.series:
-        parts = path.split("/")
-        if parts[0] in LOADED and parts[-1] in words:
-            found.append(_largest(results.series[path]))
-    return max(found)
 
 
 def _largest(values: Floats) -> float:

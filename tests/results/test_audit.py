@@ -3,13 +3,27 @@
 import numpy as np
 import pytest
 
-from femb import Ground, JointEnd, Model, PointMass, Results, Revolute, RigidBody, SpringDamper, SpringEnd, simulate
+from femb import (
+    Beam,
+    Ground,
+    JointEnd,
+    Model,
+    PointMass,
+    Results,
+    Revolute,
+    RigidBody,
+    Section,
+    SpringDamper,
+    SpringEnd,
+    simulate,
+)
 from femb.analysis.events import Event
 from femb.cli.report import audit
 from femb.elements import JointDriver, Latch
 from femb.profiles import Polynomial
 from femb.results.audit import AuditWatch
 from femb.results.groups import EventRecord
+from femb.results.verdicts import verdicts
 
 
 def oscillator():
@@ -60,6 +74,46 @@ def test_what_is_watched():
     assert watch.warning(1e-6) == ""
     watch.add(time + 8.0, block(time, energy_error=np.array([0.0, np.nan, 0.0, 0.0])), still)
     assert "from t = 9 s on" in watch.warning(1e-6)
+
+
+def spinning_boom():
+    """A boom that is unstressed while it spins already: its axis vibrates at 2e4 rad/s."""
+    model = Model("boom")
+    section = Section(
+        "boom", axial_stiffness=2e8, torsional_stiffness=2e6, bending_stiffness=(4e6, 4e6), mass_per_length=1.5,
+        inertia_per_length=(0.02, 0.01, 0.01),
+    )  # fmt: skip
+    hub = model.add(RigidBody("hub", mass=20.0, inertia=2.0, angular_velocity=(0, 0, 3.0)))
+    model.add(Beam("boom", section, 2.0, 2, start=hub.at((0.5, 0, 0), direction=(1, 0, 0))))
+    return model
+
+
+@pytest.mark.parametrize(("method", "poor"), [("bdf", True), ("generalized-alpha", False), ("radau", False)])
+def test_a_run_whose_forces_are_not_resolved_says_so(method, poor, tmp_path):
+    """As the verdict on the page: by the force balance against the largest force, whatever the method."""
+    words = {"duration": 1.0, "output_interval": 0.0123, "rtol": 1e-2, "method": method}
+    results = simulate(spinning_boom(), out=tmp_path / "r.h5", **words)
+    (verdict,) = (each for each in verdicts(results) if each.subject == "force balance")
+    assert (verdict.level == "poor") is poor
+    size, largest = results.audit.force_balance.max(), np.abs(results.beams["boom"].section_force).max()
+    said = f"the force balance reaches {size:.2g} N at t = "
+    assert bool(size > 0.2 * largest) is poor
+    assert (said in results.message) is poor
+    assert (said in audit(results)) is poor
+
+
+def test_forces_are_judged_by_the_largest_of_the_whole_run():
+    """Over blocks; a balance within the rounding of stiff members is none, and without forces there is no scale."""
+
+    def said(*parts):
+        watch = AuditWatch()
+        for k, (balance, force) in enumerate(parts):
+            block = {"time": np.array([float(k)]), "audit/force_balance": np.array([balance])}
+            watch.add_forces(block | {"beams/b/section_force": np.full((1, 2, 2, 3), -force)})
+        return watch.warning(1e-6)
+
+    assert "reaches 3 N at t = 0 s, beside a largest force of 10 N" in said((3.0, 1.0), (0.1, 10.0))
+    assert said((3.0, 1.0), (0.1, 20.0)) == said((5e-8, 1e-9)) == said((3.0, 0.0)) == ""
 
 
 # Events
