@@ -20,6 +20,11 @@ MOTION = {
     "beams": (*FRAME_MOTION, "strain", "deflection"),
     "joints": ("coordinates", "rates"),
 }
+# Of these, the small ones beside positions: as the steps interpolate positions they are not accurate.
+DEFORMATION = {
+    "bodies": ("deformation", "deformation_rate", "modal_coordinates", "nodal_displacement"),
+    "beams": ("strain", "deflection"),
+}
 
 
 @dataclass(frozen=True)
@@ -32,9 +37,10 @@ class Output:
     take the place of ``/``: ``"hub.*"``, ``"*.position"``. Time, audit, and arrays that do not change with time are
     always recorded. Items of which nothing is selected are not evaluated. precision : of the recorded numbers,
     "float64" or "float32" (7 digits, half the memory); time and audit are always in float64. compression : level of
-    gzip in the results file, 1 to 9, or 0 for none. motion_only : record positions, velocities, deflections and
-    coordinates of joints alone, as the steps interpolate them: no forces, no accelerations and no audit, which take
-    most of the time of output.
+    gzip in the results file, 1 to 9, or 0 for none. motion_only : record positions, velocities, deflections, strains
+    and coordinates of joints alone, the same as without it: no forces, no accelerations and no audit. Without
+    deflections and strains, the others are as the steps interpolate them, to the tolerance of the run, for next to no
+    time.
 
     Raises ModelError: patterns that are no text, an unknown precision, a level out of bounds.
     """

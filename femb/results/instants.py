@@ -16,6 +16,7 @@ A run collects instants and evaluates those of many steps together.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import TypeAlias
 
@@ -46,17 +47,20 @@ SMOOTH = 1e-9
 TOGETHER = 1 << 16
 
 
-def evaluated(parts: Sequence[Part]) -> Frames:
+def evaluated(parts: Sequence[Part], motion_only: bool = False) -> Frames:
     """The output at consecutive instants; those of several steps are evaluated together.
 
-    Where inputs jump at the end of a step, the output is that after the jump, except ``unbalanced``. Raises SolveError.
+    Where inputs jump at the end of a step, the output is that after the jump, except ``unbalanced``. motion_only : as
+    of ``femb.results.frames.frames_of``; the states are the same. Raises SolveError.
     """
-    return _together(parts, _evaluated)
+    return _together(parts, partial(_evaluated, motion_only=motion_only))
 
 
 def interpolated(parts: Sequence[Part]) -> Frames:
-    """The output at consecutive instants as interpolated: motion alone. Inputs, accelerations, forces and multipliers
-    are left at zero."""
+    """The motion as the steps interpolate it, to the tolerance of the run: too coarse for deflections and strains.
+
+    Inputs, accelerations, forces and multipliers are left at zero.
+    """
     return _together(parts, _interpolated)
 
 
@@ -90,7 +94,7 @@ def _interpolated(parts: list[Instants]) -> Frames:
     return Frames(time, q, v, work, u, a, multipliers, coordinates, rates, balance)
 
 
-def _evaluated(parts: list[Instants]) -> Frames:
+def _evaluated(parts: list[Instants], motion_only: bool) -> Frames:
     systems = SystemsAt.joined([part.systems for part in parts])
     system = systems.systems[0]
     time, q, v, work, a, start, end = _joined(parts, "time", "q", "v", "work", "a", "start", "end")
@@ -105,25 +109,25 @@ def _evaluated(parts: list[Instants]) -> Frames:
     except TrialError:
         steps = [step for part in parts for step in part.of_steps()]
         if len(steps) > 1:
-            return Frames.joined([_evaluated([step]) for step in steps])
+            return Frames.joined([_evaluated([step], motion_only) for step in steps])
         # beyond a singularity or a fold that the step itself did not reach
         (part,) = parts
-        return projected_frames(systems, time, part.q, part.v, work)
+        return projected_frames(systems, time, part.q, part.v, work, motion_only)
     if system.inputs_of_state:
         u = inputs_of(systems, before, q, v)
-    frames = frames_of(systems, time, u, q, v, work, a)
+    frames = frames_of(systems, time, u, q, v, work, a, motion_only)
     for k in np.flatnonzero(time >= end).tolist():
-        frames = _after_jump(systems[k : k + 1], frames, k)
+        frames = _after_jump(systems[k : k + 1], frames, k, motion_only)
     return frames
 
 
-def _after_jump(system: SystemsAt, frames: Frames, k: int) -> Frames:
+def _after_jump(system: SystemsAt, frames: Frames, k: int, motion_only: bool) -> Frames:
     """The same output, at instant k that after a jump of the inputs, if they jump there."""
     at = slice(k, k + 1)
     time, q, v = frames.time[at], frames.q[at], frames.v[at]
     if np.allclose(inputs_of(system, time, q, v), frames.u[at], SMOOTH, 0.0):
         return frames
-    after = projected_frames(system, time, q, v, frames.work[at])
+    after = projected_frames(system, time, q, v, frames.work[at], motion_only)
     after = replace(after, unbalanced=frames.unbalanced[at])
     parts = [frames.part(slice(0, k)), after, frames.part(slice(k + 1, None))]
     return Frames.joined([part for part in parts if len(part.time)])

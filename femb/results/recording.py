@@ -17,7 +17,7 @@ from femb.results.earlier import Earlier
 from femb.results.file import Block, MemoryWriter, ResultWriter, Writer
 from femb.results.frames import Frames
 from femb.results.inside_steps import Part
-from femb.results.instants import evaluated, interpolated
+from femb.results.instants import evaluated
 from femb.results.record import Recorder
 from femb.results.results import Results
 from femb.system.named_state import named_state, names_of
@@ -53,7 +53,7 @@ class Recording:
         expected: int = 0,
     ) -> None:
         self._recorder = Recorder(system, output)
-        self._evaluated = interpolated if output.motion_only else evaluated
+        self._evaluated = self._recorder.selection.evaluation
         static, attributes = self._recorder.static(), self._recorder.attributes(case_text, method, options)
         if reason:
             attributes[""]["method_reason"] = reason

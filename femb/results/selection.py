@@ -1,18 +1,22 @@
 """The quantities of a run that are recorded: the patterns of ``[run.output]`` applied to the arrays of a model."""
 
-from collections.abc import Callable, Iterator
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from femb.base.errors import ModelError, Problem
-from femb.base.output import MOTION, Output
+from femb.base.output import DEFORMATION, MOTION, Output
 from femb.base.types import Floats
 from femb.base.values import nearest
 from femb.elements.item import Item
+from femb.elements.modal.flexible_body import FlexibleBody
 from femb.model.model import Model
+from femb.results.frames import Frames
 from femb.results.groups import GROUPS
+from femb.results.inside_steps import Part
+from femb.results.instants import evaluated, interpolated
 
 # Root loads are computed from the loads at the ends of beams.
 BEAM_LOADS = ("section_force", "section_moment")
@@ -33,6 +37,12 @@ class Selection:
         self._yields: dict[int, bool] = {}
         self.root_loads = True
         self._names = tuple((kind, name) for kind in GROUPS if kind in model.tables for name in model.tables[kind])
+        bodies = model.tables["bodies"]
+        self._flexible = tuple(
+            (kind, name)
+            for kind, name in self._names
+            if kind == "beams" or (kind == "bodies" and isinstance(bodies[name], FlexibleBody))
+        )
         if output.restricted:
             if output.select or output.exclude:
                 _check(output, self._names, tuple(appendages))
@@ -43,6 +53,13 @@ class Selection:
     def wants_forces(self) -> bool:
         """Whether a recorded quantity depends on more than positions and velocities, without time and audit."""
         return self.root_loads or _beyond_motion(self.output, self._names)
+
+    @property
+    def evaluation(self) -> Callable[[Sequence[Part]], Frames]:
+        """What evaluates output instants: motion without deformations needs no equations of motion."""
+        if self.output.motion_only and not _deformation(self.output, self._flexible):
+            return interpolated
+        return partial(evaluated, motion_only=self.output.motion_only)
 
     def wants_item(self, item: Item) -> bool:
         """Whether a quantity of an item may be recorded."""
@@ -92,6 +109,13 @@ def _beyond_motion(output: Output, items: tuple[tuple[str, str], ...]) -> bool:
         for kind, name in items
         for word in set(GROUPS[kind].quantities()).difference(MOTION.get(kind, ()))
     )
+    return any(map(output.admits, paths))
+
+
+@lru_cache
+def _deformation(output: Output, items: tuple[tuple[str, str], ...]) -> bool:
+    """Whether a deformation of these items, kind and name, may be recorded."""
+    paths = (f"{kind}/{name}/{word}" for kind, name in items for word in DEFORMATION.get(kind, ()))
     return any(map(output.admits, paths))
 
 

@@ -28,7 +28,6 @@ from femb.model.model import Model
 from femb.results.file import MemoryWriter
 from femb.results.frames import Frames
 from femb.results.history import history
-from femb.results.instants import evaluated, interpolated
 from femb.results.record import Recorder
 from femb.results.results import Results
 from femb.steppers import make_stepper
@@ -167,7 +166,7 @@ class _Group:
         form = StackedSystem(members, forces)
         stepper = make_stepper(form, run)
         instants = list(integrate(form, stepper, run.output_times(), RunSummary([]), max_steps=run.most_steps))
-        all_frames = interpolated(instants) if run.output.motion_only else evaluated(instants)
+        all_frames = recorders[0].selection.evaluation(instants)
         statistics = stepper.statistics.as_dict() | {"members": len(members)}
         for k, number in enumerate(numbers):
             frames = _frames_of(form, k, all_frames)

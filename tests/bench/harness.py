@@ -19,8 +19,9 @@ from femb import FembError
 Values = np.ndarray
 Point = dict[str, Any]
 FEMB = "femb"
-# What femb records: motion, as the sensors of the peers do.
+# What femb records: positions and velocities, as the sensors of the peers do.
 MOTION = {"motion_only": True}
+MOTION_OF_BEAMS = {**MOTION, "exclude": ["*.strain", "*.deflection"]}
 # Contenders whose runs took as long in all (CPU s) are not repeated again.
 ENOUGH = 4.0
 LOST = 0.3  # an error relative to the size of the motion above which a run does not count

@@ -9,7 +9,7 @@ import femb
 from femb.profiles import Versine
 
 from .beams import exudyn_section, section
-from .harness import FEMB, MOTION, Contender, Problem, Target
+from .harness import FEMB, MOTION_OF_BEAMS, Contender, Problem, Target
 
 DURATION, EVERY = 10.0, 10  # every tenth of 1001 output times counts
 RATE = 0.1
@@ -34,7 +34,7 @@ def model(elements: int) -> femb.Model:
 def by_femb(elements: int, rtol: float, duration: float = DURATION, **options: Any) -> np.ndarray:
     """Positions of the right tip."""
     options.setdefault("output_interval", DURATION / 1000)
-    found = femb.simulate(model(elements), duration=duration, rtol=rtol, output=MOTION, **options)
+    found = femb.simulate(model(elements), duration=duration, rtol=rtol, output=MOTION_OF_BEAMS, **options)
     return found.beams["right"].position[::EVERY, -1]
 
 

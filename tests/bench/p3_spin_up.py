@@ -10,7 +10,7 @@ import numpy as np
 import femb
 
 from .beams import exudyn_section
-from .harness import FEMB, MOTION, Contender, Problem, Target
+from .harness import FEMB, MOTION_OF_BEAMS, Contender, Problem, Target
 
 LENGTH, MASS, SPIN = 10.0, 1.2, (1.2e-3, 6e-4, 6e-4)
 AXIAL, SHEAR, TORSION, BENDING = 2.8e7, 1e7, 1e4, 1.4e4
@@ -59,7 +59,8 @@ def by_femb(elements: int, rtol: float, duration: float = DURATION, **options: A
     model.add(femb.ExactBeam("arm", section, LENGTH, elements, start=femb.Attachment("hub", direction=x)))
     model.add(femb.JointDriver("motor", "hinge", SpinUp()))
     words = {"output_interval": DURATION / OUTPUTS} | options
-    return femb.simulate(model, duration=duration, rtol=rtol, output=MOTION, **words).beams["arm"].position[::EVERY, -1]
+    found = femb.simulate(model, duration=duration, rtol=rtol, output=MOTION_OF_BEAMS, **words)
+    return found.beams["arm"].position[::EVERY, -1]
 
 
 def drive(peer: Any, node: int, coordinates: int) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import femb
 
 from .beams import AREA, INERTIA, MASS, YOUNG, exudyn_section, section
-from .harness import FEMB, MOTION, Contender, Problem, Target
+from .harness import FEMB, MOTION_OF_BEAMS, Contender, Problem, Target
 from .subnormals import without_subnormals
 
 LENGTH, PUSH, DURATION, STEP = 0.2, 100.0, 0.05, 1e-3
@@ -33,7 +33,8 @@ def by_femb(elements: int, rtol: float, duration: float = DURATION, finer: int =
     model.add(femb.Load("last", beam="chain", node=-1, force=(0.0, 0.0, PUSH)))
     # of what is compared; the waves along the chain, of 1e-4 m, are not resolved further
     words = {"output_interval": duration / 50, "atol": femb.Tolerances(1e-4, 1e-3, 1e-5)} | options
-    found = femb.simulate(model, duration=duration, rtol=rtol, output=MOTION, **words).beams["chain"].position[-1]
+    results = femb.simulate(model, duration=duration, rtol=rtol, output=MOTION_OF_BEAMS, **words)
+    found = results.beams["chain"].position[-1]
     return found[[0, -1]] - [[0.0, 0.0, 0.0], [LENGTH * elements, 0.0, 0.0]]
 
 
