@@ -88,6 +88,14 @@ class Item(Brief):
         """Names of the joint and of the coordinate (None: the first) that it acts on; None if it acts on no joint."""
         return None
 
+    @property
+    def changes_momenta(self) -> tuple[str, ...]:
+        """The momenta, "linear" and "angular", that it changes in a free model; by default loads change both.
+
+        What acts between two ends changes none, unless one of them is on the ground.
+        """
+        return ("linear", "angular") if self.table == "loads" else ()
+
     def parts(self) -> "tuple[Item, ...]":
         """Items in its fields, in place of their names, and items that it makes: the model contains them too."""
         return ()

@@ -37,6 +37,11 @@ class JointMotor(JointForce):
         check.require("force", self.force is not None, "wanted a number or a function (t, state) -> N m or N")
         check_profile(check, "force")
 
+    @property
+    def changes_momenta(self) -> tuple[str, ...]:
+        """None: it acts between the two ends of its joint."""
+        return ()
+
     def numbers(self) -> list[float]:
         return [1.0 if callable(self.force) else self.force, 0.0, 0.0, 0.0, 0.0]
 

@@ -88,6 +88,11 @@ class Load(Item):
         return {(): self.on}
 
     @property
+    def changes_momenta(self) -> tuple[str, ...]:
+        """Angular momentum, and without a force no linear one."""
+        return ("angular",) if self.force is None else ("linear", "angular")
+
+    @property
     def acts_on_attitude(self) -> bool:  # type: ignore[override]
         """Whether it has a torque; then its host needs axes."""
         return self.torque is not None or self.damping is not None

@@ -53,6 +53,11 @@ class ThermalLoad(Item):
             check.fail("strain", f"given beside {heated[0]!r}, which says the strain: give it in a load of its own")
 
     @property
+    def changes_momenta(self) -> tuple[str, ...]:
+        """None: the stresses of a beam are in equilibrium."""
+        return ()
+
+    @property
     def markers(self) -> dict[tuple[str, ...], Place]:
         """Its beam."""
         return {(): Place(beam=self.beam)}

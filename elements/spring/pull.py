@@ -37,6 +37,11 @@ class Pull(TwoEndItem):
     def check(self, check: Checks) -> None:
         check_ends(check, needs_axes=False)
 
+    @property
+    def changes_momenta(self) -> tuple[str, ...]:
+        """None: its two forces are opposite."""
+        return ()
+
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Couple its two frames. Raises ModelError if its direction is not defined at the start."""
         start, end = coupled_stations(self, layout)

@@ -23,6 +23,7 @@ from femb.results.groups import GROUPS
 from femb.results.results import Results
 from femb.results.root_loads import RootLoads
 from femb.results.selection import Selection
+from femb.results.violations import acting_from_outside
 from femb.system.system import System
 
 RecordedFunction = Callable[[System, str, Frames], Floats | None]
@@ -116,6 +117,8 @@ class Recorder:
                 "method": method,
             }
         }
+        acting = acting_from_outside(self.system)
+        result["audit"] = {f"{word}_momentum_changed_by": json.dumps(names) for word, names in acting.items()}
         if options:
             result["run"] = dict(options)
         figures = self.system.model.figures

@@ -4,6 +4,7 @@ The limits are those of the warnings of a run, `femb.results.audit`, and parts o
 docs/reference/results.md, audit.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -23,6 +24,8 @@ from femb.results.audit import (
 )
 from femb.results.results import Results
 
+# Names of what acts from outside in a sentence.
+LISTED = 4
 GOOD, FAIR, POOR, NEUTRAL = "good", "fair", "poor", "neutral"
 # Parts of the limits of warnings below which an audit is good; of the largest momentum, below which it is constant.
 WELL, CONSTANT = 0.01, 1e-6
@@ -88,19 +91,25 @@ def _momenta(results: Results) -> Iterator[Verdict]:
         moving = _largest(results.audit["kinetic_energy"]) if "kinetic_energy" in results.audit else 0.0
         rate = _fastest(results, "velocity" if word == "linear" else "angular_velocity")
         scale = max(size, 2.0 * moving / rate if rate > 0.0 else 0.0)
-        text = f"changes by {change:.2g} {unit}, largest {size:.3g} {unit}"
-        subject = f"{word} momentum"
-        if change <= CONSTANT * scale:
-            yield Verdict(subject, text, GOOD, "It is constant, as without outside forces it must be.")
-        elif not np.isfinite(change):
-            yield Verdict(subject, text, POOR, "It is not a number: the run broke down.")
-        else:
-            acting = [f"the load {load}" for load in list(results.loads)[:3]]
-            if any(body.fixed for body in results.bodies.values()):
-                acting.append("the ground")
-            causes = ", ".join([*acting, "others from outside"] if acting else ["gravity, loads or the ground"])
-            reason = f"It changes where something acts from outside: {causes}. A free structure would keep it."
-            yield Verdict(subject, text, NEUTRAL, reason)
+        value = f"changes by {change:.2g} {unit}, largest {size:.3g} {unit}"
+        yield Verdict(f"{word} momentum", value, *_of_momentum(results, word, change, scale))
+
+
+def _of_momentum(results: Results, word: str, change: float, scale: float) -> tuple[str, str]:
+    """Level and reason of a momentum that changed; scale : the largest, or that of the parts that move."""
+    if not np.isfinite(change):
+        return POOR, "It is not a number: the run broke down."
+    recorded = results.audit.attributes.get(f"{word}_momentum_changed_by")
+    acting = json.loads(str(recorded)) if recorded is not None else ["gravity, loads or the ground"]
+    if acting and change > CONSTANT * scale:
+        names = ", ".join(acting[:LISTED]) + (f" and {len(acting) - LISTED} more" if len(acting) > LISTED else "")
+        return NEUTRAL, f"It changes by what acts from outside: {names}."
+    if acting:
+        return GOOD, "It is constant."
+    if change <= WELL * LEAST_ENERGY * scale:
+        return GOOD, f"Nothing acts from outside, and it is constant to {_part(change, scale)}."
+    reason = f"Nothing acts from outside, so that it must be constant, and it drifts by {_part(change, scale)}"
+    return (FAIR if change <= LEAST_ENERGY * scale else POOR), f"{reason}: compare with a run of smaller rtol."
 
 
 def _constraints(results: Results) -> Iterator[Verdict]:

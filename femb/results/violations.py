@@ -1,4 +1,4 @@
-"""Outputs of the audit: quantities that should be zero, at k output instants."""
+"""Outputs of the audit: quantities that should be zero, at k output instants; and momenta that must be conserved."""
 
 import numpy as np
 
@@ -31,6 +31,21 @@ def force_balance(system: System, name: str, frames: Frames) -> Floats:
 def moment_balance(system: System, name: str, frames: Frames) -> Floats:
     """(k,) N m: see ``femb.results.frames.unbalanced``."""
     return frames.unbalanced[:, 1]
+
+
+def acting_from_outside(system: System) -> dict[str, tuple[str, ...]]:
+    """What may change the linear and the angular momentum: gravity, the ground, loads; empty where nothing does."""
+    layout, momenta = system.layout, ("linear", "angular")
+    fixed = {k for k, frame in enumerate(layout.frames) if frame.freedom == 0}
+    linked = (frames for frames, _ in (*layout.couplings, *layout.spring_couplings))
+    found: list[tuple[str, tuple[str, ...]]] = [("gravity", momenta)] if system.model.gravity.any() else []
+    if any(fixed & {*frames} and {*frames} - fixed for frames in (*linked, *layout.rows)):
+        found.append(("the ground", momenta))
+    for item in system.items:
+        on = {layout.frame_of(marker) for marker in item.markers.values()}
+        if item.changes_momenta and (not on or on - fixed):
+            found.append((f"{item.table}.{item.name}", item.changes_momenta))
+    return {word: tuple(name for name, changed in found if word in changed) for word in momenta}
 
 
 def _largest(values: Floats) -> Floats:

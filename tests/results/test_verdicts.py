@@ -1,15 +1,18 @@
 """The audit in words: what is good, what is not, at the limits of the warnings of a run."""
 
+import json
+
 import numpy as np
 import pytest
 from oracles.synthetic_results import satellite
 
+import femb
 from femb import Results
 from femb.results.audit import LENGTH, POSITION
 from femb.results.verdicts import verdicts
 
 
-def levels(method="radau", **changes):
+def levels(method="radau", acting=None, **changes):
     """Level by subject of the audit of a satellite that drifts freely, with quantities of the audit replaced."""
     block, static, attributes = satellite()
     time = block["time"]
@@ -18,6 +21,9 @@ def levels(method="radau", **changes):
             np.ones((len(time), *np.shape(value))) * value * (time > 1.0).reshape(-1, *(1,) * np.ndim(value))
         )
     attributes[""]["method"] = method
+    if acting is not None:
+        names = json.dumps(acting)
+        attributes["audit"] = {f"{word}_momentum_changed_by": names for word in ("linear", "angular")}
     return {each.subject: each.level for each in verdicts(Results(block, static, attributes))}
 
 
@@ -45,6 +51,66 @@ def test_constraints_have_the_limits_of_warnings(name, subject, limit):
 
 def test_momentum_that_changes_is_no_mistake_by_itself():
     assert levels(audit__linear_momentum=[0.0, 0.0, 2.0])["linear momentum"] == "neutral"
+    assert levels(acting=["gravity"], audit__linear_momentum=[0.0, 0.0, 2.0])["linear momentum"] == "neutral"
+
+
+@pytest.mark.parametrize(("change", "level"), [(5e-3, "good"), (0.05, "fair"), (0.9, "fair"), (2.0, "poor")])
+def test_a_momentum_that_nothing_changes_must_be_constant(change, level):
+    """By the same parts of the largest as the energy."""
+    block, static, attributes = satellite()
+    block["audit/linear_momentum"] = np.array([[change * (t > 1.0), 0.0, 100.0] for t in block["time"]])
+    attributes["audit"] = {"linear_momentum_changed_by": "[]"}
+    found = {each.subject: each.level for each in verdicts(Results(block, static, attributes))}
+    assert found["linear momentum"] == level
+
+
+def two_bodies(*items, gravity=(0.0, 0.0, 0.0)):
+    """Two free bodies that turn, a spring between them, and other items."""
+    model = femb.Model("two", gravity=gravity)
+    model.add(femb.RigidBody("a", 2.0, (1.0, 2.0, 3.0), angular_velocity=(0.1, 0.2, 0.3)))
+    model.add(femb.RigidBody("b", 1.0, 0.5, position=(1.0, 0.2, 0.0), velocity=(0.0, 1.0, 0.0)))
+    model.add(femb.SpringDamper("s", end("a", 0.3), end("b", -0.2), stiffness=30.0, damping=1.0))
+    for item in items:
+        model.add(item)
+    return model
+
+
+def end(body, x):
+    return femb.SpringEnd(body, at=(x, 0.1, 0.0))
+
+
+HINGE = femb.Revolute("h", femb.JointEnd("b", axis=(1, 0, 0)), femb.JointEnd("c"))
+THIRD = femb.RigidBody("c", 1.0, 0.2, position=(1.0, 0.2, 0.0), center_of_mass=(0.0, 0.3, 0.0))
+GROUND = (femb.Ground(), femb.SpringDamper("g", end("a", 0.1), femb.SpringEnd(anchor=(0, 0, 1)), stiffness=5.0))
+# Items, and what changes the linear and the angular momentum.
+ACTING = {
+    "nothing": ((), [], []),
+    "pull": ((femb.Pull("p", end("a", 0.2), end("b", 0.4), force=3.0),), [], []),
+    "motor": ((THIRD, HINGE, femb.JointMotor("m", "h", force=2.0)), [], []),
+    "torque": ((femb.Load("t", "a", torque=(0.0, 1.0, 0.5)),), [], ["loads.t"]),
+    "force": ((femb.Load("f", "a", force=(0.0, 1.0, 0.5), at=(0.3, 0, 0)),), ["loads.f"], ["loads.f"]),
+    "spring to the ground": (GROUND[1:], ["the ground"], ["the ground"]),
+    "load on the ground": ((GROUND[0], femb.Load("f", "ground", force=(0.0, 1.0, 0.0))), [], []),
+}
+
+
+@pytest.mark.parametrize("name", ACTING)
+def test_what_changes_momenta_is_known_from_the_model(name):
+    """And what must be conserved is, in the motion."""
+    items, *wanted = ACTING[name]
+    results = femb.simulate(two_bodies(*items), duration=0.5, output_interval=0.1, rtol=1e-8)
+    for word, names in zip(("linear", "angular"), wanted, strict=True):
+        assert json.loads(results.audit.attributes[f"{word}_momentum_changed_by"]) == names
+        (verdict,) = (each for each in verdicts(results) if each.subject == f"{word} momentum")
+        momentum = results.audit[f"{word}_momentum"]
+        change = np.abs(momentum - momentum[0]).max() / np.abs(momentum).max()
+        assert (verdict.level, bool(change > 1e-3)) == (("neutral", True) if names else ("good", False))
+        assert change < 1e-6 or names
+
+
+def test_gravity_changes_momenta():
+    results = femb.simulate(two_bodies(gravity=(0, 0, -1.0)), duration=0.1)
+    assert json.loads(results.audit.attributes["linear_momentum_changed_by"]) == ["gravity"]
 
 
 def test_balances_are_compared_with_the_forces():
