@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from femb.analysis.stability import motion_weights
+from femb.analysis.neutral import NeutralMotions
 from femb.analysis.statics import Balanced, Statics
 from femb.base.errors import SolveError
 from femb.base.types import Floats
@@ -46,26 +46,29 @@ class Path:
 
     def __init__(self, statics: Statics, unit: float) -> None:
         self.statics = statics
-        weights = motion_weights(statics)
+        weights = statics.weights
         self.weights = weights / sum(frame.freedom > 0 for frame in statics.twin.layout.frames)
         self.of_load = 1.0 / unit**2
 
-    def tangent(self, found: Balanced, before: Tangent | None = None) -> Tangent:
+    def tangent(self, found: Balanced, neutral: NeutralMotions | None, before: Tangent | None = None) -> Tangent:
         """The unit vector along the path at an equilibrium, on in the sense of the one ``before``; at first towards
-        larger loads. Raises SolveError where the stiffness is singular."""
+        larger loads; ``neutral`` motions are not along it. Raises SolveError where the stiffness is singular."""
         statics = self.statics
         state = statics.state(found.q, found.load)
         system = statics.under(found.load)
         stiffness, jacobian = statics.matrices(state, found.q, found.multipliers, system=system)
         if statics.twin.n_c:
             stiffness += largest(stiffness) * statics.products(jacobian)
-        change = statics.by_load(found.q, found.load)
+        change, matrix = statics.by_load(found.q, found.load), stiffness + jacobian
+        if neutral is not None:
+            change[neutral.held], matrix = 0.0, neutral.holding(matrix)
         try:
-            x = statics.twin.solver.factorise(stiffness + jacobian).solve(-change)[: statics.twin.n_v]
+            x = statics.twin.solver.factorise(matrix).solve(-change)[: statics.twin.n_v]
         except SingularError as error:
             raise SolveError(
                 "arc length: a motion has no stiffness where the path begins; hold it, or leave out arc length"
             ) from error
+        x = x if neutral is None else neutral.without(x)
         length = float(np.sqrt(x @ (self.weights * x) + self.of_load))
         forward = Tangent(x / length, 1.0 / length, self.weights, self.of_load)
         back = Tangent(-forward.x, -forward.load, self.weights, self.of_load)

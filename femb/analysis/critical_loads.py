@@ -70,7 +70,7 @@ def _between(
     if path.arc is None:
         change = after.load - before.load
         return lambda low, high, part: path.raised(low, before.load + part * change)
-    tangent = path.arc.tangent(before.found)
+    tangent = path.direction(before, None, 1.0)
     if tangent.along(_displacement(path, before, after)) + tangent.by_load * (after.load - before.load) < 0.0:
         tangent = replace(tangent, x=-tangent.x, load=-tangent.load)
     whole = tangent.along(_displacement(path, before, after)) + tangent.by_load * (after.load - before.load)

@@ -1,16 +1,37 @@
 """Equilibrium at rest or in steady rotation, from which a motion can start without shaking its structure."""
 
+import warnings
+
 import numpy as np
 
-from femb.analysis.regularisation import AdaptiveShift, CautiousShift, MassShift
+from femb.analysis.load_path import LoadPath
+from femb.analysis.neutral import moves_freely
+from femb.analysis.regularisation import AdaptiveShift, CautiousShift, MassShift, Regularisation
 from femb.analysis.rigid_motion import RigidMotion, rigid_motions
+from femb.analysis.stability import negative_stiffness
 from femb.analysis.statics import Balanced, Statics, in_load_steps
-from femb.base.errors import ModelError, SolveError
+from femb.base.errors import FembWarning, ModelError, SolveError
 from femb.base.types import Floats
 from femb.layout.element import TrialError
 from femb.system.system import System
 
 SMALLEST_LOAD_STEP = 1.0 / 512.0
+
+
+def in_equilibrium(system: System) -> System:
+    """The system in the steady motion of ``steady_start``. Warns where this is unstable, and of motions of joints that
+    nothing resists."""
+    path, found = _balanced(system)
+    state = path.judged(found)
+    said = moves_freely(system.layout, found.q, state.neutral)
+    if state.negative > 0:
+        said.append(
+            f"the start is an unstable equilibrium: {negative_stiffness(state.negative)}; the least disturbance moves "
+            "the structure away from it"
+        )
+    for text in said:
+        warnings.warn(text, FembWarning, stacklevel=3)
+    return system.starting_at(*_started(system, path, found))
 
 
 def steady_start(system: System) -> tuple[Floats, Floats]:
@@ -20,12 +41,17 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
     strained so that each part has the acceleration of that rigid motion; one held by the ground, or at rest, is in
     static equilibrium. Newton's iteration first under the whole load, and if that fails in load steps, regularised by
     the inertia of the rotation where a structure is free. With joints, drivers and latches the constraints hold too:
-    drivers stay where they begin, and what joints connect moves as one structure. See ``femb.analysis.statics``.
+    drivers stay where they begin, and what joints connect moves as one structure; what nothing resists stays where it
+    is. See ``femb.analysis.statics``.
 
     Raises SolveError where there is no such state: a free structure under a net load, or turning about an axis that is
-    not a principal one; or where the iteration does not converge. Raises ModelError where joints turn at the start, and
-    where a mechanism that the ground holds can move with nothing against it.
+    not a principal one; or where the iteration does not converge. Raises ModelError where joints turn at the start.
     """
+    return _started(system, *_balanced(system))
+
+
+def _balanced(system: System) -> tuple[LoadPath, Balanced]:
+    """The state of ``steady_start`` in balance, and what found it."""
     if system.n_c:
         _check_rates(system)
     motions: list[RigidMotion] = []
@@ -38,18 +64,12 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
     motions += rigid_motions(statics.twin)
     for motion in motions:
         motion.check_axis()
-    spin2 = max((float(motion.omega @ motion.omega) for motion in motions), default=0.0)
-    free = any(motion.free for motion in motions)
+    path = LoadPath(statics, motions)
+    shifts = [AdaptiveShift, CautiousShift] if system.n_c else []
 
     def solved(before: Balanced, load: float) -> Balanced:
-        if not system.n_c:
-            return statics.solve(before, load, MassShift(spin2, free=free))
-        try:
-            return statics.solve(before, load, AdaptiveShift(spin2))
-        except SolveError:
-            if load < 1.0:
-                raise
-            return statics.solve(before, load, CautiousShift(spin2))
+        attempts: list[Regularisation] = [shift(path.spin2) for shift in (shifts if load == 1.0 else shifts[:1])]
+        return path.first_solved(attempts or [MassShift(path.spin2, free=path.free)], before, load)
 
     start = Balanced(system.q0, np.zeros(system.n_v), np.zeros(system.n_c))
     try:
@@ -63,10 +83,12 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
             raise first from None
     for motion in motions:
         motion.check(found.q, found.force)
-    if system.n_c:
-        _check_held(statics, motions, found)
+    return path, found
+
+
+def _started(system: System, path: LoadPath, found: Balanced) -> tuple[Floats, Floats]:
     v, a = np.zeros((2, system.n_v))
-    rigid(found.q, v, a)
+    path.statics.rigid(found.q, v, a)
     try:
         return system.projected(system.inputs_at(0.0, found.q, v), found.q, v)
     except TrialError as error:
@@ -83,16 +105,4 @@ def _check_rates(system: System) -> None:
             ("run", "start"),
             f"'equilibrium' moves what joints connect as one body, but {turning[0]!r} is given rates: leave them out, "
             "or look for steady motion with femb.trim",
-        )
-
-
-def _check_held(statics: Statics, motions: list[RigidMotion], found: Balanced) -> None:
-    """Refuse an equilibrium from which what the ground holds can move without a force against it."""
-    grounded = ~np.any([motion.mask for motion in motions if motion.free] or [np.zeros_like(motions[0].mask)], axis=0)
-    loose = statics.unheld(found, grounded) if np.any(grounded) else ""
-    if loose:
-        raise ModelError.at(
-            ("run", "start"),
-            f"'equilibrium' is not one place: joints leave {loose} free to move with nothing against it, no spring and "
-            "no weight; use 'as_given' or 'assembled', or add what holds it",
         )

@@ -4,33 +4,34 @@ Source: docs/theory/statics.md, sections 2 to 4.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from femb.analysis.arc_length import Path, Tangent
+from femb.analysis.neutral import NeutralMotions
 from femb.analysis.regularisation import AdaptiveShift, Briefly, CautiousShift, MassShift, NoShift, Regularisation
 from femb.analysis.rigid_motion import RigidMotion
-from femb.analysis.stability import Stability, Stiffness
+from femb.analysis.stability import Stiffness
 from femb.analysis.statics import Balanced, Statics, in_load_steps
 from femb.base.errors import SolveError
 from femb.layout.discrete import DiscreteState
-from femb.numerics.newton import largest
 
 SMALLEST = 1.0 / 512.0  # of a load step that fails
 QUICK = 7  # iterations of a step on an arc after which the next one is as long
 MOST_STATES = 50  # states along an arc, in numbers of load steps
 NOT_JUDGED = -1  # in the place of a number of negative eigenvalues
-LOOSE = 1e-6  # of the forces: what an equilibrium that was found with a shift may leave unbalanced
 
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """An equilibrium on the path, how stable it is, and the discrete state there."""
+    """An equilibrium on the path, how stable it is beside its neutral motions, and the discrete state there."""
 
     found: Balanced
     negative: int
     asymmetry: float
+    neutral: NeutralMotions | None
     discrete: DiscreteState
 
     @property
@@ -51,7 +52,7 @@ class LoadPath:
     def __post_init__(self) -> None:
         self.spin2 = max((float(motion.omega @ motion.omega) for motion in self.motions), default=0.0)
         self.free = any(motion.free for motion in self.motions)
-        self.stiffness = Stiffness(self.statics, self.free)
+        self.stiffness = Stiffness(self.statics)
         self.arc: Path | None = None
 
     def begin(self) -> Equilibrium:
@@ -60,7 +61,7 @@ class LoadPath:
         start = Balanced(system.q0, np.zeros(system.n_v), np.zeros(system.n_c))
         trial = statics.unbalanced(start.q, start.multipliers, 0.0)
         if np.any(trial.equations):
-            start = self._first_solved(self._attempts(shifted=True), start, 0.0)
+            start = self.first_solved(self._attempts(shifted=True), start, 0.0)
         else:
             start = replace(start, force=trial.force)
         return self.judged(start)
@@ -75,10 +76,19 @@ class LoadPath:
 
     def solve(self, start: Balanced, load: float) -> Balanced:
         """The equilibrium at a load factor, from a state nearby."""
-        return self._first_solved(self._attempts(shifted=False), start, load)
+        return self.first_solved(self._attempts(shifted=False), start, load)
 
-    def _first_solved(self, attempts: list[Regularisation], start: Balanced, load: float) -> Balanced:
-        """What the first attempt finds that does. Raises the SolveError of the first."""
+    def first_solved(self, attempts: list[Regularisation], start: Balanced, load: float) -> Balanced:
+        """What the first attempt finds that does; before these, one with what turns freely at the start held.
+
+        Raises the SolveError of the first.
+        """
+        neutral = None if self.spin2 else self.stiffness.unmoved(start, load)
+        if neutral is not None and neutral.count > neutral.rigid:
+            attempt: Regularisation = MassShift(self.spin2, free=True) if self.free else NoShift(self.spin2)
+            with suppress(SolveError):
+                held = neutral.of_joints(self.statics)
+                return self._counted(self.statics.solve(start, load, attempt, neutral=held))
         errors = []
         for attempt in attempts:
             try:
@@ -94,9 +104,9 @@ class LoadPath:
     def judged(self, found: Balanced) -> Equilibrium:
         """An equilibrium with its stability; that of a structure that turns is not judged."""
         if self.spin2:
-            return Equilibrium(found, NOT_JUDGED, 0.0, self.statics.twin.discrete)
-        stability: Stability = self.stiffness.at(found)
-        return Equilibrium(found, stability.negative, stability.asymmetry, self.statics.twin.discrete)
+            return Equilibrium(found, NOT_JUDGED, 0.0, None, self.statics.twin.discrete)
+        judged = self.stiffness.at(found)
+        return Equilibrium(found, judged.negative, judged.asymmetry, judged.neutral, self.statics.twin.discrete)
 
     def raised(self, before: Equilibrium, load: float) -> Equilibrium:
         """The equilibrium at a load factor, in as many steps as it takes."""
@@ -129,8 +139,7 @@ class LoadPath:
             except SolveError:
                 continue
             # what moves without end takes steps that are small beside where it is, too
-            left = self.statics.unbalanced(found.q, found.multipliers, load).equations[: self.statics.twin.n_v]
-            if largest(left) <= LOOSE * (largest(found.force) + largest(self.statics.by_load(found.q, load))):
+            if self.statics.in_balance(found):
                 self.statics.advanced(found.q)
                 return found
         return None
@@ -176,13 +185,24 @@ class LoadPath:
     def direction(self, state: Equilibrium, before: Tangent | None, sense: float) -> Tangent:
         """The tangent to the path at an equilibrium."""
         assert self.arc is not None
-        tangent = self.arc.tangent(state.found, before)
+        tangent = self.arc.tangent(state.found, self._held(state), before)
         if before is None and sense * tangent.load < 0.0:
             tangent = replace(tangent, x=-tangent.x, load=-tangent.load)
         return tangent
 
     def step(self, state: Equilibrium, tangent: Tangent, length: float) -> Equilibrium:
         """The equilibrium in the plane at a distance along the tangent."""
-        found = self.statics.solve(state.found, state.load, Briefly(self.spin2), tangent, length)
+        found = self.statics.solve(state.found, state.load, Briefly(self.spin2), tangent, length, self._held(state))
         self.statics.advanced(found.q)
         return self.judged(self._counted(found))
+
+    def _held(self, state: Equilibrium) -> NeutralMotions | None:
+        """The neutral motions of a state, which the load must not change. Raises SolveError."""
+        if self.spin2:
+            return None
+        neutral = self.stiffness.unmoved(state.found, state.load + 1.0)
+        if neutral is None:
+            raise SolveError(
+                "arc length: the load acts along a motion without stiffness; hold it, or leave out arc length"
+            )
+        return neutral

@@ -123,15 +123,15 @@ def check_events(events: object) -> None:
 def started(system: "System", run: Run | None) -> "System":
     """The system at the start of a run, in equilibrium or in the last state of another run if ``run.start`` says so.
 
-    Raises as ``femb.analysis.equilibrium.steady_start``, and as ``femb.analysis.continuation.start_state``.
+    Raises as ``femb.analysis.equilibrium.in_equilibrium``, and as ``femb.analysis.continuation.start_state``.
     """
     if run is not None and isinstance(run.start, StartState):
         return start_state(system, run.start)
     if run is None or run.start != "equilibrium":
         return system
-    from femb.analysis.equilibrium import steady_start
+    from femb.analysis.equilibrium import in_equilibrium
 
-    return system.starting_at(*steady_start(system))
+    return in_equilibrium(system)
 
 
 def tolerance_notes(system: "System", run: Run) -> list[str]:

@@ -10,13 +10,16 @@ from functools import cached_property
 
 import numpy as np
 
+from femb.analysis.neutral import NeutralMotions, neutral_motions, plain
 from femb.analysis.regularisation import scaled_mass
 from femb.analysis.statics import Balanced, Statics
 from femb.base.types import Floats, Ints
+from femb.base.values import numbered
+from femb.layout.connections import groups_of
 from femb.numerics.newton import largest
 from femb.system.block_lu import Factorisation, SingularError
 
-FREE = 1e-12  # of the stiffness: what holds a free structure, whose rigid motions have none
+CRITICAL = 1e-12  # of the stiffness: what makes one regular that is singular at a critical load
 ITERATIONS = 8  # of inverse iteration: each gains the ratio of the two lowest stiffnesses
 
 
@@ -24,20 +27,28 @@ ITERATIONS = 8  # of inverse iteration: each gains the ratio of the two lowest s
 class Stability:
     """negative : how many eigenvalues of the stiffness are negative. asymmetry : of the stiffness, relative.
 
-    stiffness : its symmetric part, block data; factors : of that with the constraints.
+    stiffness : its symmetric part, block data; neutral : the motions without stiffness, which are not judged; factors :
+    of the stiffness with the constraints, these motions held.
     """
 
     negative: int
     asymmetry: float
     stiffness: Floats
+    neutral: NeutralMotions
     factors: Factorisation
+
+    def solve(self, force: Floats) -> Floats:
+        """Displacements (n_v,) by a force (n_v,); neither has a part along neutral motions."""
+        n_v = len(force)
+        right = np.where(self.neutral.held, 0.0, np.append(force, np.zeros(len(self.neutral.held) - n_v)))
+        return self.neutral.without(self.factors.solve(right)[:n_v])
 
 
 class Stiffness:
-    """The symmetric stiffness of equilibria of static equations; ``free`` whether some structure is not held."""
+    """The symmetric stiffness of equilibria of static equations."""
 
-    def __init__(self, statics: Statics, free: bool) -> None:
-        self.statics, self.free = statics, free
+    def __init__(self, statics: Statics) -> None:
+        self.statics = statics
         self.pattern = statics.twin.pattern
 
     @cached_property
@@ -49,25 +60,44 @@ class Stiffness:
         return result
 
     def at(self, found: Balanced) -> Stability:
-        """How stable an equilibrium is. Raises SingularError where a motion has no stiffness at all."""
-        statics = self.statics
-        state = statics.state(found.q, found.load)
-        system = statics.under(found.load)
-        stiffness, jacobian = statics.matrices(state, found.q, found.multipliers, system=system)
+        """How stable an equilibrium is, beside its neutral motions."""
+        statics, system = self.statics, self.statics.under(found.load)
+        stiffness, jacobian, asymmetry = self._symmetric(found)
+        size = largest(stiffness)
+        neutral = neutral_motions(statics, found.q, found.multipliers, stiffness, jacobian)
+        if statics.twin.n_c:
+            stiffness += size * statics.products(jacobian)
+        try:
+            factors = statics.twin.solver.factorise(neutral.holding(stiffness + jacobian))
+        except SingularError:
+            stiffness += CRITICAL * scaled_mass(self.pattern, system.mass_data(found.q), stiffness)
+            factors = statics.twin.solver.factorise(neutral.holding(stiffness + jacobian))
+        return Stability(factors.negative_eigenvalues(), asymmetry, stiffness, neutral, factors)
+
+    def unmoved(self, found: Balanced, load: float) -> NeutralMotions | None:
+        """The neutral motions of a state, if the forces at this load factor do not act along any of them; else None."""
+        if not self._loose:
+            return NeutralMotions.of(self.statics, np.zeros((self.statics.twin.n_v, 0)), 0)
+        stiffness, jacobian, _ = self._symmetric(found)
+        motions = neutral_motions(self.statics, found.q, found.multipliers, stiffness, jacobian)
+        return motions.unmoved(self.statics.forces(found.q, load)[1])
+
+    @cached_property
+    def _loose(self) -> bool:
+        """Whether any structure is not fixed to the ground by itself."""
+        frames = self.statics.twin.layout.frames
+        groups = groups_of(self.statics.twin.layout, springs=False, rows=False)
+        return any(all(frames[k].freedom for k in group) for group in groups)
+
+    def _symmetric(self, found: Balanced) -> tuple[Floats, Floats, float]:
+        """The symmetric part of the stiffness of a state and the Jacobian, block data, and the asymmetry."""
+        state = self.statics.state(found.q, found.load)
+        system = self.statics.under(found.load)
+        stiffness, jacobian = self.statics.matrices(state, found.q, found.multipliers, system=system)
         transposed = stiffness[self._transposed]
         size = largest(stiffness)
         asymmetry = largest(stiffness - transposed) / size if size else 0.0
-        stiffness = 0.5 * (stiffness + transposed)
-        if statics.twin.n_c:
-            stiffness += size * statics.products(jacobian)
-        if self.free:
-            stiffness += FREE * scaled_mass(self.pattern, system.mass_data(found.q), stiffness)
-        try:
-            factors = statics.twin.solver.factorise(stiffness + jacobian)
-        except SingularError:
-            stiffness += FREE * scaled_mass(self.pattern, system.mass_data(found.q), stiffness)
-            factors = statics.twin.solver.factorise(stiffness + jacobian)
-        return Stability(factors.negative_eigenvalues(), asymmetry, stiffness, factors)
+        return 0.5 * (stiffness + transposed), jacobian, asymmetry
 
     def along(self, found: Balanced, mode: Floats) -> float:
         """Stiffness of an equilibrium along a motion (n_v,), x^T K x."""
@@ -79,44 +109,16 @@ class Stiffness:
 
         Displacements are measured by the extent of the model, so that a rotation of one counts as much.
         """
-        twin = self.statics.twin
-        factors = self.at(found).factors
-        weights = motion_weights(self.statics)
+        twin, weights, stability = self.statics.twin, self.statics.weights, self.at(found)
         x = np.random.default_rng(0).standard_normal((twin.n_v, count))
         for _ in range(ITERATIONS):
             for k in range(count):
-                right = np.append(weights * x[:, k], np.zeros(twin.n_c))
-                x[:, k] = factors.solve(right)[: twin.n_v]
+                x[:, k] = stability.solve(weights * stability.neutral.without(x[:, k]))
             x = np.linalg.qr(np.sqrt(weights)[:, None] * x)[0]
             x /= np.sqrt(np.where(weights > 0.0, weights, 1.0))[:, None]
-        return _plain(x.T, weights)
+        return plain(x.T, weights)
 
 
-def motion_weights(statics: Statics) -> Floats:
-    """(n_v,) by which squares of displacements (1/m2) and rotations are summed; a little for strains."""
-    layout = statics.twin.layout
-    weights = np.full(statics.twin.n_v, 1e-12)
-    extent = max(float(np.ptp([frame.position for frame in layout.frames], axis=0).max()), 1e-3 * layout.extent)
-    for frame, j in zip(layout.frames, layout.frame_v, strict=True):
-        if frame.freedom:
-            weights[j : j + 3] = 1.0 / max(extent, 1e-300) ** 2
-        if frame.freedom == 6:
-            weights[j + 3 : j + 6] = 1.0
-    return weights
-
-
-def _plain(modes: Floats, weights: Floats) -> Floats:
-    """Modes (k, n_v) that are as far from each other as the axes allow, with the largest weighted component one.
-
-    Of a group of equal loads any combination is a mode: the one with a single largest component is easy to read.
-    """
-    found = np.array(modes)
-    for k in range(len(found)):
-        rest = np.sqrt(weights) * found[k:]
-        row, column = divmod(int(np.argmax(np.abs(rest))), rest.shape[1])
-        found[[k, k + row]] = found[[k + row, k]]
-        found[k] /= np.sqrt(weights[column]) * found[k, column]
-        for j in range(len(found)):
-            if j != k:
-                found[j] -= found[j, column] / found[k, column] * found[k]
-    return found
+def negative_stiffness(count: int) -> str:
+    """In words: how many motions of an unstable equilibrium lower its energy."""
+    return f"{numbered(count, 'motion')} {'has' if count == 1 else 'have'} a negative stiffness"

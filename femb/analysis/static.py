@@ -12,7 +12,9 @@ import numpy as np
 from femb.analysis.completion import system_of
 from femb.analysis.critical_loads import Critical, critical_between
 from femb.analysis.load_path import Equilibrium, LoadPath
+from femb.analysis.neutral import moves_freely
 from femb.analysis.rigid_motion import RigidMotion, rigid_motions
+from femb.analysis.stability import negative_stiffness
 from femb.analysis.static_equations import WEIGHT
 from femb.analysis.static_results import StaticResults, mode_arrays, static_frame
 from femb.analysis.statics import Statics
@@ -95,8 +97,6 @@ def static(
     ):
         try:
             for state in _states(path, factor, steps, arc_length):
-                if len(states) == 1:
-                    _check_held(path, state)
                 if critical and states and state.negative != states[-1].negative:
                     found += critical_between(path, states[-1], state)
                 states.append(state)
@@ -115,7 +115,7 @@ def static(
                 "wall_time": clock.perf_counter() - began,
                 "cpu_time": clock.process_time() - cpu,
             }
-        recording.message = "; ".join(notes(states, found, factor, critical))
+        recording.message = "; ".join(notes(path, states, found, factor, critical))
     return StaticResults.of(recording.results(), system, states)
 
 
@@ -177,35 +177,32 @@ def largest_of(values: Floats) -> float:
     return float(np.max(np.abs(values), initial=0.0))
 
 
-def _check_held(path: LoadPath, state: Equilibrium) -> None:
-    """Refuse an equilibrium from which what the ground holds can move without a force against it."""
-    system = path.statics.twin
-    if not system.n_c:
-        return
-    free = [motion.mask for motion in path.motions if motion.free]
-    grounded = ~np.any(free or [np.zeros(system.n_v, dtype=bool)], axis=0)
-    loose = path.statics.unheld(state.found, grounded) if np.any(grounded) else ""
-    if loose:
-        raise ModelError(
-            f"there is no single equilibrium: {loose} drifts: joints leave it free to move with nothing against it, no "
-            "spring, no weight and no load; add what holds it, or drive it"
-        )
-
-
 def _explained(error: SolveError, path: LoadPath, states: list[Equilibrium], arc_length: bool) -> SolveError:
     """A failure with how far the loads could be raised."""
     text = str(error).removeprefix("no equilibrium found to start from").removeprefix(": ").strip()
     if not states:
         return SolveError(f"no equilibrium at the load factor 0: {text}")
+    last = states[-1]
+    if not path.spin2 and last.neutral is not None and path.stiffness.unmoved(last.found, last.load + 1.0) is None:
+        names = "; ".join(last.neutral.names(path.statics.twin.layout, last.found.q)[:3])
+        return SolveError(
+            f"no equilibrium found beyond the load factor {last.load:.6g}: the loads act along motions without "
+            f"stiffness, and what they move drifts: {names}; add what holds it, or drive it"
+        )
     advice = (
         "more steps" if arc_length else "more steps, or arc length, by which a path goes on where loads have to fall"
     )
     return SolveError(f"no equilibrium found beyond the load factor {states[-1].load:.6g}: {text}; try {advice}")
 
 
-def notes(states: list[Equilibrium], found: list[Critical], factor: float, critical: int) -> list[str]:
+def notes(path: LoadPath, states: list[Equilibrium], found: list[Critical], factor: float, critical: int) -> list[str]:
     """What is to be said of a path that was followed."""
-    said = []
+    last = states[-1]
+    said = moves_freely(path.statics.twin.layout, last.found.q, last.neutral)
+    if last.negative > 0 and not found:
+        said.append(
+            f"the equilibrium at the load factor {last.load:.6g} is unstable: {negative_stiffness(last.negative)}"
+        )
     if critical and len(found) < critical:
         said.append(
             f"{len(found)} of {critical} critical load factors found up to {states[-1].load:g}; raise the last factor"
@@ -223,11 +220,11 @@ def notes(states: list[Equilibrium], found: list[Critical], factor: float, criti
 
 def report(results: StaticResults) -> str:
     """States and critical loads as a table."""
-    lines = ["state  load factor  negative eigenvalues  iterations"]
+    lines = ["state  load factor  negative eigenvalues  iterations  equilibrium"]
     lines += [
-        f"{k:5d}  {load:11.6g}  {negative if negative >= 0 else 'not judged':>20}  {iterations:10d}"
-        for k, (load, negative, iterations) in enumerate(
-            zip(results.load_factor, results.negative_eigenvalues, results.iterations, strict=True)
+        f"{k:5d}  {load:11.6g}  {negative if negative >= 0 else '-':>20}  {iterations:10d}  {word}"
+        for k, (load, negative, iterations, word) in enumerate(
+            zip(results.load_factor, results.negative_eigenvalues, results.iterations, results.stability, strict=True)
         )
     ]
     lines += [

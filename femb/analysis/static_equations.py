@@ -17,6 +17,7 @@ from femb.steppers.diagnosis import Repetition
 from femb.system.system import System
 
 WEIGHT = "gravity"  # names the weight among the loads
+OF_STRAINS = 1e-12  # weight of internal coordinates beside rotations
 
 
 def is_load(label: str) -> bool:
@@ -83,6 +84,19 @@ class StaticEquations:
             for input_, on in zip(self.twin.inputs, driven, strict=True)
         ]
         self.rates = np.concatenate([[], *rates]).astype(bool)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """(n_v,) by which squares of displacements (1/m2) and rotations are summed; a little for strains."""
+        layout = self.twin.layout
+        weights = np.full(self.twin.n_v, OF_STRAINS)
+        extent = max(float(np.ptp([frame.position for frame in layout.frames], axis=0).max()), 1e-3 * layout.extent)
+        for frame, j in zip(layout.frames, layout.frame_v, strict=True):
+            if frame.freedom:
+                weights[j : j + 3] = 1.0 / (extent or 1.0) ** 2
+            if frame.freedom == 6:
+                weights[j + 3 : j + 6] = 1.0
+        return weights
 
     def advanced(self, q: Floats) -> None:
         """Count the turns of joints from an accepted state on, and ask functions of users for the same again."""

@@ -1,18 +1,19 @@
 """What statics gives: results by load factor, states to start from, and buckling modes by name."""
 
+import warnings
 from typing import Self
 
 import numpy as np
 
 from femb.analysis.critical_loads import Critical
 from femb.analysis.load_path import Equilibrium
-from femb.analysis.stability import motion_weights
+from femb.analysis.neutral import motion_name, motion_of
+from femb.analysis.stability import negative_stiffness
 from femb.analysis.statics import Statics
+from femb.base.errors import FembWarning
 from femb.base.html import table
 from femb.base.types import Floats
-from femb.layout.layout import Layout, Station
-from femb.layout.state import station_motion
-from femb.numerics import rotations
+from femb.layout.layout import Station
 from femb.results.arrays import listing
 from femb.results.frames import Frames, unbalanced
 from femb.results.results import Results
@@ -49,6 +50,17 @@ class StaticResults(Results):
         """(T,) how many eigenvalues of the stiffness are negative: zero where the equilibrium is stable. -1
         of structures that turn, whose stability the stiffness does not tell."""
         return self.arrays["static/negative_eigenvalues"]
+
+    @property
+    def stability(self) -> tuple[str, ...]:
+        """(T,) of every state: "stable", "unstable", or "not judged" of structures that turn."""
+        return tuple("stable" if n == 0 else "unstable" if n > 0 else "not judged" for n in self.negative_eigenvalues)
+
+    @property
+    def neutral_motions(self) -> Floats:
+        """(T,) how many motions have no stiffness: rigid ones of free structures, and those of joints. Stability does
+        not tell of these."""
+        return self.arrays["static/neutral_motions"]
 
     @property
     def iterations(self) -> Floats:
@@ -94,9 +106,16 @@ class StaticResults(Results):
     def start(self, k: int = -1) -> System:
         """The system that starts in state k: for ``simulate``, ``linearize``, ``operating_point`` and the like.
 
-        It has the model's own loads: under them it is in equilibrium where its load factor is one.
+        It has the model's own loads: under them it is in equilibrium where its load factor is one. Warns of an unstable
+        state.
         """
         state = self._states[k]
+        if state.negative > 0:
+            warnings.warn(
+                f"the equilibrium at the load factor {state.load:g} is unstable: {negative_stiffness(state.negative)}",
+                FembWarning,
+                stacklevel=2,
+            )
         q = state.found.q
         return self._system.with_discrete(state.discrete).starting_at(q, np.zeros(self._system.n_v))
 
@@ -121,6 +140,7 @@ def static_frame(
     more = {
         "static/load_factor": np.array([found.load]),
         "static/negative_eigenvalues": np.array([state.negative]),
+        "static/neutral_motions": np.array([state.neutral.count if state.neutral is not None else 0]),
         "static/iterations": np.array([found.iterations]),
     }
     return frame, more, weighed, NO_WORK
@@ -132,47 +152,14 @@ def mode_arrays(system: System, statics: Statics, found: list[Critical]) -> dict
     arrays: dict[str, Floats] = {"static/critical_load_factor": np.array([each.load for each in found])}
     if not found:
         return arrays
-    weights = motion_weights(statics)
-    arrays["static/mode_names"] = np.array([mode_name(layout, each, weights) for each in found])
+    modes = [(each.before.found.q, each.mode) for each in found]
+    names = [motion_name(layout, q, mode, statics.weights) for q, mode in modes]
+    arrays["static/mode_names"] = np.array(names)
     items = {f"bodies/{name}": [Station(frame)] for name, frame in layout.bodies.items()}
     items |= {f"beams/{name}": beam.stations for name, beam in layout.beams.items()}
     for path, stations in items.items():
-        motions = [[_motion(layout, station, each) for station in stations] for each in found]
+        motions = [[motion_of(layout, station, q, mode) for station in stations] for q, mode in modes]
         for i, word in enumerate(("translation", "rotation")):
             values = np.array([[motion[i] for motion in row] for row in motions])
             arrays[f"static/modes/{path}/{word}"] = values[:, 0] if path.startswith("bodies/") else values
     return arrays
-
-
-def _motion(layout: Layout, station: Station, critical: Critical) -> tuple[Floats, Floats]:
-    """Translation and rotation (3,) of a station in a mode, inertial axes."""
-    q = critical.before.found.q[None]
-    _, quaternion, translation, rotation = station_motion(layout, station, q, critical.mode[None])
-    return translation[0], rotations.rotate(quaternion[0], rotation[0])
-
-
-def mode_name(layout: Layout, critical: Critical, weights: Floats) -> str:
-    """What moves most in a mode, and where to."""
-    sizes, motions = [], []
-    for k, frame in enumerate(layout.frames):
-        if not frame.freedom:
-            continue
-        j = layout.frame_v[k]
-        translation, rotation = _motion(layout, Station(k), critical)
-        moves = float(np.sqrt(weights[j]) * np.linalg.norm(translation))
-        turns = float(np.linalg.norm(rotation))
-        # a node of a bent beam moves and turns: what turns without moving is in torsion
-        word, vector = ("moves along", translation) if moves > 0.1 * turns else ("turns about", rotation)
-        sizes.append(moves if moves > 0.1 * turns else 0.1 * turns)
-        motions.append(f"{frame.label} {word} {_direction(vector)}")
-    return motions[int(np.argmax(sizes))]
-
-
-def _direction(vector: Floats) -> str:
-    """An axis, or components of a unit vector."""
-    unit = vector / max(float(np.linalg.norm(vector)), 1e-300)
-    k = int(np.argmax(np.abs(unit)))
-    if abs(unit[k]) > 0.999:
-        return "xyz"[k]
-    unit = np.round(unit * np.sign(unit[k]), 2) + 0.0  # no minus zeros
-    return f"({', '.join(f'{x:.2f}' for x in unit)})"

@@ -15,17 +15,18 @@ from typing import Protocol
 
 import numpy as np
 
-from femb.analysis.regularisation import FIRST, Regularisation, mover, scaled_mass
+from femb.analysis.neutral import NeutralMotions
+from femb.analysis.regularisation import Regularisation, mover
 from femb.analysis.static_equations import StaticEquations, Unbalanced
 from femb.base.errors import SolveError
 from femb.base.options import Tolerances
-from femb.base.types import Bools, Floats
+from femb.base.types import Floats
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
 from femb.numerics.newton import LARGEST_ROTATION, Iteration, largest, newton
 from femb.system.block_lu import SingularError
 
-FREE = 1e-3  # of sigma at first: a stiffness below this is none
+LOOSE = 1e-6  # of the forces: what an equilibrium that was found with a shift may leave unbalanced
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +83,12 @@ class Statics(StaticEquations):
         regularisation: Regularisation,
         normal: Normal | None = None,
         gap: float = 0.0,
+        neutral: NeutralMotions | None = None,
     ) -> Balanced:
         """The balance at a load factor, from the state of another; or, with the plane ``normal`` to which the distance
         is ``gap``, with the load factor as an unknown that begins at ``load``.
 
+        neutral : motions of the start that do not change where it is in balance: they are held, without a force.
         Raises SolveError where the iteration does not end, with the reason that the regularisation gives.
         """
         twin, n_v = self.twin, self.twin.n_v
@@ -101,10 +104,11 @@ class Statics(StaticEquations):
                 weight = largest(stiffness)
                 stiffness += weight * self.products(jacobian)
             shift = regularisation.added(twin.pattern, partial(twin.mass_data, x.q), stiffness)
-            factors = twin.solver.factorise(stiffness + shift + jacobian)
+            matrix = stiffness + shift + jacobian
+            factors = twin.solver.factorise(matrix if neutral is None else neutral.holding(matrix))
 
             def solved(equations: Floats) -> Floats:
-                c: Floats = factors.solve(-equations)
+                c: Floats = factors.solve(-equations if neutral is None else np.where(neutral.held, 0.0, -equations))
                 c[n_v:] -= weight * equations[n_v:]
                 return c
 
@@ -151,41 +155,21 @@ class Statics(StaticEquations):
             raise SolveError(
                 f"no equilibrium found to start from{regularisation.reason(end.size, mover(twin.layout, change))}"
             )
-        return Balanced(end.x.q, end.residual.force, end.x.multipliers, end.x.load, end.count)
+        found = Balanced(end.x.q, end.residual.force, end.x.multipliers, end.x.load, end.count)
+        if neutral is not None and not self.in_balance(found):
+            raise SolveError("no equilibrium found to start from: what turns freely at the start no longer does")
+        return found
+
+    def in_balance(self, found: Balanced) -> bool:
+        """Whether no force is left of the equations that a state solves, also along what an iteration held."""
+        left = self.unbalanced(found.q, found.multipliers, found.load).equations[: self.twin.n_v]
+        return largest(left) <= LOOSE * (largest(found.force) + largest(self.by_load(found.q, found.load)))
 
     def _singular(self, error: SingularError) -> str:
         """What a singular matrix means, by the frame that it concerns."""
         frames = zip(self.twin.layout.frames, self.twin.layout.frame_v, strict=True)
         moving = [frame.label for frame, j in frames if frame.freedom and error.first <= j < error.last]
         return f"the stiffness is singular, {moving[0]!r} moves with nothing against it" if moving else str(error)
-
-    def unheld(self, found: Balanced, where: Bools) -> str:
-        """The frame that a motion of no stiffness moves most, among velocities (n_v,) bool; empty if there is none.
-
-        Inverse iteration with K + sigma B, where the constraints leave the motion.
-        """
-        twin = self.twin
-        state = self.state(found.q, found.load)
-        stiffness, jacobian = self.matrices(state, found.q, found.multipliers, system=self.under(found.load))
-        B = scaled_mass(twin.pattern, twin.mass_data(found.q), stiffness)
-        products = largest(stiffness) * self.products(jacobian) if twin.n_c else 0.0
-        factors = twin.solver.factorise(stiffness + products + FIRST * B + jacobian)
-        x = np.where(where, np.random.default_rng(0).standard_normal(twin.n_v), 0.0)
-        softness = 1.0
-        for _ in range(3):
-            right = np.where(where, self._times(B, x), 0.0)
-            y = factors.solve(np.append(right, np.zeros(twin.n_c)))[: twin.n_v]
-            weight = float(y @ self._times(B, y))
-            if weight <= 0.0:
-                return ""
-            softness = abs(float(y @ right) / weight - FIRST)
-            x = y / np.sqrt(weight)
-        return mover(twin.layout, x) if softness < FREE * FIRST else ""
-
-    def _times(self, data: Floats, x: Floats) -> Floats:
-        """Block data times velocities (n_v,)."""
-        product: Floats = self.twin.solver.multiply(data, np.append(x, np.zeros(self.twin.n_c)))[: self.twin.n_v]
-        return product
 
 
 def in_load_steps(

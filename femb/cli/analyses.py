@@ -104,7 +104,7 @@ inverse = _in_time(
 def static(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool, **words: Any) -> None:
     """Find equilibria as the loads of a case grow, and write DIR/static.h5.
 
-    The table shows for every load factor how many eigenvalues of the stiffness are negative: zero where the
+    The table shows for every load factor how many eigenvalues of the stiffness are negative, and whether the
     equilibrium is stable. The times of the results count the states from 0.
     """
     with reported():
@@ -128,7 +128,14 @@ def static(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool
             )
         if results.message:
             click.echo(f"warning: {results.message}", err=True)
-        names = ("load_factor", "negative_eigenvalues", "critical_load_factors", "mode_names")
+        names = (
+            "load_factor",
+            "stability",
+            "negative_eigenvalues",
+            "neutral_motions",
+            "critical_load_factors",
+            "mode_names",
+        )
         values = {name: getattr(results, name) for name in names}
         say(module.report(results), "", file, values, quiet=quiet)
 

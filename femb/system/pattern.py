@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Bools, Floats, Ints
 from femb.layout.layout import Layout
 from femb.numerics.elimination import Elimination
 
@@ -89,6 +89,12 @@ class Pattern:
         width = np.repeat(sizes[column_blocks], counts)
         row, column = np.divmod(np.arange(self.size) - np.repeat(np.cumsum(counts) - counts, counts), width)
         return np.repeat(start[row_blocks], counts) + row, np.repeat(start[column_blocks], counts) + column
+
+    def entries_of(self, unknowns: Bools) -> tuple[Bools, Bools]:
+        """The entries of the data in the rows and columns of some unknowns (n,) bool, and those on the diagonal."""
+        rows, columns = self.rows_columns()
+        touched = unknowns[rows] | unknowns[columns]
+        return touched, touched & (rows == columns)
 
     def from_csc(self, matrix: Any) -> Floats:
         """Block data of a scipy.sparse matrix (n, n) without entries outside the blocks."""

@@ -10,6 +10,8 @@ from femb import (
     Attachment,
     Beam,
     DistributedLoad,
+    ExactBeam,
+    FembWarning,
     Fixed,
     Ground,
     JointDriver,
@@ -19,6 +21,7 @@ from femb import (
     Load,
     Model,
     ModelError,
+    Path,
     PointMass,
     Prismatic,
     Pull,
@@ -27,11 +30,12 @@ from femb import (
     RigidBody,
     Section,
     SolveError,
+    Spherical,
     SpringDamper,
     SpringEnd,
     ThermalLoad,
 )
-from femb.analysis.static import path_of
+from femb.analysis.static import path_of, report
 from femb.cli import cli
 from femb.profiles import Polynomial
 from femb.system.system import System
@@ -299,6 +303,138 @@ def test_command(tmp_path):
     assert "warning: 0 of 1 critical load factors found up to 1" in result.output
 
 
+# What turns freely
+
+
+def strut(axis=X, kind=Beam, elements=6, sag=0.0):
+    """A rod of EI 100, GJ 130 and L 2 between a spherical joint and a slider with another, pushed by 1 N."""
+    axes = np.linalg.qr(np.column_stack([axis, (0.3, -0.5, 0.8), (0.2, 0.9, 0.1)]))[0]
+    axes *= np.sign(axes[:, 0] @ axis) * np.array([1.0, 1.0, np.linalg.det(axes)])
+    points = [axes @ (x, sag * np.sin(0.5 * np.pi * x), 0.0) for x in np.linspace(0.0, 2.0, elements + 1)]
+    section = Section("rod", axial_stiffness=1e6, torsional_stiffness=130.0, bending_stiffness=(100.0, 100.0),
+                      mass_per_length=1.0, inertia_per_length=(2e-4, 1e-4, 1e-4))  # fmt: skip
+    model = Model("strut")
+    start = Attachment(at=(0, 0, 0), direction=None if sag else axes[:, 0], up=axes[:, 2])
+    shape = {"path": Path(points)} if sag else {"length": 2.0}
+    beam = model.add(kind("b", section, elements=elements, start=start, **shape))
+    model.add(RigidBody("head", mass=1.0, inertia=0.01, position=points[-1]))
+    model.add(Prismatic("guide", JointEnd("ground", axis=axes[:, 0]), JointEnd("head")))
+    model.add(Spherical("foot", JointEnd("ground"), beam.node(0)))
+    model.add(Spherical("top", beam.node(-1), JointEnd("head")))
+    model.add(Load("P", body="head", force=-axes[:, 0]))
+    return model
+
+
+SKEW = ((1.0, 0.0, 0.0), (0.3, -0.4, 0.6), (-0.9, 0.2, 0.1))
+
+
+@pytest.mark.parametrize("axis", SKEW)
+@pytest.mark.parametrize("kind", [Beam, ExactBeam])
+def test_a_strut_that_spins_freely(axis, kind):
+    """The spin about its own axis is no sign of instability, and no critical load: P/(1 + P/EA) = pi^2 EI/L^2, of two
+    equal modes across the axis."""
+    results = femb.static(strut(axis, kind), factor=200.0, steps=4)
+    assert not results.negative_eigenvalues.any()
+    assert set(results.stability) == {"stable"}
+    assert set(results.neutral_motions) == {femb.modes(strut(axis, kind), 1).joint} == {1}
+    assert "1 motion of joints has no stiffness" in results.message
+    assert "turns about" in results.message
+    found = femb.static(strut(axis, kind), factor=400.0, steps=4, critical=2)
+    load = found.critical_load_factors
+    np.testing.assert_allclose(load / (1.0 + load / 1e6), 25.0 * np.pi**2, rtol=1e-3)
+    assert load[0] == pytest.approx(load[1], rel=1e-6)
+    for k in range(2):
+        translation, _ = found.mode(k, "beams/b")
+        assert np.max(np.abs(translation @ axis)) < 1e-6 * np.max(np.abs(translation))
+    assert found.stability[-1] == "unstable"
+
+
+@pytest.mark.parametrize("kind", [Beam, ExactBeam])
+def test_a_bent_strut_that_spins_freely(kind):
+    """Far beyond the critical load of a rod with a sag, by load steps and along the path: the same state, from which
+    nothing but the spin about the line of its ends costs no energy."""
+    model = strut(SKEW[1], kind, sag=0.05)
+    states = [femb.static(model, factor=450.0, steps=6, arc_length=arc) for arc in (False, True)]
+    for results in states:
+        assert not results.negative_eigenvalues.any()
+        assert set(results.neutral_motions) == {1}
+    ends = [np.linalg.norm(results.bodies["head"].position[-1]) for results in states]
+    assert ends[0] == pytest.approx(ends[1], rel=1e-9)
+    assert ends[0] < 0.5
+
+
+def apex(feet=3):
+    """Springs of 1000 N/m to a body 0.5 m above their feet on a circle of 1 m, which can turn about its centre."""
+    model = Model("dome")
+    body = model.add(RigidBody("apex", mass=1.0, inertia=1.0, position=(0, 0.5, 0)))
+    for k in range(feet):
+        foot = np.array([np.cos(2.0 * np.pi * k / feet), 0.0, np.sin(2.0 * np.pi * k / feet)])
+        spring = SpringDamper(f"s{k}", Ground().at(foot), body.at(), stiffness=1000.0, free_length=np.hypot(1.0, 0.5))
+        model.add(spring)
+    model.add(Load("P", body="apex", force=(0, -100.0, 0)))
+    return model
+
+
+def test_snap_through_of_an_apex_that_spins():
+    """The path of three springs is that of the plane truss times 3/2, and ends where the load is reached again."""
+    results = femb.static(apex(), factor=2.0, steps=10, arc_length=True)
+    height = results.bodies["apex"].position[:, 1]
+    np.testing.assert_allclose(100.0 * results.load_factor, 1.5 * truss_force(height), atol=1e-7)
+    assert results.load_factor[-1] == 2.0
+    assert len(height) < 40
+    assert set(results.neutral_motions) == {femb.modes(apex(), 1).joint} == {3}
+    y = np.sqrt(np.hypot(1.0, 0.5) ** (2 / 3) - 1.0)
+    np.testing.assert_array_equal(results.negative_eigenvalues, np.abs(height) < y)
+    found = femb.static(apex(), factor=2.0, steps=10, arc_length=True, critical=1)
+    np.testing.assert_allclose(100.0 * found.critical_load_factors, 1.5 * truss_force(y), rtol=1e-6)
+
+
+def test_a_wheel_with_nothing_against_it():
+    """It stays where it is, and the results say so, as the modes do."""
+    shaft = Model()
+    shaft.add(RigidBody("wheel", mass=1.0, inertia=1.0))
+    shaft.add(Revolute("bearing", JointEnd("ground", axis=Z), JointEnd("wheel", axis=Z)))
+    shaft.add(Load("P", body="wheel", force=(1, 0, 0)))
+    results = femb.static(shaft, steps=1)
+    assert results.message.endswith("of which stability does not tell: wheel turns about z")
+    np.testing.assert_allclose(results.joints["bearing"].coordinates, 0.0, atol=1e-12)
+    assert list(results.neutral_motions) == [1, 1]
+
+
+# Unstable equilibria in words
+
+
+def inverted():
+    """A pendulum of 2 kg that stands on its hinge."""
+    model = Model("inverted", gravity=(0, 0, -9.81))
+    model.add(RigidBody("rod", mass=2.0, inertia=0.3, position=(0, 0, 0.8)))
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 1, 0)), JointEnd("rod", at=(0, 0, -0.8))))
+    return model
+
+
+def test_an_unstable_equilibrium_is_called_so():
+    """In the table, by the results, and as a start of every analysis; a hanging pendulum draws no word."""
+    buckled = cantilever(force=(-3.0, 0, 0))
+    results = femb.static(buckled, steps=2)
+    assert results.stability == ("stable", "stable", "unstable")
+    assert [line.split()[-1] for line in report(results).splitlines()] == ["equilibrium", *results.stability]
+    assert "the equilibrium at the load factor 1 is unstable: 2 motions have a negative stiffness" in results.message
+    assert "unstable from 1 on" in results._repr_html_()
+    assert results.start(1) is not None
+    with pytest.warns(FembWarning, match="the equilibrium at the load factor 1 is unstable"):
+        results.start()
+    with pytest.warns(FembWarning, match="the start is an unstable equilibrium: 1 motion has a negative stiffness"):
+        femb.simulate(inverted(), duration=1e-3, start="equilibrium")
+    with pytest.warns(FembWarning, match="the start is an unstable equilibrium"):
+        linear = femb.linearize(femb.operating_point(inverted(), start="equilibrium"))
+    rate = np.sqrt(2.0 * 9.81 * 0.8 / (0.3 + 2.0 * 0.8**2))
+    np.testing.assert_allclose(np.sort(linear.eigenvalues().real), [-rate, rate], rtol=1e-9)
+    hanging = Model("hanging", gravity=(0, 0, 9.81))
+    for item in inverted().items():
+        hanging.add(item)
+    femb.simulate(hanging, duration=1e-3, start="equilibrium")
+
+
 # Bad input
 
 
@@ -312,8 +448,10 @@ def test_what_drifts_is_named():
     shaft = Model()
     shaft.add(RigidBody("wheel", mass=1.0, inertia=1.0))
     shaft.add(Revolute("bearing", JointEnd("ground", axis=Z), JointEnd("wheel", axis=Z)))
-    shaft.add(Load("P", body="wheel", force=(1, 0, 0)))
-    with pytest.raises(ModelError, match="'wheel' drifts: joints leave it free to move with nothing against it"):
+    shaft.add(Load("P", body="wheel", torque=(0, 0, 1)))
+    with pytest.raises(
+        SolveError, match="along motions without stiffness, and what they move drifts: wheel turns about z; "
+    ):
         femb.static(shaft)
     points = Model()
     points.add(PointMass("m", mass=1.0))

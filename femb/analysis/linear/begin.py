@@ -39,7 +39,7 @@ def operating_point(
     ``femb.trim`` does. t : time, s. differences : whether users' functions of the state without derivatives are
     differentiated by central differences; else they are refused.
 
-    Raises ModelError: an unknown start or state; else as ``trim`` and ``femb.analysis.equilibrium.steady_start``.
+    Raises ModelError: an unknown start or state; else as ``trim`` and ``femb.analysis.equilibrium.in_equilibrium``.
     """
     return point_at(prepared(model, start, at_rest, state, t, differences), trim, vary, t)[0]
 
@@ -62,9 +62,9 @@ def prepared(
     system = system_of(model, start == "assembled")
     system = with_differences(system) if differences else system
     if start == "equilibrium":
-        from femb.analysis.equilibrium import steady_start
+        from femb.analysis.equilibrium import in_equilibrium
 
-        system = system.starting_at(*steady_start(system))
+        system = in_equilibrium(system)
     return _changed(system, at_rest, state or {}, t) if at_rest or state else system
 
 

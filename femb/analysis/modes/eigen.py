@@ -74,9 +74,11 @@ def freedoms(motion: EigenProblem) -> int:
     """Number of independent velocities of what is not held."""
     rows = motion.system.n_c
     if rows:
-        # mass on the scale of the stiffness: inertias that are small beside it stay visible
+        # mass on the scale of the stiffness: inertias that are small beside it stay visible; positive in any state
         scale = np.max(np.abs(motion.stiffness), initial=0.0) / np.max(np.abs(motion.mass), initial=1e-300)
-        rows -= motion.factorise(motion.stiffness + (scale or 1.0) * motion.mass).dependent
+        diagonal = motion.system.pattern.entries_of(np.arange(motion.system.pattern.n) < motion.system.n_v)[1]
+        sizes = np.abs(motion.stiffness) + (scale or 1.0) * np.abs(motion.mass)
+        rows -= motion.factorise(np.where(diagonal, sizes, 0.0)).dependent
     return int(np.sum(~motion.held)) - rows
 
 

@@ -147,10 +147,7 @@ class EigenProblem:
     @cached_property
     def _on_held(self) -> tuple[Flags, Flags]:
         """Entries of the data in rows or columns that are held, and those of them on the diagonal."""
-        rows, columns = self.system.pattern.rows_columns()
-        held = np.append(self.held, np.zeros(self.system.n_c, dtype=bool))
-        on_held = held[rows] | held[columns]
-        return on_held, on_held & (rows == columns)
+        return self.system.pattern.entries_of(np.append(self.held, np.zeros(self.system.n_c, dtype=bool)))
 
     @cached_property
     def element_masses(self) -> list[tuple[Ints, Floats]]:

@@ -81,7 +81,8 @@ def _rigid_motions(motion: EigenProblem, groups: list[list[int]]) -> Floats:
         moving = np.zeros(system.n_v, dtype=bool)
         for k in group:
             moving[motion.velocities_of(k)] = True
-        if not np.any(moving) or np.any(motion.held & moving):
+        fixed = any(layout.frames[k].freedom == 0 for k in group)
+        if fixed or not np.any(moving) or np.any(motion.held & moving):
             continue
         places = [layout.frame_q[k] for k in group]
         centre = np.mean([motion.q[i : i + 3] for i in places], axis=0)
