@@ -7,7 +7,6 @@ import numpy as np
 from femb.analysis.load_path import LoadPath
 from femb.analysis.neutral import moves_freely
 from femb.analysis.regularisation import AdaptiveShift, CautiousShift, MassShift, Regularisation
-from femb.analysis.rigid_motion import RigidMotion, rigid_motions
 from femb.analysis.stability import negative_stiffness
 from femb.analysis.statics import Balanced, Statics, in_load_steps
 from femb.base.errors import FembWarning, ModelError, SolveError
@@ -54,17 +53,11 @@ def _balanced(system: System) -> tuple[LoadPath, Balanced]:
     """The state of ``steady_start`` in balance, and what found it."""
     if system.n_c:
         _check_rates(system)
-    motions: list[RigidMotion] = []
-
-    def rigid(q: Floats, v: Floats, a: Floats) -> None:
-        for motion in motions:
-            motion.state(q, v, a)
-
-    statics = Statics(system, rigid)
-    motions += rigid_motions(statics.twin)
+    statics = Statics(system)
+    motions = statics.motions
     for motion in motions:
         motion.check_axis()
-    path = LoadPath(statics, motions)
+    path = LoadPath(statics)
     shifts = [AdaptiveShift, CautiousShift] if system.n_c else []
 
     def solved(before: Balanced, load: float) -> Balanced:
@@ -87,8 +80,7 @@ def _balanced(system: System) -> tuple[LoadPath, Balanced]:
 
 
 def _started(system: System, path: LoadPath, found: Balanced) -> tuple[Floats, Floats]:
-    v, a = np.zeros((2, system.n_v))
-    path.statics.rigid(found.q, v, a)
+    v, _ = path.statics.motion(found.q)
     try:
         return system.projected(system.inputs_at(0.0, found.q, v), found.q, v)
     except TrialError as error:

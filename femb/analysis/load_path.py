@@ -12,13 +12,13 @@ import numpy as np
 from femb.analysis.arc_length import Path, Tangent
 from femb.analysis.neutral import NeutralMotions
 from femb.analysis.regularisation import AdaptiveShift, Briefly, CautiousShift, MassShift, NoShift, Regularisation
-from femb.analysis.rigid_motion import RigidMotion
 from femb.analysis.stability import Stiffness
 from femb.analysis.statics import Balanced, Statics, in_load_steps
 from femb.base.errors import SolveError
 from femb.layout.discrete import DiscreteState
 
 SMALLEST = 1.0 / 512.0  # of a load step that fails
+SMALLEST_SPIN = 1.0 / 32.0  # the same of the rate of rotation
 QUICK = 7  # iterations of a step on an arc after which the next one is as long
 MOST_STATES = 50  # states along an arc, in numbers of load steps
 NOT_JUDGED = -1  # in the place of a number of negative eigenvalues
@@ -42,16 +42,16 @@ class Equilibrium:
 
 @dataclass
 class LoadPath:
-    """Follows equilibria of static equations; ``motions`` are those that the structures keep."""
+    """Follows equilibria of static equations."""
 
     statics: Statics
-    motions: list[RigidMotion]
     factorisations: int = 0
     iterations: int = 0
 
     def __post_init__(self) -> None:
-        self.spin2 = max((float(motion.omega @ motion.omega) for motion in self.motions), default=0.0)
-        self.free = any(motion.free for motion in self.motions)
+        motions = self.statics.motions
+        self.spin2 = max((float(motion.omega @ motion.omega) for motion in motions), default=0.0)
+        self.free = any(motion.free for motion in motions)
         self.stiffness = Stiffness(self.statics)
         self.arc: Path | None = None
 
@@ -83,12 +83,10 @@ class LoadPath:
 
         Raises the SolveError of the first.
         """
-        neutral = None if self.spin2 else self.stiffness.unmoved(start, load)
-        if neutral is not None and neutral.count > neutral.rigid:
-            attempt: Regularisation = MassShift(self.spin2, free=True) if self.free else NoShift(self.spin2)
-            with suppress(SolveError):
-                held = neutral.of_joints(self.statics)
-                return self._counted(self.statics.solve(start, load, attempt, neutral=held))
+        with suppress(SolveError):
+            found = self._turning(start, load) if self.spin2 else self._loose(start, load)
+            if found is not None:
+                return self._counted(found)
         errors = []
         for attempt in attempts:
             try:
@@ -96,6 +94,39 @@ class LoadPath:
             except SolveError as error:
                 errors.append(error)
         raise errors[0]
+
+    def _loose(self, start: Balanced, load: float) -> Balanced | None:
+        """The same with motions of joints held that nothing resists; None if there are none. Raises SolveError."""
+        neutral = self.stiffness.unmoved(start, load)
+        if neutral is None or neutral.count == neutral.rigid:
+            return None
+        attempt = MassShift(self.spin2, free=True) if self.free else NoShift(self.spin2)
+        return self.statics.solve(start, load, attempt, neutral=neutral.of_joints(self.statics))
+
+    def _turning(self, start: Balanced, load: float) -> Balanced | None:
+        """The same in a rotation, by the exact tangent about axes that stay where they are at the start.
+
+        In steps of the rate of rotation where it takes them; None if some free structure is at rest. Raises SolveError.
+        """
+        turning = [motion for motion in self.statics.motions if motion.omega.any()]
+        if any(motion.free for motion in self.statics.motions if motion not in turning):
+            return None
+        fixed = self.statics.about_axes(start.q)
+        shapes = np.hstack([motion.neutral(start.q) for motion in fixed.motions if motion.point is not None])
+        owners = np.zeros(fixed.twin.n_v, dtype=bool)
+        for motion in turning:
+            first = fixed.twin.layout.frame_v[motion.owner]
+            owners[first : first + 6] = True
+        neutral = NeutralMotions.of(fixed, shapes, shapes.shape[1], owners)
+
+        def at_part(before: Balanced, part: float) -> Balanced:
+            turning = self.statics.about_axes(start.q, part)
+            found = turning.solve(replace(before, load=load), load, NoShift(self.spin2), neutral=neutral)
+            return replace(found, load=part)
+
+        # soft members bend the wrong way in the first correction, before the rotation stretches them
+        found = in_load_steps(at_part, replace(start, load=0.0), 1.0, 1.0, SMALLEST_SPIN)
+        return replace(found, load=load)
 
     def _counted(self, found: Balanced) -> Balanced:
         self.iterations += found.iterations

@@ -40,14 +40,18 @@ class NeutralMotions:
     diagonal: Bools
 
     @classmethod
-    def of(cls, statics: StaticEquations, shapes: Floats, rigid: int) -> "NeutralMotions":
-        """Of shapes (n_v, r), of which so many are rigid; what is held are the unknowns by which these differ most."""
+    def of(cls, statics: StaticEquations, shapes: Floats, rigid: int, among: Bools | None = None) -> "NeutralMotions":
+        """Of shapes (n_v, r), of which so many are rigid; what is held are the unknowns by which these differ most.
+
+        among (n_v,) : unknowns to choose from; by default all.
+        """
         from scipy.linalg import qr
 
         pattern, weights = statics.twin.pattern, statics.weights
         held = np.zeros(pattern.n, dtype=bool)
         if shapes.shape[1]:
-            held[qr(shapes.T * np.sqrt(weights), mode="r", pivoting=True)[1][: shapes.shape[1]]] = True
+            scales = np.sqrt(weights) if among is None else np.where(among, np.sqrt(weights), 0.0)
+            held[qr(shapes.T * scales, mode="r", pivoting=True)[1][: shapes.shape[1]]] = True
         return cls(shapes, rigid, weights, held, *pattern.entries_of(held))
 
     @property

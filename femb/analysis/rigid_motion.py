@@ -1,5 +1,8 @@
 """Rigid motion of a connected structure in a relative equilibrium, and the net force and moment on the structure."""
 
+from copy import copy
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from femb.base.errors import SolveError
@@ -7,6 +10,9 @@ from femb.base.types import Floats
 from femb.layout.connections import groups_of
 from femb.numerics import rotations
 from femb.system.system import System
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
 
 UNBALANCED = 1e-6  # largest relative net force or moment; no strain can balance it
 # Rounding of typed numbers: angle (rad) between a principal axis of rotation and the angular momentum about it.
@@ -20,6 +26,29 @@ def rigid_motions(system: System) -> list["RigidMotion"]:
     """The rigid motions of all connected structures with moving frames at the start; springs connect."""
     groups = groups_of(system.layout, springs=True, rows=False)
     return [RigidMotion(system, group) for group in groups if any(system.layout.frames[k].freedom for k in group)]
+
+
+def changes_of_motions(motions: "list[RigidMotion]", q: Floats) -> "tuple[csc_array, csc_array]":
+    """dv/dq H, da/dq H (n, n), n with the multipliers: changes of the velocities and accelerations of rotations about
+    axes that stay where they are, with displacements and rotations of the frames."""
+    from scipy.sparse import csc_array
+
+    layout, n = motions[0].system.layout, motions[0].system.pattern.n
+    parts: list[tuple[int, Floats, Floats]] = []
+    for motion in motions:
+        spin = rotations.cross_matrix(motion.omega)
+        for k in motion.frames if motion.point is not None else ():
+            i, j = layout.frame_q[k], layout.frame_v[k]
+            parts.append((j, spin, spin @ spin))
+            if layout.frames[k].freedom == 6:
+                own = rotations.rotate_back(q[i + 3 : i + 7], motion.omega)
+                parts.append((j + 3, rotations.cross_matrix(own), np.zeros((3, 3))))
+    first = np.array([j for j, _, _ in parts])
+    rows = np.repeat(first[:, None] + np.arange(3), 3, axis=1).ravel()
+    columns = np.tile(first[:, None] + np.arange(3), (1, 3)).ravel()
+    changes = (np.array([part[1] for part in parts]), np.array([part[2] for part in parts]))
+    of_velocities, of_accelerations = (csc_array((each.ravel(), (rows, columns)), shape=(n, n)) for each in changes)
+    return of_velocities, of_accelerations
 
 
 def about_mass_centres(system: System) -> System:
@@ -49,8 +78,9 @@ def about_mass_centres(system: System) -> System:
 class RigidMotion:
     """Angular velocity omega (3,) and velocity of the mass centre (3,) of one structure, inertial axes.
 
-    frames : numbers of its moving frames. free : whether none of its frames is fixed; one with a fixed frame is at rest
-    and needs no mass (kg).
+    point (3,) : of the axis, which stays where it is; None where the axis goes with the mass centre. owner : the first
+    of its frames that can turn, or -1. frames : numbers of its moving frames. free : whether none of its frames is
+    fixed; one with a fixed frame is at rest and needs no mass (kg).
     """
 
     def __init__(self, system: System, frames: list[int]) -> None:
@@ -60,9 +90,11 @@ class RigidMotion:
         self.free = len(self.frames) == len(frames)
         self.labels = layout.frames[frames[0]].label
         self.omega = np.zeros(3)
+        self.point: Floats | None = None
         owner = {k for k in self.frames if layout.frames[k].freedom == 6}
+        self.owner = min(owner, default=-1)
         if self.free and owner:
-            k = min(owner)
+            k = self.owner
             i, j = layout.frame_q[k] + 3, layout.frame_v[k] + 3
             self.omega = rotations.rotate(system.q0[i : i + 4], system.v0[j : j + 3])
         self.mask = np.zeros(system.n_v, dtype=bool)
@@ -90,7 +122,7 @@ class RigidMotion:
         layout = self.system.layout
         if not self.free:
             return
-        centre = self._mass_centre(q)[1]
+        centre = self._mass_centre(q)[1] if self.point is None else self.point
         for k in self.frames:
             i, j = layout.frame_q[k], layout.frame_v[k]
             arm = q[i : i + 3] - centre
@@ -98,6 +130,21 @@ class RigidMotion:
             a[j : j + 3] = rotations.cross(self.omega, rotations.cross(self.omega, arm))
             if layout.frames[k].freedom == 6:
                 v[j + 3 : j + 6] = rotations.rotate_back(q[i + 3 : i + 7], self.omega)
+
+    def about(self, q: Floats, part: float = 1.0) -> "RigidMotion":
+        """The same; if it turns, with a part of its rate, about an axis that stays at the mass centre at q."""
+        if not self.omega.any():
+            return self
+        other = copy(self)
+        other.omega, other.point = part * self.omega, self._mass_centre(q)[1]
+        return other
+
+    def neutral(self, q: Floats) -> Floats:
+        """(n_v, 2): displacements along the axis and about it at q, which change nothing of the rotation."""
+        axis = self.omega / np.linalg.norm(self.omega)
+        centre = self._mass_centre(q)[1] if self.point is None else self.point
+        whole = np.where(self.mask, self.system.rigid_velocities(q), 0.0)
+        return np.column_stack([axis @ whole[:3], axis @ whole[3:] + rotations.cross(centre, axis) @ whole[:3]])
 
     def check_axis(self, instead: str = START) -> None:
         """Refuse an axis that is not a principal axis at the start: the iteration would rotate the structure to one.

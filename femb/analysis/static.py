@@ -13,7 +13,6 @@ from femb.analysis.completion import system_of
 from femb.analysis.critical_loads import Critical, critical_between
 from femb.analysis.load_path import Equilibrium, LoadPath
 from femb.analysis.neutral import moves_freely
-from femb.analysis.rigid_motion import RigidMotion, rigid_motions
 from femb.analysis.stability import negative_stiffness
 from femb.analysis.static_equations import WEIGHT
 from femb.analysis.static_results import StaticResults, mode_arrays, static_frame
@@ -140,26 +139,19 @@ def check_options(
 
 def path_of(system: System, time: float = 0.0, constant: Sequence[str] = ()) -> LoadPath:
     """The path of equilibria of a system."""
-    motions: list[RigidMotion] = []
-
-    def rigid(q: Floats, v: Floats, a: Floats) -> None:
-        for motion in motions:
-            motion.state(q, v, a)
-
     if not np.any(system.model.gravity):
         constant = (*constant, WEIGHT)
-    statics = Statics(system, rigid, time, constant)
-    motions += rigid_motions(statics.twin)
-    for motion in motions:
+    statics = Statics(system, time, constant)
+    for motion in statics.motions:
         motion.check_axis("or leave out the velocities of its start, which statics take for a steady rotation")
-    return LoadPath(statics, motions)
+    return LoadPath(statics)
 
 
 def _states(path: LoadPath, factor: float, steps: int, arc_length: bool) -> Iterator[Equilibrium]:
     """The states to record; refuses what no strain can balance before the first."""
     statics = path.statics
     q = statics.twin.q0
-    for motion in path.motions:
+    for motion in statics.motions:
         if motion.free and not np.any(motion.omega):
             force = statics.forces(q, factor)[1]
             net = -motion.system.rigid_velocities(q) @ np.where(motion.mask, force, 0.0) + 0.0

@@ -5,12 +5,15 @@
 Source: docs/theory/statics.md, equations (1) and (2).
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
+from femb.analysis.rigid_motion import changes_of_motions, rigid_motions
 from femb.base.types import Floats, Ints
 from femb.layout.layout import Layout
 from femb.steppers.diagnosis import Repetition
@@ -51,7 +54,7 @@ class Unbalanced:
 
 
 class StaticEquations:
-    """The static equations of a system; ``rigid`` sets the velocities and accelerations (n_v,) of a state q.
+    """The static equations of a system, whose free structures keep the ``motions`` of its start.
 
     twin : the same model in a layout in which the tangent is complete, with the same coordinates; the system itself
     where there are no constraints. The load factor multiplies loads, as they are at ``time`` (s), and the weight, but
@@ -61,14 +64,13 @@ class StaticEquations:
     def __init__(
         self,
         system: System,
-        rigid: Callable[[Floats, Floats, Floats], None],
         time: float = 0.0,
         constant: Collection[str] = (WEIGHT,),
     ) -> None:
         self.twin = system
         if system.n_c:
             self.twin = System(system.model, assemble=True, layout=CoupledLayout()).with_discrete(system.discrete)
-        self.rigid, self.time, self.repetition = rigid, time, Repetition()
+        self.motions, self.time, self.repetition = rigid_motions(self.twin), time, Repetition()
         self.gravity = None if WEIGHT in constant else np.array(system.model.gravity)
         held = {id(each) for each in self.twin.constraint_set.inputs}
         loads = [(each.width, is_load(each.label) and not is_named(each.label, constant)) for each in self.twin.inputs]
@@ -116,10 +118,25 @@ class StaticEquations:
             u = np.where(self.driven, twin.inputs_at(load * self.time, q, v), u)
         return u
 
+    def motion(self, q: Floats) -> tuple[Floats, Floats]:
+        """Velocities and accelerations (n_v,) of the rigid motions at q."""
+        v, a = np.zeros((2, self.twin.n_v))
+        for each in self.motions:
+            each.state(q, v, a)
+        return v, a
+
+    def about_axes(self, q: Floats, part: float = 1.0) -> Self:
+        """The same equations with axes of rotation that stay where they are at q, as ``matrices`` takes them for.
+
+        part : of the rates of rotation.
+        """
+        other = copy(self)
+        other.motions = [each.about(q, part) for each in self.motions]
+        return other
+
     def state(self, q: Floats, load: float) -> tuple[Floats, Floats, Floats]:
         """(u, v, a): inputs, velocities and accelerations at a load factor."""
-        v, a = np.zeros((2, self.twin.n_v))
-        self.rigid(q, v, a)
+        v, a = self.motion(q)
         return np.where(self.rates, 0.0, self.inputs(q, v, load)), v, a
 
     def forces(self, q: Floats, load: float) -> tuple[tuple[Floats, Floats, Floats], Floats]:
@@ -164,11 +181,18 @@ class StaticEquations:
     ) -> tuple[Floats, Floats]:
         """The stiffness with that of the reactions, and J with J^T, as block data.
 
+        That of the rotation is part of it if its axes stay where they are: K + C dv/dq + M da/dq.
+
         system : the twin under its weight, with own strains.
         """
         system = self.twin if system is None else system
         u, v, a = state
-        stiffness = system.tangent(u, q, v, a)[1]
+        damping, stiffness = system.tangent(u, q, v, a)
+        if any(each.point is not None for each in self.motions):
+            pattern = system.pattern
+            V, A = changes_of_motions(self.motions, q)
+            rotation = pattern.to_csc(damping) @ V + pattern.to_csc(system.mass_data(q)) @ A
+            stiffness = stiffness + pattern.from_csc(rotation)
         jacobian = np.zeros(system.pattern.size)
         system.constraint_set.jacobian(u, q, jacobian)
         system.constraint_set.constraint_tangent(u, q, np.zeros_like(v), multipliers, stiffness)

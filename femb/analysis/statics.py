@@ -156,14 +156,18 @@ class Statics(StaticEquations):
                 f"no equilibrium found to start from{regularisation.reason(end.size, mover(twin.layout, change))}"
             )
         found = Balanced(end.x.q, end.residual.force, end.x.multipliers, end.x.load, end.count)
-        if neutral is not None and not self.in_balance(found):
+        given = largest(self.unbalanced(start.q, start.multipliers, load).equations[:n_v])
+        if neutral is not None and not self.in_balance(found, given):
             raise SolveError("no equilibrium found to start from: what turns freely at the start no longer does")
         return found
 
-    def in_balance(self, found: Balanced) -> bool:
-        """Whether no force is left of the equations that a state solves, also along what an iteration held."""
+    def in_balance(self, found: Balanced, given: float = 0.0) -> bool:
+        """Whether no force is left of the equations that a state solves, also along what an iteration held.
+
+        given : the largest force that was left at its start.
+        """
         left = self.unbalanced(found.q, found.multipliers, found.load).equations[: self.twin.n_v]
-        return largest(left) <= LOOSE * (largest(found.force) + largest(self.by_load(found.q, found.load)))
+        return largest(left) <= LOOSE * (given + largest(found.force) + largest(self.by_load(found.q, found.load)))
 
     def _singular(self, error: SingularError) -> str:
         """What a singular matrix means, by the frame that it concerns."""

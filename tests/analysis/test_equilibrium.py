@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 from femb import (
     Attachment,
     Beam,
+    ExactBeam,
     FembWarning,
     Ground,
     JointDriver,
@@ -25,6 +26,7 @@ from femb import (
     SolveError,
 )
 from femb.analysis.equilibrium import in_equilibrium, steady_start
+from femb.analysis.rigid_motion import about_mass_centres
 from femb.analysis.simulate import simulate
 from femb.analysis.statics import Statics
 from femb.elements import JointEnd, JointSpringDamper, Latch, Revolute, Universal
@@ -154,6 +156,50 @@ def test_two_structures():
     arm = state.beams["arm"].nodes[-1]
     assert arm.position[2] == pytest.approx(0.001 / (3 * 100.0), rel=1e-6)
     assert not np.any(arm.velocity)
+
+
+@pytest.mark.parametrize("kind", [Beam, ExactBeam])
+@pytest.mark.parametrize("stiffness", [100.0, 0.1, 0.02])
+@pytest.mark.parametrize("sides", [(1.0,), (1.0, -1.0)])
+def test_booms_beside_the_axis(sides, stiffness, kind):
+    """Roots 0.1 m beside the axis, so that the rotation bends the booms, by metres where they are soft: every node has
+    the acceleration of a rotation at 0.5 rad/s about the mass centre."""
+    soft = Section("soft", axial_stiffness=1e6, torsional_stiffness=130.0, bending_stiffness=(stiffness, stiffness),
+                   mass_per_length=0.1, inertia_per_length=(2e-4, 1e-4, 1e-4))  # fmt: skip
+    model = Model("beside")
+    hub = model.add(RigidBody("hub", mass=20.0, inertia=(2.0, 2.0, 3.0), angular_velocity=(0, 0, 0.5)))
+    for side in sides:
+        start = hub.at((0.2 * side, 0.1, 0), direction=(side, 0, 0))
+        model.add(kind(f"boom{side:+g}", soft, 5.0, 6, start=start))
+    system, q, v = steady(model)
+    system = about_mass_centres(system.starting_at(q, v))
+    a, _ = system.forward(system.inputs_at(0.0, q, system.v0), q, system.v0)
+    spin = np.array([0, 0, 0.5])
+    for i, j in zip(system.layout.frame_q, system.layout.frame_v, strict=True):
+        np.testing.assert_allclose(a[j : j + 3], np.cross(spin, system.v0[j : j + 3]), atol=1e-7)
+        np.testing.assert_allclose(a[j + 3 : j + 6], 0.0, atol=1e-5)
+        own = rotations.rotate(q[i + 3 : i + 7], system.v0[j + 3 : j + 6])
+        np.testing.assert_allclose(own, spin, atol=1e-12)
+
+
+def test_change_of_the_forces_of_a_rotation():
+    """K + C dv/dq + M da/dq about an axis that stays where it is, against differences of the forces."""
+    system = System(rotor(spin=(0.1, -0.2, 3.0)))
+    fixed = Statics(system).about_axes(system.q0, 0.7)
+    rng = np.random.default_rng(1)
+    q = fixed.twin.retract(system.q0, 0.01 * rng.standard_normal(system.n_v), 1.0)
+    x, h = rng.standard_normal(system.n_v), 1e-3
+    weights = {1: 0.75, 2: -0.15, 3: 1.0 / 60.0}
+    wanted = sum(
+        weight * (fixed.forces(fixed.twin.retract(q, k * h * x, 1.0), 1.0)[1]
+                  - fixed.forces(fixed.twin.retract(q, -k * h * x, 1.0), 1.0)[1]) / h
+        for k, weight in weights.items()
+    )  # fmt: skip
+    K = fixed.matrices(fixed.state(q, 1.0), q, np.zeros(0))[0]
+    still = Statics(system).matrices(fixed.state(q, 1.0), q, np.zeros(0))[0]
+    change = fixed.twin.pattern.to_csc(K) @ x
+    np.testing.assert_allclose(change, wanted, atol=1e-9 * np.max(np.abs(wanted)))
+    assert np.max(np.abs(change - fixed.twin.pattern.to_csc(still) @ x)) > 1.0
 
 
 # Statics
@@ -383,7 +429,7 @@ def test_load_steps_leave_turns_of_joints_alone():
     model.add(Load("push", body="wheel", force=(2.0, 0, 0)))
     system = System(model)
     wound = system.with_discrete(replace(system.discrete, angles=np.array([4.0 * np.pi])))
-    statics = Statics(wound, lambda q, v, a: None)
+    statics = Statics(wound)
     for share in (0.0, 0.5, 1.0):
         (u, _, _), force = statics.forces(wound.q0, share)
         assert np.sum(u) == pytest.approx(4.0 * np.pi + share)
@@ -547,7 +593,7 @@ def test_tangent_of_forces_and_reactions():
             start=(0.5, 0.4),
         )
     )
-    statics = Statics(System(model), lambda q, v, a: None)
+    statics = Statics(System(model))
     twin, rng = statics.twin, np.random.default_rng(3)
     q, multipliers = twin.q0, rng.standard_normal(twin.n_c)
 
