@@ -53,7 +53,9 @@ def complex_modes(motion: EigenProblem, rigid: RigidStates, count: int, shift: f
     except ArpackNoConvergence as error:
         raise SolveError(f"modes: the eigenvalue solver did not converge: {error}") from error
     chosen = np.flatnonzero(values.imag >= -REAL * np.abs(values))
-    chosen = chosen[np.argsort(np.abs(values[chosen]), kind="stable")][:count]
+    # of equal sizes, as of a motion that grows and its reverse that falls, first what grows
+    sizes = np.round(np.log(np.maximum(np.abs(values[chosen]), np.finfo(float).tiny)), 8)
+    chosen = chosen[np.lexsort((-np.round(values[chosen].real / np.abs(values[chosen]), 8), sizes))][:count]
     if len(chosen) < count:
         raise ModelError(f"modes: got {count} modes to compute, found {len(chosen)}: ask for fewer")
     shapes = vectors[:n, chosen]

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from femb.analysis.array_file import write_arrays
 from femb.analysis.modes.appendages import HeldBody, appendages, held_body, participation
-from femb.analysis.modes.complex_modes import Complex
+from femb.analysis.modes.complex_modes import REAL, Complex
 from femb.analysis.modes.modal_damping import ratios_of
 from femb.analysis.modes.participation import Participation
+from femb.analysis.modes.rigid_states import Rotation
 from femb.analysis.modes.shapes import ModeShapes
 from femb.analysis.modes.solution import Solution, leading, solution
 from femb.base.html import Tabled, columns
@@ -29,6 +30,7 @@ from femb.results.results import Results
 if TYPE_CHECKING:
     from femb.system.system import System
 
+BESIDE = 1e-9  # m between a held body and the axis of rotation: less is rounding
 DAMPING: float = RATIO  # of every mode where nothing else is given
 
 
@@ -41,6 +43,7 @@ class Modes(Tabled):
     rigid, joint : number of rigid-body motions of free structures, and of motions of joints without stiffness; they are
     not among the modes. across : how many of the rigid ones rest in inertial axes, in a rotation, and have its rate in
     the axes of the structure: two translations and the tilt of its axis. spins (g,) rad/s : of these structures.
+    rotations : of the structures that turn.
     eigenvalues (k,) 1/s : lambda, i omega of modes without damping.
     names (n_v,) : of the rows of shapes. shapes (n_v, k) : velocities of all frames in the System's
     order, phi^H M phi = 1 (kg m2). energy (k, i) : share of each item in ``items`` of the kinetic energy.
@@ -55,6 +58,7 @@ class Modes(Tabled):
     joint: int
     across: int
     spins: Floats
+    rotations: tuple[Rotation, ...]
     eigenvalues: NDArray[np.complex128]
     names: tuple[str, ...]
     shapes: Complex
@@ -79,11 +83,54 @@ class Modes(Tabled):
         """(k,) the item that moves most in each mode, by kinetic energy."""
         return leading(self.items, self.energy)
 
+    @property
+    def without_oscillation(self) -> NDArray[np.bool_]:
+        """(k,) motions that grow, and those that fall while nothing damps them: a divergence and its reverse."""
+        growth = self.eigenvalues.real
+        real = np.abs(self.eigenvalues.imag) <= REAL * np.abs(self.eigenvalues)
+        return np.asarray(real & ((growth > 0.0) | (not self.damped)) & (growth != 0.0))
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        """Number, frequency, damping and item of the modes that oscillate, or that dampers bring to rest."""
+        damping, labels = without_rounding(self.damping, 1.0), self.labels
+        return [
+            (str(k + 1), f"{self.frequencies[k]:.6g}", f"{damping[k]:.3g}", labels[k])
+            for k in np.flatnonzero(~self.without_oscillation)
+        ]
+
+    def _unstable(self) -> list[str]:
+        """Lines on what grows."""
+        apart = self.without_oscillation
+        lines = []
+        if apart.any():
+            lines += [
+                "",
+                "unstable: motions that leave this state without oscillating, and their reverse",
+            ]
+            lines.append(f"{'mode':>4}{'rate 1/s':>14}  moves most")
+            lines += [f"{k + 1:4d}{self.eigenvalues[k].real:14.6g}  {self.labels[k]}" for k in np.flatnonzero(apart)]
+        grows = np.flatnonzero(~apart & (without_rounding(self.damping, 1.0) < 0.0))
+        if len(grows):
+            lines += ["", f"unstable: mode {', '.join(str(k + 1) for k in grows)}, of negative damping, grows"]
+        return lines
+
+    def _rotations(self) -> list[str]:
+        """Lines on what the structures turn about."""
+        lines = []
+        for each in self.rotations:
+            axis, point = (_listed(each.omega / each.rate), _listed(each.point))
+            beside = f"; the held {self.held} is {each.distance:.3g} m beside it" if each.distance > BESIDE else ""
+            lines.append(
+                f"turns at {each.rate / (2.0 * np.pi):.6g} Hz about the axis {axis} through its mass centre and "
+                f"{point} m{beside if self.held else ''}"
+            )
+        return lines
+
     def table(self) -> str:
         """State, motions without stiffness, a line for each mode, and the appendages of a held body."""
         held = f", {self.held} held" if self.held else ""
-        kind = "damped mode" if self.damped else "undamped mode"
-        lines = [f"{numbered(len(self.frequencies), kind)} of the {self.state} structure{held}"]
+        kind, rows = "damped mode" if self.damped else "undamped mode", self._rows()
+        lines = [f"{numbered(len(rows), kind)} of the {self.state} structure{held}", *self._rotations()]
         lines.append(
             f"motions without stiffness: {numbered(self.rigid, 'rigid-body motion')}, "
             f"{numbered(self.joint, 'motion')} of joints"
@@ -94,13 +141,12 @@ class Modes(Tabled):
                 f"{self.across} of the rigid-body motions, across the axis of rotation, have the rate of that, {rates} "
                 "Hz, in axes that turn"
             )
-        lines += ["", f"{'mode':>4}{'frequency Hz':>14}{'damping':>11}  moves most"]
-        damping = without_rounding(self.damping, 1.0)
-        for k, (frequency, ratio, label) in enumerate(zip(self.frequencies, damping, self.labels, strict=True)):
-            share = float(np.max(self.energy[k]))
-            lines.append(
-                f"{k + 1:4d}{frequency:14.6g}{ratio:11.3g}  {label}, {100.0 * share:.0f} % of the kinetic energy"
-            )
+        if rows:
+            lines += ["", f"{'mode':>4}{'frequency Hz':>14}{'damping':>11}  moves most"]
+        for number, frequency, ratio, label in rows:
+            share = float(np.max(self.energy[int(number) - 1]))
+            lines.append(f"{number:>4}{frequency:>14}{ratio:>11}  {label}, {100.0 * share:.0f} % of the kinetic energy")
+        lines += self._unstable()
         for part in self.appendages:
             lines += ["", part.table()]
         return "\n".join(lines)
@@ -108,14 +154,9 @@ class Modes(Tabled):
     def _repr_html_(self) -> str:
         summary, *_ = self.table().splitlines()
         heading: tuple[str, ...] = ("mode", "frequency Hz", "damping", "moves most")
-        rows = [
-            (str(k + 1), f"{frequency:.6g}", f"{ratio:.3g}", label)
-            for k, (frequency, ratio, label) in enumerate(
-                zip(self.frequencies, without_rounding(self.damping, 1.0), self.labels, strict=True)
-            )
-        ]
+        unstable = f"<pre>{escape(chr(10).join(self._unstable()))}</pre>" if self._unstable() else ""
         parts = "".join(part._repr_html_() for part in self.appendages)
-        return f"<div><strong>{escape(summary)}</strong>{columns(heading, rows)}{parts}</div>"
+        return f"<div><strong>{escape(summary)}</strong>{columns(heading, self._rows())}{unstable}{parts}</div>"
 
     def results(self, scale: float = 1.0) -> Results:
         """Results whose times count the modes: the unloaded structure at 0, mode k at its largest displacement at k.
@@ -155,11 +196,19 @@ class Modes(Tabled):
             "free_motions": np.array([self.rigid, self.joint]),
             "motions_across": np.array([self.across]),
             "spins": self.spins,
+            "rotation_rates": np.array([each.omega for each in self.rotations]).reshape(-1, 3),
+            "rotation_points": np.array([each.point for each in self.rotations]).reshape(-1, 3),
         }
         words = ("point", "axes", "frequencies", "damping", "coupling", "rigid_mass", "clamped_mass", "residual_mass")
         for part in self.appendages:
             arrays |= {f"{part.name}/{word}": getattr(part, word) for word in words}
         return arrays
+
+
+def _listed(vector: Floats) -> str:
+    """Components in parentheses, zero where they are rounding."""
+    values = without_rounding(vector, max(1.0, float(np.max(np.abs(vector))))) + 0.0
+    return f"({', '.join(f'{x:.4g}' for x in values)})"
 
 
 def _stored(value: Any) -> Any:
@@ -212,6 +261,7 @@ def modes(
         found.free.count - found.free.rigid,
         found.across,
         found.spins,
+        found.rotations,
         found.eigenvalues,
         tuple(motion.system.layout.velocity_labels()),
         shapes,

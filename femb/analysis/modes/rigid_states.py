@@ -117,24 +117,49 @@ def _chains(D: Floats, of_rates: tuple[Floats, Floats] | None) -> tuple[Floats, 
     return np.hstack([np.vstack([D, np.zeros_like(D)]), np.vstack([p, D @ c])]), rates
 
 
+@dataclass(frozen=True, eq=False)
+class Rotation:
+    """Steady rotation of a structure: angular velocity omega (3,) rad/s, and the point (3,) m of its axis nearest to
+    the held body, or to its first frame, inertial axes; distance : m, of that one from the axis."""
+
+    omega: Floats
+    point: Floats
+    distance: float
+
+    @property
+    def rate(self) -> float:
+        """Size of the angular velocity, rad/s."""
+        return float(np.linalg.norm(self.omega))
+
+
+def rotation_of(motion: EigenProblem, group: list[int]) -> Rotation | None:
+    """The rotation of a structure; None where it is at rest."""
+    layout = motion.system.layout
+    held = [k for k in group if np.any(motion.held[motion.velocities_of(k)])]
+    frame = next((k for k in held + group if layout.frames[k].freedom == 6), None)
+    if frame is None:
+        return None
+    i, j = layout.frame_q[frame], layout.frame_v[frame]
+    omega: Floats = rotations.rotate(motion.q[i + 3 : i + 7], motion.v[j + 3 : j + 6])
+    if not omega.any():
+        return None
+    arm = np.cross(omega, motion.v[j : j + 3]) / (omega @ omega)
+    return Rotation(omega, motion.q[i : i + 3] + arm, float(np.linalg.norm(arm)))
+
+
 def _across(motion: EigenProblem, group: list[int]) -> tuple[Floats, Floats, float] | None:
     """States, their rates and the spin (rad/s) of one structure that turns: across its axis, and of its tilt.
 
     None where it is held, or does not turn, or where something resists.
     """
-    system, layout = motion.system, motion.system.layout
+    system = motion.system
     moving = np.zeros(system.n_v, dtype=bool)
     for k in group:
         moving[motion.velocities_of(k)] = True
-    frame = next((k for k in group if layout.frames[k].freedom == 6), None)
-    if frame is None or np.any(motion.held & moving):
+    rotation = rotation_of(motion, group)
+    if rotation is None or np.any(motion.held & moving):
         return None
-    i, j = layout.frame_q[frame], layout.frame_v[frame]
-    omega = rotations.rotate(motion.q[i + 3 : i + 7], motion.v[j + 3 : j + 6])
-    spin = float(np.linalg.norm(omega))
-    if spin == 0.0:
-        return None
-    centre = motion.q[i : i + 3] + np.cross(omega, motion.v[j : j + 3]) / spin**2
+    omega, centre, spin = rotation.omega, rotation.point, rotation.rate
     whole = np.where(moving, motion.rigid_motions(), 0.0)
     turns = whole[3:] - np.cross(np.eye(3), centre) @ whole[:3]
     first = np.linalg.svd(omega[None])[2][1]

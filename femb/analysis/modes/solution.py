@@ -14,11 +14,12 @@ from femb.analysis.modes.complex_modes import Complex, complex_modes
 from femb.analysis.modes.eigen import lowest, real_modes
 from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.analysis.modes.rigid import FreeMotions, free_motions
-from femb.analysis.modes.rigid_states import RigidStates, rigid_states
+from femb.analysis.modes.rigid_states import RigidStates, Rotation, rigid_states, rotation_of
 from femb.base.arguments import check_flag
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import shown
+from femb.layout.connections import groups_of
 from femb.model.model import Model
 
 if TYPE_CHECKING:
@@ -51,6 +52,13 @@ class Solution:
     def spins(self) -> Floats:
         """(g,) rad/s: of the structures that have these."""
         return self.rigid_states.spins if self.rigid_states is not None else np.zeros(0)
+
+    @property
+    def rotations(self) -> tuple[Rotation, ...]:
+        """Those of the structures that turn."""
+        layout = self.motion.system.layout
+        found = [rotation_of(self.motion, group) for group in groups_of(layout, springs=True, rows=True)]
+        return tuple(replace(each, point=each.point + layout.origin) for each in found if each is not None)
 
     @property
     def energy(self) -> tuple[tuple[str, ...], Floats]:

@@ -7,6 +7,8 @@ from scipy.optimize import brentq
 from femb import (
     Attachment,
     Beam,
+    FembWarning,
+    Fixed,
     JointEnd,
     JointSpringDamper,
     Load,
@@ -317,8 +319,58 @@ def test_an_unknown_start_and_ratios_that_are_none(words, message):
 def test_an_unstable_state_is_named():
     model = of_parts(boom(root="ground"))
     model.add(Load("tip", beam="boom", node=-1, force=(-3.0, 0.0, 0.0)))
-    with pytest.raises(ModelError, match="unstable: 1 of its motions have a negative stiffness"):
+    with (
+        pytest.warns(FembWarning, match="the start is an unstable equilibrium: 1 motion has a negative stiffness"),
+        pytest.raises(ModelError, match="unstable: 1 of its motions have a negative stiffness"),
+    ):
         modes(model, 2, start="equilibrium")
+
+
+@pytest.mark.parametrize("inertia", [1.0, 0.3, 1e-3])
+def test_an_inverted_pendulum(inertia):
+    """Refused in words; as damped modes it falls at sqrt(m g l/(I + m l^2)), one motion and its reverse."""
+    model = of_parts(RigidBody("rod", mass=1.0, inertia=inertia, position=(0.0, 0.0, 1.0)))
+    model.gravity = np.array([0.0, 0.0, -9.81])
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 1, 0)), JointEnd("rod", at=(0.0, 0.0, -1.0))))
+    with (
+        pytest.warns(FembWarning, match="the start is an unstable equilibrium"),
+        pytest.raises(ModelError, match="the state is unstable: 1 of its motions have a negative stiffness"),
+    ):
+        modes(model, 1, start="equilibrium")
+    with pytest.warns(FembWarning, match="the start is an unstable equilibrium"):
+        found = modes(model, 1, start="equilibrium", damped=True)
+    np.testing.assert_allclose(found.eigenvalues, [np.sqrt(9.81 / (1.0 + inertia))], rtol=1e-9)
+    assert "unstable: motions that leave this state" in found.table()
+    assert found.table().startswith("0 damped modes")
+
+
+def test_a_divergence_is_no_undamped_mode():
+    """A body that turns about its middle axis: rates w sqrt((B - C)(C - A)/A B), one grows and its reverse falls, and
+    the first alone is that which grows."""
+    body = RigidBody("body", mass=1.0, inertia=(1.0, 3.0, 2.0), angular_velocity=(0.0, 0.0, 2.0))
+    rate = 2.0 * np.sqrt(1.0 / 3.0)
+    found = modes(of_parts(body), 2, start="equilibrium")
+    np.testing.assert_allclose(found.eigenvalues, [rate, -rate], rtol=1e-9)
+    assert modes(of_parts(body), 1, start="equilibrium").eigenvalues.real == pytest.approx(rate, rel=1e-9)
+    lines = found.table().splitlines()
+    assert lines[0] == "0 undamped modes of the spinning structure"
+    assert [line.split() for line in lines[-2:]] == [["1", "1.1547", "bodies.body"], ["2", "-1.1547", "bodies.body"]]
+    assert "unstable: motions" in found._repr_html_()
+
+
+def test_what_a_structure_turns_about():
+    """Its mass centre; the table says how far a held hub is from there."""
+    model = of_parts(RigidBody("hub", mass=3.0, inertia=1.0, angular_velocity=(0.0, 0.0, 0.5)))
+    model.add(RigidBody("stone", mass=1.0, inertia=0.5, position=(2.0, 0.0, 0.0)))
+    model.add(Beam("boom", slender(mass_per_length=1e-9), length=2.0, elements=2,
+                   start=Attachment("hub", direction=(1.0, 0.0, 0.0))))  # fmt: skip
+    model.add(Fixed("weld", JointEnd("stone"), model.beams["boom"].node(-1)))
+    found = modes(model, 2, held="hub", start="equilibrium")
+    (rotation,) = found.rotations
+    np.testing.assert_allclose(rotation.omega, [0.0, 0.0, 0.5], atol=1e-12)
+    assert rotation.distance == pytest.approx(0.5, abs=1e-3)
+    np.testing.assert_allclose(rotation.point[1:], 0.0, atol=1e-9)
+    assert "through its mass centre and (0.5, 0, 0) m; the held hub is 0.5 m beside it" in found.table()
 
 
 def test_a_body_connected_with_nothing():
