@@ -46,7 +46,7 @@ ORDERS = ("held", "hub", "modes", "craig_bampton", "balanced")
 @click.option("--craig-bampton", type=int, metavar="N", help="Keep the hub's motions and N modes of each appendage.")
 @click.option("--balanced", type=int, metavar="N", help="Keep N balanced states beside the rigid motions.")
 @click.option(
-    "--damping", type=float, default=0.005, metavar="RATIO", show_default=True, help="Of every mode of these orders."
+    "--damping", type=float, metavar="RATIO", help="Of every mode of these, in place of [modal_damping, else 0.005]."
 )
 @click.option("--error-at", metavar="HZ,HZ,...", help="Compare them with the full model at these frequencies.")
 @click.option("--input", "inputs", multiple=True, metavar="NAME", help="An input, as bodies.hub.torque.")
@@ -77,7 +77,12 @@ def linearize(
     orders = {word: words.pop(word) for word in ORDERS}
     blades = {name: value.split(",") for name, value in pairs("--multiblade", groups).items()}
     named, paths = (outputs or None, inputs or None), []
-    if residual_vectors or any(value is not None for value in orders.values()):
+    truncates = residual_vectors or any(value is not None for value in orders.values())
+    if damping is not None and not truncates:
+        raise OptionError(
+            "--damping: is of modes: beside it give --held, --hub, --modes, --craig-bampton or --balanced"
+        )
+    if truncates:
         if any((*begin.values(), *words.values(), blades, period is not None)):
             raise OptionError(
                 "--held, --hub, --modes, --craig-bampton and --balanced go without --trim, --at-rest, --state, "

@@ -61,6 +61,8 @@ def modes(
     module = importlib.import_module("femb.analysis.modes")
     words["start"] = start or loaded.start
     if sweep is not None:
+        if damping is not None:
+            raise OptionError("--damping: is of the modes of appendages, which --sweep does not list")
         key, values = module.sweep_values(sweep)
 
         def build(value: float) -> object:
@@ -86,8 +88,8 @@ def modes(
 @click.option("--output", "outputs", multiple=True, metavar="NAME", help="An output, as appendages.boom.force.")
 @click.option("--held", metavar="BODY", help="The body that is shaken [the ground].")
 @click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
-@click.option("--modes", type=int, default=20, metavar="N", show_default=True, help="How many modes to keep.")
-@click.option("--damping", type=float, default=0.005, metavar="RATIO", show_default=True, help="Of every mode.")
+@click.option("--modes", type=int, metavar="N", help="How many modes to keep [20, or all if there are fewer].")
+@click.option("--damping", type=float, metavar="RATIO", help="Of every mode, in place of [modal_damping, else 0.005].")
 @WRITING
 def shake(
     loaded: "Case", file: Path, psd: str | None, sine: str | None, start: str | None, **words: Any

@@ -7,7 +7,6 @@ import numpy as np
 
 from femb.analysis.modes.appendages import appendages, held_body, participation, rigid_motions
 from femb.analysis.modes.hybrid import HybridCoordinates
-from femb.analysis.modes.modal_damping import ratios_of
 from femb.analysis.modes.mode_rows import ModeRows, default_points, place_of, rows_of, stations
 from femb.analysis.modes.solution import solution
 from femb.base.errors import ModelError
@@ -58,8 +57,7 @@ def hybrid_coordinates(
     parts, rows = [], []
     shapes = {held: np.zeros((motion.system.n_v, 0))}
     for appendage in appendages(motion):
-        ratios = ratios_of(motion.system.model, held, appendage, damping)
-        part = participation(motion, appendage, hub, count, ratios)
+        part = participation(motion, appendage, hub, count, damping)
         owners |= dict.fromkeys(appendage.frames, part.name)
         shapes[part.name] = part.shapes
         at_root = root.axes.T @ (part.point - root.point)
@@ -74,4 +72,9 @@ def hybrid_coordinates(
         rows.append(ModeRows(name, owner, place_of(motion, station, root.point, root.axes), at))
     basis = np.hstack([rigid_motions(motion, root.point, root.axes), *(shapes[part.name] for part in parts)])
     dampers = basis.T @ np.array([motion.times(motion.damping, x) for x in basis.T]).T
+    if damping is not None:
+        rates = [4.0 * np.pi * part.damping * part.frequencies for part in parts]
+        dampers += np.diag(np.concatenate([np.zeros(6), *rates]))
+    else:
+        dampers += (basis.T @ motion.low_rank.left) @ (motion.low_rank.damping.T @ basis)
     return HybridCoordinates(held, root.point, root.axes, root.mass, tuple(parts), found.state, tuple(rows), dampers)

@@ -13,8 +13,8 @@ import numpy as np
 from femb.analysis.handover.coordinates import check_count
 from femb.analysis.handover.integrals import Integrals, integrals
 from femb.analysis.modes.appendages import appendages, held_body, participation, rigid_motions, root_frame
+from femb.analysis.modes.damping_ratios import ratio_of_modes
 from femb.analysis.modes.eigenproblem import EigenProblem
-from femb.analysis.modes.modal_damping import ratios_of
 from femb.analysis.modes.mode_rows import default_points, place_of, rows_of, stations
 from femb.analysis.modes.solution import Solution, solution
 from femb.base.errors import ModelError
@@ -121,8 +121,7 @@ def appendage_bodies(
     origin = held_body(motion, held, hub).point
     found_bodies = []
     for appendage in appendages(motion):
-        ratios = ratios_of(motion.system.model, held, appendage, damping)
-        part = participation(motion, appendage, hub, count, ratios)
+        part = participation(motion, appendage, hub, count, damping)
         point, axes = root_frame(motion, appendage, hub)
         inside = ~motion.only(*appendage.frames).held
         named = stations(motion, default_points(motion, set(appendage.frames)) if points is None else points)
@@ -168,11 +167,14 @@ def _nodes(
 
 def _damping(motion: EigenProblem, held: str, relative: Floats, ratio: float | None) -> Floats:
     """(k, k) damping of motions (n_v, k) relative to the hub by ratios of the modes of the appendages: equation (6)."""
-    hub, model = motion.system.layout.bodies[held], motion.system.model
+    if ratio_of_modes(motion.system.model, ratio) is None:
+        low = motion.low_rank
+        return np.asarray((relative.T @ low.left) @ (low.damping.T @ relative))
+    hub = motion.system.layout.bodies[held]
     total = np.zeros((relative.shape[1],) * 2)
     momenta = np.array([motion.times(motion.mass, column) for column in relative.T]).T
     for appendage in appendages(motion):
-        part = participation(motion, appendage, hub, relative.shape[1], ratios_of(model, held, appendage, ratio))
+        part = participation(motion, appendage, hub, relative.shape[1], ratio)
         by_mode = part.shapes.T @ momenta
         total += (by_mode.T * (4.0 * np.pi * part.damping * part.frequencies)) @ by_mode
     return total

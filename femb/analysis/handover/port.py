@@ -18,7 +18,7 @@ from femb.analysis.handover.coordinates import check_count
 from femb.analysis.handover.port_modes import port_modes
 from femb.analysis.linear.statespace import StateSpace
 from femb.analysis.modes.appendages import appendages, participation, rigid_motions
-from femb.analysis.modes.modal_damping import ratios_of
+from femb.analysis.modes.damping_ratios import ratios_of
 from femb.analysis.modes.mode_rows import place_of, rows_of, stations
 from femb.analysis.modes.participation import DIRECTIONS
 from femb.analysis.modes.solution import solution
@@ -123,10 +123,10 @@ def port(
     if not found or layout.frames[station.frame].freedom != 6:
         wanted = f"wanted a body, or a node of a beam, of an appendage of {held!r}"
         raise ModelError(f"port: child: got {shown(child)}, {wanted}")
-    ratios = ratios_of(motion.system.model, held, found[0], damping)
-    part = participation(motion, found[0], hub, 1, ratios)
+    part = participation(motion, found[0], hub, 1, damping)
     alone = motion.only(*found[0].frames)
     squares, shapes = port_modes(alone, station.frame, part.frequencies[0], count)
+    omega = np.sqrt(squares)
     D = rigid_motions(motion, part.point, part.axes)
     momenta = np.array([motion.times(motion.mass, column) for column in D.T]).T
     return Port(
@@ -134,8 +134,8 @@ def port(
         part.point,
         part.axes,
         place_of(motion, station, part.point, part.axes),
-        np.sqrt(squares) / (2.0 * np.pi),
-        ratios(len(squares)),
+        omega / (2.0 * np.pi),
+        ratios_of(motion, shapes, omega, damping),
         shapes.T @ momenta,
         rows_of(motion, station, part.axes, shapes),
         part.rigid_mass,

@@ -52,7 +52,7 @@ def linearize(
     craig_bampton: int | None = None,
     balanced: int | None = None,
     residual_vectors: bool = False,
-    damping: float = 0.005,
+    damping: float | None = None,
     frequencies: ArrayLike | None = None,
 ) -> StateSpace:
     """The state space of small changes about a state of a model, or of a System of it; by default about its start.
@@ -67,9 +67,9 @@ def linearize(
     differentiated by central differences; without it they are refused.
 
     A truncated model, or one with held or hub, is of the sparse ``femb.linear_model``, with its inputs and outputs and
-    its meaning of start. modes, residual_vectors, craig_bampton, balanced : the order. damping : ratio of its modes.
-    frequencies (Hz) : where its error is computed. They are those of ``femb.analysis.reduction.orders``; the result has
-    a ``truncation``.
+    its meaning of start. modes, residual_vectors, craig_bampton, balanced : the order. damping : ratio of modes in
+    place of the case's modal damping; by default a truncated model of a case without that has 0.005. frequencies (Hz) :
+    where its error is computed. They are those of ``femb.analysis.reduction.orders``; the result has a ``truncation``.
 
     Raises ModelError: loads that are functions of the state without derivatives, driven orientations at a point that is
     no equilibrium, unknown inputs or outputs, a state given twice; SolveError: no requested equilibrium or steady
@@ -91,6 +91,11 @@ def linearize(
         sparse = linear_model(model, inputs=inputs, outputs=outputs, held=held, hub=hub, start=start)
         return state_space_of(
             sparse, **orders, residual_vectors=residual_vectors, damping=damping, frequencies=frequencies
+        )
+    if damping is not None:
+        raise ModelError(
+            "linearize: a damping ratio is of the modes of a truncation, or of appendages: beside it name modes, "
+            "craig_bampton or balanced, or a hub, or a held body"
         )
     check_flag("at_rest", at_rest)
     words = {"start": start != "as_given", "at_rest": at_rest, "state": state, "trim": trim, "vary": vary}

@@ -3,14 +3,15 @@
 Source: docs/theory/modes.md, section 3.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from femb.analysis.modes.damping_ratios import ratios_of
 from femb.analysis.modes.eigen import freedoms, real_modes
 from femb.analysis.modes.eigenproblem import EigenProblem, Flags
-from femb.analysis.modes.participation import Participation, check_ratio
+from femb.analysis.modes.participation import Participation
 from femb.analysis.modes.rigid import free_motions
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
@@ -67,15 +68,13 @@ def held_modes(motion: EigenProblem, appendage: Appendage, count: int | None) ->
 
 
 def participation(
-    motion: EigenProblem, appendage: Appendage, root: int, count: int | None, damping: float | Callable[[int], Floats]
+    motion: EigenProblem, appendage: Appendage, root: int, count: int | None, damping: float | None
 ) -> Participation:
     """The modes of an appendage with all else held, and their coupling with the motion of the frame ``root``.
 
-    count : by default all. damping : the ratio of all modes, or a function that gives the ratios of so many. Raises
-    ModelError: it can move without stiffness, a ratio that is none.
+    count : by default all. damping : the ratio of all modes, by default those of the model's modal damping, or 0.005
+    without one. Raises ModelError: it can move without stiffness, a ratio that is none.
     """
-    if not callable(damping):
-        check_ratio(damping)
     alone, squares, shapes = held_modes(motion, appendage, count)
     point, axes = root_frame(motion, appendage, root)
     D = rigid_motions(motion, point, axes)
@@ -93,14 +92,14 @@ def participation(
     coupled[~inside] = 0.0
     factors = alone.factorise(alone.mass.copy())
     clamped -= coupled.T @ alone.solve_columns(factors, coupled)
-    frequencies = np.sqrt(squares) / (2.0 * np.pi)
-    own = np.array([phi @ alone.times(alone.damping, phi) for phi in shapes.T]) / (2.0 * np.sqrt(squares))
+    omega = np.sqrt(squares)
+    own = np.array([phi @ alone.times(alone.damping, phi) for phi in shapes.T]) / (2.0 * omega)
     return Participation(
         appendage.name,
         point,
         axes,
-        frequencies,
-        damping(len(squares)) if callable(damping) else np.full(len(squares), damping),
+        omega / (2.0 * np.pi),
+        ratios_of(motion, shapes, omega, damping),
         shapes.T @ momenta,
         whole,
         clamped,
@@ -114,6 +113,21 @@ def rigid_motions(motion: EigenProblem, point: Floats, axes: Floats) -> Floats:
     whole = motion.rigid_motions()
     turns = whole[3:] - np.cross(np.eye(3), point - motion.system.layout.origin) @ whole[:3]
     return np.hstack([whole[:3].T @ axes, turns.T @ axes])
+
+
+def relative_rates(motion: EigenProblem, frame: int, momenta: Floats) -> Floats:
+    """(n_v, k): what gives modal rates relative to a ``frame`` as products with velocities, of modes with it held.
+
+    momenta (n_v, k) : M phi of these modes. Source: docs/theory/modal_damping.md, equations (2) to (4).
+    """
+    place, i = motion.velocities_of(frame), motion.system.layout.frame_q[frame]
+    axes = rotations.rotation_matrix(rotations.normalise(motion.q[i + 3 : i + 7]))
+    carried = rigid_motions(motion, motion.q[i : i + 3] + motion.system.layout.origin, axes)
+    own = np.where(motion.holding(frame).held[:, None], 0.0, momenta)
+    total = carried.T @ own
+    rates = own.copy()
+    rates[place] -= np.vstack([axes @ total[:3], total[3:]])
+    return rates
 
 
 def root_frame(motion: EigenProblem, appendage: Appendage, root: int) -> tuple[Floats, Floats]:

@@ -35,7 +35,8 @@ class HybridCoordinates(Brief):
     hub : its name. point (3,) m, inertial, and axes (3, 3), as columns. hub_mass (6, 6) : of the hub alone.
     appendages : with participation and rigid masses about the hub's origin. state : "unloaded" or "loaded".
     points : named points for sensors and forces, with the displacement of each by the modes of its appendage.
-    dampers (6 + k, 6 + k) or None : damping of the model's own dampers, by the rates of the hub and of all modes.
+    dampers (6 + k, 6 + k) or None : damping of the model's own dampers, by the rates of the hub and of all modes, with
+    its modal damping or the ratio given in place of that; without the default ratio.
     """
 
     hub: str

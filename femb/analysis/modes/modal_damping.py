@@ -3,22 +3,18 @@
 Source: docs/theory/modal_damping.md, section 1.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 from femb.analysis.modes.appendages import appendages, held_modes
 from femb.analysis.modes.eigen import freedoms
 from femb.analysis.modes.eigenproblem import EigenProblem
-from femb.analysis.modes.participation import check_ratio
 from femb.analysis.modes.rigid import free_motions
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import numbered, shown
 from femb.elements.spring.damped_modes import DampedModes
-from femb.elements.spring.modal_damping import MODES, RATIO, ModalDamping
+from femb.elements.spring.modal_damping import MODES, ModalDamping
 from femb.layout.layout import Layout
-from femb.model.model import Model
 from femb.numerics import rotations
 from femb.system.appendages import Appendage
 from femb.system.system import System
@@ -47,29 +43,6 @@ def with_modes(system: System, items: list[ModalDamping], known: list[ModalDampi
                 raise ModelError.at(path, error.problems[0].message.removeprefix("modes: ")) from error
         result.append(item.with_modes(tuple(parts)))
     return result
-
-
-def ratios_of(model: Model, held: str, part: Appendage, given: float | None) -> Callable[[int], Floats]:
-    """The ratios of so many modes of an appendage: the ``given`` one, by default those of modal damping, else 0.005.
-
-    Raises ModelError: a given ratio that is no number from 0 to below 1.
-    """
-    if given is not None:
-        check_ratio(given)
-    items: dict[str, ModalDamping] = model.tables[ModalDamping.table]
-    known = [item for item in items.values() if item.held == held]
-    modes = [one for item in known for one in item.damped or () if one.appendage == part.name]
-
-    def ratios(count: int) -> Floats:
-        if given is not None or not known:
-            return np.full(count, RATIO if given is None else given)
-        result = np.zeros(count)
-        for one in modes:
-            kept = min(count, len(one.ratios))
-            result[:kept] = one.ratios[:kept]
-        return result
-
-    return ratios
 
 
 def _chosen(motion: EigenProblem, item: ModalDamping, frame: int) -> list[Appendage]:

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from femb.analysis.array_file import write_arrays
 from femb.analysis.modes.appendages import HeldBody, appendages, held_body, participation
 from femb.analysis.modes.complex_modes import REAL, Complex
-from femb.analysis.modes.modal_damping import ratios_of
+from femb.analysis.modes.damping_ratios import source_of
 from femb.analysis.modes.participation import Participation
 from femb.analysis.modes.rigid_states import Rotation
 from femb.analysis.modes.shapes import ModeShapes
 from femb.analysis.modes.solution import Solution, leading, solution
+from femb.base.errors import ModelError
 from femb.base.html import Tabled, columns
 from femb.base.types import Floats
-from femb.base.values import numbered, without_rounding
-from femb.elements.spring.modal_damping import RATIO
+from femb.base.values import numbered, shown, without_rounding
 from femb.model.model import Model
 from femb.numerics.blas_threads import one_blas_thread
 from femb.results.results import Results
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from femb.system.system import System
 
 BESIDE = 1e-9  # m between a held body and the axis of rotation: less is rounding
-DAMPING: float = RATIO  # of every mode where nothing else is given
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +47,7 @@ class Modes(Tabled):
     names (n_v,) : of the rows of shapes. shapes (n_v, k) : velocities of all frames in the System's
     order, phi^H M phi = 1 (kg m2). energy (k, i) : share of each item in ``items`` of the kinetic energy.
     root, appendages : the held body as a rigid body, and what it holds, each with its modes about its root.
+    damping_source : of the ratios of these, in words.
     motion : the shapes as motions, for films and meshes.
     """
 
@@ -66,6 +66,7 @@ class Modes(Tabled):
     energy: Floats
     root: HeldBody | None
     appendages: tuple[Participation, ...]
+    damping_source: str
     motion: ModeShapes
 
     @property
@@ -149,6 +150,8 @@ class Modes(Tabled):
         lines += self._unstable()
         for part in self.appendages:
             lines += ["", part.table()]
+        if self.appendages:
+            lines += ["", f"modes of appendages have {self.damping_source}"]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -231,23 +234,23 @@ def modes(
     rotation strain the structure to, with their stiffness, centrifugal and gyroscopic forces; other starts are taken at
     rest and without loads.
     held : the body that does not move in the modes; by default nothing is held but what is fixed to the ground.
-    damping : ratio of every mode with its root held, for ``Modes.appendages`` and what is made of them; by default that
-    of the model's modal damping of this body, zero where this damps fewer modes, or 0.005 without one.
+    damping : ratio of every mode of ``Modes.appendages``, with the root held, and of what is made of them; by default
+    those that the model's modal damping gives, zero of modes that this does not damp, or 0.005 of a model without it.
     damped : whether the model's own dampers and modal damping count; modes are then complex, as they are in a rotation.
 
     Raises ModelError: more modes than there are, an unstable state, a stiffness that is not symmetric, an unknown body,
-    a start that is not steady; SolveError: no equilibrium.
+    a ratio without a held body or beside ``damped``, a start that is not steady; SolveError: no equilibrium.
     """
+    if damping is not None and (held is None or damped):
+        why = "beside damped, which takes the dampers of the model" if damped else "without a held body"
+        raise ModelError(f"modes: damping: got {shown(damping)} {why}; it is the ratio of the modes of appendages")
     found = solution(model, count, held=held, start=start, damped=damped)
     motion = found.motion
     root, parts = None, []
     if held is not None and not motion.spinning:
         frame = motion.system.layout.bodies[held]
         root = held_body(motion, held, frame)
-        parts = [
-            participation(motion, part, frame, count, ratios_of(motion.system.model, held, part, damping))
-            for part in appendages(motion)
-        ]
+        parts = [participation(motion, part, frame, count, damping) for part in appendages(motion)]
         if parts and not damped:
             found = _by_appendage(found, parts, count)
     items, energy = found.energy
@@ -269,6 +272,7 @@ def modes(
         energy,
         root,
         tuple(parts),
+        source_of(motion.system.model, damping),
         ModeShapes(motion, frequencies, shapes),
     )
 

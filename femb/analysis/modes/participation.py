@@ -12,10 +12,9 @@ from html import escape
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.base.errors import ModelError
 from femb.base.html import Tabled, columns
 from femb.base.types import Floats
-from femb.base.values import shown, without_rounding
+from femb.base.values import without_rounding
 from femb.numerics.rotations import cross_matrix
 
 # Of the rigid mass in a direction: less than this is worth a warning, as standards of loads analyses ask.
@@ -141,11 +140,5 @@ class Participation(Tabled):
 
 def percent(ratios: Floats) -> str:
     """Ratios as a percentage, or as the range of theirs."""
-    low, high = 100.0 * float(np.min(ratios)), 100.0 * float(np.max(ratios))
-    return f"{low:.3g} %" if low == high else f"{low:.3g} to {high:.3g} %"
-
-
-def check_ratio(damping: float) -> None:
-    """Raises ModelError: a ratio that is no number from 0 to below 1."""
-    if not isinstance(damping, int | float) or isinstance(damping, bool) or not 0.0 <= damping < 1.0:
-        raise ModelError(f"damping: got {shown(damping)}, wanted a ratio from 0 to below 1, such as 0.005")
+    low, high = (f"{100.0 * float(ratio):.3g}" for ratio in (np.min(ratios), np.max(ratios)))
+    return f"{low} %" if low == high else f"{low} to {high} %"

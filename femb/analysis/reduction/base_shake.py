@@ -6,6 +6,7 @@ Points of the integral resolve every half-power band. Source: docs/theory/linear
 Aero. Sci. 21 (1954) 753.
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,36 +17,41 @@ from femb.analysis.array_file import write_arrays
 from femb.analysis.linear.response import FrequencyResponse
 from femb.analysis.linear.statespace import StateSpace
 from femb.analysis.linear.units import unit_of
-from femb.analysis.modes.modes import DAMPING
 from femb.analysis.reduction.density import Density, gauss
 from femb.analysis.reduction.model import linear_model
 from femb.analysis.reduction.orders import state_space_of
+from femb.analysis.reduction.spinning import elastic_modes
 from femb.base.arguments import names_of
-from femb.base.errors import ModelError
+from femb.base.errors import FembWarning, ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats
-from femb.base.values import as_numbers, shown, without_rounding
+from femb.base.values import as_numbers, numbered, shown, without_rounding
 from femb.model.model import Model
 from femb.numerics.resonances import resolving
 
 MODES = 20
 # Poles that differ by no more than this part are those of one multiple mode.
 EQUAL = 1e-6
+# A smaller ratio is that of a pole without damping. A mode that moves by less than this part of what others move by
+# the base, or in an output, has none of it.
+UNDAMPED, UNSEEN = 1e-9, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Shaken(Tabled):
     """The response of outputs (p,) to the acceleration of the base along one axis.
 
-    span : first and last frequency, Hz. response : to unit acceleration, (f, p, 1). space : the linear model.
+    span : first and last frequency, Hz. model : the kept modes and the source of their damping, in words. response : to
+    unit acceleration, (f, p, 1). space : the linear model.
     density (f,), output_density (f, p) and rms (p,) : of a random shake, and miles (p,) its estimate by the mode of the
     largest static response, or nan; None of a sine.
-    peak (p,), peak_frequency (p,) Hz : the largest amplitude for unit acceleration, where it is.
+    peak (p,), peak_frequency (p,) Hz : the largest amplitude for unit acceleration, where it is. Peak and RMS of what
+    responds to a mode without damping in the span are infinite.
     """
 
     axis: str
     span: tuple[float, float]
-    damping: float
+    model: str
     space: StateSpace
     response: FrequencyResponse
     density: Floats | None
@@ -57,12 +63,8 @@ class Shaken(Tabled):
 
     def table(self) -> str:
         """A line for each output."""
-        kept = sum(name.startswith("mode ") and not name.endswith(" rate") for name in self.space.states)
         kind = "random" if self.rms is not None else "sine"
-        head = (
-            f"{kind} {self.axis}, {self.span[0]:.6g} to {self.span[1]:.6g} Hz, {kept} modes, "
-            f"{100.0 * self.damping:.3g} % damping in each"
-        )
+        head = f"{kind} {self.axis}, {self.span[0]:.6g} to {self.span[1]:.6g} Hz; {self.model}"
         width = max(len("output"), *(len(name) for name in self.response.outputs))
         columns = f"{'output':{width}}{'peak by unit':>15}{'at Hz':>12}"
         lines = [head, columns + (f"{'RMS':>13}{'Miles':>13}" if self.rms is not None else "")]
@@ -81,8 +83,8 @@ class Shaken(Tabled):
         """Values (p,) of a column, zero where they are rounding beside the largest of the same unit."""
         units = [unit_of(name) for name in self.response.outputs]
         largest = dict.fromkeys(units, 0.0)
-        for unit, x in zip(units, np.nan_to_num(np.abs(values)), strict=True):
-            largest[unit] = max(largest[unit], float(x))
+        for unit, x in zip(units, np.abs(values), strict=True):
+            largest[unit] = max(largest[unit], float(x) if np.isfinite(x) else 0.0)
         return without_rounding(values, [largest[unit] for unit in units])
 
     def write(self, path: str | Path) -> Path:
@@ -131,8 +133,8 @@ def shake(
     density: "Density | tuple[Sequence[float], Sequence[float]] | None" = None,
     sine: tuple[float, float] | None = None,
     held: str | None = None,
-    modes: int = MODES,
-    damping: float = DAMPING,
+    modes: int | None = None,
+    damping: float | None = None,
     start: str = "as_given",
 ) -> Shaken:
     """Shake the base of a model: the ground, or the body that is ``held``.
@@ -140,8 +142,9 @@ def shake(
     axis : "x", "y", "z" of the acceleration, or "rx", "ry", "rz" of the angular acceleration. outputs : names, as of
     ``femb.linear_model``; accelerations are those of the whole motion, displacements relative to the base. One of
     density : of a random shake, a Density or frequencies (Hz) and values ((m/s2)2/Hz, or (rad/s2)2/Hz); and sine :
-    first and last frequency, Hz. modes : kept ones, with the static share of the others. damping : ratio of each.
-    start : as of ``femb.linear_model``.
+    first and last frequency, Hz. modes : kept ones, with the static share of the others, by default 20, or all of
+    fewer. damping : ratio of each in place of the model's modal damping; by default 0.005 of a model without that. A
+    warning names modes without damping in the span. start : as of ``femb.linear_model``.
 
     Raises ModelError: neither or both of density and sine, an unknown axis or output, nothing that is held.
     """
@@ -159,7 +162,11 @@ def shake(
     word = "angular_acceleration" if len(axis) == 2 else "acceleration"
     name = f"{'ground' if held is None else f'bodies.{held}'}.{word}.{axis[-1]}"
     sparse = linear_model(model, inputs=[name], outputs=outputs, held=held, start=start)
+    if modes is None:
+        modes = min(MODES, elastic_modes(sparse.motion))
     space = state_space_of(sparse, modes=modes, damping=damping)
+    assert space.truncation is not None
+    kind = space.truncation.kind
     if sine is not None:
         first, last = sine
     else:
@@ -169,13 +176,23 @@ def shake(
     if density is not None:
         points, weights = gauss(np.unique(np.concatenate([points, density.frequencies])))
     response = _response(space, points)
-    peaks = _peaks(space, response)
+    endless, frequencies = _endless(space, first, last)
+    peaks = _peaks(space, response, endless)
+    if len(frequencies):
+        there = f"{np.min(frequencies):.6g} to {np.max(frequencies):.6g}"
+        warnings.warn(
+            f"shake: {numbered(len(frequencies), 'mode')} at {there} Hz {'have' if len(frequencies) > 1 else 'has'} no "
+            "damping, so that the response has no bound there: damp more modes by [modal_damping], or give a ratio of "
+            "all, --damping",
+            FembWarning,
+            stacklevel=2,
+        )
     if density is None:
-        return Shaken(name, (first, last), damping, space, response, None, None, None, None, *peaks)
+        return Shaken(name, (first, last), kind, space, response, None, None, None, None, *peaks)
     values = density.at(points)
     out = np.abs(response.values[:, :, 0]) ** 2 * values[:, None]
-    rms, miles = np.sqrt(weights @ out), _miles(space, density)
-    return Shaken(name, (first, last), damping, space, response, values, out, rms, miles, *peaks)
+    rms, miles = np.where(np.isfinite(endless), np.inf, np.sqrt(weights @ out)), _miles(space, density)
+    return Shaken(name, (first, last), kind, space, response, values, out, rms, miles, *peaks)
 
 
 def _response(space: StateSpace, frequencies: Floats) -> FrequencyResponse:
@@ -183,20 +200,22 @@ def _response(space: StateSpace, frequencies: Floats) -> FrequencyResponse:
     values, shapes = np.linalg.eig(space.A)
     left = np.linalg.solve(shapes, space.B)
     s = 2j * np.pi * frequencies
-    by_pole = 1.0 / (s[:, None] - values)
+    away = s[:, None] - values
+    # at a pole without damping there is no number: the next one that is
+    by_pole = 1.0 / np.where(away == 0.0, np.spacing(np.abs(values)), away)
     out = np.einsum("pn,fn,nm->fpm", space.C @ shapes, by_pole, left, optimize=True) + space.D
     return FrequencyResponse(frequencies, out, space.outputs, space.inputs)
 
 
-def _peaks(space: StateSpace, response: FrequencyResponse) -> tuple[Floats, Floats]:
-    """(p,) the largest amplitudes, and their frequencies in Hz."""
+def _peaks(space: StateSpace, response: FrequencyResponse, endless: Floats) -> tuple[Floats, Floats]:
+    """(p,) the largest amplitudes, and their frequencies in Hz; infinite at those of ``endless`` (p,), else nan."""
     from scipy.optimize import minimize_scalar
 
     f, size = response.frequencies, np.abs(response.values[:, :, 0])
     peaks = np.zeros((2, size.shape[1]))
     for k, at in enumerate(np.argmax(size, axis=0)):
-        peaks[:, k] = size[at, k], f[at]
-        if 0 < at < len(f) - 1 and size[at, k] > 0.0:
+        peaks[:, k] = (size[at, k], f[at]) if np.isnan(endless[k]) else (np.inf, endless[k])
+        if np.isnan(endless[k]) and 0 < at < len(f) - 1 and size[at, k] > 0.0:
             found = minimize_scalar(
                 lambda x, k=k: -abs(_response(space, np.array([x])).values[0, k, 0]),
                 bounds=(f[at - 1], f[at + 1]),
@@ -206,13 +225,29 @@ def _peaks(space: StateSpace, response: FrequencyResponse) -> tuple[Floats, Floa
     return peaks[0], peaks[1]
 
 
+def _endless(space: StateSpace, first: float, last: float) -> tuple[Floats, Floats]:
+    """Frequencies (Hz) of a pole without damping that each output (p,) responds to, else nan; and those of all."""
+    values, shapes = np.linalg.eig(space.A)
+    reached, shown_by = np.abs(np.linalg.solve(shapes, space.B)[:, 0]), np.abs(space.C @ shapes)
+    size, f = np.abs(values), np.abs(values) / (2.0 * np.pi)
+    own = (values.imag > 0.0) & (-values.real <= UNDAMPED * size) & (f >= first) & (f <= last)
+    own &= reached > UNSEEN * np.max(reached, initial=0.0)
+    seen = shown_by > UNSEEN * np.max(shown_by, axis=1, initial=0.0, keepdims=True)
+    found = np.full(len(space.outputs), np.nan)
+    for k in np.flatnonzero(own):
+        found[seen[:, k]] = f[k]
+    return found, f[own]
+
+
 def _miles(space: StateSpace, density: Density) -> Floats:
     """(p,) Miles' estimate by the mode of the largest static response: that times sqrt(pi/2 f Q S(f))."""
     values, shapes = np.linalg.eig(space.A)
     residues = (space.C @ shapes) * np.linalg.solve(shapes, space.B)[:, 0]
     largest, found = np.zeros(len(space.outputs)), np.full(len(space.outputs), np.nan)
-    for pole in values[(values.imag > 0.0) & (values.real < 0.0)]:
+    for pole in values[values.imag > 0.0]:
         f, ratio = abs(pole) / (2.0 * np.pi), -pole.real / abs(pole)
+        if ratio <= UNDAMPED:
+            continue
         # at its peak a pair of poles responds by its residue over zeta omega: Q times the static response
         equal = np.abs(values - pole) <= EQUAL * abs(pole)
         static = np.abs(np.sum(residues[:, equal], axis=1)) * 2.0 / abs(pole)

@@ -17,12 +17,14 @@ from numpy.typing import ArrayLike
 from femb.analysis.completion import system_of
 from femb.analysis.linear.feedback import check_differentiable
 from femb.analysis.linear.response import FrequencyResponse, checked_frequencies
+from femb.analysis.modes.damping_ratios import ratio_of_modes, with_ratio
 from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.analysis.reduction.rows import Rows, grounded, rows_of
 from femb.base.brief import Brief
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Complexes, Floats
 from femb.base.values import shown
+from femb.layout.low_rank import LowRank
 from femb.model.model import Model
 from femb.system.block_lu import Factorisation, SingularError
 
@@ -38,25 +40,18 @@ ROUNDING, EVERYWHERE = 1e-11, 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class ModalDamping:
-    """A damping matrix U diag(c) U^T of rank k: rates (U^T p') of k modes, shapes U (n_v, k), and factors c (k,)."""
-
-    shapes: Floats
-    factors: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class LinearModel(Brief):
     """Small motions about a state, sparse, with m inputs and p outputs.
 
     motion : matrices, constraints and what is held. rows : F (n_v, m), P, V, A (p, n_v), D (p, m) and their names.
-    hub : the body on which appendages are, or None. modal_damping : beside the dampers of the model.
+    hub : the body on which appendages are, or None. ratio : of the modes that are damped in place of the modal damping
+    of the case; None where it is as the case says.
     """
 
     motion: EigenProblem
     rows: Rows
     hub: str | None = None
-    modal_damping: ModalDamping | None = None
+    ratio: float | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -76,9 +71,24 @@ class LinearModel(Brief):
         M, C, K = (to_csc(data)[:n, :n] for data in (of.mass, of.damping, of.stiffness))
         return M, C, K, to_csc(of.jacobian)[n:, :n]
 
-    def with_damping(self, damping: ModalDamping | None) -> "LinearModel":
-        """The same with other modal damping."""
-        return replace(self, modal_damping=damping)
+    def with_ratio(self, given: float | None, momenta: Floats, omega: Floats) -> "LinearModel":
+        """The same with a ratio of some modes in place of modal damping: the ``given`` one, or the default one if the
+        model has no modal damping.
+
+        momenta (n_v, k) and omega (k,) : as of ``femb.analysis.modes.damping_ratios.with_ratio``.
+        """
+        ratio = ratio_of_modes(self.motion.system.model, given)
+        if ratio is None:
+            return self
+        return self.with_low_rank(with_ratio(self.motion, ratio, momenta, omega).low_rank, ratio)
+
+    def with_low_rank(self, other: LowRank, ratio: float) -> "LinearModel":
+        """The same with ``other`` modal damping, of one ratio."""
+        own, through = self.motion.low_rank, self.rows.through
+        # the reactions of joints balance these forces
+        change = (through @ own.left) @ own.damping.T - (through @ other.left) @ other.damping.T
+        rows = replace(self.rows, rate=self.rows.rate + np.where(self.motion.held, 0.0, change))
+        return replace(self, motion=replace(self.motion, low_rank=other), rows=rows, ratio=ratio)
 
     def frequency_response(self, frequencies: ArrayLike) -> FrequencyResponse:
         """The transfer matrices at frequencies (f,) in Hz, each by one sparse factorisation.
@@ -97,16 +107,12 @@ class LinearModel(Brief):
     def _transfer(self, s: complex) -> tuple[Complexes, Floats]:
         """The transfer matrix (p, m), and what rounding may leave of it."""
         x, noise = self._motions(s, self.rows.forces)
-        damping, of = self.modal_damping, self.motion.low_rank
-        left, right = of.left, s * of.damping + of.stiffness
-        if damping is not None:
-            left = np.hstack([left, damping.shapes * damping.factors])
-            right = np.hstack([right, s * damping.shapes])
-        if left.shape[1]:
+        low = self.motion.low_rank
+        if low.rank:
             # Woodbury's formula: (Z + U V^T)^-1 F
-            by_left, more = self._motions(s, left)
-            noise = max(noise, more)
-            small = np.eye(left.shape[1]) + right.T @ by_left
+            by_left, more = self._motions(s, low.left)
+            noise, right = max(noise, more), s * low.damping + low.stiffness
+            small = np.eye(low.rank) + right.T @ by_left
             x = x - by_left @ np.linalg.solve(small, right.T @ x)
         rows = self.rows
         of_x = rows.position + s * rows.rate + s * s * rows.acceleration

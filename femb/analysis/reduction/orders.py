@@ -8,8 +8,11 @@ from numpy.typing import ArrayLike
 
 from femb.analysis.linear.chart import dependent_columns, frame_names
 from femb.analysis.linear.statespace import StateSpace
-from femb.analysis.modes.modes import DAMPING
+from femb.analysis.modes.appendages import relative_rates
+from femb.analysis.modes.damping_ratios import check_ratio
+from femb.analysis.modes.eigen import freedoms
 from femb.analysis.reduction.balance import balanced as balanced_states
+from femb.analysis.reduction.kept_modes import at_rest, modes_of_appendages, products
 from femb.analysis.reduction.model import LinearModel
 from femb.analysis.reduction.spinning import elastic_modes, spinning_modal
 from femb.analysis.reduction.tail import SecondOrderModel
@@ -32,7 +35,7 @@ def state_space_of(
     craig_bampton: int | None = None,
     balanced: int | None = None,
     residual_vectors: bool = False,
-    damping: float = DAMPING,
+    damping: float | None = None,
     frequencies: ArrayLike | None = None,
 ) -> StateSpace:
     """The state space of full order, or truncated by one of modes, craig_bampton and balanced.
@@ -40,9 +43,10 @@ def state_space_of(
     modes : so many modes of the whole with static correction, complex ones of a structure that turns; beside
     ``balanced`` the modes that are balanced.
     residual_vectors : whether the static share is in more modes, one for each input, not in the direct part.
-    craig_bampton : so many of each appendage, and the motions of the hub. balanced : so many balanced states. damping :
-    ratio of every mode of a truncated model. frequencies (f,) Hz : where a truncated model is compared with the full
-    one, by default over its modes.
+    craig_bampton : so many of each appendage, and the motions of the hub. balanced : so many balanced states.
+    damping : ratio of every mode in place of the case's modal damping; by default a truncated model of a case without
+    that has 0.005. Of full order, the modes are those of appendages with the hub held.
+    frequencies (f,) Hz : where a truncated model is compared with the full one, by default over its modes.
     Raises ModelError as the truncations; more than one of them; a full order that is too large.
     """
     if craig_bampton is not None and (modes is not None or balanced is not None):
@@ -66,14 +70,17 @@ def state_space_of(
         return spinning_modal(model, modes, damping=damping).state_space(frequencies)
     if modes is not None:
         return modal(model, modes, damping=damping).state_space(frequencies)
-    return full_order(model)
+    return full_order(model, damping)
 
 
-def full_order(model: LinearModel) -> StateSpace:
-    """All independent displacements and their rates; dense.
+def full_order(model: LinearModel, damping: float | None = None) -> StateSpace:
+    """All independent displacements and their rates; dense, with the dampers and the modal damping of the model.
 
-    Raises ModelError: a model too large for that.
+    damping : ratio of all modes of the appendages, with the hub held, in place of modal damping. Raises ModelError: a
+    model too large for that, a ratio without a hub.
     """
+    if damping is not None:
+        model = _with_ratio_of_appendages(model, damping)
     motion = model.motion
     moving = np.flatnonzero(~motion.held)
     if len(moving) > LARGEST:
@@ -94,16 +101,16 @@ def full_order(model: LinearModel) -> StateSpace:
         spread, chosen = np.eye(len(moving)), moving
     basis = np.zeros((motion.system.n_v, spread.shape[1]))
     basis[moving] = spread
-    mass, damping, stiffness = (basis.T @ (A @ basis) for A in (M, C, K))
-    if model.modal_damping is not None:
-        through = basis.T @ model.modal_damping.shapes
-        damping = damping + (through * model.modal_damping.factors) @ through.T
+    mass, by_rates, by_pose = (basis.T @ (A @ basis) for A in (M, C, K))
+    low = motion.low_rank
+    left = basis.T @ low.left
+    by_rates, by_pose = by_rates + left @ (low.damping.T @ basis), by_pose + left @ (low.stiffness.T @ basis)
     rows_of = model.rows
     whole = SecondOrderModel(
         tuple(names[k] for k in chosen),
         mass,
-        damping,
-        stiffness,
+        by_rates,
+        by_pose,
         basis.T @ rows_of.forces,
         rows_of.position @ basis,
         rows_of.rate @ basis,
@@ -111,3 +118,16 @@ def full_order(model: LinearModel) -> StateSpace:
         rows_of.direct,
     )
     return first_order(whole, model.inputs, model.outputs)
+
+
+def _with_ratio_of_appendages(model: LinearModel, damping: float) -> LinearModel:
+    """The same with a ratio of all modes of the appendages of the hub, in place of modal damping. Raises ModelError."""
+    check_ratio(damping)
+    motion = at_rest(model, "a damping ratio of full order")
+    if model.hub is None:
+        raise ModelError("linearize: a damping ratio is of the modes of appendages: name the hub, --hub or --held")
+    frame = motion.system.layout.bodies[model.hub]
+    alone = motion.holding(frame)
+    shapes, squares, _, _ = modes_of_appendages(alone, freedoms(alone))
+    rates = relative_rates(motion, frame, products(motion, motion.mass, shapes))
+    return model.with_ratio(damping, rates, np.sqrt(squares))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from femb.analysis.linear.report import eigenvalue_table
 from femb.analysis.linear.statespace import StateSpace
-from femb.analysis.modes.modes import DAMPING
+from femb.analysis.modes.damping_ratios import source_of
 from femb.analysis.reduction.model import linear_model
 from femb.analysis.reduction.orders import state_space_of
 from femb.base.options import Run
@@ -25,7 +25,7 @@ def truncated(
     craig_bampton: int | None = None,
     balanced: int | None = None,
     residual_vectors: bool = False,
-    damping: float = DAMPING,
+    damping: float | None = None,
     frequencies: Sequence[float] | None = None,
 ) -> tuple[StateSpace, str]:
     """The state space of a sparse linear model, and a text with its eigenvalues and its truncation error.
@@ -49,4 +49,6 @@ def truncated(
     lines = [f"{counts}; {state}" + (f", {held} held" if held else ""), "", *eigenvalue_table(space)]
     if space.truncation is not None:
         lines += ["", space.truncation.table()]
+    elif damping is not None or sparse.motion.low_rank.rank:
+        lines += ["", f"with {source_of(sparse.motion.system.model, damping)}"]
     return space, "\n".join(lines)

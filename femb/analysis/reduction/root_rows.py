@@ -1,6 +1,6 @@
 """Rows of a linear model for reactions, and for the force and the torque of an appendage on its root."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,14 +14,23 @@ from femb.system.appendages import Appendage
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows (k, n_v) of an output on p, p', p'' and on the forces; (k, n_u) on inputs."""
+    """Rows (k, n_v) of an output on p, p', p'' and on the forces; (k, n_u) on inputs.
+
+    through (k, n_v) : of a reaction of a joint, on the forces that it balances; zero of other outputs.
+    """
 
     names: tuple[str, ...]
     position: Floats
     rate: Floats
     acceleration: Floats
     force: Floats
+    through: Floats
     by_input: Floats | None = None
+
+    def row(self, k: int) -> "Part":
+        """One row."""
+        words = ("names", "position", "rate", "acceleration", "force", "through")
+        return replace(self, **{word: getattr(self, word)[k : k + 1] for word in words})
 
 
 def through_multipliers(motion: EigenProblem, multipliers: Floats) -> Floats:
@@ -68,7 +77,9 @@ def of_appendage(motion: EigenProblem, name: str, appendage: str, word: str, hub
         own = np.any(inside[places] & (places >= 0), axis=1)
         np.add.at(momenta, places[own], mass[own] @ D[places[own]])
     zero = np.zeros((3, len(D)))
-    return Part(tuple(f"{name}.{axis}" for axis in "xyz"), zero, zero, -momenta.T, np.where(inside[:, None], D, 0.0).T)
+    return Part(
+        tuple(f"{name}.{axis}" for axis in "xyz"), zero, zero, -momenta.T, np.where(inside[:, None], D, 0.0).T, zero
+    )
 
 
 def _root(motion: EigenProblem, appendage: Appendage) -> int:

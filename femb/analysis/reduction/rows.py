@@ -33,7 +33,10 @@ ROOT = ("force", "torque")
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """forces F (n_v, m); position, rate, acceleration P, V, A (p, n_v); direct D (p, m); names."""
+    """forces F (n_v, m); position, rate, acceleration P, V, A (p, n_v); direct D (p, m); names.
+
+    through (p, n_v) : of outputs that are reactions of joints, on the forces that these balance; zero of others.
+    """
 
     inputs: tuple[str, ...]
     forces: Floats
@@ -42,6 +45,7 @@ class Rows:
     rate: Floats
     acceleration: Floats
     direct: Floats
+    through: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +102,7 @@ def rows_of(
         np.where(motion.held, 0.0, stacked("rate")),
         np.where(motion.held, 0.0, acceleration),
         direct,
+        stacked("through"),
     )
 
 
@@ -166,21 +171,18 @@ def _part(motion: EigenProblem, point: OperatingPoint, name: str, hub: str | Non
     match name.split("."):
         case ["appendages", appendage, word, *axis] if word in ROOT and axis in ([], ["x"], ["y"], ["z"]):
             part = of_appendage(motion, name, appendage, word, hub, loaded)
-            if not axis:
-                return part
-            k = "xyz".index(axis[0])
-            rows = (each[k : k + 1] for each in (part.position, part.rate, part.acceleration, part.force))
-            return Part((name,), *rows)
+            return part if not axis else part.row("xyz".index(axis[0]))
     found = output(point, None, name)
     own = _on_own_axes(motion, found)
-    force = np.zeros_like(found.pose)
+    zero = np.zeros_like(found.pose)
     if found.multipliers is None:
-        return Part(found.names, *own, force, found.by_input)
+        return Part(found.names, *own, zero, zero, found.by_input)
     through = through_multipliers(motion, found.multipliers)
     n, to_csc = motion.system.n_v, motion.system.pattern.to_csc
     K, C, M = (to_csc(data)[:n, :n] for data in (motion.stiffness, motion.damping, motion.mass))
     position, rate, acceleration = (rows - through @ A for rows, A in zip(own, (K, C, M), strict=True))
-    return Part(found.names, position, rate, acceleration, through, found.by_input)
+    rate = rate - (through @ motion.low_rank.left) @ motion.low_rank.damping.T
+    return Part(found.names, position, rate, acceleration, through, through, found.by_input)
 
 
 def _on_own_axes(motion: EigenProblem, of: Output) -> tuple[Floats, Floats, Floats]:

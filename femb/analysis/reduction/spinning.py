@@ -19,10 +19,9 @@ from femb.analysis.linear.statespace import StateSpace
 from femb.analysis.linear.truncation import Truncation
 from femb.analysis.modes.assurance import MULTIPLE
 from femb.analysis.modes.complex_modes import REAL, complex_modes
+from femb.analysis.modes.damping_ratios import ratio_of_modes, source_of
 from femb.analysis.modes.eigen import freedoms, is_symmetric, lowest
 from femb.analysis.modes.eigenproblem import EigenProblem
-from femb.analysis.modes.modes import DAMPING
-from femb.analysis.modes.participation import check_ratio
 from femb.analysis.modes.rigid import FreeMotions, free_motions
 from femb.analysis.modes.rigid_states import RigidStates, rigid_states
 from femb.analysis.modes.solution import BELOW
@@ -101,14 +100,18 @@ def _rigid(motion: EigenProblem) -> tuple[FreeMotions, float, RigidStates]:
     return free, square, rigid_states(motion, free, square)
 
 
-def spinning_modal(model: LinearModel, count: int, *, damping: float = DAMPING) -> SpinningReduction:
+def spinning_modal(model: LinearModel, count: int, *, damping: float | None = None) -> SpinningReduction:
     """The ``count`` lowest complex modes of a structure that turns, its rigid-body motions, and the static share.
 
-    damping : ratio that is added to every kept mode, beside the model's own dampers: its eigenvalue moves by that part
-    of its size. Raises ModelError: more modes than there are, a stiffness that is not symmetric; SolveError.
+    damping : ratio of every kept mode in place of modal damping, by default 0.005 of a model without that: its
+    eigenvalue moves by that part of its size. Other dampers act beside it. Raises ModelError: more modes than there
+    are, a stiffness that is not symmetric; SolveError.
     """
+    ratio = ratio_of_modes(model.motion.system.model, damping)
+    if ratio is not None:
+        # added to the eigenvalues of the kept modes, not to the matrices
+        model = model.with_low_rank(LowRank.joined((), model.motion.system.n_v), ratio)
     motion = model.motion
-    check_ratio(damping)
     if not is_symmetric(motion):
         raise ModelError(
             "truncation: the stiffness of this rotation is not symmetric, as with loads that follow the motion: leave "
@@ -134,10 +137,10 @@ def spinning_modal(model: LinearModel, count: int, *, damping: float = DAMPING) 
     names = [f"mode {k + 1}{part}" for k, value in enumerate(values) for part in _parts(value)]
     sizes = np.diag([abs(value) for value in values for _ in _parts(value)])
     direct = model.rows.direct + tail.static
-    undamped, elastic = (_space(model, kept, each, names, direct) for each in (rates, rates - damping * sizes))
+    undamped, elastic = (_space(model, kept, each, names, direct) for each in (rates, rates - (ratio or 0.0) * sizes))
     rigid_names = [f"rigid {k + 1}" for k in range(len(rigid.rates))]
     return SpinningReduction(
-        f"{count} modes of the structure that turns, {100 * damping:.3g} % damping added to each",
+        f"{count} modes of the structure that turns, {source_of(motion.system.model, damping)}",
         model,
         _space(model, of_rigid, rigid.rates, rigid_names, np.zeros_like(direct)),
         elastic,

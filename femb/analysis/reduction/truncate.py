@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 from femb.analysis.linear.response import checked_frequencies
 from femb.analysis.linear.statespace import StateSpace
 from femb.analysis.linear.truncation import Truncation
-from femb.analysis.modes.appendages import rigid_motions
+from femb.analysis.modes.appendages import relative_rates, rigid_motions
+from femb.analysis.modes.damping_ratios import source_of
 from femb.analysis.modes.flexibility import Flexibility
-from femb.analysis.modes.modes import DAMPING
-from femb.analysis.modes.participation import check_ratio
 from femb.analysis.modes.rigid import FreeMotions, free_motions
 from femb.analysis.reduction.kept_modes import (
     at_rest,
@@ -24,7 +23,7 @@ from femb.analysis.reduction.kept_modes import (
     modes_of_appendages,
     products,
 )
-from femb.analysis.reduction.model import LinearModel, ModalDamping
+from femb.analysis.reduction.model import LinearModel
 from femb.analysis.reduction.residual_tail import ResidualTail
 from femb.analysis.reduction.tail import SecondOrderModel, Tail, gram_of
 from femb.base.errors import ModelError
@@ -75,15 +74,16 @@ class Reduction:
         return replace(space, truncation=Truncation(kind, full, reduced, bound))  # type: ignore[arg-type]
 
 
-def modal(model: LinearModel, count: int, *, damping: float = DAMPING, correction: bool = True) -> Reduction:
+def modal(model: LinearModel, count: int, *, damping: float | None = None, correction: bool = True) -> Reduction:
     """The ``count`` lowest modes of the whole, all motions without stiffness, and the static share of the others.
 
-    damping : ratio of every kept mode, beside the model's own dampers. correction : whether the direct part has the
-    residual flexibility, of outputs that are displacements or forces.
+    damping : ratio of every kept mode in place of modal damping, by default 0.005 of a model without that; other
+    dampers act beside it. correction : whether the direct part has the residual flexibility, of outputs that are
+    displacements or forces.
     Raises ModelError: more modes than there are, a spinning or unstable state; SolveError.
     """
     motion = at_rest(model, "real modes")
-    check_ratio(damping)
+    source = source_of(motion.system.model, damping)
     free = free_motions(motion)
     squares, shapes, following = modes_and_next(motion, free, count)
     omega = np.sqrt(squares)
@@ -91,26 +91,28 @@ def modal(model: LinearModel, count: int, *, damping: float = DAMPING, correctio
     names += [f"joint motion {k + 1}" for k in range(free.count - free.rigid)]
     names += [f"mode {k + 1}" for k in range(count)]
     momenta = products(motion, motion.mass, shapes)
-    full = model.with_damping(ModalDamping(momenta, 2.0 * damping * omega))
+    full = model.with_ratio(damping, momenta, omega)
     basis = np.hstack([free.shapes, shapes])
-    words = f"{count} modes of the whole structure, {100 * damping:.3g} % damping in each"
+    words = f"{count} modes of the whole structure, {source}"
     return reduced(full, basis, names, free, free, squares, shapes, following, 0, correction, words)
 
 
-def craig_bampton(model: LinearModel, count: int, *, damping: float = DAMPING, correction: bool = True) -> Reduction:
+def craig_bampton(
+    model: LinearModel, count: int, *, damping: float | None = None, correction: bool = True
+) -> Reduction:
     """The motions of the hub, with what it carries along, and the ``count`` lowest modes of each appendage beside it.
 
-    The mass of the modes left out stays on the hub. damping : ratio of every mode, of appendages with the hub held.
+    The mass of the modes left out stays on the hub. damping : as of ``modal``, of the modes with the hub held.
     Raises ModelError: no hub, or a held one; more modes than there are; a spinning state; SolveError.
     """
     motion = at_rest(model, "Craig-Bampton")
-    check_ratio(damping)
+    source = source_of(motion.system.model, damping)
     layout = motion.system.layout
     if model.hub is None or motion.held[motion.velocities_of(layout.bodies[model.hub])].any():
         what = "no hub is named" if model.hub is None else f"{model.hub!r} is held: ask for modes instead"
         raise ModelError(f"Craig-Bampton: {what}; wanted a hub that moves, one of {', '.join(layout.bodies)}")
     frame = layout.bodies[model.hub]
-    i, place = layout.frame_q[frame], motion.velocities_of(frame)
+    i = layout.frame_q[frame]
     axes = rotations.rotation_matrix(rotations.normalise(motion.q[i + 3 : i + 7]))
     alone = motion.holding(frame)
     free = free_motions(alone)
@@ -127,12 +129,8 @@ def craig_bampton(model: LinearModel, count: int, *, damping: float = DAMPING, c
             f"Craig-Bampton: what the hub {model.hub!r} carries is also held by the ground, so that it does not follow "
             "the hub as a rigid body: ask for modes instead"
         )
-    momenta = products(motion, motion.mass, shapes)
-    hub_rates = np.zeros((motion.system.n_v, 6))
-    hub_rates[place, :3][:3], hub_rates[place, 3:][3:] = axes, np.eye(3)
-    own = np.where(alone.held[:, None], 0.0, momenta)
-    rates = own - hub_rates @ (interface.T @ own)
-    full = model.with_damping(ModalDamping(rates, 2.0 * damping * np.sqrt(squares)))
+    rates = relative_rates(motion, frame, products(motion, motion.mass, shapes))
+    full = model.with_ratio(damping, rates, np.sqrt(squares))
     basis = np.hstack([interface, free.shapes, shapes])
     names = [
         *(f"bodies.{model.hub}.{word}" for word in HUB),
@@ -141,7 +139,7 @@ def craig_bampton(model: LinearModel, count: int, *, damping: float = DAMPING, c
     ]
     counts = set(Counter(name.rpartition(".")[0] for name in names[interface.shape[1] + free.count :]).values())
     there = str(count) if max(counts) == count else f"all {max(counts)}" if len(counts) == 1 else "all"
-    words = f"Craig-Bampton, {there} modes of each appendage of {model.hub}, {100 * damping:.3g} % damping in each"
+    words = f"Craig-Bampton, {there} modes of each appendage of {model.hub}, {source}"
     whole = free_motions(motion)
     return reduced(full, basis, names, free, whole, squares, shapes, following, 6, correction, words)
 
@@ -170,14 +168,10 @@ def reduced(
         base = motion.holding(motion.system.layout.bodies[full.hub])  # type: ignore[index]
     M, C, K, _ = full.matrices
     mass, damping, stiffness = (basis.T @ (A @ basis) for A in (M, C, K))
-    own = motion.low_rank
-    damping = damping + (basis.T @ own.left) @ (own.damping.T @ basis)
-    modal_damping = full.modal_damping
-    assert modal_damping is not None
-    through = basis.T @ modal_damping.shapes
+    left, right = basis.T @ motion.low_rank.left, basis.T @ motion.low_rank.damping
     if whole.count == interface + free.count or not interface:
         # rigid motions and motions of joints without stiffness are known: no rounding is left of it
-        stiffness[: whole.count] = stiffness[:, : whole.count] = through[: whole.count] = 0.0
+        stiffness[: whole.count] = stiffness[:, : whole.count] = left[: whole.count] = right[: whole.count] = 0.0
     first = len(names) - len(squares)
     stiffness[first:, first:] = np.diag(squares)
     damping = np.where(np.abs(damping) > ROUNDING * np.max(np.abs(damping), initial=0.0), damping, 0.0)
@@ -202,13 +196,13 @@ def reduced(
         direct = direct + of_position[:, at : at + m]
         acceleration[:, :interface] -= of_position[:, :interface]
     passive = abs(C - C.T).max() <= ROUNDING * abs(C).max() if C.nnz else True
-    # the bound knows of dampers between neighbours only
-    passive = passive and not own.rank
+    # the bound knows of dampers between neighbours, and of ratios of the kept modes, which damp no others
+    passive = passive and (full.ratio is not None or not motion.low_rank.rank)
     tail = Tail(gram, interface, m, p, following, ratio, correction) if passive else None
     result = SecondOrderModel(
         tuple(names),
         0.5 * (mass + mass.T),
-        damping + (through * modal_damping.factors) @ through.T,
+        damping + left @ right.T,
         stiffness,
         basis.T @ rows.forces,
         rows.position @ basis,
@@ -216,7 +210,6 @@ def reduced(
         acceleration,
         direct,
     )
-    words += " and the model's own modal damping" if own.rank else ""
     return Reduction(words, full, result, np.sqrt(squares), whole.count, tail)
 
 

@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from femb.analysis.modes.damping_ratios import source_of
 from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.analysis.modes.flexibility import Flexibility
-from femb.analysis.modes.modes import DAMPING
-from femb.analysis.modes.participation import check_ratio
 from femb.analysis.modes.rigid import free_motions
 from femb.analysis.reduction.kept_modes import at_rest, modes_and_next, products
-from femb.analysis.reduction.model import LinearModel, ModalDamping
+from femb.analysis.reduction.model import LinearModel
 from femb.analysis.reduction.residual_tail import ResidualTail
 from femb.analysis.reduction.tail import Tail
 from femb.analysis.reduction.truncate import Reduction, reduced
@@ -23,14 +22,14 @@ from femb.base.types import Floats
 DEPENDENT = 1e-6
 
 
-def residual_vectors(model: LinearModel, count: int, *, damping: float = DAMPING) -> Reduction:
+def residual_vectors(model: LinearModel, count: int, *, damping: float | None = None) -> Reduction:
     """The ``count`` lowest modes of the whole, and the static responses of the others to the inputs as more modes.
 
-    Outputs of all kinds have the static share of the modes left out, at the cost of states. damping : ratio of every
-    mode, residual ones too. Raises as ``modal``.
+    Outputs of all kinds have the static share of the modes left out, at the cost of states. damping : as of
+    ``modal``, of residual ones too. Raises as ``modal``.
     """
     motion = at_rest(model, "residual vectors")
-    check_ratio(damping)
+    source = source_of(motion.system.model, damping)
     free = free_motions(motion)
     squares, shapes, following = modes_and_next(motion, free, count)
     forces = model.rows.forces
@@ -48,15 +47,13 @@ def residual_vectors(model: LinearModel, count: int, *, damping: float = DAMPING
     names += [f"joint motion {k + 1}" for k in range(free.count - free.rigid)]
     names += [f"mode {k + 1}" for k in range(count)] + [f"residual {k + 1}" for k in range(len(own))]
     momenta = products(motion, motion.mass, shapes)
-    full = model.with_damping(ModalDamping(momenta, 2.0 * damping * np.sqrt(squares)))
-    words = (
-        f"{count} modes of the whole structure and {len(own)} residual vectors, {100 * damping:.3g} % damping in each"
-    )
+    full = model.with_ratio(damping, momenta, np.sqrt(squares))
+    words = f"{count} modes of the whole structure and {len(own)} residual vectors, {source}"
     basis = np.hstack([free.shapes, shapes])
     found = reduced(full, basis, names, free, free, squares, shapes, np.inf, 0, False, words)
     tail: Tail | ResidualTail | None = found.tail  # none where dampers are not symmetric
     if tail is not None and np.isfinite(following):
-        ratios = 2.0 * damping * np.sqrt(own)
+        ratios = 2.0 * (full.ratio or 0.0) * np.sqrt(own)
         tail = ResidualTail.of(full, basis, more, ratios, kept, of_kept, flexibility, following)
     # compared over the modes, not up to the residual ones
     return replace(found, omega=np.sqrt(of_kept), tail=tail)

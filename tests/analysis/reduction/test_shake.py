@@ -50,7 +50,7 @@ def test_every_half_power_band_is_resolved(random):
 
 def test_table_and_files(tmp_path, random):
     text = random.table()
-    assert "27 modes, 1 % damping in each" in text
+    assert "27 modes of the whole structure, 1 % damping in each, as given" in text
     assert "appendages.boom.force.z" in text
     arrays = Results.read(random.write(tmp_path / "shake.h5")).arrays
     np.testing.assert_array_equal(arrays["shake/rms"], random.rms)
@@ -136,7 +136,7 @@ def test_command(tmp_path):
     result = run(*words, "--psd", str(psd), "--axis", "y")
     assert result.exit_code == 0, result.output
     assert "Miles" in result.output
-    assert "20 to 1000 Hz, 8 modes, 1 % damping" in result.output
+    assert "20 to 1000 Hz; 8 modes of the whole structure, 1 % damping in each, as given" in result.output
     assert {"shake.npz", "shake.h5", "shake.png"} <= {path.name for path in tmp_path.iterdir()}
     result = run(*words, "--sine", "5:100")
     assert result.exit_code == 0, result.output

@@ -153,4 +153,4 @@ def test_the_command(tmp_path):
     result = CliRunner().invoke(cli, [str(word) for word in ("linearize", case, *words, "--out", tmp_path)])
     assert result.exit_code == 0, result.output
     assert "24 states, 3 inputs, 3 outputs; about the equilibrium" in result.output
-    assert "6 modes of the structure that turns, 0.5 % damping added to each" in result.output
+    assert "6 modes of the structure that turns, 0.5 % damping in each, by default" in result.output
