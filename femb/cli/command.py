@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from femb.base.errors import FembError
 from femb.cli.files import opened
 from femb.cli.options import CASE
 from femb.cli.output import say
@@ -16,8 +17,8 @@ from femb.cli.report import located, reported
 def of_case(name: str) -> Callable[[Callable[..., Iterable[object]]], click.Command]:
     """Make a command of a function of a case, of the file NAME in the folder of its results, and of further options.
 
-    The function, which takes the options `WRITING`, returns the parts to print, as of `femb.cli.output.say`. Errors of
-    the model are located in the case.
+    The function, which takes the options `WRITING`, returns the parts to print, as of `femb.cli.output.say`, and errors
+    of parts that it could not make: these are reported after the others. Errors of the model are located in the case.
     """
 
     def command_of(function: Callable[..., Iterable[object]]) -> click.Command:
@@ -28,8 +29,12 @@ def of_case(name: str) -> Callable[[Callable[..., Iterable[object]]], click.Comm
             with reported():
                 loaded, file = opened(case, overrides, out, name)
                 with located(loaded):
-                    parts = function(loaded, file, **words)
-                say(*parts, quiet=quiet)
+                    parts = list(function(loaded, file, **words))
+                errors = list({str(part): part for part in parts if isinstance(part, FembError)}.values())
+                say(*(part for part in parts if not isinstance(part, FembError)), quiet=quiet)
+                for error in errors:
+                    with reported(leave=error is errors[-1]), located(loaded):
+                        raise error
 
         return command
 

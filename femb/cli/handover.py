@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from femb.base.errors import FembError
 from femb.cli.command import of_case
 from femb.cli.options import WRITING, pairs
 
@@ -21,7 +22,10 @@ FORMATS = ("hybrid", "state-space", "craig-bampton", "nastran", "42", "sliding-m
 @click.option("--modes", "count", type=int, default=10, metavar="N", show_default=True, help="Modes of each appendage.")
 @click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
 @click.option(
-    "--damping", type=float, metavar="RATIO", help="Of every mode of an appendage [modal_damping, else 0.005]."
+    "--damping",
+    type=float,
+    metavar="RATIO",
+    help="Of modes of appendages, in place of [modal_damping, else 0.005].",
 )
 @click.option("--point", "points", multiple=True, metavar="NAME=ITEM", help="A point, as eye=bodies.panel.")
 @click.option("--child", metavar="ITEM", help="The point of the child port, as beams.boom.-1.")
@@ -30,9 +34,10 @@ FORMATS = ("hybrid", "state-space", "craig-bampton", "nastran", "42", "sliding-m
     "--own-dampers",
     "dampers",
     is_flag=True,
-    help="The model's dampers in place of the ratios, in matrices of the whole.",
+    help="The model's own dampers, and no default ratio, in matrices of the whole.",
 )
 @click.option("--half-hf", is_flag=True, help="Of 42 with --reference joint: write Hf halved, since 42 adds it twice.")
+@click.option("--input", "inputs", multiple=True, metavar="NAME", help="An input of the FMU, as bodies.hub.torque.")
 @click.option("--output", "outputs", multiple=True, metavar="NAME", help="An output of the FMU, as joints.hinge.angle.")
 @click.option("--step", type=float, default=0.01, metavar="S", show_default=True, help="Suggested by the FMU.")
 @WRITING
@@ -43,12 +48,14 @@ def handover(
     start: str | None,
     points: tuple[str, ...],
     half_hf: bool,
+    inputs: tuple[str, ...],
     outputs: tuple[str, ...],
     **words: Any,
-) -> list[Path]:
+) -> list[object]:
     """Write files of a flexible satellite for other programs: for control, loads and simulation.
 
-    The FMU is the linear model of femb linearize; all others are made of modes with the hub held.
+    The FMU is the linear model of femb linearize, with --held that with this hub; all others are made of modes with the
+    hub held. A format that is refused does not stop the others.
     """
     module = importlib.import_module("femb.analysis.handover.files")
     of = module.HandOver(
@@ -56,7 +63,14 @@ def handover(
         start=start or loaded.start,
         points=pairs("--point", points, "NAME=ITEM") or None,
         hf_factor=0.5 if half_hf else 1.0,
+        inputs=inputs or None,
         outputs=outputs or None,
         **words,
     )
-    return [path for name in dict.fromkeys(formats) for path in module.WRITERS[name](of, file.parent)]
+    parts: list[object] = []
+    for name in dict.fromkeys(formats):
+        try:
+            parts += module.WRITERS[name](of, file.parent)
+        except FembError as error:
+            parts.append(error)
+    return parts

@@ -28,7 +28,10 @@ SWEPT = ("parameter", "values", "frequencies", "damping", "labels")
 @click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
 @click.option("--damped", is_flag=True, help="Complex modes with the model's own dampers and modal damping.")
 @click.option(
-    "--damping", type=float, metavar="RATIO", help="Of every mode of an appendage [modal_damping, else 0.005]."
+    "--damping",
+    type=float,
+    metavar="RATIO",
+    help="Of modes of appendages, in place of [modal_damping, else 0.005].",
 )
 @click.option(
     "--root-load", "direction", metavar="DIRECTION", help="Root loads under unit acceleration x, y, z, rx, ry or rz."

@@ -31,8 +31,11 @@ def located(loaded: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def reported() -> Iterator[None]:
-    """Turn errors into messages on stderr and exit codes, and femb's warnings into lines there."""
+def reported(leave: bool = True) -> Iterator[None]:
+    """Turn errors into messages on stderr and exit codes, and femb's warnings into lines there.
+
+    leave : whether an error ends the command.
+    """
     try:
         with warnings.catch_warnings():
             show = warnings.showwarning
@@ -50,7 +53,8 @@ def reported() -> Iterator[None]:
         if isinstance(error, OSError) and error.errno == errno.EPIPE:
             raise  # the reader of a pipe has closed it; click ends without a message
         click.echo(message_of(error), err=True)
-        sys.exit(FAILED if isinstance(error, SolveError) else BAD_INPUT)
+        if leave:
+            sys.exit(FAILED if isinstance(error, SolveError) else BAD_INPUT)
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         sys.exit(INTERRUPTED)

@@ -1,12 +1,16 @@
 """The command of hand-over: what it asks for, and what it writes."""
 
+import io
 import json
+import zipfile
 
 import h5py
+import numpy as np
 import pytest
 from checkout import ROOT
 from click.testing import CliRunner
 
+import femb
 from femb.cli import cli
 
 CASE = str(ROOT / "cases" / "satellite_two_arrays.toml")
@@ -49,3 +53,79 @@ def test_points_and_formats(tmp_path):
     with h5py.File(tmp_path / "plant.h5") as file:
         names = [name.decode() for name in file["linear/inputs"][()]]
     assert names[-1] == "eye.torque.z"
+
+
+FREE = """
+title = "hub and boom"
+[sections.tube]
+area = 2.5e-3
+second_moments = [5.2e-7, 5.2e-7]
+torsion_constant = 8e-7
+density = 2800.0
+youngs_modulus = 7.17e10
+shear_modulus = 2.7e10
+[bodies.hub]
+mass = 40.0
+inertia = [4.0, 5.0, 6.0]
+[beams.boom]
+section = "tube"
+length = 2.0
+elements = 2
+start = { body = "hub", direction = [1.0, 0.0, 0.0] }
+[modal_damping.boom]
+held = "hub"
+ratio = 0.02
+"""
+
+
+@pytest.fixture
+def free(tmp_path):
+    """A satellite without loads."""
+    case = tmp_path / "free.toml"
+    case.write_text(FREE)
+
+    def run(*words):
+        result = CliRunner().invoke(cli, ["handover", str(case), *map(str, words), "--out", str(tmp_path / "out")])
+        assert result.exception is None or isinstance(result.exception, SystemExit)
+        return result.exit_code, result.output, tmp_path / "out"
+
+    return run
+
+
+def test_an_fmu_without_inputs_is_refused(free):
+    code, output, folder = free("--to", "fmu", "--held", "hub")
+    assert code == 2
+    assert "an FMU without inputs: the model has no loads, motors or drivers; name some, as --input" in output
+    assert not folder.exists()
+
+
+def test_inputs_and_outputs_of_an_fmu_with_a_hub(free):
+    """Torques of appendages, and the modal damping of the case."""
+    fmpy = pytest.importorskip("fmpy", reason="FMPy is not installed")
+    words = ("--to", "fmu", "--held", "hub", "--input", "bodies.hub.torque", "--output", "appendages.boom.torque")
+    code, output, folder = free(*words)
+    assert code == 0, output
+    description = fmpy.read_model_description(str(folder / "linear.fmu"))
+    names = {word: [v.name for v in description.modelVariables if v.causality == word] for word in ("input", "output")}
+    assert names["input"] == [f"bodies.hub.torque.{axis}" for axis in "xyz"]
+    assert names["output"] == [f"appendages.boom.torque.{axis}" for axis in "xyz"]
+    with zipfile.ZipFile(folder / "linear.fmu") as file:
+        (entry,) = [name for name in file.namelist() if name.endswith("linear.npz")]
+        values = np.linalg.eigvals(np.load(io.BytesIO(file.read(entry)))["A"])
+    values = values[values.imag > 1.0]
+    first = values[np.argmin(np.abs(values))]
+    wanted = femb.modes(femb.load_case(folder.parent / "free.toml").model, 1, damped=True).eigenvalues[0]
+    assert first == pytest.approx(wanted, rel=1e-6)
+
+
+def test_a_refused_format_does_not_stop_the_others(free):
+    """What is written is listed, what is refused is said once each, and the exit code is that of bad input."""
+    code, output, folder = free("--to", "fmu", "--to", "port", "--to", "hybrid", "--held", "hub", "--modes", 2)
+    assert code == 2
+    assert {path.name for path in folder.iterdir()} == {"hybrid.json", "hybrid.npz", "hybrid.h5"}
+    assert "hybrid.json" in output
+    assert output.count("an FMU without inputs") == 1
+    assert output.count("--child ITEM") == 1
+    code, output, _ = free("--to", "hybrid", "--to", "craig-bampton")
+    assert code == 2
+    assert output.count("--held BODY") == 1

@@ -25,9 +25,9 @@ from femb.model.model import Model
 class HandOver:
     """What is handed over of a model, by the options of ``femb handover``.
 
-    held : the hub. count : modes of each appendage. damping : ratio of these, by default those of the model's modal
-    damping, else 0.005. points : names and items. child : item of the child port. outputs :
-    names of ``linearize``, for the FMU. dampers : the model's own in place of ratios, in the state space and in reduced
+    held : the hub. count : modes of each appendage. damping : ratio of these in place of modal damping, by default
+    0.005 of a model without that. points : names and items. child : item of the child port. inputs, outputs : names of
+    ``linearize``, for the FMU. dampers : all of the model, without the default ratio, in the state space and in reduced
     matrices of the whole. Raises ModelError where a format needs what is not given.
     """
 
@@ -40,6 +40,7 @@ class HandOver:
     child: str | None = None
     reference: str = "cm"
     hf_factor: float = 1.0
+    inputs: Sequence[str] | None = None
     outputs: Sequence[str] | None = None
     step: float = STEP
     dampers: bool = False
@@ -112,8 +113,18 @@ class HandOver:
         return [found.state_space().write(folder / f"port{suffix}") for suffix in ARRAYS]
 
     def fmu(self, folder: Path) -> list[Path]:
-        """The linear model of ``femb linearize``, linear.fmu."""
-        space = linearize(self.model, start=self.start, outputs=self.outputs)
+        """The linear model of ``femb linearize``, with the hub if there is one, linear.fmu."""
+        if self.damping is not None and self.held is None:
+            raise ModelError("hand-over: a damping ratio is of the modes of appendages: name the hub, --held BODY")
+        words = {"start": self.start, "inputs": self.inputs, "outputs": self.outputs}
+        space = linearize(self.model, **words, hub=self.held, damping=self.damping)  # type: ignore[arg-type]
+        for word, names, example in (
+            ("inputs", space.inputs, "--input bodies.NAME.torque"),
+            ("outputs", space.outputs, "--output bodies.NAME.turn"),
+        ):
+            if not names:
+                none = "no loads, motors or drivers" if word == "inputs" else "neither moving bodies nor joints"
+                raise ModelError(f"hand-over: an FMU without {word}: the model has {none}; name some, as {example}")
         return [write_fmu(space, folder / "linear.fmu", step=self.step)]
 
     def _reduced(self, folder: Path, suffixes: Sequence[str]) -> list[Path]:

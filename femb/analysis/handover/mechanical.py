@@ -7,6 +7,7 @@ The whole mass of what slides or turns is taken from the hub. Source: docs/theor
 """
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +19,13 @@ from femb.analysis.handover.effectors import HingedPanel, SlidingMass
 from femb.analysis.modes.hybrid import UNITS, HybridCoordinates
 from femb.analysis.modes.participation import Participation
 from femb.base.brief import Brief
-from femb.base.errors import ModelError, ResultError
+from femb.base.errors import FembWarning, ModelError, ResultError
 from femb.base.types import Floats
 
 FORMAT = "femb equivalent mechanical model 1"
-# Of the lever of a mode: a pitch below it is rounding. Of the largest entry: an inertia below it is none.
-STRAIGHT, NONE = 1e-6, 1e-9
+# Of the lever of a mode: a pitch below it is rounding, above it a sliding mass or a panel would mislead. Of the largest
+# entry: an inertia below it is none.
+STRAIGHT, SCREW, NONE = 1e-6, 0.05, 1e-9
 
 Selection: TypeAlias = "int | Mapping[str, Sequence[int]]"
 """Numbers of modes, from 1, by the name of an appendage; or the number of lowest modes of each."""
@@ -34,11 +36,14 @@ class MechanicalModel(Brief):
     """A rigid hub with sliding masses or hinged panels, about the hub's origin and along its axes.
 
     hub : its name. mass (6, 6) : of the hub, with all mass that neither slides nor turns. effectors : what does.
+    left_out (k,) : of each mode that is a small screw, the part of its participation that no effector has: that in
+    rotation along the motion of a sliding mass, that in translation along the axis of a panel.
     """
 
     hub: str
     mass: Floats
     effectors: tuple[SlidingMass | HingedPanel, ...]
+    left_out: Floats
 
     @property
     def whole_mass(self) -> Floats:
@@ -77,6 +82,7 @@ class MechanicalModel(Brief):
                 "IHubPntBc_B": self.inertia.tolist(),
             },
         }
+        document["left_out"] = {one.name: float(part) for one, part in zip(self.effectors, self.left_out, strict=True)}
         for kind in (SlidingMass, HingedPanel):
             document[kind.effector] = [one.parameters for one in self.effectors if isinstance(one, kind)]
         path = Path(path)
@@ -91,60 +97,77 @@ class MechanicalModel(Brief):
 def sliding_masses(plant: HybridCoordinates, modes: Selection = 1) -> MechanicalModel:
     """The ``modes`` of a ``plant`` as point masses that slide on springs.
 
-    Raises ModelError: a mode that moves no mass centre or is a screw, an unknown mode, or a hub whose mass or inertia
+    A warning names small screws, whose rotation along their motion is left out. Raises ModelError: a mode that moves no
+    mass centre or is a screw of more than a twentieth of its lever, an unknown mode, or a hub whose mass or inertia
     becomes negative.
     """
-    found = []
+    found, left_out = [], []
     for part, k in _selected(plant, modes):
         line, turn, omega, zeta, name = _mode(part, k)
         mass = float(line @ line)
         if np.sqrt(mass) <= STRAIGHT * np.linalg.norm(turn):
             raise ModelError(f"sliding masses: {name} moves no mass centre, which no sliding mass is: leave out")
         pitch, lever = line @ turn / mass, np.linalg.norm(turn) / np.sqrt(mass)
-        if abs(pitch) > STRAIGHT * max(lever, 1e-3):
+        screw = abs(pitch) / max(lever, 1e-3)
+        if screw > SCREW:
             raise ModelError(
-                f"sliding masses: {name} is a screw of {pitch:.3g} m pitch, which no sliding mass has: leave it out, "
-                "or take hybrid coordinates, which have it exactly"
+                f"sliding masses: {name} is a screw of {pitch:.3g} m pitch, {100.0 * screw:.3g} % of its lever, which "
+                "no sliding mass has: leave it out, or take hybrid coordinates, which have it exactly"
             )
+        left_out.append(_stated("sliding masses", name, screw, "its rotation along its motion"))
         place = np.cross(line, turn) / mass
         found.append(SlidingMass(name, mass, place, line / np.sqrt(mass), mass * omega**2, 2.0 * zeta * omega * mass))
-    return _checked(plant, tuple(found))
+    return _checked(plant, tuple(found), left_out)
 
 
 def hinged_panels(plant: HybridCoordinates, modes: Selection = 1) -> MechanicalModel:
     """The ``modes`` of a ``plant`` as rigid panels on hinges at the roots of their appendages, whose mass they share by
     effective mass.
 
-    Raises ModelError: a mode that does not turn its mass centre about the root, an unknown mode, or a hub whose mass or
-    inertia becomes negative.
+    A warning names small screws, whose translation along their axis is left out. Raises ModelError: a mode that does
+    not turn its mass centre about the root, or moves it along the axis by more than a twentieth, an unknown mode, or a
+    hub whose mass or inertia becomes negative.
     """
-    selected, found = _selected(plant, modes), []
+    selected, found, left_out = _selected(plant, modes), [], []
     for part, k in selected:
         root = plant.position(f"{part.name}.root")
         line, turn, omega, zeta, name = _mode(part.about(plant.point + plant.axes @ root), k)
         inertia, effective = float(turn @ turn), float(line @ line)
         if not np.sqrt(effective) > STRAIGHT * np.sqrt(inertia) or not inertia > 0.0:
             raise ModelError(f"hinged panels: {name} moves no mass centre, as no hinged panel does: leave it out")
-        if abs(line @ turn) > STRAIGHT * np.sqrt(effective * inertia):
+        screw = abs(line @ turn) / np.sqrt(effective * inertia)
+        if screw > SCREW:
             raise ModelError(
-                f"hinged panels: {name} moves its mass centre along the axis of its rotation, which no hinged panel "
-                "does: leave it out, or take hybrid coordinates, which have it exactly"
+                f"hinged panels: {name} moves its mass centre along the axis of its rotation, by {100.0 * screw:.3g} % "
+                "of its motion, which no hinged panel does: leave it out, or take hybrid coordinates, which have it "
+                "exactly"
             )
+        left_out.append(_stated("hinged panels", name, screw, "the motion of its mass centre along its axis"))
         share = sum(np.sum(other.coupling[j, :3] ** 2) for other, j in selected if other is part)
         mass = part.rigid_mass[0, 0] * effective / share
-        distance = np.sqrt(effective * inertia) / mass
+        axis = turn / np.sqrt(inertia)
+        line = line - axis * (axis @ line)
+        across = float(np.linalg.norm(line))
+        distance = across * np.sqrt(inertia) / mass
         centre = inertia - mass * distance**2
         if centre < 0.0:
             raise ModelError(
                 f"hinged panels: {name} needs a panel of more than its share of the appendage, {mass:.6g} kg: take "
                 f"fewer modes of {part.name!r}"
             )
-        axis = turn / np.sqrt(inertia)
-        along = np.cross(line / np.sqrt(effective), axis)  # from the hinge to the panel's mass centre
+        along = np.cross(line / across, axis)  # from the hinge to the panel's mass centre
         dcm = np.array([-along, axis, -np.cross(along, axis)])
         stiffness, damping = inertia * omega**2, 2.0 * zeta * omega * inertia
         found.append(HingedPanel(name, mass, distance, centre, root, dcm, stiffness, damping))
-    return _checked(plant, tuple(found))
+    return _checked(plant, tuple(found), left_out)
+
+
+def _stated(what: str, name: str, screw: float, rest: str) -> float:
+    """The part of a mode that is left out, with a warning; zero where it is rounding."""
+    if screw <= STRAIGHT:
+        return 0.0
+    warnings.warn(f"{what}: {name} is a screw: {rest}, {100.0 * screw:.3g} %, is left out", FembWarning, stacklevel=3)
+    return float(screw)
 
 
 def _selected(plant: HybridCoordinates, modes: Selection) -> list[tuple[Participation, int]]:
@@ -169,10 +192,12 @@ def _mode(part: Participation, k: int) -> tuple[Floats, Floats, float, float, st
     return part.coupling[k, :3], part.coupling[k, 3:], omega, float(part.damping[k]), f"{part.name}.mode {k + 1}"
 
 
-def _checked(plant: HybridCoordinates, effectors: tuple[SlidingMass | HingedPanel, ...]) -> MechanicalModel:
+def _checked(
+    plant: HybridCoordinates, effectors: tuple[SlidingMass | HingedPanel, ...], left_out: Sequence[float]
+) -> MechanicalModel:
     """The model, whose hub must be a rigid body."""
     mass = plant.mass - sum(effector.rigid_mass for effector in effectors)
-    result = MechanicalModel(plant.hub, mass, effectors)
+    result = MechanicalModel(plant.hub, mass, effectors, np.array(left_out))
     words = ", ".join(effector.name for effector in effectors)
     if not mass[0, 0] > NONE * plant.mass[0, 0]:
         raise ModelError(f"hub {plant.hub!r}: its mass becomes {mass[0, 0]:.4g} kg with {words}: take fewer")

@@ -9,7 +9,7 @@ from analysis.modes.test_modes import satellite
 
 from femb import hinged_panels, sliding_masses
 from femb.analysis.handover import hybrid_coordinates
-from femb.base.errors import ModelError
+from femb.base.errors import FembWarning, ModelError
 
 KINDS = (sliding_masses, hinged_panels)
 
@@ -92,9 +92,36 @@ def test_modes_that_have_no_such_model(plant, kind):
         kind(plant, {"left yoke": (7,)})
 
 
-def test_a_screw_is_refused(plant):
+def screwed(plant, size):
+    """The plant with a first mode of the left yoke that turns about its motion, or moves along its axis."""
     part = plant.appendages[0]
-    screwed = replace(part, coupling=part.coupling + 0.1 * np.eye(6)[5])
-    crooked = replace(plant, appendages=(replace(screwed, coupling=part.coupling + 0.1 * np.eye(6)[5]),))
-    with pytest.raises(ModelError, match=r"left yoke\.mode 1 is a screw of"):
-        sliding_masses(crooked, {"left yoke": (1,)})
+    coupling = part.coupling.copy()
+    line, turn = coupling[0, :3].copy(), coupling[0, 3:].copy()
+    coupling[0, 3:] += size * np.linalg.norm(turn) * line / np.linalg.norm(line)
+    return replace(plant, appendages=(replace(part, coupling=coupling), *plant.appendages[1:]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_screw_is_refused(plant, kind):
+    with pytest.raises(ModelError, match=r"left yoke\.mode 1 (is a screw of|moves its mass centre along the axis)"):
+        kind(screwed(plant, 0.2), {"left yoke": (1,)})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_small_screw_is_left_out_and_said(plant, kind, tmp_path):
+    """What remains is the mode without its screw: the share of the participation that is lacking is the one stated."""
+    crooked = screwed(plant, 0.006)
+    part = crooked.appendages[0]
+    if kind is hinged_panels:  # about the root
+        part = part.about(plant.point + plant.axes @ plant.position("left yoke.root"))
+    line, turn = part.coupling[0, :3], part.coupling[0, 3:]
+    lines = line @ turn / (np.linalg.norm(line) * np.linalg.norm(turn))
+    with pytest.warns(FembWarning, match=rf"left yoke\.mode 1 is a screw: .* {100.0 * lines:.3g} %, is left out"):
+        found = kind(crooked, {"left yoke": (1,)})
+    np.testing.assert_allclose(found.left_out, lines, rtol=1e-9)
+    np.testing.assert_array_equal(kind(plant, {"left yoke": (1,)}).left_out, 0.0)
+    lacking = crooked.appendages[0].coupling[0] - found.coupling[0]
+    lacking, whole = (lacking[3:], turn) if kind is sliding_masses else (lacking[:3], line)
+    assert np.linalg.norm(lacking) == pytest.approx(lines * np.linalg.norm(whole), rel=1e-6)
+    document = json.loads(found.write(tmp_path / "model.json").read_text())
+    assert document["left_out"] == {"left yoke.mode 1": pytest.approx(lines)}
