@@ -10,7 +10,7 @@ import click
 
 from femb.base.progress import LoadProgress, Progress
 from femb.cli.files import check_free, check_writable, folder_of, opened, runnable, stamp
-from femb.cli.options import CASE, WRITING_ONCE, OptionError
+from femb.cli.options import CASE, WRITING, OptionError
 from femb.cli.output import say, wants_json
 from femb.cli.report import FAILED, audit, located, reported, running
 
@@ -28,7 +28,7 @@ def _in_time(
 
     @click.command(name, help=text)
     @CASE
-    @WRITING_ONCE
+    @WRITING
     def command(
         case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool, **words: Any
     ) -> None:
@@ -100,7 +100,7 @@ inverse = _in_time(
 )
 @click.option("--constant", multiple=True, metavar="LOAD", help="Keep this load, or gravity, at its full value.")
 @click.option("--time", type=float, default=0.0, metavar="T", help="Instant (s) of the loads and drivers [0].")
-@WRITING_ONCE
+@WRITING
 def static(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool, **words: Any) -> None:
     """Find equilibria as the loads of a case grow, and write DIR/static.h5.
 
@@ -143,7 +143,7 @@ def static(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool
 @click.command()
 @CASE
 @click.option("--against", type=click.Path(path_type=Path), metavar="RESULTS", help="Compare with these results.")
-@WRITING_ONCE
+@WRITING
 def compare(
     case: Path, against: Path | None, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool
 ) -> None:

@@ -57,10 +57,9 @@ def check_free(file: Path, force: bool) -> None:
     """Raise ResultError if a file has results that must not be replaced, or another run writes to it."""
     from femb.results.read import is_being_written, is_finished
 
-    if not force and is_finished(file):
-        raise ResultError(
-            f"{file}: has the results of a finished run; --force replaces them, --out DIR writes to another folder"
-        )
+    if not force and (is_finished(file) if file.suffix == ".h5" else file.exists()):
+        of_run = " of a finished run" if file.suffix == ".h5" else ""
+        raise ResultError(f"{file}: has the results{of_run}; --force replaces them, --out DIR writes to another folder")
     if is_being_written(file):
         raise ResultError(f"{file}: another run writes to it now; wait for its end, or try --out DIR")
 

@@ -13,10 +13,22 @@ from femb.cli.options import WRITING, pairs
 if TYPE_CHECKING:
     from femb.case import Case
 
-FORMATS = ("hybrid", "state-space", "craig-bampton", "nastran", "42", "sliding-masses", "hinged-panels", "port", "fmu")
+# Files by which the results of each format are known.
+WRITTEN = {
+    "hybrid": "hybrid.json",
+    "state-space": "plant.npz",
+    "craig-bampton": "cb_*.npz",
+    "nastran": "cb_*.op4",
+    "42": "SC_*_bodies.txt",
+    "sliding-masses": "sliding_masses.json",
+    "hinged-panels": "hinged_panels.json",
+    "port": "port.npz",
+    "fmu": "linear.fmu",
+}
+FORMATS = tuple(WRITTEN)
 
 
-@of_case("hybrid.json")
+@of_case("hybrid.json", lambda words: [WRITTEN[name] for name in words["formats"]])
 @click.option("--to", "formats", multiple=True, type=click.Choice(FORMATS), required=True, help="What to write.")
 @click.option("--held", metavar="BODY", help="The hub; all formats but fmu need it.")
 @click.option("--modes", "count", type=int, default=10, metavar="N", show_default=True, help="Modes of each appendage.")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ORDERS = ("held", "hub", "modes", "craig_bampton", "balanced")
 
 
-@of_case("linear.npz")
+@of_case("linear.npz", lambda words: ["linear.npz" if words["period"] is None else "periodic.npz"])
 @click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
 @click.option("--at-rest", is_flag=True, help="Start with no speeds but those of drivers and of --state.")
 @click.option(

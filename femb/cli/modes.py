@@ -22,7 +22,7 @@ OF_PART = ("name", "point", "frequencies", "damping", "effective_mass")
 SWEPT = ("parameter", "values", "frequencies", "damping", "labels")
 
 
-@of_case("modes.npz")
+@of_case("modes.npz", lambda words: ["modes.npz" if words["sweep"] is None else "sweep.npz"])
 @click.option("--modes", "count", type=int, default=10, metavar="N", show_default=True, help="How many modes.")
 @click.option("--held", metavar="BODY", help="A body to hold; its appendages get participation and effective masses.")
 @click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")

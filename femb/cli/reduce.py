@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from femb.base.errors import ResultError
-from femb.cli.files import check_writable
-from femb.cli.options import QUIET, OptionError, numbers, pairs
+from femb.cli.files import check_free, check_writable
+from femb.cli.options import FORCE, QUIET, OptionError, numbers, pairs
 from femb.cli.output import say
 from femb.cli.report import reported
 
@@ -50,6 +50,7 @@ MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".sti", ".mas", ".dof")
 @click.option("--loaded", default="", metavar="DIRECTIONS", help="As 'x rz': warn where modes hold less than 90 %.")
 @click.option("--mean-axes", is_flag=True, help="Of a reduced body: refer it to the motion of its whole mass.")
 @click.option("--no-pictures", is_flag=True, help="Leave the displacements of all nodes out of the file.")
+@FORCE
 @QUIET
 def reduce(
     source: Path,
@@ -61,6 +62,7 @@ def reduce(
     craig_bampton: bool,
     stress: Path | None,
     no_pictures: bool,
+    force: bool,
     quiet: bool,
     **words: Any,
 ) -> None:
@@ -77,13 +79,13 @@ def reduce(
             further = {word: words.pop(word) for word in ("modes", "max_frequency", "damping_ratio", "mean_axes")}
             others = {"craig_bampton": craig_bampton, "stress": stress, "no_pictures": no_pictures}
             _refuse(source, {**words, "nodes": nodes, **others})
-            _further(source, interfaces, out, quiet, **further)
+            _further(source, interfaces, out, force, quiet, **further)
             return
         if words.pop("mean_axes"):
             raise OptionError("--mean-axes: applies to a reduced body, .npz or .h5 of `femb reduce`")
         if not interfaces:
             raise OptionError("--interfaces: is missing; give at least the root as NAME=NODES")
-        file = _out(source, out)
+        file = _out(source, out, force)
         fem = importlib.import_module("femb.analysis.fem")
         if words["damping_ratio"] is None:
             words["damping_ratio"] = DAMPING
@@ -104,11 +106,12 @@ def reduce(
         say(*parts, *([""] if parts else []), file, quiet=quiet)
 
 
-def _out(source: Path, out: Path | None) -> Path:
+def _out(source: Path, out: Path | None, force: bool) -> Path:
     file = out or Path(f"{source.stem}_body.npz")
     if file.suffix not in (".npz", ".h5"):
         raise OptionError(f"--out {file}: must end in .npz or .h5")
     check_writable(file)
+    check_free(file, force)
     return file
 
 
@@ -157,11 +160,13 @@ def _refuse(source: Path, given: dict[str, Any]) -> None:
         )
 
 
-def _further(source: Path, interfaces: tuple[str, ...], out: Path | None, quiet: bool, **words: Any) -> None:
+def _further(
+    source: Path, interfaces: tuple[str, ...], out: Path | None, force: bool, quiet: bool, **words: Any
+) -> None:
     """Reduce a body further; write it if anything changes, or where --out says."""
     changes = words["modes"] is not None or words["max_frequency"] is not None or words["mean_axes"]
     kept = out is not None or interfaces or changes
-    file = _out(source, out) if kept else None
+    file = _out(source, out, force) if kept else None
     found = importlib.import_module("femb.analysis.fem").reduce_further(source, interfaces, **words)
     if file is not None:
         importlib.import_module("femb.elements.modal.file").write_reduced_body(file, found.body)

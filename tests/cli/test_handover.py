@@ -126,6 +126,37 @@ def test_a_refused_format_does_not_stop_the_others(free):
     assert "hybrid.json" in output
     assert output.count("an FMU without inputs") == 1
     assert output.count("--child ITEM") == 1
-    code, output, _ = free("--to", "hybrid", "--to", "craig-bampton")
+    code, output, _ = free("--to", "hybrid", "--to", "craig-bampton", "--force")
     assert code == 2
     assert output.count("--held BODY") == 1
+
+
+COMMANDS = {
+    "modes": ("--modes", 2, "--held", "hub"),
+    "linearize": ("--hub", "hub", "--modes", 2),
+    "modal": ("--modes", 2, "--held", "hub"),
+    "shake": ("--held", "hub", "--sine", "5:50", "--output", "appendages.boom.force.z"),
+    "handover": ("--to", "nastran", "--held", "hub", "--modes", 2),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_results_are_replaced_by_force_alone(tmp_path, command):
+    case, out = tmp_path / "free.toml", tmp_path / "out"
+    case.write_text(FREE)
+
+    def run(*words):
+        arguments = [command, str(case), *map(str, COMMANDS[command]), "--out", str(out), "--quiet", *words]
+        result = CliRunner().invoke(cli, arguments)
+        return result.exit_code, result.output, {path.name: path.stat().st_mtime_ns for path in out.iterdir()}
+
+    code, output, first = run()
+    assert code == 0, output
+    code, output, second = run()
+    assert code == 2
+    assert "has the results; --force replaces them, --out DIR writes to another folder" in output
+    assert second == first
+    code, output, third = run("--force")
+    assert code == 0, output
+    assert set(third) == set(first)
+    assert all(third[name] != first[name] for name in first)

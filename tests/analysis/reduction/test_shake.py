@@ -138,11 +138,11 @@ def test_command(tmp_path):
     assert "Miles" in result.output
     assert "20 to 1000 Hz; 8 modes of the whole structure, 1 % damping in each, as given" in result.output
     assert {"shake.npz", "shake.h5", "shake.png"} <= {path.name for path in tmp_path.iterdir()}
-    result = run(*words, "--sine", "5:100")
+    result = run(*words, "--sine", "5:100", "--force")
     assert result.exit_code == 0, result.output
     assert "RMS" not in result.output
     for wrong, message in ((["--sine", "5-100"], "wanted FIRST:LAST"), (["--psd", str(case)], "cannot be read as a")):
-        result = run(*words, *wrong)
+        result = run(*words, *wrong, "--force")
         assert result.exit_code == 2, result.output
         assert message in result.output
 
