@@ -83,6 +83,15 @@ class ExactBatch(SectionRecords):
         result._own = groups(result.own)
         return result
 
+    def row(self, k: int) -> Self:
+        """Element k alone, without labels of the others."""
+        other, ends, data = shallow_copy(self), self.ends[[k]], self.data[[k]]
+        other.index, other.labels, other.slices = self.index[[k]], [self.labels[k]], {}
+        other._ends, other._data, other._kinds = SharedRows(ends), SharedRows(data), self._kinds_of(ends, data)
+        other.own, other._shares = self.own[[k]], self._shares[:, [k]]
+        other._own = groups(other.own)
+        return other
+
     @property
     def ends(self) -> Floats:
         """The rows (e, 2, 17) of the ends of all elements, a copy."""

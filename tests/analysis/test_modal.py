@@ -248,7 +248,7 @@ def test_the_command_writes_them(tmp_path):
     assert "angular velocity z\nmode 1, " in done.output
     assert ModalModel.read(tmp_path / "modal.npz").rigid == 6
     assert "modal/quadratic" in Results.read(tmp_path / "modal.h5").static
-    done = CliRunner().invoke(cli, ["modal", case, "--held", "wing", "--out", str(tmp_path)])
+    done = CliRunner().invoke(cli, ["modal", case, "--held", "wing", "--force", "--out", str(tmp_path)])
     assert done.exit_code == 2
     assert "held: got 'wing', wanted one of hub" in done.output
 

@@ -1,6 +1,6 @@
 """Operating point: a state of a System with its accelerations and reactions, and its exact tangents."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -107,12 +107,24 @@ class OperatingPoint(Brief):
                     yield batch, k, input_.label if input_.width == 1 else f"{input_.label}.{k - indices.start}"
 
     def force_of(self, batch: Batch, k: int) -> Floats:
-        """The force (n_v,), N and N m, of a ``batch`` by a unit of input k; exact, since forces are linear in the
-        input."""
-        forces = np.zeros((2, self.system.n_v))
-        for value, out in zip((0.0, 1.0), forces, strict=True):
-            u = self.u.copy()
-            u[k] = value
-            batch.residual(u[None], self.q[None], self.v[None], np.zeros((1, self.system.n_v)), out[None])
-        force: Floats = forces[0] - forces[1]
+        """The derivative (n_v,), N and N m, of the force of a ``batch`` by input k."""
+
+        def residual(u: Floats) -> Floats:
+            out = np.zeros((1, self.system.n_v))
+            batch.residual(u[None], self.q[None], self.v[None], np.zeros_like(out), out)
+            return np.asarray(out[0])
+
+        force: Floats = -self.by_input(residual, k)
         return force
+
+    def by_input(self, of: Callable[[Floats], Floats], k: int) -> Floats:
+        """The derivative by input k of a function of the inputs (n_u,) that is at most quadratic in it, as forces are.
+
+        Most are linear. Heat of an exact beam strains it, and the compliance changes with the shape: quadratic. A
+        difference to both sides is exact for these.
+        """
+        step = max(1.0, abs(float(self.u[k])))
+        below, above = self.u.copy(), self.u.copy()
+        below[k] -= step
+        above[k] += step
+        return np.asarray((of(above) - of(below)) / (2.0 * step))

@@ -185,7 +185,7 @@ def test_command_reduces_a_finished_body(boom, tmp_path):
     assert body.second_order
     assert (body.size, body.modes, body.interface_names) == (3, 3, ("root",))
     np.testing.assert_allclose(body.frequencies()[0], boom.frequencies()[0], rtol=1e-3)
-    refused = CliRunner().invoke(cli, ["reduce", str(tmp_path / "boom.npz"), "--modes", "40", "--out", out])
+    refused = CliRunner().invoke(cli, ["reduce", str(tmp_path / "boom.npz"), "--modes", "40", "--out", out, "--force"])
     assert refused.exit_code == 2
     assert "modes: got 40, the source has 4" in refused.output
     other = CliRunner().invoke(cli, ["reduce", str(tmp_path / "boom.npz"), "--effective-mass", "0.9"])

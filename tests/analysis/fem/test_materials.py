@@ -53,7 +53,7 @@ def test_equal_materials_are_one(mesh):
 
 def test_the_option_and_its_messages(mesh, tmp_path):
     def run(*words):
-        out = ["--out", str(tmp_path / "rod.npz"), "--quiet"]
+        out = ["--out", str(tmp_path / "rod.npz"), "--quiet", "--force"]
         return CliRunner().invoke(cli, ["reduce", str(mesh), "--interfaces", "root=x=0", "--modes", "2", *words, *out])
 
     both = ["--material", "near=7e10,0,2700", "--material", "far=1e10,0,1500"]

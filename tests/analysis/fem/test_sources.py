@@ -261,7 +261,7 @@ def test_command_writes_the_body_and_prints_the_table(tmp_path):
     assert "mass          5.4 kg" in result.output
     assert result.output.rstrip().endswith(str(out))
     assert femb.read_reduced_body(out).modes == 3
-    matrices = CliRunner().invoke(cli, list(map(str, ["reduce", FILES / "bar.npz", *words])))
+    matrices = CliRunner().invoke(cli, list(map(str, ["reduce", FILES / "bar.npz", *words, "--force"])))
     assert matrices.exit_code == 0, matrices.output
     missing = CliRunner().invoke(cli, ["reduce", str(FILES / "bar.msh"), "--interfaces", "root=root", "--modes", "3"])
     assert missing.exit_code == 2

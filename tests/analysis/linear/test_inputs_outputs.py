@@ -8,6 +8,7 @@ import pytest
 from femb import (
     Attachment,
     Beam,
+    ExactBeam,
     JointDriver,
     JointEnd,
     JointMotor,
@@ -19,12 +20,14 @@ from femb import (
     Revolute,
     RigidBody,
     Section,
+    ThermalLoad,
     linearize,
 )
 from femb.analysis.linear.linearise import state_space
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.linear.second_order import chart_of, second_order
 from femb.elements.beam.batch import BeamBatch
+from femb.elements.exact.batch import ExactBatch
 from femb.elements.joint.reaction import joint_reaction
 from femb.numerics import rotations
 from femb.system.system import System
@@ -32,20 +35,28 @@ from femb.system.system import System
 STEP = 1e-6
 
 
-def arm(root="ground"):
-    """A hub, by default on a hinge at the ground, a boom with a joint at its tip, and a body there."""
+def arm(root="ground", kind=Beam, heated=False):
+    """A hub, by default on a hinge at the ground, a boom with a joint at its tip, and a body there.
+
+    root : "ground"; "second", the hinge the other way round; or "free".
+    """
     model = Model(gravity=(0.3, -1.0, 0.0))
-    place = {} if root == "ground" else {"angular_velocity": (0.2, -0.1, 0.4)}
+    place = {"angular_velocity": (0.2, -0.1, 0.4)} if root == "free" else {}
     model.add(RigidBody("hub", mass=3.0, inertia=(0.3, 0.2, 0.4), position=(0.1, 0.2, 0.3), **place))
-    if root == "ground":
-        first = JointEnd("ground", at=(0.1, 0.2, 0.3), axis=(0, 0, 1), reference=(0.6, 0.8, 0.0))
-        model.add(Revolute("base", first, JointEnd("hub", axis=(0, 0, 1), reference=(0.6, 0.8, 0)), rates=(0.7,)))
+    if root != "free":
+        ends = [
+            JointEnd("ground", at=(0.1, 0.2, 0.3), axis=(0, 0, 1), reference=(0.6, 0.8, 0.0)),
+            JointEnd("hub", axis=(0, 0, 1), reference=(0.6, 0.8, 0)),
+        ]
+        model.add(Revolute("base", *(ends if root == "ground" else ends[::-1]), rates=(0.7,)))
     section = Section(
         "boom", axial_stiffness=5e3, torsional_stiffness=4.0, bending_stiffness=[3.0, 6.0], mass_per_length=0.8,
         inertia_per_length=[2e-3, 1e-3, 1e-3], damping=0.01,
     )  # fmt: skip
     clamp_at = Attachment("hub", at=(0.2, 0.1, 0.0), direction=(1.0, 0.2, 0.1))
-    model.add(Beam("boom", section, length=1.0, elements=2, start=clamp_at))
+    model.add(kind("boom", section, length=1.0, elements=2, start=clamp_at))
+    if heated:
+        model.add(ThermalLoad("sun", beam="boom", strain=(1e-4, 3e-3, 2e-3, -1e-3)))
     model.add(RigidBody("tip", mass=0.5, inertia=(0.02, 0.03, 0.04), position=(1.3, 0.5, 0.4)))
     inner = JointEnd(beam="boom", node=-1, at=(0.1, 0.02, 0.0), axis=(0.0, 1.0, 0.2))
     model.add(Revolute("pin", inner, JointEnd("tip", at=(-0.1, 0.03, 0.05), axis=(0.0, 1.0, 0.2))))
@@ -54,32 +65,41 @@ def arm(root="ground"):
     return model
 
 
-def assembled(root):
-    return System(arm(root), assemble=True)
-
-
-@pytest.mark.parametrize("root", ["ground", "free"])
-def test_forces_in_a_beam_and_in_a_joint_by_differences(root):
-    system = assembled(root)
+@pytest.mark.parametrize("root", ["ground", "second", "free"])
+@pytest.mark.parametrize(("kind", "batch_of"), [(Beam, BeamBatch), (ExactBeam, ExactBatch)], ids=["default", "exact"])
+def test_forces_in_a_beam_and_in_a_joint_by_differences(root, kind, batch_of):
+    """In motion: also the position, the velocity and the acceleration of a point beside the origin of its frame."""
+    system = System(arm(root, kind, kind is ExactBeam), assemble=True)
     point = OperatingPoint.of(system)
     chart = chart_of(point)
     names = [f"beams.boom.{node}.section_{word}" for node in (0, 1, -1) for word in ("force", "moment")]
     names += [f"joints.{joint}.{word}" for joint in system.layout.joints for word in ("force", "torque")]
     names += ["beams.boom.1.angular_acceleration"]
+    names += [f"beams.boom.0.{word}" for word in ("position", "velocity", "acceleration", "angular_velocity")]
     space = state_space(point, second_order(point, chart), names)
 
     def measured(x, u):
         q, v = chart.after(x)
         a, multipliers = system.forward(u, q, v)
         parts = SimpleNamespace(u=u[None], q=q[None], v=v[None], a=a[None], multipliers=multipliers[None])
-        batch = next(each for each in system.batches if isinstance(each, BeamBatch))
-        section = batch.section_forces(q[None], v[None], a[None])[0]
+        batch = next(each for each in system.batches if isinstance(each, batch_of))
+        heat = (u[None],) if batch_of is ExactBatch else ()
+        section = batch.section_forces(q[None], v[None], a[None], *heat)[0]
         found = [section[0, 0], section[0, 1], section[1, 1]]
         for joint in system.layout.joints.values():
             found += [part[0] for part in joint_reaction(system, joint, parts)]
         station = system.layout.beams["boom"].stations[1]
         j = system.layout.frame_v[station.frame]
         found.append(rotations.rotation_matrix(station.rotation).T @ a[j + 3 : j + 6])
+        # the first node is on the hub, beside its origin
+        station = system.layout.beams["boom"].stations[0]
+        assert np.linalg.norm(station.offset) > 0.1
+        i, j = system.layout.frame_q[station.frame], system.layout.frame_v[station.frame]
+        R = rotations.rotation_matrix(rotations.normalise(q[i + 3 : i + 7]))
+        omega, spin, arm = v[j + 3 : j + 6], a[j + 3 : j + 6], station.offset
+        found += [q[i : i + 3] + R @ arm, v[j : j + 3] + R @ np.cross(omega, arm)]
+        found.append(a[j : j + 3] + R @ (np.cross(spin, arm) + np.cross(omega, np.cross(omega, arm))))
+        found.append(rotations.rotation_matrix(station.rotation).T @ omega)
         return np.concatenate(found)
 
     n = len(space.states)
@@ -89,9 +109,8 @@ def test_forces_in_a_beam_and_in_a_joint_by_differences(root):
         np.testing.assert_allclose(space.C[:, k], wanted, atol=2e-8 * scale, err_msg=space.states[k])
     components = {name: index for _, index, name in point.input_components()}
     for k, name in enumerate(space.inputs):
-        u = point.u.copy()
-        u[components[name]] += 1.0
-        wanted = measured(np.zeros(n), u) - measured(np.zeros(n), point.u)
+        unit = np.eye(len(point.u))[components[name]]
+        wanted = 0.5 * (measured(np.zeros(n), point.u + unit) - measured(np.zeros(n), point.u - unit))
         np.testing.assert_allclose(space.D[:, k], wanted, atol=1e-10, err_msg=name)
 
 

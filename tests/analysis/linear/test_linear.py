@@ -907,7 +907,7 @@ profile = { shape = "sine", frequency = 0.5 }
     wanted = np.exp(2.0 * np.roots([2.0, 1.5, 50.0]))
     np.testing.assert_allclose(np.sort_complex(multipliers), np.sort_complex(wanted), rtol=1e-6)
     for words, message in (
-        (["--periodic", "2.0", "--trim"], "--periodic goes without"),
+        (["--periodic", "2.0", "--trim", "--force"], "--periodic goes without"),
         (["--state", "joints.rail.stroke=x"], "'x' is not a number"),
         (["--multiblade", "flap"], "wanted NAME=VALUE"),
         (["--rotor", "joints.rail.stroke"], "got a rotor alone"),
@@ -947,12 +947,15 @@ damping = 0.5
     assert "2 states, 0 inputs, 1 output; about steady motion" in done.output
     assert f"{wanted[0].real:.6g}" in done.output
     assert Path("out/rod/linear.mat").is_file()
-    unsteady = CliRunner().invoke(cli, ["linearize", "rod.toml", "--quiet"])
+    unsteady = CliRunner().invoke(cli, ["linearize", "rod.toml", "--quiet", "--force"])
     assert (unsteady.exit_code, unsteady.output) == (0, "")
-    assert "unsteady motion: joints.hinge.angle changes" in CliRunner().invoke(cli, ["linearize", "rod.toml"]).output
+    assert (
+        "unsteady motion: joints.hinge.angle changes"
+        in CliRunner().invoke(cli, ["linearize", "rod.toml", "--force"]).output
+    )
     for arguments, message in (
         (
-            ["linearize", "rod.toml", "--output", "joints.hinge.length"],
+            ["linearize", "rod.toml", "--output", "joints.hinge.length", "--force"],
             "'joints.hinge.length': there is no such output",
         ),
         (["linearize", "rod.toml", "--set", "bodies.rod.mass=-1"], "bodies.rod.mass: got -1.0"),
