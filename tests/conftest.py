@@ -2,12 +2,14 @@
 tests are asked for, kernels that are compiled once, on both cores (see compile_first)."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,6 +45,29 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         terminal.write_line(f"compiled in {time.monotonic() - begin:.0f} s")
     else:
         terminal.write_line("compiling failed, for a reason that the tests will show; they compile what is missing")
+
+
+MISSING = re.compile("not installed|could not import|No module named")
+
+
+def _must_not_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """A skip for a missing package is a failure where all are installed (FEMB_NO_SKIPS): it would hide a test."""
+    if report.skipped and os.environ.get("FEMB_NO_SKIPS") and MISSING.search(str(report.longrepr)):
+        report.outcome = "failed"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    report = yield
+    _must_not_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Any:
+    report = yield
+    _must_not_skip(report)
+    return report
 
 
 def compiled_first() -> bool:

@@ -75,7 +75,7 @@ class Sweep:
         try:
             import pandas
         except ImportError as error:
-            raise ResultError("pandas is missing; install it: pip install pandas") from error
+            raise ResultError("pip install 'femb[pandas]': pandas is not installed") from error
         columns: dict[str, Any] = dict(self.columns())
         return pandas.DataFrame(columns).set_index("run")
 

@@ -25,7 +25,7 @@ def to_pandas(results: Results, names: tuple[str, ...]) -> pandas.DataFrame:
     try:
         import pandas
     except ImportError as error:
-        raise ResultError("pandas is missing; install it: pip install pandas") from error
+        raise ResultError("pip install 'femb[pandas]': pandas is not installed") from error
     columns: dict[str, Floats] = {}
     for quantity in _chosen(results, names):
         values = quantity.values.reshape(results.time.size, -1)
@@ -39,7 +39,7 @@ def to_xarray(results: Results, names: tuple[str, ...]) -> xarray.Dataset:
     try:
         import xarray
     except ImportError as error:
-        raise ResultError("xarray is missing; install it: pip install xarray") from error
+        raise ResultError("pip install 'femb[xarray]': xarray is not installed") from error
     variables = {}
     for quantity in _chosen(results, names):
         dims = [DIMENSIONS.get(letter, f"{quantity.path}.{k}") for k, letter in enumerate(quantity.axes)]

@@ -67,7 +67,7 @@ def _package(module: str, name: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ResultError(f"{name} is missing; install it: pip install 'femb[cluster]'") from error
+        raise ResultError(f"pip install 'femb[cluster]': {name} is not installed") from error
 
 
 def _warn_of_threads(client: Any) -> None:

@@ -106,7 +106,7 @@ def test_dask_is_asked_for_by_name(study, monkeypatch):
     assert "cluster: got 'cray', must be one of 'local', 'slurm'" in femb("sweep", study, "--cluster", "cray", wanted=2)
     monkeypatch.setitem(sys.modules, "distributed", None)
     output = femb("sweep", study, "--cluster", "local", wanted=2)
-    assert "dask.distributed is missing; install it: pip install 'femb[cluster]'" in output
+    assert "pip install 'femb[cluster]': dask.distributed is not installed" in output
 
 
 def lines(path):

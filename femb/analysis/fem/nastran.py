@@ -26,7 +26,7 @@ def _pyyeti() -> Any:
         import pyyeti.nastran.n2p
     except ImportError as error:
         raise ModelError(
-            "OP4, DMIG and bulk data files are read by pyyeti, which is not installed: pip install 'femb[fe]'"
+            "pip install 'femb[fe]': OP4, DMIG and bulk data files are read by pyyeti, which is not installed"
         ) from error
     return pyyeti.nastran
 

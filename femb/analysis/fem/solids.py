@@ -107,7 +107,7 @@ def _skfem() -> Any:
         import skfem
     except ImportError as error:
         raise ModelError(
-            "meshes are assembled by scikit-fem, which is not installed: pip install 'femb[fem]'"
+            "pip install 'femb[fem]': meshes are assembled by scikit-fem, which is not installed"
         ) from error
     return skfem
 

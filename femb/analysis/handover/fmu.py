@@ -36,7 +36,7 @@ def write_fmu(space: StateSpace, path: str | Path, *, step: float = STEP) -> Pat
     try:
         from pythonfmu.builder import FmuBuilder
     except ImportError as error:
-        raise ModelError("FMUs are written by pythonfmu, which is not installed: pip install 'femb[fmu]'") from error
+        raise ModelError("pip install 'femb[fmu]': FMUs are written by pythonfmu, which is not installed") from error
     ((name, _),) = _variables([path.stem.replace(".", "_")])
     arrays: dict[str, Any] = {word: getattr(space, word) for word in "ABCD"}
     for word in ("inputs", "outputs", "states"):

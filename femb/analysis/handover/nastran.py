@@ -19,7 +19,7 @@ def _pyyeti() -> Any:
         import pyyeti.nastran
     except ImportError as error:
         raise ModelError(
-            "OP4 and DMIG files are written by pyyeti, which is not installed: pip install 'femb[fe]'"
+            "pip install 'femb[fe]': OP4 and DMIG files are written by pyyeti, which is not installed"
         ) from error
     return pyyeti.nastran
 

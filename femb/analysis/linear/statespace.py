@@ -97,7 +97,7 @@ class StateSpace(Brief):
         try:
             import control
         except ImportError as error:
-            raise ModelError("python-control is not installed: pip install 'femb[control]'") from error
+            raise ModelError("pip install 'femb[control]': python-control is not installed") from error
         # dots are not allowed in names
         names = {key: [name.replace(".", "_").replace(" ", "_") for name in getattr(self, key)] for key in NAMES}
         return control.ss(self.A, self.B, self.C, self.D, **names)
