@@ -1,7 +1,7 @@
-"""Thin-walled laminated tubes: stiffness and inertia of a section from its plies.
+"""Laminated tubes: stiffness and inertia of a section from its plies, each at its radius.
 
-Source: classical lamination theory (R. M. Jones, Mechanics of Composite Materials, chapter 4) for the wall, whose hoop
-force is zero, and Bredt's shear flow around the tube (docs/theory/beam.md, section 2).
+Source: docs/theory/beam.md, section 2: plane stress in every ply (R. M. Jones, Mechanics of Composite Materials,
+chapter 2), without a hoop force in the wall.
 """
 
 from collections.abc import Sequence
@@ -100,27 +100,34 @@ class Ply:
         return result
 
 
-def tube_stiffness(radius: float, plies: Sequence[Ply]) -> Floats:
-    """(4, 4) stiffness of a tube by axial strain, twist and the curvatures, N and N m2; radius : of the mid-wall, m.
+def _moments(inner: float, plies: Sequence[Ply]) -> Floats:
+    """(plies, 3) integrals of r, r2 and r3 over the radius r of every ply; inner : radius of the tube inside, m."""
+    radii = inner + np.concatenate([[0.0], np.cumsum([ply.thickness for ply in plies])])
+    return np.stack([np.diff(radii**k) / k for k in (2, 3, 4)], axis=1)
 
-    Plies that are not balanced couple stretching with twist, and bending with shear; the section is free to shear.
+
+def tube_stiffness(inner: float, plies: Sequence[Ply]) -> Floats:
+    """(4, 4) stiffness of a tube by axial strain, twist and the curvatures, N and N m2; inner : radius inside, m.
+
+    Each ply is at its radius: the axial strain of stretching is uniform, those of bending and twist grow with the
+    radius, and so do the hoop strains with each, of which there is no hoop force. Plies that are not balanced couple
+    stretching with twist, and bending with shear; the section is free to shear. A wall of one isotropic material has
+    the stiffness of its shape. Source: docs/theory/beam.md, equations (13a) to (13c).
     """
-    A = np.zeros((3, 3))
-    for ply in plies:
-        A += ply.thickness * ply.stiffness()
-    # no force along the circumference
-    reduced = A - np.outer(A[:, 1], A[:, 1]) / A[1, 1]
-    stretch, couple, shear = reduced[0, 0], reduced[0, 2], reduced[2, 2]
-    around = 2.0 * np.pi * radius
+    Q = np.array([ply.stiffness() for ply in plies])
+    A, B, D = np.tensordot(_moments(inner, plies), Q, (0, 0))
+    stretched, twisted = np.array([1.0, -A[0, 1] / A[1, 1], 0.0]), np.array([0.0, -D[1, 2] / D[1, 1], 1.0])
+    couple = 2.0 * np.pi * stretched @ B @ twisted
     result = np.zeros((4, 4))
-    result[:2, :2] = around * np.array([[stretch, radius * couple], [radius * couple, radius**2 * shear]])
-    result[2, 2] = result[3, 3] = np.pi * radius**3 * (stretch - couple**2 / shear)
+    result[0, 0], result[1, 1] = 2.0 * np.pi * np.array([stretched @ A @ stretched, twisted @ D @ twisted])
+    result[0, 1] = result[1, 0] = couple
+    # neither hoop force nor shear force in bending
+    result[2, 2] = result[3, 3] = np.pi * (D[0, 0] - D[0, 1:] @ np.linalg.solve(D[1:, 1:], D[1:, 0]))
     return result
 
 
-def tube_inertia(radius: float, plies: Sequence[Ply]) -> tuple[float, Floats]:
-    """Mass per length, kg/m, and moments of inertia per length about x, y and z, kg m; radius : of the mid-wall, m."""
-    mass = float(2.0 * np.pi * radius * sum(ply._known.density * ply.thickness for ply in plies))
-    wall = float(sum(ply.thickness for ply in plies))
-    across = 0.5 * mass * (radius**2 + wall**2 / 4.0)
-    return mass, np.array([2.0 * across, across, across])
+def tube_inertia(inner: float, plies: Sequence[Ply]) -> tuple[float, Floats]:
+    """Mass per length, kg/m, and moments of inertia per length about x, y and z, kg m; inner : radius inside, m."""
+    densities = np.array([ply._known.density for ply in plies])
+    mass, _, polar = 2.0 * np.pi * densities @ _moments(inner, plies)
+    return float(mass), np.array([polar, 0.5 * polar, 0.5 * polar])

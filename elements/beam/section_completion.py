@@ -96,10 +96,9 @@ def _laminate(section: CompletedFields, plies: list[Ply], check: Checks) -> None
     if abs(given - wall) > 1e-6 * wall:
         check.fail("plies", f"are {wall:.6g} m thick together, but the wall of the tube {given:.6g} m")
         return
-    mid = radius - wall / 2.0
-    mass, inertia = tube_inertia(mid, plies)
+    mass, inertia = tube_inertia(radius - wall, plies)
     said: dict[str, Any] = {
-        "stiffness_matrix": frozen_array(tube_stiffness(mid, plies)),
+        "stiffness_matrix": frozen_array(tube_stiffness(radius - wall, plies)),
         "mass_per_length": mass + (0.0 if "non_structural_mass" in check.bad else section.non_structural_mass or 0.0),
         "inertia_per_length": frozen_array(inertia),
     }

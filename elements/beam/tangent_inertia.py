@@ -79,10 +79,10 @@ def inertia_changes(
             for o in range(3):
                 dtd[o] = (dud[o] - dalong * t[o] - along * dt[o] - dg * td[o]) / g
             dalong2 = dot(dt, udd) + dot(t, dudd)
-            dspeed2 = 2.0 * dot(td, dtd)
             for o in range(3):
                 dtdd[o] = dudd[o] - dalong2 * t[o] - along2 * dt[o] - 2.0 * (dalong * td[o] + along * dtd[o])
-                dtdd[o] = (dtdd[o] - dg * (tdd[o] + speed2 * t[o])) / g - dspeed2 * t[o] - speed2 * dt[o]
+                # without the part along t, which no term below sees
+                dtdd[o] = (dtdd[o] - dg * (tdd[o] + speed2 * t[o])) / g - speed2 * dt[o]
             # the y and z axes rotate with the swing and about the tangent
             turning = (t[2] * dt[1] - t[1] * dt[2]) * d
             if not symmetric:

@@ -60,6 +60,15 @@ def test_box_of_equal_sides_is_near_to_a_ring_of_the_same_wall():
     assert box.torsion_constant == pytest.approx(0.058**3 * 0.002, rel=2e-3)
 
 
+def test_torsion_constant_of_a_box():
+    """60 x 40 x 2 mm: Bredt's 4 A2 t / s with s t3 / 3; Prandtl's equation, by finite differences, has the corners."""
+    box = shape_properties({"box": [0.06, 0.04, 0.002]})
+    assert box.torsion_constant == pytest.approx(4.0 * (0.058 * 0.038) ** 2 * 0.002 / 0.192 + 0.192 * 0.002**3 / 3.0)
+    assert box.torsion_constant == pytest.approx(2.029127e-7, rel=1e-6)
+    assert box.torsion_constant == pytest.approx(2.064e-7, rel=0.018)
+    assert box.torsion_modulus == pytest.approx(2.0 * 0.058 * 0.038 * 0.002)
+
+
 def test_shape_and_material_make_a_section():
     made = femb.Section("boom", shape={"tube": [0.02, 0.001]}, material=ALUMINIUM, density=2800.0)
     area = np.pi * (0.02**2 - 0.019**2)
@@ -74,14 +83,48 @@ def test_shape_and_material_make_a_section():
     np.testing.assert_array_equal(heavier.inertia(), made.inertia())
 
 
-def test_isotropic_plies_are_a_thin_tube_of_the_material():
-    E, G = 7.17e10, 2.68e10
-    ply = femb.Ply(1e-6, 0.7, (E, E), G, E / (2 * G) - 1, 2800.0)
-    tube = {"tube": [0.02, 1e-6]}
-    laminated = femb.Section("boom", shape=tube, plies=[ply])
+@pytest.mark.parametrize("walls", [(1e-6,), (0.004,), (0.001, 0.004, 0.006), (0.02,)])
+def test_isotropic_plies_are_a_tube_of_the_material(walls):
+    """To rounding, a wall of any thickness in any number of plies, up to a full circle."""
+    E, G = 72e9, 27e9
+    plies = [
+        femb.Ply(wall, angle, (E, E), G, E / (2 * G) - 1, 2800.0)
+        for wall, angle in zip(walls, (0.7, 0.0, -0.3), strict=False)
+    ]
+    tube = {"tube": [0.02, sum(walls)]}
+    laminated = femb.Section("boom", shape=tube, plies=plies)
     plain = femb.Section("boom", shape=tube, youngs_modulus=E, shear_modulus=G, density=2800.0)
-    np.testing.assert_allclose(laminated.stiffness(), plain.stiffness(), rtol=1e-8, atol=1e-9)
-    np.testing.assert_allclose(laminated.mass(), plain.mass(), rtol=1e-8, atol=1e-18)
+    scale = np.sqrt(np.diag(plain.stiffness()))
+    rounding = 1e-13 if walls[0] > 1e-5 else 1e-9  # of the difference of powers of two radii
+    np.testing.assert_allclose(laminated.stiffness() / np.outer(scale, scale), np.eye(4), rtol=0.0, atol=rounding)
+    np.testing.assert_allclose(laminated.mass(), plain.mass(), rtol=rounding, atol=1e-18)
+
+
+def test_order_of_plies():
+    """Two plies along and around: each has the second moment of its ring; twist and mass know no order of angles."""
+    inner, outer = (np.pi / 4.0 * (b**4 - a**4) for a, b in ((0.008, 0.009), (0.009, 0.010)))
+    (along, across), n = CARBON["youngs_moduli"], CARBON["poissons_ratio"]
+    found = []
+    for angles in ((0.0, np.pi / 2.0), (np.pi / 2.0, 0.0)):
+        plies = [femb.Ply(0.001, angle, **CARBON) for angle in angles]
+        found.append(femb.Section("boom", shape={"tube": [0.01, 0.002]}, plies=plies))
+        moments = (inner, outer) if angles[0] == 0.0 else (outer, inner)
+        # plane stress, without a hoop force: a little stiffer than with no hoop stress in each ply
+        unbound = along * moments[0] + across * moments[1]
+        bound = unbound + n**2 * across * sum(moments)
+        assert unbound < found[-1].stiffness()[2, 2] < bound
+        assert unbound < found[-1].stiffness()[3, 3] < bound
+    page = (checkout.ROOT / "docs/howto/sections.md").read_text()
+    stack = [femb.Ply(0.001, angle, material="carbon T300/5208") for angle in (0.0, np.pi / 2.0)]
+    inside, outside = (
+        femb.Section("boom", shape={"tube": [0.01, 0.002]}, plies=plies).stiffness()[2, 2]
+        for plies in (stack, stack[::-1])
+    )
+    assert f"is {outside:.0f} N m2 with the one along outside and {inside:.0f} N m2 with it inside" in page
+    twist = CARBON["shear_modulus"] * 2.0 * (inner + outer)
+    for each in found:
+        assert each.stiffness()[1, 1] == pytest.approx(twist, rel=1e-12)
+    np.testing.assert_allclose(found[0].mass(), found[1].mass(), rtol=1e-12)
 
 
 def test_one_oblique_ply_stretches_and_bends_by_its_compliance():
@@ -89,18 +132,32 @@ def test_one_oblique_ply_stretches_and_bends_by_its_compliance():
     angle, (along, across), G, n = 0.4, CARBON["youngs_moduli"], CARBON["shear_modulus"], CARBON["poissons_ratio"]
     c, s = np.cos(angle), np.sin(angle)
     wanted = c**4 / along + (1 / G - 2 * n / along) * (s * c) ** 2 + s**4 / across
-    made = femb.Section("boom", shape={"tube": [0.0205, 0.001]}, plies=[femb.Ply(0.001, angle, **CARBON)])
-    compliance = np.linalg.inv(made.stiffness())
     radius = 0.02
-    assert compliance[0, 0] * 2 * np.pi * radius * 0.001 == pytest.approx(wanted, rel=1e-12)
-    assert compliance[2, 2] * np.pi * radius**3 * 0.001 == pytest.approx(wanted, rel=1e-12)
+    for wall, near in ((0.001, 1e-3), (1e-5, 1e-7)):
+        made = femb.Section(
+            "boom", shape={"tube": [radius + wall / 2.0, wall]}, plies=[femb.Ply(wall, angle, **CARBON)]
+        )
+        compliance = np.linalg.inv(made.stiffness())
+        # a wall that is thin is as a flat one; the rotation of a thick one strains it more outside
+        assert compliance[0, 0] * 2 * np.pi * radius * wall == pytest.approx(wanted, rel=near)
+        outer, inner = radius + wall / 2.0, radius - wall / 2.0
+        assert compliance[2, 2] * np.pi * (outer**4 - inner**4) / 4.0 == pytest.approx(wanted, rel=1e-9)
     assert abs(compliance[0, 1]) > 0.1 * np.sqrt(compliance[0, 0] * compliance[1, 1])  # it twists when it stretches
 
 
+def coupling(angles, wall):
+    """Of stretching and twist, relative to both, of equal plies in a tube of 20 mm."""
+    plies = [femb.Ply(wall / len(angles), angle, **CARBON) for angle in angles]
+    K = femb.Section("boom", shape={"tube": [0.02 + wall / 2.0, wall]}, plies=plies).stiffness()
+    return K[0, 1] / np.sqrt(K[0, 0] * K[1, 1])
+
+
 def test_balanced_plies_do_not_couple():
-    plies = [femb.Ply(0.0005, angle, **CARBON) for angle in (0.4, -0.4)]
-    K = femb.Section("boom", shape={"tube": [0.0205, 0.001]}, plies=plies).stiffness()
-    assert abs(K[0, 1]) < 1e-12 * np.sqrt(K[0, 0] * K[1, 1])
+    """In a thin wall; in a thick one the outer ply has the longer lever, also in part of a symmetric wall."""
+    assert abs(coupling((0.4, -0.4), 1e-7)) < 1e-5
+    assert coupling((0.4, -0.4), 1e-3) == pytest.approx(10.0 * coupling((0.4, -0.4), 1e-4), rel=1e-2)
+    assert coupling((-0.4, 0.4), 1e-3) == pytest.approx(-coupling((0.4, -0.4), 1e-3), rel=1e-9)
+    assert abs(coupling((0.4, -0.4, -0.4, 0.4), 1e-3)) < 0.1 * abs(coupling((0.4, -0.4), 1e-3))
 
 
 @pytest.mark.parametrize(
