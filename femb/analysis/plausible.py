@@ -9,7 +9,7 @@ from femb.analysis.fem.checks import size_problem
 from femb.analysis.time_scales import TimeScales
 from femb.base.errors import FembError
 from femb.base.options import Run
-from femb.elements import FlexibleBody, RigidBody, Section
+from femb.elements import ExactBeam, FlexibleBody, RigidBody, Section
 from femb.model.model import Model
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ GYRATION = 500.0  # m, the radius of gyration of a rigid body
 RATIO = 0.5  # of modal damping
 # Revolutions of a joint in a run beyond which another formulation is worth a line, and how many were measured fewer.
 REVOLUTIONS = 50.0
+# Tension in a free beam by EI / L2 of an element beyond which tension carries it, and bending stiffness does not.
+WIRE = 100.0
 
 
 def implausible(model: Model) -> tuple[str, ...]:
@@ -33,7 +35,31 @@ def implausible(model: Model) -> tuple[str, ...]:
 
 
 def advice(system: "System", run: Run | None, scales: TimeScales) -> tuple[str, ...]:
-    """Sentences on options of the run that suit the model better."""
+    """Sentences on beams and options of the run that suit the model better."""
+    return (*_wires(system), *_formulation(system, run, scales))
+
+
+def _wires(system: "System") -> Iterator[str]:
+    """Exact beams that their rotation at the start pulls to wires: docs/howto/beams.md, section on wires."""
+    layout = system.layout
+    for name, beam in system.model.beams.items():
+        if not isinstance(beam, ExactBeam):
+            continue
+        frames = [each.frame for each in layout.beams[name].stations if layout.frames[each.frame].freedom == 6]
+        spin = max((float(np.linalg.norm(system.v0[layout.frame_v[k] + 3 :][:3])) for k in frames), default=0.0)
+        sections = beam.sections_along(system.model)
+        mass = np.mean([section.line_mass() for section in sections])
+        stiffness = max(np.linalg.eigvalsh(section.stiffness()[2:, 2:])[-1] for section in sections)
+        tension = 0.125 * mass * (spin * beam.shape.length) ** 2
+        if tension * beam.shape.lengths[0] ** 2 > WIRE * stiffness:
+            yield (
+                f"beams.{name}: the tension of its rotation carries it, not its bending stiffness: frequencies of such "
+                'wires are of order 4 in the length of exact elements, of order 6 with kind = "beam"'
+            )
+
+
+def _formulation(system: "System", run: Run | None, scales: TimeScales) -> tuple[str, ...]:
+    """Another formulation for joints that turn often."""
     if run is None or run.formulation not in ("velocity", "quaternion"):
         return ()
     fast = {name: spin * run.duration / TURN for name, spin in scales.spins.items()}

@@ -157,3 +157,57 @@ def test_expansion_of_every_section():
     model.add(ThermalLoad("warm", beam="b", temperature=100.0))
     with pytest.raises(ModelError, match=r"expansion \(1/K\) of the section 'bare' of beam 'b'"):
         System(model)
+
+
+def test_shape_between_the_nodes_of_a_helix():
+    """Pictures show the curve between nodes: that of the curvature, by the exponential of a 4 x 4 matrix; with
+    velocities of its ends."""
+    from scipy.linalg import expm
+
+    curvature, length = np.array([0.7, -0.4, 1.1]), 1.5
+    model = Model()
+    model.add(ExactBeam("b", section("s", 1.0, (2e-4, 1e-4, 1e-4)), length, 2, curvature=curvature,
+                        start=Attachment(at=(0.3, 0.1, -0.2), direction=(1.0, 2.0, 0.5)),
+                        angular_velocity=(0.0, 0.0, 0.4)))  # fmt: skip
+    beam = femb.simulate(model, duration=1e-3, output_interval=1e-3).beams["b"]
+    words = ("position", "quaternion", "velocity", "angular_velocity")
+    recorded = {word: getattr(beam, word)[0] for word in words}
+    recorded |= {"element_length": beam.element_length, "corner": beam.corner}
+    xi = np.array([0.0, 0.3, 0.5, 0.85, 1.0])
+    found = ExactBeam.sections_between(recorded, xi)
+    first = rotation_matrix(beam.quaternion[0, 0])
+    rate = np.zeros((4, 4))
+    rate[:3, :3], rate[0, 3] = cross_matrix(curvature), 1.0
+    for element in range(2):
+        for k, part in enumerate(xi):
+            pose = expm(0.5 * length * (element + part) * rate)
+            where = beam.position[0, 0] + first @ pose[:3, 3]
+            np.testing.assert_allclose(found.position[element, k], where, atol=1e-12)
+            np.testing.assert_allclose(found.axes[element, k], first @ pose[:3, :3], atol=1e-12)
+    ends = found.velocity[:, [0, -1]]
+    np.testing.assert_allclose(ends, beam.velocity[0][[[0, 1], [1, 2]]], atol=1e-12)
+
+
+def test_stations_and_items_in_messages(tmp_path):
+    """The station of a file that is wrong, by number and length; the beam, its field and both lengths."""
+    stiffness = np.diag([1e6, 1e5, 1e5, 70.0, 100.0, 140.0])
+    mass = np.diag([1.0, 1.0, 1.0, 2e-4, 1e-4, 1e-4])
+    names = [f"{letter}{i}{j}" for letter in "KM" for i in range(1, 7) for j in range(i, 7)]
+    rows = [",".join(["station", *names])]
+    for s, factor in ((0.0, 1.0), (0.75, 1.0), (2.0, -1.0)):
+        upper = [A[i, j] for A in (factor * stiffness, mass) for i in range(6) for j in range(i, 6)]
+        rows.append(",".join(f"{x:g}" for x in (s, *upper)))
+    file = tmp_path / "blade.csv"
+    file.write_text("\n".join(rows) + "\n")
+    with pytest.raises(
+        ModelError, match=r"beams\.b\.sections: .*blade\.csv: station 3, at 2 m, stiffness_matrix: must"
+    ):
+        ExactBeam("b", sections=str(file), length=2.0, elements=2, start=CLAMPED)
+    rows[3] = rows[2].replace("0.75", "1.5")
+    file.write_text("\n".join(rows) + "\n")
+    with pytest.raises(ModelError, match=r"beams\.b\.stations: got stations from 0 to 1\.5 m, wanted from 0 to 2 m"):
+        ExactBeam("b", sections=str(file), length=2.0, elements=2, start=CLAMPED)
+    rows[2], rows[3] = rows[3], rows[2]
+    file.write_text("\n".join(rows) + "\n")
+    with pytest.raises(ModelError, match=r"blade\.csv.*0\.75 m follows 1\.5 m"):
+        ExactBeam("b", sections=str(file), length=2.0, elements=2, start=CLAMPED)
