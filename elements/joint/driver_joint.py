@@ -4,10 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
-
 from femb.base.checks import Checks
-from femb.base.errors import ModelError
 from femb.base.types import Unit
 from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.coordinates import coordinate_row
@@ -15,7 +12,6 @@ from femb.elements.joint.driver import Driver, check_motion, motion_input
 from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.layout.element import Input
 from femb.layout.layout import Layout, Station
-from femb.layout.views import ModelView, StartPoses
 from femb.profiles import Profile
 
 
@@ -52,22 +48,6 @@ class JointDriver(OnCoordinate, Driver):
     def ends(self, layout: Layout) -> tuple[Station, Station]:
         joint = layout.joints[self.joint]
         return joint.first, joint.second
-
-    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """One row. Raises ModelError if the start angle is closer to the second root of the row."""
-        coordinate = self.coordinate_of(layout)
-        super().declare_dofs(layout, placement, model)
-        if not coordinate.is_angle:
-            return
-        wanted = layout.drivers[self.name].inputs[0].function(0.0)[0]
-        start = coordinate.value(*map(layout.pose, self.ends(layout)))
-        difference = np.remainder(start - wanted + np.pi, 2.0 * np.pi) - np.pi
-        if abs(difference) >= 0.5 * np.pi:
-            raise ModelError.at(
-                (self.table, self.name, "motion"),
-                f"begins at {wanted:.6g} rad, a quarter of a turn or more from the start of joints.{self.joint}, "
-                f"{start:.6g} rad: give the joint the start of the motion",
-            )
 
     def constraint_rows(self, layout: Layout) -> list[Row]:
         number = layout.drivers[self.name].rows[0]

@@ -128,7 +128,7 @@ def compare(
     model, run, text = read_call(model, run, options)
     case_text = case_text or text
     model = completed(model)
-    system_of(model, run.start == "assembled")  # raises the problems of the model itself, with their items
+    system_of(model, run.assembles)  # raises the problems of the model itself, with their items
     name = str(against) if isinstance(against, str | Path) else "the other results"
     other = Results.read(against) if isinstance(against, str | Path) else against
     if other is not None:

@@ -44,7 +44,7 @@ def completed(model: Model) -> Model:
     return result
 
 
-def system_of(model: "Model | System", assemble: bool = False) -> "System":
+def system_of(model: "Model | System", assemble: bool | None = False) -> "System":
     """The System of the completed model, or a given System as it is; assemble : as of ``System``."""
     from femb.system.system import System
 

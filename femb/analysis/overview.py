@@ -12,11 +12,12 @@ from femb.analysis.mass_properties import mass_properties
 from femb.analysis.plausible import advice, implausible
 from femb.analysis.time_scales import TimeScales, time_scales
 from femb.base.errors import FembWarning
-from femb.base.options import Run
+from femb.base.options import Run, StartState
 from femb.base.types import Floats
 from femb.base.values import numbered, vector, without_rounding
-from femb.layout.connections import unconnected
+from femb.layout.connections import groups_of, unconnected
 from femb.model.model import Model
+from femb.numerics.components import norm
 
 if TYPE_CHECKING:
     from femb.system.system import System
@@ -115,7 +116,14 @@ def overview(model: Model, run: Run | None = None) -> Overview:
     from femb.analysis.method_choice import with_method
     from femb.formulations import make_formulation
 
-    system = system_of(model, run is not None and run.start == "assembled")
+    system = system_of(model, run is not None and run.assembles)
+    if run is not None and isinstance(run.start, StartState):
+        from femb.analysis.continuation import start_state
+
+        system = start_state(system, run.start)
+        recoil: list[str] = []
+    else:
+        recoil = _recoil_lines(system)
     check_figures_of(model)
     method: list[str] = []
     if run is not None:
@@ -142,7 +150,7 @@ def overview(model: Model, run: Run | None = None) -> Overview:
         system.n_v,
         system.n_q,
         bool(system.layout.is_tree),
-        (*method, *unconnected(system.layout), *damping, *freedom),
+        (*method, *unconnected(system.layout), *damping, *freedom, *recoil),
         mass,
         centre,
         inertia,
@@ -151,6 +159,37 @@ def overview(model: Model, run: Run | None = None) -> Overview:
         advice(system, run, scales),
         system,
     )
+
+
+def _recoil_lines(system: "System") -> list[str]:
+    """Free structures that rates of joints set in motion, while no velocity of a body is given: the momentum is zero,
+    and the heaviest body recoils."""
+    layout, v = system.layout, system.v0
+    motions = (item.start_motion(layout) for item in system.model.items())
+    given = {motion.station.frame for motion in motions if motion is not None}
+    masses = {layout.bodies[name]: (getattr(body, "mass", 0.0), name) for name, body in system.model.bodies.items()}
+    lines = []
+    for frames in groups_of(layout, springs=True, rows=True):
+        inside = set(frames)
+        rates = [
+            f"joints.{name}"
+            for name, joint in system.model.tables["joints"].items()
+            if joint.rates is not None and np.any(joint.rates) and layout.joints[name].first.frame in inside
+        ]
+        heavy = max((masses[k] + (k,) for k in frames if k in masses), default=None)
+        if not rates or heavy is None or inside & given or any(layout.frames[k].freedom == 0 for k in frames):
+            continue
+        i, name = int(layout.frame_v[heavy[2]]), heavy[1]
+        parts = ((v[i : i + 3], "m/s", "velocity"), (v[i + 3 : i + 6], "rad/s", "angular_velocity"))
+        moving = [(norm(each), unit, word) for each, unit, word in parts if each.any()]
+        if moving:
+            speeds = " and ".join(f"{size:.3g} {unit}" for size, unit, _ in moving)
+            zeros = " and ".join(f"{word} = [0, 0, 0]" for _, _, word in moving)
+            lines.append(
+                f"bodies.{name} recoils with {speeds} at the start, since the momentum that the rates of "
+                f"{', '.join(rates)} leave to a free structure is zero; {zeros} of bodies.{name} keeps it at rest"
+            )
+    return lines
 
 
 def _inertia(inertia: Floats) -> str:

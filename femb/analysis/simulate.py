@@ -68,7 +68,10 @@ def simulate(
     from femb.results.recording import Recording
     from femb.steppers import make_stepper
 
-    system = system_of(model, run.start == "assembled") if given is None else given
+    system = system_of(model, run.assembles) if given is None else given
+    from_state = isinstance(run.start, StartState)
+    if from_state:
+        system = started(system, run)
     run, reason = with_method(system, run)
     for warning in run.unused():
         warnings.warn(warning, FembWarning, stacklevel=2)
@@ -78,7 +81,8 @@ def simulate(
         return Results.read(out)
     run, earlier = plan.run, plan.earlier
     check_memory(system, run)
-    system = started(system, run)
+    if not from_state:
+        system = started(system, run)
     form, run_summary = make_formulation(system, run.formulation), RunSummary([])
     # the matrices of other formulations are dense and small
     threads = nullcontext() if form is system else one_blas_thread()

@@ -192,6 +192,11 @@ class Run:
         return self.start if isinstance(self.start, str) else "as_given"
 
     @property
+    def assembles(self) -> bool | None:
+        """Whether joints may be open at the start, and are closed; None where the start is the state of another run."""
+        return None if isinstance(self.start, StartState) else self.start == "assembled"
+
+    @property
     def controls_error(self) -> bool:
         """Whether the method chooses its steps by rtol and atol."""
         if self.method == AUTO:

@@ -126,7 +126,7 @@ class _Group:
     def built(self, number: int, model: Model) -> bool:
         """Whether the equations of a member could be made. Raises ModelError where it cannot be in an ensemble."""
         try:
-            system = system_of(model, self.run.start == "assembled")
+            system = system_of(model, self.run.assembles)
         except ModelError as error:
             self.messages[number] = str(error)
             return False

@@ -27,6 +27,12 @@ def assembled(system: Equations, q: Floats, rough: bool) -> Floats:
 
     Raises ModelError with the open rows.
     """
+    _check_drivers(
+        system,
+        q,
+        "begins at {0:.6g} rad, a quarter of a turn or more from the start of {1}, {2:.6g} rad: give the joint the "
+        "start of the motion",
+    )
     v = np.zeros(system.n_v)
     u = system.inputs_at(0.0, q, v)
     gaps = system.position_residual(u, q, v)
@@ -118,18 +124,27 @@ def _check_branches(system: Equations, q: Floats) -> None:
                 for axis in joint.same_way
                 if cosines[axis] < 0.0
             ]
+    if problems:
+        raise ModelError(*problems)
+    _check_drivers(system, q, "was assembled half a turn away from where its motion begins, {0:.6g} rad: start nearer")
+
+
+def _check_drivers(system: Equations, q: Floats, words: str) -> None:
+    """Raise ModelError where an angle is nearer to the second root of its driver's row, half a turn away.
+
+    words : a format of the message with the angle where the motion begins, the joint, and its angle.
+    """
+    layout, problems = system.layout, []
+    if not layout.drivers:
+        return
     coordinates = system.coordinates_of_joints
-    values = coordinates.measure(q[None], np.zeros((1, system.n_v)))[0][0] if layout.drivers else np.zeros(0)
+    values = coordinates.measure(q[None], np.zeros((1, system.n_v)))[0][0]
     for name, driver in layout.drivers.items():
         if driver.coordinate >= 0 and coordinates.is_angle[driver.coordinate]:
-            wanted = driver.inputs[0].function(0.0)[0]
-            if np.cos(values[driver.coordinate] - wanted) < 0.0:
-                problems.append(
-                    Problem(
-                        ("drivers", name),
-                        f"was assembled half a turn away from where its motion begins, {wanted:.6g} rad: start nearer",
-                    )
-                )
+            wanted, value = driver.inputs[0].function(0.0)[0], values[driver.coordinate]
+            if np.cos(value - wanted) <= 0.0:
+                joint = f"joints.{system.model.tables['drivers'][name].joint}"
+                problems.append(Problem(("drivers", name, "motion"), words.format(wanted, joint, value)))
     if problems:
         raise ModelError(*problems)
 

@@ -13,7 +13,7 @@ from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
 from femb.layout.discrete import DiscreteState
 from femb.layout.layout import Layout
-from femb.system.initial_position import TYPED, assembled
+from femb.system.initial_position import TYPED, assembled, gap_problems
 from femb.system.initial_velocity import shared_velocity
 from femb.system.system import System
 
@@ -77,7 +77,7 @@ def starting_from(system: System, names: Arrays, state: Arrays, latches: Arrays)
     q[layout.internal_q], v[layout.internal_v] = state["internal"][order].T
     other = copy(system)
     other.discrete = _discrete(system, own, names, state["joints"], latches)
-    other.q0 = assembled(other, q, False) if system.n_c else q
+    other.q0 = _closed(other, q) if system.n_c else q
     layout.origin_velocity = shared_velocity(other, v)
     v = v - layout.origin_velocity @ other.rigid_velocities(other.q0)[:3]
     other.v0 = _consistent(other, v)
@@ -116,6 +116,18 @@ def _discrete(system: System, own: Arrays, names: Arrays, angles: Floats, latche
         if name in there:
             engaged[k], latched[k] = latches["engaged"][there[name]], latches["latched"][there[name]]
     return DiscreteState(angles[_order(own["joints"], names["joints"])], engaged, latched)
+
+
+def _closed(system: System, q: Floats) -> Floats:
+    """q on the constraints, from which it may differ by rounding only."""
+    v = np.zeros(system.n_v)
+    gaps = system.position_residual(system.inputs_at(0.0, q, v), q, v)
+    if np.max(np.abs(gaps)) > TYPED:
+        of_driver = (
+            "begins {0:.3g} (m, or the sine of the angle) away from the last state of the results: let it begin there"
+        )
+        raise ModelError(*gap_problems(system, gaps, "is open by {0:.3g} in the last state of the results", of_driver))
+    return assembled(system, q, False)
 
 
 def _consistent(system: System, v: Floats) -> Floats:

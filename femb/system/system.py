@@ -26,14 +26,18 @@ if TYPE_CHECKING:
 class System(Equations):
     """The equations of motion of a model, and the start q0 (n_q,), v0 (n_v,) of its motion.
 
-    assemble : joints may be open at the start, and are closed. layout : an empty layout with another numbering.
+    assemble : joints may be open at the start, and are closed; None where another start is set before the motion: they
+    stay as the poses are, at rest. layout : an empty layout with another numbering.
 
     Raises ModelError with every problem of the model.
     """
 
-    def __init__(self, model: Model, assemble: bool = False, layout: Layout | None = None) -> None:
+    def __init__(self, model: Model, assemble: bool | None = False, layout: Layout | None = None) -> None:
         super().__init__(model, layout)
         q = self.layout.start_coordinates()
+        if assemble is None:
+            self.q0, self.v0 = q, np.zeros(self.n_v)
+            return
         if self.n_c:
             check_pairs(self, q)
             q = assembled(self, q, assemble)

@@ -9,10 +9,12 @@ from click.testing import CliRunner
 import femb
 from femb.analysis import checkpoints
 from femb.analysis.events import Event
+from femb.analysis.overview import overview
 from femb.base.errors import ModelError, ResultError
 from femb.base.memory import recall, remembered
 from femb.cli import cli
-from femb.elements import JointEnd, JointFriction, JointStops, Latch, PointMass, Revolute, RigidBody
+from femb.elements import Ground, JointEnd, JointFriction, JointStops, Latch, PointMass, Revolute, RigidBody
+from femb.profiles import Polynomial
 from femb.results.earlier import unfinished
 from femb.results.results import Results
 
@@ -134,6 +136,31 @@ def test_the_last_state_starts_another_run(tmp_path):
     released = hinged()
     del released.tables["latches"]["lock"]
     assert run(released, None, 0.1, start={"results": str(file)}).time[-1] == pytest.approx(0.1)
+
+
+def driven_arm(begin, rate):
+    """An arm on the ground whose hinge is driven from an angle (rad) on, by a rate."""
+    model = femb.Model("arm")
+    model.add(Ground())
+    model.add(RigidBody("arm", 2.0, 0.3, center_of_mass=(0.5, 0, 0)))
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 0, 1)), JointEnd("arm")))
+    model.add(femb.JointDriver("drive", "hinge", motion=Polynomial((begin, rate))))
+    return model
+
+
+def test_a_driver_goes_on_where_the_first_run_left_its_joint(tmp_path):
+    """Turns counted on, without another start of the joint in the model; elsewhere it is refused."""
+    file = tmp_path / "first.h5"
+    first = femb.simulate(driven_arm(0.0, 8.41), duration=1.0, out=file)
+    second = femb.simulate(driven_arm(8.41, 8.41), duration=1.0, start={"results": str(file)})
+    np.testing.assert_allclose(second.joints["hinge"].coordinates[[0, -1], 0], [8.41, 16.82], atol=1e-9)
+    np.testing.assert_allclose(second.bodies["arm"].quaternion[0], first.bodies["arm"].quaternion[-1], atol=1e-9)
+    run = femb.Run(duration=1.0, start=femb.StartState(str(file)))
+    assert "1 joint" in overview(driven_arm(8.41, 8.41), run).text()
+    with pytest.raises(ModelError, match=r"drivers.drive: \(angle\) begins 0.0998 .* away from the last state"):
+        femb.simulate(driven_arm(8.31, 8.41), duration=1.0, start={"results": str(file)})
+    with pytest.raises(ModelError, match="let the driver begin with that rate"):
+        femb.simulate(driven_arm(8.41, 8.0), duration=1.0, start={"results": str(file)})
 
 
 def test_a_start_from_other_parts_is_refused(tmp_path):

@@ -295,3 +295,26 @@ def test_fast_wheels_are_advised_the_reduced_form():
     assert line.startswith('joints.spin turns 159 times in the run: run.formulation = "reduced"')
     assert overview(model, Run(duration=10.0, formulation="reduced")).advice == ()
     assert overview(model, Run(duration=1.0)).advice == ()
+
+
+def test_rates_of_joints_of_a_free_structure_make_the_hub_recoil():
+    """Said with the size, which zero momentum gives; not where the hub's motion is given, or the structure is held."""
+
+    def lines(**hub):
+        model = Model("hinged")
+        model.add(RigidBody("hub", 10.0, 1.0, **hub))
+        model.add(RigidBody("panel", 2.0, 0.3, center_of_mass=(0.5, 0, 0)))
+        ends = JointEnd("hub", at=(0.5, 0, 0), axis=(0, 0, 1)), JointEnd("panel")
+        model.add(Revolute("hinge", *ends, rates=1.0))
+        return [line for line in overview(model).lines if "recoil" in line]
+
+    (line,) = lines()
+    # about the common mass centre: (I1 + I2 + m d.(d)) with the panel's mass centre 0.5 m beyond the hinge
+    m, d, c = 10.0 * 2.0 / 12.0, 1.0, 0.5
+    wanted = (0.3 + m * d * c) / (1.0 + 0.3 + m * d * d)
+    speed = 2.0 / 12.0 * (c - wanted * d)
+    assert line.startswith(f"bodies.hub recoils with {speed:.3g} m/s and {wanted:.3g} rad/s at the start")
+    assert "angular_velocity = [0, 0, 0]" in line
+    assert "joints.hinge" in line
+    zero = (0.0, 0.0, 0.0)
+    assert lines(velocity=zero, angular_velocity=zero) == []
