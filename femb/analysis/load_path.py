@@ -133,8 +133,8 @@ class LoadPath:
         return found
 
     def judged(self, found: Balanced) -> Equilibrium:
-        """An equilibrium with its stability; that of a structure that turns is not judged."""
-        if self.spin2:
+        """An equilibrium with its stability; that of a structure that turns, or in orbit, is not judged."""
+        if self.spin2 or self.statics.in_orbit:
             return Equilibrium(found, NOT_JUDGED, 0.0, None, self.statics.twin.discrete)
         judged = self.stiffness.at(found)
         return Equilibrium(found, judged.negative, judged.asymmetry, judged.neutral, self.statics.twin.discrete)

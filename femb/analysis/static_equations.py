@@ -71,6 +71,7 @@ class StaticEquations:
         if system.n_c:
             self.twin = System(system.model, assemble=True, layout=CoupledLayout()).with_discrete(system.discrete)
         self.motions, self.time, self.repetition = rigid_motions(self.twin), time, Repetition()
+        self.in_orbit = any(item.follows_origin for item in system.model.items())
         self.gravity = None if WEIGHT in constant else np.array(system.model.gravity)
         held = {id(each) for each in self.twin.constraint_set.inputs}
         loads = [(each.width, is_load(each.label) and not is_named(each.label, constant)) for each in self.twin.inputs]
@@ -142,7 +143,19 @@ class StaticEquations:
     def forces(self, q: Floats, load: float) -> tuple[tuple[Floats, Floats, Floats], Floats]:
         """(u, v, a) at a load factor, and the forces (n_v,) without reactions."""
         u, v, a = self.state(q, load)
-        return (u, v, a), self.under(load).residual(u[None], q[None], v[None], a[None])[0]
+        return (u, v, a), self.falling(q, self.under(load).residual(u[None], q[None], v[None], a[None])[0])
+
+    def falling(self, q: Floats, force: Floats) -> Floats:
+        """A force (n_v,), in orbit without what accelerates the mass centres of free structures, which fall freely."""
+        if not self.in_orbit:
+            return force
+        mass, whole = self.twin.mass_data(q), self.twin.rigid_velocities(q)[:3]
+        for motion in self.motions:
+            if motion.free:
+                translations = np.where(motion.mask, whole, 0.0)
+                fall = np.append(translations.T @ (translations @ force) / motion.mass, np.zeros(self.twin.n_c))
+                force = force - self.twin.solver.multiply(mass, fall)[: self.twin.n_v]
+        return force
 
     def by_load(self, q: Floats, load: float) -> Floats:
         """Change (n_v + n_c,) of the static equations with the load factor, in which loads and weight are linear; of
@@ -165,7 +178,7 @@ class StaticEquations:
         out = np.zeros(a.shape)
         for batch, with_own in zip(system.batches, strained.batches, strict=True):
             (with_own if with_own.own_force else batch).residual(u, q[None], v, a, out)
-        force = out[0]
+        force = self.falling(q, out[0])
         if not twin.n_c:
             return Unbalanced(strained, state, force, force)
         gaps = twin.position_residual(state[0], q, np.zeros(twin.n_v))

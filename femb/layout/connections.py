@@ -42,6 +42,16 @@ def groups_of(
     return list(groups.values())
 
 
+def axes_of_points(layout: Layout) -> list[tuple[int, int]]:
+    """Frames of point masses, each with the first frame of its structure that has axes, and so turns."""
+    pairs = []
+    for group in groups_of(layout, springs=True, rows=True):
+        owner = next((k for k in group if layout.frames[k].freedom == 6), None)
+        if owner is not None:
+            pairs += [(k, owner) for k in group if layout.frames[k].freedom == 3]
+    return pairs
+
+
 def parts(layout: Layout) -> list[list[str]]:
     """Names, as ``bodies.hub`` or ``beams.boom``, of the bodies and beams of each connected part.
 

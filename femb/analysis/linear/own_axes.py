@@ -14,13 +14,14 @@ import numpy as np
 from femb.base.types import Floats
 from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree_kernels import SPHERICAL
+from femb.layout.connections import axes_of_points
 from femb.numerics import kinematics, rotations
 
 if TYPE_CHECKING:
     from femb.formulations.joint_tree import JointTree
     from femb.system.system import System
 
-Pairs = Sequence[tuple[int, int]]
+Lines = Sequence[tuple[int, int, int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +44,14 @@ class Derivatives:
 class OwnAxes:
     """Coordinates q and velocities v of the System, or of a joint tree, with velocities of frames in their own axes.
 
-    coordinates : arguments of ``femb.numerics.kinematics``. frames : index of the quaternion in q and of the velocity
-    in v, of free frames, whose displacements p are in their own axes. inertial : those of them with v in inertial axes.
+    coordinates : arguments of ``femb.numerics.kinematics``. frames : of what moves with displacements p in axes that
+    turn, the indices of the quaternion of these axes in q, of the velocity in v, and of the axes' angular velocity in
+    v. A frame has axes of its own; a point mass has those of the first frame of its structure. inertial : those of
+    them with v in inertial axes.
     angles : indices in v of angles, which are compared modulo 2 pi.
     """
 
-    def __init__(self, coordinates: Coordinates, frames: Pairs, inertial: Pairs, angles: Sequence[int] = ()) -> None:
+    def __init__(self, coordinates: Coordinates, frames: Lines, inertial: Lines, angles: Sequence[int] = ()) -> None:
         self.coordinates, self.frames, self.inertial = coordinates, frames, inertial
         self.angles = np.array(angles, dtype=int)
 
@@ -56,22 +59,23 @@ class OwnAxes:
     def of_system(cls, system: "System") -> "OwnAxes":
         """The coordinates of all frames of a System."""
         layout = system.layout
-        free = zip(layout.frames, layout.frame_q, layout.frame_v, strict=True)
-        pairs = [(int(i) + 3, int(j)) for frame, i, j in free if frame.freedom == 6]
-        return cls(system.coordinates, pairs, pairs)
+        owners = {k: k for k, frame in enumerate(layout.frames) if frame.freedom == 6} | dict(axes_of_points(layout))
+        i, j = layout.frame_q, layout.frame_v
+        lines = [(int(i[owner]) + 3, int(j[k]), int(j[owner]) + 3) for k, owner in owners.items()]
+        return cls(system.coordinates, lines, lines)
 
     @classmethod
     def of_tree(cls, tree: "JointTree") -> "OwnAxes":
         """The coordinates of a joint tree; free roots have no parent, and their quaternion is the attitude."""
         roots = [frame for frame in tree.frames if frame.joint is None and frame.rotation == SPHERICAL]
-        pairs = [(root.angles.start, root.u.start) for root in roots]
-        inertial = [pair for pair, root in zip(pairs, roots, strict=True) if not root.body_velocity]
+        lines = [(root.angles.start, root.u.start, root.u.start + 3) for root in roots]
+        inertial = [line for line, root in zip(lines, roots, strict=True) if not root.body_velocity]
         angles = [
             range(frame.u.start + len(frame.strokes), frame.u.stop)
             for frame in tree.frames
             if frame.rotation != SPHERICAL
         ]
-        return cls(tree.coordinates, pairs, inertial, [k for of_frame in angles for k in of_frame])
+        return cls(tree.coordinates, lines, inertial, [k for of_frame in angles for k in of_frame])
 
     @cached_property
     def _quaternions(self) -> list[tuple[int, int]]:
@@ -120,11 +124,11 @@ class OwnAxes:
         speeds, rates = self.speeds(q, v), a.copy()
         for _, j in self._quaternions:
             E[j : j + 3, j : j + 3] = -rotations.cross_matrix(v[j : j + 3])
-        for _, j in self.frames:
-            line, spin = slice(j, j + 3), slice(j + 3, j + 6)
+        for _, j, turn in self.frames:
+            line, spin = slice(j, j + 3), slice(turn, turn + 3)
             E[line, line], E[line, spin] = E[spin, spin], -rotations.cross_matrix(speeds[line])
-        for i, j in self.inertial:
-            line, spin = slice(j, j + 3), slice(j + 3, j + 6)
+        for i, j, turn in self.inertial:
+            line, spin = slice(j, j + 3), slice(turn, turn + 3)
             R = rotations.rotation_matrix(rotations.normalise(q[i : i + 4]))
             velocity, omega = rotations.cross_matrix(speeds[line]), rotations.cross_matrix(v[spin])
             rates[line] = R.T @ a[line] - omega @ speeds[line]
@@ -134,8 +138,8 @@ class OwnAxes:
         return Derivatives(H, eta, alpha_p, alpha_w, E, speeds, rates)
 
 
-def _rotated(pairs: Pairs, q: Floats, x: Floats, rotate: Callable[[Floats, Floats], Floats]) -> Floats:
+def _rotated(lines: Lines, q: Floats, x: Floats, rotate: Callable[[Floats, Floats], Floats]) -> Floats:
     out = x.copy()
-    for i, j in pairs:
+    for i, j, _ in lines:
         out[j : j + 3] = rotate(rotations.normalise(q[i : i + 4]), x[j : j + 3])
     return out

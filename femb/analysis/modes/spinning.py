@@ -12,6 +12,7 @@ from scipy.sparse import block_diag, csc_array, eye_array
 from femb.analysis.spin import warn_of_spin
 from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.layout.connections import axes_of_points
 from femb.numerics import rotations
 from femb.system.system import System
 
@@ -61,37 +62,43 @@ def _widened(matrix: csc_array, n: int) -> csc_array:
 def own_axes_derivatives(system: System, q: Floats, v: Floats, a: Floats, rounding: Floats) -> tuple[csc_array, ...]:
     """H, eta_p, alpha_p, alpha_w, E (n_v, n_v) of ``femb.analysis.linear.chart``, sparse; rounding (n_v,) : of a."""
     layout = system.layout
-    points = [frame.label for frame in layout.frames if frame.freedom == 3]
-    if points and np.any(v):
+    turning = dict(axes_of_points(layout))
+    alone = [
+        frame.label
+        for k, (frame, j) in enumerate(zip(layout.frames, layout.frame_v, strict=True))
+        if frame.freedom == 3 and k not in turning and np.any(v[j : j + 3])
+    ]
+    if alone:
         raise ModelError(
-            f"modes: {points[0]!r} is a free point mass, which has no axes that turn with a steady rotation: "
-            "fix it to a body, or give it an inertia as a rigid body"
+            f"modes: {alone[0]!r} is a free point mass, connected with nothing that has axes, so that none turn with "
+            "it: leave its velocity out, or give it an inertia as a rigid body"
         )
-    first = np.array([j for frame, j in zip(layout.frames, layout.frame_v, strict=True) if frame.freedom == 6])
-    at = np.array([i for frame, i in zip(layout.frames, layout.frame_q, strict=True) if frame.freedom == 6])
-    own = first[:, None] + np.arange(3)
-    R = rotations.rotation_matrix(rotations.normalise(q[at[:, None] + np.arange(3, 7)]))
-    omega, speeds = v[own + 3], np.einsum("fji,fj->fi", R, v[own])
-    A = np.einsum("fji,fj->fi", R, a[own])
-    steady = np.concatenate([A - np.cross(omega, speeds), a[own + 3]], axis=1)
-    allowed = STEADY * max(1.0, float(np.max(np.abs(a)))) + np.concatenate([rounding[own], rounding[own + 3]], axis=1)
-    if np.any(np.abs(steady) > allowed):
-        frame = int(np.argmax(np.max(np.abs(steady), axis=1)))
+    owners = {k: k for k, frame in enumerate(layout.frames) if frame.freedom == 6} | turning
+    which, axes_of = list(owners), list(owners.values())
+    line = layout.frame_v[which][:, None] + np.arange(3)
+    turn = layout.frame_v[axes_of][:, None] + np.arange(3, 6)
+    R = rotations.rotation_matrix(rotations.normalise(q[layout.frame_q[axes_of][:, None] + np.arange(3, 7)]))
+    omega, speeds = v[turn], np.einsum("fji,fj->fi", R, v[line])
+    A = np.einsum("fji,fj->fi", R, a[line])
+    steady = np.abs(np.concatenate([A - np.cross(omega, speeds), a[turn]], axis=1))
+    allowed = STEADY * max(1.0, float(np.max(np.abs(a)))) + np.concatenate([rounding[line], rounding[turn]], axis=1)
+    if np.any(steady > allowed):
+        frame = which[int(np.argmax(np.max(steady - allowed, axis=1)))]
         raise ModelError(
             f"modes: the state is not steady: {layout.frames[frame].label!r} accelerates in its own axes by "
-            f"{np.max(np.abs(steady)):.3g}; start from 'equilibrium', or at rest"
+            f"{np.max(steady):.3g}; start from 'equilibrium', or at rest"
         )
     spin, slide, pull = (rotations.cross_matrix(x) for x in (omega, speeds, A))
     n = system.n_v
     identity = np.ones(n)
-    identity[own] = 0.0
+    identity[line] = 0.0
     diagonal = csc_array((identity, (np.arange(n), np.arange(n))), shape=(n, n))
-    line, turn = own, own + 3
     H = diagonal + _blocks(n, [(line, line, R)])
     eta_p = _blocks(n, [(line, turn, -R @ slide)])
     alpha_p = _blocks(n, [(line, turn, -R @ pull)])
     alpha_w = _blocks(n, [(line, line, R @ spin), (line, turn, -R @ slide)])
-    E = _blocks(n, [(line, line, -spin), (line, turn, -slide), (turn, turn, -spin)])
+    own = [k == owner for k, owner in owners.items()]
+    E = _blocks(n, [(line, line, -spin), (line, turn, -slide), (turn[own], turn[own], -spin[own])])
     return H, eta_p, alpha_p, alpha_w, E
 
 

@@ -6,7 +6,9 @@ from analysis.modes.test_modes import hub, of_parts, slender
 from checkout import CASES as CASE_FILES
 from oracles.modal_beam import BeamModel
 
-from femb import Attachment, Beam, FlexibleBody, JointEnd, JointSpringDamper, Revolute, RigidBody
+import femb
+from femb import Attachment, Beam, FlexibleBody, JointEnd, JointSpringDamper, PointMass, Revolute, RigidBody
+from femb.analysis.linear.steady import why_unsteady
 from femb.analysis.modes import mode_sweep, modes
 from femb.analysis.modes.solution import solution
 from femb.case import load_case
@@ -202,3 +204,23 @@ def test_flexible_bodies_turn_as_beams_do():
     assert by_modes.labels[:3] == ("bodies.hub", "bodies.a", "bodies.a")
     np.testing.assert_allclose(np.sum(by_modes.energy, axis=1), 1.0, rtol=1e-12)
     assert np.min(by_modes.energy) > -5e-3
+
+
+def test_point_masses_on_rods_of_a_spinning_hub():
+    """Rods of length l at a from the axis of a heavy hub: sqrt(1 + a/l) across the plane of rotation, sqrt(a/l) in it,
+    by the modes and by the linear model about the same steady motion."""
+    spin, a, rod = 0.5, 0.5, 1.0
+    model = femb.Model("rods")
+    model.add(RigidBody("hub", mass=1e7, inertia=(1e7, 1e7, 2e7), angular_velocity=(0, 0, spin)))
+    for name, side in (("right", 1.0), ("left", -1.0)):
+        model.add(PointMass(name, mass=1.0, position=(side * (a + rod), 0, 0)))
+        model.add(femb.Distance(f"rod_{name}", JointEnd("hub", at=(side * a, 0, 0)), JointEnd(name)))
+    found = modes(model, 5, start="equilibrium")
+    wanted = spin * np.sqrt(np.repeat([a / rod, 1.0 + a / rod], 2))
+    nutation = spin  # of a body with C = 2 A: w (C/A - 1)
+    np.testing.assert_allclose(2.0 * np.pi * found.frequencies, np.sort([*wanted, nutation]), rtol=1e-5)
+    point = femb.operating_point(model, start="equilibrium")
+    values = np.abs(femb.linearize(point).eigenvalues())
+    for value in wanted:
+        assert np.min(np.abs(values / value - 1.0)) < 1e-5
+    assert why_unsteady(point) == ""

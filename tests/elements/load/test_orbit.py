@@ -8,8 +8,10 @@ from scipy.special import ellipk
 
 import femb
 from femb import Attachment, Beam, Load, ModelError, Orbit, PointMass, RigidBody, Section, simulate
+from femb.analysis.equilibrium import in_equilibrium
 from femb.analysis.mass_properties import mass_properties
 from femb.elements import ExactBeam, FlexibleBody, Ground, JointEnd, Revolute
+from femb.layout.state import State
 from femb.numerics import kepler, rotations
 from femb.system.system import System
 
@@ -230,6 +232,26 @@ def test_refused(items, message):
     with pytest.raises(ModelError) as raised:
         System(model)
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("beside", [1.5e-5, 2.0])
+@pytest.mark.parametrize("spin", [0.0, 1.078e-3])
+def test_equilibrium_beside_the_origin(beside, spin):
+    """The mass centre falls freely beside the origin: the boom is strained as if it were there, to size over radius."""
+    section = femb.Section("boom", axial_stiffness=10.0, torsional_stiffness=10.0, bending_stiffness=(100.0, 100.0),
+                           mass_per_length=0.1, inertia_per_length=(2e-4, 1e-4, 1e-4))  # fmt: skip
+    strains = []
+    for x in (0.0, beside):
+        hub = RigidBody("hub", mass=50.0, inertia=(1.0, 2.0, 2.0), position=(x, 0, 0), angular_velocity=(0, 0, spin))
+        booms = [
+            femb.Beam(f"boom{side}", section, 5.0, 3, start=hub.at((0.2 * side, 0, 0), direction=(side, 0, 0)))
+            for side in (1, -1)
+        ]
+        system = in_equilibrium(System(model_of(hub, *booms)))
+        beam = State(system.layout, 0.0, system.q0, system.v0).beams["boom1"]
+        strains.append(beam.strain)
+    assert np.max(strains[0]) > 1e-7
+    np.testing.assert_allclose(strains[1], strains[0], rtol=1e-5, atol=1e-6 * np.max(strains[0]))
 
 
 def test_it_has_no_equilibrium_and_is_no_input_of_linear_models():
