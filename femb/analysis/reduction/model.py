@@ -87,7 +87,14 @@ class LinearModel(Brief):
         own, through = self.motion.low_rank, self.rows.through
         # the reactions of joints balance these forces
         change = (through @ own.left) @ own.damping.T - (through @ other.left) @ other.damping.T
-        rows = replace(self.rows, rate=self.rows.rate + np.where(self.motion.held, 0.0, change))
+        rates, held = self.rows.rates, self.motion.held
+        lost = own.left @ (own.damping.T @ rates) - other.left @ (other.damping.T @ rates)
+        rows = replace(
+            self.rows,
+            rate=self.rows.rate + np.where(held, 0.0, change),
+            direct=self.rows.direct + change @ rates,
+            forces=self.rows.forces + np.where(held[:, None], 0.0, lost),
+        )
         return replace(self, motion=replace(self.motion, low_rank=other), rows=rows, ratio=ratio)
 
     def frequency_response(self, frequencies: ArrayLike) -> FrequencyResponse:

@@ -4,22 +4,28 @@ Beside those of ``femb.analysis.linear.inputs`` and ``outputs``:
 
 ground.acceleration, bodies.HELD.acceleration            input: the base accelerates; inertial axes, three columns
 ground.angular_acceleration, bodies.HELD.angular_acceleration    about the origin, about the body's; own axes
+drivers.NAME                                             input: its motion, rate and acceleration, three columns
 appendages.NAME.force, .torque                           output: on the root, about its point, in the root's axes
 
 In a base that accelerates by D a the others feel -M D a; positions and velocities are relative to the base,
-accelerations and forces are those of the whole motion. Source: docs/theory/linearisation.md, section 7.
+accelerations and forces are those of the whole motion. A driver that moves by d, J p = S d, takes along the shape P
+with J P = S, and the others feel -M P d'' - C P d' - K P d. Source: docs/theory/linearisation.md, section 7.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from femb.analysis.linear.chart import driver_slopes
 from femb.analysis.linear.inputs import Input, inputs_of
 from femb.analysis.linear.outputs import Output, default_outputs, output
 from femb.analysis.linear.point import OperatingPoint
 from femb.analysis.modes.appendages import rigid_motions
+from femb.analysis.modes.eigen import freedoms, lowest
 from femb.analysis.modes.eigenproblem import EigenProblem
+from femb.analysis.modes.rigid import free_motions
 from femb.analysis.modes.spinning import own_axes_derivatives
 from femb.analysis.reduction.root_rows import Part, of_appendage, through_multipliers
 from femb.base.errors import ModelError
@@ -29,6 +35,8 @@ from femb.system.moving_ground import MovingGround
 
 BASE = ("acceleration", "angular_acceleration")
 ROOT = ("force", "torque")
+# Of the lowest omega^2: the mass that keeps the stiffness regular. What a driver's constraint may lack.
+SHIFT, GAP = 1e-3, 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +44,7 @@ class Rows:
     """forces F (n_v, m); position, rate, acceleration P, V, A (p, n_v); direct D (p, m); names.
 
     through (p, n_v) : of outputs that are reactions of joints, on the forces that these balance; zero of others.
+    rates (n_v, m) : p' that inputs prescribe.
     """
 
     inputs: tuple[str, ...]
@@ -46,15 +55,16 @@ class Rows:
     acceleration: Floats
     direct: Floats
     through: Floats
+    rates: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """An input: force (n_v,); the acceleration (n_v,) of the base by it; its index in u, or -1."""
+    """An input: force (n_v,); the p, p' and p'' (3, n_v) that it prescribes; its index in u, or -1."""
 
     name: str
     force: Floats
-    base: Floats
+    prescribed: Floats
     component: int = -1
 
 
@@ -66,7 +76,7 @@ def rows_of(
     held: str | None,
     loaded: bool,
 ) -> Rows:
-    """The rows of named inputs and outputs; by default loads and motors, and the motion of bodies and joints."""
+    """The rows of named inputs and outputs; by default as of ``femb.linearize``."""
     point = OperatingPoint(motion.system, 0.0, motion.u, motion.q, motion.v, motion.a, motion.multipliers)
     columns = _columns(motion, point, inputs, held)
     if outputs is None:
@@ -76,7 +86,7 @@ def rows_of(
     parts = [_part(motion, point, name, hub, loaded) for name in outputs]
     n, m = motion.system.n_v, len(columns)
     forces = np.array([column.force for column in columns]).reshape(m, n).T
-    base = np.array([column.base for column in columns]).reshape(m, n).T
+    prescribed = np.array([column.prescribed for column in columns]).reshape(m, 3, n).transpose(1, 2, 0)
     selected = np.zeros((motion.system.n_u, m))
     for k, column in enumerate(columns):
         if column.component >= 0:
@@ -85,10 +95,10 @@ def rows_of(
     def stacked(word: str) -> Floats:
         return np.vstack([np.zeros((0, n)), *(getattr(part, word) for part in parts)])
 
-    acceleration = stacked("acceleration")
-    # the inertia force of a base is no force: it is the part of the acceleration that p'' has not
-    outer = np.where(np.any(base, axis=0) | motion.held[:, None], 0.0, forces)
-    direct = acceleration @ base + stacked("force") @ outer
+    position, rate, acceleration = (stacked(word) for word in ("position", "rate", "acceleration"))
+    # the inertia force of a base is no force: it is the part of the acceleration that p'' has not; so are its others
+    outer = np.where(np.any(prescribed, axis=(0, 1)) | motion.held[:, None], 0.0, forces)
+    direct = stacked("force") @ outer + position @ prescribed[0] + rate @ prescribed[1] + acceleration @ prescribed[2]
     at = 0
     for part in parts:
         if part.by_input is not None:
@@ -98,11 +108,12 @@ def rows_of(
         tuple(column.name for column in columns),
         np.where(motion.held[:, None], 0.0, forces),
         tuple(name for part in parts for name in part.names),
-        np.where(motion.held, 0.0, stacked("position")),
-        np.where(motion.held, 0.0, stacked("rate")),
+        np.where(motion.held, 0.0, position),
+        np.where(motion.held, 0.0, rate),
         np.where(motion.held, 0.0, acceleration),
         direct,
         stacked("through"),
+        prescribed[1],
     )
 
 
@@ -116,9 +127,11 @@ def grounded(motion: EigenProblem) -> list[int]:
 def _columns(
     motion: EigenProblem, point: OperatingPoint, names: Sequence[str] | None, held: str | None
 ) -> list[_Column]:
+    driven = _Driven(motion, point)
     if names is None:
-        return [_of_force(motion, each) for each in inputs_of(point, None) if isinstance(each, Input)]
-    columns: list[_Column] = []
+        columns = [_of_force(motion, each) for each in inputs_of(point, None) if isinstance(each, Input)]
+        return columns + [driven.column(name) for name in (driven.inputs if driven.at_rest else ())]
+    columns = []
     for name in names:
         base = _base(motion, point, name, held)
         if base is None and name.rpartition(".")[2] in ("x", "y", "z"):
@@ -127,18 +140,66 @@ def _columns(
             base = None if base is None else [base["xyz".index(axis)]]
         if base is not None:
             columns += base
-        elif name.split(".")[0] == "drivers":
-            raise ModelError(
-                f"input {name!r}: motions of drivers are inputs of linearize without truncation; here drivers hold"
-            )
         else:
-            columns += [_of_force(motion, each) for each in inputs_of(point, [name]) if isinstance(each, Input)]
+            columns += [
+                _of_force(motion, each) if isinstance(each, Input) else driven.column(each)
+                for each in inputs_of(point, [name], driven.inputs)
+            ]
     return columns
 
 
 def _of_force(motion: EigenProblem, each: Input) -> _Column:
     force = each.force if motion.axes is None else np.asarray(motion.axes.T @ each.force)
-    return _Column(each.name, force, np.zeros_like(force), each.component)
+    return _Column(each.name, force, np.zeros((3, len(force))), each.component)
+
+
+class _Driven:
+    """The coordinates that drivers prescribe, as inputs: their motion, rates and accelerations.
+
+    inputs : names. at_rest : whether they can be inputs: about rest without reactions, whose directions they change.
+    """
+
+    def __init__(self, motion: EigenProblem, point: OperatingPoint) -> None:
+        self.motion = motion
+        self.names, slopes = driver_slopes(point)
+        self.slopes = -slopes  # of J p by the coordinates
+        self.inputs = tuple(f"{name}{word}" for word in ("", " rate", " acceleration") for name in self.names)
+        self.at_rest = motion.axes is None and point.at_rest and not np.any(motion.multipliers)
+
+    @cached_property
+    def shapes(self) -> Floats:
+        """(n_v, D): displacements by the coordinates, as slow as the structure can follow them without inertia."""
+        motion, n = self.motion, self.motion.system.n_v
+        free = free_motions(motion)
+        elastic = freedoms(motion) > free.count
+        # the stiffness alone is singular on free motions, which then follow by inertia
+        shift = SHIFT * abs(float(lowest(motion, free, 1)[0][0])) if elastic else 1.0
+        factors = motion.factorise(motion.stiffness + shift * motion.mass)
+        found = np.array([factors.solve(np.concatenate([np.zeros(n), rows]))[:n] for rows in self.slopes.T])
+        for name, shape, rows in zip(self.names, found, self.slopes.T, strict=True):
+            if np.max(np.abs(motion.gaps(shape) - rows)) > GAP * np.max(np.abs(rows)):
+                raise ModelError(f"input {name!r}: the driver moves what is held")
+        return found.T
+
+    def column(self, name: str) -> _Column:
+        """The input of this name. Raises ModelError: a state in which a driver is no input of a sparse model."""
+        motion = self.motion
+        if not self.at_rest:
+            raise ModelError(
+                f"input {name!r}: motions of drivers are inputs of a model with a hub, or of a truncated one, about "
+                "rest without loads only; linearize without hub and truncation"
+            )
+        kind = next(k for k, word in ((2, " acceleration"), (1, " rate"), (0, "")) if name.endswith(word))
+        base = name.removesuffix((" acceleration", " rate", "")[2 - kind])
+        shape = np.ascontiguousarray(self.shapes[:, self.names.index(base)])
+        force = (
+            motion.times(motion.stiffness, shape),
+            motion.damping_times(shape),
+            motion.times(motion.mass, shape),
+        )[kind]
+        prescribed = np.zeros((3, len(shape)))
+        prescribed[kind] = shape
+        return _Column(name, -force, prescribed)
 
 
 def _base(motion: EigenProblem, point: OperatingPoint, name: str, held: str | None) -> list[_Column] | None:
@@ -161,8 +222,13 @@ def _base(motion: EigenProblem, point: OperatingPoint, name: str, held: str | No
         raise ModelError(f"input {name!r}: the base accelerates from rest only, and this state is in rotation")
     turn = word == "angular_acceleration"
     D = rigid_motions(motion, origin, axes if turn else np.eye(3))[:, 3:] if turn else motion.rigid_motions()[:3].T
+    still = np.zeros(motion.system.n_v)
     return [
-        _Column(f"{name}.{axis}", -motion.times(motion.mass, np.ascontiguousarray(column)), column)
+        _Column(
+            f"{name}.{axis}",
+            -motion.times(motion.mass, np.ascontiguousarray(column)),
+            np.array([still, still, column]),
+        )
         for axis, column in zip("xyz", D.T, strict=True)
     ]
 

@@ -14,6 +14,7 @@ from femb import (
     JointMotor,
     JointSpringDamper,
     Load,
+    ModalDamping,
     Model,
     ModelError,
     Prismatic,
@@ -21,6 +22,7 @@ from femb import (
     RigidBody,
     Section,
     ThermalLoad,
+    linear_model,
     linearize,
 )
 from femb.analysis.linear.linearise import state_space
@@ -167,3 +169,66 @@ def test_a_driver_is_an_input_by_its_name():
 def test_unknown_names(words, message):
     with pytest.raises(ModelError, match=message):
         linearize(slide(), **words)
+
+
+def driven(*items):
+    """A free hub with a boom, and with a panel on a driven hinge that carries a boom of its own."""
+    model = Model("driven panel")
+    model.add(RigidBody("hub", mass=8.0, inertia=(0.5, 0.6, 0.7), center_of_mass=(0.02, -0.01, 0.03)))
+    section = Section("boom", 2e-4, (4e-9, 6e-9), 8e-9, 2.7e3, 7e10, 2.6e10, damping=1e-4)
+    model.add(Beam("boom", section, 2.0, 2, start=Attachment("hub", (-0.1, 0.0, 0.1), direction=(-1, 0.2, 0))))
+    model.add(RigidBody("panel", mass=1.5, inertia=(0.05, 0.2, 0.25), position=(0.8, 0.0, 0.1)))
+    first = JointEnd("hub", at=(0.3, 0.0, 0.1), axis=(0.0, 1.0, 0.2))
+    model.add(Revolute("hinge", first, JointEnd("panel", at=(-0.5, 0.0, 0.0), axis=(0.0, 1.0, 0.2))))
+    model.add(Beam("wing", section, 1.5, 2, start=Attachment("panel", (0.4, 0.0, 0.0), direction=(1, 0.1, 0))))
+    model.add(JointDriver("crank", joint="hinge", motion=lambda t: (0.0, 0.0, 0.0)))
+    for item in items:
+        model.add(item)
+    return model
+
+
+DRIVEN = {
+    "inputs": ["drivers.crank", "bodies.hub.torque"],
+    "outputs": [
+        *("bodies.hub.turn", "bodies.hub.angular_velocity", "beams.wing.-1.acceleration", "bodies.panel.position"),
+        *("joints.hinge.force", "joints.hinge.torque", "beams.wing.0.section_moment"),
+    ],
+}
+
+
+def motion_of(transfer, s):
+    """(p, 4): by the motion of the driver, whose rate and acceleration are inputs beside it, and by the torques."""
+    return np.hstack([transfer[:, :3] @ [[1.0], [s], [s * s]], transfer[:, 3:]])
+
+
+@pytest.mark.parametrize("order", [{}, {"modes": 30}, {"craig_bampton": 30}, {"modes": 8}])
+@pytest.mark.parametrize("damped", [False, True])
+def test_motions_of_drivers_by_every_road(order, damped):
+    """Sparse, of full order with a hub, and truncated: as linearize without any of these."""
+    model = driven(*([ModalDamping("booms", "hub", 0.05, modes=6)] if damped else []))
+    dense, sparse = linearize(model, **DRIVEN), linear_model(model, **DRIVEN, hub="hub")
+    crank = ("drivers.crank", "drivers.crank rate", "drivers.crank acceleration")
+    assert sparse.inputs == dense.inputs == (*crank, *(f"bodies.hub.torque.{axis}" for axis in "xyz"))
+    words = {"damping": 0.0} if order and not damped else {}
+    found = linearize(model, **DRIVEN, hub="hub", **order, **words)
+    few = order.get("modes") == 8
+    # the static share of the modes left out is that of displacements
+    rows = [k for k, name in enumerate(dense.outputs) if not few or "turn" in name or "position" in name]
+    for frequency in (0.2, 1.1) if few else (0.2, 3.7, 40.0):
+        s = 2j * np.pi * frequency
+        wanted = motion_of(dense.transfer(s), s)
+        sizes = np.array([[np.max(np.abs(wanted[k - k % 3 : k - k % 3 + 3]))] for k in range(len(wanted))])
+        assert np.max(np.abs(motion_of(sparse.transfer(s), s) - wanted) / sizes) < 1e-6
+        difference = np.abs(motion_of(found.transfer(s), s) - wanted) / sizes
+        assert np.max(difference[rows]) < (2e-3 if few else 1e-6)
+    assert linear_model(model, hub="hub").inputs == crank
+
+
+def test_drivers_that_are_no_inputs():
+    loaded = slide()
+    loaded.gravity = np.array([-9.81, 0.0, 0.0])
+    loaded.add(JointDriver("crank", joint="rail", motion=lambda t: (0.0, 0.0, 0.0)))
+    with pytest.raises(ModelError, match="about rest without loads only"):
+        linear_model(loaded, inputs=["drivers.crank"], outputs=[], start="equilibrium")
+    with pytest.raises(ModelError, match=r"did you mean 'drivers\.crank'"):
+        linear_model(driven(), inputs=["drivers.crnk"], outputs=[], hub="hub")
