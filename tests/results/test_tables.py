@@ -57,6 +57,30 @@ def test_spectra_of_a_sine_have_its_amplitude_and_its_power(results):
     assert density[0, 0] == pytest.approx(0.0, abs=1e-20)
 
 
+@pytest.mark.parametrize("count", [16, 17])
+def test_lines_of_a_spectrum_hold_the_mean_square(count):
+    """Also the last line: of an even number of times half a cycle an interval, which has no second phase."""
+    interval, line = 0.1, count // 2
+    time = interval * np.arange(count)
+    last = Results({"time": time, "audit/work": 3.0 * np.cos(2.0 * np.pi * line * np.arange(count) / count)}, {}, {})
+    frequency, amplitude = last.spectrum("audit.work", "amplitude")
+    assert frequency[-1] == pytest.approx(line / (count * interval))
+    np.testing.assert_allclose(amplitude, [0.0] * line + [3.0], atol=1e-12)
+    values = np.random.default_rng(2).standard_normal(count)
+    noise = Results({"time": time, "audit/work": values}, {}, {})
+    frequency, amplitude = noise.spectrum("audit.work", "amplitude")
+    whole = np.full(len(amplitude), 0.5)  # a sine has half the square of its amplitude
+    whole[0] = 1.0
+    if count % 2 == 0:
+        whole[-1] = 1.0
+    assert whole @ amplitude**2 == pytest.approx(np.mean(values**2), rel=1e-12)
+    # of the window of Hann, without the mean
+    window = np.sin(np.pi * np.arange(count) / count) ** 2
+    density = noise.spectrum("audit.work")[1]
+    wanted = np.sum((window * (values - np.mean(values))) ** 2) / np.sum(window**2)
+    assert np.sum(density) * frequency[1] == pytest.approx(wanted, rel=1e-12)
+
+
 def test_names_that_are_none_are_refused_with_those_that_are(results):
     for name, words in (
         ("hub.position", "there are several: give one of 'bodies.hub.position', 'beams.hub.position'"),

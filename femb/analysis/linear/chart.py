@@ -144,7 +144,7 @@ def driver_slopes(point: OperatingPoint) -> tuple[tuple[str, ...], Floats]:
             columns.append(system.constraint_rates(u[None], point.q[None], at_rest)[0] - base)
             names.append(input_.label.removesuffix(".motion"))
         at += input_.width
-    return tuple(names), np.array(columns).reshape(-1, system.n_c).T
+    return tuple(names), np.array(columns).reshape(len(names), system.n_c).T
 
 
 def frame_names(system: System) -> tuple[str, ...]:

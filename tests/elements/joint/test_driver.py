@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.integrate import cumulative_simpson
 
 import femb
 from femb import ModelError, SolveError
@@ -27,7 +28,7 @@ from femb.elements import (
 from femb.elements.joint.driver_orientation import motion_of_angles
 from femb.layout.layout import Layout
 from femb.numerics import rotations
-from femb.numerics.euler import SEQUENCES
+from femb.numerics.euler import SEQUENCES, to_euler
 from femb.profiles import PROFILES, Constant, Polynomial, Sine, SmoothStep, Spline, Step, Table, Versine
 from femb.system.system import System
 
@@ -292,6 +293,24 @@ class TestOrientation:
         wanted = rotations.from_axis_angle(Z, math.pi / 2)
         np.testing.assert_allclose(results.beams["boom"].quaternion[:, 0], [wanted] * 3, atol=1e-12)
         np.testing.assert_allclose(results.drivers["turn"].value, [wanted] * 3, atol=1e-12)
+
+    def test_torque_on_a_turned_node(self):
+        """In the section axes of the node: along these it is the rate of the angular momentum of everything."""
+        section = femb.Section("s", 1e-4, (1e-9, 1e-9), 1e-9, 1e3, 1e9, 1e9, damping=0.01)
+        model = femb.Model()
+        hub = model.add(RigidBody("hub", 1.0, BOX))
+        start = hub.at(direction=(0.3, 1.0, 0.2), up=(-1.0, 0.0, 0.4))
+        boom = model.add(femb.Beam("boom", section, 1.0, 1, start=start))
+        axes = femb.System(model).layout.beams["boom"].stations[0].rotation
+        angles = [Polynomial((angle, 0.0, k)) for angle, k in zip(to_euler(axes), (0.9, -0.4, 0.7), strict=True)]
+        model.add(OrientationDriver("turn", Place("ground"), boom.node(0), *angles))
+        results = femb.simulate(model, duration=0.4, output_interval=0.002, rtol=1e-9, atol=exact(1e-9))
+        torque = rotations.rotate(results.beams["boom"].quaternion[:, 0], results.drivers["turn"].force)
+        momentum = np.asarray(results.audit["angular_momentum"])
+        wanted = momentum - momentum[0]
+        found = cumulative_simpson(torque, dx=0.002, axis=0, initial=0)
+        assert np.min(np.ptp(wanted, axis=0)) > 0.1
+        np.testing.assert_allclose(found, wanted, atol=2e-6)
 
     def test_motion_as_a_whole(self):
         angles = Polynomial((0.1, 0.5)), Polynomial((0.0, 1.0)), Sine(0.5, 0.4)
