@@ -31,7 +31,7 @@ class ModelFacts:
 
     flexible : whether beams or bodies deform. undamped : whether one of them has no damping. switches : whether a
     stiffness may change abruptly. frequency, decay : the largest natural frequency (Hz) and the largest rate of a
-    damper (1/s) at the start.
+    damper (1/s) at the start, functions of users with them. latches : whether joints latch during the run.
     """
 
     flexible: bool
@@ -39,18 +39,21 @@ class ModelFacts:
     switches: bool
     frequency: float
     decay: float
+    latches: bool = False
 
 
 def facts_of(system: "System") -> ModelFacts:
     """The facts of a model in its start configuration."""
-    from femb.steppers.diagnosis import largest_decay, largest_frequency
+    from femb.steppers.diagnosis import largest_decay, largest_frequency, rates_of_functions
 
+    frequency, decay = rates_of_functions(system)
     return ModelFacts(
         flexible=bool(system.layout.beams or system.layout.internal),
         undamped=any(batch.undamped for batch in system.batches),
         switches=bool(system.switches or system.has_gaps),
-        frequency=largest_frequency(system) / (2.0 * pi),
-        decay=largest_decay(system),
+        frequency=max(largest_frequency(system), frequency) / (2.0 * pi),
+        decay=max(largest_decay(system), decay),
+        latches=bool(system.layout.latches),
     )
 
 
@@ -76,9 +79,10 @@ def choose(facts: ModelFacts, run: Run) -> tuple[str, float | None, str]:
     if facts.flexible:
         reason = f"flexible members, with vibrations of up to {facts.frequency:.3g} Hz"
         if facts.undamped and facts.frequency > shown and not facts.switches:
+            impact = ", as is what a latch excites" if facts.latches else ""
             return "radau", shown, (
                 f"{reason} without damping; those above {shown:.4g} Hz, which {interval:.3g} s between outputs cannot "
-                'show, are damped, not followed (to follow them: method = "radau")'
+                f'show, are damped, not followed{impact} (to follow them: method = "radau")'
             )  # fmt: skip
         return "radau", None, reason
     if facts.switches:
@@ -88,4 +92,4 @@ def choose(facts: ModelFacts, run: Run) -> tuple[str, float | None, str]:
             f"a vibration of {facts.frequency:.3g} Hz" if fastest > facts.decay else f"a decay of {facts.decay:.3g}/s"
         )
         return "radau", None, f"rigid bodies, with {what}, too fast for explicit steps"
-    return "rk", None, "rigid bodies, and no spring or damper that an explicit step has to follow"
+    return "rk", None, "rigid bodies, and no spring, damper or control that an explicit step has to follow"

@@ -4,7 +4,7 @@ A user's function that returns different values for the same arguments, or jumps
 with any step. The local error tells which component of the motion limits the step.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from femb.layout.state import State
 from femb.steppers.contract import ABOVE_TOLERANCE, StepperState
 from femb.system.constraints import mass_factors
 from femb.system.definiteness import ADVICE, Definiteness
+from femb.system.linear_solver import Factors
 from femb.system.system import System
 
 # Evaluations of an input with the same arguments.
@@ -33,6 +34,8 @@ INTERVALS, JUMP_RATIO = (1e-6, 1e-8, 1e-10), 0.5
 SMALLEST_JUMP = 1e-6
 # A part of the least eigenvalue of a mass matrix: below it steps fail already.
 LOST = 1e-3
+# Change of a state over which forces are compared, relative to its size.
+SHIFT = 1e-6
 # Power iterations for the largest natural frequency.
 POWER_ITERATIONS = 60
 
@@ -80,9 +83,8 @@ def different_input(system: System, t: float, first: Floats, again: Floats) -> s
 
 
 def _same(first: Floats | float, again: Floats | float) -> bool:
-    return bool(
-        np.max(np.abs(np.subtract(again, first)), initial=0.0) <= SAME * np.max(np.abs([first, again]), initial=0.0)
-    )
+    values = np.stack([np.atleast_1d(first), np.atleast_1d(again)])
+    return bool(np.max(np.abs(values[1] - values[0]), initial=0.0) <= SAME * np.max(np.abs(values), initial=0.0))
 
 
 def _not_a_function(label: str, t: float, first: object, again: object) -> str:
@@ -243,6 +245,38 @@ def largest_decay(form: Formulation) -> float:
     return _largest_ratio(form, 1)[0]
 
 
+def rates_of_functions(form: Formulation) -> tuple[float, float]:
+    """Largest natural frequency (rad/s) and decay (1/s) of a model at the start of a run, with functions of users.
+
+    Functions of the state need not give derivatives, so that the forces at neighbouring states are compared; zero, zero
+    for models without such functions, and where they cannot be evaluated.
+    """
+    system = form.system
+    if not any(input_.of_state for input_ in system.inputs):
+        return 0.0, 0.0
+    q, v, still = system.q0, system.v0, np.zeros((1, system.n_v))
+    by = SHIFT * (1.0 + float(np.max(np.abs(v), initial=0.0)))
+
+    def force(q: Floats, v: Floats) -> Floats:
+        result: Floats = system.residual(system.inputs_at(0.0, q, v)[None], q[None], v[None], still)[0]
+        return result
+
+    try:
+        start, factors = force(q, v), mass_factors(system, system.inputs_at(0.0, q, v), q)
+
+        def along(change: Callable[[Floats], Floats]) -> float:
+            def multiplied(x: Floats) -> Floats:
+                x[: system.n_v] = (change(by * x[: system.n_v]) - start) / by
+                return x
+
+            return _power_iteration(system, factors, multiplied)[0]
+
+        stiffness = along(lambda x: force(system.retract(q, x), v))
+        return float(np.sqrt(stiffness)), along(lambda x: force(q, v + x))
+    except SolveError:
+        return 0.0, 0.0
+
+
 def _largest_ratio(form: Formulation, which: int) -> tuple[float, Floats]:
     """Largest eigenvalue, by size, of M^-1 A within the constraints at the start, by power iteration, and its vector;
     zero if it cannot be computed. A : the matrix of this number among those of Newton's iteration."""
@@ -253,10 +287,16 @@ def _largest_ratio(form: Formulation, which: int) -> tuple[float, Floats]:
         factors = mass_factors(system, u, system.q0)
     except SolveError:
         return 0.0, np.zeros(0)
+    return _power_iteration(system, factors, lambda x: system.solver.multiply(matrix, x))
+
+
+def _power_iteration(system: System, factors: Factors, multiplied: Callable[[Floats], Floats]) -> tuple[float, Floats]:
+    """Largest eigenvalue, by size, of M^-1 A within the constraints, and its vector. multiplied : x to A x."""
     x = np.random.default_rng(0).standard_normal(system.n_v + system.n_c)
+    x[system.n_v :] = 0.0
     size = 0.0
     for _ in range(POWER_ITERATIONS):
-        x = system.solver.multiply(matrix, x / np.linalg.norm(x))
+        x = multiplied(x / np.linalg.norm(x))
         x[system.n_v :] = 0.0
         factors.solve(x)
         x[system.n_v :] = 0.0

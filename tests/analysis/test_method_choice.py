@@ -6,10 +6,20 @@ from checkout import CASES
 from click.testing import CliRunner
 
 import femb
-from femb import Model, RigidBody, Run, Section, simulate
+from femb import Load, Model, RigidBody, Run, Section, simulate
 from femb.analysis.method_choice import ModelFacts, choose, facts_of, with_method
 from femb.cli import cli
-from femb.elements import Beam, JointEnd, JointStops, PointMass, Prismatic, SpringDamper, SpringEnd
+from femb.elements import (
+    Beam,
+    JointEnd,
+    JointMotor,
+    JointStops,
+    PointMass,
+    Prismatic,
+    Revolute,
+    SpringDamper,
+    SpringEnd,
+)
 from femb.system.system import System
 
 
@@ -47,7 +57,7 @@ def test_facts_are_those_of_a_closed_form():
 @pytest.mark.parametrize(
     ("model", "method", "why"),
     [
-        (lambda: on_a_spring(stiffness=800.0), "rk", "no spring or damper that an explicit step has to follow"),
+        (lambda: on_a_spring(stiffness=800.0), "rk", "no spring, damper or control that an explicit step"),
         (lambda: on_a_spring(stiffness=8e8), "radau", "a vibration of 3.18e+03 Hz"),
         (lambda: on_a_spring(stiffness=800.0, damping=1e5), "radau", "a decay of 5e+04/s"),
         (lambda: boom(damping=1e-4), "radau", "flexible members"),
@@ -59,6 +69,35 @@ def test_the_model_decides(model, method, why):
     assert run.method == method
     assert reason.startswith(f"{method}: ")
     assert why in reason
+
+
+@pytest.mark.parametrize("rate", [30.0, 2e4])
+@pytest.mark.parametrize("what", ["rate", "angle"])
+def test_a_controller_in_python_counts_with_its_stiffness_and_damping(what, rate):
+    """It gives no derivatives: the torque -c omega slows the body at c/I, -k angle turns it at sqrt(k/I)."""
+    model = Model("controlled")
+    model.add(RigidBody("b", mass=1.0, inertia=2.0))
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 0, 1)), JointEnd("b", axis=(0, 0, 1))))
+
+    def control(t, state):
+        joint = state.joints["hinge"]
+        return -2.0 * rate * joint.rates[0] if what == "rate" else -2.0 * rate**2 * joint.coordinates[0]
+
+    model.add(JointMotor("drive", joint="hinge", force=control))
+    facts = facts_of(System(model))
+    found = facts.decay if what == "rate" else 2.0 * np.pi * facts.frequency
+    assert found == pytest.approx(rate, rel=1e-4)
+    load = Model("loaded")
+    load.add(RigidBody("b", mass=1.0, inertia=2.0))
+    torque = (
+        (lambda t, state: -2.0 * rate * state.bodies["b"].angular_velocity)
+        if what == "rate"
+        else (lambda t, state: -2.0 * rate**2 * 2.0 * state.bodies["b"].quaternion[1:])
+    )
+    load.add(Load("control", body="b", torque=torque, frame="body"))
+    method, words = chosen(load, output_interval=0.01)
+    assert method.method == ("radau" if rate > 1e3 else "rk")
+    assert ("too fast for explicit steps" in words) == (rate > 1e3)
 
 
 def test_only_an_undamped_structure_gets_a_filter():
