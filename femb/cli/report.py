@@ -96,8 +96,9 @@ def damped(results: Any) -> str:
     statistics = results.statistics
     if "filter" not in statistics or "energy_error" not in results.audit:
         return ""
-    energy = float(results.audit["energy_error"][-1])
+    energy, taken = float(results.audit["energy_error"][-1]), float(statistics.get("damped", 0.0))
     text = f"vibrations above {statistics['filter']:.4g} Hz, with an energy error of {energy:.2g} J at the end"
+    text += f" and {taken:.2g} J taken out as work" if taken else ""
     # zero in coordinates without positions, as angles of joints
     kept = float(statistics["kept_error"])
     return text + (f"; local errors of the other motion {kept:.2g} m in all" if kept else "")

@@ -132,7 +132,7 @@ class Bdf(BdfEquations):
     def _complete(self, trial: Solution, h: float, end: float) -> bool:
         return not self._hidden or super()._complete(trial, h, end)
 
-    def _reached(self, trial: Solution, h: float) -> tuple[Floats, Floats, float]:
+    def _reached(self, trial: Solution, h: float, end: float) -> tuple[Floats, Floats, float]:
         q = trial.q.copy()
         self.form.normalise(q)
         # the work as the formula integrates it

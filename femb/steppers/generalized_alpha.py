@@ -174,9 +174,11 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
 
     def _after_failure(self, h: float, cause: str | Exception) -> float:
         self._matrices = None
-        if self._fresh and self._low_pass and not self._exact:
-            self._exact = True
-            return h
+        if self._fresh and self._low_pass:
+            self._low_pass.damp_from(self.t)
+            if not self._exact:
+                self._exact = True
+                return h
         return h if not self._fresh and isinstance(cause, str) else 0.5 * h
 
     def _newton(self, h: float, end: float) -> _AlphaTrial | None:
@@ -262,10 +264,12 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
     def _after_error(self, trial: _AlphaTrial, h: float, error: float) -> float:
         return h * min(self._factor(error), 0.9)
 
-    def _reached(self, trial: _AlphaTrial, h: float) -> tuple[Floats, Floats, float]:
+    def _reached(self, trial: _AlphaTrial, h: float, end: float) -> tuple[Floats, Floats, float]:
         trial.power = self._power(trial.u, *trial.end, trial.multipliers)
-        trial.work = self.work + 0.5 * h * (self.power + trial.power)
-        return *trial.end, trial.work
+        q, v = trial.end
+        v, trial.work = self._damped(end, q, v, self.work + 0.5 * h * (self.power + trial.power))
+        trial.end = q, v
+        return q, v, trial.work
 
     def _accept(self, trial: _AlphaTrial, h: float, end: float, error: float, cut: bool) -> Step:
         self.h = self.fixed or self._next_length(h, self._factor(error), cut)

@@ -12,7 +12,7 @@ from femb.base.types import Floats
 from femb.formulations.contract import ImplicitFormulation
 from femb.layout.discrete import DiscreteState
 from femb.steppers.energy import EnergyWatch
-from femb.steppers.low_pass import PASSES, FilterStatistics, LowPass
+from femb.steppers.low_pass import AGAIN, HELD_UP, PASSES, FilterStatistics, LowPass
 from femb.steppers.radau_kernels import rotate_frames, rotate_frames_back
 from femb.steppers.variable_step import T, VariableStep
 from femb.system.linear_solver import Factors, Matrix
@@ -90,7 +90,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
     estimates_after_jump = True
     memory = (
         *VariableStep.memory,
-        "_exact",
+        *("_exact", "_low_pass"),
         *("t", "q", "v", "work", "a", "multipliers", "power", "_u"),
         *("state_of_matrices", "_factored_for", "_fresh"),
     )
@@ -108,7 +108,8 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self._hidden, self._unfiltered = False, np.zeros(form.n_v)
         self._initial_form = form
         # the part of the error that controls the steps, and whether Newton's iteration takes exact tangents
-        self._low_pass, self._exact = None, False
+        self._low_pass: LowPass | None = None
+        self._exact = False
         if run.filter is not None and "filter" in run.stepper.options:
             self._low_pass = LowPass(run.filter, self.scale_q)
             self.statistics = FilterStatistics(filter=run.filter)
@@ -125,12 +126,32 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self.power = self._power(self._u, self.q, self.v, self.multipliers)
 
     def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
-        """Restart from a state within the last step."""
+        """Restart from a state within the last step; a filter takes what is faster out of its velocities."""
+        if self._low_pass is not None and isinstance(self.statistics, FilterStatistics):
+            v, lost = self._low_pass.after_impact(self.form, t, q, v)
+            self.statistics.damped += lost
+            work -= lost
+        self._set(t, q, v, work)
+
+    def land(self, t: float, q: Floats, v: Floats, work: float) -> None:
+        """Restart at a contact, whose impact is followed; when it is over, a filter damps what it has excited."""
+        if self._low_pass is not None:
+            self._low_pass.damp_from(t)
+        self._set(t, q, v, work)
+
+    def _set(self, t: float, q: Floats, v: Floats, work: float) -> None:
         self.t, self.q, self.v, self.work = t, q, v, work
         if self.estimates_after_jump:
             self.h = 0.0
         self._matrices, self._factored_for = None, 0.0
         self.restart()
+
+    def _damped(self, end: float, q: Floats, v: Floats, work: float) -> tuple[Floats, float]:
+        """Velocities and work at the end of a step after the filter has damped what is faster than it."""
+        if self._low_pass is None:
+            return v, work
+        v, self._low_pass.lost = self._low_pass.damped(self.form, self.t, end, q, v)
+        return v, work - self._low_pass.lost
 
     def _power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> float:
         return float(self.form.power(u[None], q[None], v[None], multipliers[None])[0])
@@ -225,10 +246,14 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
             # a negative stiffness, as under compression, amplifies an error
             if norm < least:
                 least, low_pass.kept, self.error_v = norm, error_q, error_v
+        for _ in range(AGAIN):
+            error_q, error_v = self._filtered(low_pass.mu, error_q, error_v, self.q, rotations, factors)
+        if self._norm(error_q, error_v, self.q, self.v) < HELD_UP * least:
+            low_pass.damp_from(self.t)
         return least
 
     def _complete(self, trial: T, h: float, end: float) -> bool:
-        q, v, work = self._reached(trial, h)
+        q, v, work = self._reached(trial, h, end)
         if self._hidden and not self._energy.is_balanced(self, q, v, work, self._unfiltered):
             return False
         if self._low_pass is not None and isinstance(self.statistics, FilterStatistics):
@@ -236,5 +261,5 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         return True
 
     @abstractmethod
-    def _reached(self, trial: T, h: float) -> tuple[Floats, Floats, float]:
+    def _reached(self, trial: T, h: float, end: float) -> tuple[Floats, Floats, float]:
         """q (n_q,), v (n_v,) and work (J) at the end of a solved step, on the constraints. Raises TrialError."""

@@ -137,6 +137,8 @@ class Radau(RadauEquations):
         return float(safety * factor)
 
     def _after_failure(self, h: float, cause: str | Exception) -> float:
+        if self._fresh and self._low_pass:
+            self._low_pass.damp_from(self.t)
         if self._fresh and self._low_pass and not self._exact:
             # without the stresses' part of the stiffness the iteration converges only where steps follow vibrations
             self._exact = True
@@ -152,13 +154,14 @@ class Radau(RadauEquations):
             self._form_matrices(self._u, self.q, self.v)
         return h * max(MIN_FACTOR, self._factor(trial, h, error))
 
-    def _reached(self, trial: Stages, h: float) -> tuple[Floats, Floats, float]:
+    def _reached(self, trial: Stages, h: float, end: float) -> tuple[Floats, Floats, float]:
         _, V, _, Q, L = self._stages
         q = Q[2].copy()
         self.form.normalise(q)
         trial.q, trial.v = self.form.projected(trial.u[2], q, V[2].copy(), self._factors[0])
         trial.power = self.form.power(trial.u, Q, V, L)
-        trial.work = self.work + h * float(WEIGHTS.dot(trial.power))
+        work = self.work + h * float(WEIGHTS.dot(trial.power))
+        trial.v, trial.work = self._damped(end, trial.q, trial.v, work)
         return trial.q, trial.v, trial.work
 
     def _accept(self, trial: Stages, h: float, end: float, error: float, cut: bool) -> Step:
