@@ -224,11 +224,9 @@ def inertia(elements: ElementProperties) -> tuple[Floats, Floats, tuple[Floats, 
         moved = points[curved]
         _shift(elements.moments[curved], reference[curved], h[curved], moved)
         points[curved] = moved
-        own = tuple(each[curved] for each in inertias)
-        for each, more in zip(
-            inertias, _turned(L[curved, :, None, None] * J[curved], reference[curved], *own), strict=True
-        ):
-            each[curved] += more
+        total, own = L[curved, :, None, None] * J[curved], [each[curved] for each in inertias]
+        for each, turned in zip(inertias, _turned(total, reference[curved], *own), strict=True):
+            each[curved] = turned
     return h, points, (inertias[0], inertias[1], inertias[2])
 
 
@@ -300,18 +298,20 @@ def _shift(first: Floats, d: Floats, h: Floats, points: Floats) -> None:
 
 
 def _turned(J: Floats, d: Floats, J11: Floats, J12: Floats, J22: Floats) -> tuple[Floats, Floats, Floats]:
-    """What is added to the inertias of curved elements, whose sections are turned along them, so that they are right in
-    a rotation of all: equation (23c). J (e, 3, 3, 3) : moments of the rotary inertia."""
+    """The inertias of curved elements, whose sections are turned along them: equation (23c).
+
+    J (e, 3, 3, 3) : moments of the rotary inertia. J11, J12, J22 : as of elements that are not turned.
+    """
     half = rotations.rotation_matrix(rotations.exponential(0.5 * d[:, 3:]))
-    tilde = rotations.cross_matrix(d[:, 3:])
-    slope, square = tilde @ J[:, 1], tilde @ tilde @ J[:, 2]
-    wanted = J[:, 0] + slope + _transposed(slope) + 0.5 * (square + _transposed(square)) - tilde @ J[:, 2] @ tilde
-    # all in the axes of the middle
-    first, last = _transposed(half), half
-    mixed = first @ J12 @ _transposed(last)
-    has = first @ J11 @ half + mixed + _transposed(mixed) + last @ J22 @ _transposed(half)
-    D = 0.25 * (wanted - has)
-    return half @ D @ first, half @ D @ last, first @ D @ last
+    tilde, back = rotations.cross_matrix(d[:, 3:]), _transposed(half)
+    first, second = tilde @ J[:, 1], tilde @ tilde @ J[:, 2]
+    mean = 0.25 * (first + _transposed(first) + 0.5 * (second + _transposed(second)) - tilde @ J[:, 2] @ tilde)
+    # of J less a fourth of that of twist
+    sides = 2.0 * J[:, 2]
+    sides[:, 0, 0] *= 0.75
+    slope = tilde @ sides - sides @ tilde
+    # in the axes of the middle, then of the ends
+    return half @ (J11 + mean - slope) @ back, half @ (J12 + mean) @ half, back @ (J22 + mean + slope) @ half
 
 
 def _apply(R: Floats, x: Floats) -> Floats:

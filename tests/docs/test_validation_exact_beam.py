@@ -109,7 +109,7 @@ def test_every_problem_has_a_line_and_every_line_a_problem():
 @pytest.mark.parametrize("name", [name for name in table("STATICS") if not name.startswith("elastica, P L²/EI = 1")])
 def test_statics_are_of_order_four(name):
     errors = table("STATICS")[name]
-    assert errors[4] / errors[8] > 12.0
+    assert errors[8] / errors[16] > 12.0
 
 
 def test_few_iterations():
@@ -133,7 +133,7 @@ def test_few_iterations():
         ("MODES", 8, "axial", 1e-5),
         ("MODES", 8, "torsion", 1e-5),
         ("MODES", 8, "rotating cantilever", 3e-5),
-        ("MODES", 8, "pretwisted", 1e-4),
+        ("MODES", 16, "pretwisted", 1.6e-5),
         ("MODES", 16, "spin about its own axis", 1e-4),
         ("MOTION", 8, "spin-up", 1e-5),
         ("MOTION", 4, "hub with two arms", 1e-4),

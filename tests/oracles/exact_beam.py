@@ -147,15 +147,12 @@ def inertia(mass_at, compliance_at, length, d0):
     vectors[0], vectors[2] = vectors[0] + shift, vectors[2] + Q.T @ shift
     # (23c), in the axes of the middle
     J11, J12, J22, half, turn = rotary(0, 0), rotary(0, 1), rotary(1, 1), helix(d0, 0.5)[0], tilde(theta)
-
-    def turned(xi):
-        each, eta = J(xi), xi - 0.5
-        second = 0.5 * turn @ turn @ each + 0.5 * each @ turn @ turn - turn @ each @ turn
-        return each + eta * (turn @ each - each @ turn) + eta**2 * second
-
-    has = half.T @ J11 @ half + half.T @ J12 @ half.T + half @ J12.T @ half + half @ J22 @ half.T
-    D = 0.25 * (length * mean(turned) - has)
-    return h, vectors, (J11 + half @ D @ half.T, J12 + half @ D @ half, J22 + half.T @ D @ half)
+    first, second = (length * mean(lambda xi, k=k: (xi - 0.5) ** k * J(xi)) for k in (1, 2))
+    D = turn @ first - first @ turn + 0.5 * (turn @ turn @ second + second @ turn @ turn) - turn @ second @ turn
+    P = 2.0 * second - 0.5 * np.diag([second[0, 0], 0.0, 0.0])
+    S = turn @ P - P @ turn
+    return h, vectors, (half @ (J11 + 0.25 * D - S) @ half.T, half @ (J12 + 0.25 * D) @ half,
+                        half.T @ (J22 + 0.25 * D + S) @ half)  # fmt: skip
 
 
 def helix(d0, xi):
