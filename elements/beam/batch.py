@@ -32,6 +32,7 @@ from femb.numerics.newton import LARGEST_ROTATION
 NO_SECTION = np.empty((0, 0, 0, 0))
 # Elastic, damping and inertia forces.
 ALL, DAMPING, INERTIAL = (True, True, True), (False, True, False), (False, False, True)
+ROUNDINGS = 64.0
 # Columns of ``index`` with the indices of velocities, and of coordinates: frame and strain of one end, then the other.
 VELOCITIES = [2, 6, 3, 7]
 COORDINATES = [0, 4, 1, 5]
@@ -165,9 +166,7 @@ class BeamBatch(Batch):
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without stiffness and gravity, where the residual is M a
-        data = self.data.copy()
-        data[:, columns.DAMPING] = 0.0
-        data[:, columns.STIFFNESS : columns.STIFFNESS + 16] = 0.0
+        data = self.without_stiffness().data
         private = PrivateBlocks(self.index[:, VELOCITIES], (6, 1, 6, 1))
         index = self.index.copy()
         index[:, VELOCITIES] = private.starts
@@ -177,6 +176,14 @@ class BeamBatch(Batch):
             self._check(beam_tangent.tangent(*elements, q, v, a, self.fixed, np.zeros(3), damping, stiffness))
 
         return [(private.indices, private.by_columns(change))]
+
+    def without_stiffness(self) -> Self:
+        other, data = copy(self), self.data.copy()
+        data[:, columns.DAMPING] = 0.0
+        data[:, columns.STIFFNESS : columns.STIFFNESS + 16] = 0.0
+        other.set_rows(self.ends, data)
+        other.damped = False
+        return other
 
     @property
     def _blocks(self) -> tuple[Ints, Ints]:
@@ -199,6 +206,13 @@ class BeamBatch(Batch):
         data[:, columns.REFERENCE :] += self.own_strains(q, q, np.zeros(len(q))) - own
         other.set_rows(self.ends, data)
         return other
+
+    def unstrained(self, u: Floats, q: Floats) -> Self | None:
+        own, length = self.own_strains(u, q, np.zeros(len(q))), self.data[:, columns.LENGTH, None]
+        # of strains and, of lengths, of curvatures
+        sizes = np.maximum(1.0, np.tile([0.0, 1.0, 1.0, 1.0], 3) * length) * np.abs(own)
+        rounding = ROUNDINGS * np.finfo(float).eps * (1.0 + np.max(np.abs(q)) / length)
+        return self.strained(q, np.zeros_like(own)) if np.all(sizes <= rounding) else None
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         self._check(energy_momentum(*self._elements, q, v, self.fixed, self.gravity, out))

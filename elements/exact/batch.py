@@ -11,7 +11,7 @@ from femb.base.types import Floats, Ints
 from femb.elements.beam.end_rows import end_rows
 from femb.elements.element_ranges import NO_ROWS, in_ranges
 from femb.elements.exact import tangent as kernels
-from femb.elements.exact.columns import COLUMNS, DAMPING, MEAN
+from femb.elements.exact.columns import COLUMNS, DAMPING, LENGTH, MEAN
 from femb.elements.exact.element_data import (
     ElementProperties,
     damped_by_direction,
@@ -37,6 +37,7 @@ VELOCITIES = slice(2, 4)
 ALL, ELASTIC, INERTIAL = (True, True, True), (True, False, False), (False, False, True)
 # Compliance of an element whose elastic force vanishes beside all others.
 SOFT = 1e30
+ROUNDINGS = 64.0
 
 
 class ExactBatch(SectionRecords):
@@ -193,13 +194,10 @@ class ExactBatch(SectionRecords):
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without stiffness and gravity, where the residual is M a
-        data = self.data
-        data[:, DAMPING] = 0.0
-        data[:, MEAN : MEAN + 36] += SOFT * np.eye(6).ravel()
         private, index = PrivateBlocks(self.index[:, VELOCITIES], (6, 6)), self.index.copy()
         index[:, VELOCITIES] = private.starts
         free, own = np.zeros((0, 0, 0, LANES)), groups(np.full(self.own.shape, np.nan))
-        elements = (index, *self._kinds_of(self.ends, data), free, own)
+        elements = (index, *self.without_stiffness()._kinds, free, own)
 
         def change(*parts: Floats) -> None:
             v, a, damping, stiffness = (part[None] for part in parts)
@@ -227,6 +225,13 @@ class ExactBatch(SectionRecords):
             found.append(private.matrices(stiffness))
         return [(private.indices, found[0] - found[1])]
 
+    def without_stiffness(self) -> Self:
+        other, data = shallow_copy(self), self.data
+        data[:, DAMPING] = 0.0
+        data[:, MEAN : MEAN + 36] += SOFT * np.eye(6).ravel()
+        other._data, other._kinds, other.damped = SharedRows(data), self._kinds_of(self.ends, data), False
+        return other
+
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(n, 6) stresses, which take the place of strains in Newton's iteration: equation (19)."""
         return self.stresses(self.free(u[None]), q[None], x[None], own).reshape(-1, 6)
@@ -242,6 +247,14 @@ class ExactBatch(SectionRecords):
         other = shallow_copy(self)
         other.own, other._own = own, groups(own)
         return other
+
+    def unstrained(self, u: Floats, q: Floats) -> Self | None:
+        own, data = self.own_strains(u, q, np.zeros(len(q))), self.data
+        length = data[:, LENGTH, None]
+        compliance = data[:, MEAN : MEAN + 36].reshape(-1, 6, 6)[:, range(6), range(6)]
+        sizes = np.where(np.arange(6) < 3, 1.0, np.maximum(1.0, length)) * compliance * np.abs(own)
+        rounding = ROUNDINGS * np.finfo(float).eps * (1.0 + np.max(np.abs(q)) / length)
+        return self.strained(q, np.zeros_like(own)) if np.all(sizes <= rounding) else None
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         self._energies(np.zeros((len(q), *self.own.shape)), q, v, out)

@@ -16,6 +16,7 @@ LARGEST = 1e50
 LONGEST_NAME = 200
 # Of the largest value of its kind: smaller ones in tables are rounding.
 ROUNDING = 1e-10
+LOST = "digits lost"
 # Numbers of an array that are converted to text; a message shows fewer.
 MANY = 1000
 # Up to so many numbers are tested faster one by one than by numpy.
@@ -56,6 +57,13 @@ def vector(x: Floats) -> str:
 def without_rounding(values: Floats, scale: ArrayLike) -> Floats:
     """Values for a table, with zeros for those that are rounding on the scale of their column."""
     return np.where(np.abs(values) <= ROUNDING * np.asarray(scale), 0.0, values)
+
+
+def as_known(values: Floats, precision: Floats) -> list[str]:
+    """Values (k,) for a table to six digits, or to those that are known up to the parts (k,); LOST where none is."""
+    with np.errstate(divide="ignore"):
+        digits = np.minimum(6.0, np.floor(-np.log10(precision)))
+    return [f"{x:.{int(n)}g}" if n >= 1.0 else LOST for x, n in zip(values.tolist(), digits.tolist(), strict=True)]
 
 
 def as_numbers(value: Any) -> Floats | None:

@@ -213,6 +213,11 @@ class Batch:
         other.gravity = gravity
         return other
 
+    def without_stiffness(self) -> Self | None:
+        """The batch without elastic and damping forces, of elements of two frames whose elastic force turns with them;
+        None of other batches."""
+        return None
+
     def unfixed(self, n_q: int, n_v: int) -> Self:
         """The batch, where the fixed frame i has q[n_q + 7 i :] and v[n_v + 6 i :]; its matrices are as before."""
         return self
@@ -228,6 +233,10 @@ class Batch:
         """The batch whose ``tangent`` at q has the stresses of these strains, not of those at q; if ``own_force``, its
         ``residual`` at q is linear about these stresses."""
         return self
+
+    def unstrained(self, u: Floats, q: Floats) -> Self | None:
+        """The batch without the strains that rounding of the positions gives it at q; None where they are more."""
+        return None
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add the exact d(residual)/dv and d(residual)/dq H of forces that do not depend on accelerations; elements

@@ -15,6 +15,7 @@ import numpy as np
 
 from femb.base.copies import shallow_copy
 from femb.base.types import Bools, Floats, Sparse
+from femb.layout.element import Batch
 from femb.layout.low_rank import LowRank
 from femb.layout.singularity import check_singularities
 from femb.numerics.components import norm
@@ -59,8 +60,12 @@ class Equations(NumberedModel):
     def with_own_strains(self, q: Floats, own: Sequence[Floats]) -> Self:
         """The same equations; ``tangent`` at q takes the stresses of the strains ``own``, arrays (e,) by batch, and so
         do the forces of batches with ``own_force``."""
+        return self.with_batches([batch.strained(q, each) for batch, each in zip(self.batches, own, strict=True)])
+
+    def with_batches(self, batches: list[Batch]) -> Self:
+        """The same equations of other batches of the same elements."""
         other = shallow_copy(self)
-        other.batches = [batch.strained(q, each) for batch, each in zip(self.batches, own, strict=True)]
+        other.batches = batches
         return other
 
     def check_singularities(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:

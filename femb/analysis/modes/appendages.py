@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from femb.analysis.modes.damping_ratios import ratios_of
-from femb.analysis.modes.eigen import freedoms, real_modes
+from femb.analysis.modes.eigen import freedoms, precision, real_modes
 from femb.analysis.modes.eigenproblem import EigenProblem, Flags
 from femb.analysis.modes.participation import Participation
 from femb.analysis.modes.rigid import free_motions
@@ -92,8 +92,9 @@ def participation(
     coupled[~inside] = 0.0
     factors = alone.factorise(alone.mass.copy())
     clamped -= coupled.T @ alone.solve_columns(factors, coupled)
-    omega = np.sqrt(squares)
-    own = np.array([phi @ alone.times(alone.damping, phi) for phi in shapes.T]) / (2.0 * omega)
+    omega, own = np.sqrt(squares), np.zeros(len(squares))
+    if np.any(alone.damping):
+        own = np.array([phi @ alone.exact.damping(phi) for phi in shapes.T]) / (2.0 * omega)
     return Participation(
         appendage.name,
         point,
@@ -105,6 +106,7 @@ def participation(
         clamped,
         shapes,
         own,
+        precision(alone, free_motions(alone), squares, shapes),
     )
 
 

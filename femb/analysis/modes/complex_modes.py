@@ -6,9 +6,12 @@ In first order, with x = (phi, lambda phi), (A - s)^-1 takes one factorisation o
 Source: docs/theory/modes.md, equation (9).
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from femb.analysis.modes.eigen import REFINED, REFINEMENTS, ROUNDED, orthonormal, rounding
 from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.analysis.modes.rigid_states import RigidStates
 from femb.base.errors import ModelError, SolveError
@@ -58,10 +61,85 @@ def complex_modes(motion: EigenProblem, rigid: RigidStates, count: int, shift: f
     chosen = chosen[np.lexsort((-np.round(values[chosen].real / np.abs(values[chosen]), 8), sizes))][:count]
     if len(chosen) < count:
         raise ModelError(f"modes: got {count} modes to compute, found {len(chosen)}: ask for fewer")
-    shapes = vectors[:n, chosen]
-    for k in range(count):
-        phi = shapes[:, k]
-        size = sum(part @ motion.times(motion.mass, part) for part in (phi.real.copy(), phi.imag.copy()))
-        largest = phi[np.argmax(np.abs(phi))]
-        shapes[:, k] = phi * (abs(largest) / largest / np.sqrt(size))
-    return values[chosen], shapes
+    eigenvalues, shapes = values[chosen], _of_unit_mass(motion, vectors[:n, chosen])
+    if np.max(_rounding(motion, eigenvalues, shapes)) > ROUNDED:
+        return _refined(motion, eigenvalues, shapes, solve, shift)
+    return eigenvalues, shapes
+
+
+def complex_precision(motion: EigenProblem, eigenvalues: Complex, shapes: Complex, shift: float) -> Floats:
+    """(k,) up to what part of their size eigenvalues are known; see ``femb.analysis.modes.eigen.precision``."""
+    found = _rounding(motion, eigenvalues, shapes)
+    if np.max(found, initial=0.0) <= ROUNDED:
+        return 0.5 * found
+    others = _rounding(motion, eigenvalues, shapes, motion.exact.others[0])
+    more = [_correction(motion, *pair, motion.shifted(shift)) for pair in zip(eigenvalues, shapes.T, strict=True)]
+    return 0.5 * np.maximum(others, [_length(motion, x) for x in more])
+
+
+def _refined(
+    motion: EigenProblem, eigenvalues: Complex, shapes: Complex, solve: Callable[[Floats], Floats], shift: float
+) -> tuple[Complex, Complex]:
+    """The same by exact products, in a basis of the shapes and of corrections by the rounded factors."""
+    from scipy.linalg import eig
+
+    basis, momenta, forces, drags = (np.zeros((motion.system.n_v, 0)) for _ in range(4))
+    more, largest = np.hstack([shapes.real, shapes.imag]), np.inf
+    for _ in range(REFINEMENTS):
+        more = more[:, [_length(motion, x) > REFINED for x in more.T]]
+        more, momentum = orthonormal(motion, more, basis, momenta)
+        if not more.shape[1]:
+            break
+        basis, momenta = np.hstack([basis, more]), np.hstack([momenta, momentum])
+        forces = np.hstack([forces, *(_stiffness(motion, x)[:, None] for x in more.T)])
+        drags = np.hstack([drags, *(motion.exact_damping(x)[:, None] for x in more.T)])
+        # of the inverse at the shift, whose largest eigenvalues the motions of high stiffness cannot round
+        n = basis.shape[1]
+        drag = basis.T @ drags + shift * np.eye(n)
+        inner = np.linalg.inv(basis.T @ forces + shift * drag)
+        values, vectors = eig(-np.block([[inner @ drag, inner], [shift * inner @ drag - np.eye(n), shift * inner]]))
+        values = shift + 1.0 / values
+        places = [int(np.argmin(np.abs(values - value))) for value in eigenvalues]
+        eigenvalues, shapes = values[places], basis @ vectors[:n, places]
+        shapes = _of_unit_mass(motion, shapes)
+        columns = [_correction(motion, *pair, solve) for pair in zip(eigenvalues, shapes.T, strict=True)]
+        sizes = np.array([_length(motion, x) for x in columns])
+        last, largest = largest, float(np.max(sizes))
+        if largest <= REFINED or largest > 0.5 * last:
+            break
+        wanted = np.array(columns).T[:, sizes > REFINED]
+        more = np.hstack([wanted.real, wanted.imag])
+    return eigenvalues, shapes
+
+
+def _correction(motion: EigenProblem, value: complex, phi: Complex, solve: Callable[[Floats], Floats]) -> Complex:
+    """What (lambda^2 M + lambda (C + G) + K) phi, which should be zero, moves at the shift of ``solve``."""
+
+    def unbalanced(x: Floats) -> Complex:
+        force = value**2 * motion.times(motion.mass, x) + value * motion.exact_damping(x) + _stiffness(motion, x)
+        return np.asarray(force, dtype=complex)
+
+    force = unbalanced(phi.real.copy()) + 1j * unbalanced(phi.imag.copy())
+    return np.asarray(solve(force.real.copy()) + 1j * solve(force.imag.copy()))
+
+
+def _stiffness(motion: EigenProblem, x: Floats) -> Floats:
+    low_rank = motion.low_rank.left @ (motion.low_rank.stiffness.T @ x)
+    return np.where(motion.held, 0.0, motion.exact_stiffness(x) + low_rank)
+
+
+def _rounding(motion: EigenProblem, eigenvalues: Complex, shapes: Complex, stiffness: Floats | None = None) -> Floats:
+    """(k,) ``femb.analysis.modes.eigen.rounding`` of complex shapes."""
+    return rounding(motion, np.abs(eigenvalues) ** 2, np.abs(shapes), stiffness)
+
+
+def _length(motion: EigenProblem, phi: Complex) -> float:
+    """Size of a shape (n_v,) in the mass."""
+    return float(np.sqrt(sum(part @ motion.times(motion.mass, part) for part in (phi.real.copy(), phi.imag.copy()))))
+
+
+def _of_unit_mass(motion: EigenProblem, shapes: Complex) -> Complex:
+    """The same shapes (n_v, k) with phi^H M phi = 1, and with a real and positive largest entry."""
+    largest = shapes[np.argmax(np.abs(shapes), axis=0), np.arange(shapes.shape[1])]
+    sizes = np.array([_length(motion, phi) for phi in shapes.T])
+    return np.asarray(shapes * (np.abs(largest) / largest / sizes))

@@ -12,7 +12,7 @@ from femb.analysis.modes.rigid import FreeMotions
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
 from femb.base.values import shown
-from femb.system.block_lu import SingularError
+from femb.system.block_lu import Factorisation, SingularError
 
 # The shift below the lowest eigenvalue, as part of it, where there are motions without stiffness.
 BELOW = 0.5
@@ -25,6 +25,10 @@ SEED = 1
 SMALL = 60
 # A condition depends on the others where it leaves this part.
 DEPENDENT = 1e-11
+# Of omega^2: what rounding may leave without a refinement, and of shapes, after it; the most steps of it.
+ROUNDED, REFINED, REFINEMENTS = 1e-8, 1e-9, 30
+# Of columns of unit mass: what is left of one that others contain. How many times the modes wanted are kept as a basis.
+SAME, MOST = 1e-12, 4
 
 
 def real_modes(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
@@ -50,24 +54,121 @@ def lowest(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats,
     """The same of any state, sorted; values are negative where the state is unstable."""
     most = check_count(motion, free, count)
     if 2 * count > most or most < SMALL:
-        return _dense(motion, free, count)
-    squares, shapes = _lanczos(motion, free, count, _shift(motion, free), 0.0)
-    order = np.argsort(squares)
-    return squares[order], shapes[:, order]
+        squares, shapes = _dense(motion, free, count)
+        lost = np.max(rounding(motion, squares, shapes)) > ROUNDED
+        factors = _factors(motion, _below(motion, free, squares)) if lost else None
+    else:
+        factors, shift = _factors_and_shift(motion, free)
+        squares, shapes = _lanczos(motion, free, count, factors, shift, 0.0)
+        order = np.argsort(squares)
+        squares, shapes = squares[order], shapes[:, order]
+        lost = np.max(rounding(motion, squares, shapes)) > ROUNDED
+    if lost:
+        assert factors is not None
+        return _refined(motion, free, shapes, factors)
+    return squares, shapes
 
 
-def _shift(motion: EigenProblem, free: FreeMotions) -> float:
-    """A shift below the lowest eigenvalue; zero where the stiffness of every block is regular by itself."""
+def precision(motion: EigenProblem, free: FreeMotions, squares: Floats, shapes: Floats) -> Floats:
+    """(k,) up to what part frequencies are known: by rounding of the stiffness, or, where these were refined, by the
+    next correction of the shapes (n_v, k), the residual, and what rounding leaves in stiffnesses that are not refined.
+    """
+    found = rounding(motion, squares, shapes)
+    if np.max(found) <= ROUNDED:
+        return 0.5 * found
+    others = rounding(motion, squares, shapes, motion.exact.others[0])
+    columns = np.ascontiguousarray(shapes.T)
+    forces = np.array([motion.exact_stiffness(x) for x in columns]).T
+    forces -= np.array([motion.times(motion.mass, x) for x in columns]).T * squares
+    more = _corrections(motion, free, forces, _factors(motion, _below(motion, free, squares)))
+    return 0.5 * np.maximum(others, _lengths(motion, more))
+
+
+def rounding(motion: EigenProblem, squares: Floats, shapes: Floats, stiffness: Floats | None = None) -> Floats:
+    """(k,) what rounding of the stiffness, at random, changes omega^2 (k,) of shapes (n_v, k) by, relative to these."""
+    data = (motion.stiffness if stiffness is None else stiffness) ** 2
+    sizes = [motion.times(data, np.ascontiguousarray(phi * phi)) @ (phi * phi) for phi in shapes.T]
+    return np.asarray(np.finfo(float).eps * np.sqrt(sizes) / np.maximum(np.abs(squares), np.finfo(float).tiny))
+
+
+def _refined(motion: EigenProblem, free: FreeMotions, shapes: Floats, factors: Factorisation) -> tuple[Floats, Floats]:
+    """The same by products of the stiffness in which nothing large cancels: Davidson's iteration, whose corrections are
+    solutions by the rounded factors. Source: docs/theory/modes.md, section 2."""
+    count = shapes.shape[1]
+    basis, forces, momenta = (np.zeros((motion.system.n_v, 0)) for _ in range(3))
+    more, largest = shapes, np.inf
+    for _ in range(REFINEMENTS):
+        more, momentum = orthonormal(motion, more, basis, momenta)
+        if not more.shape[1]:
+            break
+        basis, momenta = np.hstack([basis, more]), np.hstack([momenta, momentum])
+        forces = np.hstack([forces, *(motion.exact_stiffness(x)[:, None] for x in more.T)])
+        stiffness = basis.T @ forces
+        squares, parts = np.linalg.eigh(0.5 * (stiffness + stiffness.T))
+        # of all that was found, the lowest: the next corrections begin beside these
+        parts = parts[:, : MOST * count]
+        basis, forces, momenta = (columns @ parts for columns in (basis, forces, momenta))
+        more = _corrections(motion, free, forces[:, :count] - momenta[:, :count] * squares[:count], factors)
+        sizes = _lengths(motion, more)
+        last, largest = largest, float(np.max(sizes))
+        if largest <= REFINED or largest > 0.5 * last:
+            break
+        more = more[:, sizes > REFINED]
+    return squares[:count], basis[:, :count]
+
+
+def _corrections(motion: EigenProblem, free: FreeMotions, forces: Floats, factors: Factorisation) -> Floats:
+    """Motions (n_v, k) by forces (n_v, k), beside those without stiffness."""
+    x = motion.solve_columns(factors, free.without_force(forces))
+    return free.without(x)
+
+
+def _lengths(motion: EigenProblem, columns: Floats) -> Floats:
+    """(k,) sizes of motions (n_v, k) in the mass."""
+    squares = [x @ motion.times(motion.mass, x) for x in np.ascontiguousarray(columns.T)]
+    return np.sqrt(np.maximum(squares, 0.0))
+
+
+def orthonormal(motion: EigenProblem, columns: Floats, basis: Floats, momenta: Floats) -> tuple[Floats, Floats]:
+    """Columns (n_v, k) of unit mass, orthogonal to a basis (n_v, b) with momenta (n_v, b), and their own momenta.
+
+    Columns that depend on others are left out: made of unit mass, they would consist of rounding.
+    """
+    columns = columns / np.maximum(_lengths(motion, columns), np.finfo(float).tiny)
+    for _ in range(2):
+        columns = columns - basis @ (momenta.T @ columns)
+        own = np.array([motion.times(motion.mass, x) for x in np.ascontiguousarray(columns.T)])
+        own = own.reshape(-1, motion.system.n_v).T
+        values, axes = np.linalg.eigh(columns.T @ own)
+        parts = axes[:, values > SAME] / np.sqrt(values[values > SAME])
+        columns, own = columns @ parts, own @ parts
+    return columns, own
+
+
+def _factors(motion: EigenProblem, shift: float) -> Factorisation:
+    try:
+        return motion.factorise(motion.stiffness - shift * motion.mass)
+    except SingularError as error:
+        raise SolveError("modes: the stiffness is singular where the constraints leave motions of no mass") from error
+
+
+def _below(motion: EigenProblem, free: FreeMotions, squares: Floats) -> float:
+    """A shift below the lowest omega^2 of those known, where there has to be one."""
+    return -BELOW * abs(float(squares[0])) if free.count or motion.system.n_c else 0.0
+
+
+def _factors_and_shift(motion: EigenProblem, free: FreeMotions) -> tuple[Factorisation, float]:
+    """Factors of the stiffness at a shift below the lowest eigenvalue; zero where every block is regular by itself."""
     # bodies that only joints connect have no stiffness of their own: their blocks are regular with a shift alone
-    if not (free.count or motion.system.n_c):
-        return 0.0
-    shift = FIRST_SHIFT
-    for _ in range(6):
-        lowest = float(_lanczos(motion, free, 1, shift, ROUGH)[0][0])
-        previous, shift = shift, -BELOW * abs(lowest)
+    shift = FIRST_SHIFT if free.count or motion.system.n_c else 0.0
+    factors = _factors(motion, shift)
+    for _ in range(6 if shift else 0):
+        lowest = _lanczos(motion, free, 1, factors, shift, ROUGH)[0]
+        previous, shift = shift, _below(motion, free, lowest)
+        factors = _factors(motion, shift)
         if abs(shift) >= 0.01 * abs(previous):
             break
-    return shift
+    return factors, shift
 
 
 def freedoms(motion: EigenProblem) -> int:
@@ -109,15 +210,11 @@ def is_symmetric(motion: EigenProblem) -> bool:
 
 
 def _lanczos(
-    motion: EigenProblem, free: FreeMotions, count: int, shift: float, tolerance: float
+    motion: EigenProblem, free: FreeMotions, count: int, factors: Factorisation, shift: float, tolerance: float
 ) -> tuple[Floats, Floats]:
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
     n = motion.system.n_v
-    try:
-        factors = motion.factorise(motion.stiffness - shift * motion.mass)
-    except SingularError as error:
-        raise SolveError("modes: the stiffness is singular where the constraints leave motions of no mass") from error
 
     def inverse(force: Floats) -> Floats:
         x = motion.solve(factors, free.without_force(force.ravel()))

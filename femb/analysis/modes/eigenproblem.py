@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from femb.analysis.modes.spinning import in_own_axes
+from femb.analysis.modes.strains import ExactProducts
 from femb.analysis.rigid_motion import about_mass_centres
 from femb.analysis.static_equations import CoupledLayout
 from femb.base.types import Floats, Ints
@@ -52,7 +53,8 @@ class EigenProblem:
     q (n_q,), v (n_v,) : the state. held (n_v,) : velocities of what does not move. axes (n_v, n_v) : inertial
     velocities by those in the frames' own axes where displacements are along these, as in a rotation; else None.
     u (n_u,), a (n_v,), multipliers (n_c,) : inputs, accelerations and reactions of the state.
-    low_rank : what damping and stiffness lack of the derivatives of modal damping.
+    low_rank : what damping and stiffness lack of the derivatives of modal damping. exact : products with
+    stiffness and damping in which nothing large cancels.
     """
 
     system: System
@@ -68,6 +70,7 @@ class EigenProblem:
     a: Floats
     multipliers: Floats
     low_rank: LowRank
+    exact: ExactProducts
 
     @classmethod
     def of(cls, system: System, loaded: bool, own_axes: bool = False, held: str | None = None) -> "EigenProblem":
@@ -93,18 +96,20 @@ class EigenProblem:
                 a = _velocities(system, free, start)
         else:
             free, u, v, spinning = free.with_gravity(np.zeros(3)), _without_loads(free, u), np.zeros_like(v), False
+            free = free.with_batches([batch.unstrained(u, q) or batch for batch in free.batches])
         damping, stiffness = (part.copy() for part in free.tangent(u, q, v, a))
         low_rank = free.low_rank_tangent(u, q, v)
         jacobian = np.zeros(free.pattern.size)
         free.constraint_set.jacobian(u, q, jacobian)
         free.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
         mass, axes = free.mass_data(q).copy(), None
+        exact = ExactProducts(free, u, q, v, a, multipliers, mass, spinning or own_axes)
         if spinning or own_axes:
             mass, damping, stiffness, jacobian, axes = in_own_axes(free, q, v, a, mass, damping, stiffness, jacobian)
             # a shape that does not change in these axes has no rates of deformation, so that there is no stiffness
             low_rank = LowRank(axes.T @ low_rank.left, axes.T @ low_rank.damping, np.zeros_like(low_rank.stiffness))
         nothing = np.zeros(free.n_v, dtype=bool)
-        motion = cls(free, q, v, mass, damping, stiffness, jacobian, nothing, axes, u, a, multipliers, low_rank)
+        motion = cls(free, q, v, mass, damping, stiffness, jacobian, nothing, axes, u, a, multipliers, low_rank, exact)
         return motion.holding(*layout.held_frames())
 
     @property
@@ -200,6 +205,15 @@ class EigenProblem:
         """Block data of velocities times x (n_v,)."""
         whole = np.append(x, np.zeros(self.system.n_c))
         return self.system.solver.multiply(data, whole)[: self.system.n_v]
+
+    def exact_stiffness(self, x: Floats) -> Floats:
+        """K x (n_v,) of what is not held, by forces of strains: precise also where elements are short."""
+        return np.where(self.held, 0.0, self.exact.stiffness(np.where(self.held, 0.0, x)))
+
+    def exact_damping(self, x: Floats) -> Floats:
+        """(C + G) x (n_v,) in the same way, modal damping included."""
+        moving = np.where(self.held, 0.0, x)
+        return np.where(self.held, 0.0, self.exact.damping(moving) + self.low_rank.damping_times(moving))
 
     def dense(self, data: Floats) -> Floats:
         """(n_v + n_c, n_v + n_c) of block data, dense."""

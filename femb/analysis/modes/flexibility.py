@@ -16,9 +16,11 @@ from femb.base.types import Floats
 from femb.system.block_lu import SingularError
 
 # The shift, as part of the lowest omega^2: each iteration gains three digits.
-SHIFT, ITERATIONS, CONVERGED = 1e-3, 12, 1e-14
+SHIFT, ITERATIONS, CONVERGED = 1e-3, 30, 1e-14
 # What rounding may leave of a solution, in slender structures whose stiffnesses differ by ten powers of ten.
 ROUNDED = 1e-5
+# Of the work of a force: what rounding may change without exact products.
+PRECISE = 1e-10
 # Of the response to forces anywhere: less is rounding, of a force that the constraints balance.
 BALANCED = 1e-13
 SEED = 1
@@ -35,6 +37,7 @@ class Flexibility:
             self.factors = motion.factorise(motion.stiffness + self.shift * motion.mass)
         except SingularError as error:
             raise SolveError("linear model: the stiffness is singular") from error
+        self._squares = motion.stiffness**2
         force = np.random.default_rng(SEED).standard_normal(motion.system.n_v)
         self.typical = float(np.linalg.norm(motion.solve(self.factors, force)) / np.linalg.norm(force))
 
@@ -46,14 +49,17 @@ class Flexibility:
         motion, free = self.motion, self.free
         force = np.where(motion.held, 0.0, free.without_force(np.where(motion.held, 0.0, force)))
         x = free.without(motion.solve(self.factors, force))
-        if not self.shifted:
+        if not self.shifted and not self._loses(x, force):
             return x
-        size, first = np.inf, x
+        product = self._exact if self._loses(x, force) else self._shifted_away
+        first, size = x, np.inf
         for _ in range(ITERATIONS):
-            following = first + self._shifted(x)
-            previous, size = size, float(np.linalg.norm(following - x))
-            x = following
-            if size <= CONVERGED * np.linalg.norm(x) or size >= 0.5 * previous:
+            step = product(x, force, first)
+            previous, size = size, float(np.linalg.norm(step))
+            if size >= 0.5 * previous:
+                break
+            x = x + step
+            if size <= CONVERGED * np.linalg.norm(x):
                 break
         if size > ROUNDED * np.linalg.norm(x):
             x = self._of_few_slow(first)
@@ -63,6 +69,21 @@ class Flexibility:
                 return np.zeros_like(x)
             raise SolveError("linear model: the static solution does not converge: the state may be unstable")
         return x
+
+    def _loses(self, x: Floats, force: Floats) -> bool:
+        """Whether rounding of the stiffness, at random, is felt in a solution."""
+        squares = x * x
+        rounding = np.finfo(float).eps * np.sqrt(squares @ self.motion.times(self._squares, squares))
+        return bool(rounding > PRECISE * abs(x @ force))
+
+    def _exact(self, x: Floats, force: Floats, first: Floats) -> Floats:
+        """The correction of x by an exact product of the stiffness."""
+        left = self.free.without_force(force - self.motion.exact_stiffness(x))
+        return self.free.without(self.motion.solve(self.factors, left))
+
+    def _shifted_away(self, x: Floats, force: Floats, first: Floats) -> Floats:
+        """The correction of x for the shift."""
+        return first + self._shifted(x) - x
 
     def _shifted(self, x: Floats) -> Floats:
         """(K + s M)^-1 s M x (n_v,), without the free motions."""

@@ -22,7 +22,7 @@ from femb.analysis.modes.solution import Solution, leading, solution
 from femb.base.errors import ModelError
 from femb.base.html import Tabled, columns
 from femb.base.types import Floats
-from femb.base.values import numbered, shown, without_rounding
+from femb.base.values import as_known, numbered, shown, without_rounding
 from femb.model.model import Model
 from femb.numerics.blas_threads import one_blas_thread
 from femb.results.results import Results
@@ -44,6 +44,8 @@ class Modes(Tabled):
     the axes of the structure: two translations and the tilt of its axis. spins (g,) rad/s : of these structures.
     rotations : of the structures that turn.
     eigenvalues (k,) 1/s : lambda, i omega of modes without damping.
+    precision (k,) : up to what part of them frequencies are known, by rounding or, where that is much, by the residual
+    of each mode; what is not known is "digits lost" in tables.
     names (n_v,) : of the rows of shapes. shapes (n_v, k) : velocities of all frames in the System's
     order, phi^H M phi = 1 (kg m2). energy (k, i) : share of each item in ``items`` of the kinetic energy.
     root, appendages : the held body as a rigid body, and what it holds, each with its modes about its root.
@@ -60,6 +62,7 @@ class Modes(Tabled):
     spins: Floats
     rotations: tuple[Rotation, ...]
     eigenvalues: NDArray[np.complex128]
+    precision: Floats
     names: tuple[str, ...]
     shapes: Complex
     items: tuple[str, ...]
@@ -94,8 +97,9 @@ class Modes(Tabled):
     def _rows(self) -> list[tuple[str, str, str, str]]:
         """Number, frequency, damping and item of the modes that oscillate, or that dampers bring to rest."""
         damping, labels = without_rounding(self.damping, 1.0), self.labels
+        frequencies = as_known(self.frequencies, self.precision)
         return [
-            (str(k + 1), f"{self.frequencies[k]:.6g}", f"{damping[k]:.3g}", labels[k])
+            (str(k + 1), frequencies[k], f"{damping[k]:.3g}", labels[k])
             for k in np.flatnonzero(~self.without_oscillation)
         ]
 
@@ -187,6 +191,7 @@ class Modes(Tabled):
             "damping": self.damping,
             "eigenvalues_real": self.eigenvalues.real,
             "eigenvalues_imag": self.eigenvalues.imag,
+            "precision": self.precision,
             "labels": self.labels,
             "names": self.names,
             "shapes_real": self.shapes.real,
@@ -266,6 +271,7 @@ def modes(
         found.spins,
         found.rotations,
         found.eigenvalues,
+        found.precision,
         tuple(motion.system.layout.velocity_labels()),
         shapes,
         items,
@@ -283,4 +289,6 @@ def _by_appendage(found: Solution, parts: list[Participation], count: int) -> So
     shapes = np.hstack([part.shapes for part in parts])
     # equal frequencies of equal parts in the order of the parts, whatever their last digits
     order = np.argsort(np.round(np.log(frequencies), 8), kind="stable")[:count]
-    return replace(found, eigenvalues=2j * np.pi * frequencies[order], shapes=shapes[:, order].astype(complex))
+    known = np.concatenate([part.precision for part in parts])[order]
+    eigenvalues = 2j * np.pi * frequencies[order]
+    return replace(found, eigenvalues=eigenvalues, shapes=shapes[:, order].astype(complex), precision=known)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from femb.base.html import Tabled, columns
 from femb.base.types import Floats
-from femb.base.values import without_rounding
+from femb.base.values import as_known, without_rounding
 from femb.numerics.rotations import cross_matrix
 
 # Of the rigid mass in a direction: less than this is worth a warning, as standards of loads analyses ask.
@@ -31,7 +31,8 @@ class Participation(Tabled):
     name : of the appendage. point (3,) m, inertial, and axes (3, 3), as columns : what L is about and along.
     frequencies (k,) Hz. damping (k,) ratios. coupling (k, 6) : L, sqrt(kg) and sqrt(kg) m. rigid_mass (6, 6) : M_rr.
     clamped_mass (6, 6) : M_0. shapes (n_v, k) : of unit modal mass. own_damping (k,) : the ratios that dashpots and the
-    damping of sections give these modes; empty if unknown.
+    damping of sections give these modes; empty if unknown. precision (k,) : up to what part of them
+    frequencies are known; empty if unknown.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Participation(Tabled):
     clamped_mass: Floats
     shapes: Floats
     own_damping: Floats = field(default_factory=lambda: np.zeros(0))
+    precision: Floats = field(default_factory=lambda: np.zeros(0))
 
     @property
     def effective_mass(self) -> Floats:
@@ -71,7 +73,7 @@ class Participation(Tabled):
 
     def first(self, count: int) -> "Participation":
         """The same with the ``count`` lowest modes."""
-        words = ("frequencies", "damping", "coupling", "own_damping")
+        words = ("frequencies", "damping", "coupling", "own_damping", "precision")
         return replace(self, shapes=self.shapes[:, :count], **{word: getattr(self, word)[:count] for word in words})
 
     def about(self, point: ArrayLike, axes: ArrayLike | None = None) -> "Participation":
@@ -97,11 +99,16 @@ class Participation(Tabled):
         share = s * s / (s * s + 2.0 * self.damping * omega * s + omega**2)
         return np.asarray(self.rigid_mass - (self.coupling.T * share) @ self.coupling, dtype=complex)
 
+    @property
+    def _frequencies(self) -> list[str]:
+        """(k,) for tables."""
+        return as_known(self.frequencies, self.precision if len(self.precision) else np.zeros(len(self.frequencies)))
+
     def _repr_html_(self) -> str:
         """The effective masses in % of the rigid mass, a row for each mode, and their sums."""
         rows = [
-            (str(k + 1), f"{frequency:.6g}", *(f"{100.0 * x:.3f}" for x in row))
-            for k, (frequency, row) in enumerate(zip(self.frequencies, self.fractions, strict=True))
+            (str(k + 1), frequency, *(f"{100.0 * x:.3f}" for x in row))
+            for k, (frequency, row) in enumerate(zip(self._frequencies, self.fractions, strict=True))
         ]
         rows.append(("sum", "", *(f"{100.0 * x:.3f}" for x in np.sum(self.fractions, axis=0))))
         title = f"appendage {self.name}: effective mass in % of the rigid mass, {self.rigid_mass[0, 0]:.6g} kg"
@@ -118,10 +125,10 @@ class Participation(Tabled):
             f"{'mode':>4}{'frequency Hz':>14}" + "".join(f"{word:>9}" for word in DIRECTIONS) + f"{'lever m':>11}",
         ]
         levers = without_rounding(self.lever, np.max(self.lever, initial=0.0, where=self.lever < FARTHEST))
-        for k, (frequency, row, lever) in enumerate(zip(self.frequencies, self.fractions, levers, strict=True)):
+        for k, (frequency, row, lever) in enumerate(zip(self._frequencies, self.fractions, levers, strict=True)):
             numbers = "".join(f"{100.0 * x:9.3f}" for x in row)
             lines.append(
-                f"{k + 1:4d}{frequency:14.6g}{numbers}" + (f"{lever:11.4g}" if lever < FARTHEST else f"{'-':>11}")
+                f"{k + 1:4d}{frequency:>14}{numbers}" + (f"{lever:11.4g}" if lever < FARTHEST else f"{'-':>11}")
             )
         total = np.sum(self.fractions, axis=0)
         clamped = np.diag(self.clamped_mass) / np.where(whole > 0.0, whole, 1.0)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from femb.analysis.completion import system_of
-from femb.analysis.modes.complex_modes import Complex, complex_modes
-from femb.analysis.modes.eigen import lowest, real_modes
+from femb.analysis.modes.complex_modes import Complex, complex_modes, complex_precision
+from femb.analysis.modes.eigen import lowest, precision, real_modes
 from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.analysis.modes.rigid import FreeMotions, free_motions
 from femb.analysis.modes.rigid_states import RigidStates, Rotation, rigid_states, rotation_of
@@ -33,7 +33,8 @@ BELOW = 0.3
 class Solution:
     """Eigenvalues (k,) and shapes (n_v, k) of the small motions of a state, in its coordinates.
 
-    free : motions without stiffness. rigid_states : of complex modes the states that were left out, else None.
+    precision (k,) : up to what part of their size eigenvalues are known. free : motions without stiffness.
+    rigid_states : of complex modes the states that were left out, else None.
     """
 
     motion: EigenProblem
@@ -41,6 +42,7 @@ class Solution:
     state: str
     eigenvalues: Complex
     shapes: Complex
+    precision: Floats
     rigid_states: RigidStates | None = None
 
     @property
@@ -72,7 +74,8 @@ class Solution:
 
     def ordered(self, order: NDArray[np.intp]) -> "Solution":
         """The modes of these numbers alone, in this order."""
-        return replace(self, eigenvalues=self.eigenvalues[order], shapes=self.shapes[:, order])
+        eigenvalues, known = self.eigenvalues[order], self.precision[order]
+        return replace(self, eigenvalues=eigenvalues, shapes=self.shapes[:, order], precision=known)
 
     def first(self, count: int) -> "Solution":
         """The first modes."""
@@ -109,11 +112,13 @@ def solution(
         rigid = rigid_states(motion, free, square)
         shift = max(BELOW * float(np.sqrt(square)), np.finfo(float).tiny)
         eigenvalues, shapes = complex_modes(motion, rigid, count, shift)
+        known = complex_precision(motion, eigenvalues, shapes, shift)
     else:
         squares, real = real_modes(motion, free, count)
+        known = precision(motion, free, squares, real)
         eigenvalues, shapes = 1j * np.sqrt(squares), real.astype(complex)
     state = "spinning" if motion.spinning else "loaded" if loaded else "unloaded"
-    return Solution(motion, free, state, eigenvalues, shapes, rigid)
+    return Solution(motion, free, state, eigenvalues, shapes, known, rigid)
 
 
 def leading(items: tuple[str, ...], energy: Floats) -> tuple[str, ...]:

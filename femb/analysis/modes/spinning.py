@@ -31,16 +31,18 @@ def in_own_axes(
     damping: Floats,
     stiffness: Floats,
     jacobian: Floats,
+    checked: bool = True,
 ) -> tuple[Floats, Floats, Floats, Floats, csc_array]:
     """Block data of M, C + G, K and J of a state q, v with accelerations a, and H: inertial velocities by own speeds.
 
-    mass, damping, stiffness, jacobian : block data in the System's coordinates. Raises ModelError where the state is
-    not steady.
+    mass, damping, stiffness, jacobian : block data in the System's coordinates. checked : whether to raise ModelError
+    where the state is not steady.
     """
     warn_of_spin(system, v)
     pattern, n = system.pattern, system.n_v
     M, C, K = (pattern.to_csc(data)[:n, :n] for data in (mass, damping, stiffness))
     rounding = ROUNDING * np.abs(K.diagonal()) / np.maximum(M.diagonal(), np.finfo(float).tiny)
+    rounding = rounding if checked else np.full(n, np.inf)
     H, eta_p, alpha_p, alpha_w, E = own_axes_derivatives(system, q, v, a, rounding)
     matrices = (
         H.T @ M @ H,

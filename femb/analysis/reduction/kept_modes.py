@@ -1,5 +1,8 @@
 """Modes that a truncated model keeps, and what they have in common: products, gaps of constraints, ratios."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from femb.analysis.modes.appendages import appendages
@@ -55,5 +58,21 @@ def largest_gap(motion: EigenProblem, columns: Floats) -> float:
 
 def products(motion: EigenProblem, data: Floats, columns: Floats) -> Floats:
     """Block data times columns (n_v, k)."""
-    products = [motion.times(data, np.ascontiguousarray(column)) for column in columns.T]
-    return np.array(products).reshape(-1, motion.system.n_v).T
+    return _by_columns(motion, partial(motion.times, data), columns)
+
+
+def stiffness_products(motion: EigenProblem, columns: Floats) -> Floats:
+    """The stiffness times columns (n_v, k), by exact products."""
+    return _by_columns(motion, motion.exact_stiffness, columns)
+
+
+def damping_products(motion: EigenProblem, columns: Floats) -> Floats:
+    """The damping without modal damping times columns (n_v, k), by exact products."""
+    if not np.any(motion.damping):
+        return np.zeros_like(columns)
+    return _by_columns(motion, motion.exact.damping, columns)
+
+
+def _by_columns(motion: EigenProblem, product: Callable[[Floats], Floats], columns: Floats) -> Floats:
+    found = [product(np.ascontiguousarray(column)) for column in columns.T]
+    return np.array(found).reshape(-1, motion.system.n_v).T

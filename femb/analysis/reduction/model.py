@@ -6,9 +6,9 @@ in the coordinates of ``femb.analysis.modes.eigenproblem``; nothing dense has n 
 Source: docs/theory/linearisation.md, section 7.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ from femb.analysis.linear.feedback import check_differentiable
 from femb.analysis.linear.response import FrequencyResponse, checked_frequencies
 from femb.analysis.modes.damping_ratios import ratio_of_modes, with_ratio
 from femb.analysis.modes.eigenproblem import EigenProblem
+from femb.analysis.modes.rigid import FreeMotions, free_motions
 from femb.analysis.reduction.rows import Rows, grounded, rows_of
 from femb.base.brief import Brief
 from femb.base.errors import ModelError, SolveError
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
     from femb.system.system import System
 
 # Of a solution in the frequency domain: above this step, relative to the largest displacement, it is refined once more.
-REFINED, REFINEMENTS = 1e-13, 3
+REFINED, REFINEMENTS = 1e-13, 30
+# Of the work of a force: above this the stiffness is taken by exact products.
+PRECISE = 1e-10
 # Of the terms of a transfer function, and of displacements by the largest: what rounding may leave where they cancel.
 ROUNDING, EVERYWHERE = 1e-11, 1e-13
 
@@ -127,31 +130,78 @@ class LinearModel(Brief):
         return of_x @ x + rows.direct, np.abs(of_x) @ rounding + ROUNDING * np.abs(rows.direct)
 
     def _motions(self, s: complex, forces: Floats) -> tuple[Complexes, float]:
-        """(n_v, k): displacements by forces (n_v, k) at e^(s t), and their rounding relative to the largest."""
+        """(n_v, k): displacements by forces (n_v, k) at e^(s t), and their rounding relative to the largest.
+
+        Motions that nothing resists follow from their momenta, and the others from forces without these: beside the
+        stiffness of a structure of short elements the inertia of a slow motion is less than rounding.
+        """
         of, n = self.motion, self.motion.system.n_v
         try:
             factors: Factorisation = of.factorise(s * s * of.mass + s * of.damping + of.stiffness)
         except SingularError as error:
             raise SolveError(f"frequency response: singular at {abs(s) / (2 * np.pi):.6g} Hz, a resonance") from error
-        M, C, K, J = self.matrices
-        Z = s * s * M + s * C + K
+        free = self._free
         columns, noise = [], EVERYWHERE
         for force in np.where(of.held[:, None], 0.0, forces).T:
-            right = np.concatenate([force.astype(complex), np.zeros(of.system.n_c)])
-            x = factors.solve(right.copy())
-            size = np.inf
-            for _ in range(REFINEMENTS):
-                left = np.concatenate([np.where(of.held, 0.0, Z @ x[:n] + J.T @ x[n:]), J @ x[:n]])
-                step = factors.solve(right - left)
-                previous, size = size, float(np.max(np.abs(step[:n]), initial=0.0))
-                if size >= 0.5 * previous:
-                    break
-                x = x + step
-                if size <= REFINED * np.max(np.abs(x[:n]), initial=0.0):
-                    break
-            noise = max(noise, size / max(float(np.max(np.abs(x[:n]))), np.finfo(float).tiny))
-            columns.append(x[:n])
+            rigid = free.shapes @ (free.shapes.T @ force) / (s * s)
+            found, size = self._refined(s, factors, free.without_force(force), rigid)
+            noise = max(noise, size)
+            columns.append(rigid + found)
         return np.array(columns, dtype=complex).reshape(-1, n).T, noise
+
+    def _refined(self, s: complex, factors: Factorisation, force: Floats, beside: Complexes) -> tuple[Complexes, float]:
+        """The motion (n_v,) by a force at e^(s t), refined, and its last step relative to it and what is ``beside``."""
+        of, n, free = self.motion, self.motion.system.n_v, self._free
+        J, right = self.matrices[3], np.concatenate([force.astype(complex), np.zeros(self.motion.system.n_c)])
+
+        def solved(left: Complexes) -> Complexes:
+            x: Complexes = factors.solve(left.copy())
+            x[:n] = free.without(x[:n])  # type: ignore[arg-type]
+            return x
+
+        def unbalanced(x: Complexes, Z: Callable[[Complexes], Complexes]) -> Complexes:
+            left = np.where(of.held, 0.0, Z(x[:n]) + J.T @ x[n:])
+            left = left - free.momenta @ (free.shapes.T @ left)
+            return np.asarray(right - np.concatenate([left, J @ x[:n]]))
+
+        x = solved(right)
+        squares = np.abs(x[:n]) ** 2
+        rounding = np.finfo(float).eps * np.sqrt(squares @ of.times(self._squares, squares))
+        exact = rounding > PRECISE * abs(x[:n] @ force)
+        Z = partial(self._exact_product if exact else self._product, s)
+        size = np.inf
+        for _ in range(REFINEMENTS):
+            step = solved(unbalanced(x, Z))
+            previous, size = size, float(np.max(np.abs(step[:n]), initial=0.0))
+            if size >= 0.5 * previous:
+                break
+            x = x + step
+            if size <= REFINED * np.max(np.abs(x[:n]), initial=0.0):
+                break
+        whole = max(float(np.max(np.abs(x[:n] + beside), initial=0.0)), np.finfo(float).tiny)
+        return x[:n], size / whole
+
+    @cached_property
+    def _free(self) -> FreeMotions:
+        """Motions that nothing resists."""
+        return free_motions(self.motion).undamped(self.motion)
+
+    @cached_property
+    def _squares(self) -> Floats:
+        """Squares of the entries of the stiffness."""
+        return np.asarray(self.motion.stiffness**2)
+
+    def _product(self, s: complex, x: Complexes) -> Complexes:
+        """(s^2 M + s (C + G) + K) x (n_v,), without modal damping."""
+        M, C, K, _ = self.matrices
+        return np.asarray(s * s * (M @ x) + s * (C @ x) + K @ x)
+
+    def _exact_product(self, s: complex, x: Complexes) -> Complexes:
+        """The same with exact products."""
+        of, (M, C, _, _) = self.motion.exact, self.matrices
+        real, imaginary = x.real.copy(), x.imag.copy()
+        damping = of.damping(real) + 1j * of.damping(imaginary) if C.count_nonzero() else 0.0
+        return np.asarray(s * s * (M @ x) + s * damping + of.stiffness(real) + 1j * of.stiffness(imaginary))
 
 
 def linear_model(

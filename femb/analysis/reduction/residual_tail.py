@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from femb.analysis.modes.flexibility import Flexibility
+from femb.analysis.reduction.kept_modes import damping_products, stiffness_products
 from femb.analysis.reduction.model import LinearModel
 from femb.analysis.reduction.tail import SecondOrderModel, gram_of
 from femb.base.types import Complexes, Floats
@@ -45,13 +46,20 @@ class ResidualTail:
         next_omega: float,
     ) -> "ResidualTail":
         """Of a basis whose last columns are the vectors (n_v, r), after the modes ``kept`` with omega^2 ``squares``."""
-        M, C, K, _ = full.matrices
+        M = full.matrices[0]
         rows = full.rows
-        solved = [rows.forces, rows.position.T, rows.rate.T, rows.acceleration.T, M @ vectors, np.asarray(C @ basis)]
+        solved = [
+            rows.forces,
+            rows.position.T,
+            rows.rate.T,
+            rows.acceleration.T,
+            M @ vectors,
+            damping_products(full.motion, basis),
+        ]
         columns = np.where(full.motion.held[:, None], 0.0, np.hstack(solved))
         flexible, used = np.zeros_like(columns), np.any(columns, axis=0)
         flexible[:, used] = flexibility(columns[:, used])
-        stiff = np.where(full.motion.held[:, None], 0.0, np.asarray(K @ vectors))
+        stiff = stiffness_products(full.motion, vectors)
         gram = gram_of(np.hstack([columns, stiff]), np.hstack([flexible, vectors]), kept, squares)
         return cls(gram, len(rows.inputs), len(rows.outputs), damping, next_omega)
 

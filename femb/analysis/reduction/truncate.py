@@ -18,10 +18,12 @@ from femb.analysis.modes.flexibility import Flexibility
 from femb.analysis.modes.rigid import FreeMotions, free_motions
 from femb.analysis.reduction.kept_modes import (
     at_rest,
+    damping_products,
     largest_gap,
     modes_and_next,
     modes_of_appendages,
     products,
+    stiffness_products,
 )
 from femb.analysis.reduction.model import LinearModel
 from femb.analysis.reduction.residual_tail import ResidualTail
@@ -166,8 +168,10 @@ def reduced(
     base = motion
     if interface:
         base = motion.holding(motion.system.layout.bodies[full.hub])  # type: ignore[index]
-    M, C, K, _ = full.matrices
-    mass, damping, stiffness = (basis.T @ (A @ basis) for A in (M, C, K))
+    M, C, _, _ = full.matrices
+    drags = damping_products(motion, basis)
+    mass, damping = basis.T @ (M @ basis), basis.T @ drags
+    stiffness = basis.T @ stiffness_products(motion, basis)
     left, right = basis.T @ motion.low_rank.left, basis.T @ motion.low_rank.damping
     if whole.count == interface + free.count or not interface:
         # rigid motions and motions of joints without stiffness are known: no rounding is left of it
@@ -178,7 +182,7 @@ def reduced(
     direct, acceleration = rows.direct, rows.acceleration @ basis
     columns = [
         np.asarray(M @ basis[:, :interface]),
-        np.asarray(C @ basis),
+        drags,
         *(rows.forces, rows.position.T, rows.rate.T, rows.acceleration.T),
     ]
     X = np.where(base.held[:, None], 0.0, np.hstack(columns))

@@ -11,7 +11,7 @@ from femb.analysis.modes.damping_ratios import source_of
 from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.analysis.modes.flexibility import Flexibility
 from femb.analysis.modes.rigid import free_motions
-from femb.analysis.reduction.kept_modes import at_rest, modes_and_next, products
+from femb.analysis.reduction.kept_modes import at_rest, modes_and_next, products, stiffness_products
 from femb.analysis.reduction.model import LinearModel
 from femb.analysis.reduction.residual_tail import ResidualTail
 from femb.analysis.reduction.tail import Tail
@@ -66,5 +66,5 @@ def _ritz(motion: EigenProblem, vectors: Floats) -> tuple[Floats, Floats]:
     values, axes = np.linalg.eigh(vectors.T @ products(motion, motion.mass, vectors))
     own = values > DEPENDENT * np.max(values, initial=0.0)
     basis = vectors @ (axes[:, own] / np.sqrt(values[own]))
-    squares, parts = np.linalg.eigh(basis.T @ products(motion, motion.stiffness, basis))
+    squares, parts = np.linalg.eigh(basis.T @ stiffness_products(motion, basis))
     return basis @ parts, squares

@@ -158,9 +158,10 @@ def damped_run(method="radau", formulation="velocity", rtol=1e-7, model=None, **
 
 
 def test_momenta_of_a_free_run():
-    model = satellite(femb.ModalDamping("boom", "hub", 0.05, modes=15), **SPIN)
+    # the fifteenth mode is so fast that the stages of an explicit step enlarge its rounding a thousandfold
+    model = satellite(femb.ModalDamping("boom", "hub", 0.05, modes=14), **SPIN)
     results = femb.simulate(model, duration=0.1, output_interval=0.05, method="rk", rtol=1e-8)
-    for word, tolerance in (("linear_momentum", 1e-12), ("angular_momentum", 1e-8)):
+    for word, tolerance in (("linear_momentum", 1e-13), ("angular_momentum", 1e-8)):
         values = results.audit[word]
         assert np.max(np.abs(values - values[0])) < tolerance * np.max(np.abs(values))
     assert results.audit["work"][-1] < -1e-6
