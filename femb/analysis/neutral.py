@@ -12,6 +12,7 @@ import numpy as np
 
 from femb.analysis.modes.eigenproblem import EigenProblem
 from femb.analysis.modes.rigid import free_motions
+from femb.analysis.modes.strains import ExactProducts
 from femb.analysis.static_equations import OF_STRAINS, StaticEquations
 from femb.base.types import Bools, Floats
 from femb.base.values import numbered
@@ -100,9 +101,10 @@ def neutral_motions(
     diagonal = (rows == columns) & (rows < twin.n_v)
     weights = none.copy()
     weights[diagonal] = statics.weights[rows[diagonal]]
+    u = twin.inputs_at(statics.time, q, still)
     motion = EigenProblem(
-        twin, q, still, weights, none, stiffness, jacobian, np.zeros(twin.n_v, dtype=bool), None,
-        twin.inputs_at(statics.time, q, still), still, multipliers, LowRank.joined((), twin.n_v),
+        twin, q, still, weights, none, stiffness, jacobian, np.zeros(twin.n_v, dtype=bool), None, u, still, multipliers,
+        LowRank.joined((), twin.n_v), ExactProducts(twin, u, q, still, still, multipliers, weights, False),
     )  # fmt: skip
     free = free_motions(motion)
     return NeutralMotions.of(statics, free.shapes, free.rigid)

@@ -31,6 +31,7 @@ class ExactProducts:
     """Products with the stiffness and the damping of a state q, v, a (n_q,), (n_v,), (n_v,) under inputs u (n_u,).
 
     multipliers (n_c,) : reactions. mass : block data. own_axes : whether displacements are along each frame's own axes.
+    transposed : whether the damping is, as in the adjoint equations.
     """
 
     system: System
@@ -41,6 +42,7 @@ class ExactProducts:
     multipliers: Floats
     mass: Floats
     own_axes: bool
+    transposed: bool = False
 
     def stiffness(self, x: Floats) -> Floats:
         """K x (n_v,)."""
@@ -68,11 +70,16 @@ class ExactProducts:
             (batch.without_stiffness() or batch).tangent(*state, damping, stiffness)
         system.constraint_set.constraint_tangent(*state[:3], self.multipliers, stiffness)
         if not self.own_axes:
-            return stiffness, damping, None
+            return stiffness, self._of_adjoint(damping), None
         nothing = np.zeros(system.pattern.size)
         moving = (self.mass, damping, stiffness, nothing)
         _, damping, stiffness, _, axes = in_own_axes(system, *state[1:], *moving, checked=False)
-        return stiffness, damping, axes.tocsr()
+        return stiffness, self._of_adjoint(damping), axes.tocsr()
+
+    def _of_adjoint(self, damping: Floats) -> Floats:
+        """Block data, transposed if asked for."""
+        pattern = self.system.pattern
+        return pattern.from_csc(pattern.to_csc(damping).T.tocsc()) if self.transposed else damping
 
     @cached_property
     def _strained(self) -> "tuple[StrainForces, StrainForces]":

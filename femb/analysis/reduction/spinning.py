@@ -179,7 +179,8 @@ def _transposed(motion: EigenProblem) -> EigenProblem:
     damping = pattern.to_csc(motion.damping)[:n, :n].T.tocoo()
     whole = csc_array((damping.data, (damping.row, damping.col)), shape=(pattern.n, pattern.n))
     swapped = LowRank(low.damping, low.left, np.zeros_like(low.stiffness))
-    return replace(motion, v=-motion.v, damping=pattern.from_csc(whole), low_rank=swapped)
+    exact = replace(motion.exact, transposed=True)
+    return replace(motion, v=-motion.v, damping=pattern.from_csc(whole), low_rank=swapped, exact=exact)
 
 
 def _kept(
