@@ -241,9 +241,6 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         predicted = np.empty_like(self.q)
         retract(*form.coordinates, self.q, h * self.v + 0.5 * h * h * self.a + h**3 / 6.0 * slope, predicted)
         error_q, error_v = trial.q - predicted, trial.v - (self.v + h * self.a + 0.5 * h * h * slope)
-        if self._slope is None:
-            # the slope is that of this step: its part of the method's error is missing in the difference
-            error_q = error_q + h * h * (self.beta - 1.0 / 6.0) * form.rates(self.q[None], (trial.a - self.a)[None])[0]
         norm = self._norm(error_q, error_v, self.q, self.v)
         self._hidden, self._unfiltered = not norm <= 1.0, error_v
         if self._low_pass:

@@ -100,6 +100,59 @@ def test_a_resumed_run_is_the_same_to_the_last_bit(tmp_path, often, name):
             assert resumed.statistics[word] == whole.statistics[word]
 
 
+def in_orbit():
+    """Two bodies on a spring; the frame's origin is on an orbit of the Earth."""
+    model = femb.Model("orbit")
+    model.add(RigidBody("hub", 10.0, 1.0, angular_velocity=(0, 0, 0.1)))
+    model.add(RigidBody("probe", 1.0, 0.1, position=(0, 3.0, 0), velocity=(0, 0, 0.1)))
+    ends = femb.SpringEnd("hub", at=(0, 0.5, 0)), femb.SpringEnd("probe")
+    model.add(femb.SpringDamper("tether", *ends, stiffness=2.0, damping=0.1, free_length=2.0))
+    model.add(femb.Orbit("earth", position=(7e6, 0, 0), velocity=(0, 7546.05, 0)))
+    return model, {"duration": 20.0, "method": "rk", "rtol": 1e-4}, (4.0, 11.0)
+
+
+def pushed():
+    """A body on a spring under a force that begins at 0.3 s, between steps."""
+    model = femb.Model("pushed")
+    model.add(RigidBody("top", 2.0, (1.0, 2.0, 3.0), angular_velocity=(0.1, 2.0, 0.3)))
+    ends = femb.SpringEnd("top", at=(0.2, 0, 0)), femb.SpringEnd(anchor=(1.0, 0, 0))
+    model.add(femb.SpringDamper("spring", *ends, stiffness=50.0, damping=0.5, free_length=0.5))
+    model.add(femb.Load("push", "top", force=(0, 5.0, 0), at=(0, 0, 0.1), profile=femb.profiles.Step(0.3)))
+    return model, {"duration": 0.6, "method": "generalized-alpha", "rtol": 1e-4}, (0.29, 0.3, 0.32, 0.45)
+
+
+def pushed_in_steps():
+    """The same in fixed steps, which are counted from the jump on."""
+    model, words, kills = pushed()
+    return model, {**words, "step": 0.007}, kills
+
+
+def bouncing():
+    """An arm that falls on a stop and leaves it."""
+    model = femb.Model("bouncing", gravity=(0, -9.81, 0))
+    model.add(Ground())
+    model.add(RigidBody("arm", 1.0, 0.1, center_of_mass=(0.5, 0, 0)))
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 0, 1)), JointEnd("arm")))
+    model.add(JointStops("stop", "hinge", lower=-0.3, stiffness=3e3))
+    return model, {"duration": 0.6, "method": "radau", "rtol": 1e-4}, (0.2, 0.22, 0.24, 0.26, 0.3)
+
+
+@pytest.mark.parametrize("made", [in_orbit, pushed, pushed_in_steps, bouncing])
+def test_a_run_goes_on_in_orbit_after_a_jump_and_in_contact(tmp_path, often, made):
+    """To the last bit, from the steps before and after; output times between the ends of steps."""
+    model, words, kills = made()
+    words = {**words, "output_interval": words["duration"] / 101.0}
+    whole = femb.simulate(model, out=tmp_path / "whole.h5", **words)
+    for k, t in enumerate(kills):
+        file = tmp_path / f"{k}.h5"
+        with pytest.raises(KilledError):
+            femb.simulate(model, out=file, progress=Kill(t), **words)
+        resumed = femb.simulate(model, out=file, resume=True, **words)
+        same(whole, resumed)
+        for word in ("steps", "rejected", "evaluations"):
+            assert resumed.statistics[word] == whole.statistics[word]
+
+
 @pytest.mark.slow
 def test_an_extended_run_is_a_longer_one(tmp_path, often):
     """Also twice, across the event, and where the extension was killed itself."""

@@ -57,6 +57,27 @@ def test_envelopes_along_a_beam(results):
     assert [load for load, _ in envelope.loads[-3:]] == ["axial stress", "torsional shear stress", "von Mises stress"]
 
 
+@pytest.mark.parametrize("window", [(0.25, 0.75), (0.25, 1.0), (None, 0.5), (0.5, 0.5)])
+def test_extremes_at_the_ends_of_a_window_count(results, window):
+    """A force that grows with time: at the last instant of the window it is largest, at the first smallest."""
+    time = np.linspace(0.0, 1.0, 5)
+    grown = Results({"time": time, "springs/s/force": 3.0 * time, "springs/s/length": time}, {})
+    (peak,) = peak_loads(grown, times=window).peaks
+    first, last = window[0] or 0.0, window[1]
+    assert (peak.maximum, peak.time_of_maximum) == (3.0 * last, last)
+    assert (peak.minimum, peak.time_of_minimum) == (3.0 * first, first)
+
+
+def test_the_envelope_of_one_instant_is_that_instant(results):
+    k = 50
+    envelope = peak_loads(results, ["right"], (results.time[k], results.time[k])).envelopes["right"]
+    loads = section_loads(results.beams["right"])[k].reshape(6, 6)
+    for extreme in (envelope.maximum, envelope.minimum):
+        np.testing.assert_array_equal(extreme[:, :6], loads)
+    for times in (envelope.time_of_maximum, envelope.time_of_minimum):
+        assert np.all(times == results.time[k])
+
+
 def test_the_command_prints_a_table_and_writes_files(file, tmp_path):
     result = CliRunner().invoke(cli, ["loads", str(file), "--item", "beams/r*", "--out", str(tmp_path / "to")])
     assert result.exit_code == 0, result.output

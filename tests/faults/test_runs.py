@@ -203,6 +203,56 @@ def test_a_killed_run_is_found_in_its_folder_and_kept_by_the_next(case):
         process.kill()
 
 
+class Snapshot:
+    """Progress that copies the file of a run that goes on: what a killed process leaves."""
+
+    def __init__(self, part: Path, copy: Path) -> None:
+        self.part, self.copy = part, copy
+
+    def message(self, text: str) -> None:
+        pass
+
+    def update(self, t: float) -> None:
+        if t > 1.5 and not self.copy.exists():
+            self.copy.write_bytes(self.part.read_bytes())
+
+
+class Kept:
+    """Progress that reads the file kept of a run before."""
+
+    def __init__(self, file: Path) -> None:
+        self.file, self.counts = file, set()
+
+    def message(self, text: str) -> None:
+        pass
+
+    def update(self, t: float) -> None:
+        self.counts.add(len(Results.read(self.file).time))
+
+
+def test_results_of_a_killed_run_are_read_and_kept_until_the_next_is_complete(tmp_path):
+    """In one process: with damaged bytes at the end, which are counted and left out."""
+    model = femb.Model("top")
+    model.add(femb.RigidBody("top", mass=2.0, inertia=1.0, velocity=(1.0, 0.0, 0.0)))
+    words = {"duration": 2.0, "output_interval": 0.001, "method": "rk", "tableau": "rk4", "step": 0.02}
+    whole, file = tmp_path / "whole.h5", tmp_path / "killed.h5"
+    part = Path(f"{file}.part")
+    femb.simulate(model, out=whole, progress=Snapshot(Path(f"{whole}.part"), part), **words)
+    with part.open("ab") as journal:
+        journal.write(b"ROWS and then nothing of them")
+    killed = Results.read(file)
+    assert 500 < len(killed.time) < 2001
+    assert killed.status == "running"
+    assert killed.message == "the process ended before the run did; 29 damaged bytes at the end are left out"
+    np.testing.assert_allclose(killed.bodies["top"].position[:, 0], killed.time, atol=1e-9)
+
+    kept = Kept(Path(f"{part}.old"))
+    femb.simulate(model, out=file, progress=kept, **{**words, "duration": 0.2})
+    assert kept.counts == {len(killed.time)}
+    assert Results.read(file).time[-1] == pytest.approx(0.2)
+    assert sorted(os.listdir(tmp_path)) == ["killed.h5", "whole.h5"]
+
+
 class Watcher:
     """Progress that looks into the file after every step of a run: what is missing there, and for how long."""
 

@@ -5,9 +5,11 @@ import pytest
 from analysis.modes.test_modes import of_parts, slender
 from steppers.test_steppers import free_body, jacobi
 
-from femb import Attachment, Beam, Load, Model, PointMass, RigidBody, Run, Tolerances
+from femb import Attachment, Beam, Load, Model, PointMass, RigidBody, Run, SpringDamper, SpringEnd, Tolerances
 from femb.analysis.simulate import simulate
 from femb.profiles import Sine
+from femb.steppers import make_stepper
+from femb.system.system import System
 
 # By method: duration (s), short for low orders; order; and what rounding leaves of the angular velocity, whatever the
 # tolerance: it gathers with the steps, and a Newton iteration that ends at rounding leaves more than an explicit step.
@@ -43,6 +45,32 @@ def test_a_tenth_of_rtol(name):
     assert np.all(found < 10.0 * TOLERANCES**expected + floor)
     slope = np.polyfit(np.log10(TOLERANCES[resolved]), np.log10(found[resolved]), 1)[0]
     assert slope > expected - 0.15
+
+
+def first_step(name, h):
+    """Estimate and true error, both in the norm of the tolerances, of the first step h of an oscillator of 5 rad/s."""
+    model = Model("oscillator")
+    model.add(PointMass("m", mass=2.0, position=(1.1, 0, 0), velocity=(0.4, 0, 0)))
+    model.add(SpringDamper("s", SpringEnd(anchor=(0, 0, 0)), SpringEnd("m"), stiffness=50.0, free_length=1.0))
+    stepper = make_stepper(System(model), Run(duration=1.0, method=name, rtol=0.1, first_step=h, max_step=h))
+    estimates, estimate = [], stepper._error
+    stepper._error = lambda trial, h: estimates.append(estimate(trial, h)) or estimates[-1]
+    q, v = stepper.q.copy(), stepper.v.copy()
+    assert stepper.step(1.0).end == h
+    (found,) = estimates
+    x, speed = 1.0 + 0.1 * np.cos(5 * h) + 0.08 * np.sin(5 * h), -0.5 * np.sin(5 * h) + 0.4 * np.cos(5 * h)
+    return found, stepper._norm(stepper.q - [x, 0, 0], stepper.v - [speed, 0, 0], q, v)
+
+
+@pytest.mark.parametrize(
+    ("name", "order", "least", "most"), [("generalized-alpha", 3, 1.0, 1.2), ("bdf", 2, 0.7, 0.8), ("radau", 4, 1, 1e6)]
+)
+def test_the_error_estimate_of_a_first_step(name, order, least, most):
+    """That of the method: nearly the error where both are of one order, and above it where the method is better."""
+    (long, wrong), (short, less) = first_step(name, 0.025), first_step(name, 0.0125)
+    assert least < long / wrong < most
+    assert least < short / less < most
+    assert np.log2(long / short) == pytest.approx(order, abs=0.15)
 
 
 def test_default_tolerances_follow_rtol():
