@@ -14,9 +14,9 @@ constructor takes the formulation, as ``form``, and a Run; the type of ``form`` 
 7.  on ``restart()`` discard what it assumes of smoothness: the time loop calls it after such an instant;
     and on ``jump(t, q, v, work)`` go back to an instant of its last step and restart with that state;
 8.  integrate the power of loads and dampers along with the state, outside the error test;
-9.  return a Step that interpolates the state inside it to about the order of the method, and the accelerations
-    through instants at which its own equations hold (step ends, stages), never through a start out of equilibrium: they
-    balance the forces at output instants (docs/theory/integration.md, section 8);
+9.  return a Step that interpolates the state inside it to about the order of the method, and the accelerations through
+    instants at which its own equations hold (step ends, stages, or means of these), never through a start out of
+    equilibrium: they balance the forces at output instants (docs/theory/integration.md, section 8);
 10. pass the states of a step (start, stages in order of time, end) to ``check_singularities`` before accepting it;
 11. satisfy the constraints on velocities inside a step, and project the state on all constraints after it; multipliers
     have no history and no part in the error test;

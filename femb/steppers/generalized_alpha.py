@@ -25,6 +25,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -33,7 +34,7 @@ from femb.base.types import Floats
 from femb.formulations.contract import ImplicitFormulation
 from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import Step, left_limit
-from femb.steppers.dense import HermiteStep
+from femb.steppers.dense import HermiteStep, Nodes, through_nodes
 from femb.steppers.generalized_alpha_kernels import correct, retract, states
 from femb.steppers.implicit import NEGLIGIBLE, Convergence, ImplicitStepper
 from femb.steppers.radau_kernels import frame_rotations, rotate_frames, rotate_frames_back
@@ -90,13 +91,13 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
     def restart(self) -> None:
         """Begin a smooth interval with the accelerations of its start.
 
-        After a step, inputs may jump, and change the accelerations. Those of the step's equations are changed by as
+        After a step, inputs may jump, and change the accelerations. Those of the steps' equations are changed by as
         much: the accelerations that follow from the state alone have the error of a small strain times the stiffness,
-        which the next steps would take for a vibration.
+        which the next steps would take for a vibration, as they would one from step to step.
         """
         self._from = self.t
         if self._stepped:
-            a, multipliers = self.a, self.multipliers
+            a, multipliers = through_nodes(self._nodes(), np.array([self.t]))[0], self.multipliers
             left = self.form.forward(self._u, self.q, self.v)
             self._evaluate()
             self.a, self.multipliers = a + (self.a - left[0]), multipliers + (self.multipliers - left[1])
@@ -107,7 +108,7 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         self.A = self.a.copy()
         # ends of the last steps of the smooth interval and the accelerations there; not its start, where accelerations
         # may be out of equilibrium
-        self._ends: deque[tuple[float, Floats]] = deque(maxlen=self.order)
+        self._ends: deque[tuple[float, Floats]] = deque(maxlen=self.order + 1)
         self._slope: Floats | None = None
         self._A_h = 0.0
         self._matrices = None
@@ -278,6 +279,15 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         if self._slow:
             self._matrices = None
         self._ends.append((end, trial.a))
-        nodes = ([t for t, _ in self._ends], [a for _, a in self._ends])
         new = (self.q, self.v, self.a, self.work, self.power)
-        return HermiteStep(self.form, start, end, old, new, nodes=nodes)
+        return HermiteStep(self.form, start, end, old, new, nodes=self._nodes())
+
+    def _nodes(self) -> Nodes:
+        """Instants and accelerations by which those between the steps are interpolated.
+
+        Vibrations much faster than the steps change their sign from end to end; the means of steps do not contain them.
+        """
+        nodes = list(self._ends)
+        if len(nodes) > self.order:
+            nodes = [(0.5 * (t + s), 0.5 * (a + b)) for (t, a), (s, b) in pairwise(nodes)]
+        return [t for t, _ in nodes], [a for _, a in nodes]
