@@ -9,8 +9,10 @@ from checkout import CASES
 from scipy.linalg import null_space
 
 from femb import (
+    Attachment,
     Beam,
     Distance,
+    Fixed,
     Ground,
     JointEnd,
     Load,
@@ -220,6 +222,21 @@ def test_the_time_scales_of_a_beam_are_those_of_its_modes():
     assert found[0] == pytest.approx(first.frequency, rel=2e-3)  # rotary inertia
     assert found[-1] == pytest.approx(scales.fastest.frequency, rel=1e-6)
     assert f"beams.mast: first bending, one end held at about {first.frequency:.4g} Hz" in summary(model)
+
+
+@pytest.mark.parametrize("held", [0, 2])
+def test_a_beam_held_at_no_end_or_at_both_has_the_time_scale_of_its_first_elastic_mode(held):
+    """Both have the roots of cos x cosh x = 1; rotary inertia lowers them by about (4.73 i / L)^2."""
+    model = Model("mast")
+    ends = {"start": Attachment(None, direction=(0, 0, 1))}
+    if held:
+        model.add(RigidBody("plate", mass=1e9, inertia=(1e9, 1e9, 1e9), position=(0, 0, 5.0)))
+        model.add(Fixed("to ground", JointEnd("ground", at=(0, 0, 5.0)), JointEnd("plate")))
+        ends = {"start": Ground().at((0, 0, 0), direction=(0, 0, 1)), "end": Attachment("plate")}
+    model.add(Beam("mast", BAR, 5.0, 8, **ends))
+    (first,) = overview(model).scales.bending
+    assert first.how == ("first bending, free", "", "first bending, both ends held")[held]
+    assert modes(model, 1).frequencies[0] == pytest.approx(first.frequency, rel=2e-3)
 
 
 def test_the_vibration_of_two_bodies_on_a_spring():

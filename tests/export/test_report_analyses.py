@@ -87,6 +87,14 @@ def test_interfaces_are_carried_by_their_flexible_body():
     (row,) = carriers(attributes, block, static)
     assert (row["part"], row["on"], row["flexible"]) == (1, 0, 0)
     np.testing.assert_allclose(row["rest"], [0, 0, 0, 1, 0, 0, 0])
+    # the place and the axes of the interface in the body's own axes, whatever the attitude of both at rest
+    turn, own = rotations.exponential([0.3, -0.8, 0.5]), rotations.exponential([-0.6, 0.2, 0.9])
+    place, there = np.array([0.5, -0.2, 0.1]), np.array([1.0, 2.0, 3.0])
+    static["bodies/a/reference_position"], static["bodies/a/reference_quaternion"] = there, turn
+    static["bodies/a.tip/reference_position"] = there + rotations.rotate(turn, place)
+    static["bodies/a.tip/reference_quaternion"] = rotations.multiply(turn, own)
+    (row,) = carriers(attributes, block, static)
+    np.testing.assert_allclose(row["rest"], [*place, *own], atol=1e-14)
     # files without attachments: beams alone, by the body of their deflection
     block, static, attributes = satellite()
     attributes["beams/left"] = {"deflection_body": "hub"}

@@ -64,7 +64,8 @@ def test_the_file_has_modes_and_shapes(satellite, tmp_path):
     path = satellite.write(tmp_path / "modes.h5")
     arrays = read_content(path).static
     np.testing.assert_array_equal(arrays["modes/frequencies"], satellite.frequencies)
-    assert len(draw_modes(satellite.results()).get_axes()) == len(satellite.frequencies)
+    titles = [axes.get_title() for axes in draw_modes(satellite.results()).get_axes()]
+    assert titles == [f"{k}   {frequency:.4g} Hz" for k, frequency in enumerate(satellite.frequencies, start=1)]
     assert plot(satellite.results(), tmp_path / "named.png", "modes").exists()
     with pytest.raises(ResultError, match="have no modes: give those of femb modes"):
         draw_modes(Results({"time": np.zeros(1)}))
