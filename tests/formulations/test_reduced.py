@@ -14,6 +14,7 @@ from femb import (
     Load,
     Model,
     ModelError,
+    Place,
     PointMass,
     RigidBody,
     Section,
@@ -23,6 +24,7 @@ from femb import (
     simulate,
 )
 from femb.elements import (
+    DistanceDriver,
     Fixed,
     JointDriver,
     JointEnd,
@@ -173,12 +175,23 @@ def driven_tree(rng):
     return model
 
 
+def reaching_tree(rng):
+    """A tree whose last body a driver keeps at a distance from the ground: its row depends on all coordinates."""
+    model = random_model(rng, 4, (Revolute, Universal))
+    system = System(model, assemble=True)
+    place = system.state(0.0, system.q0, system.v0).bodies["b3"].position
+    reach = {"motion": lambda t: (2.0 + 0.3 * t**2, 0.6 * t, 0.6)}
+    model.add(DistanceDriver("reach", Place("ground", at=place + np.array([2.0, 0, 0])), Place("b3"), **reach))
+    return model
+
+
 EXACT = {
     "hung": lambda: (loaded(np.random.default_rng(3), 8), Root()),
     "free": lambda: (loaded(np.random.default_rng(4), 6, ground=False), Root("center_of_mass")),
     "beams": lambda: (flexible_pendulum(), Root()),
     "driven": lambda: (driven_tree(np.random.default_rng(5)), Root()),
     "points": lambda: (beads(), Root()),
+    "reaching": lambda: (reaching_tree(np.random.default_rng(7)), Root()),
 }
 
 

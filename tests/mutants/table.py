@@ -109,7 +109,7 @@ MUTANTS = (
            "tests/elements/test_points_on_nodes.py", "a point mass beside its node"),
     # --- joints
     Mutant("elements/joint/constraint_kernels.py",
-           "gamma -= f2 * along - f1 * f1 * dot(ei, ej) +", "gamma -= f2 * along + f1 * f1 * dot(ei, ej) +",
+           "+ 2.0 * f1 * (dot(m1, ej) + dot(m0, ej1))", "+ f1 * (dot(m1, ej) + dot(m0, ej1))",
            "tests/elements/joint/test_driver.py", "acceleration of a driven angle"),
     Mutant("elements/joint/coordinate_kernels.py",
            "f = signs[k] / (x * x + y * y)", "f = 1.0 / (x * x + y * y)",

@@ -7,6 +7,7 @@ from femb import (
     Beam,
     Ground,
     JointEnd,
+    Load,
     Model,
     PointMass,
     Results,
@@ -22,8 +23,10 @@ from femb.cli.report import audit
 from femb.elements import JointDriver, Latch
 from femb.profiles import Polynomial
 from femb.results.audit import AuditWatch
+from femb.results.frames import unbalanced
 from femb.results.groups import EventRecord
 from femb.results.verdicts import verdicts
+from femb.system.system import System
 
 
 def oscillator():
@@ -74,6 +77,20 @@ def test_what_is_watched():
     assert watch.warning(1e-6) == ""
     watch.add(time + 8.0, block(time, energy_error=np.array([0.0, np.nan, 0.0, 0.0])), still)
     assert "from t = 9 s on" in watch.warning(1e-6)
+
+
+def test_the_balance_is_the_largest_force_and_moment_left_on_a_frame():
+    """Accelerations of zero leave what acts: on a body a force and a torque, on points a force alone."""
+    model = Model("pushed")
+    for k, (force, torque) in enumerate((((1, 2, 2), (0, 3, 4)), ((0, 0, 2), (6, 0, 8)))):
+        model.add(RigidBody(f"b{k}", mass=1.0, inertia=(1.0, 2.0, 2.5), position=(k, 0, 0)))
+        model.add(Load(f"push {k}", body=f"b{k}", force=force, torque=torque))
+    model.add(PointMass("point", mass=1.0, position=(0, 5, 0)))
+    model.add(Load("pull", body="point", force=(0, 0, 7)))
+    system = System(model)
+    u, none = system.inputs_at(0.0, system.q0, system.v0), np.zeros((1, system.n_v))
+    left = unbalanced(system, u[None], system.q0[None], none, none, np.zeros((1, 0)))
+    np.testing.assert_allclose(left, [[7.0, 10.0]], rtol=1e-14)
 
 
 def spinning_boom():

@@ -64,6 +64,12 @@ def test_a_momentum_that_nothing_changes_must_be_constant(change, level):
     assert found["linear momentum"] == level
 
 
+def test_a_momentum_of_zero_is_judged_beside_those_of_the_parts():
+    """Booms that turn against a hub: 5 J at 0.8 rad/s are momenta of 12 N m s, of which 1e-6 is rounding."""
+    assert levels(acting=[], audit__angular_momentum=[0.0, 0.0, 1e-6])["angular momentum"] == "good"
+    assert levels(acting=[], audit__linear_momentum=[0.0, 0.0, 1e-6])["linear momentum"] == "good"
+
+
 def two_bodies(*items, gravity=(0.0, 0.0, 0.0)):
     """Two free bodies that turn, a spring between them, and other items."""
     model = femb.Model("two", gravity=gravity)

@@ -289,8 +289,13 @@ class TestOrientation:
             femb.Beam("boom", section, 1.0, 1, start=hub.at(direction=(0.0, 1.0, 0.0), up=(-1.0, 0.0, 0.0)))
         )
         model.add(OrientationDriver("turn", Place("ground"), boom.node(0), third_angle=Constant(math.pi / 2)))
+        torque = np.array([0.3, -0.2, 0.5])
+        model.add(femb.Load("push", body="hub", torque=torque))
         results = femb.simulate(model, duration=0.1, output_interval=0.05)
         wanted = rotations.from_axis_angle(Z, math.pi / 2)
+        np.testing.assert_allclose(
+            results.drivers["turn"].force, [rotations.rotate_back(wanted, -torque)] * 3, atol=1e-9
+        )
         np.testing.assert_allclose(results.beams["boom"].quaternion[:, 0], [wanted] * 3, atol=1e-12)
         np.testing.assert_allclose(results.drivers["turn"].value, [wanted] * 3, atol=1e-12)
 

@@ -417,6 +417,14 @@ def test_a_motor_against_friction_turns_at_the_rate_of_the_stribeck_curve():
     assert results.arrays["loads/m/force"][-1] == 2.0
 
 
+def test_static_friction_falls_at_ten_times_the_transition_rate_where_no_rate_is_given():
+    words = {"coulomb": 1.0, "static": 1.6, "transition_rate": 0.01}
+    for rate in (0.05, 0.1, 0.2):
+        results = simulate(hinge(JointFriction("f", "j", **words), rate=rate), duration=1e-6, rtol=1e-7)
+        level = (1.0 + 0.6 * np.exp(-((rate / 0.1) ** 2))) * np.tanh(rate / 0.01)
+        assert abs(results.springs["f"].force[0]) == pytest.approx(level, rel=1e-9)
+
+
 def test_static_friction_holds_what_coulomb_friction_would_not():
     """A torque between the two levels turns nothing from rest but by the creep, and goes on turning once it does."""
     words = {"coulomb": 1.0, "static": 1.6, "transition_rate": 1e-4, "stribeck_rate": 0.05}
