@@ -31,6 +31,7 @@ from femb.elements.load.aerodynamic_batch import AerodynamicBatch
 from femb.elements.load.batch import LoadBatch
 from femb.elements.spring.batch import SpringBatch
 from femb.elements.spring.pull_batch import PullBatch
+from femb.layout.state import station_acceleration, station_motion
 from femb.numerics import rotations
 from femb.profiles import Constant
 from femb.system.system import System
@@ -87,6 +88,23 @@ def test_load(node, frame):
         wanted = residual_change(system, q, v, a, u, dx, 0.0 * dx)
         np.testing.assert_allclose(stiffness @ dx, wanted, atol=1e-8 * np.abs(wanted).max())
         assert not damping.any()
+
+
+@nodes
+def test_accelerations_are_rates_of_velocities(node):
+    """Of a node, and its angular velocity in section axes, by differences of order 6 along the motion."""
+    system = System(model())
+    station, h = system.layout.beams["boom"].stations[node], 1e-3
+    for q, v, a in states(system):
+
+        def change(t, q=q, v=v, a=a):
+            moved = q + t * system.rates(q[None], v[None])[0]
+            moving = station_motion(system.layout, station, moved[None], (v + t * a)[None])
+            return np.concatenate([moving[2][0], moving[3][0]])
+
+        found = np.concatenate([x[0] for x in station_acceleration(system.layout, station, q[None], v[None], a[None])])
+        rate = sum(w * (change(k * h) - change(-k * h)) for k, w in ((1, 45.0), (2, -9.0), (3, 1.0))) / (60.0 * h)
+        np.testing.assert_allclose(found, rate, atol=1e-9 * np.abs(rate).max())
 
 
 @nodes
