@@ -64,6 +64,62 @@ def test_an_extension_that_raises_is_done_without(monkeypatch):
     assert lanes._extension() is None
 
 
+# One kernel of lanes, of arithmetic and choices, on eight elements in groups.
+SMALL = """
+import sys
+import numpy as np
+HIDDEN
+from femb.numerics.compile import inlined, kernel
+from femb.numerics.kernel_compiler import KNOWN
+from femb.numerics.lanes import LANES, choose, lanes
+
+@inlined
+def formula(x):
+    return choose(x > 0.0, x * x + 2.0, 1.0 - x / 3.0)
+
+@kernel
+def each(x, out):
+    group = np.empty((2, LANES))
+    values = lanes(group)
+    for k in range(len(x)):
+        group[0] = x[k]
+        values[1] = formula(values[0])
+        out[k] = group[1]
+
+x = np.linspace(-2.0, 2.0, 8).reshape(-1, LANES)
+out = np.zeros(x.shape)
+each(x, out)
+print(KNOWN, LANES, *map(float.hex, out.ravel().tolist()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("hidden", "environment", "wanted"),
+    [
+        ("", {"FEMB_PLAIN_NUMBA": "1"}, (False, 1)),
+        ("sys.modules['femb.numerics.lane_types'] = None", {}, (True, 1)),
+    ],
+    ids=["plain numba", "one lane"],
+)
+def test_a_small_kernel_computes_the_same_without_lanes(tmp_path, hidden, environment, wanted):
+    """Quickly, what the next test does with the kernels of a beam; to the last bit, against numpy."""
+    (tmp_path / "small.py").write_text(SMALL.replace("HIDDEN", hidden))
+    done = subprocess.run(
+        [sys.executable, tmp_path / "small.py"],
+        env={**os.environ, **environment, "FEMB_CACHE": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    known, count, *numbers = done.stdout.split()
+    assert (known == "True", int(count)) == wanted
+    x = np.linspace(-2.0, 2.0, 8)
+    np.testing.assert_array_equal(
+        [float.fromhex(number) for number in numbers], np.where(x > 0.0, x * x + 2.0, 1.0 - x / 3.0)
+    )
+
+
 @pytest.mark.slow
 def test_one_lane_computes_the_same(tmp_path):
     """With a version of numba that is not known, and with one in which the extension raises."""
