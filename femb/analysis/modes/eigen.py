@@ -55,14 +55,14 @@ def lowest(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats,
     most = check_count(motion, free, count)
     if 2 * count > most or most < SMALL:
         squares, shapes = _dense(motion, free, count)
-        lost = np.max(rounding(motion, squares, shapes)) > ROUNDED
+        lost = _loses(motion, squares, shapes)
         factors = _factors(motion, _below(motion, free, squares)) if lost else None
     else:
         factors, shift = _factors_and_shift(motion, free)
         squares, shapes = _lanczos(motion, free, count, factors, shift, 0.0)
         order = np.argsort(squares)
         squares, shapes = squares[order], shapes[:, order]
-        lost = np.max(rounding(motion, squares, shapes)) > ROUNDED
+        lost = _loses(motion, squares, shapes)
     if lost:
         assert factors is not None
         return _refined(motion, free, shapes, factors)
@@ -89,6 +89,16 @@ def rounding(motion: EigenProblem, squares: Floats, shapes: Floats, stiffness: F
     data = (motion.stiffness if stiffness is None else stiffness) ** 2
     sizes = [motion.times(data, np.ascontiguousarray(phi * phi)) @ (phi * phi) for phi in shapes.T]
     return np.asarray(np.finfo(float).eps * np.sqrt(sizes) / np.maximum(np.abs(squares), np.finfo(float).tiny))
+
+
+def _loses(motion: EigenProblem, squares: Floats, shapes: Floats) -> bool:
+    """Whether rounding of the stiffness changes any of omega^2 (k,) by more than what it may."""
+    # of the sum over all modes, which is more than any, in one product
+    weighted = (shapes**2) @ (1.0 / np.maximum(np.abs(squares), np.finfo(float).tiny))
+    together = weighted @ motion.times(motion.stiffness**2, weighted)
+    if np.finfo(float).eps * np.sqrt(together) <= ROUNDED:
+        return False
+    return bool(np.max(rounding(motion, squares, shapes)) > ROUNDED)
 
 
 def _refined(motion: EigenProblem, free: FreeMotions, shapes: Floats, factors: Factorisation) -> tuple[Floats, Floats]:

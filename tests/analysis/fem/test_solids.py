@@ -183,3 +183,17 @@ def test_table_shows_modes_and_what_is_left_out(reduced):
     assert "root (root)        rigid      25  (0, 0, 0)" in text
     assert "left out" in text
     assert f"{reduced.free[0]:.5g}" in text
+
+
+@pytest.mark.parametrize("part", [0.3, 1.0])
+def test_as_many_modes_as_asked_for(part):
+    """Up to all that the masses have, each a mode of the dense matrices with the interface held."""
+    model = bar((2, 1, 1), "hexahedron20")
+    interface = interfaces_of(model, ["root=root"])
+    held = np.isin(model.node_of, interface[0].nodes)
+    K, M = (as_csc(matrix).toarray()[np.ix_(~held, ~held)] for matrix in (model.stiffness, model.mass))
+    squares = eigh(K, M, eigvals_only=True)
+    count = int(part * len(squares))
+    found = reduce_model(model, interface, Keep(count)).held
+    assert len(found) == count
+    np.testing.assert_allclose(found, np.sqrt(squares[:count]) / (2.0 * np.pi), rtol=1e-7)

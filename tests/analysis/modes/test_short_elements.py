@@ -135,3 +135,19 @@ def test_errors_of_truncations(order, elements):
     slow = np.nanmax(error, axis=(1, 2))
     assert slow[1] < 1.1e-4 * slow[3] + 1e-11
     assert "nothing that responds" not in space.truncation.table()
+
+
+def test_phases_of_complex_shapes():
+    """The largest entry is real and positive, and the mass is one, of damped modes without proportional damping."""
+    model = satellite(2)
+    for k, name in enumerate(("right", "left")):
+        end = e.BeamEnd(name, node=-1) if hasattr(e, "BeamEnd") else e.JointEnd(beam=name, node=-1)
+        model.add(e.SpringDamper(f"d{k}", end, e.JointEnd("hub", at=(0.0, 0.0, 1.0 + k)), damping=20.0 + 10.0 * k))
+    found = femb.modes(model, 6, damped=True)
+    assert np.max(found.damping) > 1e-3
+    M = System(model).mass_matrix(System(model).q0).toarray()
+    for phi in found.shapes.T:
+        largest = phi[np.argmax(np.abs(phi))]
+        assert largest.real > 0.0
+        assert abs(largest.imag) < 1e-12 * abs(largest)
+        assert np.real(np.conj(phi) @ M @ phi) == pytest.approx(1.0, rel=1e-10)

@@ -154,3 +154,14 @@ def test_the_command(tmp_path):
     assert result.exit_code == 0, result.output
     assert "24 states, 3 inputs, 3 outputs; about the equilibrium" in result.output
     assert "6 modes of the structure that turns, 0.5 % damping in each, by default" in result.output
+
+
+def test_the_bound_just_below_the_first_mode_left_out():
+    """Its response grows without limit there, and the bound with it."""
+    words = {"inputs": ["beams.a.-1.force.x"], "outputs": ["beams.a.-1.position.x"], "start": "equilibrium"}
+    model = linear_model(small(turning), **words)
+    reduction = spinning_modal(model, elastic_modes(model.motion) - 3, damping=0.0)
+    frequency = 0.999 * reduction.tail.next_omega / (2.0 * np.pi)
+    truncation = reduction.state_space([frequency]).truncation
+    difference = float(np.abs(truncation.reduced.values - truncation.full.values)[0, 0, 0])
+    assert 0.2 < difference / float(truncation.bound([frequency])[0, 0, 0]) < 1.0
