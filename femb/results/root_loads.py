@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
-from femb.elements.beam.beam import Beam
 from femb.elements.item import Item
 from femb.elements.modal.flexible_body import FlexibleBody
 from femb.layout.discrete import DiscreteState
@@ -141,9 +140,6 @@ class RootLoads:
     ) -> tuple[Floats, Floats]:
         """Force and torque (k, 3) about a point of a beam on what its first (0) or last (-1) node is on."""
         position, quaternion, _, _ = station_motion(self.system.layout, station, frames.q, frames.v)
-        beam = self.system.model.beams[path.partition("/")[2]]
-        if end == 0 and isinstance(beam, Beam):
-            quaternion = rotations.multiply(quaternion, beam.shape.corners[0])
         # on the start, the material beyond the face is the beam; on the end it is the parent
         sign = 1.0 if end == 0 else -1.0
         force = sign * rotations.rotate(quaternion, block[f"{path}/section_force"][:, end, end])

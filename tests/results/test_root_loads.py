@@ -258,15 +258,16 @@ def test_a_latch_carries_its_part():
     assert max(balance(results, 500.0, HUB, results.loads["slew"].torque)) < 1e-11
 
 
-def test_root_load_of_a_beam_that_is_curved_at_rest():
-    """Its first section is turned against the frame of its first node."""
-    force = np.array([3.0, -2.0, 1.5])
+@pytest.mark.parametrize("clamped", ["start", "end"])
+def test_root_load_of_a_beam_that_is_curved_at_rest(clamped):
+    """In ground axes, whichever end is clamped there."""
+    force, other = np.array([3.0, -2.0, 1.5]), {"start": -1, "end": 0}[clamped]
     model = Model("hook")
-    start = model.add(Ground()).at((0.5, 0.0, 0.0), direction=(1, 0, 0))
-    model.add(Beam("hook", section(), length=2.0, elements=2, curvature=(0.3, 0.5, 0.9), start=start))
-    model.add(Load("tip", beam="hook", node=-1, force=force))
+    ends = {clamped: model.add(Ground()).at((0.5, 0.0, 0.0), direction=(1, 0, 0))}
+    model.add(Beam("hook", section(), length=2.0, elements=2, curvature=(0.3, 0.5, 0.9), **ends))
+    model.add(Load("tip", beam="hook", node=other, force=force))
     results = static(model, steps=1)
-    root, arm = results.appendages["hook"], results.beams["hook"].position[-1, -1] - [0.5, 0.0, 0.0]
+    root, arm = results.appendages["hook"], results.beams["hook"].position[-1, other] - [0.5, 0.0, 0.0]
     np.testing.assert_allclose(root.force[-1], force, atol=1e-8)
     np.testing.assert_allclose(root.torque[-1], np.cross(arm, force), atol=1e-8)
 
