@@ -443,7 +443,7 @@ MUTANTS = (
            MODES + " tests/analysis/modes/test_shapes.py", "phase of complex shapes"),
     Mutant("femb/analysis/modes/hybrid.py",
            "D += [np.zeros((12, B.shape[1])), rows @ B[n:]]", "D += [np.zeros((12, B.shape[1])), 0.0 * rows @ B[n:]]",
-           "tests/analysis/modes/test_hybrid.py", "feedthrough of forces to accelerations"),
+           "tests/analysis/handover/test_hybrid_files.py", "feedthrough of forces to accelerations"),
     Mutant("femb/analysis/modes/assurance.py",
            "return np.vstack([self.scale * of.shapes, of.shapes * of.eigenvalues])",
            "return np.vstack([self.scale * of.shapes, of.shapes])",

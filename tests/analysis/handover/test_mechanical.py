@@ -20,6 +20,19 @@ def plant():
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_coupling_is_the_momentum_of_the_effector_in_its_own_motion(kind, plant):
+    """A hinged panel turns as a rigid body about its hinge: its rigid mass gives the momentum of that motion."""
+    for effector in kind(plant).effectors:
+        if kind is sliding_masses:
+            momentum = effector.rigid_mass @ [*effector.direction, 0, 0, 0] / np.sqrt(effector.mass)
+        else:
+            axis = effector.dcm[1]
+            about_hinge = effector.inertia + effector.mass * effector.distance**2
+            momentum = effector.rigid_mass @ [*-np.cross(axis, effector.place), *axis] / np.sqrt(about_hinge)
+        np.testing.assert_allclose(effector.coupling, momentum, atol=1e-12 * np.abs(momentum).max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_participation_frequency_and_mass_come_back(plant, kind):
     """Mode 1, out of the array's plane."""
     found, wanted = kind(plant), plant.kept(1)
