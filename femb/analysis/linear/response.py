@@ -4,15 +4,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from femb.analysis.array_file import Arrays, write_arrays
+from femb.analysis.linear.units import unit_of
 from femb.base import html
 from femb.base.arguments import numbers_of
 from femb.base.brief import Brief
 from femb.base.errors import ModelError
 from femb.base.types import Complexes, Floats
 from femb.base.values import nearest, shown
+
+# Of what responds: with more rounding digits are lost.
+LOST = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +25,8 @@ class FrequencyResponse(Brief):
 
     outputs (p,), inputs (m,) : their names.
 
-    rounding (f, p, m) : size up to which a value may be rounding of what cancels, where that is known, else None.
+    rounding (f, p, m) : size up to which a value may be rounding of what cancels, where that is known, else None; files
+    have it too.
     """
 
     frequencies: Floats
@@ -39,6 +44,13 @@ class FrequencyResponse(Brief):
                 )
         return self.values[:, self.outputs.index(output), self.inputs.index(input_)]
 
+    def lost(self, part: float = LOST) -> NDArray[np.bool_]:
+        """(f,) whether rounding is more than a part of some entry that is not small beside those of the same units."""
+        if self.rounding is None or not self.values.size:
+            return np.zeros(len(self.frequencies), dtype=bool)
+        largest = largest_alike(np.abs(self.values), self.outputs, self.inputs)
+        return np.asarray(np.any((self.rounding > part * largest) & (largest > 0.0), axis=(1, 2)))
+
     @property
     def singular_values(self) -> Floats:
         """(f, min(p, m)) singular values of the transfer matrices, largest first."""
@@ -55,6 +67,7 @@ class FrequencyResponse(Brief):
             "imaginary": self.values.imag,
             "outputs": self.outputs,
             "inputs": self.inputs,
+            **({} if self.rounding is None else {"rounding": self.rounding}),
         }
         return write_arrays(path, arrays, (".npz", ".h5"), group="response")
 
@@ -70,6 +83,19 @@ class FrequencyResponse(Brief):
         from femb.analysis.linear.glance import html_of_response
 
         return html_of_response(self) or html.text(repr(self))
+
+
+def largest_alike(size: Floats, outputs: tuple[str, ...], inputs: tuple[str, ...]) -> Floats:
+    """(f, p, m): the largest of the entries (f, p, m) with the same units."""
+    rows, columns = (_alike(names) for names in (outputs, inputs))
+    largest = np.array([[np.max(size[:, i][:, :, j], axis=(1, 2)) for j in columns] for i in rows])
+    return np.moveaxis(largest.reshape(*size.shape[1:], len(size)), 2, 0)
+
+
+def _alike(names: tuple[str, ...]) -> list[list[int]]:
+    """For each name the numbers of those with the same unit."""
+    units = [unit_of(name) for name in names]
+    return [[k for k, other in enumerate(units) if other == unit] for unit in units]
 
 
 def checked_frequencies(frequencies: ArrayLike) -> Floats:

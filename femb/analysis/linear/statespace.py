@@ -3,22 +3,25 @@
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from femb.analysis.array_file import read_arrays, write_arrays
-from femb.analysis.linear.response import FrequencyResponse, checked_frequencies
+from femb.analysis.linear.response import LOST, FrequencyResponse, checked_frequencies
 from femb.base.brief import Brief
-from femb.base.errors import ModelError, ResultError
+from femb.base.errors import FembWarning, ModelError, ResultError
 from femb.base.types import Complexes, Floats
-from femb.base.values import nearest
+from femb.base.values import nearest, numbered
 from femb.numerics.resonances import resolving
 
 if TYPE_CHECKING:
     from femb.analysis.linear.truncation import Truncation
     from femb.results.results import Results
 
+# Changes of A that are tried.
+SAMPLES, SEED = 4, 1
 FORMATS = (".npz", ".mat", ".h5")
 NAMES = ("states", "inputs", "outputs")
 
@@ -77,10 +80,40 @@ class StateSpace(Brief):
         return np.asarray(self.D + self.C @ states, dtype=np.complex128)
 
     def frequency_response(self, frequencies: ArrayLike) -> FrequencyResponse:
-        """The transfer matrices at frequencies (f,) in Hz. Raises ModelError: frequencies that are not positive."""
+        """The transfer matrices at frequencies (f,) in Hz, and what rounding of A may leave of each entry.
+
+        Warns where digits are lost, as of slow motions of free structures of short elements, whose inertia is less than
+        the rounding of their stiffness. Raises ModelError: frequencies that are not positive.
+        """
         found = checked_frequencies(frequencies)
-        values = np.array([self.transfer(2j * np.pi * frequency) for frequency in found])
-        return FrequencyResponse(found, values, self.outputs, self.inputs)
+        parts = [self._rounded(2j * np.pi * frequency) for frequency in found]
+        values, rounding = np.array([value for value, _ in parts]), np.array([size for _, size in parts])
+        response = FrequencyResponse(found, values, self.outputs, self.inputs, rounding)
+        lost = response.lost()
+        if np.any(lost):
+            warn(
+                f"frequency response: digits lost at {numbered(int(np.sum(lost)), 'frequency')}, the highest "
+                f"{np.max(found[lost]):.6g} Hz: rounding of A is more than {100.0 * LOST:.3g} % of what responds; take "
+                "that of femb.linear_model, or truncate the model to modes, which keep motions without stiffness exact",
+                FembWarning,
+                stacklevel=2,
+            )
+        return response
+
+    def _rounded(self, s: complex) -> tuple[Complexes, Floats]:
+        """The transfer matrix (p, m) at s, and its change by changes of A of rounding size and random sign."""
+        from scipy.linalg import lu_factor, lu_solve
+
+        n, m = self.B.shape
+        if not n:
+            return self.D.astype(complex), np.zeros(self.D.shape)
+        factors = lu_factor(s * np.eye(n) - self.A)
+        x = lu_solve(factors, self.B.astype(complex))
+        sizes = np.sqrt(abs(s) ** 2 * np.abs(x) ** 2 + self.A**2 @ np.abs(x) ** 2)
+        signs = np.random.default_rng(SEED).choice([-1.0, 1.0], size=(SAMPLES, n, m))
+        changes = np.hstack([np.finfo(float).eps * sign * sizes for sign in signs])
+        sampled = np.abs(self.C @ lu_solve(factors, changes.astype(complex))).reshape(-1, SAMPLES, m)
+        return np.asarray(self.D + self.C @ x), np.asarray(np.max(sampled, axis=1))
 
     def resolving_frequencies(self) -> Floats:
         """Frequencies (f,) in Hz from below the lowest to above the highest resonance, that resolve each of them."""

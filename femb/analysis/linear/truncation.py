@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from femb.analysis.linear.response import FrequencyResponse, checked_frequencies
-from femb.analysis.linear.units import unit_of
+from femb.analysis.linear.response import FrequencyResponse, checked_frequencies, largest_alike
 from femb.base.html import Tabled
 from femb.base.types import Floats
+from femb.base.values import LOST
 
 # Of the largest entry with the same units: below this a transfer function is zero by symmetry, and its error is
 # relative to that entry.
@@ -52,9 +52,7 @@ class Truncation(Tabled):
 
     def _relative(self, difference: Floats) -> Floats:
         size = np.abs(self.full.values)
-        outputs, inputs = (_alike(names) for names in (self.full.outputs, self.full.inputs))
-        largest = np.array([[np.max(size[:, i][:, :, j], axis=(1, 2)) for j in inputs] for i in outputs])
-        largest = np.moveaxis(largest.reshape(*size.shape[1:], len(size)), 2, 0)
+        largest = largest_alike(size, self.full.outputs, self.full.inputs)
         of = np.where(size <= ZERO * largest, largest, size)
         zero = of == 0.0
         if self.full.rounding is not None:
@@ -80,7 +78,13 @@ class Truncation(Tabled):
             none = " and ".join(word for word, names in self._names if not names)
             return f"{self.kind}\nno error to show: there are no {none}; name some"
         lines = [self.kind, f"{'frequency Hz':>14}{'largest error':>15}{'bound':>12}  of"]
-        for frequency, error, bound in zip(self.full.frequencies, self.error, self.relative_bound, strict=True):
+        lost = self.full.lost() | self.reduced.lost()
+        for frequency, error, bound, no_digits in zip(
+            self.full.frequencies, self.error, self.relative_bound, lost, strict=True
+        ):
+            if no_digits:
+                lines.append(f"{frequency:14.6g}{LOST:>15}{'-':>12}  rounding hides the error")
+                continue
             if np.all(np.isnan(error)):
                 lines.append(f"{frequency:14.6g}{'-':>15}{'-':>12}  nothing that responds")
                 continue
@@ -90,9 +94,3 @@ class Truncation(Tabled):
                 f"{frequency:14.6g}{error[i, j]:15.2g}{limit}  {self.full.outputs[i]} by {self.full.inputs[j]}"
             )
         return "\n".join(lines)
-
-
-def _alike(names: tuple[str, ...]) -> list[list[int]]:
-    """For each name the numbers of those with the same unit."""
-    units = [unit_of(name) for name in names]
-    return [[k for k, other in enumerate(units) if other == unit] for unit in units]

@@ -151,3 +151,18 @@ def test_phases_of_complex_shapes():
         assert largest.real > 0.0
         assert abs(largest.imag) < 1e-12 * abs(largest)
         assert np.real(np.conj(phi) @ M @ phi) == pytest.approx(1.0, rel=1e-10)
+
+
+def test_digits_lost_of_a_dense_model_are_said():
+    """Entries of A are rounded: what that leaves of slow motions is measured, written, and said where it is much."""
+    spaces = [femb.linearize(satellite(n), **PORTS) for n in (4, 60)]
+    for space, lost in zip(spaces, (False, True), strict=True):
+        if lost:
+            with pytest.warns(femb.FembWarning, match="digits lost at 1 frequency, the highest 0.0001 Hz"):
+                found = space.frequency_response([1e-4, 1.0])
+        else:
+            found = space.frequency_response([1e-4, 1.0])
+        elements = 60 if lost else 4
+        exact = femb.linear_model(satellite(elements), **PORTS).frequency_response([1e-4, 1.0])
+        error = np.max(np.abs(found.values - exact.values), axis=(1, 2))
+        assert np.all(error <= 30.0 * np.max(found.rounding, axis=(1, 2)) + 1e-8 * np.max(np.abs(exact.values)))
