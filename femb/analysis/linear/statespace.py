@@ -105,7 +105,7 @@ class StateSpace(Brief):
         from scipy.linalg import lu_factor, lu_solve
 
         n, m = self.B.shape
-        if not n:
+        if not n or not self.D.size:
             return self.D.astype(complex), np.zeros(self.D.shape)
         factors = lu_factor(s * np.eye(n) - self.A)
         x = lu_solve(factors, self.B.astype(complex))

@@ -166,3 +166,6 @@ def test_digits_lost_of_a_dense_model_are_said():
         exact = femb.linear_model(satellite(elements), **PORTS).frequency_response([1e-4, 1.0])
         error = np.max(np.abs(found.values - exact.values), axis=(1, 2))
         assert np.all(error <= 30.0 * np.max(found.rounding, axis=(1, 2)) + 1e-8 * np.max(np.abs(exact.values)))
+    for ports in ({"inputs": []}, {"outputs": []}):
+        nothing = femb.linearize(satellite(4), **{**PORTS, **ports}).frequency_response([0.1])
+        assert nothing.rounding.size == nothing.values.size == 0
