@@ -167,7 +167,8 @@ def _recoil_lines(system: "System") -> list[str]:
     layout, v = system.layout, system.v0
     motions = (item.start_motion(layout) for item in system.model.items())
     given = {motion.station.frame for motion in motions if motion is not None}
-    masses = {layout.bodies[name]: (getattr(body, "mass", 0.0), name) for name, body in system.model.bodies.items()}
+    bodies = system.model.bodies  # masses on beams have no frame, interfaces of flexible bodies no item
+    masses = {frame: (getattr(bodies.get(name), "mass", 0.0), name) for name, frame in layout.bodies.items()}
     lines = []
     for frames in groups_of(layout, springs=True, rows=True):
         inside = set(frames)
