@@ -66,7 +66,7 @@ CALLS = {
     "peak_loads": (lambda items, times: femb.peak_loads(results(), items, times),
                    {"items": ("boom",), "times": (None, None)}),
     "modes": (lambda **words: femb.modes(clamped(), **words)._repr_html_(),
-              {"count": 2, "held": None, "start": "as_given", "damping": 0.01, "damped": False}),
+              {"count": 2, "held": None, "start": "as_given", "damping": None, "damped": False}),
     "linearize": (lambda **words: femb.linearize(pushed(), **words)._repr_html_(),
                   {"t": 0.0, "inputs": ("loads.push",), "outputs": ("bodies.hub.position",), "start": "as_given",
                    "at_rest": False, "state": None}),

@@ -20,6 +20,8 @@ from femb.system.block_lu import SingularError
 
 Complex = NDArray[np.complex128]
 SEED = 1
+# Of what rounding may leave: an eigenvalue that a refinement moves farther is that of another mode.
+FARTHEST = 10.0
 # An imaginary part below this part of the eigenvalue is rounding.
 REAL = 1e-9
 
@@ -80,9 +82,13 @@ def complex_precision(motion: EigenProblem, eigenvalues: Complex, shapes: Comple
 def _refined(
     motion: EigenProblem, eigenvalues: Complex, shapes: Complex, solve: Callable[[Floats], Floats], shift: float
 ) -> tuple[Complex, Complex]:
-    """The same by exact products, in a basis of the shapes and of corrections by the rounded factors."""
+    """The same by exact products, in a basis of the shapes and of corrections by the rounded factors.
+
+    What rounding cannot have moved so far has not been refined but mistaken for another mode: then as they are.
+    """
     from scipy.linalg import eig
 
+    given, most = (eigenvalues, shapes), FARTHEST * _rounding(motion, eigenvalues, shapes)
     basis, momenta, forces, drags = (np.zeros((motion.system.n_v, 0)) for _ in range(4))
     more, largest = np.hstack([shapes.real, shapes.imag]), np.inf
     for _ in range(REFINEMENTS):
@@ -109,6 +115,8 @@ def _refined(
             break
         wanted = np.array(columns).T[:, sizes > REFINED]
         more = np.hstack([wanted.real, wanted.imag])
+    if np.any(np.abs(eigenvalues - given[0]) > most * np.abs(given[0])):
+        return given
     return eigenvalues, shapes
 
 

