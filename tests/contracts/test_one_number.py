@@ -479,7 +479,7 @@ def of_the_state_space(case):
     return np.array(found)
 
 
-@road("attitude in time", 1e-7)
+@road("attitude in time", 5e-7)
 def of_an_fmu(case):
     """Run by another program."""
     fmpy = pytest.importorskip("fmpy")
@@ -561,12 +561,12 @@ def of_a_heated_motion(case):
     return elastic(case.linear(variant=HEATED, start="equilibrium").A)
 
 
-@road("poles, heated boom", 1e-7)
+@road("poles, heated boom", 1e-6)
 def of_modes_of_a_heated_boom(case):
     return case.modes(variant=HEATED, damped=True, start="equilibrium").eigenvalues
 
 
-@road("poles, heated boom", 1e-7)
+@road("poles, heated boom", 1e-6)
 def of_all_modes_of_a_heated_boom(case):
     return elastic(case.linear(variant=HEATED, start="equilibrium", modes=case.freedoms - 6).A)
 

@@ -236,7 +236,7 @@ def _base(motion: EigenProblem, point: OperatingPoint, name: str, held: str | No
 def _part(motion: EigenProblem, point: OperatingPoint, name: str, hub: str | None, loaded: bool) -> Part:
     match name.split("."):
         case ["appendages", appendage, word, *axis] if word in ROOT and axis in ([], ["x"], ["y"], ["z"]):
-            part = of_appendage(motion, name, appendage, word, hub, loaded)
+            part = of_appendage(motion, f"appendages.{appendage}.{word}", appendage, word, hub, loaded)
             return part if not axis else part.row("xyz".index(axis[0]))
     found = output(point, None, name)
     own = _on_own_axes(motion, found)

@@ -85,6 +85,6 @@ def test_films_and_meshes_of_the_command(tmp_path):
         assert str(tmp_path / name) in result.output
     assert femb("plot", tmp_path / "modes.h5", "--what", "modes").exit_code == 0
     assert (tmp_path / "modes.png").exists()
-    wrong = femb(*words, "--export", "dxf")
+    wrong = femb(*words, "--force", "--export", "dxf")
     assert wrong.exit_code == 2
     assert "--export dxf: must be one of vtu, xdmf, csv" in wrong.stderr
