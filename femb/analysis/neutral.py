@@ -61,11 +61,11 @@ class NeutralMotions:
         return int(self.shapes.shape[1])
 
     def of_joints(self, statics: StaticEquations) -> "NeutralMotions":
-        """Those that are not rigid motions of free structures."""
+        """Motions that are not rigid motions of free structures."""
         return NeutralMotions.of(statics, self.shapes[:, self.rigid :], 0)
 
     def names(self, layout: Layout, q: Floats) -> list[str]:
-        """What moves most in each of the motions of joints, and where to, at q (n_q,)."""
+        """Names of the parts that move most in each motion of joints, with the direction, at q (n_q,)."""
         return [motion_name(layout, q, x, self.weights) for x in plain(self.shapes[:, self.rigid :].T, self.weights)]
 
     def holding(self, matrix: Floats) -> Floats:
@@ -147,7 +147,7 @@ def motion_of(layout: Layout, station: Station, q: Floats, shape: Floats) -> tup
 
 
 def motion_name(layout: Layout, q: Floats, shape: Floats, weights: Floats) -> str:
-    """What moves most in a motion (n_v,) at q (n_q,), and where to."""
+    """Name of the part that moves most in a motion (n_v,) at q (n_q,), with the direction."""
     sizes: list[float] = []
     motions: list[str] = []
     for k, frame in enumerate(layout.frames):

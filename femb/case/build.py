@@ -105,7 +105,7 @@ class _Builder:
         self.model.add(self.read((table, name), kind, fields, self.scope(kind, fields), name=name))
 
     def scope(self, kind: type, values: dict[str, Any]) -> Scope:
-        """What the units of an item's numbers depend on: the coordinates of its joint, or its own if it is one."""
+        """Coordinates on which the units of an item's numbers depend: those of its joint, or its own if it is one."""
         if issubclass(kind, Joint):
             return Scope([coordinate.is_angle for coordinate in kind.coordinates])
         name = values.get("joint")

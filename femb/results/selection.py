@@ -56,7 +56,7 @@ class Selection:
 
     @property
     def evaluation(self) -> Callable[[Sequence[Part]], Frames]:
-        """What evaluates output instants: motion without deformations needs no equations of motion."""
+        """Evaluator of output instants: motion without deformations needs no equations of motion."""
         if self.output.motion_only and not _deformation(self.output, self._flexible):
             return interpolated
         return partial(evaluated, motion_only=self.output.motion_only)

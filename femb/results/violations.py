@@ -34,7 +34,7 @@ def moment_balance(system: System, name: str, frames: Frames) -> Floats:
 
 
 def acting_from_outside(system: System) -> dict[str, tuple[str, ...]]:
-    """What may change the linear and the angular momentum: gravity, the ground, loads; empty where nothing does."""
+    """Causes that may change the linear and the angular momentum: gravity, the ground, loads; empty if none does."""
     layout, momenta = system.layout, ("linear", "angular")
     fixed = {k for k, frame in enumerate(layout.frames) if frame.freedom == 0}
     linked = (frames for frames, _ in (*layout.couplings, *layout.spring_couplings))

@@ -32,7 +32,7 @@ def check_first(model: FeModel, first: float) -> None:
 
 
 def rounding_of(stiffness: Sparse | Floats, D: Floats) -> float:
-    """What independent rounding errors of all entries make of D^T K D."""
+    """Effect of independent rounding errors of all entries on D^T K D."""
     squares = stiffness.multiply(stiffness) if hasattr(stiffness, "multiply") else stiffness**2
     return ROUNDINGS * float(np.finfo(float).eps * np.sqrt((D.T**2 @ (squares @ D**2)).max()))
 

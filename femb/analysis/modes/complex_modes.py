@@ -84,7 +84,7 @@ def _refined(
 ) -> tuple[Complex, Complex]:
     """The same by exact products, in a basis of the shapes and of corrections by the rounded factors.
 
-    What rounding cannot have moved so far has not been refined but mistaken for another mode: then as they are.
+    An eigenvalue that moves farther than rounding explains belongs to another mode: the given ones are returned then.
     """
     from scipy.linalg import eig
 
@@ -121,7 +121,7 @@ def _refined(
 
 
 def _correction(motion: EigenProblem, value: complex, phi: Complex, solve: Callable[[Floats], Floats]) -> Complex:
-    """What (lambda^2 M + lambda (C + G) + K) phi, which should be zero, moves at the shift of ``solve``."""
+    """Displacement by (lambda^2 M + lambda (C + G) + K) phi, which should be zero, at the shift of ``solve``."""
 
     def unbalanced(x: Floats) -> Complex:
         force = value**2 * motion.times(motion.mass, x) + value * motion.exact_damping(x) + _stiffness(motion, x)

@@ -19,6 +19,7 @@ from femb.analysis.linear.statespace import StateSpace
 from femb.analysis.modes.mode_rows import ModeRows
 from femb.analysis.modes.modes import Modes
 from femb.analysis.modes.participation import DIRECTIONS, Participation
+from femb.base import array_files as foreign
 from femb.base.brief import Brief
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats
@@ -209,8 +210,7 @@ class HybridCoordinates(Brief):
 
                 document = nested(Results.read(path).static, "hybrid/")
             elif Path(path).suffix == ".npz":
-                with np.load(path) as file:
-                    document = nested(dict(file))
+                document = nested(foreign.read_arrays(path, "hybrid coordinates"))
             else:
                 document = json.loads(Path(path).read_text(encoding="utf-8"))
             if document["format"] != FORMAT:

@@ -57,7 +57,7 @@ class Solution:
 
     @property
     def rotations(self) -> tuple[Rotation, ...]:
-        """Those of the structures that turn."""
+        """Rotations of the structures that turn."""
         layout = self.motion.system.layout
         found = [rotation_of(self.motion, group) for group in groups_of(layout, springs=True, rows=True)]
         return tuple(replace(each, point=each.point + layout.origin) for each in found if each is not None)
