@@ -1,5 +1,6 @@
 """What the arrays of a reduced body must fulfil: shapes, symmetry, mass and stiffness of a body."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -72,8 +73,9 @@ def check_shapes(body: ReducedArrays, refuse: Refuse) -> None:
         refuse("mass", f"got {body.mass:g} kg, must be greater than 0")
     if not sizes["k"]:
         refuse("interface_names", "is empty: name at least the root")
-    if len(set(body.interface_names)) < sizes["k"]:
-        refuse("interface_names", f"got {body.interface_names}: every interface needs a name of its own")
+    repeated = next((name for name, count in Counter(body.interface_names).items() if count > 1), None)
+    if repeated is not None:
+        refuse("interface_names", f"has {str(repeated)[:60]!r} more than once: every interface needs a name of its own")
     if sizes["n"] < 6 * max(sizes["b"], 0):
         refuse("K", f"has {sizes['n']} coordinates, {sizes['b']} interfaces beside the root need {6 * sizes['b']}")
     for name, with_it in (("node_shapes", "nodes"), ("nodes", "node_shapes"), ("recovery", "recovery_names")):

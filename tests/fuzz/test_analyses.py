@@ -10,7 +10,7 @@ import pytest
 from fuzz.mutations import NUMBERS, VALUES, limited
 from fuzz.test_calls import model
 from fuzz.test_case_files import common
-from hypothesis import given, seed, settings
+from hypothesis import example, given, seed, settings
 from hypothesis import strategies as st
 from seeds import SEED
 
@@ -105,6 +105,7 @@ changes = st.lists(st.tuples(numbers, numbers), min_size=1, max_size=2)
 @seed(1)
 @settings(common, max_examples=40)
 @given(st.sampled_from(sorted(set(CALLS) - {"linearize", "modes", "shake", "static", "simulate_ensemble"})), changes)
+@example("response", [(0, 1036)])  # a frequency of 1e300 Hz
 def test_some(name, changed):
     tried(name, changed)
 

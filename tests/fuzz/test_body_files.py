@@ -12,7 +12,7 @@ import pytest
 from fuzz.mutations import limited
 from fuzz.test_case_files import common
 from fuzz.test_result_files import damage, damaged
-from hypothesis import given, seed, settings
+from hypothesis import example, given, seed, settings
 from hypothesis import strategies as st
 from seeds import SEED
 
@@ -282,6 +282,7 @@ def test_many_edited_arrays(folder):
     @seed(SEED)
     @settings(common, max_examples=1000)
     @given(st.sampled_from(EDITED), edits)
+    @example("body.npz", [("replace", 500, 99)])  # more than a thousand interfaces of one name
     def many(way, steps):
         edit_arrays(folder, way, steps)
 

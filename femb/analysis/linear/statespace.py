@@ -109,7 +109,8 @@ class StateSpace(Brief):
             return self.D.astype(complex), np.zeros(self.D.shape)
         factors = lu_factor(s * np.eye(n) - self.A)
         x = lu_solve(factors, self.B.astype(complex))
-        sizes = np.sqrt(abs(s) ** 2 * np.abs(x) ** 2 + self.A**2 @ np.abs(x) ** 2)
+        # no square of s: the frequency may be any number
+        sizes = np.hypot(abs(s) * np.abs(x), np.sqrt(self.A**2 @ np.abs(x) ** 2))
         signs = np.random.default_rng(SEED).choice([-1.0, 1.0], size=(SAMPLES, n, m))
         changes = np.hstack([np.finfo(float).eps * sign * sizes for sign in signs])
         sampled = np.abs(self.C @ lu_solve(factors, changes.astype(complex))).reshape(-1, SAMPLES, m)
