@@ -1,7 +1,7 @@
 """Bundle the libraries of the report page: ``python docs/bundle_web_libraries.py``; it needs npm.
 
-Takes what femb/export/web/libraries.js names from three.js and uPlot, in the versions below, into
-femb/export/web/libraries.min.js and libraries.min.css, and their licences into LICENSES.txt there.
+Takes what femb/reporting/web/libraries.js names from three.js and uPlot, in the versions below, into
+femb/reporting/web/libraries.min.js and libraries.min.css, and their licences into LICENSES.txt there.
 """
 
 import re
@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-WEB = Path(__file__).resolve().parent.parent / "femb" / "export" / "web"
+WEB = Path(__file__).resolve().parent.parent / "femb" / "reporting" / "web"
 LIBRARIES = {"three": "0.187.0", "uplot": "1.6.32"}
 BUNDLER = ("esbuild", "0.28.2")
 
@@ -26,7 +26,7 @@ def main() -> None:
         (program,) = (modules / "@esbuild").glob("*/bin/esbuild")
         words = ["--bundle", "--minify", "--format=iife", "--global-name=libraries", "--legal-comments=none"]
         head = ", ".join(f"{name} {version}" for name, version in LIBRARIES.items())
-        words += ["--target=es2020", f"--banner:js=/* {head}: MIT licence, femb/export/web/LICENSES.txt */"]
+        words += ["--target=es2020", f"--banner:js=/* {head}: MIT licence, femb/reporting/web/LICENSES.txt */"]
         out = WEB / "libraries.min.js"
         subprocess.run([program, "libraries.js", *words, f"--outfile={out}"], cwd=place, check=True)
         if re.search("</script", out.read_text(), re.IGNORECASE):

@@ -18,10 +18,10 @@ import validation_pictures
 
 from femb import FembError, Results, linearize, load_case, modes, simulate, static
 from femb.cli import cli
-from femb.export.drawing import Panel, table
-from femb.export.picture import picture
-from femb.export.plots.figures import plot
 from femb.numerics.euler import to_euler
+from femb.pictures.drawing import Panel, table
+from femb.pictures.figures import plot
+from femb.pictures.picture import picture
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"

@@ -30,9 +30,9 @@ from femb import (
     load_case,
     simulate,
 )
-from femb.analysis.handover import write_fmu
-from femb.analysis.linear.truncation import Truncation
-from femb.analysis.reduction.truncate import craig_bampton
+from femb.handover import write_fmu
+from femb.linear.state_space import Truncation
+from femb.linear.truncate import craig_bampton
 from femb.profiles import Step
 
 ROOT = FilePath(__file__).resolve().parent.parent

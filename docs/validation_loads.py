@@ -13,8 +13,8 @@ import numpy as np
 from validation_linear import Errors, Numbers, TimeFunction, X, satellite
 
 from femb import Attachment, Beam, Load, Model, Section, modes, peak_loads, quasi_static, shake, simulate
-from femb.analysis.handover import CraigBampton, hybrid_coordinates
-from femb.analysis.modes.participation import Participation
+from femb.handover import CraigBampton, hybrid_coordinates
+from femb.vibration.participation import Participation
 
 # Effective masses of an array
 

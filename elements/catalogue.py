@@ -11,7 +11,7 @@ from femb.elements.body.rigid_body import RigidBody as RigidBody
 from femb.elements.body.point_mass import PointMass as PointMass
 from femb.elements.body.ground import Ground as Ground
 from femb.elements.modal.flexible_body import FlexibleBody as FlexibleBody
-from femb.elements.modal.interface import Interface as Interface
+from femb.elements.modal.flexible_body import Interface as Interface
 
 from femb.elements.beam.section import Section as Section
 from femb.elements.beam.beam import Beam as Beam
@@ -32,8 +32,8 @@ from femb.elements.joint.kinds import PointOnPlane as PointOnPlane
 from femb.elements.joint.components import Components as Components
 
 from femb.elements.joint.driver_joint import JointDriver as JointDriver
-from femb.elements.joint.driver_points import DistanceDriver as DistanceDriver
-from femb.elements.joint.driver_points import PositionDriver as PositionDriver
+from femb.elements.joint.driver import DistanceDriver as DistanceDriver
+from femb.elements.joint.driver import PositionDriver as PositionDriver
 from femb.elements.joint.driver_orientation import OrientationDriver as OrientationDriver
 from femb.elements.joint.latch import Latch as Latch
 
@@ -57,9 +57,9 @@ from femb.elements.joint.stops import JointStops as JointStops
 from femb.elements.spring.modal_damping import ModalDamping as ModalDamping
 
 # Parts of descriptions, which are not items.
-from femb.elements.beam.path import Path as Path
+from femb.elements.beam.shape import Path as Path
 from femb.elements.beam.laminate import Ply as Ply
-from femb.elements.beam.material import Material as Material
+from femb.elements.beam.laminate import Material as Material
 from femb.elements.load.airload import Airload as Airload
 from femb.elements.marker import Attachment as Attachment
 from femb.elements.marker import JointEnd as JointEnd

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from femb.base.brief import Brief
 from femb.base.checks import Checks
+from femb.base.html import Brief
 from femb.base.types import Floats
 from femb.elements.joint.constraint_set import Row
 from femb.elements.marker import Marker

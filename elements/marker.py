@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
-from femb.base.brief import Brief
 from femb.base.checks import Checks
+from femb.base.html import Brief
 from femb.base.types import Direction, Unit, Vector
 from femb.base.values import shown
 

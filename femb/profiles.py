@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from femb.base.checks import Checks
-from femb.base.combined import BangBang, Repeat, Sum
-from femb.base.interpolated import Spline, Table
-from femb.base.profile import CheckedProfile, Derivatives, SmoothProfile
+from femb.base.profile import BangBang, CheckedProfile, Derivatives, Repeat, SmoothProfile, Spline, Sum, Table
 from femb.base.profile import Motion as Motion
 from femb.base.profile import Profile as Profile
 from femb.base.types import OWN_UNITS, Numbers, Unit

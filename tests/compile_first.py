@@ -13,9 +13,9 @@ import numpy as np
 from contracts import test_formulations, test_items, test_steppers
 
 import femb
-from femb.analysis.linear import linearize
 from femb.elements import FlexibleBody, RigidBody
 from femb.formulations import FORMULATIONS, make_formulation
+from femb.linear import linearize
 from femb.model.model import Model
 from femb.steppers import STEPPERS, make_stepper, methods_of
 from femb.system.system import System

@@ -32,7 +32,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.keyword
     if hasattr(config, "workerinput") or workers < 2 or not whole or config.option.collectonly:
         return
-    from femb.numerics.compile import kernel_cache
+    from femb.numerics.compiler.compile import kernel_cache
 
     folder = kernel_cache().folder
     if folder is None or (folder / "compiled_for_tests").exists():

@@ -12,8 +12,8 @@ import pytest
 from checkout import ROOT
 
 import femb
-from femb.analysis import warmup
-from femb.numerics import compile as jit
+from femb.numerics.compiler import compile as jit
+from femb.run import warmup
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 SETUPTOOLS = PROJECT["tool"]["setuptools"]

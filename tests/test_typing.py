@@ -17,7 +17,7 @@ from checkout import CASES
 
 import femb
 from femb import Model, ModelError, RigidBody, Run, load_case, simulate
-from femb.analysis.calling import RunOptions, ToleranceOptions
+from femb.run.calling import RunOptions, ToleranceOptions
 
 # Where femb is: type checkers do not follow the hook by which an editable installation is imported.
 ROOT = Path(femb.__file__).resolve().parents[1]
@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 import femb
 from femb import Model, Revolute, RigidBody, simulate
-from femb.analysis.calling import RunOptions
+from femb.run.calling import RunOptions
 from femb.elements import Beam, JointEnd, Section
-from femb.analysis.linear import StateSpace, linearize, trim
+from femb.linear import StateSpace, linearize, trim
 
 
 def build() -> Model:
@@ -53,7 +53,7 @@ model: Model = case.model
 """
 
 CONTRACTS = """
-from femb.analysis.relative_kinematics import RelativeKinematics
+from femb.run.relative_kinematics import RelativeKinematics
 from femb.export.contract import Exporter
 from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
@@ -84,7 +84,7 @@ def steppers(form: System, run: Run) -> tuple[list[Stepper[ImplicitFormulation]]
 WRONG = """
 import femb
 from femb import Model, RigidBody, simulate
-from femb.analysis.linear import linearize
+from femb.linear import linearize
 
 model = Model("pendulum")
 simulate(model, durration=1)  # 1

@@ -8,26 +8,288 @@ from typing import Any, Self
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.beam import columns as columns
+from femb.elements.beam import columns
 from femb.elements.beam import tangent as beam_tangent
-from femb.elements.beam.element_data import element_data
-from femb.elements.beam.end_rows import QUATERNION, end_rows
-from femb.elements.beam.energy import energy_momentum
+from femb.elements.beam.columns import (
+    INERTIA,
+    LENGTH,
+    MASS,
+    OFFSET,
+    REFERENCE,
+    SOURCE,
+    STIFFNESS,
+    end_rates,
+    end_states,
+)
+from femb.elements.beam.ends import QUATERNION, element_shape, end_accelerations, end_rows, end_velocities, ends_motion
 from femb.elements.beam.force import forces
+from femb.elements.beam.inertia import (
+    HERMITE_MASS,
+    HERMITE_MEAN,
+    centreline_acceleration,
+    centreline_rate,
+    offset_energy,
+    rotary_rows,
+)
+from femb.elements.beam.interpolation import cubics, section_at
 from femb.elements.beam.matrices import matrices
-from femb.elements.beam.midpoint import midpoint_loads
-from femb.elements.beam.own_strain import linearised_strains
+from femb.elements.beam.natural import natural_rates
 from femb.elements.beam.shape import reference_strains
+from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, WEIGHTS, strains, twist_angles
 from femb.elements.element_ranges import NO_ROWS, in_ranges
 from femb.elements.private_blocks import PrivateBlocks
 from femb.layout.element import Batch, FoldedError
-from femb.layout.layout import Layout
+from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.stacking import Shift, shifted
-from femb.layout.unfixed import unfixed_frames
 from femb.layout.views import BlockPattern, ModelView, OutputStates
-from femb.numerics.lane_groups import groups, groups_of, kinds
-from femb.numerics.lanes import LANES
+from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.lane_groups import groups, groups_of, kinds
+from femb.numerics.compiler.lanes import LANES
 from femb.numerics.newton import LARGEST_ROTATION
+from femb.numerics.vector3 import cross, rotate, rotate_back
+
+# Rows of parameters of beam elements, from their sections.
+
+
+def element_data(section: Any, source: bool) -> Floats:
+    """(37,) parameters of the elements of a beam with a straight reference shape, without their lengths."""
+    row = np.zeros(columns.REFERENCE + 12)
+    row[columns.MASS] = section.line_mass()
+    row[columns.INERTIA : columns.INERTIA + 3] = section.inertia()
+    row[columns.DAMPING] = section.damping
+    row[columns.SOURCE] = float(source)
+    row[columns.STIFFNESS : columns.STIFFNESS + 16] = section.stiffness().ravel()
+    row[columns.OFFSET : columns.OFFSET + 2] = section.offset()
+    return row
+
+
+# Energy and momentum of beam elements; arguments as in ``columns``. Source: docs/theory/beam.md.
+
+
+@kernel
+def energy_momentum(index, ends, data, has_mass_offset, q, v, fixed, gravity, out):
+    """out (s, 8) += kinetic and potential energy, linear momentum and angular momentum about the inertial origin."""
+    states, rates, R = np.empty((2, 8)), np.empty((2, 7)), np.empty((5, 3, 3))
+    small, axes, offset_work = np.empty((15, 3)), np.empty((3, 3)), np.empty((6, 3))
+    Q, beta, gamma, L, work, w = R[4], small[10], small[11], small[12], small[13], small[14]
+    x0, x1 = np.empty((4, 3)), np.empty((4, 3))
+    X, f11 = np.empty(8), np.empty(11)
+    e, E, psi, psi_X = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
+    spin = np.empty((3, 11))
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            length = data[k, LENGTH]
+            end_states(index[k], q[s], fixed, states)
+            end_rates(index[k], v[s], rates)
+            element_shape(states, ends[k], length, R, small, X)
+            if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
+                return k
+            ends_motion(rates, ends[k], R, small, f11)
+            potential = 0.0
+            for i in range(3):
+                for j in range(4):
+                    e[i, j] -= data[k, REFERENCE + 4 * i + j]
+                for j in range(4):
+                    for o in range(4):
+                        potential += 0.5 * WEIGHTS[i] * length * e[i, j] * data[k, STIFFNESS + 4 * j + o] * e[i, o]
+            # centreline, inertial axes
+            for end in range(2):
+                stretched = length * (1.0 + states[end, 7])
+                centreline_rate(rates[end, 6], small[4 + end], stretched, length, work)
+                rotate(R[1 + 2 * end], work, x1[1 + 2 * end])
+                for i in range(3):
+                    x0[2 * end, i] = small[end, i]
+                    x1[2 * end, i] = small[2 + end, i]
+                    x0[1 + 2 * end, i] = R[1 + 2 * end, i, 0] * stretched
+            mass = data[k, MASS] * length
+            kinetic = 0.0
+            L[:] = 0.0
+            for i in range(4):
+                for j in range(4):
+                    f = mass * HERMITE_MASS[i, j]
+                    cross(x0[i], x1[j], work)
+                    for o in range(3):
+                        kinetic += 0.5 * f * x1[i, o] * x1[j, o]
+                        L[o] += f * work[o]
+                for o in range(3):
+                    out[s, 2 + o] += mass * HERMITE_MEAN[i] * x1[i, o]
+                    potential -= mass * HERMITE_MEAN[i] * x0[i, o] * gravity[o]
+            # rotary inertia
+            cy, cz = data[k, OFFSET], data[k, OFFSET + 1]
+            symmetric = data[k, INERTIA + 1] == data[k, INERTIA + 2] and cy == 0.0 and cz == 0.0
+            for i in range(3):
+                rotary_rows(X, Q, beta, gamma, length, i, symmetric, axes[0], axes[1], axes[2], spin)
+                weight = WEIGHTS[i] * length
+                for j in range(3):
+                    w[j] = 0.0
+                    for o in range(11):
+                        w[j] += spin[j, o] * f11[o]
+                    f = weight * data[k, INERTIA + j] * w[j]
+                    kinetic += 0.5 * f * w[j]
+                    for o in range(3):
+                        for p in range(3):
+                            L[p] += R[1, p, o] * f * axes[j, o]
+                if has_mass_offset:
+                    mass_i = weight * data[k, MASS]
+                    offset_energy(i, mass_i, cy, cz, axes, R[1], w, x0, x1, gravity, offset_work, out[s])
+            out[s, 0] += kinetic
+            out[s, 1] += potential
+            for o in range(3):
+                out[s, 5 + o] += L[o]
+    return -1
+
+
+# Section force and moment in the middle of beam elements, from the equilibrium of both halves.
+#
+#     F_m = F_1 + int_0^1/2 p dxi,    M_m = M_1 + (r_1 - r_m) x F_1 + int_0^1/2 (r - r_m) x p dxi
+#
+# and likewise from the other end, of which the mean is taken: it differs by the rotary inertia of the sections. p is
+# the
+# inertia force of the centreline less its weight, and a uniform density of what else loads the element, which its end
+# forces tell. Arguments as in ``columns``; vectors have components in the axes of the element's first section.
+# Source: docs/theory/loads.md, equations (1) and (2).
+
+# The strain point in the middle of an element.
+MIDDLE = 1
+# Integrals of the Hermite functions and of their products over the first and the second half of an element.
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
+_VALUES = [cubics(first + 0.25 * (1.0 + _NODES)) for first in (0.0, 0.5)]
+MEANS = np.array([0.25 * _WEIGHTS @ values for values in _VALUES])
+PRODUCTS = np.array([(0.25 * _WEIGHTS * values.T) @ values for values in _VALUES])
+
+
+@inlined
+def half_integrals(half, x, x2, middle, mass, rest, work, force, torque):
+    """force and torque (3,): integrals over half 0 or 1 of p, and of (r - middle) x p.
+
+    x, x2 (4, 3) : positions and centreline derivatives of the ends, and their accelerations less gravity. rest (3,) :
+    the uniform part of p. work (2, 3).
+    """
+    mean = work[0]
+    for i in range(3):
+        mean[i] = -0.5 * middle[i]
+        force[i] = 0.5 * rest[i]
+        for j in range(4):
+            mean[i] += MEANS[half, j] * x[j, i]
+            force[i] += mass * MEANS[half, j] * x2[j, i]
+    cross(mean, rest, torque)
+    for j in range(4):
+        for i in range(3):
+            mean[i] = -MEANS[half, j] * middle[i]
+            for m in range(4):
+                mean[i] += PRODUCTS[half, m, j] * x[m, i]
+        cross(mean, x2[j], work[1])
+        for i in range(3):
+            torque[i] += mass * work[1, i]
+
+
+@kernel
+def midpoint_loads(index, ends, data, q, v, a, fixed, gravity, section, out):
+    """out (s, n, 6): force and moment in the middle of every element at s states, axes of the section there.
+
+    section (s, n, 2, 6) : those at the ends of the elements, with the loads along them. Returns -1, or the number of a
+    folded element.
+    """
+    states, rates, R = np.empty((2, 8)), np.empty((2, 2, 7)), np.empty((5, 3, 3))
+    S = np.empty((3, 3))
+    small = np.empty((12, 3))
+    x, x2, end_loads, halves, work = (
+        np.empty((4, 3)),
+        np.empty((4, 3)),
+        np.empty((4, 3)),
+        np.empty((4, 3)),
+        np.empty((2, 3)),
+    )
+    X, psi, psi_X = np.empty(8), np.empty(4), np.empty((4, 8))
+    middle, rest, force, moment = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            length, mass = data[k, LENGTH], data[k, LENGTH] * data[k, MASS]
+            end_states(index[k], q[s], fixed, states)
+            end_rates(index[k], v[s], rates[0])
+            end_rates(index[k], a[s], rates[1])
+            element_shape(states, ends[k], length, R, small, X)
+            if not twist_angles(X, psi, psi_X):
+                return k
+            section_at(X, HERMITE[MIDDLE, 0], HERMITE[MIDDLE, 1], HERMITE[MIDDLE, 2], psi[MIDDLE], S)
+            Q = R[4]
+            for i in range(3):
+                x[0, i], x[1, i], x[2, i], x[3, i] = 0.0, 0.0, X[i], X[4 + i]
+            x[1, 0] = X[3]
+            for end in range(2):
+                stretched, end_row = length * (1.0 + states[end, 7]), ends[k, end]
+                axes, omega, acceleration, alpha = R[2 * end], small[4 + end], small[6 + end], small[8 + end]
+                end_velocities(rates[0, end], end_row, axes, small[2 + end], omega)
+                end_accelerations(rates[0, end], rates[1, end], end_row, axes, acceleration, alpha)
+                for i in range(3):
+                    acceleration[i] -= gravity[i]
+                rotate_back(R[1], acceleration, x2[2 * end])
+                centreline_acceleration(rates[0, end, 6], rates[1, end, 6], omega, alpha, stretched, length, work[0])
+                for i in range(3):
+                    x2[1 + 2 * end, i] = work[0, i]
+                    end_loads[2 * end, i] = section[s, k, end, i]
+                    end_loads[1 + 2 * end, i] = section[s, k, end, 3 + i]
+            for m in range(2):
+                for i in range(3):
+                    work[0, i] = end_loads[2 + m, i]
+                rotate(Q, work[0], end_loads[2 + m])
+            for i in range(3):
+                work[0, i] = x2[3, i]
+            rotate(Q, work[0], x2[3])
+            for i in range(3):
+                middle[i] = 0.0
+                rest[i] = end_loads[2, i] - end_loads[0, i]
+                for j in range(4):
+                    middle[i] += HERMITE_VALUES[MIDDLE, j] * x[j, i]
+                    rest[i] -= mass * (MEANS[0, j] + MEANS[1, j]) * x2[j, i]
+            half_integrals(0, x, x2, middle, mass, rest, work, halves[0], halves[1])
+            half_integrals(1, x, x2, middle, mass, rest, work, halves[2], halves[3])
+            for i in range(3):
+                force[i] = end_loads[0, i] + halves[0, i]
+                moment[i] = 0.5 * (end_loads[1, i] + halves[1, i] + end_loads[3, i] - halves[3, i])
+            for end in range(2):
+                for i in range(3):
+                    work[0, i] = x[2 * end, i] - middle[i]
+                cross(work[0], end_loads[2 * end], work[1])
+                for i in range(3):
+                    moment[i] += 0.5 * work[1, i]
+            rotate_back(S, force, out[s, k, 0:3])
+            rotate_back(S, moment, out[s, k, 3:6])
+    return -1
+
+
+# Strains that Newton's iteration of statics treats as separate unknowns; arguments as in ``columns``.
+#
+# Source: docs/theory/statics.md, equation (4).
+
+
+@kernel
+def linearised_strains(index, ends, data, q, x, fixed, out):
+    """out (n, 12): strains minus reference at the strain points, plus their change with displacements x (n_v,).
+
+    Returns -1, or the number of a folded element.
+    """
+    states, rates = np.empty((2, 8)), np.empty((2, 7))
+    R, small = np.empty((5, 3, 3)), np.empty((12, 3))
+    X, motion, rate = np.empty(8), np.empty(11), np.empty(8)
+    e, E, psi, psi_X = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
+    for k in range(index.shape[0]):
+        length = data[k, LENGTH]
+        end_states(index[k], q, fixed, states)
+        element_shape(states, ends[k], length, R, small, X)
+        if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
+            return k
+        end_rates(index[k], x, rates)
+        ends_motion(rates, ends[k], R, small, motion)
+        natural_rates(X, R[4], small[10], small[11], length, motion, rate)
+        for i in range(3):
+            for j in range(4):
+                value = e[i, j] - data[k, REFERENCE + 4 * i + j]
+                for m in range(8):
+                    value += E[i, j, m] * rate[m]
+                out[k, 4 * i + j] = value
+    return -1
+
 
 NO_SECTION = np.empty((0, 0, 0, 0))
 # Elastic, damping and inertia forces.

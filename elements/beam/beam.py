@@ -9,14 +9,12 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints, OneOf, Unit, Vector
-from femb.elements.beam.path import Path
+from femb.elements.beam.line import ShapedBeam
 from femb.elements.beam.section import Section
-from femb.elements.beam.section_frames import Sections, beam_sections
-from femb.elements.beam.shaped_beam import ShapedBeam
+from femb.elements.beam.shape import Path, Sections, beam_sections
 from femb.elements.marker import Attachment
 from femb.layout.element import Batch
-from femb.layout.internal import InternalQuantity
-from femb.layout.layout import BeamLayout, Layout, Station
+from femb.layout.layout import BeamLayout, InternalQuantity, Layout, Station
 from femb.layout.views import ModelView, StartPoses
 
 STRAIN = InternalQuantity("strain", "-")

@@ -1,19 +1,30 @@
 """Residual of beam elements: internal, inertia and gyroscopic forces; arguments as in ``columns``.
 
-The formulas are of one element, in numbers or in values with lanes (``femb.numerics.lanes``), one for each of a group.
+The formulas are of one element, in numbers or in values with lanes, one for each of a group
+(``femb.numerics.compiler.lanes``).
 Source: docs/theory/beam.md.
 """
 
 import numpy as np
 
-from femb.elements.beam.columns import DAMPING, INERTIA, LENGTH, MASS, OFFSET, REFERENCE, SOURCE, STIFFNESS
-from femb.elements.beam.end_states import gather_rates, gather_states
+from femb.elements.beam.columns import (
+    DAMPING,
+    INERTIA,
+    LENGTH,
+    MASS,
+    OFFSET,
+    REFERENCE,
+    SOURCE,
+    STIFFNESS,
+    gather_rates,
+    gather_states,
+)
 from femb.elements.beam.ends import element_shape, end_accelerations, ends_motion, force_to_frame
 from femb.elements.beam.inertia import centreline_acceleration, centreline_rate, inertia_force
 from femb.elements.beam.natural import ends_force, natural_rates
 from femb.elements.beam.strain import WEIGHTS, strains
-from femb.numerics.compile import inlined, kernel
-from femb.numerics.lanes import LANES, every, lanes
+from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.lanes import LANES, every, lanes
 from femb.numerics.vector3 import rotate, rotate_back
 
 
@@ -141,8 +152,8 @@ def forces(
 ):  # fmt: skip
     """Force of all elements (see ``element_force``) at s states.
 
-    Elements are in groups of LANES, see ``femb.numerics.lane_groups``: kind (g,), the rows of ends (kinds, 2, 13,
-    LANES) and data (kinds, 37, LANES).
+    Elements are in groups of LANES, see ``femb.numerics.compiler.lane_groups``: kind (g,), the rows of ends (kinds, 2,
+    13, LANES) and data (kinds, 37, LANES).
     out (s, n_v) += sign times the generalized forces. section (s, n, 2, 6), or of length 0 if not requested: section
     force and moment at both ends of every element, in the axes of that section, on the face whose outward normal is
     the tangent, so that a positive first component is tension. rows (n, s, 14), or of length 0 if not requested: it is

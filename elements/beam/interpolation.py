@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
-from femb.numerics.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel
 
 
 def cubics(x: Floats) -> Floats:

@@ -5,22 +5,163 @@ their motion. A kind adds the equations, and the interpolation between nodes (``
 """
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, ClassVar
 
+import numpy as np
+
 from femb.base.checks import Checks
-from femb.base.types import Floats
-from femb.elements.beam.records import beam_records
+from femb.base.types import Floats, Ints, Vector
 from femb.elements.beam.section import Section
-from femb.elements.beam.section_frames import Sections
-from femb.elements.beam.shape import Shape, uniform_shape
+from femb.elements.beam.section_shapes import shape_properties, thickness_in_torsion
+from femb.elements.beam.shape import Path, Sections, Shape, path_shape, uniform_shape
 from femb.elements.item import Item, StartMotion
 from femb.elements.marker import Attachment, Place, check_markers
-from femb.elements.records import RecordedSystem, Records
+from femb.elements.records import RecordedSystem, Records, StationMotions, shape_changes
 from femb.layout.layout import BeamLayout, Layout, Station
-from femb.layout.views import ModelView, StartPoses
+from femb.layout.views import ModelView, OutputStates, StartPoses
 from femb.numerics import rotations
+
+# Data for stresses in the sections of a beam: points, area, second moments and torsional section modulus.
+#
+# Source: docs/theory/loads.md, section 2.
+
+
+def recovery_points(section: "Section") -> Floats:
+    """(p, 2) m: y and z of the points for stresses.
+
+    By default those of the section's shape; without one the corners of the rectangle with its radii of gyration.
+    """
+    if section.recovery_points is not None:
+        return np.array(section.recovery_points)
+    if section.shape is not None:
+        return section.outline()
+    stiffness = np.diag(section.stiffness())
+    z, y = np.sqrt(12.0 * stiffness[2:] / stiffness[0])
+    return np.array([[-y, -z], [y, -z], [y, z], [-y, z]]) / 2.0
+
+
+def stress_section(section: "Section") -> Floats | None:
+    """(4,) area (m2), second moments about y and z (m4), torsional section modulus (m3) or NaN where it is unknown.
+
+    None of a section without an area, or with a stiffness that couples stretching, bending and torsion. Second moments
+    that are not given follow from the stiffnesses as of one material.
+    """
+    stiffness = section.stiffness()
+    if section.area is None or np.any(stiffness - np.diag(np.diag(stiffness))):
+        return None
+    if section.second_moments is not None:
+        moments = np.array(section.second_moments)
+    else:
+        moments = section.area * np.diag(stiffness)[2:] / stiffness[0, 0]
+    return np.array([section.area, *moments, _torsion_modulus(section)])
+
+
+def _torsion_modulus(section: "Section") -> float:
+    """Torsion constant divided by the greatest shear stress per G and twist, that of a circle or a rectangle."""
+    if section.torsion_modulus is not None:
+        return float(section.torsion_modulus)
+    constant = section.torsion_constant
+    if section.shape is not None:
+        shape = shape_properties(section.shape)
+        return shape.torsion_modulus * (1.0 if constant is None else float(constant) / shape.torsion_constant)
+    if constant is None:
+        return float("nan")
+    stiffness = np.diag(section.stiffness())
+    sides = np.sqrt(12.0 * stiffness[2:] / stiffness[0])
+    return constant / thickness_in_torsion(float(max(sides)), float(min(sides)))
+
+
+# Results of beams: motion of the nodes, strains, rotation, deflection, and the reference shape.
+
+
+def beam_records(beams: list[Any], system: RecordedSystem) -> Records:
+    """The records of beams, without section forces, which the batch records (they depend on loads along beams)."""
+    layout = system.layout
+    static: dict[str, Floats] = {}
+    attributes: dict[str, dict[str, Any]] = {}
+    recorder = _BeamRecorder(beams, layout)
+    for beam, rows, body in zip(beams, recorder.rows, recorder.deflection_bodies, strict=True):
+        path = f"beams/{beam.name}"
+        static[f"{path}/reference_position"] = layout.origin + recorder.position[rows]
+        static[f"{path}/reference_quaternion"] = recorder.quaternion[rows]
+        static[f"{path}/element_length"] = beam.shape.lengths
+        static[f"{path}/corner"] = beam.shape.corners
+        section = system.model.section_of(beam)
+        static[f"{path}/outline"] = section.outline()
+        properties = stress_section(section) if beam.uniform else None
+        if properties is not None:
+            static[f"{path}/recovery_points"], static[f"{path}/stress_section"] = recovery_points(section), properties
+        attributes[path] = {"kind": beam.kind}
+        if body is not None:
+            attributes[path]["deflection_body"] = body
+    return Records(static, attributes, partial(recorder.series, True), partial(recorder.series, False))
+
+
+class _BeamRecorder:
+    """Computes the series of beams, of all their n nodes together; ``rows`` : of the nodes of every beam.
+
+    position (n, 3), quaternion (n, 4) : reference pose of the nodes, inertial axes. carriers : the reference of each
+    beam's deflection: the body of its start, or of its end if the start is free, which ``deflection_bodies`` names; if
+    this is not on a body, the section of the first node, and the name is None.
+    """
+
+    def __init__(self, beams: list[Any], layout: Layout) -> None:
+        self.layout, self.beams = layout, [layout.beams[beam.name] for beam in beams]
+        self.names = [beam.name for beam in beams]
+        self.stations = [station for beam in self.beams for station in beam.stations]
+        ends = np.cumsum([len(beam.stations) for beam in self.beams]).tolist()
+        self.rows = [slice(start, end) for start, end in pairwise([0, *ends])]
+        self.beam_of: Ints = np.repeat(np.arange(len(beams)), [len(beam.stations) for beam in self.beams])
+        self.position, self.quaternion = layout.poses(self.stations)
+        self.carriers: list[Station] = []
+        self.deflection_bodies: list[str | None] = []
+        for beam, own in zip(beams, self.beams, strict=True):
+            start, end = beam.attached
+            clamp = start if start is not None else end
+            body = clamp.body if clamp is not None else None
+            self.carriers.append(own.stations[0] if body is None else Station(layout.bodies[body]))
+            self.deflection_bodies.append(body)
+
+    # Of recorded beams alone: the others have only arrays that do not change with time.
+
+    @cached_property
+    def motions(self) -> StationMotions:
+        """The motion of all nodes."""
+        return StationMotions(self.layout, self.stations)
+
+    @cached_property
+    def carrier_motions(self) -> StationMotions:
+        """The motion of the carriers."""
+        return StationMotions(self.layout, self.carriers)
+
+    @cached_property
+    def shape(self) -> Floats:
+        """(n, 3) m: position of the nodes in the reference shape relative to the carrier, in its axes."""
+        origin, axes = self.layout.poses(self.carriers)
+        return rotations.rotate_back(axes[self.beam_of], self.position - origin[self.beam_of])
+
+    def series(self, accelerations: bool, frames: OutputStates) -> dict[str, Floats]:
+        """The arrays (k, ...) of all beams, with accelerations or without."""
+        motion = self.motions.at(frames, accelerations)
+        nodes = motion["position"]
+        motion["position"], motion["velocity"] = self.layout.to_inertial(frames.time, nodes, motion["velocity"])
+        rotation, deflection = np.empty_like(motion["quaternion"]), np.empty_like(nodes)
+        carriers = self.carrier_motions.at(frames, accelerations=False)
+        shape_changes(
+            self.beam_of, carriers["position"], carriers["quaternion"], self.shape, self.quaternion, nodes,
+            motion["quaternion"], rotation, deflection,
+        )  # fmt: skip
+        result: dict[str, Floats] = {}
+        for name, beam, rows in zip(self.names, self.beams, self.rows, strict=True):
+            path = f"beams/{name}"
+            result |= {f"{path}/{word}": values[:, rows] for word, values in motion.items()}
+            for word, numbers in beam.internal.items():
+                result[f"{path}/{word}"] = frames.q[:, self.layout.internal_q[numbers]]
+            result[f"{path}/rotation"], result[f"{path}/deflection"] = rotation[:, rows], deflection[:, rows]
+        return result
+
 
 # An element needs about 20 kB; a larger number is probably a typing error.
 MOST_ELEMENTS = 100_000
@@ -179,3 +320,76 @@ class LineItem(Item):
         arrays that the kind records.
         """
         raise NotImplementedError
+
+
+# Beams whose undeformed shape is straight, of uniform curvature, or along a path.
+
+# Pieces of an element in which the rotation angle along a path is summed.
+PIECES = 8
+ADVICE = ", wanted less than 180 degrees: give it more elements"
+
+
+class ShapedBeam(LineItem):
+    """Base class of the kinds with these fields beside those of ``LineItem``:
+
+    curvature : uniform twist and curvatures about the section's y and z axes of the undeformed beam, 1/m. path : Path
+    of the undeformed beam, which gives its length unless it is a function of the length.
+    """
+
+    curvature: Vector | None = None
+    path: Path | None = None
+
+    def check_shape(self, check: Checks) -> None:
+        """Report problems of the length, the curvature and the path."""
+        path = self.path
+        if path is None or not isinstance(path, Path):
+            check.require("path", path is None, "wanted a Path")
+            if self.length is None and (self.start is None or self.end is None or self.curvature is not None):
+                check.fail(
+                    "length", "is missing: give it, or, for a straight beam, start and end, from which it follows"
+                )
+            if self.curvature is not None and not {"length", "curvature", "elements"} & check.bad:
+                turn = float(np.linalg.norm(self.curvature)) * (self.length or 0.0) / self.elements
+                check.require("curvature", turn < np.pi, f"turns each element by {_degrees(turn)}{ADVICE}")
+            return
+        if self.curvature is not None:
+            check.fail("curvature", "given beside 'path', which says the shape too: give one of them")
+        if path.curve is None and self.length is not None:
+            check.fail("length", "given beside 'path', from which it follows: leave it out")
+        if path.curve is not None and self.length is None:
+            check.fail("length", "is missing: the path is a function of the length up to this one")
+        if path.kinks and path.points is not None and self.elements < len(path.points) - 1:
+            check.require("elements", False, f"wanted at least {len(path.points) - 1}, one for each straight piece")
+        if not check.bad:
+            try:
+                object.__setattr__(self, "length", self.shape.length)
+                turn = self._largest_turn(path)
+                check.require("elements", turn < np.pi, f"but the path turns one of them by {_degrees(turn)}{ADVICE}")
+            except ValueError as error:
+                check.fail("path.curve", str(error))
+            except Exception as error:  # of a user's function
+                check.fail("path.curve", f"fails: {type(error).__name__}: {error}")
+
+    def _largest_turn(self, path: Path) -> float:
+        """The largest rotation angle (rad) along an element on a smooth path, summed over small pieces."""
+        if path.kinks:
+            return 0.0
+        if path.radius is not None and path.angle is not None:
+            return path.angle / self.elements
+        guide = self.start if self.start is not None else self.end
+        refined = path_shape(path, self.length, self.elements * PIECES, None if guide is None else guide.up, False)
+        turns = rotations.multiply(rotations.conjugate(refined.quaternions[:-1]), refined.quaternions[1:])
+        return float(rotations.axis_angle(turns)[1].reshape(self.elements, PIECES).sum(axis=1).max())
+
+    @cached_property
+    def shape(self) -> Shape:
+        """The shape of the undeformed beam."""
+        if self.path is None:
+            return uniform_shape(float(self.length or 0.0), self.elements, self.curvature)
+        by_end = self.start is None or (not self.start.clamped and self.end is not None and self.end.clamped)
+        guide = self.end if by_end else self.start
+        return path_shape(self.path, self.length, self.elements, None if guide is None else guide.up, by_end)
+
+
+def _degrees(angle: float) -> str:
+    return f"{np.degrees(angle):.0f} degrees"

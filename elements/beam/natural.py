@@ -12,8 +12,8 @@ strain rate of end II, each spin in the axes of its section. Source: docs/theory
 
 import math
 
-from femb.numerics.circular import arctangent
-from femb.numerics.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.orbits import arctangent
 from femb.numerics.vector3 import product_left_back, rotate_back
 
 

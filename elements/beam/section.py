@@ -1,24 +1,229 @@
 """Section of a beam: stiffness and inertia per unit length."""
 
+import os
+import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.errors import ModelError
+from femb.base.errors import FembWarning, ModelError
+from femb.base.html import Brief
 from femb.base.types import OWN_UNITS, Coefficients, Floats, Matrix4, Matrix6, Pair, Unit, Vector
-from femb.base.values import frozen_array
-from femb.elements.beam.laminate import Ply
-from femb.elements.beam.material import Material
-from femb.elements.beam.section_checks import check_forms, check_matrices, warn_of_impossible
-from femb.elements.beam.section_completion import complete
-from femb.elements.beam.section_files import one_section
-from femb.elements.beam.section_matrices import mass_parts
+from femb.base.values import frozen_array, shown
+from femb.elements.beam.laminate import Material, Ply, material_named, tube_inertia, tube_stiffness
+from femb.elements.beam.section_files import one_section, read_matrices
+from femb.elements.beam.section_matrices import mass_parts, mass_problem, stiffness_problem
 from femb.elements.beam.section_shapes import rectangle, shape_problem, shape_properties
 from femb.elements.item import Item
 from femb.numerics.rotations import cross_matrix
+
+# Checks of a section: each of its stiffness and its inertia in one form, and complete.
+
+MATERIAL = ("area", "second_moments", "torsion_constant", "youngs_modulus", "shear_modulus")
+DIRECT = ("axial_stiffness", "torsional_stiffness", "bending_stiffness")
+MASSES = ("density", "area", "second_moments")
+DIRECT_MASSES = ("mass_per_length", "inertia_per_length")
+
+
+class SectionFields(Protocol):
+    """The fields of a Section that exclude each other; ``femb.elements.beam.section.Section`` has them."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def second_moments(self) -> Pair | None: ...
+    @property
+    def torsion_constant(self) -> float | None: ...
+    @property
+    def inertia_per_length(self) -> Vector | None: ...
+    @property
+    def density(self) -> float | None: ...
+    @property
+    def stiffness_matrix(self) -> Matrix4 | Matrix6 | None: ...
+    @property
+    def mass_matrix(self) -> Matrix6 | None: ...
+    @property
+    def shear_stiffness(self) -> Pair | None: ...
+    def inertia(self) -> Floats: ...
+
+
+def check_matrices(section: SectionFields, check: Checks) -> None:
+    """Report matrices that are not those of a section."""
+    matrix, mass = section.stiffness_matrix, section.mass_matrix
+    if matrix is not None and "stiffness_matrix" not in check.bad:
+        if problem := stiffness_problem(matrix):
+            check.fail("stiffness_matrix", problem)
+        if len(matrix) == 6 and section.shear_stiffness is not None:
+            check.fail("shear_stiffness", "given beside a 6 x 6 stiffness_matrix, which has it: give one of them")
+    if mass is not None and "mass_matrix" not in check.bad and (problem := mass_problem(mass)):
+        check.fail("mass_matrix", problem)
+
+
+def check_forms(section: SectionFields, check: Checks) -> None:
+    """Report if the stiffness or the inertia is not given completely in exactly one form."""
+
+    def given(names: tuple[str, ...]) -> list[str]:
+        return [name for name in names if getattr(section, name) is not None]
+
+    direct = given(DIRECT) or given(("stiffness_matrix",))
+    wanted = MATERIAL if not direct else (DIRECT if given(DIRECT) else ("stiffness_matrix",))
+    for name in wanted:
+        if getattr(section, name) is None and name not in check.bad:
+            check.fail(name, f"is missing: the stiffness needs {', '.join(wanted)}")
+    for name in given(("youngs_modulus", "shear_modulus", "torsion_constant")) if direct else []:
+        check.fail(name, f"given beside {direct[0]!r}, which also says the stiffness: give one of them")
+    if given(DIRECT) and section.stiffness_matrix is not None:
+        check.fail("stiffness_matrix", f"given beside {given(DIRECT)[0]!r}: give one of them")
+    if section.mass_matrix is not None:
+        for name in given(("density", "mass_per_length", "inertia_per_length", "mass_axis", "polar_moment")):
+            check.fail(name, "given beside 'mass_matrix', which also says the inertia: give one of them")
+        return
+    masses = DIRECT_MASSES if given(DIRECT_MASSES) else MASSES
+    for name in masses:
+        if getattr(section, name) is None and name not in check.bad and (masses is DIRECT_MASSES or name not in wanted):
+            check.fail(name, f"is missing: the inertia needs {', '.join(masses)}")
+    if masses is DIRECT_MASSES and section.density is not None:
+        check.fail("density", f"given beside {given(DIRECT_MASSES)[0]!r}: give one of them")
+
+
+def warn_of_impossible(section: SectionFields) -> None:
+    """Warn of values that are impossible for a plane section."""
+    if section.mass_matrix is not None:
+        return
+    moments = section.inertia()
+    largest = int(np.argmax(moments))
+    if moments[largest] > (moments.sum() - moments[largest]) * (1.0 + 1e-9):
+        field = "inertia_per_length" if section.inertia_per_length is not None else "polar_moment"
+        # not an error: a comparison may omit the rotary inertia of bending
+        warnings.warn(
+            f"sections.{section.name}.{field}: the moments of inertia {', '.join(f'{x:.6g}' for x in moments)} "
+            f"kg m about x, y and z break the triangle inequality: that about {'xyz'[largest]} is above the sum of "
+            "the others; of a plane section, that about x is the sum of those about y and z",
+            FembWarning,
+            stacklevel=4,
+        )
+    polar = float(np.sum(section.second_moments)) if section.second_moments is not None else np.inf
+    if section.torsion_constant is not None and section.torsion_constant > polar * (1.0 + 1e-6):
+        warnings.warn(
+            f"sections.{section.name}.torsion_constant: {section.torsion_constant:g} m4 is above the polar moment, "
+            f"{polar:.6g} m4, the sum of the second moments, which is the most that any section has: that of a "
+            "circle or a ring",
+            FembWarning,
+            stacklevel=4,
+        )
+
+
+# What a section's shape, material and plies say of its stiffness and inertia.
+
+SHAPED = ("area", "second_moments", "torsion_constant")
+
+
+class CompletedFields(Protocol):
+    """The fields of a Section that say others; ``femb.elements.beam.section.Section`` has them."""
+
+    @property
+    def area(self) -> float | None: ...
+    @property
+    def second_moments(self) -> Floats | None: ...
+    @property
+    def mass_per_length(self) -> float | None: ...
+    @property
+    def shape(self) -> dict[str, Any] | None: ...
+    @property
+    def material(self) -> str | Material | None: ...
+    @property
+    def plies(self) -> list[Ply] | None: ...
+    @property
+    def mass_matrix(self) -> Floats | None: ...
+    @property
+    def non_structural_mass(self) -> float: ...
+
+
+def complete(section: CompletedFields, check: Checks) -> None:
+    """Set the fields that shape, material and plies give, where they are not given. Report what contradicts."""
+    if "shape" in check.bad:
+        check.bad.update(SHAPED)  # which are not reported as missing too
+    if section.plies is not None and not {"plies", "shape"} & check.bad:
+        _laminate(section, section.plies, check)
+        if "plies" in check.bad:
+            check.bad.update(MATERIAL, ("density",))
+    direct = _given(section, (*DIRECT, "stiffness_matrix"))
+    masses = _given(section, (*DIRECT_MASSES, "mass_matrix"))
+    if section.shape is not None and "shape" not in check.bad and not direct:
+        shape = shape_properties(section.shape)
+        own_torsion = _given(section, ("torsion_constant",))
+        _set(section, "area", shape.area)
+        _set(section, "second_moments", frozen_array(shape.second_moments))
+        _set(section, "torsion_constant", shape.torsion_constant)
+        if not own_torsion:
+            _set(section, "torsion_modulus", shape.torsion_modulus)
+    if masses == ["mass_per_length"] and "mass_per_length" not in check.bad and not _given(section, ("density",)):
+        _spread_mass(section)
+    if section.material is not None and not isinstance(section.material, str | Material):
+        check.fail("material", f"got {shown(section.material)}, wanted the name of a material or a femb.Material")
+        check.bad.update(MATERIAL[-2:], ("density",))
+    elif section.material is not None and "material" not in check.bad:
+        try:
+            named = section.material
+            values = (material_named(named) if isinstance(named, str) else named).values()
+        except ModelError as error:
+            check.fail("material", str(error))
+            check.bad.update(MATERIAL[-2:], ("density",))
+            values = {}
+        for name, value in values.items():
+            if not (direct and name in MATERIAL) and not (masses and name == "density"):
+                _set(section, name, value)
+    if "non_structural_mass" not in check.bad and section.non_structural_mass and masses and section.plies is None:
+        check.fail("non_structural_mass", f"given beside {masses[0]!r}, which contains all mass: give one of them")
+
+
+def _spread_mass(section: CompletedFields) -> None:
+    """The density that gives a whole mass per length, structural or not, on the area of the section."""
+    if section.plies is None and section.area and section.second_moments is not None and section.mass_per_length:
+        object.__setattr__(section, "density", section.mass_per_length / section.area)
+        object.__setattr__(section, "mass_per_length", None)
+
+
+def _laminate(section: CompletedFields, plies: list[Ply], check: Checks) -> None:
+    """Set stiffness and inertia of a laminated tube."""
+    given_list = isinstance(plies, list | tuple) and len(plies) > 0
+    if not given_list or not all(isinstance(ply, Ply) for ply in plies):
+        check.fail("plies", f"got {shown(plies)}, wanted a list of plies, from inside to outside")
+        return
+    shape, wall = section.shape, sum(ply.thickness for ply in plies)
+    if shape is None or "tube" not in shape:
+        check.fail("plies", "are of a tube: give shape = { tube = [radius, wall] }")
+        return
+    radius, given = shape["tube"]
+    if abs(given - wall) > 1e-6 * wall:
+        check.fail("plies", f"are {wall:.6g} m thick together, but the wall of the tube {given:.6g} m")
+        return
+    mass, inertia = tube_inertia(radius - wall, plies)
+    said: dict[str, Any] = {
+        "stiffness_matrix": frozen_array(tube_stiffness(radius - wall, plies)),
+        "mass_per_length": mass + (0.0 if "non_structural_mass" in check.bad else section.non_structural_mass or 0.0),
+        "inertia_per_length": frozen_array(inertia),
+    }
+    for name in (*MATERIAL, *DIRECT, *DIRECT_MASSES, "stiffness_matrix", "mass_matrix", "density", "material"):
+        value = getattr(section, name)
+        # equal ones are those of a section that is made again
+        if value is not None and not (name in said and np.array_equal(value, said[name])):
+            check.fail(name, "given beside 'plies', which say the stiffness and the inertia: give one of them")
+    for name, value in said.items():
+        _set(section, name, value)
+
+
+def _given(section: CompletedFields, names: tuple[str, ...]) -> list[str]:
+    return [name for name in names if getattr(section, name) is not None]
+
+
+def _set(section: CompletedFields, name: str, value: Any) -> None:
+    if getattr(section, name) is None:
+        object.__setattr__(section, name, value)
+
 
 # Extension, twist and curvatures among the six strains.
 UNSHEARED = [0, 3, 4, 5]
@@ -244,3 +449,58 @@ class Section(Item):
         z, y = np.sqrt(12.0 * stiffness[2:] / stiffness[0])
         scale = np.sqrt(self.area / (y * z)) if self.area is not None else 1.0
         return rectangle(scale * y, scale * z)
+
+
+# Sections of beams from files, by station.
+
+
+@dataclass(frozen=True, eq=False)
+class SectionTable(Brief):
+    """Sections along a beam: stations (k,) m from its start, and the k sections there.
+
+    For a beam: ``ExactBeam("blade", sections=table.sections, stations=table.stations, length=table.stations[-1])`` and
+    its other fields.
+    """
+
+    stations: Floats
+    sections: tuple[Section, ...]
+
+
+def read_sections(
+    path: str | os.PathLike[str], format: str | None = None, *, name: str = "section", length: float | None = None
+) -> SectionTable:
+    """The sections in the file at ``path``.
+
+    format : "vabs", the output file with the Timoshenko stiffness and the mass matrix of one section; "becas", a text
+    of twelve rows of six numbers, the stiffness and the mass matrix of one section; "beamdyn", a blade file, with
+    ``length`` (m) the length of the blade, since its stations are parts of it; "csv", a table of stations. By default
+    by the file: ".K" is of VABS, ".csv" a table, one with the word BEAMDYN of BeamDyn, all else of BECAS, or
+    in the order of VABS where the mass has J1 = J2 + J3.
+    A table has the columns station (m), K11 to K66 and M11 to M66, of each matrix at least one triangle with what is
+    not zero, and damping, or damping1 to damping6 (s), in the order of VABS.
+    name : the sections are NAME, or NAME 1, NAME 2, ... where there are several.
+
+    Raises ModelError: a file that is not of the format, or whose matrices are not those of a section.
+    """
+    table, relative = sections_of(path, format, name, length if length and length > 0.0 else None)
+    if relative:
+        raise ModelError(f"{path}: the stations of BeamDyn are parts of the blade: give its length (m)")
+    return table
+
+
+def sections_of(
+    path: str | os.PathLike[str], format: str | None, name: str, length: float | None
+) -> tuple[SectionTable, bool]:
+    """As ``read_sections``; and whether the stations are parts of the length, which is not given."""
+    found = read_matrices(path, format, length)
+    count, unit = len(found.stations), "of the length" if found.relative else "m"
+    sections = []
+    for k, (K, M) in enumerate(zip(found.stiffness, found.mass, strict=True)):
+        words = {"stiffness_matrix": K, "mass_matrix": M, "damping": found.damping[k]}
+        try:
+            sections.append(Section(name if count == 1 else f"{name} {k + 1}", **words))
+        except ModelError as error:
+            where = f"station {k + 1}, at {found.stations[k]:.6g} {unit}, " if count > 1 else ""
+            problem = error.problems[0]
+            raise ModelError(f"{path}: {where}{problem.item[-1]}: {problem.message}") from error
+    return SectionTable(found.stations, tuple(sections)), found.relative

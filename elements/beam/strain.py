@@ -10,9 +10,9 @@ import math
 import numpy as np
 
 from femb.elements.beam.interpolation import FINE, cubics, integrals, slope, slopes
-from femb.numerics.circular import cosine_and_sine
-from femb.numerics.compile import inlined, kernel
-from femb.numerics.lanes import choose, every
+from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.lanes import choose, every
+from femb.numerics.orbits import cosine_and_sine
 
 # Three Gauss points on [0, 1]: exact for the bending and axial energy of a nearly straight element, and the smallest
 # number without a pattern of strains of zero energy (theory, section 2).

@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.elements.beam.columns import DAMPING, LENGTH, SOURCE, STIFFNESS
 from femb.elements.beam.strain import HERMITE, POINTS, TWIST_HERMITE, TWIST_POINTS, TWIST_WEIGHTS, WEIGHTS, twist_rule
-from femb.numerics.compile import inlined
+from femb.numerics.compiler.compile import inlined
 from femb.numerics.vector3 import dot
 
 # The natural coordinate k < 7 enters component AXIS[k] of r', with the factor in column SLOPE[k] of ``slopes``.

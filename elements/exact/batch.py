@@ -1,35 +1,206 @@
 """The elements of exact beams, evaluated together."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
-from femb.base.copies import shallow_copy
 from femb.base.types import Floats, Ints
-from femb.elements.beam.end_rows import end_rows
+from femb.base.values import shallow_copy
+from femb.elements.beam.ends import end_rows
 from femb.elements.element_ranges import NO_ROWS, in_ranges
 from femb.elements.exact import tangent as kernels
-from femb.elements.exact.columns import COLUMNS, DAMPING, LENGTH, MEAN
 from femb.elements.exact.element_data import (
+    COLUMNS,
+    DAMPING,
+    LENGTH,
+    MASSES,
+    MEAN,
+    POINTS,
     ElementProperties,
     damped_by_direction,
+    damping_in_the_middle,
     element_rows,
     free_strains,
 )
-from femb.elements.exact.energy_momentum import energy_momentum
-from femb.elements.exact.force import forces
-from femb.elements.exact.section_records import SectionRecords
-from femb.elements.exact.stacking import stacked_rows, stacked_shares
+from femb.elements.exact.energy import compliance, solve, strain
+from femb.elements.exact.force import element_coordinates, forces, gather_poses, gather_rates
+from femb.elements.exact.inertia import angular_momenta
 from femb.elements.private_blocks import PrivateBlocks
-from femb.layout.element import FoldedError, Input
-from femb.layout.layout import Layout
+from femb.elements.records import load_factors
+from femb.layout.element import Batch, FoldedError, Input
+from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.stacking import Shift, shifted
-from femb.layout.unfixed import unfixed_frames
-from femb.layout.views import BlockPattern, ModelView
-from femb.numerics.lane_groups import SharedRows, groups, kinds, of_range, ungrouped
-from femb.numerics.lanes import LANES
+from femb.layout.views import BlockPattern, ModelView, OutputStates
+from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.lane_groups import SharedRows, groups, kinds, of_range, ungrouped
+from femb.numerics.compiler.lanes import LANES, lanes
+
+# Kernel of the energies and momenta of exact beam elements: equations (9) and (21) of docs/theory/exact_beam.md.
+
+
+@kernel
+def energy_momentum(index, kind, ends, data, free, q, v, fixed, gravity, out):
+    """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin, at s states.
+
+    Groups of elements as in ``femb.elements.exact.force.forces``.
+    """
+    none, sums = np.zeros((6, LANES)), np.empty((8, LANES))
+    poses, rates = np.empty((2, 7, LANES)), np.empty((2, 6, LANES))
+    p, R, small = lanes(np.empty((3, 4, LANES))), lanes(np.empty((4, 3, 3, LANES))), lanes(np.empty((6, 3, LANES)))
+    r, six = lanes(np.empty((16, 3, LANES))), lanes(np.empty((3, 6, LANES)))
+    mats, three = lanes(np.empty((2, 6, 6, LANES))), lanes(np.empty((2, 3, 3, LANES)))
+    for g in range(kind.shape[0]):
+        for s in range(q.shape[0]):
+            gather_poses(index, g * LANES, q[s], fixed, poses)
+            gather_rates(index, g * LANES, v[s], rates)
+            strains = lanes(free[s, g] if free.size else none)
+            element_energy_momentum(
+                lanes(poses), lanes(rates), lanes(ends[kind[g]]), lanes(data[kind[g]]), strains, gravity,
+                p, R, r, small, six, mats, three, lanes(sums),
+            )  # fmt: skip
+            for m in range(min(LANES, index.shape[0] - g * LANES)):
+                for i in range(8):
+                    out[s, i] += sums[i, m]
+
+
+@inlined
+def element_energy_momentum(poses, rates, ends, data, free, gravity, p, R, r, small, six, mats, three, sums):
+    """sums (8,) of one element. r (16, 3), six (3, 6), and the arrays of ``element_force`` : work."""
+    d, e, e0 = six[0], six[1], six[2]
+    element_coordinates(poses, ends, p, R, r, small, d, three[0], three[1])
+    compliance(data, d, mats[0], mats[1])
+    strain(data, d, free, e)
+    for i in range(6):
+        e0[i] = e[i]
+    solve(mats[1], e)
+    sums[:] = 0.0
+    for i in range(6):
+        sums[1] += 0.5 * e[i] * e0[i] / data[LENGTH]
+    omega, h, x, xd = r[2:4], r[4:6], r[6:10], r[10:14]
+    for m in range(4):
+        f, o = m // 2, POINTS + 3 * m
+        y0, y1, y2 = data[o], data[o + 1], data[o + 2]
+        for c in range(3):
+            omega[f, c] = rates[f, 3 + c]
+        w0, w1, w2 = omega[f, 0], omega[f, 1], omega[f, 2]
+        c0, c1, c2 = w1 * y2 - w2 * y1, w2 * y0 - w0 * y2, w0 * y1 - w1 * y0
+        Rn = R[2 * f]
+        for c in range(3):
+            x[m, c] = Rn[c, 0] * y0 + Rn[c, 1] * y1 + Rn[c, 2] * y2
+            xd[m, c] = Rn[c, 0] * c0 + Rn[c, 1] * c1 + Rn[c, 2] * c2
+            if m % 2 == 0:
+                x[m, c] += poses[f, c]
+                xd[m, c] += rates[f, c]
+    for m in range(4):
+        p0, p1, p2 = 0.0, 0.0, 0.0
+        for n in range(4):
+            weight = data[MASSES + 4 * m + n]
+            p0 += weight * xd[n, 0]
+            p1 += weight * xd[n, 1]
+            p2 += weight * xd[n, 2]
+        sums[0] += 0.5 * (p0 * xd[m, 0] + p1 * xd[m, 1] + p2 * xd[m, 2])
+        share = data[MASSES + 4 * m] + data[MASSES + 4 * m + 2]
+        sums[1] -= share * (gravity[0] * x[m, 0] + gravity[1] * x[m, 1] + gravity[2] * x[m, 2])
+        if m % 2 == 0:
+            sums[2] += p0
+            sums[3] += p1
+            sums[4] += p2
+        sums[5] += x[m, 1] * p2 - x[m, 2] * p1
+        sums[6] += x[m, 2] * p0 - x[m, 0] * p2
+        sums[7] += x[m, 0] * p1 - x[m, 1] * p0
+    angular_momenta(data, omega, h)
+    for f in range(2):
+        Rn = R[2 * f]
+        for c in range(3):
+            sums[0] += 0.5 * omega[f, c] * h[f, c]
+            sums[5 + c] += Rn[c, 0] * h[f, 0] + Rn[c, 1] * h[f, 1] + Rn[c, 2] * h[f, 2]
+
+
+# Section forces and moments of exact beams in the results.
+
+
+class SectionRecords(Batch):
+    """A batch that records the section forces of its n elements.
+
+    slices[name] : the rows of the elements of a beam. damped : whether one has material damping.
+    """
+
+    slices: dict[str, slice]
+    damped: bool
+
+    @property
+    @abstractmethod
+    def data(self) -> Floats:
+        """The rows (n, 171 or 279) of parameters of all elements."""
+
+    @abstractmethod
+    def free(self, u: Floats) -> Floats:
+        """(s, n, 6) free strains times the lengths, of inputs u (s, n_u)."""
+
+    @abstractmethod
+    def stresses(self, free: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
+        """(s, n, 6) stresses in the middles of the elements after a small motion x (s, n_v), at s states."""
+
+    @abstractmethod
+    def section_forces(self, q: Floats, v: Floats, a: Floats, u: Floats | None = None) -> Floats:
+        """(s, n, 2, 6) forces and moments at both ends of the elements, section axes."""
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        """Section forces and moments of every beam, with the loads along it; the factors of thermal loads."""
+        section = self.section_forces(frames.q, frames.v, frames.a, frames.u)
+        for other in batches:
+            other.add_section_forces(self, frames.u, frames.q, frames.v, section)
+        middle = self._middle(frames)
+        for other in batches:
+            section = section + other.field_part(self, SectionRecords._sections, frames.u, frames.q)
+        block = load_factors(self, frames)
+        for name, rows in self.slices.items():
+            block[f"beams/{name}/section_force"] = section[:, rows, :, :3]
+            block[f"beams/{name}/section_moment"] = section[:, rows, :, 3:]
+            block[f"beams/{name}/midpoint_force"] = middle[:, rows, :3]
+            block[f"beams/{name}/midpoint_moment"] = middle[:, rows, 3:]
+        return block
+
+    def _sections(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
+        return self.section_forces(q, v, a, u)
+
+    def _middle(self, frames: OutputStates) -> Floats:
+        """(k, n, 6) stress in the middles of the elements, with that of the material damping: section 11."""
+        free = self.free(frames.u)
+        out = self.stresses(free, frames.q, np.zeros(frames.v.shape))
+        if self.damped:
+            share = damping_in_the_middle(self.data)
+            out += np.einsum("nij,knj->kni", share, self.stresses(free, frames.q, frames.v) - out)
+        return out
+
+
+# Rows of the exact elements of several models, one after the other.
+
+
+def stacked_rows(data: Sequence[Floats]) -> Floats:
+    """The rows (e, columns) of parameters, of which some may have further columns, for damping by direction."""
+    columns = max(rows.shape[1] for rows in data)
+    result = np.zeros((sum(map(len, data)), columns))
+    first = 0
+    for rows in data:
+        result[first : first + len(rows), : rows.shape[1]] = rows
+        first += len(rows)
+    return result
+
+
+def stacked_shares(shares: Sequence[Floats]) -> Floats:
+    """The free strains (k, e, 6) of all elements by the inputs of all models, from those of each model by its own."""
+    inputs, elements = (sum(part.shape[axis] for part in shares) for axis in range(2))
+    result = np.zeros((inputs, elements, 6))
+    k = e = 0
+    for part in shares:
+        result[k : k + part.shape[0], e : e + part.shape[1]] = part
+        k, e = k + part.shape[0], e + part.shape[1]
+    return result
+
 
 NO_SECTION = np.zeros((0, 0, 0, 0))
 VELOCITIES = slice(2, 4)
@@ -41,7 +212,7 @@ ROUNDINGS = 64.0
 
 
 class ExactBatch(SectionRecords):
-    """Exact beam elements as a structure of arrays; see ``femb.elements.exact.columns`` for their columns.
+    """Exact beam elements as a structure of arrays; see ``femb.elements.exact.element_data`` for their columns.
 
     slices[name] : the rows of the elements of a beam, in their order along it. heating : the thermal loads on the
     beams, one input each, since their free strains enter the force of the elements.

@@ -11,20 +11,18 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Forms, Numbers, Unit, Vector
 from femb.base.values import as_numbers, finite_problem, frozen_array, order_problem, shown
-from femb.elements.beam.path import Path
-from femb.elements.beam.section import Section
-from femb.elements.beam.section_frames import Sections, element_ends, end_sections
-from femb.elements.beam.section_table import sections_of
-from femb.elements.beam.shaped_beam import ShapedBeam
-from femb.elements.exact.columns import BY_DIRECTION
+from femb.elements.beam.line import ShapedBeam
+from femb.elements.beam.section import Section, sections_of
+from femb.elements.beam.shape import Path, Sections, element_ends, end_sections
 from femb.elements.exact.element_data import (
+    BY_DIRECTION,
     ElementProperties,
+    Spanwise,
     first_moments,
     helix_map,
     natural_coordinates,
     reference_changes,
 )
-from femb.elements.exact.spanwise import Spanwise
 from femb.elements.marker import Attachment
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -197,7 +195,7 @@ class ExactBeam(ShapedBeam):
     def batches(items: list["ExactBeam"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all elements of all beams, and one of the distributed loads on them."""
         from femb.elements.exact.batch import ExactBatch
-        from femb.elements.exact.line_load_batch import ExactLineLoadBatch
+        from femb.elements.exact.line_load import ExactLineLoadBatch
         from femb.elements.load.line_load import DistributedLoad
         from femb.elements.load.thermal import ThermalLoad
 

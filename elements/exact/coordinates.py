@@ -5,9 +5,9 @@ Source: docs/theory/exact_beam.md, section 2.
 
 import math
 
-from femb.numerics.circular import arctangent_series
-from femb.numerics.compile import inlined
-from femb.numerics.lanes import choose, every
+from femb.numerics.compiler.compile import inlined
+from femb.numerics.compiler.lanes import choose, every
+from femb.numerics.orbits import arctangent_series
 from femb.numerics.vector3 import hamilton
 
 # Below this mu_0 an element is folded.

@@ -3,11 +3,11 @@
 Source: docs/theory/exact_beam.md, equations (13), (13b), (17), (17b) and (18).
 """
 
-from femb.elements.exact.columns import DAMPING, LENGTH, VISCOUS_MEAN, VISCOUS_QUADRATIC, VISCOUS_SLOPE
 from femb.elements.exact.coordinates import map_derivative
+from femb.elements.exact.element_data import DAMPING, LENGTH, VISCOUS_MEAN, VISCOUS_QUADRATIC, VISCOUS_SLOPE
 from femb.elements.exact.energy import add_adjoint, adjoint, coadjoint, forward, rows_times_stress, solve
-from femb.numerics.compile import inlined
-from femb.numerics.lanes import every
+from femb.numerics.compiler.compile import inlined
+from femb.numerics.compiler.lanes import every
 
 
 @inlined

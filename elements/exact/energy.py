@@ -5,8 +5,8 @@ Source: docs/theory/exact_beam.md, sections 4 to 6.
 
 import math
 
-from femb.elements.exact.columns import LENGTH, MEAN, QUADRATIC, REFERENCE, SLOPE
-from femb.numerics.compile import inlined
+from femb.elements.exact.element_data import LENGTH, MEAN, QUADRATIC, REFERENCE, SLOPE
+from femb.numerics.compiler.compile import inlined
 
 
 @inlined

@@ -5,15 +5,57 @@ Source: docs/theory/exact_beam.md, sections 5 and 9.
 
 import numpy as np
 
-from femb.elements.exact.columns import DAMPING, LENGTH
 from femb.elements.exact.coordinates import FOLDED, coefficients, end_attitude, map_derivative, map_of, rotation_between
 from femb.elements.exact.damping import add_damping_force
+from femb.elements.exact.element_data import DAMPING, LENGTH
 from femb.elements.exact.energy import compliance, linear_stress_force, solve, strain, stress_force
-from femb.elements.exact.frames import folded, gather_poses, gather_rates
 from femb.elements.exact.inertia import add_point_forces, add_rotary_force, point_accelerations, point_forces
-from femb.numerics.compile import inlined, kernel
-from femb.numerics.lanes import LANES, every, lanes
+from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.lanes import LANES, every, lanes
 from femb.numerics.vector3 import cross, rotate, rotate_back, rotation
+
+# Poses and rates of the frames of elements, one by one or gathered for a group of LANES elements.
+
+
+@inlined
+def frame_poses(index, q, fixed, poses):
+    """poses (2, 7): positions and quaternions of both frames."""
+    for e in range(2):
+        j = index[e]
+        for i in range(7):
+            poses[e, i] = q[j + i] if j >= 0 else fixed[-1 - j, i]
+
+
+@inlined
+def frame_rates(index, v, rates):
+    """rates (2, 6) of both frames, from velocities or accelerations v."""
+    for e in range(2):
+        j = index[2 + e]
+        for i in range(6):
+            rates[e, i] = v[j + i] if j >= 0 else 0.0
+
+
+@inlined
+def gather_poses(index, first, q, fixed, poses):
+    """poses (2, 7, LANES) of the frames of the elements from ``first``; the last element fills the lanes left over."""
+    for m in range(LANES):
+        frame_poses(index[min(first + m, index.shape[0] - 1)], q, fixed, poses[:, :, m])
+
+
+@inlined
+def gather_rates(index, first, v, rates):
+    """rates (2, 6, LANES) of the same frames."""
+    for m in range(LANES):
+        frame_rates(index[min(first + m, index.shape[0] - 1)], v, rates[:, :, m])
+
+
+@inlined
+def folded(first, p, count):
+    """The first folded element of the group from ``first``; p (3, 4, LANES) of ``element_coordinates``."""
+    for m in range(count):
+        if not p[2, 0, m] >= FOLDED:
+            return first + m
+    return -1
 
 
 @inlined
@@ -206,11 +248,11 @@ def forces(
 ):  # fmt: skip
     """out (s, n_v) += sign times the residual of all elements at s states; returns a folded element, or -1.
 
-    Elements are in groups of LANES, see ``femb.numerics.lane_groups``: own (g, 6, LANES) of ``element_force``, free (s,
-    g, 6, LANES), the free strain times the length, or an empty array for none, and kind (g,), the rows of ends (kinds,
-    2, 17, LANES) and data (kinds, columns, LANES). section (s, n, 2, 6) : unless it is empty, it is set to
-    the section forces at both ends, section axes. rows (n, s, 12) : unless it is empty, it is set to what is otherwise
-    added to out.
+    Elements are in groups of LANES, see ``femb.numerics.compiler.lane_groups``: own (g, 6, LANES) of
+    ``element_force``, free (s, g, 6, LANES), the free strain times the length, or an empty array for none, and kind
+    (g,), the rows of ends (kinds, 2, 17, LANES) and data (kinds, columns, LANES). section (s, n, 2, 6) : unless it is
+    empty, it is set to the section forces at both ends, section axes. rows (n, s, 12) : unless it is empty, it is set
+    to what is otherwise added to out.
     """
     none, p, R = np.zeros((6, LANES)), np.empty((3, 4, LANES)), lanes(np.empty((4, 3, 3, LANES)))
     r, small = lanes(np.empty((20, 3, LANES))), lanes(np.empty((6, 3, LANES)))

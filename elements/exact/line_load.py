@@ -10,16 +10,40 @@ Source: docs/theory/exact_beam.md, section 10.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
+from femb.base.types import Floats, Ints
 from femb.elements.beam.strain import POINTS, WEIGHTS
-from femb.elements.exact.columns import LENGTH, QUADRATIC, REFERENCE
-from femb.elements.exact.energy import coadjoint, compliance, solve, strain, stress_force
-from femb.elements.exact.force import add_to_frames, element_coordinates, end_sections, ends_force
-from femb.elements.exact.frames import frame_poses
+from femb.elements.exact.batch import NO_SECTION, VELOCITIES, ExactBatch
+from femb.elements.exact.coordinates import gradient
+from femb.elements.exact.element_data import LENGTH, QUADRATIC, REFERENCE
+from femb.elements.exact.energy import (
+    add_adjoint,
+    coadjoint,
+    compliance,
+    rows_times_stress,
+    second_derivative,
+    solve,
+    strain,
+    stress_force,
+)
+from femb.elements.exact.force import add_to_frames, element_coordinates, end_sections, ends_force, frame_poses
+from femb.elements.exact.tangent import (
+    add_offset_stiffness,
+    columns_to_frames,
+    ends_stiffness,
+    rows_to_frames,
+    scatter_frames,
+    to_nodes,
+)
+from femb.elements.load.line_load_batch import LineLoadRows
 from femb.elements.load.line_load_kernels import INERTIAL, SECTION
-from femb.numerics.compile import inlined, kernel
+from femb.elements.records import load_factors
+from femb.layout.element import Batch, Input
+from femb.layout.views import BlockPattern, OutputStates
+from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import rotate, rotate_back
 
 
@@ -222,3 +246,403 @@ def quadratic_times(data, h, out):
     for i in range(6):
         o = QUADRATIC + 6 * i + 3
         out[i] = data[o] * h[0] + data[o + 1] * h[1] + data[o + 2] * h[2]
+
+
+# Changes of what loads along exact beam elements depend on: the bubble, vectors that turn, and forces at points.
+#
+# Changes are along the motion z (9,) of the ends; other arguments as in ``line_load``. Source:
+# docs/theory/exact_beam.md,
+# section 10.
+
+
+@inlined
+def mean_change(psi, y, M):
+    """M (3, 3): derivative of A(psi)^T y by psi."""
+    t = psi[0] * psi[0] + psi[1] * psi[1] + psi[2] * psi[2]
+    if t < 1e-2:
+        a = 0.5 - t / 24.0 * (1.0 - t / 30.0 * (1.0 - t / 56.0 * (1.0 - t / 90.0)))
+        b = 1.0 / 6.0 - t / 120.0 * (1.0 - t / 42.0 * (1.0 - t / 72.0 * (1.0 - t / 110.0)))
+        # derivatives by t
+        da = -1.0 / 24.0 + t / 360.0 * (1.0 - t * 3.0 / 112.0 * (1.0 - t * 4.0 / 270.0))
+        db = -1.0 / 120.0 + t / 2520.0 * (1.0 - t * 3.0 / 144.0 * (1.0 - t * 4.0 / 330.0))
+    else:
+        size = math.sqrt(t)
+        sine, cosine = math.sin(size), math.cos(size)
+        a = (1.0 - cosine) / t
+        b = (1.0 - sine / size) / t
+        da = (0.5 * sine / size - a) / t
+        db = (0.5 * (sine / size - cosine) / t - b) / t
+    s = psi[0] * y[0] + psi[1] * y[1] + psi[2] * y[2]
+    c0 = psi[1] * y[2] - psi[2] * y[1]
+    c1 = psi[2] * y[0] - psi[0] * y[2]
+    c2 = psi[0] * y[1] - psi[1] * y[0]
+    for i in range(3):
+        cross_i = c0 if i == 0 else (c1 if i == 1 else c2)
+        w = 2.0 * db * (psi[i] * s - t * y[i]) - 2.0 * b * y[i] - 2.0 * da * cross_i
+        for j in range(3):
+            M[i, j] = b * psi[i] * y[j] + w * psi[j]
+        M[i, i] += b * s
+    M[0, 1] -= a * y[2]
+    M[1, 0] += a * y[2]
+    M[0, 2] += a * y[1]
+    M[2, 0] -= a * y[1]
+    M[1, 2] -= a * y[0]
+    M[2, 1] += a * y[0]
+
+
+@inlined
+def bubble_change(data, X, C, sigma, Lambda, column, work, Sd, Y):
+    """Changes with d, (6, 6): Sd of the stress, (L C)^-1 Lambda, and Y of y, Fq S(sigma) + X^T Sd."""
+    for i in range(6):
+        for j in range(6):
+            work[i, j] = data[QUADRATIC + 6 * i + j]
+    rows_times_stress(work, sigma, Y)
+    for j in range(6):
+        for i in range(6):
+            column[i] = Lambda[i, j] / data[LENGTH]
+        solve(C, column)
+        for i in range(6):
+            Sd[i, j] = column[i]
+            for k in range(6):
+                Y[i, j] += X[k, i] * column[k]
+
+
+@inlined
+def bubble_force_change(data, X, sigma, y, eta, a, Sd, Y, dd, deta, dh, six, dn):
+    """dn (6,) += change of the force of the bubble, eta + L (ad_y^T eta + ad_a^T sigma), with those of d, eta and h.
+
+    six (4, 6) : work.
+    """
+    ds, dy, da, c, length = six[0], six[1], six[2], six[3], data[LENGTH]
+    coadjoint(dd[0:3], dd[3:6], eta, c)  # S(eta) dd
+    bubble_argument(data, X, deta, dh, da)
+    for i in range(6):
+        ds[i] = 0.0
+        dy[i] = 0.0
+        for j in range(6):
+            ds[i] += Sd[i, j] * dd[j]
+            dy[i] += Y[i, j] * dd[j]
+            da[i] += data[QUADRATIC + 6 * i + j] * c[j]
+        dn[i] += deta[i]
+    coadjoint(y[0:3], y[3:6], deta, c)
+    for i in range(6):
+        dn[i] += length * c[i]
+    coadjoint(dy[0:3], dy[3:6], eta, c)
+    for i in range(6):
+        dn[i] += length * c[i]
+    coadjoint(da[0:3], da[3:6], sigma, c)
+    for i in range(6):
+        dn[i] += length * c[i]
+    coadjoint(a[0:3], a[3:6], ds, c)
+    for i in range(6):
+        dn[i] += length * c[i]
+
+
+@inlined
+def spins(xi, length, follows, E, A, Ab, Y, B, D, T, Tb, S):
+    """T (3, 9): rotation of the helix at xi beside end I. S (3, 9): of what a vector follows, beside end I.
+
+    Tb (3, 3) : work.
+    """
+    for i in range(3):
+        for j in range(9):
+            T[i, j] = xi * (A[i, 0] * D[3, j] + A[i, 1] * D[4, j] + A[i, 2] * D[5, j])
+            S[i, j] = T[i, j] if follows else 0.0
+        if not follows:
+            S[i, 3 + i] = -1.0
+    if follows:
+        factor = -6.0 * length * xi * (1.0 - xi)
+        for i in range(3):
+            for j in range(3):
+                Tb[i, j] = factor * (E[i, 0] * Ab[0, j] + E[i, 1] * Ab[1, j] + E[i, 2] * Ab[2, j])
+        for j in range(9):
+            for k in range(3):
+                s = 0.0
+                for m in range(6):
+                    s += Y[3 + k, m] * B[m, j]
+                for i in range(3):
+                    S[i, j] += Tb[i, k] * s
+
+
+@inlined
+def crossed(S, f, out):
+    """out (3, 9) = S x f, columns of S times a vector."""
+    for j in range(9):
+        a, b, c = S[0, j], S[1, j], S[2, j]
+        out[0, j] = b * f[2] - c * f[1]
+        out[1, j] = c * f[0] - a * f[2]
+        out[2, j] = a * f[1] - b * f[0]
+
+
+@inlined
+def point_rows(ends, data, R, dF, row, small, y, K):
+    """K (12, 12) += rows on the frames of the changes dF (4, 3, 9), axes of end I, by the motions of the ends."""
+    for m in range(4):
+        o = 6 * (m // 2)
+        Rf = R[2 * (m // 2)]
+        load_vector(m, ends, data, y)
+        for j in range(9):
+            for i in range(3):
+                row[i] = dF[m, i, j]
+            rotate(R[1], row, small)
+            rotate_back(Rf, small, row)
+            c0 = y[1] * row[2] - y[2] * row[1]
+            c1 = y[2] * row[0] - y[0] * row[2]
+            c2 = y[0] * row[1] - y[1] * row[0]
+            for i in range(3):
+                c = c0 if i == 0 else (c1 if i == 1 else c2)
+                if j >= 3:
+                    column = j if j < 6 else j + 3
+                    K[o + 3 + i, column] += c
+                    if m % 2 == 0:
+                        K[o + i, column] += small[i]
+                else:
+                    # v = R_I^T (r_II' - r_I')
+                    for k in range(3):
+                        K[o + 3 + i, 6 + k] += c * R[1, k, j]
+                        K[o + 3 + i, k] -= c * R[1, k, j]
+                        if m % 2 == 0:
+                            K[o + i, 6 + k] += small[i] * R[1, k, j]
+                            K[o + i, k] -= small[i] * R[1, k, j]
+
+
+@inlined
+def point_levers(ends, data, R, F, small, y, K):
+    """K (12, 12) += the change of the torques about the frames with their own rotation: y~ (R^T F)~."""
+    for m in range(4):
+        o = 6 * (m // 2) + 3
+        rotate(R[1], F[m], small[0])
+        rotate_back(R[2 * (m // 2)], small[0], small[1])
+        load_vector(m, ends, data, y)
+        along = y[0] * small[1, 0] + y[1] * small[1, 1] + y[2] * small[1, 2]
+        # y~ f~ = f y^T - (y . f) 1
+        for i in range(3):
+            for j in range(3):
+                K[o + i, o + j] += small[1, i] * y[j]
+            K[o + i, o + i] -= along
+
+
+# Tangents of forces and moments along exact beam elements; arguments as in ``line_load``.
+#
+# Changes are along the motion z (9,) of the ends. A vector in the axes of end I that keeps its direction in space
+# changes
+# by minus the rotation of end I times it, one that follows its section by the rotation of the section beside end I
+# times
+# it. Source: docs/theory/exact_beam.md, section 10.
+
+
+@kernel
+def line_tangent(index, ends, data, free, kind, first, values, u, q, fixed, offset, stride, out):
+    """Add the change of the residual force at one state to block data; free (n, 6).
+
+    Returns -1, or the number of a row with a folded element.
+    """
+    p, poses, R, r, small = np.empty((3, 4)), np.empty((2, 7)), np.empty((4, 3, 3)), np.empty((4, 3)), np.empty((6, 3))
+    six, mats, three, work = np.empty((9, 6)), np.empty((8, 6, 6)), np.empty((10, 3, 3)), np.empty((6, 3))
+    F, h, moment, g = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(9)
+    B, HB, D = np.empty((6, 9)), np.empty((6, 9)), np.zeros((6, 9))
+    T, S, dc, dh, dM = np.empty((3, 9)), np.empty((3, 9)), np.empty((3, 9)), np.empty((3, 9)), np.empty((3, 9))
+    dd, dn = np.empty(6), np.empty(6)
+    N, dF, K9 = np.empty((6, 9)), np.empty((4, 3, 9)), np.empty((9, 9))
+    K, Kp = np.empty((12, 12)), np.empty((12, 12))
+    for k in range(index.shape[0]):
+        d, P, W = six[0], three[0], three[1]
+        frame_poses(index[k], q, fixed, poses)
+        k0, k1, k2, whole = element_coordinates(poses, ends[k], p, R, r, small, d, P, W)
+        if not whole:
+            return k
+        X, C, theta, x, length = mats[0], mats[1], d[3:6], small[0], data[k, LENGTH]
+        sigma, w, y, n, factor = six[1], six[2], six[3], six[5], -u[first[k]]
+        follows = kind[k] == SECTION
+        element_stress(data[k], free[k], d, X, C, sigma, w, y, six[4])
+        E, A, Eb, Ab = three[2], three[3], three[4], three[5]
+        row_force(
+            R[1],
+            data[k],
+            kind[k],
+            factor,
+            values[k],
+            d,
+            X,
+            C,
+            sigma,
+            y,
+            E,
+            A,
+            Eb,
+            Ab,
+            work[0:4],
+            mats[6, 0:4],
+            F,
+            n,
+            h,
+            moment,
+        )
+        gradient(x, P, W, B)
+        Y = mats[2]
+        second_derivative(data[k], X, C, sigma, y, mats[3], mats[4], mats[5])
+        bubble_change(data[k], X, C, sigma, mats[3], six[6], mats[4], mats[7], Y)
+        for i in range(3):
+            for j in range(3):
+                D[3 + i, 3 + j] = -P[i, j]
+                D[3 + i, 6 + j] = P[j, i]
+        N[:] = 0.0
+        dF[:] = 0.0
+        dh[:] = 0.0
+        dM[:] = 0.0
+        moments = False
+        for i in range(3):
+            xi = POINTS[i]
+            f, c, psi = work[0], work[1], work[2]
+            for m in range(3):
+                psi[m] = xi * theta[m]
+            rotation_and_mean(psi, E, A)
+            if follows:
+                bubble(xi, length, y, E, work[3], Eb, Ab)
+            local_vectors(R[1], kind[k], values[k, i], factor * length * WEIGHTS[i], E, Eb, f, c, work[4])
+            spins(xi, length, follows, E, A, Ab, Y, B, D, T, three[6], S)
+            if follows:
+                # seen from inertial axes: with the rotation of end I
+                for m in range(3):
+                    S[m, 3 + m] += 1.0
+                crossed(S, f, dc)
+                for m in range(4):
+                    for a in range(3):
+                        for b in range(9):
+                            dF[m, a, b] += share(m, xi) * dc[a, b]
+                for m in range(3):
+                    S[m, 3 + m] -= 1.0
+            if c[0] == 0.0 and c[1] == 0.0 and c[2] == 0.0:
+                continue
+            moments = True
+            mean_change(psi, c, three[7])
+            crossed(S, c, dc)
+            for b in range(9):
+                for a in range(3):
+                    dM[a, b] += dc[a, b]
+                    s = 0.0
+                    for m in range(3):
+                        s += xi * three[7, a, m] * D[3 + m, b] + A[m, a] * dc[m, b]
+                    N[3 + a, b] += xi * s
+                # E^T (dc + c x T)
+                t0, t1, t2 = T[0, b], T[1, b], T[2, b]
+                e0 = dc[0, b] + c[1] * t2 - c[2] * t1
+                e1 = dc[1, b] + c[2] * t0 - c[0] * t2
+                e2 = dc[2, b] + c[0] * t1 - c[1] * t0
+                for a in range(3):
+                    dh[a, b] -= 6.0 * xi * (1.0 - xi) * (E[0, a] * e0 + E[1, a] * e1 + E[2, a] * e2)
+        K[:] = 0.0
+        if moments:
+            # eta = C^-1 X (0, h); its change: C^-1 (X (0, dh) + (ad_y_eta - ad_Fq(0, h) - X S(eta)) dd)
+            eta, M6 = six[6], mats[4]
+            for i in range(6):
+                eta[i] = X[i, 3] * h[0] + X[i, 4] * h[1] + X[i, 5] * h[2]
+            solve(C, eta)
+            rows_times_stress(X, eta, M6)
+            for i in range(6):
+                six[7, i] = 0.0
+                for j in range(6):
+                    M6[i, j] = -M6[i, j]
+                    six[7, i] += X[j, i] * eta[j]
+            add_adjoint(six[7], 1.0, M6)
+            quadratic_times(data[k], h, six[7])
+            add_adjoint(six[7], -1.0, M6)
+            bubble_argument(data[k], X, eta, h, six[7])
+            for b in range(9):
+                for i in range(6):
+                    dd[i] = B[i, b]
+                for i in range(6):
+                    s = X[i, 3] * dh[0, b] + X[i, 4] * dh[1, b] + X[i, 5] * dh[2, b]
+                    for j in range(6):
+                        s += M6[i, j] * dd[j]
+                    six[8, i] = s
+                    dn[i] = 0.0
+                solve(C, six[8])
+                for i in range(3):
+                    work[5, i] = dh[i, b]
+                bubble_force_change(
+                    data[k], X, sigma, y, eta, six[7], mats[7], Y, dd, six[8], work[5], mats[5, 0:4], dn
+                )
+                for i in range(6):
+                    N[i, b] += dn[i]
+            m0, m1, m2 = ends_force(x, P, W, n, g)
+            small[1, 0], small[1, 1], small[1, 2] = m0, m1, m2
+            mats[5, :, :] = 0.0
+            ends_stiffness(mats[5], B, P, three[8], theta, x, n, g[0:3], small[1], k0, k1, k2, HB, mats[6], K9)
+            for i in range(9):
+                for j in range(9):
+                    for m in range(6):
+                        K9[i, j] += B[m, i] * N[m, j]
+            for i in range(3):
+                for j in range(9):
+                    K9[3 + i, j] += dM[i, j]
+            to_nodes(K9, R[1], K)
+            rows_to_frames(ends[k], R, K)
+        Kp[:] = 0.0
+        point_rows(ends[k], data[k], R, dF, work[0], work[1], work[2], Kp)
+        for i in range(12):
+            for j in range(12):
+                K[i, j] += Kp[i, j]
+        columns_to_frames(ends[k], R, K)
+        point_levers(ends[k], data[k], R, F, work[0:2], work[2], K)
+        if moments:
+            rotate(R[1], g[0:3], small[2])
+            add_offset_stiffness(ends[k], R, small[2], small[3], K)
+        scatter_frames(K, offset[k], stride[k], out)
+    return -1
+
+
+# Distributed loads on exact beams, evaluated together.
+
+
+class ExactLineLoadBatch(Batch):
+    """A row for every element of the beam of every load; one input per load.
+
+    beams : the batch of the elements, for their arrays and their free strains.
+    """
+
+    slow_to_compile = True
+
+    def __init__(self, loads: list[Any], beams: ExactBatch) -> None:
+        self.beams = beams
+        self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in loads)
+        rows = LineLoadRows.of(loads, beams.slices, beams.data[:, LENGTH])
+        self.rows: Ints = np.array(rows.elements, dtype=np.int64)
+        self.index, self.ends, self.data = beams.index[self.rows], beams.ends[self.rows], beams.data[self.rows]
+        self.values, self.kind, self._first = rows.values, rows.kind, rows.load
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])
+
+    def _elements(self, u: Floats) -> tuple[Any, ...]:
+        free = np.ascontiguousarray(self.beams.free(u)[:, self.rows])
+        return self.index, self.ends, self.data, free, self.kind, self._first + self.first_input, self.values
+
+    def _check(self, folded: int) -> None:
+        self.beams.check(int(self.rows[folded]) if folded >= 0 else -1)
+
+    def _force(self, u: Floats, q: Floats, sign: float, out: Floats, section: Floats) -> None:
+        self._check(line_forces(*self._elements(u), u, q, self.beams.fixed, sign, out, section))
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        self._force(u, q, 1.0, out, NO_SECTION)
+
+    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        self._force(u, q, -1.0, out, NO_SECTION)
+
+    def add_section_forces(self, beams: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        if not isinstance(beams, ExactBatch):
+            return
+        section = np.zeros((len(q), len(self.index), 2, 6))
+        self._force(u, q, 1.0, np.zeros_like(v), section)
+        for k, row in enumerate(self.rows):
+            out[:, row] += section[:, k]
+
+    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+        index, ends, data, free, *loads = self._elements(u[None])
+        places = (self.offset, self.stride, stiffness)
+        self._check(line_tangent(index, ends, data, free[0], *loads, u, q, self.beams.fixed, *places))
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        """The factor of every load, i.e. the value of its profile."""
+        return load_factors(self, frames)

@@ -9,7 +9,7 @@ from femb.base.types import Floats, Ints
 from femb.elements.frame_index import indices_of_frames, pair_starts, with_inputs
 from femb.elements.joint import columns
 from femb.elements.joint import constraint_kernels as kernels
-from femb.elements.joint import constraint_tangent_kernels as tangents
+from femb.elements.joint import constraint_kernels as tangents
 from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern

@@ -3,6 +3,7 @@
 Source: docs/theory/constraints.md, equations (6), (7) and (10).
 """
 
+import math
 from copy import copy
 from typing import Any
 
@@ -10,11 +11,50 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.joint import constraint_kernels as row_kernels
-from femb.elements.joint import coordinate_kernels as kernels
 from femb.elements.joint.columns import ANGLE, ROW
+from femb.elements.joint.constraint_kernels import rate_of, row
 from femb.elements.joint.constraint_set import ConstraintSet, Row
 from femb.elements.joint.rows import Coordinate, make_row
 from femb.layout.layout import JointLayout, Layout
+from femb.numerics.compiler.compile import kernel
+
+# Kernels over coordinates of joints, computed from the dot products of rows of constraints.
+#
+# An angle is atan2(s S, C) of two DOT1 rows S and C; its gradient (C J_S - S J_C) s/(C^2 + S^2). A stroke is a DOT2
+# row.
+# index, data : two rows for every coordinate, see ``columns``.
+
+
+@kernel
+def measure(index, data, is_angle, signs, q, v, fixed, values, rates, gradients):
+    """Set values and rates (s, m), and gradients (s, m, 12) on (rdot_i, omega_i, rdot_j, omega_j)."""
+    A, B = np.empty(12), np.empty(12)
+    u, R, W = np.zeros(1), np.empty((2, 3, 3)), np.empty((22, 3))
+    for s in range(q.shape[0]):
+        for k in range(is_angle.size):
+            x, _, _ = row(index[2 * k], data[2 * k], u, q[s], v[s], fixed, A, R, W)
+            if is_angle[k]:
+                y, _, _ = row(index[2 * k + 1], data[2 * k + 1], u, q[s], v[s], fixed, B, R, W)
+                f = signs[k] / (x * x + y * y)
+                for j in range(12):
+                    A[j] = f * (y * A[j] - x * B[j])
+                x = math.atan2(signs[k] * x, y)
+            values[s, k] = x
+            rates[s, k] = rate_of(index[2 * k], v[s], A)
+            for j in range(12):
+                gradients[s, k, j] = A[j]
+
+
+@kernel
+def unwrap(is_angle, reference, values):
+    """Add multiples of 2 pi to the angles in values (s, m), so that they are within pi of a reference (1 or s, m)."""
+    for s in range(values.shape[0]):
+        of = s if reference.shape[0] > 1 else 0
+        for k in range(is_angle.size):
+            if is_angle[k]:
+                revolutions = round((reference[of, k] - values[s, k]) / (2.0 * math.pi))
+                if revolutions != 0.0:
+                    values[s, k] += 2.0 * math.pi * revolutions
 
 
 def coordinate_row(layout: Layout, number: int, joint: JointLayout, coordinate: Coordinate, **more: Any) -> Row:
@@ -76,7 +116,7 @@ class JointCoordinates:
         gradients = np.empty((len(q), self.count, 12))
         if self.count:  # a model without joints does not compile these kernels
             args = (self.index, self.data, self.is_angle, self.signs, q, v, self.fixed)
-            kernels.measure(*args, values, rates, gradients)
+            measure(*args, values, rates, gradients)
         return values, rates, gradients
 
     def accelerations(self, q: Floats, v: Floats, a: Floats) -> Floats:
@@ -105,5 +145,5 @@ class JointCoordinates:
         result = values.copy()
         if self.count:
             rows = (-1, self.count)
-            kernels.unwrap(self.is_angle, reference.reshape(rows), result.reshape(rows))
+            unwrap(self.is_angle, reference.reshape(rows), result.reshape(rows))
         return result

@@ -1,17 +1,137 @@
 """Forces along coordinates of joints, evaluated together."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import pair_starts, with_inputs
-from femb.elements.joint import force_kernels as kernels
+from femb.elements.joint.constraint_kernels import add_row_force, rate_of, row, row_tangent
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, ForceBatch, Input
 from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern, OutputStates
+from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.vector3 import scatter
+
+# Kernels over forces along coordinates of joints: springs, friction, end stops and motors.
+#
+# With the coordinate c(q), its rate c' = J v and the gradient J (12,) on (rdot_i, omega_i, rdot_j, omega_j), a force N
+# that resists an increase of c contributes to the residual and to the tangents
+#
+#     J^T N,    C = N_r J^T J,    K = J^T (N_c J + N_r v^T J') + N J',    J' = dJ/dq H (12, 12),
+#
+# where N_c and N_r are its derivatives with respect to c and c'. J is the exact gradient, also of an open joint.
+#
+# index (n, 5) int: LAW; first INPUT of the law or -1; number of these INPUTS; LAST, the input with the angle at the
+# last
+# accepted state; IS_ANGLE, whether c is an angle. data (n, 5): parameters of the law, see ``laws``. laws, L (s, n, 5):
+# ELASTIC part of N, the REST, N_c, N_r, ENERGY. Source: docs/theory/joint_forces.md, equations (1) to (9).
+
+LAW, INPUT, INPUTS, LAST, IS_ANGLE = range(5)
+ELASTIC, REST, BY_COORDINATE, BY_RATE, ENERGY = range(5)
+SPRING, FRICTION, STOPS, MOTOR = range(4)
+STARTS, SIZES = np.array([0, 3, 6, 9]), np.array([3, 3, 3, 3])
+REVOLUTION = 2.0 * math.pi
+
+
+@kernel
+def laws(index, data, u, values, rates, L):
+    """Unwrap the angles in ``values`` (s, n), and set L (s, n, 5).
+
+    Data: SPRING k, c, c_0; FRICTION T_c, T_s - T_c, v_t, v_S, viscous; STOPS lower, upper, k, exponent, damping;
+    MOTOR amplitude. Inputs: the value of a profile, or value and derivatives with respect to c and c' of a callable.
+    """
+    for s in range(values.shape[0]):
+        for n in range(index.shape[0]):
+            if index[n, IS_ANGLE]:
+                values[s, n] -= REVOLUTION * math.floor((values[s, n] - u[s, index[n, LAST]]) / REVOLUTION + 0.5)
+            c, r, first, law = values[s, n], rates[s, n], index[n, INPUT], index[n, LAW]
+            elastic, rest, by_c, by_r, energy = 0.0, 0.0, 0.0, 0.0, 0.0
+            if law == SPRING:
+                k, free = data[n, 0], c - data[n, 2]
+                elastic, rest, energy = k * free, data[n, 1] * r, 0.5 * k * free * free
+                by_c, by_r = k, data[n, 1]
+            elif law == FRICTION:
+                ratio, sign = r / data[n, 3], math.tanh(r / data[n, 2])
+                fall = data[n, 1] * math.exp(-ratio * ratio)
+                rest = (data[n, 0] + fall) * sign + data[n, 4] * r
+                by_r = (data[n, 0] + fall) * (1.0 - sign * sign) / data[n, 2] + data[n, 4]
+                by_r -= 2.0 * ratio / data[n, 3] * fall * sign
+            elif law == STOPS:
+                side = 1.0 if c > data[n, 1] else (-1.0 if c < data[n, 0] else 0.0)
+                if side != 0.0:
+                    depth = c - data[n, 1] if side > 0.0 else data[n, 0] - c
+                    k, power, y = data[n, 2], data[n, 3], data[n, 4] * side * r
+                    root = math.sqrt(1.0 + y * y)
+                    # y + root, positive and without cancellation
+                    growth = y + root if y >= 0.0 else 1.0 / (root - y)
+                    push = k * depth**power
+                    elastic, rest, energy = side * push, side * push * (growth - 1.0), push * depth / (power + 1.0)
+                    by_c, by_r = k * power * depth ** (power - 1.0) * growth, push * data[n, 4] * growth / root
+            if first >= 0:
+                factor = -data[n, 0] if law == MOTOR else 1.0
+                rest += factor * u[s, first]
+                if index[n, INPUTS] == 3:
+                    by_c += factor * u[s, first + 1]
+                    by_r += factor * u[s, first + 2]
+            L[s, n, ELASTIC], L[s, n, REST], L[s, n, ENERGY] = elastic, rest, energy
+            L[s, n, BY_COORDINATE], L[s, n, BY_RATE] = by_c, by_r
+
+
+@kernel
+def generalized_forces(frames, gradients, L, elastic, rest, out):
+    """out (s, n_v) += J^T (elastic L_0 + rest L_1). frames : index rows of constraints, two for every coordinate."""
+    for s in range(out.shape[0]):
+        for n in range(L.shape[1]):
+            force = elastic * L[s, n, ELASTIC] + rest * L[s, n, REST]
+            add_row_force(frames[2 * n], force, gradients[s, n], out[s])
+
+
+@inlined
+def coordinate_tangent(frames, rows, n, angle, sign, q, v, fixed, J, B, D, E, R, W):
+    """J (12,) and D (12, 12) = dJ/dq H of coordinate n; B, E, R (2, 3, 3) and W (22, 3) : work arrays.
+
+    An angle atan2(s S, C) has J = (s/w)(C J_S - S J_C), w = S^2 + C^2, and
+    D = (s/w)(C D_S - S D_C + J_S J_C^T - J_C J_S^T) - (2/w) J (S J_S + C J_C)^T.
+    """
+    no_input, T = np.zeros(1), np.empty(12)
+    x, _, _ = row(frames[2 * n], rows[2 * n], no_input, q, v, fixed, J, R, W)
+    row_tangent(frames[2 * n], rows[2 * n], no_input, q, v, fixed, D, T)
+    if not angle:
+        return
+    y, _, _ = row(frames[2 * n + 1], rows[2 * n + 1], no_input, q, v, fixed, B, R, W)
+    row_tangent(frames[2 * n + 1], rows[2 * n + 1], no_input, q, v, fixed, E, T)
+    w = 1.0 / (x * x + y * y)
+    f = sign * w
+    for k in range(12):
+        gradient = f * (y * J[k] - x * B[k])
+        for o in range(12):
+            D[k, o] = f * (y * D[k, o] - x * E[k, o] + J[k] * B[o] - B[k] * J[o])
+            D[k, o] -= 2.0 * w * gradient * (x * J[o] + y * B[o])
+    for k in range(12):
+        J[k] = f * (y * J[k] - x * B[k])
+
+
+@kernel
+def tangent(index, frames, rows, signs, offset, stride, q, v, fixed, L, damping, stiffness):
+    """Add C and K at every state to block data (s, size)."""
+    J, B = np.empty(12), np.empty(12)
+    D, E, R, W = np.empty((12, 12)), np.empty((12, 12)), np.empty((2, 3, 3)), np.empty((22, 3))
+    for s in range(q.shape[0]):
+        for n in range(index.shape[0]):
+            coordinate_tangent(frames, rows, n, index[n, IS_ANGLE], signs[n], q[s], v[s], fixed, J, B, D, E, R, W)
+            force, by_c, by_r = L[s, n, ELASTIC] + L[s, n, REST], L[s, n, BY_COORDINATE], L[s, n, BY_RATE]
+            for o in range(12):
+                B[o] = by_c * J[o] + by_r * rate_of(frames[2 * n], v[s], D[:, o])
+            for k in range(12):
+                for o in range(12):
+                    E[k, o] = by_r * J[k] * J[o]
+                    D[k, o] = J[k] * B[o] + force * D[k, o]
+            scatter(E, STARTS, SIZES, offset[n], stride[n], damping[s])
+            scatter(D, STARTS, SIZES, offset[n], stride[n], stiffness[s])
 
 
 class JointForceBatch(ForceBatch):
@@ -39,8 +159,8 @@ class JointForceBatch(ForceBatch):
         rows, sense, values = np.array(limits, dtype=float).reshape(-1, 3).T
         self.limits = rows.astype(np.int64), sense, values
         self.local_index: Ints = np.array(index, dtype=np.int64)
-        law, count = self.local_index[:, kernels.LAW], self.local_index[:, kernels.INPUTS]
-        self.switches = bool(np.any(np.isin(law, (kernels.STOPS, kernels.FRICTION)) | (count == 3)))
+        law, count = self.local_index[:, LAW], self.local_index[:, INPUTS]
+        self.switches = bool(np.any(np.isin(law, (STOPS, FRICTION)) | (count == 3)))
         self.index = self.local_index
         self.data: Floats = np.array([item.numbers() for item in items], dtype=float)
 
@@ -50,14 +170,14 @@ class JointForceBatch(ForceBatch):
         return JointForceBatch(batches[0].layout, [item for batch in batches for item in batch.items])
 
     def allocate(self, pattern: BlockPattern) -> None:
-        self.index = with_inputs(self.local_index, self.first_input, kernels.INPUT, kernels.LAST)
+        self.index = with_inputs(self.local_index, self.first_input, INPUT, LAST)
         self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))
 
     def measure(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Unwrapped coordinates and rates (s, n), gradients (s, n, 12), and results L (s, n, 5) of the laws."""
         values, rates, gradients = self.coordinates.measure(q, v)
         L = np.empty((*values.shape, 5))
-        kernels.laws(self.index, self.data, u, values, rates, L)
+        laws(self.index, self.data, u, values, rates, L)
         return values, rates, gradients, L
 
     def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
@@ -68,27 +188,27 @@ class JointForceBatch(ForceBatch):
 
     def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
         _, _, gradients, L = self.measure(u, q, v)
-        kernels.generalized_forces(self.coordinates.index, gradients, L, elastic, rest, out)
+        generalized_forces(self.coordinates.index, gradients, L, elastic, rest, out)
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         self.matrices_each(u[None], q[None], v[None], damping[None], damping[None], stiffness[None])
 
     def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         L, c = self.measure(u, q, v)[3], self.coordinates
-        kernels.tangent(
+        tangent(
             self.index, c.index, c.data, c.signs, self.offset, self.stride, q, v, c.fixed, L,
             damping, stiffness,
         )  # fmt: skip
 
     def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        out += np.sum(self.measure(u, q, v)[3][..., kernels.ENERGY], axis=1)
+        out += np.sum(self.measure(u, q, v)[3][..., ENERGY], axis=1)
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         values, rates, _, L = self.measure(frames.u, frames.q, frames.v)
         block: dict[str, Floats] = {}
         for k, item in enumerate(self.items):
             path = f"{item.table}/{item.name}"
-            block[f"{path}/force"] = item.sense * (L[:, k, kernels.ELASTIC] + L[:, k, kernels.REST])
+            block[f"{path}/force"] = item.sense * (L[:, k, ELASTIC] + L[:, k, REST])
             block[f"{path}/{'angle' if self.coordinates.is_angle[k] else 'length'}"] = values[:, k]
             block[f"{path}/rate"] = rates[:, k]
         return block

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 from femb.base.checks import Checks
 from femb.base.types import Unit
 from femb.elements.joint.force import JointForce
-from femb.elements.joint.force_kernels import FRICTION
+from femb.elements.joint.force_batch import FRICTION
 
 # Default Stribeck rate, in transition rates.
 STRIBECK = 10.0

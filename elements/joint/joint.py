@@ -11,7 +11,6 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Coordinates, Floats, Unit
 from femb.elements.item import Item
-from femb.elements.joint.axes import axes_of
 from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.records import joint_records
 from femb.elements.joint.rows import LOCK, PARALLEL, Coordinate, X, Y, Z, make_row, row_words
@@ -19,7 +18,24 @@ from femb.elements.marker import LEAST_SINE, JointEnd, Place, check_markers
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.layout.views import ModelView, StartPoses
-from femb.numerics import rotations
+from femb.numerics import formulas, rotations
+
+# Axes of a joint from directions in a body.
+
+# Cosine of the smallest angle between the joint's axis and the body axis that is its default reference.
+LARGEST_COSINE = np.cos(np.radians(25.0))
+
+
+def axes_of(axis: Any, reference: Any = None) -> Floats:
+    """(3, 3) the joint's x, y and z axes as columns: z along ``axis``, x in the plane of ``axis`` and ``reference``."""
+    z = np.asarray(axis, dtype=float)
+    z = z / math.sqrt(z @ z)
+    if reference is None:
+        reference = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < LARGEST_COSINE else np.array([0.0, 1.0, 0.0])
+    x = reference - z * (z @ reference)
+    x = x / math.sqrt(x @ x)
+    return np.array([x, formulas.cross(z.tolist(), x.tolist()), z]).T.copy()
+
 
 # Of an angle in rad, and of a length in parts of it: typed numbers are rounded.
 START_ERROR = 1e-3

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 from femb.base.checks import Checks
 from femb.base.types import Unit
 from femb.elements.joint.force import JointForce
-from femb.elements.joint.force_kernels import MOTOR
+from femb.elements.joint.force_batch import MOTOR
 from femb.layout.element import Input
 from femb.profiles import Constant, Profile, check_profile
 

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 from femb.base.checks import Checks
 from femb.base.types import OWN_UNITS, Unit
 from femb.elements.joint.force import JointForce
-from femb.elements.joint.force_kernels import STOPS
+from femb.elements.joint.force_batch import STOPS
 
 NO_LIMIT = 1e300
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.brief import Brief
+from femb.base.html import Brief
 from femb.base.types import Floats
 from femb.base.values import shown
 

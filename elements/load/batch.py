@@ -10,16 +10,91 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.elements.frame_index import with_inputs
-from femb.elements.load import kernels as load_kernels
 from femb.elements.load import torque_kernels
 from femb.elements.load.euler_basis import NEAREST, axes_of, lock_vector, measure_of
+from femb.layout.connections import Singularity
 from femb.layout.element import Batch, ForceBatch, Input, breakpoints_of
 from femb.layout.layout import Layout, Station
-from femb.layout.singularity import Singularity
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, OutputStates
+from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.rotations import rotation_matrix
-from femb.numerics.vector3 import IN_Q, IN_V
+from femb.numerics.vector3 import (
+    IN_Q,
+    IN_V,
+    add_point_force,
+    add_torque_tangent,
+    rotate,
+    rotate_back,
+    rotation,
+    scatter,
+    times_skew,
+)
+
+# Kernels over point forces.
+#
+# index (n, 5) int: index of the frame in q and in v, first INPUT, number of INPUTS, KIND: components in INERTIAL axes,
+# in
+# axes of the BODY, or on a POINT mass, which has no axes. data (n, 12): the point in the frame, MATRIX (9) from the
+# inputs to the components.
+
+INPUT, INPUTS, KIND = 2, 3, 4
+AT, MATRIX = slice(0, 3), 3
+INERTIAL, BODY, POINT = 0, 1, 2
+STARTS = np.array([0])
+SIZES = np.array([6])
+
+
+@inlined
+def components(index, data, u, F):
+    """F (3,): components of one force."""
+    for i in range(3):
+        F[i] = 0.0
+        for k in range(index[INPUTS]):
+            F[i] += data[MATRIX + 3 * i + k] * u[index[INPUT] + k]
+
+
+@kernel
+def forces(index, data, u, q, v, sign, out):
+    """out (s, n_v) += sign times the generalized forces."""
+    R, w = np.empty((3, 3)), np.empty((2, 3))
+    F, other = w[0], w[1]
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            i, j, kind = index[k, IN_Q], index[k, IN_V], index[k, KIND]
+            components(index[k], data[k], u[s], F)
+            if kind == POINT:
+                for o in range(3):
+                    out[s, j + o] += sign * F[o]
+                continue
+            rotation(q[s, i + 3 : i + 7], R)
+            if kind == BODY:
+                rotate(R, F, other)
+                add_point_force(sign, other, F, data[k, AT], j, out[s])
+            else:
+                rotate_back(R, F, other)
+                add_point_force(sign, F, other, data[k, AT], j, out[s])
+
+
+@kernel
+def tangent(index, data, offset, stride, u, q, out):
+    """Add d(-force)/dq H to block data: the change of directions and arms with the frame at constant inputs."""
+    R, w, A = np.empty((3, 3)), np.empty((2, 3)), np.empty((6, 6))
+    F, local = w[0], w[1]
+    for k in range(index.shape[0]):
+        i, kind = index[k, IN_Q], index[k, KIND]
+        if kind == POINT:
+            continue
+        components(index[k], data[k], u, F)
+        rotation(q[i + 3 : i + 7], R)
+        A[:] = 0.0
+        if kind == BODY:
+            times_skew(1.0, R, F, A[:3, 3:])
+        else:
+            rotate_back(R, F, local)
+            add_torque_tangent(-1.0, local, data[k, AT], 3, A)
+        scatter(A, STARTS, SIZES, offset[k], stride[k], out)
+
 
 BASES = {
     "inertial": torque_kernels.INERTIAL,
@@ -56,7 +131,7 @@ class LoadBatch(ForceBatch):
     def _set_kinds(self) -> None:
         """The tables that are not empty, with their kernels."""
         kinds = (
-            (load_kernels.forces, self.forces),
+            (forces, self.forces),
             (torque_kernels.torques, self.torques),
             (torque_kernels.steady_torques, self.steady_torques),
         )
@@ -89,12 +164,12 @@ class LoadBatch(ForceBatch):
 
     def _force(self, load: Any, station: Station, source: tuple[Floats, int, int]) -> None:
         matrix, first, count = source
-        kind = load_kernels.BODY if load.frame == "body" else load_kernels.INERTIAL
+        kind = BODY if load.frame == "body" else INERTIAL
         if load.frame == "body":
             # station axes, which differ from frame axes at a beam node
             matrix = rotation_matrix(station.rotation) @ matrix
         if self.layout.frames[station.frame].freedom == 3:
-            kind = load_kernels.POINT
+            kind = POINT
         frame = self.layout.frame_q[station.frame], self.layout.frame_v[station.frame]
         self.forces.add([*frame, first, count, kind], [*station.offset, *matrix.ravel()])
 
@@ -153,7 +228,7 @@ class LoadBatch(ForceBatch):
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         forces, torques = self.forces, self.torques
         if len(forces.index):
-            load_kernels.tangent(forces.index, forces.data, forces.offset, forces.stride, u, q, stiffness)
+            tangent(forces.index, forces.data, forces.offset, forces.stride, u, q, stiffness)
         if len(torques.index):
             blocks = torques.offset, torques.stride
             torque_kernels.tangent(torques.index, torques.data, *blocks, u, q, v, damping, stiffness)
@@ -204,11 +279,11 @@ class _LoadTable:
     def stacked(tables: "Sequence[_LoadTable]", shifts: Sequence[Shift]) -> "_LoadTable":
         """The table of the loads of several models."""
         result = copy(tables[0])
-        index = shifted([table.local_index for table in tables], shifts, [IN_Q], [IN_V], load_kernels.INPUT)
+        index = shifted([table.local_index for table in tables], shifts, [IN_Q], [IN_V], INPUT)
         result.index = result.local_index = index
         result.data = np.concatenate([table.data for table in tables])
         return result
 
     def allocate(self, pattern: BlockPattern, first_input: int) -> None:
-        self.index = with_inputs(self.local_index, first_input, load_kernels.INPUT)
+        self.index = with_inputs(self.local_index, first_input, INPUT)
         self.offset, self.stride = pattern.offsets(self.index[:, IN_V : IN_V + 1])

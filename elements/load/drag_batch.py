@@ -4,22 +4,326 @@ Source: docs/theory/beam_loads.md, section 3.
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from femb.base.errors import ModelError, SolveError
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.base.values import shown
-from femb.elements.beam.batch import BeamBatch
+from femb.elements.beam.batch import COORDINATES, BeamBatch
+from femb.elements.beam.batch import VELOCITIES as BEAM_VELOCITIES
+from femb.elements.beam.columns import LENGTH
+from femb.elements.beam.interpolation import cubics, slopes
+from femb.elements.beam.strain import POINTS, WEIGHTS
 from femb.elements.exact.batch import ExactBatch
-from femb.elements.load.drag_kernels import drag
-from femb.elements.load.line_point_kernels import tangent
-from femb.elements.load.line_points import LinePoints, Motion, starts_of
-from femb.layout.differentiated import WithoutDerivatives
-from femb.layout.element import Batch, ForceBatch, Input, breakpoints_of
+from femb.elements.exact.element_data import REFERENCE
+from femb.layout.element import Batch, ForceBatch, Input, WithoutDerivatives, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern, ModelView, OutputStates
+from femb.numerics.compiler.compile import kernel
+from femb.numerics.vector3 import (
+    IN_Q,
+    IN_V,
+    add_torque_tangent,
+    cross,
+    dot,
+    pose,
+    rotate,
+    rotate_back,
+    scatter,
+    times_skew,
+)
+
+# Kernel of the drag on points of beams: see ``drag`` and docs/theory/beam_loads.md, section 3.
+
+
+@kernel
+def drag(values, slopes, numbers, stream, factor, x, rates, force, by_v, by_slope):
+    """Set the force per length at the points (s, e, 3, 3), and its derivatives (s, e, 3, 3, 3) unless they are empty.
+
+    numbers (3,) : density width / 2 times the coefficients across and along the beam, and the viscous one. stream (3,)
+    m/s : what the velocity of a point in ``rates`` lacks to be relative to the fluid. factor (s,) : of the force.
+    """
+    y = np.empty((4, 3))
+    u, t, across, unit = y[0], y[1], y[2], y[3]
+    across_c, along_c, viscous = numbers[0], numbers[1], numbers[2]
+    for s in range(x.shape[0]):
+        for n in range(x.shape[1]):
+            for g in range(3):
+                for o in range(3):
+                    u[o], t[o] = stream[o], 0.0
+                    for a in range(4):
+                        u[o] += values[g, a] * rates[s, n, a, o]
+                        t[o] += slopes[g, a] * x[s, n, a, o]
+                size = np.sqrt(dot(t, t))
+                for o in range(3):
+                    t[o] /= size
+                along = dot(u, t)
+                for o in range(3):
+                    across[o] = u[o] - along * t[o]
+                speed = np.sqrt(dot(across, across))
+                c, c_t = across_c * speed, along_c * abs(along)
+                for o in range(3):
+                    force[s, n, g, o] = factor[s] * (-c * across[o] - c_t * along * t[o] - viscous * u[o])
+                    unit[o] = across[o] / speed if speed > 0.0 else 0.0
+                if by_v.size == 0:
+                    continue
+                for i in range(3):
+                    for j in range(3):
+                        one = 1.0 if i == j else 0.0
+                        tt = t[i] * t[j]
+                        # of |u_n| u_n by u_n, times |u_n|; the change of u_n with t is -(t u_n^T + along (1 - t t^T))
+                        both, turn = one - tt + unit[i] * unit[j], t[i] * across[j]
+                        by_v[s, n, g, i, j] = factor[s] * (-c * both - 2.0 * c_t * tt - viscous * one)
+                        by_slope[s, n, g, i, j] = (
+                            factor[s] / size * (c * (turn + along * both) - c_t * (2.0 * turn + along * (one - tt)))
+                        )
+
+
+# Kernels over points on the axes of beams: see ``line_points`` and docs/theory/beam_loads.md, section 3.
+#
+# index (e, 2, 4) int: of both ends of an element the indices in q and v of its frame, negative if it is fixed, and
+# those
+# of its strain, IN_STRAIN and STRAIN_RATE, negative if it has none. ends (e, 2, 6): the arm d and the vector e of an
+# end
+# in frame axes. values, slopes (3, 4), weights (e, 3): as of ``LinePoints``. The arrays R, omega, k, w, arm_rate, x
+# and
+# rates are those of ``line_points.Motion``.
+
+IN_STRAIN, STRAIN_RATE = 2, 3
+WIDTH = 7  # velocities of an end: of its frame, and of its strain
+
+
+@kernel
+def motions(index, ends, fixed, q, v, R, omega, k, w, arm_rate, x, rates):
+    """Set the motion of the ends of all elements at s states."""
+    along = np.empty(3)
+    for s in range(q.shape[0]):
+        for n in range(index.shape[0]):
+            for end in range(2):
+                i, j, own = index[n, end, IN_Q], index[n, end, IN_V], index[n, end, IN_STRAIN]
+                d, e = ends[n, end, 0:3], ends[n, end, 3:6]
+                A, spin, arm, turned = R[s, n, end], omega[s, n, end], arm_rate[s, n, end], w[s, n, end]
+                at, speed = x[s, n, 2 * end], rates[s, n, 2 * end]
+                pose(i, q[s], fixed, at, A)
+                stretch, stretching = 1.0, 0.0
+                if own >= 0:
+                    stretch, stretching = 1.0 + q[s, own], v[s, index[n, end, STRAIN_RATE]]
+                for o in range(3):
+                    speed[o] = v[s, j + o] if j >= 0 else 0.0
+                    spin[o] = v[s, j + 3 + o] if j >= 0 else 0.0
+                    k[s, n, end, o] = stretch * e[o]
+                cross(spin, d, arm)
+                cross(spin, k[s, n, end], turned)
+                for o in range(3):
+                    turned[o] += stretching * e[o]
+                rotate(A, d, along)
+                for o in range(3):
+                    at[o] += along[o]
+                rotate(A, arm, along)
+                for o in range(3):
+                    speed[o] += along[o]
+                rotate(A, k[s, n, end], x[s, n, 2 * end + 1])
+                rotate(A, turned, rates[s, n, 2 * end + 1])
+
+
+@kernel
+def end_forces(index, ends, weights, values, R, k, force, sign, F, out):
+    """F (s, e, 4, 3), inertial axes, on the four vectors by the forces per length (s, e, 3, 3) at the points.
+
+    out (s, n_v) += sign times the generalised forces.
+    """
+    w = np.empty((4, 3))
+    on_place, on_along, first, second = w[0], w[1], w[2], w[3]
+    for s in range(force.shape[0]):
+        for n in range(index.shape[0]):
+            for a in range(4):
+                for o in range(3):
+                    F[s, n, a, o] = 0.0
+                    for g in range(3):
+                        F[s, n, a, o] += weights[n, g] * values[g, a] * force[s, n, g, o]
+            for end in range(2):
+                j, own = index[n, end, IN_V], index[n, end, STRAIN_RATE]
+                rotate_back(R[s, n, end], F[s, n, 2 * end], on_place)
+                rotate_back(R[s, n, end], F[s, n, 2 * end + 1], on_along)
+                if j >= 0:
+                    cross(ends[n, end, 0:3], on_place, first)
+                    cross(k[s, n, end], on_along, second)
+                    for o in range(3):
+                        out[s, j + o] += sign * F[s, n, 2 * end, o]
+                        out[s, j + 3 + o] += sign * (first[o] + second[o])
+                if own >= 0:
+                    out[s, own] += sign * dot(ends[n, end, 3:6], on_along)
+
+
+@kernel
+def tangent(
+    index, ends, weights, values, slopes, R, omega, k, w, arm_rate, F, by_x, by_v, by_slope,
+    starts, sizes, offset, stride, damping, stiffness,
+):  # fmt: skip
+    """Add the derivatives of minus the generalised forces, at the first state, to block data.
+
+    F : of ``end_forces``. by_x, by_v, by_slope (e, 3, 3, 3) : derivatives of the forces at the points by the place, the
+    velocity and the slope. starts, sizes : of the groups of an element among its 14 motions.
+    """
+    places, speeds = np.empty((4, 3, 2 * WIDTH)), np.empty((4, 3, 2 * WIDTH))
+    at, change, change_v = np.empty((3, 3, 2 * WIDTH)), np.empty((3, 2 * WIDTH)), np.empty((3, 2 * WIDTH))
+    K, C = np.empty((2 * WIDTH, 2 * WIDTH)), np.empty((2 * WIDTH, 2 * WIDTH))
+    y = np.empty((3, 3))
+    on_place, on_along, turned = y[0], y[1], y[2]
+    for n in range(index.shape[0]):
+        places[:], speeds[:], K[:], C[:] = 0.0, 0.0, 0.0, 0.0
+        for end in range(2):
+            A, d, e, m = R[0, n, end], ends[n, end, 0:3], ends[n, end, 3:6], WIDTH * end
+            for o in range(3):
+                places[2 * end, o, m + o] = 1.0
+            times_skew(-1.0, A, d, places[2 * end, :, m + 3 : m + 6])
+            times_skew(-1.0, A, arm_rate[0, n, end], speeds[2 * end, :, m + 3 : m + 6])
+            times_skew(-1.0, A, k[0, n, end], places[2 * end + 1, :, m + 3 : m + 6])
+            times_skew(-1.0, A, w[0, n, end], speeds[2 * end + 1, :, m + 3 : m + 6])
+            rotate(A, e, places[2 * end + 1, :, m + 6])
+            cross(omega[0, n, end], e, turned)
+            rotate(A, turned, speeds[2 * end + 1, :, m + 6])
+            # the torques of constant forces change with the rotation and the strain
+            rotate_back(A, F[0, n, 2 * end], on_place)
+            rotate_back(A, F[0, n, 2 * end + 1], on_along)
+            block = K[m : m + WIDTH, m : m + WIDTH]
+            add_torque_tangent(1.0, on_place, d, 3, block)
+            add_torque_tangent(1.0, on_along, k[0, n, end], 3, block)
+            cross(e, on_along, turned)
+            for o in range(3):
+                block[3 + o, 6] += turned[o]
+                block[6, 3 + o] += turned[o]
+        for g in range(3):
+            for c in range(2 * WIDTH):
+                for o in range(3):
+                    for part in range(3):
+                        at[part, o, c] = 0.0
+                    for a in range(4):
+                        at[0, o, c] += values[g, a] * places[a, o, c]
+                        at[1, o, c] += values[g, a] * speeds[a, o, c]
+                        at[2, o, c] += slopes[g, a] * places[a, o, c]
+            for c in range(2 * WIDTH):
+                for o in range(3):
+                    change[o, c], change_v[o, c] = 0.0, 0.0
+                    for i in range(3):
+                        change_v[o, c] += by_v[n, g, o, i] * at[0, i, c]
+                        change[o, c] += by_x[n, g, o, i] * at[0, i, c] + by_v[n, g, o, i] * at[1, i, c]
+                        change[o, c] += by_slope[n, g, o, i] * at[2, i, c]
+            for r in range(2 * WIDTH):
+                for c in range(2 * WIDTH):
+                    for o in range(3):
+                        K[r, c] += weights[n, g] * at[0, o, r] * change[o, c]
+                        C[r, c] += weights[n, g] * at[0, o, r] * change_v[o, c]
+        for r in range(2 * WIDTH):
+            for c in range(2 * WIDTH):
+                K[r, c], C[r, c] = -K[r, c], -C[r, c]
+        scatter(K, starts, sizes, offset[n], stride[n], stiffness)
+        scatter(C, starts, sizes, offset[n], stride[n], damping)
+
+
+# Points on the axis of a beam by its coordinates: places, velocities, directions, and their derivatives.
+#
+# In an element of either kind, a point is a sum of four vectors x = (r_I, g_I, r_II, g_II) with constant factors: the
+# places r of both ends, and vectors g along the beam at these ends. With the attitude R of the frame of an end,
+#
+#     r = p + R d,    g = R k,    k = L (1 + eps) e of beams with a strain eps at the end, or constant.
+#
+# Arrays have s states, e elements and three Gauss points each. Source: docs/theory/beam_loads.md, section 3.
+
+BUBBLE = 0.5 * POINTS * (1.0 - POINTS)
+QUADRATIC = np.stack([1.0 - POINTS, BUBBLE, POINTS, -BUBBLE], axis=1)
+QUADRATIC_SLOPES = np.stack([-1.0 + 0.0 * POINTS, 0.5 - POINTS, 1.0 + 0.0 * POINTS, POINTS - 0.5], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """The four vectors x and their rates (s, e, 4, 3) at s states, inertial axes; of both ends, in frame axes: R (s, e,
+    2, 3, 3) of the frame, omega, k, w = omega x k + k', and arm_rate = omega x d, (s, e, 2, 3).
+
+    F (s, e, 4, 3) : forces on the four vectors, which ``LinePoints.add_forces`` sets.
+    """
+
+    R: Floats
+    omega: Floats
+    k: Floats
+    w: Floats
+    arm_rate: Floats
+    x: Floats
+    rates: Floats
+    F: Floats
+
+    @classmethod
+    def empty(cls, s: int, e: int) -> Self:
+        """Arrays of s states and e elements, to be set."""
+        vectors, four = np.empty((4, s, e, 2, 3)), np.empty((3, s, e, 4, 3))
+        return cls(np.empty((s, e, 2, 3, 3)), *vectors, *four)
+
+
+class LinePoints:
+    """The Gauss points on the elements of one beam.
+
+    index, ends : as of ``line_point_kernels``. starts (e, 4 or 2) : first velocities of the groups of an element, for
+    its pattern. values, slopes (3, 4) : factors of the four vectors for the place and for the derivative along the
+    element. weights (e, 3) : m. s (e, 3) : length from the start of the beam, m. sections (e, 2, 3, 3) : axes of the
+    end sections in their frames.
+    """
+
+    def __init__(self, batch: BeamBatch | ExactBatch) -> None:
+        n = len(batch.index)
+        self.fixed, self.strained = batch.fixed, isinstance(batch, BeamBatch)
+        self.length: Floats = batch.data[:, LENGTH]
+        rotation = batch.ends[:, :, 4:13].reshape(n, 2, 3, 3)
+        self.sections: Floats = rotation
+        if isinstance(batch, BeamBatch):
+            self.starts = batch.index[:, BEAM_VELOCITIES]
+            pairs = batch.index[:, COORDINATES].reshape(n, 2, 2), self.starts.reshape(n, 2, 2)
+            self.index: Ints = np.stack([pairs[part][:, :, m] for m in (0, 1) for part in (0, 1)], axis=2)
+            self.values = cubics(POINTS)
+            n2, n3, n4 = slopes(POINTS)[:, :3].T
+            self.slopes: Floats = np.stack([-n3, n2, n3, n4], axis=1)
+            along: Floats = rotation[..., 0] * self.length[:, None, None]
+        else:
+            self.starts = batch.index[:, 2:4]
+            none = np.full((n, 2), -1)
+            self.index = np.stack([batch.index[:, 0:2], self.starts, none, none], axis=2)
+            self.values, self.slopes = QUADRATIC, QUADRATIC_SLOPES
+            along = np.einsum("neij,nj->nei", rotation, batch.data[:, REFERENCE : REFERENCE + 3])
+        self.ends: Floats = np.concatenate([batch.ends[:, :, 1:4], along], axis=2)
+        self.weights: Floats = self.length[:, None] * WEIGHTS
+        reached = np.cumsum(self.length)
+        self.s: Floats = (reached - self.length)[:, None] + self.length[:, None] * POINTS
+
+    def set(self, motion: Motion, q: Floats, v: Floats) -> None:
+        """Set the motion at states q (s, n_q), v (s, n_v)."""
+        of = motion.R, motion.omega, motion.k, motion.w, motion.arm_rate, motion.x, motion.rates
+        motions(self.index, self.ends, self.fixed, q, v, *of)
+
+    def motion(self, q: Floats, v: Floats) -> Motion:
+        """The motion at states q (s, n_q), v (s, n_v)."""
+        motion = Motion.empty(len(q), len(self.length))
+        self.set(motion, q, v)
+        return motion
+
+    def at_points(self, factors: Floats, x: Floats) -> Floats:
+        """(s, e, 3, 3) sums of the four vectors (s, e, 4, 3) at the Gauss points; factors (3, 4)."""
+        result: Floats = np.einsum("ga,seai->segi", factors, x)
+        return result
+
+    def add_forces(self, motion: Motion, force: Floats, sign: float, out: Floats) -> None:
+        """out (s, n_v) += sign times the generalised forces of forces per length (s, e, 3, 3), inertial; sets F."""
+        points = self.index, self.ends, self.weights, self.values
+        end_forces(*points, motion.R, motion.k, force, sign, motion.F, out)
+
+
+def starts_of(points: LinePoints) -> tuple[Ints, Ints]:
+    """First and size of the groups of an element among its 14 motions, for ``scatter``."""
+    return (
+        (np.array([0, 6, 7, 13]), np.array([6, 1, 6, 1])) if points.strained else (np.array([0, 7]), np.array([6, 6]))
+    )
+
 
 NO_DERIVATIVES = np.empty((0, 0, 0, 0, 0))
 LAW_WIDTH = 21  # inputs of a law at a point: the force, and its derivatives by position and velocity

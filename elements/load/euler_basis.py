@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from femb.base.types import Floats
-from femb.numerics.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import cross, dot, rotation
 
 # Smallest d of a motion; the length of the dual base vectors is then 1/NEAREST.

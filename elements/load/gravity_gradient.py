@@ -13,7 +13,7 @@ from femb.elements.item import Item
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView
-from femb.numerics.kepler import EARTH, EARTH_RADIUS
+from femb.numerics.orbits import EARTH, EARTH_RADIUS
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from femb.base.types import Floats
-from femb.elements.load.mass_field import AXES, MassField, Rotations
-from femb.elements.load.orbit_kernels import gradient
-from femb.layout.element import Batch, Input
+from femb.elements.load.mass_field import DIRECTIONS, MassField, Rotations
+from femb.elements.load.orbit_batch import gradient
+from femb.layout.element import Batch, Input, LowRank
 from femb.layout.layout import Layout
-from femb.layout.low_rank import LowRank
 from femb.layout.views import BlockPattern, OutputStates
 from femb.numerics.rotations import normalise, rotate
 from femb.numerics.vector3 import IN_Q, IN_V
@@ -94,7 +93,7 @@ class GravityGradientBatch(MassField):
         if not self.follows:
             return None
         pattern, P = self.pattern, np.zeros((self.pattern.n, 3))
-        P[self.index[:, IN_V, None] + AXES] = np.eye(3)
+        P[self.index[:, IN_V, None] + DIRECTIONS] = np.eye(3)
         left: Floats = (pattern.to_csc(self.mass_data(q, pattern.size)) @ P)[: len(v)]
         return LowRank(left, np.zeros_like(left), left @ self.slopes(u, q) / self._centres(q[None])[0])
 
@@ -105,10 +104,10 @@ class GravityGradientBatch(MassField):
         at = self.origin - frames.time[:, None] * self.layout.origin_velocity
         if self.follows:
             at = self._centres(frames.q)[1]
-        own, turning = self.index[self.own, :, None] + AXES, self.index[self.turning, :, None]
+        own, turning = self.index[self.own, :, None] + DIRECTIONS, self.index[self.turning, :, None]
         pull = force[:, own[:, IN_V]]
         torque = np.cross(frames.q[:, own[:, IN_Q]] - at[:, None], pull).sum(axis=1)
         attitudes = normalise(frames.q[:, turning[:, IN_Q] + 3 + np.arange(4)])
-        torque += rotate(attitudes, force[:, turning[:, IN_V] + 3 + AXES]).sum(axis=1)
+        torque += rotate(attitudes, force[:, turning[:, IN_V] + 3 + DIRECTIONS]).sum(axis=1)
         name = f"loads/{self.item.name}"
         return {f"{name}/force": pull.sum(axis=1), f"{name}/torque": torque}

@@ -13,14 +13,13 @@ import math
 
 import numpy as np
 
-from femb.elements.beam.columns import LENGTH
-from femb.elements.beam.end_states import end_states
+from femb.elements.beam.columns import LENGTH, end_states
 from femb.elements.beam.ends import element_shape
 from femb.elements.beam.interpolation import section_at
 from femb.elements.beam.natural import ends_force
 from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, WEIGHTS, twist_angles
-from femb.elements.load.along_beam_kernels import add_force, add_section_force
-from femb.numerics.compile import inlined, kernel
+from femb.elements.load.along_beam import add_force, add_section_force
+from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import rotate, rotate_back
 
 INERTIAL, SECTION = 0, 1

@@ -17,17 +17,94 @@ from typing import Self
 import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
-from femb.elements.load.mass_field_kernels import STRUCTURE, middles, rotations, subtract_weighted
 from femb.layout.connections import components
 from femb.layout.element import B, Batch, ForceBatch, OfMotion
-from femb.layout.layout import Layout
+from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.stacking import Shift, shifted
-from femb.layout.unfixed import unfixed_frames
 from femb.layout.views import BlockPattern
+from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.rotations import cross_matrix
-from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V
+from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, cross, dot, rotate_back, rotation
 
-AXES = np.arange(3)
+# Kernels of a field of acceleration on everything that has mass: see ``mass_field``, docs/theory/mass_field.md.
+
+AXES, STRUCTURE = 2, 3
+
+
+@kernel
+def middles(index, q, middle):
+    """Set middle (s, g, 3) : means of the positions of the frames of each structure, at s states.
+
+    index (F, 4) : of each frame IN_Q, IN_V, AXES (whether it has them) and its STRUCTURE.
+    """
+    number = np.zeros(middle.shape[1])
+    middle[:] = 0.0
+    for k in range(index.shape[0]):
+        number[index[k, STRUCTURE]] += 1.0
+    for state in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            g = index[k, STRUCTURE]
+            for o in range(3):
+                middle[state, g, o] += q[state, index[k, IN_Q] + o] / number[g]
+
+
+@inlined
+def triad(x, y, z):
+    """Set y, z (3,) such that the unit vector x, y and z are perpendicular unit vectors."""
+    least = 0
+    for o in range(1, 3):
+        if abs(x[o]) < abs(x[least]):
+            least = o
+    y[:] = 0.0
+    y[least] = 1.0
+    cross(x, y, z)
+    length = np.sqrt(dot(z, z))
+    for o in range(3):
+        y[o] = z[o] / length
+    cross(x, y, z)
+
+
+@kernel
+def rotations(index, q, middle, acceleration, weights, axes, v, a, omega):
+    """Set v, a (3, s, n) and omega (3, s, F, 3), inertial axes, of three rotations of all structures at s states.
+
+    index, middle : as of ``middles``; the structures rotate about these points. acceleration (s, F, 3), weights (3, s)
+    and axes (s, g, 3, 3) : the field, see ``mass_field.Rotations``. Other entries of v and a are not set.
+    """
+    A, w = np.empty((3, 3)), np.empty((2, 3))
+    x, y = w[0], w[1]
+    for state in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            i, j, g = index[k, IN_Q], index[k, IN_V], index[k, STRUCTURE]
+            for o in range(3):
+                y[o] = q[state, i + o] - middle[state, g, o]
+            if index[k, AXES]:
+                rotation(q[state, i + 3 : i + 7], A)
+            for o in range(3):
+                a[0, state, j + o] = acceleration[state, k, o] / weights[0, state] if weights[0, state] else 0.0
+            for m in range(3):
+                cross(axes[state, g, m], y, x)
+                for o in range(3):
+                    v[m, state, j + o] = x[o]
+                    omega[m, state, k, o] = axes[state, g, m, o]
+                if index[k, AXES]:
+                    rotate_back(A, axes[state, g, m], x)
+                    for o in range(3):
+                        v[m, state, j + 3 + o] = x[o]
+
+
+@kernel
+def subtract_weighted(weights, parts, factor, out):
+    """out (s, m) -= factor times the sums of parts (3, s, n), n >= m, times weights (3, s)."""
+    for state in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            total = 0.0
+            for m in range(3):
+                total += weights[m, state] * parts[m, state, j]
+            out[state, j] -= factor * total
+
+
+DIRECTIONS = np.arange(3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +264,7 @@ class MassField(ForceBatch):
         three = self._rotations(u[None], q[None])
         if three is None:
             return
-        whole, angular = three.q[0], self.index[self.turning, IN_V, None] + 3 + AXES
+        whole, angular = three.q[0], self.index[self.turning, IN_V, None] + 3 + DIRECTIONS
         for k, weight in enumerate(three.weights[:, 0]):
             by_v, by_q = np.zeros((2, len(stiffness)))
             for batch in self.masses:
@@ -209,5 +286,5 @@ class MassField(ForceBatch):
 
     def _add(self, data: Floats, by_group: Floats, out: Floats) -> None:
         """out += the matrix of block data times the matrices (groups, 3, 3) on the diagonal."""
-        columns = self.entries[:, None] + AXES
+        columns = self.entries[:, None] + DIRECTIONS
         out[columns] += np.einsum("ni,nij->nj", data[columns], by_group[self.group])

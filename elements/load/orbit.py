@@ -13,7 +13,7 @@ from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, OutputStates
-from femb.numerics import kepler
+from femb.numerics import orbits as kepler
 
 # Largest distance of a part of the model from the frame's origin at the start, in distances of the central body.
 FARTHEST = 0.1

@@ -16,7 +16,7 @@ Source: Choi, USC thesis 2014, equations (2), (6) to (11), (36), (37).
 import numpy as np
 
 from femb.elements.load.euler_basis import basis, basis_change
-from femb.numerics.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import IN_Q, IN_V, add_skew, dot, rotation, scatter
 
 INPUT, INPUTS, BASIS, FIRST_AXIS = range(2, 6)

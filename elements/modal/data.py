@@ -4,16 +4,216 @@ Arrays and symbols are those of docs/theory/modal_body.md, section "Arrays"; SI 
 the frame of interface 0, the root. Files: ``femb.elements.modal.file``.
 """
 
-from dataclasses import dataclass, fields
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from femb.base.errors import ModelError, Problem
-from femb.base.types import Floats
+from femb.base.html import Brief
+from femb.base.types import Floats, Ints
 from femb.base.values import frozen_array
-from femb.elements.modal.arrays import ReducedArrays
-from femb.elements.modal.data_checks import SHAPES, check_shapes, check_values
+
+# The arrays of a reduced finite element model; symbols of docs/theory/modal_body.md.
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedArrays(Brief):
+    """The fields of ``femb.elements.modal.data.ReducedBody``, which explains them."""
+
+    interfaces: Floats
+    interface_axes: Floats
+    interface_names: tuple[str, ...]
+    mass: float
+    first_moment: Floats
+    inertia: Floats
+    S1: Floats
+    C0: Floats
+    M: Floats
+    K: Floats
+    J1: Floats | None = None
+    J2: Floats | None = None
+    Q: Floats | None = None
+    S2: Floats | None = None
+    B2: Floats | None = None
+    psi2: Floats | None = None
+    included: bool = False
+    damping_ratio: Floats | None = None
+    D: Floats | None = None
+    nodes: Floats | None = None
+    node_shapes: Floats | None = None
+    cells: Mapping[str, Ints] = field(default_factory=dict)
+    recovery_names: tuple[str, ...] = ()
+    recovery: Floats | None = None
+
+
+# What the arrays of a reduced body must fulfil: shapes, symmetry, mass and stiffness of a body.
+
+Refuse: TypeAlias = Callable[[str, str], None]
+"""Records a problem of an array: its name, and the message."""
+
+SYMMETRY = 1e-8  # largest difference from symmetry, relative to the largest entry
+
+# Shapes by name: k interfaces, b = k - 1 of them not the root, n coordinates, N nodes, r rows of recovery.
+SHAPES: dict[str, tuple[int | str, ...]] = {
+    "interfaces": ("k", 3),
+    "interface_axes": ("k", 3, 3),
+    "first_moment": (3,),
+    "inertia": (3, 3),
+    "S1": ("n", 3),
+    "C0": ("n", 3),
+    "M": ("n", "n"),
+    "K": ("n", "n"),
+    "J1": ("n", 3, 3),
+    "J2": ("n", "n", 3, 3),
+    "Q": ("n", "n", 3),
+    "S2": ("n", "n", 3),
+    "B2": ("n", "n", 3, 3),
+    "psi2": ("b", 3, "n", "n"),
+    "damping_ratio": ("n",),
+    "D": ("n", "n"),
+    "nodes": ("N", 3),
+    "node_shapes": ("n", "N", 3),
+    "recovery": ("r", "n"),
+}
+# Arrays that do not change if these two axes are exchanged.
+SYMMETRIC = {
+    "inertia": (0, 1),
+    "M": (0, 1),
+    "K": (0, 1),
+    "D": (0, 1),
+    "J1": (1, 2),
+    "S2": (0, 1),
+    "B2": (0, 1),
+    "psi2": (2, 3),
+}
+
+
+def check_shapes(body: ReducedArrays, refuse: Refuse) -> None:
+    """Report arrays whose shape differs from that of ``SHAPES``, and numbers that are not finite."""
+    stiffness = np.shape(body.K)
+    if len(stiffness) != 2:
+        refuse("K", f"got an array of shape {stiffness}, wanted a square matrix")
+        return
+    sizes = {"k": len(body.interface_names), "n": stiffness[0]}
+    sizes["b"] = sizes["k"] - 1
+    sizes["N"] = len(body.nodes) if body.nodes is not None and body.nodes.ndim else -1
+    sizes["r"] = len(body.recovery_names)
+    for name, words in SHAPES.items():
+        value = getattr(body, name)
+        if value is None:
+            continue
+        wanted = tuple(sizes[word] if isinstance(word, str) else word for word in words)
+        if value.shape != wanted:
+            meaning = f"({', '.join(map(str, words))})"
+            refuse(name, f"got an array of shape {value.shape}, wanted {wanted}, which is {meaning}")
+        elif not np.isfinite(value).all():
+            refuse(name, "contains numbers that are not finite")
+    if not np.isfinite(body.mass) or body.mass <= 0.0:
+        refuse("mass", f"got {body.mass:g} kg, must be greater than 0")
+    if not sizes["k"]:
+        refuse("interface_names", "is empty: name at least the root")
+    repeated = next((name for name, count in Counter(body.interface_names).items() if count > 1), None)
+    if repeated is not None:
+        refuse("interface_names", f"has {str(repeated)[:60]!r} more than once: every interface needs a name of its own")
+    if sizes["n"] < 6 * max(sizes["b"], 0):
+        refuse("K", f"has {sizes['n']} coordinates, {sizes['b']} interfaces beside the root need {6 * sizes['b']}")
+    for name, with_it in (("node_shapes", "nodes"), ("nodes", "node_shapes"), ("recovery", "recovery_names")):
+        if getattr(body, name) is not None and getattr(body, with_it) is None:
+            refuse(name, f"is given without {with_it}")
+    if body.damping_ratio is not None and body.D is not None:
+        refuse("D", "is given beside damping_ratio: give one of the two")
+    for kind, nodes in body.cells.items():
+        if nodes.ndim != 2 or (nodes.size and not (nodes.min() >= 0 and nodes.max() < sizes["N"])):
+            refuse("cells", f"{kind} names nodes that are not among the {max(sizes['N'], 0)} nodes")
+
+
+def check_values(body: ReducedArrays, refuse: Refuse) -> None:
+    """Report matrices without symmetry, and masses and stiffnesses of no body."""
+    for name, axes in SYMMETRIC.items():
+        value = getattr(body, name)
+        if value is not None and value.size:
+            difference = np.abs(value - np.swapaxes(value, *axes))
+            entry = tuple(map(int, np.argwhere(difference == difference.max())[0]))
+            if difference.max() > SYMMETRY * np.abs(value).max():
+                refuse(name, f"is not symmetric: entry {entry} differs by {difference.max():.3g} from its mirror image")
+    if body.J2 is not None and body.J2.size:
+        uneven = max(np.abs(body.J2 - np.swapaxes(body.J2, *axes)).max() for axes in ((0, 1), (2, 3)))
+        if uneven > SYMMETRY * np.abs(body.J2).max():
+            refuse("J2", f"is not symmetric in its coordinates and axes: entries differ by {uneven:.3g}")
+    given = {"J1": body.J1, "J2": body.J2, "Q": body.Q}
+    if 0 < sum(value is not None for value in given.values()) < 3:
+        absent = ", ".join(name for name, value in given.items() if value is None)
+        refuse(absent, "is missing: give J1, J2 and Q, or none of them")
+    if body.included and body.S2 is None:
+        refuse("S2", "is missing, though included says that J2 and Q contain geometric stiffening")
+    if body.B2 is not None and not body.included:
+        refuse("B2", "is given without included: it is the part of J2 and Q that is geometric stiffening")
+    frames = body.interface_axes
+    if np.abs(frames @ np.swapaxes(frames, -1, -2) - np.eye(3)).max() > 1e-6 or (np.linalg.det(frames) < 0).any():
+        refuse("interface_axes", "are not right-handed unit axes: each 3 x 3 must be a rotation matrix")
+    if np.abs(body.interfaces[0]).max() > 0.0 or np.abs(frames[0] - np.eye(3)).max() > 1e-6:
+        refuse(
+            "interfaces",
+            f"got the root {body.interfaces[0].tolist()}: the root must be the origin and axes of the body frame",
+        )
+    _check_mass(body, refuse)
+    if len(body.M) and not _positive(body.K):
+        least = np.linalg.eigvalsh(body.K)[0]
+        refuse(
+            "K",
+            f"is not positive definite with the root held (least eigenvalue {least:.3g}): a "
+            "mechanism, or a rigid motion among the shapes",
+        )
+    for name in ("damping_ratio", "D"):
+        value = getattr(body, name)
+        if value is None or not value.size:
+            continue
+        least = value.min() if name == "damping_ratio" else np.linalg.eigvalsh(value)[0] / np.abs(value).max()
+        if least < -1e-9:
+            refuse(name, "is negative: it would feed energy")
+
+
+def _check_mass(body: ReducedArrays, refuse: Refuse) -> None:
+    """Report a mass matrix of the whole body, rigid motion and coordinates, that is not positive definite."""
+    s = body.first_moment
+    cross = np.array([[0, -s[2], s[1]], [s[2], 0, -s[0]], [-s[1], s[0], 0]])
+    rigid = np.block([[body.mass * np.eye(3), -cross], [cross, body.inertia]])
+    center = s / body.mass
+    central = body.inertia - body.mass * (center @ center * np.eye(3) - np.outer(center, center))
+    moments = np.linalg.eigvalsh(central)
+    if moments[0] < -1e-9 * moments[2] or moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-6):
+        shown = ", ".join(f"{x:.4g}" for x in moments)
+        refuse(
+            "inertia",
+            f"has the moments {shown} kg m2 about the mass centre, which no body has: none "
+            "may be negative or exceed the sum of the others",
+        )
+    whole = np.block([[rigid, np.hstack([body.S1, body.C0]).T], [np.hstack([body.S1, body.C0]), body.M]])
+    if len(body.M) and not _positive(body.M):
+        refuse(
+            "M",
+            f"is not positive definite (least eigenvalue {np.linalg.eigvalsh(body.M)[0]:.3g}): shapes that depend on "
+            "each other",
+        )
+    elif not _positive(whole, -1e-9):
+        refuse(
+            "S1",
+            "with C0, mass and inertia makes a mass matrix with a negative eigenvalue: shapes that move more mass than "
+            "there is",
+        )
+
+
+def _positive(matrix: Floats, least: float = 1e-15) -> bool:
+    """Whether the least eigenvalue of a symmetric matrix, with a diagonal of ones or zeros, is above ``least``."""
+    diagonal = np.diag(matrix)
+    if diagonal.min() < 0.0 or (least > 0.0 and not diagonal.min() > 0.0):
+        return False
+    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    return bool(np.linalg.eigvalsh(matrix * np.outer(scale, scale))[0] > least)
+
 
 FORMAT = "femb-modal-1"
 

@@ -1,7 +1,9 @@
 """Flexible body: a finite element model reduced to interfaces and modes, in large motion."""
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -14,18 +16,134 @@ from femb.base.values import shown
 from femb.elements.body.body import OrientedBody
 from femb.elements.item import StartMotion
 from femb.elements.marker import Attachment
-from femb.elements.modal.attachments import check_interfaces, check_start
 from femb.elements.modal.data import ReducedBody
 from femb.elements.modal.file import read_reduced_body
-from femb.elements.modal.interface import Interface
-from femb.elements.modal.records import flexible_records
-from femb.elements.records import RecordedSystem, Records
+from femb.elements.records import RecordedSystem, Records, inertial_motion_of
 from femb.layout.element import Batch
-from femb.layout.internal import InternalQuantity
-from femb.layout.layout import FlexibleLayout, Layout, Station
-from femb.layout.views import ModelView, StartPoses
+from femb.layout.layout import FlexibleLayout, InternalQuantity, Layout, Station
+from femb.layout.views import ModelView, OutputStates, StartPoses
 from femb.numerics import rotations
 from femb.numerics.turns import EulerSequence
+
+# Checks of how the interfaces of a flexible body are attached to others.
+
+
+def check_start(check: Checks) -> None:
+    """The attachment of the root: on a body, whose motion is then that of the flexible body."""
+    item = check.item
+    if item.start is None:
+        return
+    if not isinstance(item.start, Attachment):
+        check.fail("start", f"got {shown(item.start)}, wanted {Attachment.wanted}")
+        return
+    if item.start.report(check, "start") and item.start.body is None:
+        check.fail("start.body", _on_beam("the root", f"body {item.name!r}"))
+    for word in ("position", "quaternion", "euler_angles", "velocity", "angular_velocity"):
+        check.require(word, getattr(item, word) is None, "the body is on another: give it there")
+
+
+def check_interfaces(check: Checks, others: Sequence[str]) -> None:
+    """The attachments of the interfaces beside the root, which are stored; others : their names in the file."""
+    item, attached = check.item, {}
+    if item.interfaces is None or "interfaces" in check.bad:
+        return
+    for name, given in item.interfaces.items():
+        field = f"interfaces.{name}"
+        if name not in others:
+            listed = ", ".join(map(repr, others)) or "none"
+            check.fail(field, f"is not in the file; interfaces beside the root: {listed}")
+            continue
+        try:
+            end = Attachment(**given) if isinstance(given, Mapping) else given
+        except TypeError as error:
+            check.fail(field, f"got {shown(given)}, wanted an attachment ({error})")
+            continue
+        if not isinstance(end, Attachment):
+            check.fail(field, f"got {shown(given)}, wanted {Attachment.wanted}")
+        elif end.report(check, field):
+            if end.body is None:
+                check.fail(f"{field}.body", _on_beam("an interface", f"body '{item.name}.{name}'"))
+            attached[name] = end
+    object.__setattr__(item, "interfaces", attached)
+
+
+def _on_beam(what: str, body: str) -> str:
+    return f"is missing: {what} is attached to a body; to join a beam, give the beam's end on {body}"
+
+
+# Interface of a flexible body: a frame of its own, to which joints, beams, springs, loads and masses attach.
+
+
+@dataclass(frozen=True, eq=False)
+class Interface(OrientedBody):
+    """A free interface of a flexible body, a body named BODY.INTERFACE, such as "panel.tip".
+
+    A FlexibleBody adds it to the model; its pose at the start follows from that of the body. Other items name it as any
+    body. of : the name of the flexible body. interface : its name in the file of the body.
+
+    Raises ModelError if the model has no such flexible body.
+    """
+
+    kind: ClassVar[str] = "interface"
+    in_case_files: ClassVar[bool] = False
+
+    name: str
+    of: str
+    interface: str
+
+    position = None
+    quaternion = None
+    euler_angles = None
+    euler_sequence = "xyz"
+
+    def check(self, check: object) -> None:
+        """Nothing: the flexible body checks its interfaces."""
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """A moving frame, unless its flexible body has declared it."""
+        if self.name not in layout.bodies:
+            raise ModelError.at(
+                (self.table, self.name), f"got of = {self.of!r}, which is no flexible body with this interface"
+            )
+
+
+# Results of flexible bodies: the motion of the root, and the nodes, shapes and cells for pictures and meshes.
+
+
+def flexible_records(items: list[Any], system: RecordedSystem) -> Records:
+    """The records of flexible bodies beside those of their batches."""
+    layout = system.layout
+    static: dict[str, Floats] = {}
+    attributes: dict[str, dict[str, Any]] = {}
+    for item in items:
+        path, body, root = f"bodies/{item.name}", item.reduced, _root(item, layout)
+        position, quaternion = layout.pose(root)
+        static[f"{path}/reference_position"] = layout.origin + position
+        static[f"{path}/reference_quaternion"] = quaternion
+        attributes[path] = {"fixed": layout.frames[root.frame].freedom == 0, "kind": item.kind}
+        if body.recovery is not None:
+            attributes[path]["recovery_names"] = json.dumps(body.recovery_names)
+        if body.nodes is not None:
+            static[f"{path}/nodes"] = np.asarray(body.nodes)
+            static[f"{path}/node_shapes"] = np.asarray(body.node_shapes)
+            for kind, cells in body.cells.items():
+                static[f"{path}/cells_{kind}"] = cells.astype(float)
+
+    def series(accelerations: bool, frames: OutputStates) -> dict[str, Floats]:
+        block: dict[str, Floats] = {}
+        for item in items:
+            path = f"bodies/{item.name}"
+            root = _root(item, layout)
+            motion = inertial_motion_of(layout, root, frames, accelerations)
+            block |= {f"{path}/{word}": values for word, values in motion.items()}
+        return block
+
+    return Records(static, attributes, partial(series, True), partial(series, False))
+
+
+def _root(item: Any, layout: Layout) -> Station:
+    return layout.flexible_bodies[item.name].stations[item.reduced.interface_names[0]]
+
 
 DAMPING_RATIO = 0.005
 File = Annotated[Any, Forms((str,))]

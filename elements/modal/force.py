@@ -15,7 +15,7 @@ from femb.elements.modal.columns import (
 )  # fmt: skip
 from femb.elements.modal.inertia import WIDTH, inner_force, moments
 from femb.elements.modal.motion import bent_coordinate, measured, station_motion, times_inverse_back
-from femb.numerics.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import IN_V, add_point_force, cross, rotate, rotate_back
 
 

@@ -8,28 +8,323 @@ from femb.elements.modal.columns import (
     ARM_ACC,
     ARM_RATE,
     AT_REST,
+    DA,
+    DAMPING,
+    DV,
     FRAME_OMEGA,
     IN_FRAME,
+    J2,
+    MASS,
     OFF,
     OFFSET,
     OMEGA,
+    S2,
+    SCALARS,
+    STIFFNESS,
     THETA,
-)  # fmt: skip
+    TURNED,
+    TURNED_ALPHA,
+    G,
+    Q,
+    X,
+    Y,
+)  # fmt: skip  # fmt: skip
 from femb.elements.modal.force import by_measured, less_gravity, station_forces
-from femb.elements.modal.inertia import WIDTH, inner_force, moments
-from femb.elements.modal.inner_matrices import by_positions, by_velocities, mass_matrix
-from femb.elements.modal.motion import bent_coordinate, measured, station_motion, times_inverse_back
-from femb.elements.modal.rates import measured_rows, rate_changes, strained_rows
-from femb.elements.modal.small_matrices import (
+from femb.elements.modal.inertia import (
+    C_RATE,
+    CJ,
+    J_RATE,
+    JD,
+    JJ,
+    Q_FIRST,
+    Q_SECOND,
+    S_RATE,
+    SD,
+    SJ,
+    WIDTH,
+    J,
+    S,
     add_block,
     add_block_rows,
+    add_diagonal,
     add_half_turn_rate,
+    add_outer,
     add_product,
+    inner_force,
+    moments,
+    six_times,
+    six_to_matrix,
     skew,
     turn_rates,
-)  # fmt: skip
-from femb.numerics.compile import inlined, kernel
-from femb.numerics.vector3 import product, rotate_back, scatter
+)
+from femb.elements.modal.motion import bent_coordinate, measured, station_motion, times_inverse_back
+from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.vector3 import cross, dot, product, rotate, rotate_back, scatter
+
+# Kernels: mass matrix and tangents of a body by the motion of its frame and its coordinates; (12), (14), (15).
+#
+# Rows: force, inertial axes; torque, body axes; forces on the coordinates. Columns: velocity of the origin, inertial
+# axes; angular velocity or rotation, body axes; coordinates.
+
+
+@inlined
+def mass_matrix(m, axes, pairs, body, each, blocks, out):
+    """out (6 + n, 6 + n) = the mass matrix, equation (12). blocks (4, 3, 3) : workspace."""
+    n = each.shape[0]
+    out[:, :] = 0.0
+    skew(body[S, :3], blocks[0])
+    product(axes, blocks[0], blocks[1])
+    six_to_matrix(body[J], blocks[2])
+    add_block(1.0, blocks[2], out, 3, 3)
+    for i in range(3):
+        out[i, i] = m
+        for j in range(3):
+            out[i, 3 + j] = -blocks[1][i, j]
+            out[3 + j, i] = -blocks[1][i, j]
+    for k in range(n):
+        s = each[k, SJ : SJ + 3]
+        for i in range(3):
+            out[i, 6 + k] = axes[i, 0] * s[0] + axes[i, 1] * s[1] + axes[i, 2] * s[2]
+            out[3 + i, 6 + k] = each[k, CJ + i]
+            out[6 + k, i], out[6 + k, 3 + i] = out[i, 6 + k], out[3 + i, 6 + k]
+        for j in range(n):
+            out[6 + k, 6 + j] = pairs[MASS, k, j]
+
+
+@inlined
+def by_velocities(axes, pairs, quad, body, each, omega, work, blocks, out):
+    """out (6 + n, 6 + n) = derivatives by velocities, equation (14)."""
+    n = each.shape[0]
+    out[:, :] = 0.0
+    # -(omega x s)~ - omega~ s~ - 2 sdot~, and the torque
+    cross(omega, body[S, :3], work[0])
+    six_times(body[J], omega, work[1])
+    for o in range(3):
+        work[0, o] = -work[0, o] - 2.0 * body[S_RATE, o]
+        work[1, o] = -work[1, o] - body[C_RATE, o]
+    skew(work[0], blocks[0])
+    skew(omega, blocks[1])
+    skew(body[S, :3], blocks[2])
+    add_product(-1.0, blocks[1], blocks[2], blocks[0])
+    product(axes, blocks[0], blocks[3])
+    add_block(1.0, blocks[3], out, 0, 3)
+    skew(work[1], blocks[0])
+    six_to_matrix(body[J], blocks[2])
+    add_product(1.0, blocks[1], blocks[2], blocks[0])
+    six_to_matrix(body[J_RATE], blocks[2])
+    add_block(1.0, blocks[0], out, 3, 3)
+    add_block(1.0, blocks[2], out, 3, 3)
+    for k in range(n):
+        e = each[k]
+        cross(omega, e[SJ : SJ + 3], work[0])
+        cross(omega, e[CJ : CJ + 3], work[1])
+        six_times(e[JJ : JJ + 6], omega, work[2])
+        for o in range(3):
+            work[0, o] = 2.0 * (work[0, o] + e[SD + o])
+            out[3 + o, 6 + k] = work[2, o] + e[Q_FIRST + o] + e[Q_SECOND + o] + work[1, o]
+            out[6 + k, 3 + o] = e[Q_FIRST + o] - e[Q_SECOND + o] - work[2, o]
+        rotate(axes, work[0], work[3])
+        for o in range(3):
+            out[o, 6 + k] = work[3, o]
+        for j in range(n):
+            out[6 + k, 6 + j] = pairs[DAMPING, k, j]
+    for j in range(quad.shape[0]):
+        for k in range(n):
+            x = dot(omega, quad[k, j, Q : Q + 3]) - dot(omega, quad[j, k, Q : Q + 3])
+            out[6 + j, 6 + k] += x
+
+
+@inlined
+def by_positions(m, axes, pairs, quad, eta, body, each, acc, omega, alpha, force, work, blocks, out):
+    """out (6 + n, 6 + n) = derivatives by a rotation of the body and by the coordinates, equation (15).
+
+    force (3,) : F_b, body axes.
+    """
+    n = each.shape[0]
+    out[:, :] = 0.0
+    for o in range(3):
+        work[0, o] = m * acc[o] - force[o]
+    skew(work[0], blocks[0])
+    product(axes, blocks[0], blocks[1])
+    add_block(1.0, blocks[1], out, 0, 3)
+    skew(acc, blocks[0])
+    skew(body[S, :3], blocks[1])
+    product(blocks[1], blocks[0], blocks[2])
+    add_block(1.0, blocks[2], out, 3, 3)
+    for k in range(n):
+        e = each[k]
+        s = e[SJ : SJ + 3]
+        six_times(e[JJ : JJ + 6], omega, work[0])
+        six_times(e[JD : JD + 6], omega, work[1])
+        six_times(e[JJ : JJ + 6], alpha, work[2])
+        cross(s, acc, work[3])
+        for o in range(3):
+            out[6 + k, 3 + o] = work[3, o]
+            work[0, o] += e[Q_SECOND + o]
+            work[3, o] += work[1, o] + work[2, o]
+        cross(omega, work[0], work[1])
+        for o in range(3):
+            out[3 + o, 6 + k] = work[3, o] + work[1, o]
+        cross(omega, s, work[0])
+        for o in range(3):
+            work[0, o] += 2.0 * e[SD + o]
+        cross(omega, work[0], work[1])
+        cross(alpha, s, work[2])
+        for o in range(3):
+            work[4, o] = work[1, o] + work[2, o]
+        for j in range(n):
+            out[6 + k, 6 + j] += pairs[STIFFNESS, k, j]
+        for j in range(quad.shape[0]):
+            # S2_jk etaddot_j and Q_kj etaddot_j; the rows of N
+            pair = quad[k, j]
+            six_times(pair[J2 : J2 + 6], omega, work[0])
+            out[6 + k, 6 + j] += dot(pair[S2 : S2 + 3], acc) - 0.5 * dot(omega, work[0])
+            out[6 + j, 6 + k] += dot(pair[Q : Q + 3], alpha)
+            for o in range(3):
+                work[4, o] += pair[S2 + o] * eta[2, j]
+                out[3 + o, 6 + k] += pair[Q + o] * eta[2, j]
+        rotate(axes, work[4], work[5])
+        for o in range(3):
+            out[o, 6 + k] = work[5, o]
+
+
+# Kernels: the rows of the coordinates measured at interfaces by the motion of their stations; equations (22), (25).
+#
+# Columns: velocity, inertial axes, and angular velocity, axes of the station, of every station; then the modes.
+
+
+@inlined
+def measured_rows(rests, axes, relative, turns, W, blocks):
+    """W (6 (k - 1), columns) : rates of the measured coordinates, equation (22); blocks (8, 3, 3): workspace."""
+    W[:, :] = 0.0
+    B, inverse = blocks[0], blocks[1]
+    for s in range(1, rests.shape[0]):
+        at = 6 * (s - 1)
+        w, A, C = relative[s], rests[s, AT_REST], turns[s]
+        skew(w[X], blocks[2])
+        add_block(1.0, blocks[2], W, at, 3)
+        turn_rates(w[THETA], 1.0, B, inverse)
+        for i in range(3):
+            for j in range(3):
+                W[at + i, j] = -axes[0, j, i]
+                W[at + i, 6 * s + j] = axes[0, j, i]
+                x, y = 0.0, 0.0
+                for k in range(3):
+                    x += inverse[i, k] * C[j, k]
+                    y += inverse[i, k] * A[k, j]
+                W[at + 3 + i, 3 + j] = -x
+                W[at + 3 + i, 6 * s + 3 + j] = y
+
+
+@inlined
+def rate_changes(motion, relative, turns, x, W, E_q, E_v, E_a, blocks, work):
+    """Derivatives of the rates by displacements, E_q, and of the second rates by velocities, E_v, and displacements,
+    E_a: equation (25), and (21) differentiated likewise. All as W; blocks (8, 3, 3), work (6, 3): workspace."""
+    columns = W.shape[1]
+    E_q[:, :] = 0.0
+    E_v[:, :] = 0.0
+    E_a[:, :] = 0.0
+    omega, alpha = motion[0, OMEGA], motion[0, ALPHA]
+    B, inverse = blocks[0], blocks[1]
+    for s in range(1, relative.shape[0]):
+        at = 6 * (s - 1)
+        w, C = relative[s], turns[s]
+        turned, theta, rate = w[TURNED], w[THETA], x[1, at + 3 : at + 6]
+        h, rest = w[SCALARS, 0], w[SCALARS, 1]
+        # displacements
+        skew(omega, blocks[2])
+        skew(w[DV], blocks[3])
+        add_block(1.0, blocks[3], E_q, at, 3)
+        add_block_rows(-1.0, blocks[2], W, at, columns, E_q, at)
+        cross(omega, w[X], work[0])
+        for o in range(3):
+            work[0, o] += 2.0 * x[1, at + o]
+        skew(work[0], blocks[3])
+        skew(w[X], blocks[4])
+        add_product(1.0, blocks[2], blocks[4], blocks[3])
+        add_block(1.0, blocks[3], E_v, at, 3)
+        add_block_rows(-2.0, blocks[2], W, at, columns, E_v, at)
+        skew(w[DA], blocks[3])
+        add_block(1.0, blocks[3], E_a, at, 3)
+        skew(alpha, blocks[3])
+        add_product(1.0, blocks[2], blocks[2], blocks[3])
+        add_block_rows(-1.0, blocks[3], W, at, columns, E_a, at)
+        add_block_rows(-2.0, blocks[2], E_q, at, columns, E_a, at)
+        # rotations
+        turn_rates(theta, 1.0, B, inverse)
+        skew(turned, blocks[2])
+        product(inverse, blocks[2], blocks[3])
+        product(blocks[3], B, blocks[4])  # B^-1 c~ B
+        blocks[5][:, :] = 0.0
+        add_half_turn_rate(theta, w[Y], blocks[5])
+        for i in range(3):
+            for j in range(3):
+                blocks[5][i, j] -= blocks[4][i, j]
+        add_block_rows(1.0, blocks[5], W, at + 3, columns, E_q, at + 3)
+        # of the second rates by the rates: theta' theta^T/(2 (1 + tau)) + h 1
+        blocks[5][:, :] = 0.0
+        add_outer(0.5 / rest, rate, theta, blocks[5])
+        add_diagonal(h, blocks[5])
+        add_block_rows(1.0, blocks[5], E_q, at + 3, columns, E_a, at + 3)
+        for i in range(3):
+            for j in range(3):
+                blocks[5][i, j] -= blocks[4][i, j]
+        add_block_rows(1.0, blocks[5], W, at + 3, columns, E_v, at + 3)
+        skew(w[Y], blocks[5])
+        product(inverse, blocks[5], blocks[6])
+        for i in range(3):
+            for j in range(3):
+                blocks[7][i, j] = C[j, i]
+        product(blocks[6], blocks[7], blocks[4])
+        add_block(1.0, blocks[4], E_v, at + 3, 3)
+        # B^-1 (-e~ + c~ c~ + y~ c~) B, the change of B^-1 at constant g, and that of h
+        skew(w[TURNED_ALPHA], blocks[4])
+        for i in range(3):
+            for j in range(3):
+                blocks[4][i, j] = -blocks[4][i, j]
+                blocks[5][i, j] += blocks[2][i, j]
+        add_product(1.0, blocks[5], blocks[2], blocks[4])
+        product(inverse, blocks[4], blocks[3])
+        product(blocks[3], B, blocks[4])
+        add_half_turn_rate(theta, w[G], blocks[4])
+        add_outer(0.5 / rest, rate, rate, blocks[4])
+        add_outer(-0.5 * h / rest, rate, theta, blocks[4])
+        add_block_rows(1.0, blocks[4], W, at + 3, columns, E_a, at + 3)
+
+
+@inlined
+def strained_rows(psi2, x, W, E_q, E_v, E_a, J, P_q, P_v, P_a):
+    """J, P_q, P_v, P_a : the same of the coordinates that move the mass but are no modes, equations (29), (30)."""
+    first, columns = W.shape
+    n = x.shape[1]
+    bends = psi2.shape[0] - (J.shape[0] - first)
+    for i in range(J.shape[0]):
+        for j in range(columns):
+            if i < first:
+                J[i, j], P_q[i, j], P_v[i, j], P_a[i, j] = W[i, j], E_q[i, j], E_v[i, j], E_a[i, j]
+            else:
+                J[i, j], P_q[i, j], P_v[i, j], P_a[i, j] = 0.0, 0.0, 0.0, 0.0
+    modes = 6 + first  # the first column of the modes
+    for p in range(psi2.shape[0]):
+        at = bent_coordinate(p, bends, first)
+        for m in range(n):
+            by, by_rate, by_acc = 0.0, 0.0, 0.0
+            for o in range(n):
+                by += psi2[p, m, o] * x[0, o]
+                by_rate += psi2[p, m, o] * x[1, o]
+                by_acc += psi2[p, m, o] * x[2, o]
+            if m >= first:
+                j = modes + m - first
+                J[at, j] -= by
+                P_q[at, j] -= by_rate
+                P_v[at, j] -= 2.0 * by_rate
+                P_a[at, j] -= by_acc
+                continue
+            for j in range(modes):
+                J[at, j] -= by * W[m, j]
+                P_q[at, j] -= by * E_q[m, j] + by_rate * W[m, j]
+                P_v[at, j] -= by * E_v[m, j] + 2.0 * by_rate * W[m, j]
+                P_a[at, j] -= by * E_a[m, j] + by_acc * W[m, j] + 2.0 * by_rate * E_q[m, j]
 
 
 @kernel

@@ -24,7 +24,7 @@ from femb.elements.modal.columns import (
     X,
     Y,
 )  # fmt: skip
-from femb.numerics.compile import inlined
+from femb.numerics.compiler.compile import inlined
 from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotate, rotate_back, rotation
 
 # Smallest 1 + tr C: the relative rotation of an interface stays below about 179 degrees.

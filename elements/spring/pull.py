@@ -54,6 +54,6 @@ class Pull(TwoEndItem):
     @staticmethod
     def batches(items: list["Pull"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all items of this class."""
-        from femb.elements.spring.pull_batch import PullBatch
+        from femb.elements.spring.batch import PullBatch
 
         return [PullBatch(items, layout)]

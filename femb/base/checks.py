@@ -177,3 +177,23 @@ class Checks:
         given = [field for field in fields if getattr(self.item, field) is not None]
         for field in given[1:]:
             self.fail(field, f"given beside {given[0]!r}, which says the same thing: give one of them")
+
+
+LOWEST, HIGHEST = 1e-3, 1e5  # Hz, of a first mode
+SIZES, MASSES = (2e-3, 500.0), (1e-6, 1e6)  # m, kg
+LIGHTEST = 1e-5  # kg/m, of mass by size
+
+
+def size_problem(first: float | None, length: float, mass: float) -> str:
+    """A sentence on a first frequency (Hz), a size (m) and a mass (kg) that are hardly in these units, or nothing."""
+    odd = [
+        first is not None and not LOWEST <= first <= HIGHEST,
+        not SIZES[0] <= length <= SIZES[1],
+        not MASSES[0] <= mass <= MASSES[1],
+        mass < LIGHTEST * length,
+    ]
+    frequency = "" if first is None else f"the first frequency is {first:.3g} Hz, "
+    return "" if not any(odd) else (
+        f"{frequency}size {length:.3g} m, mass {mass:.3g} kg: check the units, which must be m, kg, N (not mm and "
+        "tonnes): `femb reduce --unit 0.001` reads lengths in mm"
+    )  # fmt: skip

@@ -3,9 +3,60 @@
 from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
+from dataclasses import MISSING, fields, is_dataclass
 from html import escape
+from typing import Any
 
-from femb.base.brief import Brief
+import numpy as np
+
+# Short texts of objects: what Python prints of them, with sizes in place of long arrays.
+
+FEW = 4  # numbers of an array, and entries of a tuple, that are written out
+LONG, NESTED = 60, 200  # characters of the text of one value, and of one that prints briefly itself
+
+
+class Brief:
+    """Base of dataclasses that print briefly: fields with their defaults are left out, long arrays are their shapes."""
+
+    def __init_subclass__(cls, **words: Any) -> None:
+        super().__init_subclass__(**words)
+        if "__repr__" not in vars(cls):
+            # in the class itself, where the decorator dataclass would otherwise put its own
+            cls.__repr__ = Brief.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        if not is_dataclass(self):
+            return object.__repr__(self)
+        given = ((field, getattr(self, field.name)) for field in fields(self) if field.repr)
+        parts = [f"{field.name}={brief(value)}" for field, value in given if not _is_default(field, value)]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def brief(value: Any) -> str:
+    """A value as a short text."""
+    if isinstance(value, np.ndarray):
+        numbers = value.ndim == 1 and value.size <= FEW and value.dtype.kind in "biufc"
+        return f"({', '.join(f'{x:.6g}' for x in value.tolist())})" if numbers else f"<array {value.shape}>"
+    if isinstance(value, tuple | list | dict) and len(value) > FEW:
+        return f"<{len(value)} entries>"
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(brief, value))})"
+    text = repr(value)
+    if len(text) <= (NESTED if isinstance(value, Brief) else LONG):
+        return text
+    return f"{text[:LONG]}..." if isinstance(value, str) else f"<{type(value).__name__}>"
+
+
+def _is_default(field: Any, value: Any) -> bool:
+    """Whether a field has its default, of which arrays are made in some classes."""
+    default = field.default_factory() if field.default_factory is not MISSING else field.default
+    if value is default:
+        return True
+    if default is MISSING or value is None or default is None:
+        return False
+    if isinstance(value, np.ndarray):
+        return value.shape == np.shape(default) and bool(np.array_equal(value, np.asarray(default)))
+    return type(value) is type(default) and isinstance(value, str | int | float) and bool(value == default)
 
 
 def table(title: str, rows: Iterable[tuple[str, str]]) -> str:

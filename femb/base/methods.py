@@ -36,6 +36,6 @@ STEPPERS = {
     ),
 }
 METHODS = tuple(dict.fromkeys(entry.method for entry in STEPPERS.values()))
-# The method that the model decides; see ``femb.analysis.method_choice``.
+# The method that the model decides; see ``femb.run.method_choice``.
 AUTO = "auto"
 TABLEAUX = tuple(name for name, entry in STEPPERS.items() if "tableau" in entry.options)

@@ -1,9 +1,19 @@
 """Base classes of profiles of time (``femb.profiles``)."""
 
+import bisect
+import csv
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Protocol, cast, runtime_checkable
+
+import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.base.types import Numbers, Pair, Unit
+from femb.base.values import shown
 
 Derivatives = tuple[float, float, float]
 
@@ -55,3 +65,301 @@ class SmoothProfile(CheckedProfile):
     def derivatives(self, t: float) -> Derivatives:
         """Its value, and its first and second derivative by time (1/s, 1/s2)."""
         raise NotImplementedError
+
+
+# Columns of numbers in text files (.csv).
+
+LARGEST = 500 * 10**6  # characters of a table; a device such as /dev/zero has no end
+
+
+def columns_of(path: str, column: str | int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The first column of a table and another one, by its name in the first row or by its number from 1.
+
+    Columns are separated by commas, semicolons or blanks; lines from # on are comments. Raises ModelError.
+    """
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            text = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if len(text) > LARGEST:
+        raise ModelError(f"{path}: has more than {LARGEST // 10**6} MB, or no end; wanted a table of numbers")
+    lines = [line.split("#")[0].strip() for line in text.splitlines()]
+    rows = [(number, _entries(line)) for number, line in enumerate(lines, 1) if line]
+    if not rows:
+        raise ModelError(f"{path}: has no numbers; wanted rows of a time (s) and values")
+    heads: Sequence[str] = ()
+    if _number(rows[0][1][0]) is None:
+        heads, rows = rows[0][1], rows[1:]
+    k = _place(path, column, heads, len(rows[0][1]) if rows else len(heads))
+    result: tuple[list[float], list[float]] = [], []
+    for number, entries in rows:
+        for place, values in zip((0, k), result, strict=True):
+            value = _number(entries[place]) if place < len(entries) else None
+            if value is None:
+                got = shown(entries[place]) if place < len(entries) else "nothing"
+                raise ModelError(f"{path}:{number}: column {place + 1}: got {got}, wanted a number")
+            values.append(value)
+    if not result[0]:
+        raise ModelError(f"{path}: has no numbers below its first row")
+    return tuple(result[0]), tuple(result[1])
+
+
+def _place(path: str, column: str | int, heads: Sequence[str], count: int) -> int:
+    """The index of a column."""
+    if isinstance(column, str):
+        if column not in heads:
+            known = f"its columns are {', '.join(map(repr, heads))}" if heads else "its first row has no names"
+            raise ModelError(f"{path}: has no column {column!r}; {known}")
+        return heads.index(column)
+    if not 1 <= column <= count:
+        raise ModelError(f"{path}: got column = {column}, but it has {count} columns")
+    return column - 1
+
+
+def _entries(line: str) -> list[str]:
+    """The entries of a line."""
+    if ";" in line or "," in line:
+        return [entry.strip() for entry in next(csv.reader([line], delimiter=";" if ";" in line else ","))]
+    return line.split()
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+# Profiles of time that combine others: sums and repetitions; and the bang-bang profile of slews.
+
+MOST_REPETITIONS = 100_000  # each has its breakpoints
+
+
+@dataclass(frozen=True)
+class BangBang(CheckedProfile):
+    """One from ``start``, minus one in the second half of ``duration``, zero outside: a slew from rest to rest.
+
+    coast : s, time at zero between the halves, a part of ``duration``. The integral over time is zero.
+    """
+
+    shape: ClassVar[str] = "bang_bang"
+    positive: ClassVar[tuple[str, ...]] = ("duration",)
+    duration: Annotated[float, Unit("s")]
+    start: Annotated[float, Unit("s")] = 0.0
+    coast: Annotated[float, Unit("s")] = 0.0
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.not_negative("coast")
+        if not check.bad:
+            check.require("coast", self.coast < self.duration, f"must be less than the duration, {self.duration:g} s")
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        half = 0.5 * (self.duration - self.coast)
+        instants = (self.start, self.start + half, self.start + half + self.coast, self.start + self.duration)
+        return tuple(dict.fromkeys(instants))
+
+    def __call__(self, t: float) -> float:
+        half, x = 0.5 * (self.duration - self.coast), t - self.start
+        if 0.0 <= x < half:
+            return 1.0
+        return -1.0 if half + self.coast <= x < self.duration else 0.0
+
+
+@dataclass(frozen=True)
+class Sum(CheckedProfile):
+    """The sum of the profiles ``terms``, each multiplied by its number of ``factors`` (by default one).
+
+    A driver follows it if it follows every term.
+    """
+
+    shape: ClassVar[str] = "sum"
+    terms: Annotated[list[Profile], Unit("value")]
+    factors: Annotated[list[float] | None, Unit("")] = None
+
+    def __new__(cls, terms: Any = (), factors: Any = None) -> "Sum":
+        smooth = isinstance(terms, list | tuple) and all(isinstance(term, Motion) for term in terms)
+        return object.__new__(_SumOfMotions if smooth else Sum)
+
+    def check(self, check: Checks) -> None:
+        given = isinstance(self.terms, list | tuple)
+        if not given or not self.terms or not all(isinstance(term, Profile) for term in self.terms):
+            check.fail("terms", f"got {shown(self.terms)}, wanted a list of profiles")
+            return
+        object.__setattr__(self, "terms", tuple(self.terms))
+        if self.factors is not None:
+            check.numbers("factors")
+            if not check.bad:
+                wanted = f"wanted {len(self.terms)}, one for each of the terms"
+                check.require("factors", len(self.factors) == len(self.terms), wanted)
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """The factor of every term."""
+        return (1.0,) * len(self.terms) if self.factors is None else tuple(self.factors)
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        return tuple(sorted({instant for term in self.terms for instant in term.breakpoints}))
+
+    def __call__(self, t: float) -> float:
+        return sum(factor * term(t) for factor, term in zip(self.weights, self.terms, strict=True))
+
+
+class _SumOfMotions(Sum):
+    """A sum that a driver can follow."""
+
+    def derivatives(self, t: float) -> Derivatives:
+        """Its value, and its first and second derivative by time (1/s, 1/s2)."""
+        parts = [cast(Motion, term).derivatives(t) for term in self.terms]
+        value, rate, second = (
+            sum(factor * part[k] for factor, part in zip(self.weights, parts, strict=True)) for k in range(3)
+        )
+        return value, rate, second
+
+
+@dataclass(frozen=True)
+class Repeat(CheckedProfile):
+    """``profile`` from zero to ``period`` (s), ``count`` times from ``start``; zero outside. It is for loads."""
+
+    shape: ClassVar[str] = "repeat"
+    positive: ClassVar[tuple[str, ...]] = ("period",)
+    profile: Annotated[Profile, Unit("value")]
+    period: Annotated[float, Unit("s")]
+    count: int
+    start: Annotated[float, Unit("s")] = 0.0
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.whole("count", 1, MOST_REPETITIONS)
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        inner = sorted({0.0, *(t for t in self.profile.breakpoints if 0.0 < t < self.period)})
+        instants = [self.start + k * self.period + t for k in range(self.count) for t in inner]
+        return (*instants, self.start + self.count * self.period)
+
+    def __call__(self, t: float) -> float:
+        number = math.floor((t - self.start) / self.period)
+        # exactly as the breakpoints are computed, so that both sides of one are those of the profile
+        if t >= self.start + (number + 1) * self.period:
+            number += 1
+        elif t < self.start + number * self.period:
+            number -= 1
+        if not 0 <= number < self.count:
+            return 0.0
+        return float(self.profile(t - (self.start + number * self.period)))
+
+
+# Profiles of time that interpolate given values: a table, linear, and a cubic spline.
+
+
+@dataclass(frozen=True)
+class Table(CheckedProfile):
+    """Linear interpolation of ``values`` at ``times`` (s); constant before the first and after the last.
+
+    Its rate jumps at every time: a driver cannot follow it and needs a Spline.
+    file : in place of both a table (.csv), in a case file relative to its folder; its first column is the time.
+    column : name or number (from 1) of the column of values, by default the second.
+    """
+
+    shape: ClassVar[str] = "table"
+    times: Annotated[Numbers, Unit("s")] = ()
+    values: Annotated[Numbers, Unit("value")] = ()
+    file: str | None = None
+    column: str | int = 2
+
+    def check(self, check: Checks) -> None:
+        _check_table(self, check)
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        result: tuple[float, ...] = self.times
+        return result
+
+    def __call__(self, t: float) -> float:
+        values: Sequence[float] = self.values
+        k = bisect.bisect_right(self.times, t)
+        if k == 0:
+            return values[0]
+        if k == len(self.times):
+            return values[-1]
+        part: float = (t - self.times[k - 1]) / (self.times[k] - self.times[k - 1])
+        return values[k - 1] + part * (values[k] - values[k - 1])
+
+
+@dataclass(frozen=True, eq=False)
+class Spline(SmoothProfile):
+    """The cubic spline through ``values`` at ``times`` (s): smooth up to the second derivative between them.
+
+    file : in place of both a table (.csv), in a case file relative to its folder; its first column is the time.
+    column : name or number (from 1) of the column of values, by default the second.
+    slopes : the rates at the first and the last time (1/s), constant before and after; by default zero.
+    """
+
+    shape: ClassVar[str] = "spline"
+    times: Annotated[Numbers, Unit("s")] = ()
+    values: Annotated[Numbers, Unit("value")] = ()
+    slopes: Annotated[Pair, Unit("value/s")] = (0.0, 0.0)
+    file: str | None = None
+    column: str | int = 2
+
+    def check(self, check: Checks) -> None:
+        _check_table(self, check, at_least=2)
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """The ends, where the second derivative jumps; its corners in between need no restart."""
+        return (self.times[0], self.times[-1])
+
+    @cached_property
+    def _pieces(self) -> list[tuple[float, ...]]:
+        """Coefficients of the cubic of each interval, highest power first, in the time from its start."""
+        from scipy.interpolate import CubicSpline
+
+        first, last = self.slopes
+        spline = CubicSpline(self.times, self.values, bc_type=((1, first), (1, last)))
+        return [tuple(map(float, column)) for column in np.asarray(spline.c).T]
+
+    def derivatives(self, t: float) -> Derivatives:
+        k = bisect.bisect_right(self.times, t)
+        if k in (0, len(self.times)):
+            end = 0 if k == 0 else -1
+            slope = float(self.slopes[end])
+            return self.values[end] + slope * (t - self.times[end]), slope, 0.0
+        a, b, c, d = self._pieces[k - 1]
+        x = t - self.times[k - 1]
+        return ((a * x + b) * x + c) * x + d, (3.0 * a * x + 2.0 * b) * x + c, 6.0 * a * x + 2.0 * b
+
+
+def _check_table(item: "Table | Spline", check: Checks, at_least: int = 1) -> None:
+    """Check ``times`` and ``values`` of a profile; set them from its file."""
+    if item.file is not None and not {"file", "column"} & check.bad:
+        try:
+            times, values = columns_of(item.file, item.column)
+        except ModelError as error:
+            check.fail("file", str(error))
+            return
+        for name, array in (("times", times), ("values", values)):
+            if _given(item, name) and not np.array_equal(getattr(item, name), array):
+                check.fail(name, "given beside 'file', which has them: give one of them")
+            object.__setattr__(item, name, array)
+    for name in ("times", "values"):
+        if not _given(item, name):
+            check.fail(name, "is missing: give times and values, or a file")
+    if check.bad:
+        return
+    check.numbers("times", "values")
+    if not check.bad:
+        rising = all(a < b for a, b in zip(item.times, item.times[1:], strict=False))
+        check.require("times", rising, "must rise from each to the next")
+        check.require("times", len(item.times) >= at_least, f"wanted at least {at_least}")
+        check.require("values", len(item.values) == len(item.times), f"wanted {len(item.times)}, one a time")
+
+
+def _given(item: "Table | Spline", name: str) -> bool:
+    """Whether a field is not the empty default."""
+    value = getattr(item, name)
+    return not (isinstance(value, tuple) and not value)

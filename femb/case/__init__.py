@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from femb.base.brief import Brief
 from femb.base.errors import ModelError, Problem
+from femb.base.html import Brief
 from femb.base.options import Run, StartState
 from femb.case.compose import Composition, composed, locate_files
 from femb.case.errors import CaseError, located
@@ -115,7 +115,7 @@ def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Mod
     split = {override: parse_override(override) for override in overrides}
     arguments = {key[1]: (override, value) for override, (key, value) in split.items() if _is_argument(key)}
     model, run = build_script(path, text, arguments)
-    from femb.export.plots.check import figure_problems
+    from femb.pictures.check import figure_problems
 
     problems = [*model.problems(), *figure_problems(model)]
     set_paths: Paths = ()

@@ -60,7 +60,7 @@ class _Builder:
         of_model = self.model.problems()
         if self.model.figures:
             # imported only where there are figures, for a faster start
-            from femb.export.plots.check import figure_problems
+            from femb.pictures.check import figure_problems
 
             of_model = [*of_model, *figure_problems(self.model)]
         self.problems += [problem for problem in of_model if not earlier.may_cause(problem)]

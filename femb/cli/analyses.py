@@ -32,8 +32,8 @@ def _in_time(
     def command(
         case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool, **words: Any
     ) -> None:
-        from femb.results.description import description
-        from femb.results.read import part_of
+        from femb.results.storage.read import part_of
+        from femb.results.verdicts import description
 
         with reported():
             loaded, options = runnable(case, overrides)
@@ -76,7 +76,7 @@ def _check_continuation(force: bool, resume: bool = False, extend: float | None 
 
 run = _in_time(
     "run",
-    "femb.analysis.simulate",
+    "femb.run.simulate",
     "simulate",
     "Integrate a case in time and write DIR/results.h5.",
     RESUME,
@@ -84,7 +84,7 @@ run = _in_time(
 )
 inverse = _in_time(
     "inverse",
-    "femb.analysis.inverse",
+    "femb.run.inverse",
     "inverse",
     "Find the forces that a motion takes which drivers prescribe in full, and write DIR/results.h5.",
 )
@@ -110,7 +110,7 @@ def static(case: Path, out: Path | None, overrides: tuple[str, ...], force: bool
     with reported():
         loaded, file = opened(case, overrides, out, "static.h5")
         check_free(file, force)
-        module = importlib.import_module("femb.analysis.static")
+        module = importlib.import_module("femb.run.static")
         progress = LoadProgress(abs(words["factor"]), quiet)
 
         def kept(error: BaseException) -> str:
@@ -148,7 +148,7 @@ def compare(
     case: Path, against: Path | None, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool
 ) -> None:
     """Run a case in every formulation that admits it, and tabulate the largest differences in DIR/comparison.csv."""
-    from femb.results.read import find_results
+    from femb.results.storage.read import find_results
 
     with reported():
         loaded, options = runnable(case, overrides)
@@ -156,7 +156,7 @@ def compare(
         check_writable(folder / "comparison.csv")
         for formulation in importlib.import_module("femb.base.options").FORMULATIONS:
             check_free(folder / formulation / "results.h5", force)
-        module = importlib.import_module("femb.analysis.compare")
+        module = importlib.import_module("femb.run.compare")
         progress = Progress(options.duration, quiet)
         other = None if against is None else find_results(against)
         try:

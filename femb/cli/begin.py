@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from femb.cli import completion, library
-from femb.cli.completion import completing
+from femb.cli import library
+from femb.cli import options as completion
 from femb.cli.files import check_writable, read_results
-from femb.cli.options import RESULTS, OptionError
+from femb.cli.options import RESULTS, OptionError, completing
 from femb.cli.output import say
 from femb.cli.report import reported
 
@@ -60,7 +60,7 @@ def cases(action: str, name: str | None, folder: Path | None) -> None:
 @RESULTS
 def info(results: Path) -> None:
     """Print what results contain: what was run and how, statistics, the audit in words, quantities, time span."""
-    from femb.results.description import described, description
+    from femb.results.verdicts import described, description
 
     with reported():
         file, data = read_results(results)

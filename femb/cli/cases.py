@@ -16,10 +16,10 @@ from femb.cli.report import located, print_warning, reported
 @QUIET
 def warmup(quiet: bool) -> None:
     """Compile the kernels of beams now, in two processes, so that no run has to."""
-    from femb.numerics.compile import is_compiled, kernel_cache
+    from femb.numerics.compiler.compile import is_compiled, kernel_cache
 
     with reported():
-        importlib.import_module("femb.analysis.warmup").main([])
+        importlib.import_module("femb.run.warmup").main([])
         if is_compiled():
             folder = kernel_cache().folder
             say(f"compiled kernels are in {folder}", {"folder": folder}, quiet=quiet)
@@ -40,7 +40,7 @@ def check(case: Path, overrides: tuple[str, ...], picture: Path | None) -> None:
     with reported():
         loaded = load_case(case, overrides)
         with located(loaded):
-            found = importlib.import_module("femb.analysis.overview").overview(loaded.model, loaded.run)
+            found = importlib.import_module("femb.run.overview").overview(loaded.model, loaded.run)
         for line in () if wants_json() else found.warnings:
             print_warning(line)
         paths = [] if picture is None else [found.picture(picture)]
@@ -53,7 +53,7 @@ def check(case: Path, overrides: tuple[str, ...], picture: Path | None) -> None:
 def schema(out: Path | None, study: bool) -> None:
     """Write the JSON Schema of case files, by which editors complete and check them."""
     with reported():
-        written = "femb.study.json_schema" if study else "femb.case.json_schema"
+        written = "femb.study.file" if study else "femb.case.json_schema"
         text = json.dumps(importlib.import_module(written).schema(), indent=2)
         if out is None:
             click.echo(text)

@@ -55,7 +55,7 @@ def check_writable(file: Path) -> None:
 
 def check_free(file: Path, force: bool) -> None:
     """Raise ResultError if a file has results that must not be replaced, or another run writes to it."""
-    from femb.results.read import is_being_written, is_finished
+    from femb.results.storage.read import is_being_written, is_finished
 
     if not force and (is_finished(file) if file.suffix == ".h5" else file.exists()):
         of_run = " of a finished run" if file.suffix == ".h5" else ""
@@ -78,7 +78,7 @@ def only_results(path: Path) -> Path:
 
     Raises ResultError: several files, of which one must be named.
     """
-    from femb.results.read import find_results, part_of
+    from femb.results.storage.read import find_results, part_of
 
     run = find_results(path)
     if not path.is_dir() or run.exists() or part_of(run).exists():
@@ -92,8 +92,8 @@ def only_results(path: Path) -> Path:
 def read_results(results: Path) -> "tuple[Path, Results]":
     """The result file of a path, and the results in it; prints a note on a later unfinished run, and the output times
     of an unfinished run, on stderr."""
-    from femb.results.read import find_results, part_of
     from femb.results.results import Results
+    from femb.results.storage.read import find_results, part_of
 
     file = find_results(results)
     later = part_of(file).exists() and file.exists()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from femb.base.errors import FembError
-from femb.cli.command import of_case
 from femb.cli.options import WRITING, pairs
+from femb.cli.output import of_case
 
 if TYPE_CHECKING:
     from femb.case import Case
@@ -69,7 +69,7 @@ def handover(
     The FMU is the linear model of femb linearize, with --held that with this hub; all others are made of modes with the
     hub held. A format that is refused does not stop the others.
     """
-    module = importlib.import_module("femb.analysis.handover.files")
+    module = importlib.import_module("femb.handover.files")
     of = module.HandOver(
         loaded.model,
         start=start or loaded.start,

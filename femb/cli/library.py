@@ -67,7 +67,7 @@ def copy(known: Known, target: Path) -> list[Path]:
 def chosen(name: str, among: dict[str, Known], what: str) -> Known:
     """The case or starter of a name. Raises ResultError, with the names that there are."""
     if name not in among:
-        from femb.base.values import nearest  # it imports numpy, which help does without
+        from femb.base.values import nearest
 
         raise ResultError(
             f"{name}: there is no such {what}{nearest(name, among) or '; there are: ' + ', '.join(among)}"

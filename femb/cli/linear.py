@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from femb.cli.command import of_case
 from femb.cli.options import WRITING, OptionError, numbers, pairs
+from femb.cli.output import of_case
 
 if TYPE_CHECKING:
     from femb.case import Case
@@ -91,10 +91,10 @@ def linearize(
         wanted = "frequencies in Hz with commas between them, as 0.1,1,10"
         orders["frequencies"] = None if error_at is None else numbers(f"--error-at {error_at}", error_at, wanted)
         orders |= {"start": start, "damping": damping, "residual_vectors": residual_vectors}
-        module = importlib.import_module("femb.analysis.reduction.report")
+        module = importlib.import_module("femb.linear.report")
         space, text = module.truncated(loaded.model, loaded.run, *named, **orders)
     else:
-        module = importlib.import_module("femb.analysis.linear.report")
+        module = importlib.import_module("femb.linear.report")
         if period is not None:
             if words["trim"] or blades or words["rotor"] or words["blocks"] or inputs or outputs:
                 raise OptionError(
@@ -117,7 +117,7 @@ def linearize(
 @WRITING
 def modal(loaded: "Case", file: Path, modes: int, held: str | None) -> list[object]:
     """Reduce a structure to modes with its quadratic velocity forces, and write DIR/modal.npz and .h5."""
-    module = importlib.import_module("femb.analysis.modal")
+    module = importlib.import_module("femb.linear.modal_model")
     reduced = module.modal_model(loaded.model, modes, held=held, start=loaded.start)
     files = (reduced.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5"))
     return [*reduced.names, "", *files, {"coordinates": reduced.names}]

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from femb.base.errors import ResultError
-from femb.cli.command import of_case
 from femb.cli.options import WRITING, OptionError, numbers
+from femb.cli.output import of_case
 
 if TYPE_CHECKING:
-    from femb.analysis.modes import Modes
-    from femb.analysis.modes.shapes import ModeShapes
     from femb.case import Case
+    from femb.vibration.modes import Modes
+    from femb.vibration.solution import ModeShapes
 
 FILM = 2.0  # s of a film for one period
 # Fields that --json gives.
@@ -61,11 +61,11 @@ def modes(
     """
     from femb.case import load_case
 
-    module = importlib.import_module("femb.analysis.modes")
     words["start"] = start or loaded.start
     if sweep is not None:
         if damping is not None:
             raise OptionError("--damping: is of the modes of appendages, which --sweep does not list")
+        module = importlib.import_module("femb.vibration.mode_sweep")
         key, values = module.sweep_values(sweep)
 
         def build(value: float) -> object:
@@ -74,10 +74,14 @@ def modes(
         result = module.mode_sweep(build, values, count, parameter=key, **words)
         files = result.write(file.with_name("sweep.npz")), result.draw(file.with_name("sweep.png"))
         return [result.table(), "", *files, _values(result, *SWEPT)]
-    result = module.modes(loaded.model, count, damping=damping, **words)
+    result = importlib.import_module("femb.vibration.modes").modes(loaded.model, count, damping=damping, **words)
     paths = [result.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5")]
     if result.root is not None:
-        paths.append(module.HybridCoordinates.of(result).write(file.with_name("hybrid.json")))
+        paths.append(
+            importlib.import_module("femb.handover.hybrid")
+            .HybridCoordinates.of(result)
+            .write(file.with_name("hybrid.json"))
+        )
     paths += _motions(result.motion, file.parent, films, form)
     loads = "" if direction is None else _root_loads(result, direction)
     parts = [_values(part, *OF_PART) for part in result.appendages]
@@ -101,8 +105,8 @@ def shake(
 
     Prints for every output its peak by unit acceleration and, with --psd, its RMS and Miles' estimate of it.
     """
-    module = importlib.import_module("femb.analysis.reduction.base_shake")
-    density = None if psd is None else importlib.import_module("femb.analysis.reduction.density").Density.read(psd)
+    module = importlib.import_module("femb.linear.base_shake")
+    density = None if psd is None else importlib.import_module("femb.linear.base_shake").Density.read(psd)
     span = None if sine is None else tuple(numbers(f"--sine {sine}", sine, "FIRST:LAST in Hz, as 5:100", ":", 2))
     result = module.shake(loaded.model, density=density, sine=span, start=start or loaded.start, **words)
     paths = [result.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5")]
@@ -118,7 +122,7 @@ def _root_loads(result: "Modes", direction: str) -> str:
     """Tables of root loads of all appendages. Raises OptionError: modes of no held body."""
     if result.root is None:
         raise OptionError("--root-load: the modes are of no held body: give --held and the hub")
-    table = importlib.import_module("femb.analysis.modes").convergence_table
+    table = importlib.import_module("femb.vibration.participation").convergence_table
     head = "root load (N, N m) of {} under unit acceleration {}: mode displacement, and mode acceleration (exact)"
     return "".join(f"\n\n{head.format(part.name, direction)}\n{table(part, direction)}" for part in result.appendages)
 
@@ -127,7 +131,7 @@ def _motions(shapes: "ModeShapes", folder: Path, films: bool, form: str | None) 
     """The written films and meshes of all modes, by number."""
     if not films and form is None:
         return []
-    export, plots = importlib.import_module("femb.export.formats"), importlib.import_module("femb.export.plots.figures")
+    export, plots = importlib.import_module("femb.export.formats"), importlib.import_module("femb.pictures.figures")
     if form is not None and form not in export.EXPORTERS:
         raise ResultError(f"--export {form}: must be one of {', '.join(export.EXPORTERS)}")
     paths = []

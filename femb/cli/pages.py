@@ -35,7 +35,7 @@ def report(results: Path, others: tuple[Path, ...], out: Path | None, frames: in
         page = out or file.with_name("report.html" if file.stem == "results" else f"{file.stem}_report.html")
         check_writable(page)
         beside = {str(other): read_results(only_results(other))[1] for other in others}
-        write = importlib.import_module("femb.analysis.report").report
+        write = importlib.import_module("femb.reporting.report").report
         say(write(data, page, frames=frames, name=file.name, beside=beside), quiet=quiet)
 
 
@@ -50,7 +50,7 @@ def view(results: Path, quiet: bool, **words: Any) -> None:
     with reported():
         file, data = read_results(only_results(results))
         folder = Path(tempfile.mkdtemp(prefix="femb_"))
-        made = importlib.import_module("femb.analysis.report").report
+        made = importlib.import_module("femb.reporting.report").report
         page = made(data, folder / f"{file.parent.name or file.stem}.html", name=file.name, **words)
         opened = webbrowser.open(page.as_uri())
         if opened or wants_json():

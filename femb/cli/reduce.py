@@ -86,7 +86,7 @@ def reduce(
         if not interfaces:
             raise OptionError("--interfaces: is missing; give at least the root as NAME=NODES")
         file = _out(source, out, force)
-        fem = importlib.import_module("femb.analysis.fem")
+        fem = importlib.import_module("femb.fem")
         if words["damping_ratio"] is None:
             words["damping_ratio"] = DAMPING
         names, parts, unit = (mass_name, stiffness_name), list[object](), words.pop("unit")
@@ -167,7 +167,7 @@ def _further(
     changes = words["modes"] is not None or words["max_frequency"] is not None or words["mean_axes"]
     kept = out is not None or interfaces or changes
     file = _out(source, out, force) if kept else None
-    found = importlib.import_module("femb.analysis.fem").reduce_further(source, interfaces, **words)
+    found = importlib.import_module("femb.fem").reduce_further(source, interfaces, **words)
     if file is not None:
         importlib.import_module("femb.elements.modal.file").write_reduced_body(file, found.body)
     say(*_account(found), *([] if file is None else ["", file]), quiet=quiet)

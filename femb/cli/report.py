@@ -70,7 +70,7 @@ def running(
     """
     try:
         with located(loaded):
-            importlib.import_module("femb.analysis.warmup").compile_first(loaded.model, progress)
+            importlib.import_module("femb.run.warmup").compile_first(loaded.model, progress)
             yield
     except (ModelError, ContinuationError):
         raise

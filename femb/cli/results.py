@@ -38,7 +38,7 @@ def loads(
         file, data = read_results(results)
         folder = out or file.parent
         check_writable(folder / "loads.csv")
-        found = importlib.import_module("femb.analysis.peak_loads").peak_loads(data, items, (first, last))
+        found = importlib.import_module("femb.linear.peak_loads").peak_loads(data, items, (first, last))
         paths = [found.write(folder / f"loads{suffix}") for suffix in (".csv", ".h5")]
         say(found.table(), "", *paths, {"peaks": found.peaks}, quiet=quiet)
 
@@ -171,7 +171,7 @@ def animate(
 
 
 def _plots() -> Any:
-    return importlib.import_module("femb.export.plots.figures")
+    return importlib.import_module("femb.pictures.figures")
 
 
 def _listing(results: "Results") -> dict[str, list[str]]:

@@ -93,7 +93,7 @@ def sweep(
             texts += [*(indices.table() for indices in found.values()), *problems]
             values["sobol"] = found
             if found:
-                plot = importlib.import_module("femb.export.plots.figures").plot
+                plot = importlib.import_module("femb.pictures.figures").plot
                 paths.append(plot(table.results(), folder / "sobol.png", f"sobol of {', '.join(found)}"))
         say("\n\n".join(texts), "", *paths, values, quiet=quiet)
         if table.failed.all():

@@ -8,8 +8,8 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats
-from femb.export.files import chosen_times, writing
-from femb.results.named import COMPONENTS
+from femb.pictures.files import chosen_times, writing
+from femb.results.names import COMPONENTS
 from femb.results.quantity import Group
 from femb.results.results import Results
 from femb.results.view import INERTIAL

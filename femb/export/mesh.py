@@ -4,8 +4,8 @@ from collections.abc import Callable
 from xml.etree import ElementTree
 
 from femb.base.types import Floats
-from femb.export.files import Drafts
-from femb.export.scene import Scene, SceneExporter
+from femb.pictures.files import Drafts
+from femb.pictures.scene import Scene, SceneExporter
 
 
 def _write_scene(scene: Scene, times: Floats, drafts: Drafts, advance: Callable[[], None]) -> str:

@@ -9,9 +9,9 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats, Ints
-from femb.export.files import Drafts
-from femb.export.scene import Mesh, Scene, SceneExporter
-from femb.results.openfile import ForgivingFile
+from femb.pictures.files import Drafts
+from femb.pictures.scene import Mesh, Scene, SceneExporter
+from femb.results.storage.hdf5 import ForgivingFile
 
 XDMF_NUMBERS = {
     "line": 2, "triangle": 4, "quad": 5, "tetra": 6, "pyramid": 7, "wedge": 8, "hexahedron": 9, "triangle6": 36,

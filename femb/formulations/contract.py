@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from femb.layout.layout import Layout
     from femb.layout.state import State
     from femb.model.model import Model
-    from femb.system.linear_solver import Factors, Matrix, Solver
+    from femb.system.block_lu import Factors, Matrix, Solver
     from femb.system.system import System
 
 Coordinates: TypeAlias = tuple[Ints, Ints, Ints, Ints]

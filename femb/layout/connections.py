@@ -1,8 +1,17 @@
 """Connected parts of a model: sets of bodies and beams that beams, joints, springs, pulls or drivers connect."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import hypot
+from typing import Any
 
+import numpy as np
+
+from femb.base.errors import SolveError
+from femb.base.types import Floats
+from femb.layout.element import TrialError
 from femb.layout.layout import Layout
+from femb.numerics.compiler.compile import kernel
 
 # Largest numbers of parts, and of names of a part, that a message lists.
 PARTS, NAMES = 12, 8
@@ -82,3 +91,91 @@ def unconnected(layout: Layout) -> list[str]:
     if len(names_of_parts) > PARTS:
         listed.append(f"and {len(names_of_parts) - PARTS} more")
     return [f"{len(names_of_parts)} parts that nothing connects with each other:", *(f"  {line}" for line in listed)]
+
+
+# Singular configurations of elements: gimbal lock, coincident points.
+#
+# At gimbal lock the vectors of a dual Euler basis, and so a torque along them, grow without bound; a spring between
+# coincident points has no direction. In a singular configuration a vector y of the coordinates vanishes. A step may
+# jump
+# over it, so y is tested at all states of a step (start, stages, end) before the step is accepted: |y| must not be
+# less
+# than ``limit``, and the chords from state to state must pass zero at a distance of at least a twentieth of their
+# length.
+# If a test fails, a shorter step is tried; if |y| at the start of the step is already within a hundredth of the limit,
+# the run ends, and the message gives the time at which |y|, extrapolated linearly, is zero.
+
+# Smallest distance of a chord from zero, as a part of its length: a closer chord does not tell the side it passes.
+CLEARANCE = 0.05
+# Times the limit: below this |y| the run ends, because a shorter step would only halve the distance to the limit.
+ARRIVED = 1.01
+
+
+@dataclass(frozen=True)
+class Singularity:
+    """One vector that must not vanish: its smallest length, and the texts of its message.
+
+    item : the singular item, such as "loads.spin". event : the singular configuration, as in "gimbal lock of ...".
+    measure : the length of the vector, such as "|cos phi|". advice : what to try.
+    """
+
+    limit: float
+    item: str
+    event: str
+    measure: str
+    advice: str
+
+
+class SingularityError(SolveError):
+    """The motion reached a singular configuration; ``time`` (s) is its extrapolated instant."""
+
+    def __init__(self, singularity: Singularity, reached: float, time: float, size: float) -> None:
+        self.singularity, self.time = singularity, time
+        super().__init__(
+            f"the run stopped at t = {reached:.8g} s: {singularity.item}: {singularity.event} at t = {time:.9g} s, "
+            f"extrapolated linearly from {singularity.measure} = {size:.3g}; {singularity.advice}"
+        )
+
+
+@kernel
+def first_violation(y, limit):
+    """Number of the first of k vectors y (s, k, m), at s states of a step, that comes too near to zero; -1 if none."""
+    for k in range(y.shape[1]):
+        for s in range(y.shape[0]):
+            size = 0.0
+            for i in range(y.shape[2]):
+                size += y[s, k, i] ** 2
+            if not size >= limit[k] ** 2:
+                return k
+            if s == 0:
+                continue
+            # the point of the chord nearest to zero, if it is between the ends
+            along, length = 0.0, 0.0
+            for i in range(y.shape[2]):
+                step = y[s, k, i] - y[s - 1, k, i]
+                along -= y[s - 1, k, i] * step
+                length += step * step
+            if 0.0 < along < length:
+                nearest = 0.0
+                for i in range(y.shape[2]):
+                    step = y[s, k, i] - y[s - 1, k, i]
+                    nearest += (y[s - 1, k, i] + along / length * step) ** 2
+                if nearest < max(limit[k] ** 2, CLEARANCE**2 * length):
+                    return k
+    return -1
+
+
+def check_singularities(batch: Any, t: float, q: Floats, v: Floats, last: bool) -> None:
+    """Test the states q (s, n_q), v (s, n_v) of a step from t (s); q[0], v[0] is the accepted state.
+
+    Raises TrialError if a shorter step can come nearer, SingularityError if none can or the step is the ``last``.
+    """
+    y, rates = batch.singularity_vectors(q, v)
+    k = first_violation(y, np.array([singularity.limit for singularity in batch.singularities]))
+    if k < 0:
+        return
+    singularity, size = batch.singularities[k], hypot(*y[0, k])
+    if size > ARRIVED * singularity.limit and not last:
+        raise TrialError(f"{singularity.item}: {singularity.event} is near")
+    approach = -float(np.dot(y[0, k], rates[0, k])) / size if size > 0.0 else 0.0
+    raise SingularityError(singularity, t, t + size / approach if approach > 0.0 else t, size)

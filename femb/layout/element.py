@@ -7,20 +7,108 @@ equations are M a + h + f + J^T lambda = f_applied. Batches give all terms excep
 Arrays q (s, n_q), v, a, out (s, n_v) contain s states, u (s, n_u) the inputs. An evaluation changes no batch.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from femb.base.copies import shallow_copy
-from femb.base.errors import SolveError
+from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats, Ints
-from femb.layout.differentiated import with_derivatives
+from femb.base.values import shallow_copy, shown
 from femb.layout.discrete import DiscreteState
-from femb.layout.low_rank import LowRank
 from femb.layout.views import BlockPattern, OutputStates
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
+
+
+# The value of a user's function of the state, with its derivatives.
+
+
+class Differentiated(tuple[float, ...]):
+    """Three components of a force or torque that is a function of the state, and their derivatives for linearisation.
+
+    value (3,) : what the function would return without derivatives. by : derivatives (3, k) by quantities of the state
+    with k components, or (3,) by a single one, by the names of outputs of linear models:
+
+        femb.Differentiated(-k * angles - d * hub.angular_velocity, {"bodies.hub.turn": -k * np.eye(3), ...})
+
+    "turn" is a small rotation in body axes. Quantities that are not named have no influence. In simulations it is the
+    value alone. Raises ModelError: other shapes.
+    """
+
+    by: dict[str, Floats]
+
+    def __new__(cls, value: Any, by: Mapping[str, Any]) -> "Differentiated":
+        if np.shape(value) != (3,):
+            raise ModelError(f"Differentiated: value: got {shown(value)}, wanted three numbers")
+        self = super().__new__(cls, (float(x) for x in value))
+        self.by = {}
+        for name, derivative in by.items():
+            matrix = np.asarray(derivative, dtype=float)
+            if matrix.ndim not in (1, 2) or matrix.shape[0] != 3:
+                raise ModelError(f"Differentiated: by {name!r}: got {shown(derivative)}, wanted (3,) or (3, k) numbers")
+            self.by[name] = matrix.reshape(3, -1)
+        return self
+
+
+class WithoutDerivatives(tuple[float, ...]):
+    """A value with zeros for its unknown derivatives."""
+
+
+def with_derivatives(value: Any) -> Any:
+    """A number with two zeros for its unknown derivatives, or the three numbers given."""
+    return WithoutDerivatives((value, 0.0, 0.0)) if np.ndim(value) == 0 else value
+
+
+# Derivatives of low rank: of forces that couple many frames by a few scalars.
+#
+#     d(residual)/dv = left damping^T,    d(residual)/dq H = left stiffness^T
+#
+# Such a force, as that of modal damping, would fill the blocks of all its frames. It is kept as a few vectors instead
+# and
+# added where matrices are used: by products, by Woodbury's formula, or after a projection.
+
+
+@dataclass(frozen=True, eq=False)
+class LowRank:
+    """left, damping, stiffness (n_v, r)."""
+
+    left: Floats
+    damping: Floats
+    stiffness: Floats
+
+    @staticmethod
+    def joined(parts: "Sequence[LowRank]", n_v: int) -> "LowRank":
+        """The sum of some; of none, of rank 0."""
+        none = np.zeros((n_v, 0))
+        return LowRank(
+            np.hstack([none, *(part.left for part in parts)]),
+            np.hstack([none, *(part.damping for part in parts)]),
+            np.hstack([none, *(part.stiffness for part in parts)]),
+        )
+
+    @property
+    def rank(self) -> int:
+        """r."""
+        return int(self.left.shape[1])
+
+    def damping_times(self, x: Floats) -> Floats:
+        """d(residual)/dv x (n_v,)."""
+        return self.left @ (self.damping.T @ x)
+
+    def damping_sizes(self, x: Floats) -> Floats:
+        """(n_v,) sizes of the terms of ``damping_times`` for entries of the sizes x."""
+        return np.abs(self.left) @ (np.abs(self.damping).T @ x)
+
+    def sparse(self) -> "tuple[csc_array, csc_array]":
+        """d(residual)/dv and d(residual)/dq H (n_v, n_v), scipy.sparse: full for the frames that they couple."""
+        from scipy.sparse import csc_array
+
+        left = csc_array(self.left)
+        return csc_array(left @ csc_array(self.damping).T), csc_array(left @ csc_array(self.stiffness).T)
 
 
 class TrialError(SolveError):
@@ -105,7 +193,7 @@ class Batch:
     gravity: Floats | None = None
     # Whether the mass matrix is positive semidefinite in any state.
     definite: bool = True
-    # Singular configurations: a femb.layout.singularity.Singularity for each vector of singularity_vectors.
+    # Singular configurations: a femb.layout.connections.Singularity for each vector of singularity_vectors.
     singularities: tuple[Any, ...] = ()
 
     @staticmethod
@@ -172,7 +260,7 @@ class Batch:
         """out (s,) += potential energy that depends on inputs, for example on unwrapped angles."""
 
     def records(self, frames: OutputStates, batches: "list[Batch]") -> dict[str, Floats]:
-        """Arrays (k, ...) by path in the result file, at k output instants ``frames`` (femb.results.frames.Frames).
+        """Arrays (k, ...) by path in the result file, at k output instants ``frames`` (femb.recording.frames.Frames).
         batches : all batches of the system, for contributions of others to the values."""
         return {}
 

@@ -59,7 +59,7 @@ class StartPoses(Protocol):
 
 
 class OutputStates(Protocol):
-    """k output instants (``femb.results.frames.Frames``)."""
+    """k output instants (``femb.recording.frames.Frames``)."""
 
     @property
     def time(self) -> Floats:

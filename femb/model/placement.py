@@ -6,17 +6,286 @@ the origin with the inertial axes.
 
 import heapq
 from copy import copy
-from typing import TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
 
 from femb.base.errors import ModelError, Problem
-from femb.elements import FlexibleBody, Ground, Interface, PointMass
+from femb.base.types import Floats
+from femb.base.values import vector
+from femb.elements import Attachment, FlexibleBody, Ground, Interface, PointMass
 from femb.elements.beam.line import LineItem
+from femb.elements.beam.shape import section_axes
 from femb.elements.item import Item
-from femb.model.beam_placement import place_beam, spanned
-from femb.model.flexible_placement import place_flexible
+from femb.elements.marker import Marker
 from femb.model.model import Model
-from femb.model.poses import Poses
 from femb.numerics import rotations
+from femb.numerics.components import norm
+
+# Poses of bodies and beams at the start, and the origin of positions.
+
+Pose = tuple[Floats, Floats]  # position (3,), quaternion (4,)
+# Within this distance of the inertial origin (m), the rounding of positions is below the tolerance of constraints.
+NEAR = 1e3
+# A model farther away than this multiple of its extent has an origin of its own.
+FAR = 10.0
+
+
+class Poses:
+    """Known poses: ``bodies[name]``, and ``beams[name]``, the pose of the start of a beam.
+
+    Positions are relative to ``origin`` (3,) m, inertial axes: zero, or the first given position of a model that is far
+    away from the inertial origin. There, differences of positions, such as strains, would be lost in rounding.
+
+    ``clamps[name]`` : for each end of a beam on a body, the rotation (quaternion) from the body to the section.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.origin = _origin(model)
+        self.bodies: dict[str, Pose] = {}
+        self.beams: dict[str, Pose] = {}
+        self.clamps: dict[str, tuple[Floats | None, Floats | None]] = {}
+
+    def given_pose(self, name: str) -> Pose:
+        """Pose in the description of a body; by default the inertial origin and axes."""
+        given = self.model.body(name).start_pose()
+        position = (given.position if given.position is not None else np.zeros(3)) - self.origin
+        quaternion = given.quaternion
+        return position, quaternion if quaternion is not None else np.array([1.0, 0.0, 0.0, 0.0])
+
+    def placed(self, end: Marker | None) -> bool:
+        """Whether the pose of the body or beam at an end is known."""
+        return end is not None and (end.body in self.bodies or end.beam in self.beams)
+
+    def host(self, end: Marker) -> Pose:
+        """Pose of the body or the beam node of an end."""
+        if end.body is not None:
+            return self.bodies[end.body]
+        at, axes = self.beams[str(end.beam)]
+        positions, orientations = self.model.beams[str(end.beam)].reference()
+        return at + rotations.rotate(axes, positions[end.node]), rotations.multiply(axes, orientations[end.node])
+
+    def clamp_point(self, end: Attachment) -> Floats:
+        """Position of an attachment point, (3,) m."""
+        position, quaternion = self.host(end)
+        return position + rotations.rotate(quaternion, end.at)
+
+    def check_point(
+        self, path: tuple[str, ...], what: str, point: Floats, end: Attachment, size: float, advice: str
+    ) -> None:
+        """Raise ModelError unless a point (3,) of an item of that size (m) is where its attachment is."""
+        gap = self.clamp_point(end) - point
+        if norm(gap) > 1e-6 * size:
+            at, wanted = vector(self.origin + point), vector(self.origin + point + gap)
+            raise ModelError.at(path, f"{what} {at} but its place on {end.host} is at {wanted} m: {advice}")
+
+
+def _origin(model: Model) -> Floats:
+    """The origin of the positions of a model, (3,) m; see ``Poses``."""
+    poses = [(body, body.start_pose().position) for body in model.bodies.values()]
+    fixed = [position for body, position in poses if position is not None and isinstance(body, Ground)]
+    given = [position for body, position in poses if position is not None and not isinstance(body, Ground)]
+    free = [(beam, end) for beam in model.beams.values() for end in (beam.start or beam.end,)]
+    given += [end.at for beam, end in free if beam.attached == (None, None) and end is not None]
+    points = np.array(given or fixed).reshape(-1, 3)
+    if not len(points):
+        return np.zeros(3)
+    extent = float(np.max(np.linalg.norm(points - points[0], axis=1)))
+    far = norm(points[0]) > max(NEAR, FAR * extent)
+    return np.array(points[0]) if far else np.zeros(3)
+
+
+# Start pose of one beam, by the clamp at one end, and of the body at the other end.
+
+
+def place_beam(poses: Poses, beam: LineItem) -> None:
+    """Set the pose and the clamps of a beam, and the pose of the body at its other end if that has none yet.
+
+    Raises ModelError where given poses contradict the beam's length or direction.
+    """
+    start, end = beam.attached
+    known_start, known_end = poses.placed(start), poses.placed(end)
+    if known_start:
+        at, axes = poses.clamp_point(start), _section_at(poses, beam, start, known_end)
+    elif known_end:
+        at, axes = _start_of(poses, beam, poses.clamp_point(end), _section_at(poses, beam, end, False))
+    else:
+        free: Any = beam.start or beam.end
+        path_axes = _path_section(poses, beam, free)
+        at, axes = free.at - poses.origin, path_axes if path_axes is not None else section_axes(free.direction, free.up)
+        if beam.start is None or (path_axes is None and beam.start.direction is None):
+            at, axes = _start_of(poses, beam, at, axes)
+    poses.beams[beam.name] = (at, axes)
+    positions, orientations = beam.reference()
+    tip, tip_axes = at + rotations.rotate(axes, positions[-1]), rotations.multiply(axes, orientations[-1])
+    if end is not None and end.body is not None and not known_end:
+        _place_body_at(poses, beam, end, tip, tip_axes)
+    elif start is not None and start.body is not None and not known_start:
+        _place_body_at(poses, beam, start, at, axes)
+    if end is not None:
+        advice = "check length, direction and the position of the body, or leave that position out"
+        poses.check_point(("beams", beam.name, "end"), "the beam ends at", tip, end, beam.shape.length, advice)
+    for word, attachment, section in (("start", start, axes), ("end", end, tip_axes)):
+        if attachment is not None:
+            _check_direction(poses, beam, word, attachment, section)
+    poses.clamps[beam.name] = (_clamp_rotation(poses, start, axes), _clamp_rotation(poses, end, tip_axes))
+
+
+def spanned(poses: Poses, beam: LineItem) -> LineItem:
+    """A beam without a length, with that and the direction from its start to its end, whose poses must be known.
+
+    Raises ModelError where the ends coincide, or a given direction is another one.
+    """
+    ends = {"start": beam.start, "end": beam.end}
+    points = [
+        poses.clamp_point(end) if end.clamped else end.at - poses.origin for end in ends.values() if end is not None
+    ]
+    chord = points[1] - points[0]
+    length = norm(chord)
+    if not length > 0.0:
+        at = vector(poses.origin + points[0])
+        raise ModelError.at(("beams", beam.name, "end"), f"is at {at} m, where the start is: a beam needs a length")
+    words: dict[str, Any] = {"length": length}
+    for word, end in ends.items():
+        if end is None:
+            continue
+        axes = poses.host(end)[1] if end.clamped else np.array([1.0, 0.0, 0.0, 0.0])
+        own = rotations.rotate_back(axes, chord)
+        if end.direction is None:
+            words[word] = replace(end, direction=own)
+        elif norm(rotations.cross(own, end.direction)) > 1e-6 * length * norm(end.direction) or (
+            own @ end.direction < 0.0
+        ):
+            advice = f"but the end is in the direction {vector(own / length)} from the start: leave one of them out"
+            raise ModelError.at(("beams", beam.name, word, "direction"), f"got {vector(end.direction)}, {advice}")
+    return replace(beam, **words)  # type: ignore[type-var]
+
+
+def _start_of(poses: Poses, beam: LineItem, tip: Floats, tip_axes: Floats) -> Pose:
+    """Pose of the start of a beam whose end has the pose ``tip``, ``tip_axes``."""
+    positions, orientations = beam.reference()
+    axes = rotations.multiply(tip_axes, rotations.conjugate(orientations[-1]))
+    return tip - rotations.rotate(axes, positions[-1]), axes
+
+
+def _path_section(poses: Poses, beam: LineItem, end: Attachment) -> Floats | None:
+    """Section axes at one end of a beam, in the axes of its path, where the path gives them; else None."""
+    first = beam.shape.first
+    if first is None or end is beam.start:
+        return first
+    by_start = beam.start is not None and beam.start.clamped
+    return None if by_start else rotations.multiply(first, beam.shape.quaternions[-1])
+
+
+def _section_at(poses: Poses, beam: LineItem, end: Attachment, other_known: bool) -> Floats:
+    """Section axes, inertial, by the attachment ``end``; by the points of both ends where it has no direction."""
+    path_axes = _path_section(poses, beam, end)
+    if path_axes is not None:
+        return rotations.multiply(poses.host(end)[1], path_axes)
+    if end.direction is not None:
+        return rotations.multiply(poses.host(end)[1], section_axes(end.direction, end.up))
+    other = beam.attached[1] if end is beam.attached[0] else beam.attached[0]
+    if poses.placed(other) and beam.shape.straight:
+        chord = poses.clamp_point(beam.attached[1]) - poses.clamp_point(beam.attached[0])
+        if norm(chord) > 0.0:
+            inward = rotations.rotate_back(poses.host(end)[1], chord)
+            return rotations.multiply(poses.host(end)[1], section_axes(inward, end.up))
+    if other is not None and other.direction is not None and not other.clamped:
+        return section_axes(other.direction, other.up)
+    word = "start" if end is beam.attached[0] else "end"
+    raise ModelError.at(
+        ("beams", beam.name, word, "direction"),
+        f"is missing: the tangent of the beam from start to end, in the axes of {end.host}",
+    )
+
+
+def _place_body_at(poses: Poses, beam: LineItem, end: Attachment, point: Floats, axes: Floats) -> None:
+    """Set the pose of a body so that its attachment is at ``point`` with the axes of the section."""
+    name = str(end.body)
+    quaternion = poses.model.body(name).start_pose().quaternion
+    clamp_axes = _path_section(poses, beam, end)
+    if clamp_axes is None and end.direction is not None:
+        clamp_axes = section_axes(end.direction, end.up)
+    if quaternion is None and clamp_axes is not None:
+        quaternion = rotations.multiply(axes, rotations.conjugate(clamp_axes))
+    if quaternion is None:
+        quaternion = np.array([1.0, 0.0, 0.0, 0.0])
+    poses.bodies[name] = (point - rotations.rotate(quaternion, end.at), quaternion)
+
+
+def _clamp_rotation(poses: Poses, end: Attachment | None, axes: Floats) -> Floats | None:
+    if end is None:
+        return None
+    return rotations.multiply(rotations.conjugate(poses.host(end)[1]), axes)
+
+
+def _check_direction(poses: Poses, beam: LineItem, word: str, end: Attachment, axes: Floats) -> None:
+    if end.direction is None:
+        return
+    x = rotations.rotate(axes, np.array([1.0, 0.0, 0.0]))
+    given = rotations.rotate(poses.host(end)[1], end.direction)
+    if norm(rotations.cross(x, given)) > 1e-6 * norm(given) or x @ given < 0.0:
+        raise ModelError.at(
+            ("beams", beam.name, word, "direction"),
+            f"got {vector(given)} in inertial axes, but the beam {'leaves' if word == 'start' else 'arrives'} "
+            f"along {vector(x)}",
+        )
+
+
+# Start poses of a flexible body, of its interfaces, and of the bodies that they are attached to.
+
+
+def place_flexible(poses: Poses, body: FlexibleBody) -> bool:
+    """Set the poses of a body and of all its interfaces by one that is known; whether one is.
+
+    Raises ModelError where the attached bodies contradict the undeformed body.
+    """
+    rest = {name: body.rest_pose(name) for name in body.reduced.interface_names}
+    root = next(iter(rest))
+    names = {root: body.name} | {name: item.name for name, item in body.free_interfaces.items()}
+    known: Pose | None = None
+    for name, pose in rest.items():
+        end = body.attached.get(name)
+        if end is not None and poses.placed(end):
+            known = _after(_after(poses.host(end), (end.at, _axes(end))), _inverse(pose))
+        elif end is None and names[name] in poses.bodies:
+            known = _after(poses.bodies[names[name]], _inverse(pose))
+        if known is not None:
+            break
+    if known is None:
+        return False
+    poses.bodies[body.name] = known
+    for name, pose in rest.items():
+        end, placed = body.attached.get(name), _after(known, pose)
+        if end is None:
+            poses.bodies[names[name]] = placed
+        elif poses.placed(end):
+            field = ("start",) if name == root else ("interfaces", name)
+            path, size = (body.table, body.name, *field), float(np.max(np.linalg.norm(body.reduced.interfaces, axis=1)))
+            advice = "check the position of the body, or leave it out"
+            poses.check_point(path, "the undeformed interface is at", placed[0], end, max(size, 1e-3), advice)
+        else:
+            poses.bodies[str(end.body)] = _after(placed, _inverse((end.at, _axes(end))))
+    return True
+
+
+def _axes(end: Attachment) -> Floats:
+    """Quaternion of the interface in the axes of the body that carries it."""
+    if end.direction is None:
+        return np.array([1.0, 0.0, 0.0, 0.0])
+    return section_axes(end.direction, end.up)
+
+
+def _after(pose: Pose, relative: Pose) -> Pose:
+    return pose[0] + rotations.rotate(pose[1], relative[0]), rotations.multiply(pose[1], relative[1])
+
+
+def _inverse(pose: Pose) -> Pose:
+    back = rotations.conjugate(pose[1])
+    return -rotations.rotate(back, pose[0]), back
+
 
 AnyItem = TypeVar("AnyItem", bound=Item)
 

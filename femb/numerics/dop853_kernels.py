@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from femb.numerics.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.kinematics import error_norm
 
 TIME, LENGTH = range(2)
@@ -168,3 +168,18 @@ def advance(bounds, clock, counts, output, h, error, rejections, y, y1):
     counts[STEPS] += 1
     counts[REJECTED] += rejections
     copy_to(y, y1)
+
+
+# States at which the stages of an explicit Runge-Kutta step are evaluated.
+
+
+@inlined
+def stage_state(A, s, h, y0, K, y):
+    """y (n,) = y0 + h sum A[s, m] K[m] over the stages before s."""
+    for i in range(y0.size):
+        y[i] = y0[i]
+    for m in range(s):
+        weight = h * A[s, m]
+        if weight != 0.0:
+            for i in range(y0.size):
+                y[i] += weight * K[m, i]

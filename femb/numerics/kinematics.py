@@ -6,7 +6,7 @@ omega_v : indices of the first component of every quaternion in q and of its ang
 
 import math
 
-from femb.numerics.compile import kernel
+from femb.numerics.compiler.compile import kernel
 from femb.numerics.vector3 import body_part, quaternion_times
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
@@ -91,3 +91,25 @@ def one_after_another(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
 def _pool(process: int) -> ThreadPoolExecutor:
     """The threads of a process; a forked process has none of its parent's."""
     return ThreadPoolExecutor(max(1, core_count() - 1), "femb")
+
+
+# One thread of dense linear algebra.
+#
+# OpenBLAS divides products of matrices of some tens of rows among all cores, and its threads wait actively for each
+# other: on a busy machine they take many times the time of one thread.
+
+
+@cache
+def _libraries() -> Any:
+    """The loaded libraries of linear algebra, those of numpy and of scipy."""
+    import scipy.linalg  # noqa: F401 - loads its library
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """A context in which numpy and scipy compute with one thread; the earlier number holds again after it."""
+    with _libraries().limit(limits=1, user_api="blas"):
+        yield

@@ -4,7 +4,7 @@ Functions of quaternions take and return components, without arrays. A quaternio
 in a frame's axes to inertial ones; p' = p (0, omega)/2 with omega in the frame's axes.
 """
 
-from femb.numerics.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel
 
 # Columns of a frame: its indices in q and in v, negative if it is fixed, and whether it has axes.
 IN_Q, IN_V, HAS_AXES = range(3)

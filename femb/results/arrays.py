@@ -12,7 +12,7 @@ Block = Mapping[str, np.ndarray]
 """Arrays of k consecutive output times by path."""
 Value = TypeVar("Value")
 
-# The paths of arrays from which a run continues, see femb.results.earlier; they are no results.
+# The paths of arrays from which a run continues, see femb.results.storage.file; they are no results.
 CHECKPOINT = "checkpoint/"
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})

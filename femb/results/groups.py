@@ -8,14 +8,156 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from femb.base.types import Floats
-from femb.numerics import euler
-from femb.results.arrays import Arrays
-from femb.results.beam import Beam
-from femb.results.motion import DISPLACEMENT, Moving, rotation_of_body, since_first
-from femb.results.quantity import Group, Quantity
+import numpy as np
 
-VIOLATIONS = "femb.results.violations"
+from femb.base.types import Floats
+from femb.numerics import euler, rotations
+from femb.results.arrays import Arrays
+from femb.results.quantity import Group, Quantity, axial_stress, shear_stress, von_mises
+
+# Motion of bodies and beams: quantities computed from the positions, quaternions and velocities in the results.
+
+DISPLACEMENT = (
+    "position minus that at the first output time, inertial axes; in results of `Results.in_frame` minus that in the "
+    "start configuration; not in the file"
+)
+
+
+def since_first(group: Group) -> Floats:
+    """Displacement since the first output time, for results without recorded displacements."""
+    position: Floats = group["position"] - group["position"][:1]
+    return position
+
+
+def rotation_of_body(body: Group) -> Floats:
+    """Rotation from the start configuration, or else from the first output time."""
+    quaternion = body["quaternion"]
+    start = body["reference_quaternion"] if "reference_quaternion" in body else quaternion[0]
+    return rotations.multiply(quaternion, rotations.conjugate(start))
+
+
+def start_section_deflection(beam: Group) -> Floats:
+    """(T, n, 3) m: nodes in the axes of the start node's section, minus their value at the first output time.
+
+    The deflection where the undeformed shape is not known.
+    """
+    position = beam["position"]
+    local = rotations.rotate_back(beam["quaternion"][:, :1], position - position[:, :1])
+    return local - local[:1]
+
+
+def no_corners(beam: Group) -> Floats:
+    """(e, 4) corners of older files, which do not record them."""
+    return np.tile([1.0, 0.0, 0.0, 0.0], (len(beam["element_length"]), 1))
+
+
+class Moving(Group):
+    """Base of bodies and beams: the rotation since the start configuration, and its rates.
+
+    Arrays are (T, ...) with the nodes of a beam, if any, in between.
+    """
+
+    def _rotation_and_rate(self) -> tuple[Floats, Floats]:
+        """`rotation`, and the angular velocity in the axes that it rotates: (T, ..., 4), (T, ..., 3) rad/s."""
+        rotation, quaternion = self.rotation, self["quaternion"]  # type: ignore[attr-defined]
+        start = rotations.multiply(rotations.conjugate(rotation), quaternion)
+        return rotation, rotations.rotate(start, self["angular_velocity"])
+
+    @property
+    def quaternion_rate(self) -> Floats:
+        """(T, ..., 4) 1/s: rate of `quaternion`."""
+        return rotations.quaternion_rate(self["quaternion"], self["angular_velocity"])
+
+    @property
+    def rotation_rate(self) -> Floats:
+        """(T, ..., 4) 1/s: rate of the quaternion `rotation`."""
+        return rotations.quaternion_rate(*self._rotation_and_rate())
+
+
+# The quantities of beams: arrays of nodes and elements from start to end.
+
+
+class Beam(Moving):
+    """Motion and section loads of a beam of e elements and n = e + 1 nodes, from start to end."""
+
+    of_nodes = True
+
+    position = Quantity("(T, n, 3)", "m", "of the nodes from start to end, inertial axes")
+    quaternion = Quantity("(T, n, 4)", "-", "section to inertial, scalar first; x is along the tangent")
+    velocity = Quantity("(T, n, 3)", "m/s", "of the nodes, inertial axes")
+    angular_velocity = Quantity("(T, n, 3)", "rad/s", "section axes")
+    acceleration = Quantity("(T, n, 3)", "m/s2", "of the nodes, inertial axes")
+    angular_acceleration = Quantity("(T, n, 3)", "rad/s2", "section axes")
+    strain = Quantity("(T, e, 2)", "-", "axial strain at both ends of every element")
+    # Both act on the face whose outward normal is the tangent: a positive first force is tension.
+    section_force = Quantity("(T, e, 2, 3)", "N", "at both ends of every element, section axes, tension positive")
+    section_moment = Quantity("(T, e, 2, 3)", "N m", "at both ends of every element, section axes")
+    midpoint_force = Quantity("(T, e, 3)", "N", "in the middle of every element, section axes, tension positive")
+    midpoint_moment = Quantity("(T, e, 3)", "N m", "in the middle of every element, section axes")
+    axial_stress = Quantity(
+        "(T, e, 3, p)",
+        "Pa",
+        "of axial force and bending at start, middle and end of every element, at the recovery points; not in the file",
+        otherwise=axial_stress,
+    )
+    shear_stress = Quantity(
+        "(T, e, 3)",
+        "Pa",
+        "largest of torsion in the section, same places; not in the file",
+        otherwise=shear_stress,
+    )
+    von_mises = Quantity(
+        "(T, e, 3, p)", "Pa", "of `axial_stress` and `shear_stress`; not in the file", otherwise=von_mises
+    )
+    recovery_points = Quantity("(p, 2)", "m", "points of the section for stresses, y and z")
+    stress_section = Quantity(
+        "(4,)",
+        "m2, m4, m4, m3",
+        "area, second moments about y and z, and torsional section modulus (NaN if unknown) for stresses",
+    )
+    rotation = Quantity("(T, n, 4)", "-", "quaternion of the rotation of the nodes from the reference shape")
+    # Files without it, and results made by hand, have no undeformed shape: there it is the change since the first
+    # output time, in the axes of the start node's section.
+    deflection = Quantity(
+        "(T, n, 3)",
+        "m",
+        "of the nodes from the undeformed beam that moves rigidly with the body of `deflection_body`, see below",
+        otherwise=start_section_deflection,
+    )
+    displacement = Quantity("(T, n, 3)", "m", DISPLACEMENT, otherwise=since_first)
+    reference_position = Quantity("(n, 3)", "m", "nodes in the start configuration, inertial axes")
+    reference_quaternion = Quantity("(n, 4)", "-", "sections in the start configuration")
+    element_length = Quantity("(e,)", "m", "undeformed length of every element")
+    corner = Quantity(
+        "(e, 4)",
+        "-",
+        "quaternion from the section of an element's first node to the element's own section; they differ only at a "
+        "corner",
+        otherwise=no_corners,
+    )
+    outline = Quantity("(m, 2)", "m", "closed polygon of the section in its y and z axes, for pictures")
+
+    @property
+    def kind(self) -> str:
+        """The kind of beam, as in a case file."""
+        return str(self.attributes.get("kind", "beam"))
+
+    @property
+    def deflection_body(self) -> str | None:
+        """The body that `deflection` is relative to: the one the start is clamped to, or, if the start is free,
+        the end. None for a beam that is free or on another beam: there it is relative to its first node's section."""
+        return self.attributes.get("deflection_body")
+
+    def euler_angles(self, sequence: Any = "xyz", unwrap: bool = True) -> Floats:
+        """(T, n, 3) rad: intrinsic Euler angles of `rotation`."""
+        return euler.to_euler(self.rotation, sequence, unwrap=unwrap)
+
+    def euler_rates(self, sequence: str = "xyz") -> Floats:
+        """(T, n, 3) rad/s: rates of `euler_angles`."""
+        return euler.euler_rates(*self._rotation_and_rate(), sequence)
+
+
+VIOLATIONS = "femb.recording.record"
 
 
 class Body(Moving):

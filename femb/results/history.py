@@ -6,9 +6,8 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats
-from femb.results.beam import Beam
-from femb.results.named import STRESSES
-from femb.results.names import named
+from femb.results.groups import Beam
+from femb.results.names import STRESSES, named
 from femb.results.results import Results
 
 

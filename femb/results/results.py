@@ -5,24 +5,27 @@ The name of an array is its path in the result file, such as ``bodies/hub/positi
 here; only numpy is needed, except for files.
 """
 
+from __future__ import annotations
+
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import product
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
-from femb.base.arguments import check_text
 from femb.base.errors import ResultError
+from femb.base.html import table
 from femb.base.types import Floats
-from femb.results.arrays import NOTHING, Arrays, Attributes, Content, ReadOnly, read_only, shapes_of
-from femb.results.beam import Beam
-from femb.results.by_name import ByQuantity
-from femb.results.file import write_content
+from femb.base.values import check_text
+from femb.results import spectrum as spectra
+from femb.results.arrays import NOTHING, Arrays, Attributes, Content, ReadOnly, listing, read_only, shapes_of
 from femb.results.groups import (
     Appendage,
     Audit,
+    Beam,
     Body,
     Driver,
     EventRecord,
@@ -32,11 +35,185 @@ from femb.results.groups import (
     Spring,
     event_records,
 )
+from femb.results.names import COMPONENTS, Named, named, short_names, unit_of
 from femb.results.quantity import Group, Groups
-from femb.results.read import read_content
-from femb.results.read_one import read_array_of
-from femb.results.summary import html_of, parts_of
+from femb.results.storage.file import write_content
+from femb.results.storage.read import read_array_of, read_content
 from femb.results.view import INERTIAL, seen_from
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+    from matplotlib.figure import Figure
+
+    from femb.reporting.report import Shown
+
+
+# Results as tables of other libraries, which are imported on first use.
+
+DIMENSIONS = {"3": "axis", "4": "component"}
+
+
+def to_pandas(results: Results, names: tuple[str, ...]) -> pandas.DataFrame:
+    """As ``Results.to_pandas``."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ResultError("pip install 'femb[pandas]': pandas is not installed") from error
+    columns: dict[str, Floats] = {}
+    for quantity in _chosen(results, names):
+        values = quantity.values.reshape(results.time.size, -1)
+        for label, column in zip(_labels(quantity), values.T, strict=True):
+            columns[".".join((quantity.path, *label))] = column
+    return pandas.DataFrame(columns, index=pandas.Index(results.time, name="time"))
+
+
+def to_xarray(results: Results, names: tuple[str, ...]) -> xarray.Dataset:
+    """As ``Results.to_xarray``."""
+    try:
+        import xarray
+    except ImportError as error:
+        raise ResultError("pip install 'femb[xarray]': xarray is not installed") from error
+    variables = {}
+    for quantity in _chosen(results, names):
+        dims = [DIMENSIONS.get(letter, f"{quantity.path}.{k}") for k, letter in enumerate(quantity.axes)]
+        declared = quantity.group.quantities().get(quantity.word)
+        unit = declared.unit if declared is not None else quantity.unit
+        variables[quantity.path] = (("time", *dims), quantity.values, {"units": unit} if unit else {})
+    coordinates = {"time": ("time", results.time, {"units": "s"}), "axis": list("xyz"), "component": list("wxyz")}
+    used = {"time", *(dim for dims, _, _ in variables.values() for dim in dims)}
+    attributes = {"title": results.title, "method": results.method, "status": results.status}
+    return xarray.Dataset(variables, {dim: x for dim, x in coordinates.items() if dim in used}, attributes)
+
+
+def _chosen(results: Results, names: tuple[str, ...]) -> list[Named]:
+    if names:
+        return [named(results, name) for name in names]
+    series: Arrays = results.series
+    return [
+        Named(group, word, None, group[word], unit_of(group, word))
+        for group in results.groups()
+        for word in group.arrays
+        if f"{group.path}/{word}" in series
+    ]
+
+
+def _labels(quantity: Named) -> list[tuple[str, ...]]:
+    """The names of the components of a quantity: numbers, and x, y, z of vectors."""
+    sizes = zip(quantity.axes, quantity.values.shape[1:], strict=True)
+    return list(product(*(COMPONENTS.get(letter) or list(map(str, range(size))) for letter, size in sizes)))
+
+
+# Arrays, figures, tables and spectra of quantities by name; `femb.results.names` reads the names.
+
+
+class ByQuantity:
+    """The part of `femb.Results` that takes names of quantities, such as ``"hub.position"``."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all quantities over time, as ``results["hub.position"]``, `plot` and others take them; a last
+        .x, .y, .z or .w selects a component, and ``"boom.3.position"`` a node of a beam."""
+        return tuple(short_names(self._results))
+
+    def __getitem__(self, name: str) -> Floats:
+        """(T, ...) of a quantity by name, in SI units, see `names`. Raises ResultError for unknown names."""
+        return named(self._results, name).values
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.names)
+
+    __iter__: None = None  # by their names they are no sequence
+
+    def plot(
+        self,
+        *names: str,
+        path: str | Path | None = None,
+        items: Sequence[str] | None = None,
+        frame: str | None = None,
+        times: tuple[float | None, float | None] | None = None,
+        spectrum: spectra.SpectrumKind | None = None,
+        dpi: int = 150,
+    ) -> Figure:
+        """Draw quantities over time, one below another; returns the matplotlib figure, with units at its axes.
+
+        names : as ``"hub.euler_angles"`` or ``"right.tip.deflection"``, see `names`, and whatever ``femb.plot`` takes,
+            such as ``"tips"``; none for the overview. path : of a picture file to write as well, in the format of its
+            suffix. items : patterns of the items to show. frame : the frame that the motion is relative to, see
+            `in_frame`. times : first and last instant, s. spectrum : "psd" or "amplitude", draw that over the frequency
+            in Hz instead, see `spectrum`. dpi : dots per inch of the file, -.
+
+        Raises ResultError for an unknown name, with the most similar ones, and where the file cannot be written.
+        """
+        import femb  # its public names alone: what draws results is above them
+
+        drawn = femb.figure(
+            self._results, names or None, items=items, frame=frame, times=times, spectrum=spectrum, path=path, dpi=dpi
+        )
+        return drawn
+
+    def to_pandas(self, *names: str) -> pandas.DataFrame:
+        """Quantities over time as a pandas DataFrame with the time (s) as its index; all of them without names.
+
+        names : as ``"hub.position"``, see `names`. Columns are ``bodies.hub.position.x``, of beams
+        ``beams.boom.position.3.x`` with the number of the node. Raises ResultError for unknown names, without pandas.
+        """
+        return to_pandas(self._results, names)
+
+    def to_xarray(self, *names: str) -> xarray.Dataset:
+        """Quantities over time as an xarray Dataset with units, its dimensions time (s), axis and component; others are
+        named by their path. names : as of `to_pandas`. Raises ResultError for unknown names, without xarray."""
+        return to_xarray(self._results, names)
+
+    def spectrum(self, name: str, kind: spectra.SpectrumKind = "psd") -> spectra.Spectrum:
+        """The spectrum of a quantity, as ``"hub.angular_velocity"``: frequency (F,) Hz and values (F, ...).
+
+        name : see `names`. kind : "psd", the one-sided power spectral density with Hann's window and without the mean,
+        in the unit's square per Hz; or "amplitude", that of each sine, in the unit itself. Output times must have equal
+        intervals. ``results.plot(name, spectrum=kind)`` draws it.
+        Raises ResultError where they do not, and for unknown names. Source: scipy.signal.periodogram.
+        """
+        return spectra.spectrum(self._results, name, kind)
+
+    def show(self, *, height: int = 820, frames: int = 600) -> Shown:
+        """The page of ``femb report`` for a notebook, inline where this is the last value of a cell.
+
+        height : in pixels. frames : largest number of output times of the animation. Raises ResultError: nothing to
+        show. The same as ``femb.show(results)``.
+        """
+        import femb  # its public names alone: what shows results is above them
+
+        return femb.show(self._results, height=height, frames=frames)
+
+    @property
+    def _results(self) -> Results:
+        return cast("Results", self)
+
+
+# Results at a glance: their text and their table in a notebook.
+
+LARGEST = (("energy error", "energy_error", " J"), ("constraint violation", "constraint_position", ""))
+
+
+def parts_of(results: Results) -> list[str]:
+    """Status and times, the names of items by kind, and the largest errors of the audit."""
+    time = results.time
+    times = f"{time.size} times {time[0]:g} to {time[-1]:g} s" if time.size else "no times"
+    kinds: dict[str, Groups[Any]]
+    kinds = {"bodies": results.bodies, "beams": results.beams, "joints": results.joints, "drivers": results.drivers}
+    parts = [f"{results.status or 'no status'}, {times}"]
+    parts += [f"{kind}: {listing(groups, 6)}" for kind, groups in kinds.items() if groups]
+    for label, name, unit in LARGEST:
+        if name in results.audit and time.size:
+            parts.append(f"largest {label} {np.max(np.abs(results.audit[name])):.2g}{unit}")
+    return parts
+
+
+def html_of(results: Results) -> str:
+    """The same as a table."""
+    status, *parts = parts_of(results)
+    found = [(name, text) for name, _, text in (part.partition(": ") for part in parts)]
+    return table(results.title or "Results", [("status", status), ("method", results.method), *found])
 
 
 class Results(ByQuantity):
@@ -171,7 +348,7 @@ class Results(ByQuantity):
         """The frame that bodies and beams are seen from, see `in_frame`."""
         return str(self._root("frame") or "inertial")
 
-    def in_frame(self, frame: str) -> "Results":
+    def in_frame(self, frame: str) -> Results:
         """The same results with the motion of bodies and beams relative to a moving frame.
 
         frame : the name of a body; a beam's node as ``"NAME[NODE]"``, with the axes of its section; or

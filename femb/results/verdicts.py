@@ -1,28 +1,145 @@
 """The audit of a run in plain words: each quantity with its largest value, whether that is good, and why.
 
-The limits are those of the warnings of a run, `femb.results.audit`, and parts of them. Source:
+The limits are those of the warnings of a run, `femb.results.verdicts`, and parts of them. Source:
 docs/reference/results.md, audit.
 """
 
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from femb.base.types import Floats
-from femb.results.audit import (
-    BALANCED,
-    BALANCES,
-    LEAST_ENERGY,
-    LENGTH,
-    POSITION,
-    ROUNDING,
-    UNBALANCED,
-    VELOCITY,
-    largest_load,
-)
 from femb.results.results import Results
+
+# Monitoring of a run's audit: a warning where it is far beyond the tolerances.
+#
+# A local error below rtol per step gives an energy error of some rtol of the largest energy, up to a thousand times as
+# much over long runs and with members that the method damps. A far larger error shows that the steps missed something:
+# an
+# impact between two step ends, a load that is not integrated, a step far too long. The largest energy is that of the
+# whole run, since that near a start at rest is no scale.
+#
+# Forces have a judgement of their own, by every method: what the equations leave on a body or node between steps,
+# beside
+# the largest force in the results. The motion may be right where it is not small: a force is a stiffness times a
+# strain.
+
+# Limit of the energy error over the largest energy: a multiple of rtol, within bounds.
+ENERGY, LEAST_ENERGY, MOST_ENERGY = 1e4, 1e-2, 0.1
+# Limits of constraints (m or -, and per s and unit of speed) and of lengths of quaternions; being projected, these do
+# not depend on rtol.
+POSITION, VELOCITY, LENGTH = 1e-5, 1e-4, 1e-8
+# Parts of the largest force or moment in the results: balances up to the first are good, above the second poor.
+BALANCED, UNBALANCED = 0.01, 0.2
+# N or N m: up to this a balance may be rounding, that of a strain (1e-16) times the stiffness of a member (1e9 N).
+ROUNDING = 1e-7
+# Each balance of the audit, the arrays that it is compared with, and their unit.
+BALANCES = (
+    ("force_balance", ("force", "section_force"), "N"),
+    ("moment_balance", ("torque", "section_moment"), "N m"),
+)
+LOADED = ("beams", "joints", "appendages", "loads", "springs", "drivers")
+# An error is recorded where it exceeds the last one recorded by this factor.
+GROWTH = 1.01
+
+
+def largest_load(arrays: Mapping[str, Floats], words: tuple[str, ...]) -> float:
+    """The largest component of recorded forces or moments, by the paths of ``arrays``."""
+    found = [0.0]
+    for path, values in arrays.items():
+        kind, _, rest = path.partition("/")
+        if kind in LOADED and rest.rpartition("/")[2] in words:
+            found.append(float(np.max(np.abs(values), initial=0.0)))
+    return max(found)
+
+
+class AuditWatch:
+    """Collects from the audit of a run, block by block, the data of a warning."""
+
+    memory: ClassVar[tuple[str, ...]] = ("_errors", "_largest", "_first", "_others", "_unbalanced", "_load")
+
+    def __init__(self) -> None:
+        self._errors: list[tuple[float, float]] = []
+        self._largest = 0.0
+        self._first: tuple[float, float] | None = None
+        self._others: dict[str, tuple[float, float]] = {}
+        # time and size of the largest force balance, and the largest force beside it
+        self._unbalanced, self._load = (0.0, 0.0), 0.0
+
+    def add(self, time: Floats, audit: dict[str, Floats], speed: Floats) -> None:
+        """Add k output instants: time (k,), the audit's arrays by name, and the largest velocities (k,)."""
+        kinetic, potential, work = (audit[name] for name in ("kinetic_energy", "potential_energy", "work"))
+        if self._first is None:
+            self._first = float(potential[0]), float(work[0])
+        for energy in (kinetic, potential - self._first[0], work - self._first[1]):
+            self._largest = max(self._largest, float(np.max(np.abs(energy[np.isfinite(energy)]), initial=0.0)))
+        last = self._errors[-1][1] if self._errors else 0.0
+        for t, error in zip(time.tolist(), np.abs(audit["energy_error"]).tolist(), strict=True):
+            error = error if math.isfinite(error) else math.inf
+            if error > GROWTH * last:
+                self._errors.append((t, error))
+                last = error
+        for name, limit in (
+            ("constraint_position", POSITION),
+            ("constraint_velocity", VELOCITY * (1.0 + speed)),
+            ("quaternion_norm", LENGTH),
+        ):
+            beyond = np.flatnonzero(~(audit[name] <= limit))
+            if len(beyond) and name not in self._others:
+                self._others[name] = float(time[beyond[0]]), float(audit[name][beyond[0]])
+
+    def add_forces(self, block: Mapping[str, Floats]) -> None:
+        """Add the force balance and the forces of k output instants, by the paths of their arrays."""
+        name, words, _ = BALANCES[0]
+        self._load = max(self._load, largest_load(block, words))
+        balance = block.get(f"audit/{name}", np.zeros(0))
+        if len(balance):
+            k = int(np.argmax(balance))
+            if balance[k] > self._unbalanced[1]:
+                self._unbalanced = float(block["time"][k]), float(balance[k])
+
+    def warning(self, rtol: float) -> str:
+        """The quantities that were far beyond their tolerances, since when and how far, and forces that the steps did
+        not resolve; empty if there are none."""
+        return "; ".join(filter(None, (self._of_motion(rtol), self._of_forces())))
+
+    def _of_forces(self) -> str:
+        """The force balance where it is no longer small beside the forces.
+
+        Torques may all be small beside the forces and their arms, as in a spin: their balance alone is no warning.
+        """
+        (t, size), load = self._unbalanced, self._load
+        if not load > 0.0 or size <= max(UNBALANCED * load, ROUNDING):
+            return ""
+        return (
+            f"the steps did not resolve the forces: the force balance reaches {size:.2g} N at t = {t:.6g} s, beside a "
+            f"largest force of {load:.2g} N. Peak loads of this run are not to be trusted: compare with a smaller rtol "
+            "or max_step"
+        )
+
+    def _of_motion(self, rtol: float) -> str:
+        limit = min(max(ENERGY * rtol, LEAST_ENERGY), MOST_ENERGY)
+        found = []
+        beyond = [error for error in self._errors if error[1] > limit * self._largest]
+        if beyond:
+            worst = max(error for _, error in beyond)
+            found.append(
+                (beyond[0][0], f"energy error (up to {worst:.2g} J, with a largest energy of {self._largest:.2g} J)")
+            )
+        for name, (t, size) in self._others.items():
+            found.append((t, f"{name.replace('_', ' ')} ({size:.2g})"))
+        if not found:
+            return ""
+        listed = "; ".join(f"{text} from t = {t:.6g} s on" for t, text in sorted(found))
+        return (
+            f"the audit is far beyond the tolerances: {listed}. The motion from then on is not to be trusted: compare "
+            "with a smaller rtol or max_step"
+        )
+
 
 # Names of what acts from outside in a sentence.
 LISTED = 4
@@ -171,3 +288,88 @@ def _part(size: float, scale: float) -> str:
         return "more than all there is"
     ratio = size / scale
     return f"{100.0 * ratio:.2g} %" if ratio >= 1e-4 else f"{ratio:.1g} of the largest"
+
+
+# What results contain, in one table: what was run and how, its cost, the audit, quantities, time span.
+
+AUDITED = ("energy_error", "constraint_position", "constraint_velocity", "quaternion_norm", "force_balance",
+           "moment_balance")  # fmt: skip
+SHARED = ("bodies", "beams", "joints", "drivers", "springs", "loads", "appendages", "modal_damping")
+
+
+def description(results: Results) -> dict[str, Any]:
+    """Status, method, statistics, largest values of the audit and verdicts on it, items, quantities and time span.
+
+    ``time`` has the number of output times, the first and the last (s); ``audit`` the largest magnitudes;
+    ``quantities`` the arrays of each kind of item. All entries are numbers, texts, and lists and dictionaries of them.
+    """
+    root = results.attributes.get("", {})
+    words = ("title", "femb_version", "method", "formulation", "status", "message")
+    time = results.time
+    return {
+        **{word: str(root[word]) for word in words if str(root.get(word, ""))},
+        "time": {"count": int(time.size), **({"first": float(time[0]), "last": float(time[-1])} if time.size else {})},
+        "statistics": dict(results.statistics),
+        "audit": {
+            name: float(np.max(np.abs(results.audit[name])))
+            for name in AUDITED
+            if name in results.audit and len(results.audit[name])
+        },
+        "verdicts": [
+            {"subject": each.subject, "value": each.value, "level": each.level, "reason": each.reason}
+            for each in verdicts(results)
+        ],
+        "events": [{"time": event.time, "name": event.name} for event in results.events],
+        "items": {kind: list(getattr(results, kind)) for kind in SHARED if getattr(results, kind)},
+        "quantities": _quantities(results),
+    }
+
+
+def described(content: dict[str, Any]) -> str:
+    """The same as text, a line for each subject."""
+    time = content["time"]
+    # the times of statics count the states, those of modes the modes
+    word, unit = {"static": ("states", ""), "modes": ("modes", "")}.get(
+        content.get("method", ""), ("output times", " s")
+    )
+    span = f"{time['count']}, {time['first']:g} to {time['last']:g}{unit}" if time["count"] else "none"
+    how = [content.get("method", ""), content.get("formulation", "")]
+    rows = {
+        "title": content.get("title", ""),
+        "made by": f"femb {content['femb_version']}" if "femb_version" in content else "",
+        "method": ", ".join(filter(None, how)),
+        "status": content.get("status", "") + (f": {content['message']}" if content.get("message") else ""),
+        word: span,
+        "statistics": ", ".join(f"{name.replace('_', ' ')} {_number(v)}" for name, v in content["statistics"].items()),
+        "events": ", ".join(f"{event['name']} at {event['time']:.6g} s" for event in content["events"]),
+    }
+    lines = [f"{label:22}{text}" for label, text in rows.items() if text]
+    if content["verdicts"]:
+        lines += ["", "audit"]
+        lines += [f"  {v['subject']:22}{v['level']:9}{v['value']}\n{'':33}{v['reason']}" for v in content["verdicts"]]
+    if content["items"]:
+        lines += ["", *(f"{kind.replace('_', ' '):22}{_listed(names)}" for kind, names in content["items"].items())]
+    if content["quantities"]:
+        lines += ["", "quantities"]
+        lines += [f"  {kind:20}{', '.join(names)}" for kind, names in content["quantities"].items()]
+    return "\n".join(lines)
+
+
+def _quantities(results: Results) -> dict[str, list[str]]:
+    """Names of arrays by the kind of their items, each once."""
+    found: dict[str, dict[str, None]] = {}
+    for path in results.arrays:
+        kind, _, rest = path.partition("/")
+        if rest:
+            name = rest if kind in ("audit", "static", "modes", "sweep") else rest.rpartition("/")[2]
+            found.setdefault(kind, {})[name] = None
+    return {kind: list(names) for kind, names in found.items()}
+
+
+def _number(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float | int | np.number) else json.dumps(value, default=str)
+
+
+def _listed(names: list[str], most: int = 20) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -11,8 +11,7 @@ from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.numerics import rotations
 from femb.results.arrays import Content, listing
-from femb.results.beam import Beam
-from femb.results.groups import Body
+from femb.results.groups import Beam, Body
 
 if TYPE_CHECKING:
     from femb.results.results import Results

@@ -1,4 +1,4 @@
-"""Time integration: the steppers of the catalogue ``femb.base.methods``, all under the contract of
+"""Time integration: the steppers of the catalogue ``femb.base.options``, all under the contract of
 ``femb.steppers.contract``."""
 
 from importlib import import_module

@@ -13,18 +13,316 @@ L. F. Shampine, M. W. Reichelt, The MATLAB ODE suite, SIAM J. Sci. Comput. 18 (1
 E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8: when to end Newton's iteration.
 """
 
+import math
 from collections import deque
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation, ImplicitFormulation
-from femb.steppers.bdf_equations import MAX_ITERATIONS, BdfEquations, Solution
-from femb.steppers.bdf_history import ALPHA, ERROR, MAX_ORDER, PolynomialStep
-from femb.steppers.bdf_kernels import normalise_history
-from femb.steppers.contract import Step
+from femb.numerics.compiler.compile import kernel
+from femb.numerics.kinematics import error_norm, newton_tolerance
+from femb.numerics.vector3 import hamilton
+from femb.steppers.contract import Step, left_limit
+from femb.steppers.dense import Nodes, through_nodes
+from femb.steppers.implicit import RESTORING, Convergence, ImplicitStepper
+from femb.steppers.radau_kernels import frame_rotations, rotate_frames, rotate_frames_back
 from femb.steppers.variable_step import WORTHWHILE
+
+# Backward differences of a multistep method in quasi-constant-step form.
+#
+# D_j = nabla^j y_n are the differences of the last values at equal distances h. When h changes, the interpolating
+# polynomial is sampled at the new distance, so that the formulas of constant steps always apply:
+#
+#     predicted:   y = sum_{j=0..k} D_j
+#     derivative:  y' = mu d + slope,   d = y_{n+1} - predicted,   slope = 1/h sum_{j=1..k} gamma_j D_j,   mu =
+#     alpha_k/h
+#
+# with gamma_j = 1 + 1/2 + ... + 1/j and alpha_k = (1 - kappa_k) gamma_k. kappa = 0 gives the BDF, other kappa the NDF.
+#
+# L. F. Shampine, M. W. Reichelt, The MATLAB ODE suite, SIAM J. Sci. Comput. 18 (1997) 1-22.
+
+MAX_ORDER = 5
+# The NDF of order 1 and 2 keep A-stability and save steps. From order 3 on they would narrow the sector of stability
+# by six degrees and more, and lightly damped vibrations lie at its edge: plain BDF.
+KAPPA = np.array([0.0, -0.1850, -1.0 / 9.0, 0.0, 0.0, 0.0])
+GAMMA = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, MAX_ORDER + 1))])
+ALPHA = (1.0 - KAPPA) * GAMMA
+# Local error of order k: ERROR[k] times the difference of order k + 1.
+ERROR = KAPPA * GAMMA + 1.0 / np.arange(1, MAX_ORDER + 2)
+
+
+def resampling(order: int, ratio: float) -> Floats:
+    """W (order + 1, order + 1): differences at distance ratio h are W times those at distance h."""
+    i, j = np.arange(1, order + 1)[:, None], np.arange(1, order + 1)
+
+    def values(step: float) -> Floats:
+        # product over i of (i - 1 - step j)/i: the weight of D_i of the old distance at the instant -step j
+        terms = np.zeros((order + 1, order + 1))
+        terms[0] = 1.0
+        terms[1:, 1:] = (i - 1 - step * j) / i
+        return np.cumprod(terms, axis=0, dtype=float)
+
+    return (values(ratio) @ values(1.0)).T
+
+
+class History:
+    """Differences D (MAX_ORDER + 3, n) of y = (q, v, work) with their step length h (s), and the order in use.
+
+    Row order + 2 gives the error estimate of the next higher order, once ``equal`` (steps since h or the order changed)
+    exceeds the order.
+    """
+
+    memory: ClassVar[tuple[str, ...]] = ("D", "h", "order", "equal")
+
+    def __init__(self, n: int) -> None:
+        self.D = np.zeros((MAX_ORDER + 3, n))
+        self.h, self.order, self.equal = 0.0, 1, 0
+
+    def begin(self, y: Floats, rate: Floats, h: float) -> None:
+        """Begin at order 1 from the value y (n,) and its rate."""
+        self.D[:] = 0.0
+        self.D[0], self.D[1] = y, h * rate
+        self.h, self.order, self.equal = h, 1, 0
+
+    def change(self, h: float, order: int) -> None:
+        """Set the step length h (s) and the order, which may be one above the present one."""
+        if h != self.h:
+            rows = slice(0, order + 1)
+            self.D[rows] = resampling(order, h / self.h) @ self.D[rows]
+        elif order == self.order:
+            return
+        self.h, self.order, self.equal = h, order, 0
+
+    def predict(self) -> tuple[Floats, Floats]:
+        """Predicted value (n,) and slope (n,) of the next step."""
+        k = self.order
+        return self.D[: k + 1].sum(axis=0), GAMMA[1 : k + 1] @ self.D[1 : k + 1] / self.h
+
+    def advance(self, d: Floats) -> None:
+        """Append the value that differs by d (n,) from the predicted one."""
+        D, k = self.D, self.order
+        D[k + 2] = d - D[k + 1]
+        D[k + 1] = d
+        for j in range(k, -1, -1):
+            D[j] += D[j + 1]
+        self.equal += 1
+
+
+class PolynomialStep:
+    """A Step interpolated by the polynomial of the formula, with its differences D (order + 1, n) at ``end``.
+
+    nodes : ends of the last steps of the smooth interval, and the accelerations there.
+
+    In measurements more accurate than quintic Hermite interpolation with the accelerations at the step's ends: in a
+    long step accelerations are less accurate than velocities.
+    """
+
+    def __init__(self, form: Formulation, start: float, end: float, D: Floats, nodes: Nodes) -> None:
+        self.form, self.start, self.end = form, start, end
+        self._D, self._nodes = D, nodes
+
+    def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
+        x = (np.asarray(times) - self.end) / (self.end - self.start)
+        # weight of D_j: x (x + 1) ... (x + j - 1) / j!
+        j = np.arange(1, len(self._D))
+        factors = np.concatenate([np.ones((len(x), 1)), (x[:, None] + j - 1) / j], axis=1)
+        y = np.cumprod(factors, axis=1) @ self._D
+        n_q = self.form.n_q
+        q, v = np.ascontiguousarray(y[:, :n_q]), np.ascontiguousarray(y[:, n_q:-1])
+        for row in q:
+            self.form.normalise(row)
+        return q, v, y[:, -1]
+
+    def accelerations(self, times: Floats) -> Floats:
+        """v' (s, n_v) at times inside the step."""
+        return through_nodes(self._nodes, times)
+
+
+# Kernels of the BDF stepper.
+
+
+@kernel
+def implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, mu, known, v, q):
+    """q (n_q,) with q = known + H(q) v / mu.
+
+    For a quaternion this is p = c + p w with the vector w = omega/(2 mu): linear in p, and solved by
+    p = c (1 + w)/(1 + w.w).
+    """
+    for k in range(linear_q.size):
+        q[linear_q[k]] = known[linear_q[k]] + v[linear_v[k]] / mu
+    f = 0.5 / mu
+    for k in range(quaternion_q.size):
+        i, j = quaternion_q[k], omega_v[k]
+        a, b, c = f * v[j], f * v[j + 1], f * v[j + 2]
+        s = 1.0 / (1.0 + a * a + b * b + c * c)
+        q[i], q[i + 1], q[i + 2], q[i + 3] = hamilton(
+            s * known[i], s * known[i + 1], s * known[i + 2], s * known[i + 3], 1.0, a, b, c
+        )
+
+
+@kernel
+def correct(rotations, corotated_v, change, scale, reference, d):
+    """d (n_v,) += change, rotated to the present attitude (rotations (F, 4)); returns the norm of the change."""
+    rotate_frames(rotations, corotated_v, change)
+    for k in range(d.size):
+        d[k] += change[k]
+    start, size, atol, rtol = scale
+    return error_norm(start, size, atol, rtol, change, reference)
+
+
+@kernel
+def normalise_history(quaternion_q, D):
+    """Scale the quaternions of the last value D[0] to unit length, and all their differences by the same factor.
+
+    p' = p (0, omega)/2 is linear in p, so that the scaled history is a solution of the same difference equations: the
+    projection changes neither later attitudes nor the smoothness of the differences.
+    """
+    for k in range(quaternion_q.size):
+        i = quaternion_q[k]
+        s = 0.0
+        for m in range(i, i + 4):
+            s += D[0, m] * D[0, m]
+        f = 1.0 / math.sqrt(s)
+        for j in range(D.shape[0]):
+            for m in range(i, i + 4):
+                D[j, m] *= f
+
+
+# The equations of a step of the backward differentiation formulas; see ``femb.steppers.bdf``.
+
+MAX_ITERATIONS = 6
+# Tolerance of Newton's iteration, as a fraction of that of the step.
+SOLVED = 0.01
+# The second correction over the first one, above which Newton's iteration diverges.
+DIVERGING = 2.0
+# Iterations in which the full Newton method forms new matrices.
+FORMING = 3
+# The factorisation is reused while mu differs by at most this fraction from the mu it was computed for.
+REFACTOR = 0.1
+# Rate of convergence above which new matrices are formed for the next step.
+SLOW = 0.2
+
+
+@dataclass
+class Solution:
+    """A solved step: the increment d of the history, the state at its end, the frames' rotations since the matrices
+    were formed."""
+
+    d: Floats
+    q: Floats
+    v: Floats
+    a: Floats
+    u: Floats
+    multipliers: Floats
+    power: float
+    rotations: Floats
+    iterations: int
+
+
+class BdfEquations(ImplicitStepper[Solution]):
+    """The equations of a step and their solution by Newton's iteration, with reused matrices or in full."""
+
+    def __init__(self, form: ImplicitFormulation, run: Run) -> None:
+        super().__init__(form, run)
+        self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, SOLVED)
+        self.history = History(form.n_q + form.n_v + 1)
+        self._slow = False
+
+    @property
+    def order(self) -> int:
+        """Order of the next step."""
+        return self.history.order
+
+    def _factorise(self, mu: float) -> None:
+        if self._factored_for > 0.0 and abs(mu / self._factored_for - 1.0) <= REFACTOR:
+            return
+        mass, damping, stiffness = self._matrices  # type: ignore[misc]
+        self._factored = self.form.solver.factorise(self.form.solver.shifted(mass, damping, stiffness, mu))
+        self._factored_for = mu
+        self.statistics.factorizations += 1
+
+    def _solve(self, h: float, end: float) -> Solution | None:
+        self.history.change(h, self.order)
+        trial = self._newton(h, end, full=False) or self._newton(h, end, full=True)
+        if trial and self.form.singular_batches:
+            self.form.check_singularities(self.t, np.stack([self.q, trial.q]), np.stack([self.v, trial.v]))
+        return trial
+
+    def _after_failure(self, h: float, cause: str | Exception) -> float:
+        self._matrices = None
+        return 0.5 * h
+
+    def _newton(self, h: float, end: float, full: bool) -> Solution | None:
+        """The step's equations by Newton's iteration, full or with reused matrices; None where it does not converge.
+
+        The prediction along tangents strains members that rotate. Reused matrices lack the geometric stiffness of this
+        strain. Where it dominates the stiffness against rotation, the first iteration rotates the member and the second
+        rotates it back, or the iteration diverges; matrices formed in each iteration converge.
+        """
+        form, n_q = self.form, self.form.n_q
+        quaternion_q, corotated_v = form.corotated_frames
+        mu = ALPHA[self.order] / h
+        predicted, slope = self.history.predict()
+        known = predicted[:n_q] - slope[:n_q] / mu
+        v_predicted, v_slope = predicted[n_q:-1], slope[n_q:-1]
+        d, v, a, q = np.zeros(form.n_v), v_predicted, v_slope, np.empty(n_q)
+        implicit_coordinates(*form.coordinates, mu, known, v, q)
+        if not full:
+            if self._matrices is None or self._slow:
+                self._form_matrices(self._u, self.q, self.v)
+            self._factorise(mu)
+        rotations = np.empty((1, len(corotated_v), 4))
+        scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
+        newton_tolerance(self.scale_q, self.scale_v, self.q, self.v, 1.0 / mu, scale[2])
+        t, u, multipliers = left_limit(end, self.t), None, self.multipliers
+        doubted = self.tolerance if not full and form.system.switches else 0.0
+        diverging = np.inf if full else DIVERGING
+        newton = Convergence(self.tolerance, MAX_ITERATIONS, doubted, RESTORING, diverging)
+        for iteration in range(MAX_ITERATIONS):
+            if u is None or form.inputs_of_state:
+                u = form.inputs_at(t, q, v)
+            if full and iteration < FORMING:
+                self._form_matrices(u, q, v)
+                self._factorise(mu)
+                newton.rate = 0.0
+            if iteration == 0 or (full and iteration < FORMING):
+                frame_rotations(quaternion_q, self._matrices_q, q[None], rotations)
+            change = -form.equations(u[None], q[None], v[None], a[None], multipliers[None])[0]
+            self.statistics.evaluations += 1
+            self.statistics.newton_iterations += 1
+            rotate_frames_back(rotations[0], corotated_v, change)
+            self._factored.solve(change)  # type: ignore[union-attr]
+            size = correct(rotations[0], corotated_v, change, scale, self.v, d)
+            v, a, multipliers = v_predicted + d, v_slope + mu * d, multipliers + change[form.n_v :]
+            implicit_coordinates(*form.coordinates, mu, known, v, q)
+            converged = newton.reached(size)
+            if converged is None:
+                continue
+            if not converged:
+                return None
+            self._slow = newton.rate > SLOW
+            q, v = self._projected(u, q, v)
+            power = self._power(u, q, v, multipliers)
+            d = np.concatenate([q - predicted[:n_q], v - v_predicted, [(power - slope[-1]) / mu]])
+            return Solution(d, q, v, a, u, multipliers, power, rotations[0], newton.done)
+        return None
+
+    def _projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """A solution projected on the constraints; the lengths of its quaternions do not change."""
+        if not self.form.n_c:
+            return q, v
+        index = self.form.coordinates[2][:, None] + np.arange(4)
+        lengths = np.sqrt(np.sum(q[index] ** 2, axis=1, keepdims=True))
+        unit = q.copy()
+        unit[index] /= lengths
+        unit, v = self.form.projected(u, unit, v, self._factored)
+        unit[index] *= lengths
+        return unit, v
+
 
 # How often an error estimate above the tolerance is filtered again, usually and in the first steps of a smooth
 # interval; and the error assigned to a step that passes only then.

@@ -21,8 +21,8 @@ constructor takes the formulation, as ``form``, and a Run; the type of ``form`` 
 11. satisfy the constraints on velocities inside a step, and project the state on all constraints after it; multipliers
     have no history and no part in the error test;
 12. read ``form`` anew in each step: between steps the time loop replaces it by one in another discrete state;
-13. with error control, end a step where a gap closes (``femb.steppers.contacts``) and restart there; steps of fixed
-    length may pass over it;
+13. with error control, end a step where a gap closes (``femb.steppers.variable_step``) and restart there; steps of
+    fixed length may pass over it;
 14. name in ``memory`` the attributes that determine its next steps, see ``femb.base.memory``, so that a run can be
     continued; without them a run with this stepper has no checkpoints;
 15. count its operations in ``statistics``, and raise SolveError, naming time and cause, when it cannot continue.
@@ -41,7 +41,7 @@ from femb.formulations.contract import Formulation
 from femb.layout.element import InputError, TrialError
 
 if TYPE_CHECKING:
-    from femb.steppers.passed_steps import PassedSteps
+    from femb.steppers.dense import PassedSteps
 
 # Smallest step, in ulp of t.
 SMALLEST_STEP = 16.0

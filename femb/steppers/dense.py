@@ -6,17 +6,64 @@ motion, or a polynomial through instants at which a method's equations hold, sin
 of a method's positions.
 """
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TypeAlias
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
-from femb.formulations.contract import Formulation
+from femb.base.types import ErrorScale, Floats, Ints
+from femb.formulations.contract import Formulation, WithSteps
 from femb.numerics import dop853 as dop
-from femb.steppers.dense_kernels import interpolate
+from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.dop853_kernels import EVALUATIONS, INSTANTS, LENGTH, REJECTED, STEPS, TIME
+from femb.steppers.contract import SMALLEST_STEP, F, Statistics
+
+# Kernels of the quintic Hermite interpolation; see ``femb.steppers.dense``.
+
+
+@inlined
+def weights(powers, x, value, slope, bend):
+    """value, slope, bend (6,): the weights at the passed part x of a step and their first two derivatives."""
+    for m in range(6):
+        f = f1 = f2 = 0.0
+        for k in range(5, -1, -1):
+            f2 = f2 * x + 2.0 * f1
+            f1 = f1 * x + f
+            f = f * x + powers[m, k]
+        value[m], slope[m], bend[m] = f, f1, f2
+
+
+@kernel
+def interpolate(powers, q, rate, bend, h, theta, of_step, work, out, slopes, bends):
+    """out, slopes, bends (k, n_q): q, q' and q'' at the passed parts theta (k,) of the steps with numbers of_step (k,).
+
+    powers (6, 6) : see ``WEIGHTS``. q, rate, bend (2, s, n_q) : q, q' and q'' at both ends of the steps, h (s,) : their
+    lengths. bends may have no rows and is left then. work (3, 6).
+    """
+    value, slope, second = work[0], work[1], work[2]
+    for i in range(theta.size):
+        s = of_step[i]
+        weights(powers, theta[i], value, slope, second)
+        d = h[s]
+        for m in range(2):
+            # of rates by the length of the step, of second derivatives by its square
+            value[2 + m], slope[2 + m], second[2 + m] = d * value[2 + m], d * slope[2 + m], d * second[2 + m]
+            value[4 + m], slope[4 + m] = d * d * value[4 + m], d * d * slope[4 + m]
+            second[4 + m] *= d * d
+        for j in range(q.shape[2]):
+            first, change = q[0, s, j], q[1, s, j] - q[0, s, j]
+            r0, r1, b0, b1 = rate[0, s, j], rate[1, s, j], bend[0, s, j], bend[1, s, j]
+            out[i, j] = first + (value[1] * change + value[2] * r0 + value[3] * r1 + value[4] * b0 + value[5] * b1)
+            slopes[i, j] = (slope[1] * change + slope[2] * r0 + slope[3] * r1 + slope[4] * b0 + slope[5] * b1) / d
+        if bends.shape[0] > 0:
+            for j in range(q.shape[2]):
+                change = q[1, s, j] - q[0, s, j]
+                x = second[1] * change + second[2] * rate[0, s, j] + second[3] * rate[1, s, j]
+                bends[i, j] = (x + second[4] * bend[0, s, j] + second[5] * bend[1, s, j]) / (d * d)
+
 
 # Number of roundings of the end of a step within which a time is this end.
 ROUNDINGS = 4.0
@@ -227,3 +274,96 @@ class Dop853Step:
         x = (np.asarray(times) - self.start) / h
         result: Floats = np.vander(x, len(SLOPES), increasing=True) @ (SLOPES @ self._velocities) / h
         return result
+
+
+# Many steps of DOP853 in one compiled call, with the output inside them.
+#
+# Python takes part between the steps of a run for events, contacts, singular configurations and user's functions.
+# Where
+# there are none, a formulation whose steps are compiled (``femb.formulations.contract.WithSteps``) makes many in a
+# call.
+# A step that it cannot make, because a trial fails, is left to ``VariableStep.step``, which also finds the cause.
+
+# Most output instants and steps of a call, and of large models so many that a call has so many numbers: Python shows
+# progress, writes checkpoints and answers Ctrl-C between calls.
+MOST_INSTANTS, MOST_STEPS = 256, 100
+NUMBERS_OF_INSTANTS, NUMBERS_OF_STEPS = 200_000, 40_000
+
+
+@dataclass(frozen=True)
+class PassedSteps:
+    """Accepted steps that end at the times ``ends`` (s,), and output instants inside them.
+
+    time (k,), q (k, n_q) with unit quaternions, v (k, n_v), work (k,), accelerations a (k, n_v), and start and end (k,)
+    of the step of each instant, s. angles (k, m) : joint coordinates from which those of each instant are unwrapped,
+    end_angles (m,) : those at the last end; None where q counts them. is_near : whether a singular configuration of a
+    closed loop is near.
+    """
+
+    ends: Floats
+    time: Floats
+    q: Floats
+    v: Floats
+    work: Floats
+    a: Floats
+    start: Floats
+    end: Floats
+    angles: Floats | None
+    end_angles: Floats | None
+    is_near: bool
+
+    def after(self, form: F, q: Floats) -> F:
+        """The formulation after the steps, which end at q (n_q,)."""
+        if self.end_angles is None:
+            return form.at(q)
+        return form.with_discrete(replace(form.system.discrete, angles=self.end_angles))
+
+
+class StepLoop:
+    """The state of a stepper as a compiled loop over steps changes it: time t, length h of the next step (s), y and its
+    rate (n,), and the error estimate of order 5 (n,) of the last step tried."""
+
+    def __init__(self, t: float, h: float, y: Floats, rate: Floats) -> None:
+        self.t, self.h, self.y, self.rate = t, h, y.copy(), rate.copy()
+        self.error = np.empty_like(y)
+
+    def run(
+        self,
+        form: Formulation,
+        norms: tuple[ErrorScale, ErrorScale],
+        limit: tuple[float, float, float],
+        times: Floats,
+        most: float,
+        statistics: Statistics,
+    ) -> PassedSteps | None:
+        """Make at most ``most`` steps with output at the next ``times``; None where not one could be made.
+
+        limit : the time to step to, the last output time there, and the longest step, s.
+        """
+        assert isinstance(form, WithSteps)
+        n, n_q = len(self.y), form.n_q
+        room = min(len(times), MOST_INSTANTS, 1 + NUMBERS_OF_INSTANTS // n)
+        count = int(min(most, MOST_STEPS, 1 + NUMBERS_OF_STEPS // n))
+        clock, counts = np.array([self.t, self.h, 0.0, 0.0]), np.zeros(4, dtype=np.int64)
+        Y, a, spans, ends = np.empty((room, n)), np.empty((room, form.n_v)), np.empty((room, 2)), np.empty(count)
+        arrays = self.y, self.rate, np.empty((dop.EXTENDED, n)), np.empty(n), np.empty(n), self.error
+        bounds = (*limit, SMALLEST_STEP * math.ulp(limit[0]))
+        # one time more than there is room for tells a step with too many
+        output = times[: room + 1], Y, a, spans, ends
+        angles = form.steps(((dop.A, dop.E5, dop.E3, dop.D, SLOPES), norms, bounds, clock, counts, arrays, output))
+        steps, k = int(counts[STEPS]), int(counts[INSTANTS])
+        if not steps:
+            return None
+        self.t, self.h = float(clock[TIME]), float(clock[LENGTH])
+        statistics.steps += steps
+        statistics.rejected += int(counts[REJECTED])
+        statistics.evaluations += int(counts[EVALUATIONS])
+        q = np.ascontiguousarray(Y[:k, :n_q])
+        form.normalise(q)
+        v = np.ascontiguousarray(Y[:k, n_q:-1])
+        start, end = spans[:k].T
+        of_instants = None if angles is None else angles[np.searchsorted(ends[:steps], end)]
+        end_angles = None if angles is None else angles[-1]
+        return PassedSteps(
+            ends[:steps], times[:k], q, v, Y[:k, -1], a[:k], start, end, of_instants, end_angles, clock[-1] < 0.0
+        )

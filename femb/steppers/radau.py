@@ -15,19 +15,396 @@ E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, sections IV.8 
 step-size control); the application to M v' = f with q' = H v is described in docs/theory/integration.md.
 """
 
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Self
+
 import numpy as np
 
 from femb.base.options import Run
-from femb.base.types import Floats
+from femb.base.types import Bools, Floats, Ints
 from femb.formulations.contract import ImplicitFormulation
 from femb.layout.element import TrialError
+from femb.numerics import tableaux
+from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.kinematics import newton_tolerance
+from femb.numerics.tableaux import RADAU_C
 from femb.numerics.tableaux import RADAU_ESTIMATE as ESTIMATE
-from femb.steppers.contract import Step
+from femb.numerics.threads import concurrently, divided, one_after_another
+from femb.steppers.contract import Step, left_limit
 from femb.steppers.dense import HermiteStep
-from femb.steppers.radau_equations import FIRST, MAX_ITERATIONS, REAL, SECOND, A, C, RadauEquations, Stages
-from femb.steppers.radau_kernels import estimate_force, estimate_size, start_estimate
+from femb.steppers.implicit import NEGLIGIBLE, RESTORING, Convergence, ImplicitStepper
+from femb.steppers.radau_kernels import (
+    FIRST_SWEEPS,
+    estimate_force,
+    estimate_size,
+    finish_iteration,
+    frame_rotations,
+    rotate_frames,
+    rotate_frames_back,
+    stage_coordinates,
+    start_estimate,
+    to_eigenvectors,
+)
 from femb.steppers.variable_step import WORTHWHILE
-from femb.system.block_lu import DEPENDENT
+from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factors, SingularError
+
+# Kernels of the prediction of stages; see ``femb.steppers.radau``.
+
+
+@inlined
+def attitudes(quaternion_q, q, result):
+    """result (F, 4): the quaternions of frames in q (n_q,), of unit length."""
+    for k in range(quaternion_q.size):
+        o = quaternion_q[k]
+        f = 1.0 / math.sqrt(q[o] * q[o] + q[o + 1] * q[o + 1] + q[o + 2] * q[o + 2] + q[o + 3] * q[o + 3])
+        for m in range(4):
+            result[k, m] = f * q[o + m]
+
+
+@inlined
+def along(t, h, earlier, slope, bend, third):
+    """The change of a component from the end of a step h to the time t after it, by the cubic of the trend; earlier :
+    the length of the step before."""
+    return t * (slope + 0.5 * (h + t) * (bend + (earlier + h + t) * third / 3.0))
+
+
+@inlined
+def extrapolated(x, first, second, d1, d2):
+    """At the part x of a step after its end, the cubic that is zero at both ends and d1, d2 at the inner stages.
+
+    first, second : the parts at which these are, negative.
+    """
+    a, b = d1 / (first * (first + 1.0)), d2 / (second * (second + 1.0))
+    slope = (b - a) / (second - first)
+    return x * (x + 1.0) * (a + slope * (x - first))
+
+
+@kernel
+def start_stages(
+    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, C, A, inverse, h, trend, q, v, Z, V, K, Q, L,
+    rotations,
+):  # fmt: skip
+    """Stages of a step h before the first iteration, and the rotations of frames to them from ``matrices_q`` (n_q,).
+
+    trend : the attributes of ``Trend``. Z, V, K, Q : see ``stage_coordinates``; K = A^-1 Z / h. L (3, n_c).
+    """
+    length, earlier, velocity, slope, bend, third, deviation, growing, of_multipliers, turning_q, turning_v = trend
+    first, second = C[0] - 1.0, C[1] - 1.0
+    ratio = h / length if length > 0.0 else 0.0
+    for i in range(3):
+        theta = 1.0 + C[i] * ratio
+        for k in range(L.shape[1]):
+            a, b, c = of_multipliers[0, k], of_multipliers[1, k], of_multipliers[2, k]
+            L[i, k] = a + theta * (b + theta * c)
+        for k in range(q.size):
+            Q[i, k] = q[k]
+    # angular velocities are the same in all axes: the second attitudes follow from them. Rates of quaternions are not,
+    # and their attitudes are iterated.
+    for _ in range(1 if turning_q.size == 0 else 2 if quaternion_q.size > 0 else 4):
+        for i in range(3):
+            attitudes(turning_q, Q[i], rotations[i])
+            for k in range(v.size):
+                if growing[k]:
+                    more = extrapolated(C[i] * ratio, first, second, deviation[0, k], deviation[1, k])
+                else:
+                    more = ratio * ratio * ratio * deviation[i, k]
+                Z[i, k] = velocity[k] + more
+                Z[i, k] += along(C[i] * h, length, earlier, slope[k], bend[k], third[k])
+            rotate_frames(rotations[i], turning_v, Z[i])
+            for k in range(v.size):
+                Z[i, k] -= v[k]
+        stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, FIRST_SWEEPS)
+    frame_rotations(corotated_q, matrices_q, Q, rotations)
+
+
+@kernel
+def find_trend(
+    turning_q, turning_v, C, h, length, earlier, old_velocity, old_slope, old_bend, old_third, old_deviation, q0, v0,
+    q1, v1, Z, Q, rotations, velocity, slope, bend, third, deviation, growing,
+):  # fmt: skip
+    """velocity, slope, bend, third (n_v,), deviation (3, n_v), growing (n_v,) of ``Trend`` after a step h from q0, v0
+    to q1, v1.
+
+    length, earlier and those with ``old`` : after the step before. Z (3, n_v), Q (3, n_q) : the stages, as of
+    ``start_stages``. rotations (3, F, 4) is overwritten.
+    """
+    attitudes(turning_q, q0, rotations[0])
+    attitudes(turning_q, q1, rotations[1])
+    for k in range(v0.size):
+        slope[k], velocity[k] = v0[k], v1[k]
+    rotate_frames_back(rotations[0], turning_v, slope)
+    rotate_frames_back(rotations[1], turning_v, velocity)
+    for k in range(v0.size):
+        slope[k] = (velocity[k] - slope[k]) / h
+        bend[k] = 2.0 * (slope[k] - old_slope[k]) / (h + length) if length > 0.0 else 0.0
+        third[k] = 3.0 * (bend[k] - old_bend[k]) / (h + length + earlier) if earlier > 0.0 else 0.0
+    for i in range(3):
+        attitudes(turning_q, Q[i], rotations[i])
+        for k in range(v0.size):
+            deviation[i, k] = v0[k] + Z[i, k]
+        rotate_frames_back(rotations[i], turning_v, deviation[i])
+    ratio = h / length if length > 0.0 else 0.0
+    first, second = C[0] - 1.0, C[1] - 1.0
+    for k in range(v0.size):
+        kept = grown = 0.0
+        for i in range(3):
+            old = old_velocity[k] + along(C[i] * h, length, earlier, old_slope[k], old_bend[k], old_third[k])
+            more = deviation[i, k] - old
+            kept += abs(more - ratio * ratio * ratio * old_deviation[i, k])
+            grown += abs(more - extrapolated(C[i] * ratio, first, second, old_deviation[0, k], old_deviation[1, k]))
+            deviation[i, k] -= velocity[k] + along((C[i] - 1.0) * h, h, length, slope[k], bend[k], third[k])
+        growing[k] = grown < kept or length == 0.0
+
+
+# Prediction of the stages of an implicit Runge-Kutta step from the steps before it.
+#
+# The velocities follow a cubic through the last four ends of steps. Stages deviate from it, for one of two reasons. In
+# stiff members their errors are of third order in the step length, those of the ends of fifth, and they are similar
+# from
+# step to step: the deviations of the last stages are added, times the cube of the ratio of the step lengths. Where the
+# motion is smooth, the deviations are what the cubic misses, and grow beyond its nodes: they are extrapolated, and the
+# prediction is the polynomial through the last stages. Each component takes what was nearer in the last step.
+#
+# Velocities of the frames of flexible members are those in axes of the frames: in a member that rotates they hardly
+# change, while their inertial components turn with it. Without this, the first iteration of Newton's method would find
+# the strains of an extrapolation along tangents. Multipliers follow the parabola through the last stages.
+
+# From values at the stages to coefficients of their polynomial, of powers 0 to 2.
+THROUGH_STAGES = np.linalg.inv(RADAU_C[:, None] ** np.arange(3))
+
+
+@dataclass(eq=False, slots=True)
+class Trend:
+    """What stages are predicted from; see ``femb.steppers.radau.start_stages``.
+
+    length, earlier : of the last step and of the one before, s; 0 for none. velocity, slope, bend, third (n_v,) : at
+    its end; that of the chord of the step; second and third derivative. deviation (3, n_v) : of the stages of the step.
+    growing (n_v,) : whether it is extrapolated, not repeated.
+    multipliers (3, n_c) : coefficients of powers 0 to 2 of its fraction. turning_q (F,), turning_v (F, 2) : the frames
+    whose velocities are in their own axes, as ``corotated_frames`` of a formulation.
+    """
+
+    length: float
+    earlier: float
+    velocity: Floats
+    slope: Floats
+    bend: Floats
+    third: Floats
+    deviation: Floats
+    growing: Bools
+    multipliers: Floats
+    turning_q: Ints
+    turning_v: Ints
+
+    @classmethod
+    def at_start(cls, form: ImplicitFormulation, v: Floats, a: Floats, multipliers: Floats) -> Self:
+        """Constant inertial accelerations a (n_v,) and multipliers (n_c,), from velocities v (n_v,)."""
+        corotated_q, corotated_v = form.corotated_frames
+        rest, growing = np.zeros((5, form.n_v)), np.zeros(form.n_v, dtype=bool)
+        of_multipliers = np.zeros((3, form.n_c))
+        of_multipliers[0] = multipliers
+        turning = corotated_q[:0], corotated_v[:0]
+        return cls(0.0, 0.0, v, a, rest[0], rest[1], rest[2:], growing, of_multipliers, *turning)
+
+    def after(
+        self, form: ImplicitFormulation, h: float, old: tuple[Floats, Floats], new: tuple[Floats, Floats],
+        stages: tuple[Floats, Floats, Floats], rotations: Floats,
+    ) -> Self:  # fmt: skip
+        """The trend after a step h from ``old`` to ``new``, each q (n_q,), v (n_v,).
+
+        stages : changes of velocities (3, n_v), coordinates (3, n_q), multipliers (3, n_c). rotations (3, F, 4) is
+        overwritten.
+        """
+        Z, Q, L = stages
+        turning = form.corotated_frames
+        velocity, slope, bend, third, *_ = found = np.empty((7, form.n_v))
+        result = velocity, slope, bend, third, found[4:], np.empty(form.n_v, dtype=bool)
+        before = self.length, self.earlier, self.velocity, self.slope, self.bend, self.third, self.deviation
+        find_trend(*turning, RADAU_C, h, *before, *old, *new, Z, Q, rotations, *result)
+        return type(self)(h, self.length, *result, THROUGH_STAGES.dot(L) if form.n_c else L, *turning)
+
+    def as_arguments(self) -> tuple[float, float, Floats, Floats, Floats, Floats, Floats, Bools, Floats, Ints, Ints]:
+        """The attributes, in their order."""
+        of_motion = self.length, self.earlier, self.velocity, self.slope, self.bend, self.third, self.deviation
+        return *of_motion, self.growing, self.multipliers, self.turning_q, self.turning_v
+
+
+# The stage equations of Radau IIA(5), solved by simplified Newton iteration; see ``femb.steppers.radau``.
+#
+# E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8 (transformation, Newton's iteration).
+
+C, A, INVERSE = tableaux.RADAU_C, tableaux.RADAU_A, tableaux.RADAU_INVERSE
+# The nodes inside a step.
+FIRST, SECOND, _ = C.tolist()
+REAL, COMPLEX = tableaux.RADAU_REAL, tableaux.RADAU_COMPLEX
+T, T_INVERSE = tableaux.RADAU_T, tableaux.RADAU_T_INVERSE
+
+MAX_ITERATIONS = 7
+# Tolerance of Newton's iteration, as a fraction of that of the step: the root of rtol, within these bounds. Residual
+# moments have the same sign in every step and accumulate in the angular momentum.
+SOLVED = 3e-4, 3e-3
+# The second correction over the first one, above which Newton's iteration diverges.
+DIVERGING = 1.0
+# A lower rate is not relied on: the first corrections also remove quadratic parts, which later ones do not have.
+LEAST_RATE = 0.05
+# Part of the tolerance of the step below which corrections that do not decrease are rounding.
+ROUNDING = 0.05
+
+
+@dataclass
+class Stages:
+    """A solved step: the inputs of its stages, number and rate of the iterations; then the state at its end."""
+
+    u: Floats
+    iterations: int
+    rate: float
+    q: Floats = field(init=False)
+    v: Floats = field(init=False)
+    work: float = field(init=False)
+    power: Floats = field(init=False)
+
+
+class RadauEquations(ImplicitStepper[Stages]):
+    """The stage equations of Radau IIA(5) and their solution by simplified Newton iteration."""
+
+    def __init__(self, form: ImplicitFormulation, run: Run) -> None:
+        super().__init__(form, run)
+        self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, float(np.clip(run.rtol**0.5, *SOLVED)))
+        self._dependent, self._ceiling = DEPENDENT, np.inf
+        # how the real and the complex matrix are factorised and solved with
+        at_the_same_time = form is form.system and divided(2 * len(form.system.pattern.diagonal))
+        self._each = concurrently if at_the_same_time else one_after_another
+
+    def _allocate(self) -> None:
+        """Allocate arrays for the steps of a smooth interval, in which the number of multipliers is constant."""
+        form = self.form
+        n_q, n_v, n_c, frames = form.n_q, form.n_v, form.n_c, form.corotated_frames[0].size
+        # Z, V, K, Q, L of the stages, rotations of frames to them, right-hand sides
+        self._stages = (*np.empty((3, 3, n_v)), np.empty((3, n_q)), np.empty((3, n_c)))
+        self._rotations = np.empty((3, frames, 4))
+        self._real, self._pair = np.empty(n_v + n_c), np.empty(n_v + n_c, dtype=complex)
+        _, V, K, Q, L = self._stages
+        self._stage_inputs = u = np.empty((3, len(self._u)))
+        self._bound = form.system.bound_equations(u, Q, V, K, L) if form is form.system else None
+        # see start_estimate
+        self._estimate = (np.empty((1, n_v)), np.empty((1, n_q)), np.zeros((1, n_v + n_c)), np.empty((1, frames, 4)))
+        self._one_state = (np.empty((1, len(self._u))), np.empty((1, n_q)), np.empty((1, n_v)), np.empty((1, n_c)))
+        one_u, one_q, one_v, one_l = self._one_state
+        bind = form.system.bound_equations
+        self._bound_one = bind(one_u, one_q, one_v, self._estimate[0], one_l) if form is form.system else None
+        # arguments of error_norm for Newton's corrections of velocities
+        self._scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
+
+    def _equations_at(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """The equations (1, n) at q (1, n_q), v (1, n_v) and the inputs and multipliers at the start of the step.
+
+        a : the first array of ``_estimate``. Raises TrialError.
+        """
+        bound = self._bound_one
+        if bound is None or bound.batches is not self.form.system.batches:
+            return self.form.equations(self._u[None], q, v, a, self.multipliers[None])
+        for kept, values in zip(self._one_state, (self._u, q, v, self.multipliers), strict=True):
+            kept[:] = values
+        return bound().copy()  # the error estimate keeps its first result during the second evaluation
+
+    def _reset_trend(self) -> None:
+        """Predict the next stages with constant accelerations and multipliers."""
+        self._trend = Trend.at_start(self.form, self.v, self.a, self.multipliers)
+
+    def _reset_excluded(self) -> None:
+        """Zero the multipliers of excluded rows: extrapolated, they would grow without bound."""
+        form, system = self.form, self.form.system
+        if form is system and self.multipliers[system.solver.excluded_rows].any():
+            self.multipliers = form.forward(self._u, self.q, self.v)[1]
+            of_multipliers = np.zeros((3, form.n_c))
+            of_multipliers[0] = self.multipliers
+            self._trend = replace(self._trend, multipliers=of_multipliers)
+            self._matrices = None
+
+    def _factorise(self, h: float) -> None:
+        mass, damping, stiffness = self._matrices or self._form_matrices(self._u, self.q, self.v)
+        if self._factored_for == h:
+            return
+        solver = self.form.solver
+
+        def factors(mu: complex) -> Factors:
+            return solver.factorise(solver.shifted(mass, damping, stiffness, mu), self._dependent)
+
+        self._factors = self._each([partial(factors, REAL / h), partial(factors, COMPLEX / h)])
+        self._factored_for = h
+        self.statistics.factorizations += 2
+
+    def _exclude_nearly_dependent(self) -> bool:
+        """Exclude nearly dependent rows in this step; False where that has been tried, or matrices are reused.
+
+        Within a step through a singular posture of a loop such a row changes its sign, and the matrices of one state do
+        not represent it at others. Its extrapolated multiplier is accurate enough for one step.
+        """
+        if not self._fresh or not self.form.layout.has_loops or self._dependent != DEPENDENT:
+            return False
+        self._dependent, self._factored_for = NEARLY_DEPENDENT, 0.0
+        return True
+
+    def _solve(self, h: float, end: float) -> Stages | None:
+        try:
+            trial = self._newton(h, end)
+            if trial is not None and self.form.singular_batches:
+                Q, V = np.vstack([self.q, self._stages[3]]), np.vstack([self.v, self._stages[1]])
+                self.form.check_singularities(self.t, Q, V)
+        except (TrialError, SingularError):
+            if not self._exclude_nearly_dependent():
+                raise
+            return self._solve(h, end)
+        return self._solve(h, end) if trial is None and self._exclude_nearly_dependent() else trial
+
+    def _newton(self, h: float, end: float) -> Stages | None:
+        """The stage equations by Newton's iteration; None where it does not converge."""
+        form = self.form
+        self._factorise(h)
+        t = self.t
+        times = t + FIRST * h, t + SECOND * h, left_limit(end, t)
+        _, V, K, Q, L = stages = self._stages
+        real, pair, rotations = self._real, self._pair, self._rotations
+        of_real, of_pair = self._factors
+        corotated_q, corotated_v = form.corotated_frames
+        state = self.q, self.v
+        of_method, trend = (C, A, INVERSE, h), self._trend.as_arguments()
+        start_stages(*form.coordinates, corotated_q, self._matrices_q, *of_method, trend, *state, *stages, rotations)
+        newton_tolerance(self.scale_q, self.scale_v, *state, h, self._scale[2])
+        reused = not self._fresh and form.system.switches
+        doubted = NEGLIGIBLE * self.tolerance if reused else 0.0
+        newton = Convergence(self.tolerance, MAX_ITERATIONS, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)
+        # what the iterations have in common, so that an iteration is a few calls of compiled functions
+        u, of_state, bound = self._stage_inputs, form.inputs_of_state, self._bound
+        if bound is not None and bound.batches is form.system.batches:
+            residual: Callable[[], Floats] = bound
+        else:
+            residual = partial(form.equations, u, Q, V, K, L)
+        finish = partial(
+            finish_iteration, *form.coordinates, corotated_q, corotated_v, self._matrices_q, A, INVERSE, T, h,
+            self._scale, *state, rotations, real, pair, *stages,
+        )  # fmt: skip
+        solve = partial(self._each, [partial(of_pair.solve, pair), partial(of_real.solve, real)])
+        reached = newton.reached
+        converged = None
+        try:
+            for count in range(MAX_ITERATIONS):
+                if count == 0 or of_state:
+                    for k, time in enumerate(times):
+                        u[k] = form.inputs_at(time, Q[k], V[k])
+                to_eigenvectors(T_INVERSE, rotations, corotated_v, residual(), real, pair)
+                solve()
+                converged = reached(finish())
+                if converged is not None:
+                    break
+        finally:
+            self.statistics.evaluations += 3 * newton.done
+            self.statistics.newton_iterations += newton.done
+        return Stages(u.copy(), newton.done, newton.rate) if converged else None
+
 
 # After Newton's iteration failed with fresh matrices: the next length to try and the longest one to step, as fractions
 # of the one that failed, and the growth of the latter from step to step. Half is tried after a step grown by more than

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from femb.numerics.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.kinematics import error_norm, rates, tangents
 from femb.numerics.vector3 import hamilton, quaternion_times
 

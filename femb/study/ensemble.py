@@ -11,13 +11,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from femb.analysis.calling import RunOptions, read_call
-from femb.analysis.completion import system_of
-from femb.analysis.method_choice import with_method
-from femb.analysis.simulate import simulate, started, tolerance_notes
-from femb.analysis.time_loop import RunSummary, integrate
-from femb.base.brief import Brief
 from femb.base.errors import FembError, ModelError, Problem, ResultError, SolveError
+from femb.base.html import Brief
 from femb.base.methods import AUTO
 from femb.base.options import Run
 from femb.base.progress import counted
@@ -25,14 +20,20 @@ from femb.base.types import Bools, Floats
 from femb.base.values import shown, whole_number
 from femb.layout.element import TrialError
 from femb.model.model import Model
-from femb.results.file import MemoryWriter
-from femb.results.frames import Frames
+from femb.recording.frames import Frames
+from femb.recording.record import Recorder
 from femb.results.history import history
-from femb.results.record import Recorder
 from femb.results.results import Results
+from femb.results.storage.file import MemoryWriter
+from femb.run.calling import RunOptions, read_call
+from femb.run.method_choice import with_method
+from femb.run.simulate import simulate, tolerance_notes
+from femb.run.time_loop import RunSummary, integrate
+from femb.statics.start import started
 from femb.steppers import make_stepper
 from femb.system.stacked_system import StackedSystem, refused
 from femb.system.system import System
+from femb.vibration.completion import system_of
 
 METHODS = (AUTO, "radau", "bdf", "generalized-alpha", "rk")
 # Members of a group: the Python of a step is then a small part, and the matrices stay in the cache of a core.

@@ -1,17 +1,20 @@
 """Study files: a `Study` in TOML, with every problem and its line."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from femb.base.errors import ModelError, Problem
 from femb.base.values import shown
 from femb.case.errors import located
+from femb.case.json_schema import DRAFT, NAMES, SchemaWriter, described
 from femb.case.lines import key_lines
 from femb.case.overrides import override
-from femb.case.schema import key_problems, keys_of, unknown_key
+from femb.case.schema import choices, key_problems, keys_of, unknown_key
 from femb.case.text import parse_toml, text_of
+from femb.study.outputs import OUTPUTS
 from femb.study.study import Study
+from femb.study.variables import VARIABLES
 
 SET = "set"
 """The table of entries of the case for all runs."""
@@ -67,3 +70,41 @@ def _entries(table: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[str]
         else:
             # a key in quotes is a path too
             yield override(".".join((*path, key)), value)
+
+
+# The JSON Schema of a study file, from the annotations that also check it: for completion and checks in editors.
+
+TABLES: dict[str, tuple[Mapping[str, type], str]] = {
+    "variables": (VARIABLES, "Entries of the case that differ from run to run, by name."),
+    "outputs": (OUTPUTS, "Numbers of every run, by name."),
+}
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 7) of a study file, ready for ``json.dump``. Source: femb.Study and its tables."""
+    writer = SchemaWriter()
+    texts, hints = described(Study), keys_of(Study)
+    properties: dict[str, Any] = {}
+    for key in KEYS:
+        if key == SET:
+            text = "Entries of the case for all runs, as run.duration = 60.0."
+            properties[key] = {"type": "object", "description": text}
+        elif key in TABLES:
+            kinds, text = TABLES[key]
+            items = writer.chosen("kind", [([word], kind) for word, kind in kinds.items()], default=True)
+            properties[key] = {
+                "type": "object", "description": text, "propertyNames": NAMES, "additionalProperties": items,
+                "minProperties": 1,
+            }  # fmt: skip
+        else:
+            properties[key] = writer.value(choices(hints[key])) | {"description": texts.get(key, "")}
+    return {
+        "$schema": DRAFT,
+        "title": "femb study",
+        "description": "A study of femb: many runs of one case, for femb sweep.",
+        "type": "object",
+        "properties": properties,
+        "required": ["case", *TABLES],
+        "additionalProperties": False,
+        "definitions": writer.definitions,
+    }

@@ -1,7 +1,7 @@
 """Outputs of a study that reduce histories and events of every run, and the catalogue of all outputs."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
 
@@ -9,9 +9,168 @@ from femb.base.checks import Checks
 from femb.base.errors import ResultError
 from femb.base.types import Floats, OneOf, Unit
 from femb.results.history import History, history
-from femb.study import reductions
-from femb.study.mode_outputs import DampingRatio, NaturalFrequency
-from femb.study.output import Analyses, Output
+from femb.results.results import Results
+from femb.vibration.modes import Modes
+
+# Reductions: one number from the history of a quantity.
+#
+# Times are those of the output; between them, values are interpolated linearly.
+
+# Amplitudes of a spectrum below this part of the largest are no vibration of their own.
+VISIBLE = 0.1
+
+
+def mean(time: Floats, x: Floats) -> float:
+    """The mean over time."""
+    if not time[-1] > time[0]:
+        return float(x[-1])
+    return float(np.sum(0.5 * (x[1:] + x[:-1]) * np.diff(time)) / (time[-1] - time[0]))
+
+
+def rms(time: Floats, x: Floats) -> float:
+    """The root of the mean square over time."""
+    return float(np.sqrt(mean(time, x**2)))
+
+
+def peak_time(time: Floats, x: Floats) -> float:
+    """The instant (s) of the largest magnitude."""
+    return float(time[np.argmax(np.abs(x))])
+
+
+def settling_time(
+    time: Floats, x: Floats, target: float | None, band: float | None, tolerance: float | None, hold: float = 0.0
+) -> float:
+    """The instant (s) after which the history stays within a band about a target.
+
+    target : by default the last value. tolerance : half of the width of the band, in the unit of the quantity; else
+    ``band`` times the largest distance from the target. NaN where the history ends outside of the band, or has been
+    inside for less than ``hold`` s.
+    """
+    distance = np.abs(x - (x[-1] if target is None else target))
+    width = tolerance if tolerance is not None else (0.02 if band is None else band) * float(np.max(distance))
+    outside = np.flatnonzero(distance > width)
+    if not outside.size:
+        return float(time[0])
+    last = int(outside[-1])
+    if last == len(time) - 1:
+        return float("nan")
+    share = (distance[last] - width) / (distance[last] - distance[last + 1])
+    settled = float(time[last] + share * (time[last + 1] - time[last]))
+    return settled if time[-1] - settled >= hold else float("nan")
+
+
+def first_frequency(time: Floats, x: Floats) -> float:
+    """The lowest frequency (Hz) with a peak in the amplitude spectrum, of at least a tenth of its largest value.
+
+    From the history without its linear trend, in a Hann window; the peak is that of a parabola through the logarithms
+    of three amplitudes. NaN where there is no peak. Source: F. J. Harris, On the use of windows for harmonic analysis
+    with the discrete Fourier transform, Proceedings of the IEEE 66 (1978).
+    """
+    if len(time) < 8 or not time[-1] > time[0]:
+        return float("nan")
+    even = np.linspace(time[0], time[-1], len(time))
+    y = np.interp(even, time, x)
+    y = (y - np.polynomial.Polynomial.fit(even, y, 1)(even)) * np.hanning(len(y))
+    size = np.abs(np.fft.rfft(y))
+    inner = np.arange(1, len(size) - 1)
+    peaks = inner[(size[inner] >= size[inner - 1]) & (size[inner] > size[inner + 1])]
+    peaks = peaks[size[peaks] >= VISIBLE * np.max(size)]
+    if not peaks.size or not np.max(size) > 1e-12 * len(x) * np.max(np.abs(x)):
+        return float("nan")
+    k = int(peaks[0])
+    a, b, c = np.log(np.maximum(size[k - 1 : k + 2], np.finfo(float).tiny))
+    bins = k + 0.5 * (a - c) / (a - 2.0 * b + c)
+    return float(bins / (len(even) * (even[1] - even[0])))
+
+
+# The contract of outputs of a study: one number of every run.
+
+
+class Analyses(Protocol):
+    """The analyses of one run of a study, each carried out when an output first asks for it."""
+
+    def results(self, analysis: str) -> Results:
+        """Results of "run", the motion in time, or "static", the equilibria as the loads grow."""
+
+    def modes(self, held: str | None, start: str | None, damped: bool) -> Modes:
+        """The natural modes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """Base of the kinds of outputs."""
+
+    table: ClassVar[str] = "outputs"
+    kind: ClassVar[str]
+
+    name: str
+
+    def __post_init__(self) -> None:
+        with Checks(self, self.table, self.name) as check:
+            self.check(check)
+
+    def check(self, check: Checks) -> None:
+        """Check the fields of the kind."""
+
+    def value(self, analyses: Analyses) -> float:
+        """The number of one run. Raises ResultError where the results do not have the quantity."""
+        raise NotImplementedError
+
+    def unit(self, analyses: Analyses) -> str:
+        """Its unit, "" where it is unknown. Raises ResultError where the results do not have the quantity."""
+        raise NotImplementedError
+
+
+# Outputs of a study that are natural modes of every run.
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModeOutput(Output):
+    """Base of the outputs of natural modes.
+
+    mode : its number, from 1 at the lowest frequency. held, start : as of ``femb modes``.
+    """
+
+    mode: int = 1
+    held: str | None = None
+    start: str | None = None
+    damped: ClassVar[bool] = False
+
+    def check(self, check: Checks) -> None:
+        check.whole("mode", 1, 1000)
+
+    def found(self, analyses: Analyses) -> Modes:
+        """The modes, at least as many as asked for."""
+        modes = analyses.modes(self.held, self.start, self.damped)
+        if len(modes.frequencies) < self.mode:
+            raise ResultError(f"outputs.{self.name}: there are {len(modes.frequencies)} modes, got mode {self.mode}")
+        return modes
+
+
+class NaturalFrequency(ModeOutput):
+    """The frequency (Hz) of a natural mode without damping, as of ``femb modes``."""
+
+    kind: ClassVar[str] = "natural_frequency"
+
+    def value(self, analyses: Analyses) -> float:
+        return float(self.found(analyses).frequencies[self.mode - 1])
+
+    def unit(self, analyses: Analyses) -> str:
+        return "Hz"
+
+
+class DampingRatio(ModeOutput):
+    """The damping ratio of a complex mode, as of ``femb modes --damped``."""
+
+    kind: ClassVar[str] = "damping_ratio"
+    damped: ClassVar[bool] = True
+
+    def value(self, analyses: Analyses) -> float:
+        return float(self.found(analyses).damping[self.mode - 1])
+
+    def unit(self, analyses: Analyses) -> str:
+        return ""
+
 
 ANALYSES = ("run", "static")
 
@@ -89,7 +248,7 @@ class PeakTime(Reduction):
     kind: ClassVar[str] = "peak_time"
 
     def reduced(self, time: Floats, x: Floats) -> float:
-        return reductions.peak_time(time, x)
+        return peak_time(time, x)
 
     def unit(self, analyses: Analyses) -> str:
         self._history(analyses)
@@ -111,7 +270,7 @@ class Mean(Reduction):
     kind: ClassVar[str] = "mean"
 
     def reduced(self, time: Floats, x: Floats) -> float:
-        return reductions.mean(time, x)
+        return mean(time, x)
 
 
 class Rms(Reduction):
@@ -120,7 +279,7 @@ class Rms(Reduction):
     kind: ClassVar[str] = "rms"
 
     def reduced(self, time: Floats, x: Floats) -> float:
-        return reductions.rms(time, x)
+        return rms(time, x)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +306,7 @@ class SettlingTime(Reduction):
         check.not_negative("hold")
 
     def reduced(self, time: Floats, x: Floats) -> float:
-        return reductions.settling_time(time, x, self.target, self.band, self.tolerance, self.hold)
+        return settling_time(time, x, self.target, self.band, self.tolerance, self.hold)
 
     def unit(self, analyses: Analyses) -> str:
         self._history(analyses)
@@ -160,7 +319,7 @@ class FirstFrequency(Reduction):
     kind: ClassVar[str] = "first_frequency"
 
     def reduced(self, time: Floats, x: Floats) -> float:
-        return reductions.first_frequency(time, x)
+        return first_frequency(time, x)
 
     def unit(self, analyses: Analyses) -> str:
         self._history(analyses)

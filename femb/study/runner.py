@@ -9,21 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from femb.analysis.modes.modes import Modes, modes
-from femb.analysis.simulate import simulate
-from femb.analysis.static import static
 from femb.base.errors import FembError, FembWarning, ModelError
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.case import read_case
 from femb.case.overrides import override
 from femb.model.model import Model
-from femb.numerics.blas_threads import one_blas_thread
-from femb.numerics.threads import limited_threads
+from femb.numerics.threads import limited_threads, one_blas_thread
 from femb.results.results import Results
-from femb.study.mode_outputs import ModeOutput
-from femb.study.output import Output
+from femb.run.simulate import simulate
+from femb.run.static import static
+from femb.study.outputs import ModeOutput, Output
 from femb.study.study import Build
+from femb.vibration.modes import Modes, modes
 
 # Part of the duration of a run that a trial takes.
 TRIAL = 1e-4

@@ -8,15 +8,53 @@ with a multiplier of zero.
 """
 
 from copy import copy
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
-from femb.numerics.block_kernels import factor, multiply, pivot_ratios, shift
-from femb.numerics.block_solve_kernels import solve, solve_columns
-from femb.system.linear_solver import Matrix, Unknowns
+from femb.layout.element import LowRank
+from femb.numerics.block_kernels import factor, multiply, pivot_ratios, shift, solve, solve_columns
 from femb.system.pattern import Pattern
+
+# Interface of steppers to solvers of linear systems.
+#
+# A matrix is opaque to a stepper: it comes from ``matrices`` of a formulation, and goes to the solver of that
+# formulation. It is block data of a pattern (``femb.system.block_lu``), with quaternions in
+# ``femb.formulations.quaternion``, or a dense or sparse array (``femb.formulations.reduced``).
+
+Matrix: TypeAlias = Any
+"""A matrix of a formulation, or a combination of three of them; its type is known to the solver alone."""
+Unknowns: TypeAlias = Any
+"""Array (n,) of velocities and multipliers, float or complex."""
+
+
+class Factors(Protocol):
+    """Factors of one matrix."""
+
+    def solve(self, x: Unknowns, /) -> Unknowns:
+        """Solve in place for a contiguous right-hand side (n,), and return it."""
+
+
+class Solver(Protocol):
+    """Combines, multiplies and factorises the matrices of a formulation."""
+
+    def shifted(
+        self, mass: Matrix, damping: Matrix, stiffness: Matrix, mu: complex, reach: complex | None = None, /
+    ) -> Matrix:
+        """mu M + C + reach K, real or complex as mu is; reach is 1/mu by default."""
+
+    def factorise(self, matrix: Matrix, dependent: float = ..., /) -> Factors:
+        """Factors of a combined matrix, which must not be used afterwards. Raises SingularError.
+
+        dependent : the pivot ratio below which a row of constraints is left out, by solvers that support it.
+        """
+
+    def multiply(self, matrix: Matrix, x: Floats, /) -> Floats:
+        """A x (n,) for an x with zero multipliers; only the rows of velocities of the result are defined."""
+
 
 # Pivot ratio, relative to the diagonal, below which a row of constraints depends on those before it; the second value,
 # for rows at an angle of a milliradian, is used near a singular configuration.
@@ -143,3 +181,85 @@ class LinearSolver:
         dependent : the pivot ratio below which a row of constraints is left out.
         """
         return Factorisation(self, data, dependent)
+
+
+# Solution with a matrix of low rank beside the stored one, by Woodbury's formula.
+#
+#     (A + U V^T)^-1 = A^-1 - A^-1 U (1 + V^T A^-1 U)^-1 V^T A^-1
+#
+# for forces that couple many frames by a few scalars (``femb.layout.element``). Columns of U are solved for once for
+# each factorisation.
+
+
+@dataclass(frozen=True, eq=False)
+class WithLowRank:
+    """A matrix of a solver, plus U V^T; left, right (n, r) : U, V, with zeros for multipliers."""
+
+    matrix: Matrix
+    left: Floats
+    right: Floats
+
+    # numpy leaves sums of arrays and these to this class
+    __array_ufunc__ = None
+
+    @classmethod
+    def of(cls, matrix: Matrix, part: LowRank, multipliers: int) -> "WithLowRank":
+        """A damping matrix and a part of low rank of the velocities, before so many multipliers."""
+        free = np.zeros((multipliers, part.rank))
+        return cls(matrix, np.vstack([part.left, free]), np.vstack([part.damping, free]))
+
+    def __add__(self, other: Matrix) -> "WithLowRank":
+        return replace(self, matrix=self.matrix + other)
+
+    __radd__ = __add__
+
+
+class LowRankFactors:
+    """Factors of a matrix with a part of low rank. base : those of the matrix alone."""
+
+    def __init__(self, base: Factors, matrix: WithLowRank, dtype: type) -> None:
+        self.base, self._right = base, matrix.right
+        columns = np.array([base.solve(np.ascontiguousarray(column, dtype=dtype)) for column in matrix.left.T])
+        # einsum: on products of this size the threads of a BLAS cost more than they save
+        inner = np.linalg.inv(np.eye(len(columns)) + np.einsum("nr,sn->rs", self._right, columns))
+        self._columns = np.einsum("rn,rs->ns", columns, inner)
+
+    def solve(self, x: Unknowns) -> Unknowns:
+        """Solve in place for a contiguous right-hand side (n,), and return it."""
+        self.base.solve(x)
+        x -= np.einsum("nr,r->n", self._columns, np.einsum("nr,n->r", self._right, x))
+        return x
+
+
+class LowRankMatrices:
+    """The methods of a solver for matrices ``WithLowRank``; before the class of the solver in the list of bases."""
+
+    def shifted(
+        self, mass: Matrix, damping: Matrix, stiffness: Matrix, mu: complex, reach: complex | None = None
+    ) -> Matrix:
+        """mu M + C + reach K, as of the solver; C may be ``WithLowRank``."""
+        solver: Any = super()
+        if not isinstance(damping, WithLowRank):
+            return solver.shifted(mass, damping, stiffness, mu, reach)
+        matrix = solver.shifted(mass, damping.matrix, stiffness, mu, reach)
+        return replace(damping, matrix=matrix, left=damping.left.astype(type(mu)))
+
+    def factorise(self, data: Matrix, dependent: float = DEPENDENT) -> Any:
+        """Factors of the matrix, as of the solver."""
+        solver: Any = super()
+        if not isinstance(data, WithLowRank):
+            return solver.factorise(data, dependent)
+        return LowRankFactors(solver.factorise(data.matrix, dependent), data, data.left.dtype.type)
+
+    def multiply(self, data: Matrix, x: Floats) -> Floats:
+        """A x (n,), as of the solver."""
+        solver: Any = super()
+        if not isinstance(data, WithLowRank):
+            product: Floats = solver.multiply(data, x)
+            return product
+        product = solver.multiply(data.matrix, x) + data.left @ (data.right.T @ x)
+        return product
+
+
+class LowRankSolver(LowRankMatrices, LinearSolver):
+    """The solver of block data, also with a part of low rank."""

@@ -8,22 +8,355 @@ Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/th
 """
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Self
+from functools import cache, cached_property
+from math import isfinite
+from typing import Any, Self
 
 import numpy as np
 
-from femb.base.copies import shallow_copy
-from femb.base.types import Bools, Floats, Sparse
-from femb.layout.element import Batch
-from femb.layout.low_rank import LowRank
-from femb.layout.singularity import check_singularities
+from femb.base.errors import FembError, SolveError
+from femb.base.types import Bools, Floats, Ints, Loop, Sparse
+from femb.base.values import shallow_copy, shown
+from femb.elements import CATALOGUE, Ground
+from femb.elements.body.mass_batch import MassBatch, PointBatch
+from femb.elements.item import Item
+from femb.elements.joint.constraint_set import ConstraintSet
+from femb.elements.joint.coordinates import JointCoordinates
+from femb.layout.connections import check_singularities
+from femb.layout.discrete import DiscreteState
+from femb.layout.element import Batch, Input, InputError, LowRank, raised
+from femb.layout.layout import Layout
+from femb.layout.state import State
+from femb.model.model import Model
+from femb.model.placement import Placement
 from femb.numerics.components import norm
-from femb.system.constraints import projected
+from femb.numerics.dop853_kernels import STEPS
+from femb.system.block_lu import DEPENDENT, Factors, LinearSolver, LowRankSolver, Matrix, SingularError, WithLowRank
+from femb.system.constraints import AT_MOST, OPEN, PASSES, SETTLED, VELOCITY, position_limit, projected, singular_mass
 from femb.system.forward import forward_each
-from femb.system.linear_solver import Factors, Matrix
-from femb.system.low_rank_solver import WithLowRank
-from femb.system.numbered_model import NumberedModel
+from femb.system.pattern import Pattern
+from femb.system.rigid_kernels import project, stages, steps
+from femb.system.velocity_coordinates import VelocityCoordinates
+
+# Explicit steps of rigid bodies, point masses and joints: all stages, and a projection, in one compiled call each.
+
+# Steps to a singular configuration from which on ``femb.run.time_loop`` watches every step.
+NEAR = 4.0
+
+
+class RigidBodies:
+    """The rates and projections of a system whose only forces are inertia, weight and those of constraints.
+
+    Results are those of ``Equations.forward`` and ``femb.system.constraints``, without Python between their parts.
+    """
+
+    def __init__(self, system: "NumberedModel") -> None:
+        pattern = system.pattern
+        self._sizes = system.n_q, system.n_v, system.n_c
+        self._parts = _bodies(system.batches), _points(system.batches), _rows(system)
+        self._matrix = (*pattern.structure, pattern.targets)
+        self._size, self._blocks = pattern.size, len(pattern.diagonal)
+        self._still, self._u, self._zero = np.zeros((1, system.n_v)), np.zeros((1, 0)), np.zeros((1, 1))
+
+    @staticmethod
+    def of(system: "NumberedModel") -> "RigidBodies | None":
+        """None for systems with other elements, or with inputs."""
+        bodies = [batch for batch in system.batches if type(batch) is MassBatch]
+        weights = {tuple(batch.gravity.tolist()) for batch in bodies}
+        alone = all(type(batch) in (MassBatch, PointBatch) for batch in system.batches)
+        if not alone or not system.n_v or system.n_u or len(weights) > 1:
+            return None
+        return RigidBodies(system)
+
+    def stages(self, system: "Equations", A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats) -> Floats:
+        """Stages of an explicit step; see ``femb.formulations.contract.WithStages``. Raises TrialError."""
+        y = np.empty_like(y0)
+        n_q, n_v, _ = self._sizes
+        arguments = self._arguments(system)
+        bad = stages(*arguments, self._still, self._u, A, first, last, h, n_q, y0, K, y)
+        if bad >= 0:
+            start = system.pattern.block_start
+            error = SingularError(int(start[bad]), int(start[bad + 1]))
+            raise singular_mass(system, error, y[:n_q], y[n_q : n_q + n_v]) from error
+        return y
+
+    def projected(self, system: "Equations", q: Floats, v: Floats) -> tuple[Floats, Floats] | None:
+        """q (n_q,), v (n_v,) on the constraints; None where the iteration fails."""
+        q, v = q[None].copy(), v[None].copy()
+        closed = project(*self._arguments(system), *self._closing(system), self._u, q, v)
+        return (q[0], v[0]) if closed else None
+
+    def steps(self, system: "Equations", loop: Loop) -> Floats | None:
+        """Accepted steps of DOP853; see ``femb.formulations.contract.WithSteps``."""
+        n_q, _, n_c = self._sizes
+        closing = self._closing(system) if n_c else (None, None)
+        near = NEAR if system.layout.has_loops and n_c else None
+        states = np.empty((len(loop[-1][-1]) if system.has_angles else 0, n_q))
+        more = self._u, self._still, n_q, self._zero, near, np.zeros((2, n_c)), states
+        steps(*self._arguments(system), *closing, *more, loop)
+        return system.angles_along(states[: loop[4][STEPS]]) if system.has_angles else None
+
+    def _closing(self, system: "Equations") -> tuple[Any, ...]:
+        """The arrays and limits of projections."""
+        n_q, n_v, n_c = self._sizes
+        spare = np.zeros((1, n_c)), np.empty((1, n_v)), np.empty((1, n_q))
+        return spare, (position_limit(system), VELOCITY, SETTLED, OPEN, AT_MOST, PASSES)
+
+    def _arguments(self, system: "Equations") -> tuple[Any, ...]:
+        """The arguments of both kernels up to ``work``."""
+        _, n_v, n_c = self._sizes
+        n, scale, diagonal = n_v + n_c, np.zeros(0), np.zeros(0)
+        if n_c:
+            scale, diagonal = np.zeros((2, n))
+            scale[n_v:][system.solver.excluded_rows] = -np.inf
+        work = (
+            np.empty((1, self._size)),
+            np.empty(n, dtype=np.int64),
+            np.empty(self._blocks, dtype=np.int64),
+            diagonal,
+            np.empty(n),
+            *np.zeros((3, 1, n_c)),
+        )
+        return (*self._parts, self._matrix, scale, DEPENDENT, system.coordinates, work)
+
+
+def _bodies(batches: list[Batch]) -> tuple[Any, ...]:
+    found = [batch for batch in batches if isinstance(batch, MassBatch)]
+    if not found:
+        # kernels are compiled once for systems with bodies and without
+        index: Ints = np.zeros((0, 0), dtype=np.int64)
+        places: Ints = np.zeros((0, 0, 0), dtype=np.int64)
+        return index, np.zeros((0, 0)), places, places, np.zeros(3)
+    words = ("index", "data", "offset", "stride")
+    return (*(np.concatenate([getattr(batch, word) for batch in found]) for word in words), found[0].gravity)
+
+
+def _points(batches: list[Batch]) -> tuple[Any, ...]:
+    found = [batch for batch in batches if isinstance(batch, PointBatch)]
+    if not found:
+        none: Ints = np.zeros(0, dtype=np.int64)
+        return none, np.zeros(0), np.zeros(0), none
+    return tuple(
+        np.concatenate([getattr(batch, word) for batch in found]) for word in ("in_v", "masses", "weight", "entries")
+    )
+
+
+def _rows(system: "NumberedModel") -> tuple[Any, ...] | None:
+    rows = system.constraint_set
+    return (rows.index, rows.data, rows.offset, rows.stride, rows.fixed) if system.n_c else None
+
+
+# A model with numbered unknowns, the batches and constraints of its equations, and their inputs.
+#
+# Inputs u are the factors of loads and the motions of drivers: functions of time, of the state, or of the discrete
+# state,
+# which is constant within a step.
+
+
+@cache
+def _by_table(catalogue: tuple[type[Item], ...]) -> list[list[type[Item]]]:
+    """The classes of items of each table."""
+    return [[kind for kind in catalogue if kind.table == table] for table in dict.fromkeys(k.table for k in catalogue)]
+
+
+class NumberedModel(VelocityCoordinates):
+    """The unknowns of a model, the batches of its elements and its constraints, and their inputs u (n_u,).
+
+    discrete : the discrete state of the inputs. layout : an empty layout with another numbering, by default ``Layout``.
+    Raises ModelError with every problem of the model.
+    """
+
+    def __init__(self, model: Model, layout: Layout | None = None) -> None:
+        model.check()
+        placement = Placement(model)
+        model = self.model = placement.model
+        layout = Layout() if layout is None else layout
+        layout.origin = placement.origin
+        self.items: list[Item] = []
+        if "ground" in placement.bodies and "ground" not in model.bodies:
+            self.items.append(Ground())
+        items: dict[type[Item], list[Item]] = {kind: [] for kind in CATALOGUE}
+        for item in model.items():
+            items[type(item)].append(item)
+        for kinds in _by_table(CATALOGUE):
+            self.items += placement.in_order([item for kind in kinds for item in items[kind]])
+        for item in self.items:
+            item.declare_dofs(layout, placement, model)
+        layout.finish()
+        super().__init__(layout)
+        self.pattern = Pattern(layout)
+        self.solver: LinearSolver = LowRankSolver(self.pattern)
+        self.batches = _merged(
+            [batch for kind in CATALOGUE if items[kind] for batch in kind.batches(items[kind], layout, model)]
+        )
+        self.singular_batches = [batch for batch in self.batches if batch.singularities]
+        self.constraint_set = ConstraintSet.of(self.items, layout)
+        inputs: list[Input] = []
+        parts: list[Batch | ConstraintSet] = [*self.batches, self.constraint_set]
+        for part in parts:
+            part.first_input = sum(input_.width for input_ in inputs)
+            inputs += part.inputs
+            part.allocate(self.pattern)
+        for batch in self.batches:
+            batch.bind(self.batches)
+        self._set_inputs(inputs)
+        self.coordinates_of_joints = JointCoordinates(layout)
+        self.discrete = self.discrete_at(layout.start_coordinates())
+
+    def at(self, q: Floats) -> Self:
+        """The same system with the unwrapped angles of its joints after a step to q (n_q,)."""
+        if not self.has_angles:
+            return self
+        angles, discrete = self.joint_motion(q, np.zeros(self.n_v))[0], self.discrete
+        return self.with_discrete(DiscreteState(angles, discrete.engaged, discrete.latched))
+
+    def angles_along(self, q: Floats) -> Floats:
+        """The joint coordinates (s + 1, m) at the present and at the ends q (s, n_q) of further steps, unwrapped."""
+        joints, angles = self.coordinates_of_joints, [self.discrete.angles]
+        for values in joints.measure(q, np.zeros((len(q), self.n_v)))[0]:
+            angles.append(joints.unwrapped(values, angles[-1]))
+        return np.array(angles)
+
+    @cached_property
+    def has_angles(self) -> bool:
+        """Whether joints have angles, whose revolutions the discrete state counts."""
+        return bool(self.coordinates_of_joints.is_angle.any())
+
+    def with_discrete(self, discrete: DiscreteState) -> Self:
+        """The same system in another discrete state."""
+        other = shallow_copy(self)
+        other.discrete = discrete
+        return other
+
+    def discrete_at(self, q: Floats) -> DiscreteState:
+        """The discrete state at a start: angles within half a revolution, latches as given, at their coordinates."""
+        latches = self.layout.latches
+        angles = self.coordinates_of_joints.measure(q[None], np.zeros((1, self.n_v)))[0][0]
+        engaged = np.array([float(latch.item.engaged) for latch in latches])
+        return DiscreteState(angles, engaged, np.array([angles[latch.coordinate] for latch in latches]))
+
+    def joint_motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Coordinates, unwrapped, and rates (m,) of all joints at one state, in the order of the layout."""
+        values, rates, _ = self.coordinates_of_joints.measure(q[None], v[None])
+        return self.coordinates_of_joints.unwrapped(values[0], self.discrete.angles), rates[0]
+
+    def with_inputs(self, inputs: list[Input]) -> Self:
+        """The same system with other functions for its inputs, of the same widths."""
+        other = shallow_copy(self)
+        other._set_inputs(inputs)
+        return other
+
+    def _set_inputs(self, inputs: list[Input]) -> None:
+        """Set the inputs, and the part of u (n_u,) of each."""
+        ends = np.cumsum([input_.width for input_ in inputs], dtype=int).tolist()
+        self.inputs, self.n_u = inputs, ends[-1] if ends else 0
+        self.parts_of_inputs = [
+            (input_, slice(end - input_.width, end)) for input_, end in zip(inputs, ends, strict=True)
+        ]
+        self.inputs_of_state = any(input_.of_state for input_ in inputs)
+        self.inputs_of_discrete = any(input_.of_discrete for input_ in inputs)
+        self._functions_of_time = [input_.function for input_ in inputs]
+        of_time = not any(input_.of_state or input_.of_discrete for input_ in inputs)
+        self._numbers_of_time = of_time and all(input_.width == 1 for input_ in inputs)
+
+    @cached_property
+    def rigid(self) -> RigidBodies | None:
+        """Compiled steps, if there are only rigid bodies, point masses and joints, without inputs."""
+        return RigidBodies.of(self)
+
+    @cached_property
+    def switches(self) -> bool:
+        """Whether a stiffness may be discontinuous, so that the matrix of an earlier step may not be reused."""
+        return any(batch.switches for batch in self.batches) or any(input_.differentiated for input_ in self.inputs)
+
+    def gaps(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Functions (s, k) that are zero where a stiffness is discontinuous, and their rates, at s states."""
+        pairs = [batch.gaps(self.discrete, q, v) for batch in self.batches if batch.switches]
+        empty = np.empty((len(q), 0))
+        return np.hstack([empty, *(gap for gap, _ in pairs)]), np.hstack([empty, *(rate for _, rate in pairs)])
+
+    @cached_property
+    def has_gaps(self) -> bool:
+        """Whether there are functions of ``gaps``."""
+        no_states = np.empty((0, self.n_q)), np.empty((0, self.n_v))
+        return bool(self.gaps(*no_states)[0].shape[1])
+
+    @property
+    def breakpoints(self) -> list[float]:
+        """Instants where an input is not smooth, sorted."""
+        return sorted({t for input_ in self.inputs for t in input_.breakpoints})
+
+    def state(self, t: float, q: Floats, v: Floats) -> State:
+        """The named bodies, beams and joints at the time t, s, with the state q, v."""
+        return State(self.layout, t, q, v, self.joint_motion)
+
+    def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
+        """u (n_u,) at time t and state q (n_q,), v (n_v,).
+
+        Raises InputError where an input is not finite; SolveError, with its cause, where a user's function fails.
+        """
+        u = self._numbers_at(t)
+        if u is not None:
+            return u
+        u = np.empty(self.n_u)
+        state = self.state(t, q, v) if self.inputs_of_state else None
+        for input_, part in self.parts_of_inputs:
+            try:
+                if input_.of_discrete:
+                    value = input_.function(self.discrete)
+                else:
+                    value = input_.function(t, state) if input_.of_state else input_.function(t)
+            except FembError:
+                raise
+            except Exception as error:
+                raise raised(input_.label, t, error) from error
+            if input_.of_state and np.shape(value) != (input_.width,):
+                raise SolveError(f"{input_.label}: got {shown(value)} at t = {t:.6g} s, wanted {input_.width} numbers")
+            try:
+                u[part] = value
+            except (TypeError, ValueError) as error:
+                wanted = f"{input_.width} numbers" if input_.width > 1 else "a number"
+                raise SolveError(f"{input_.label}: got {shown(value)} at t = {t:.6g} s, wanted {wanted}") from error
+            if not all(map(isfinite, u[part].tolist())):
+                raise InputError(f"{input_.label}: got {shown(value)} at t = {t:.6g} s, which is not finite")
+        return u
+
+    def _numbers_at(self, t: float) -> Floats | None:
+        """u (n_u,) at time t of inputs that are all numbers of time; None for others, and where one is no finite
+        number: ``inputs_at`` tells which."""
+        if not self._numbers_of_time:
+            return None
+        try:
+            values = [function(t) for function in self._functions_of_time]
+            return np.array(values, dtype=float) if isfinite(sum(values)) else None
+        except Exception:
+            return None
+
+    def inputs_of_times(self, times: Floats, angles: Floats) -> Floats | None:
+        """u (s, n_u) at s times with the joint coordinates ``angles`` (s, m) in the discrete state, of inputs that do
+        not depend on the state; None if one fails, as ``inputs_at`` will tell."""
+        u = np.empty((len(times), self.n_u))
+        instants, engaged, latched = times.tolist(), self.discrete.engaged, self.discrete.latched
+        discrete = [DiscreteState(row, engaged, latched) for row in angles] if self.inputs_of_discrete else []
+        for input_, part in self.parts_of_inputs:
+            try:
+                arguments = discrete if input_.of_discrete else instants
+                values = np.array([input_.function(each) for each in arguments], dtype=float)
+                u[:, part] = values.reshape(len(times), input_.width)
+            except Exception:
+                return None
+        return u if np.isfinite(u).all() else None
+
+
+def _merged(batches: list[Batch]) -> list[Batch]:
+    """The batches, with one joined batch for every class that ``joins``."""
+    single = [batch for batch in batches if not batch.joins]
+    groups: dict[type, list[Batch]] = {}
+    for batch in batches:
+        if batch.joins:
+            groups.setdefault(type(batch), []).append(batch)
+    return single + [group[0].joined(group) for group in groups.values()]
+
 
 # Number of roundings of a position in a constraint equation.
 ROUNDINGS = 8.0
@@ -99,7 +432,7 @@ class Equations(NumberedModel):
         """Mass, damping and iteration tangent of the ``equations`` at one state, block data. Raises FoldedError.
 
         J and J^T are part of damping, the derivatives with respect to velocities and multipliers. multipliers (n_c,).
-        Damping is a ``femb.system.low_rank_solver.WithLowRank`` where an element asks for it.
+        Damping is a ``femb.system.block_lu.WithLowRank`` where an element asks for it.
         """
         mass, damping, stiffness = np.zeros((3, self.pattern.size))
         for batch in self.batches:
@@ -131,7 +464,7 @@ class Equations(NumberedModel):
 
         The derivatives of some forces are in ``low_rank_tangent`` instead.
         constraints : whether to add J and J^T, as ``matrices`` does, and d(J v + Phi_t)/dq H in the rows of the
-        multipliers. ``femb.system.reaction_stiffness`` has d(J^T lambda)/dq H.
+        multipliers. ``femb.system.constraints`` has d(J^T lambda)/dq H.
         """
         damping, stiffness = np.zeros((2, self.pattern.size))
         for batch in self.batches:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from femb.base.errors import ModelError, Problem
-from femb.base.types import Floats
+from femb.base.types import Floats, Sparse
 from femb.base.values import vector
 from femb.elements.item import StartMotion
 from femb.layout.connections import components
@@ -14,11 +14,210 @@ from femb.layout.layout import Layout
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.numerics.components import norm
-from femb.system.consistent_velocity import consistent_start
+from femb.system.degrees_of_freedom import RANK
 from femb.system.equations import Equations
+from femb.system.initial_position import gap_problems
+
+# Start velocities that satisfy the constraints, nearest to the given ones in the metric of the mass.
+#
+# Source: docs/theory/constraints.md, section 7.
+
+# From DENSE motions on, sparse factors are used, if REFINEMENTS bring the backward error to SOLVED and the terms of the
+# sums are at most LARGEST_PART times the sums; dense ones otherwise.
+DENSE, SOLVED, REFINEMENTS, LARGEST_PART = 600, 1e-12, 2, 1e9
+# Of the largest rate: what a dense solution may leave before it is refined once.
+ROUNDING = 1e-14
+# The least Cholesky pivot of a scaled matrix that counts as regular.
+INDEPENDENT = 1e-4
+# Rounding of typed numbers, relative to the largest: given start velocities may violate the joints by this.
+AGREEMENT = 1e-6
+
+
+def consistent_start(
+    system: Equations,
+    q: Floats,
+    v: Floats,
+    component: list[int],
+    together: list[int],
+    twists: dict[int, "Twist"],
+    alone: set[int],
+) -> Floats:
+    """v (n_v,) with J v + Phi_t = 0 and the given joint rates, nearest to v; the known parts of ``twists`` stay.
+
+    Three attempts: all structures that joints connect as one rigid body; each structure rigid; flexible.
+    component : the structure of every frame; together : the structure that determines its motion; twists : the given
+    motions of structures; alone : frames with a velocity of their own.
+    Raises ModelError where the given velocities contradict the joints.
+    """
+    layout = system.layout
+    u = system.inputs_at(0.0, q, v)
+    drive = system.velocity_residual(u, q, np.zeros(system.n_v))
+    if not (v.any() or drive.any() or any(joint.rates is not None for joint in system.model.joints.values())):
+        return v  # at rest
+    from scipy.sparse import eye_array, vstack
+
+    rates, wanted, owners = _joint_rates(system, q)
+    J = vstack([system.jacobian(u, q), rates], format="csr")
+    right = np.concatenate([-drive, wanted])
+    scale = float(np.max(np.abs(v), initial=0.0)) + float(np.max(np.abs(right)))
+    if np.max(np.abs(J @ v - right)) <= 1e-13 * scale:
+        return v
+    for groups in (together, component):
+        v = _nearest(system, q, v, J, right, _rigid_motions(system, q, groups, twists, alone))
+        if np.max(np.abs(J @ v - right)) <= 1e-10 * scale:
+            break
+    else:
+        # Flexible structures may bend: all velocities that are not given are free.
+        given = {k for k in range(len(layout.frames)) if component[k] in twists} | alone
+        free = np.ones(system.n_v, dtype=bool)
+        for k in given:
+            if layout.frames[k].freedom:
+                free[layout.frame_v[k] : layout.frame_v[k] + layout.frames[k].freedom] = False
+        v = _nearest(system, q, v, J, right, eye_array(system.n_v, format="csr")[np.flatnonzero(free)])
+    gap = J @ v - right
+    if np.max(np.abs(gap)) > AGREEMENT * scale:
+        raise ModelError(
+            *gap_problems(
+                system,
+                gap[: system.n_c],
+                f"the start velocities {'and rates of drivers ' if layout.drivers else ''}that are given would open "
+                "it at {0:.3g} per s: give fewer of them, or ones that the joints allow",
+            )
+            + [
+                Problem(
+                    ("joints", owners[k], "rates"),
+                    f"got {wanted[k]:.6g}, but what else is given at the start allows {wanted[k] + off:.6g} at the "
+                    "nearest: give fewer of them",
+                )
+                for k, off in enumerate(gap[system.n_c :])
+                if abs(off) > AGREEMENT * scale
+            ]
+        )
+    return v
+
+
+def _joint_rates(system: Equations, q: Floats) -> tuple[Sparse, Floats, list[str]]:
+    """For joint coordinates with given rates: their rows (k, n_v), sparse, the rates (k,), and the joints' names."""
+    from scipy.sparse import csr_array
+
+    given = {name: system.model.tables["joints"][name].rates for name in system.layout.joints}
+    given = {name: rates for name, rates in given.items() if rates is not None}
+    if not given:
+        return csr_array((0, system.n_v)), np.zeros(0), []
+    parts = [system.layout.joints[name].part for name in given]
+    numbers = np.concatenate([np.arange(part.start, part.stop) for part in parts])
+    owners = [name for name, rates in given.items() for _ in rates]
+    return _coordinate_rows(system, q)[numbers], np.concatenate(list(given.values())), owners
+
+
+def coordinate_rows(system: Equations, q: Floats) -> Floats:
+    """(m, n_v): derivatives of the rates of all joint coordinates with respect to v."""
+    return np.asarray(_coordinate_rows(system, q).toarray())
+
+
+def _coordinate_rows(system: Equations, q: Floats) -> Sparse:
+    """The same as scipy.sparse.csr_array."""
+    from scipy.sparse import coo_array
+
+    layout = system.layout
+    gradients = system.coordinates_of_joints.measure(q[None], np.zeros((1, system.n_v)))[2][0]
+    values, rows, columns = [np.zeros(0)], [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)]
+    for joint in layout.joints.values():
+        numbers = np.arange(joint.part.start, joint.part.stop)
+        for e, frame in enumerate((joint.first.frame, joint.second.frame)):
+            axes = np.arange(layout.frames[frame].freedom)
+            values.append(gradients[numbers[:, None], 6 * e + axes].ravel())
+            rows.append(np.repeat(numbers, len(axes)))
+            columns.append(np.tile(layout.frame_v[frame] + axes, len(numbers)))
+    entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+    return coo_array(entries, shape=(len(gradients), system.n_v)).tocsr()
+
+
+def _rigid_motions(
+    system: Equations, q: Floats, component: list[int], twists: dict[int, "Twist"], alone: set[int]
+) -> Sparse:
+    """(k, n_v), sparse: the rigid motions of structures, those of ``twists`` left out."""
+    from scipy.sparse import coo_array
+
+    layout = system.layout
+    motions = system.rigid_velocities(q)
+    fixed = {component[k] for k, frame in enumerate(layout.frames) if frame.freedom == 0}
+    members: dict[int, list[int]] = {}
+    for k, group in enumerate(component):
+        if group not in fixed and k not in alone:
+            members.setdefault(group, []).append(k)
+    values, columns = [], []
+    for group in sorted(members):
+        frames = members[group]
+        of_group = np.concatenate([layout.frame_v[k] + np.arange(layout.frames[k].freedom) for k in frames])
+        twist = twists.get(group)
+        point = twist.point if twist is not None else q[layout.frame_q[frames[0]] : layout.frame_q[frames[0]] + 3]
+        translations = motions[:3, of_group]
+        rotations = motions[3:, of_group] - np.cross(np.eye(3), point) @ translations
+        free = [] if twist is not None and twist.velocity is not None else list(translations)
+        if twist is None or twist.omega is None:
+            free += [rotation for rotation in rotations if np.max(np.abs(rotation)) > 1e-12]
+        values += free
+        columns += [of_group] * len(free)
+    if not values:
+        return coo_array((0, system.n_v)).tocsr()
+    rows = np.repeat(np.arange(len(values)), [len(value) for value in values])
+    entries = (np.concatenate(values), (rows, np.concatenate(columns)))
+    return coo_array(entries, shape=(len(values), system.n_v)).tocsr()
+
+
+def _nearest(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats, motions: Sparse) -> Floats:
+    """v plus the combination of motions (k, n_v) of least kinetic energy with which J v = right."""
+    count = motions.shape[0]
+    if not count:
+        return v
+    mass, reach, gap = motions @ system.mass_matrix(q) @ motions.T, J @ motions.T, right - J @ v
+    if count > DENSE:
+        from scipy.sparse import block_array, csc_array
+        from scipy.sparse.linalg import splu
+
+        try:
+            matrix = csc_array(block_array([[mass, reach.T], [reach, None]]))
+            factors, wanted = splu(matrix), np.concatenate([np.zeros(count), gap])
+            x = factors.solve(wanted)
+            for _ in range(REFINEMENTS):
+                x += factors.solve(wanted - matrix @ x)
+            # componentwise backward error; large multipliers are a sign of dependent rows
+            size = abs(matrix) @ np.abs(x) + np.abs(wanted)
+            needed = np.max(np.abs(mass @ x[:count]), initial=0.0)
+            sound = np.max(size[:count]) <= LARGEST_PART * max(needed, np.finfo(float).tiny)
+            if sound and np.all(np.abs(matrix @ x - wanted) <= SOLVED * size):
+                return np.asarray(v + motions.T @ x[:count])
+        except RuntimeError:
+            pass  # dependent rows
+    dense = reach.toarray()
+    spread = _solved(mass.toarray(), dense.T)
+    metric = dense @ spread
+    multipliers = _solved(metric, gap)
+    left = gap - metric @ multipliers
+    if np.max(np.abs(left), initial=0.0) > ROUNDING * np.max(np.abs(gap), initial=0.0):
+        multipliers += _solved(metric, left)
+    return np.asarray(v + motions.T @ (spread @ multipliers))
+
+
+def _solved(A: Floats, b: Floats) -> Floats:
+    """The x of least norm of A x = b, A positive semidefinite: by Cholesky factors where A is regular."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
+
+    size = np.sqrt(np.diag(A))
+    if np.all(size > 0.0):
+        try:
+            factors = cho_factor(A / size / size[:, None], lower=True)
+            if np.min(np.diag(factors[0])) > INDEPENDENT:
+                return np.asarray((cho_solve(factors, (b.T / size).T).T / size).T, dtype=float)
+        except LinAlgError:
+            pass
+    # by pivoted QR factors, in a fifth of the time of singular values
+    return np.asarray(lstsq(A, b, cond=RANK, lapack_driver="gelsy")[0], dtype=float)
+
 
 # Rounding of typed numbers: allowed relative difference of a given velocity from that of the rigid motion.
-AGREEMENT = 1e-6
+RIGID_AGREEMENT = 1e-6
 # A free model that moves faster than this (m/s), and than this multiple of its differences of velocity, is followed.
 FAST, FAR = 100.0, 10.0
 
@@ -98,7 +297,7 @@ def _leaders(given: list[tuple[StartMotion, Twist]], component: list[int]) -> tu
         speed = norm(_or_zero(leader.velocity)) + spin * distance
         pairs = ((twist.velocity, expected, speed, "velocity"), (twist.omega, omega, spin, "angular velocity"))
         for got, wanted, size, word in pairs:
-            if got is not None and norm(got - wanted) > AGREEMENT * (norm(got) + size):
+            if got is not None and norm(got - wanted) > RIGID_AGREEMENT * (norm(got) + size):
                 problems.append(
                     Problem(
                         twist.source,

@@ -17,7 +17,7 @@ from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.element import Batch, Input
 from femb.layout.stacking import Shift, Stackable, stacked_layout
-from femb.system.low_rank_solver import LowRankSolver
+from femb.system.block_lu import LowRankSolver
 from femb.system.pattern import Pattern
 from femb.system.system import System
 from femb.system.velocity_coordinates import VelocityCoordinates

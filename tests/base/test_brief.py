@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from femb.base.brief import Brief
+from femb.base.html import Brief
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from femb import load_case, simulate
-from femb.analysis import checkpoints
+from femb.run import checkpoints
 
 CASE = Path(__file__).parents[2] / "cases" / "satellite_forced.toml"
 

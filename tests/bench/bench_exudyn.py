@@ -16,12 +16,12 @@ from exudyn.utilities import LoadTorqueVector, MarkerNodeRigid, ObjectRigidBody,
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the meshes of the tests
 
-from analysis.fem.solids import brick_mesh
+from fem.solids import brick_mesh
 
 import femb
-from femb.analysis.fem.nodes_of import interfaces_of
-from femb.analysis.fem.reduction import Keep
-from femb.analysis.fem.solids import Material, solid_model
+from femb.fem.reduce import interfaces_of
+from femb.fem.reduction import Keep
+from femb.fem.solids import Material, solid_model
 
 SOFT = Material(7e8, 0.3, 2700.0)
 MODES, DURATION, TORQUE = 8, 1.0, np.array([0.5, 6.0, 3.0])

@@ -61,7 +61,7 @@ def draw(curves: dict[str, dict[str, np.ndarray]], path: Path) -> None:
     """A panel for each problem: error over steps."""
     from matplotlib.figure import Figure
 
-    from femb.export.drawing import INK, PALETTE
+    from femb.pictures.drawing import INK, PALETTE
 
     figure = Figure(figsize=(9.0, 3.8), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)

@@ -133,7 +133,7 @@ def draw(curves: dict[str, dict[str, np.ndarray]], path: Path) -> None:
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullFormatter
 
-    from femb.export.drawing import INK, PALETTE
+    from femb.pictures.drawing import INK, PALETTE
 
     figure = Figure(figsize=(11.0, 6.6), layout="constrained")
     grid = figure.subplots(2, 3).ravel()

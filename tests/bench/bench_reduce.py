@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 
-from femb.analysis.fem import MeshInterface, reduce_model
-from femb.analysis.fem.reduction import Keep
-from femb.analysis.fem.solids import Material, solid_model
+from femb.fem import MeshInterface, reduce_model
+from femb.fem.reduction import Keep
+from femb.fem.solids import Material, solid_model
 
 BOUND = 60.0  # s
 MEMORY = 4.0  # GB

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import femb
-from femb.results.file import ResultWriter
+from femb.results.storage.file import ResultWriter
 
 FRAMES, NODES, BLOCK = 10_000, 1000, 64
 # Results in parts: name, type and level of compression.

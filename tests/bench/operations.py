@@ -103,8 +103,7 @@ def count_all() -> dict[str, dict[str, int]]:
     from femb.elements.exact.batch import ExactBatch
     from femb.elements.exact.force import forces
     from femb.elements.exact.tangent import tangents
-    from femb.numerics.block_kernels import factor
-    from femb.numerics.block_solve_kernels import solve
+    from femb.numerics.block_kernels import factor, solve
 
     result = {}
     for name, (system, _) in problems().items():

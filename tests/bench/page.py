@@ -55,7 +55,7 @@ def draw(data: dict[str, Any]) -> None:
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullFormatter
 
-    from femb.export.drawing import INK, PALETTE
+    from femb.pictures.drawing import INK, PALETTE
 
     problems = [each for each in data["problems"].values() if any("cpu" in p for p in each["points"])]
     columns = 3

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from femb.case import CaseError, load_case
-from femb.case.patterns import filled_text
+from femb.case.compose import filled_text
 
 WINGS = """
 [bodies.hub]

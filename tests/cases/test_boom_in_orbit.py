@@ -6,7 +6,7 @@ from scipy.interpolate import CubicSpline
 from scipy.special import ellipk
 
 from femb import load_case, simulate
-from femb.analysis.mass_properties import mass_properties
+from femb.system.mass_properties import mass_properties
 from femb.system.system import System
 
 

@@ -10,9 +10,9 @@ from scipy.integrate import simpson, solve_ivp
 from shared_runs import results_of as run
 
 from femb import Results, load_case
-from femb.analysis.simulate import mass_properties
 from femb.numerics import rotations
 from femb.profiles import Versine
+from femb.run.simulate import mass_properties
 from femb.system.system import System
 
 CASES = sorted((ROOT / "cases").glob("*.toml"))

@@ -8,8 +8,8 @@ from scipy.optimize import brentq, least_squares
 from shared_runs import results_of as run
 
 from femb import Beam, Model, RigidBody, Section, load_case
-from femb.analysis.equilibrium import steady_start
-from femb.analysis.simulate import mass_properties
+from femb.run.simulate import mass_properties
+from femb.statics.equilibrium import steady_start
 from femb.system.system import System
 
 

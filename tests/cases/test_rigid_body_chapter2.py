@@ -9,7 +9,7 @@ from checkout import CASES
 from long_runs import slow
 
 from femb import load_case, simulate
-from femb.layout.singularity import SingularityError
+from femb.layout.connections import SingularityError
 from femb.numerics.euler import euler_rates, gimbal_distance
 from femb.system.system import System
 

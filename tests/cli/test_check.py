@@ -32,10 +32,9 @@ from femb import (
     modes,
     simulate,
 )
-from femb.analysis.overview import overview
-from femb.analysis.plausible import implausible
-from femb.analysis.simulate import mass_properties, summary
 from femb.layout.connections import parts
+from femb.run.overview import implausible, overview
+from femb.run.simulate import mass_properties, summary
 from femb.system.degrees_of_freedom import freedom
 from femb.system.system import System
 
@@ -132,7 +131,7 @@ def test_degrees_of_freedom_are_those_of_the_rank(loops):
 CHAIN = """
 import time
 import femb
-from femb.analysis.simulate import summary
+from femb.run.simulate import summary
 
 used = [0.0]
 for count in COUNTS:
@@ -180,7 +179,7 @@ def test_many_start_velocities_by_sparse_matrices(monkeypatch):
         host = JointEnd(f"b{k - 1}", at=(0.3, 0, 0), axis=(0, 1, 1)) if k else JointEnd("ground", axis=(0, 1, 0))
         model.add(Revolute(f"j{k}", host, JointEnd(f"b{k}", at=(-0.1, 0, 0)), rates=0.3 if k % 3 == 0 else None))
     dense = System(model).v0
-    monkeypatch.setattr("femb.system.consistent_velocity.DENSE", 3)
+    monkeypatch.setattr("femb.system.initial_velocity.DENSE", 3)
     np.testing.assert_allclose(System(model).v0, dense, atol=1e-13)
     assert np.abs(dense).max() > 0.1
 

@@ -19,8 +19,8 @@ from femb.base.progress import Progress
 from femb.cli import cli
 from femb.cli.files import check_writable
 from femb.cli.report import audit
-from femb.results.file import ResultWriter
 from femb.results.results import Results
+from femb.results.storage.file import ResultWriter
 
 BAD_CASES = sorted(checkout.BAD_CASES.glob("*.toml"))
 
@@ -51,8 +51,8 @@ def case(tmp_path, monkeypatch):
 
 @pytest.fixture
 def simulation(monkeypatch):
-    """A femb.analysis.simulate that writes a few times and then raises ``ending``, if that is set."""
-    module = types.ModuleType("femb.analysis.simulate")
+    """A femb.run.simulate that writes a few times and then raises ``ending``, if that is set."""
+    module = types.ModuleType("femb.run.simulate")
     module.ending = None
     module.calls = []
 
@@ -73,7 +73,7 @@ def simulation(monkeypatch):
         return Results.read(out)
 
     module.simulate = simulate
-    monkeypatch.setitem(sys.modules, "femb.analysis.simulate", module)
+    monkeypatch.setitem(sys.modules, "femb.run.simulate", module)
     return module
 
 
@@ -214,7 +214,7 @@ def test_check_reports_what_building_finds(case, monkeypatch):
     def overview(model, run=None):
         raise ModelError.at(("bodies", "hub", "position"), "is in the way")
 
-    monkeypatch.setattr("femb.analysis.overview.overview", overview)
+    monkeypatch.setattr("femb.run.overview.overview", overview)
     assert invoke("check", case) == (2, "", "case.toml:3: bodies.hub.position: is in the way\n")
 
 

@@ -6,8 +6,8 @@ from checkout import CASES
 from click.testing import CliRunner
 
 from femb import Results
-from femb.analysis.linear import StateSpace
 from femb.cli import cli
+from femb.linear import StateSpace
 
 CASE = str(CASES / "satellite_two_arrays.toml")
 WORDS = ["linearize", CASE, "--input", "bodies.hub.torque", "--output", "bodies.hub.turn", "--error-at", "0.1,0.4"]

@@ -8,11 +8,10 @@ from checkout import CASES
 from click.testing import CliRunner
 
 import femb
-from femb.analysis.linear.response import FrequencyResponse
-from femb.analysis.linear.truncation import Truncation
-from femb.analysis.linear.units import unit_of
 from femb.base.values import without_rounding
 from femb.cli import cli
+from femb.linear.response import FrequencyResponse, unit_of
+from femb.linear.state_space import Truncation
 
 SATELLITE = CASES / "satellite_two_arrays.toml"
 

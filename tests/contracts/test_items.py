@@ -21,21 +21,21 @@ from oracles.modal_example import Particles
 
 import femb
 from femb import elements as e
-from femb.analysis.completion import completed
-from femb.elements.exact.section_records import SectionRecords
+from femb.elements.exact.batch import SectionRecords
 from femb.elements.item import Item
 from femb.elements.joint.joint import Joint
 from femb.elements.load.along_beam import AlongBeams
 from femb.elements.load.mass_field import MassField
 from femb.elements.marker import Attachment, JointEnd, Place, SpringEnd
 from femb.elements.records import Records
-from femb.elements.spring.pair_batch import PairBatch
+from femb.elements.spring.batch import PairBatch
 from femb.layout.element import Batch, ForceBatch
 from femb.numerics import rotations
 from femb.profiles import Polynomial
-from femb.results.frames import Frames
-from femb.results.record import Recorder
+from femb.recording.frames import Frames
+from femb.recording.record import Recorder
 from femb.system.system import System
+from femb.vibration.completion import completed
 
 TURN = rotations.exponential(np.array([0.7, -1.1, 0.4]))
 SHIFT = np.array([0.3, -0.8, 1.7])

@@ -18,9 +18,9 @@ from oracles.satellites import reduced, satellite, tip
 
 import femb
 from femb import elements as e
-from femb.analysis.mass_properties import mass_properties
 from femb.numerics import rotations
 from femb.profiles import SmoothStep, Versine
+from femb.system.mass_properties import mass_properties
 
 QUICK, SLOW = range(3), range(3, 100)
 TORQUE, TURN = "bodies.hub.torque", "bodies.hub.turn"

@@ -15,7 +15,6 @@ from checkout import ROOT
 from long_runs import slow_but
 
 import femb
-from femb.analysis.time_loop import Event, RunSummary, integrate
 from femb.base.memory import recall, remembered
 from femb.base.methods import AUTO, METHODS, STEPPERS, TABLEAUX, Method
 from femb.base.options import Run, Tolerances
@@ -23,7 +22,8 @@ from femb.elements import Load, PointMass, RigidBody
 from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.numerics import rotations
 from femb.profiles import Step
-from femb.results.instants import evaluated
+from femb.recording.instants import evaluated
+from femb.run.time_loop import Event, RunSummary, integrate
 from femb.steppers import make_stepper, methods_of, needs
 from femb.steppers.contract import Stepper
 from femb.system.system import System
@@ -149,7 +149,7 @@ def end_error(stepper, end):
 def test_order(name, monkeypatch):
     """The error at the end, with steps of one length, falls as the order says."""
     end, errors = 2.0, []
-    monkeypatch.setattr("femb.steppers.radau_equations.MAX_ITERATIONS", 60)
+    monkeypatch.setattr("femb.steppers.radau.MAX_ITERATIONS", 60)
     for count in COUNTS[name]:
         stepper = make_stepper(top(), run(name, end, end / count))
         assert stepper.order == ORDERS[name]

@@ -19,7 +19,7 @@ from oracles import page_numbers
 
 from femb import Results, load_case
 from femb.cli import cli
-from femb.export.plots.request import request, rows
+from femb.pictures.figures import request, rows
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 # Pages that add a file to femb: their code runs in a copy of it.

@@ -29,8 +29,7 @@ from femb import (
 from femb.elements.body.mass_batch import MassBatch
 from femb.elements.load.aerodynamic_batch import AerodynamicBatch
 from femb.elements.load.batch import LoadBatch
-from femb.elements.spring.batch import SpringBatch
-from femb.elements.spring.pull_batch import PullBatch
+from femb.elements.spring.batch import PullBatch, SpringBatch
 from femb.layout.state import station_acceleration, station_motion
 from femb.numerics import rotations
 from femb.profiles import Constant

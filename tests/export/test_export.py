@@ -14,10 +14,10 @@ from oracles.synthetic_results import BOX, DRIFT, LENGTH, OUTLINE, SPIN, START, 
 
 from femb.base.errors import ResultError
 from femb.cli import cli
-from femb.export import geometry
 from femb.export.catalogue import export_csv, export_vtu, export_xdmf
 from femb.export.formats import EXPORTERS
 from femb.numerics import rotations
+from femb.pictures import geometry
 from femb.results.results import Results
 
 HINGE = (("force", "[N]"), ("torque", "[N m]"))

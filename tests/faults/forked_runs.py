@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 import femb
-from femb.analysis import checkpoints
-from femb.results.earlier import unfinished
 from femb.results.results import Results
+from femb.results.storage.file import unfinished
+from femb.run import checkpoints
 
 # A run of some 0.2 s, most of it in steps, so that most moments at which it is killed are between its output times.
 # Its steps are fixed: a resumed run repeats them to the last bit.

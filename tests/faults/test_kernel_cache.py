@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from seeds import SEED
 
-from femb.numerics import compile as jit
-from femb.numerics import kernel_cache
-from femb.numerics.kernel_cache import CacheFolder, KernelCacheWarning, find_cache, keep
+from femb.numerics.compiler import compile as jit
+from femb.numerics.compiler import kernel_cache
+from femb.numerics.compiler.kernel_cache import CacheFolder, KernelCacheWarning, find_cache, keep
 
 slow = pytest.mark.slow
 
@@ -130,7 +130,7 @@ def test_a_planted_temporary_folder_is_not_loaded_by_a_process(tmp_path):
     upper.mkdir()
     upper.chmod(0o777)
     done = subprocess.run(
-        [sys.executable, "-c", "from femb.numerics import compile; print(compile.kernel_cache())"],
+        [sys.executable, "-c", "from femb.numerics.compiler import compile; print(compile.kernel_cache())"],
         env=environment,
         capture_output=True,
         text=True,
@@ -142,7 +142,7 @@ def test_a_planted_temporary_folder_is_not_loaded_by_a_process(tmp_path):
 
 NO_ROOM = """
     import resource, numba
-    from femb.numerics.kernel_cache import find_cache, keep
+    from femb.numerics.compiler.kernel_cache import find_cache, keep
     def twice(x):
         return 2.0 * x
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
@@ -181,10 +181,11 @@ def test_the_name_of_the_cache_is_that_of_the_elements_that_are_imported(tmp_pat
         import sys, femb
         femb.__path__ = [femb.__path__[0] + "/nothing", sys.argv[1]]
         import importlib.util
-        spec = importlib.util.spec_from_file_location("femb.numerics.compile", sys.argv[2])
+        spec = importlib.util.spec_from_file_location("femb.numerics.compiler.compile", sys.argv[2])
         types = __import__("types")
-        sys.modules["femb.numerics.kernel_cache"] = types.SimpleNamespace(CacheFolder=None, keep=None, find_cache=str)
-        sys.modules["femb.numerics.kernel_compiler"] = types.SimpleNamespace(
+        cache = types.SimpleNamespace(CacheFolder=None, keep=None, find_cache=str)
+        sys.modules["femb.numerics.compiler.kernel_cache"] = cache
+        sys.modules["femb.numerics.compiler.kernel_compiler"] = types.SimpleNamespace(
             KNOWN=True, compiled=None, compiled_inside=None
         )
         jit = importlib.util.module_from_spec(spec)
@@ -205,8 +206,8 @@ def test_the_name_of_the_cache_is_that_of_the_elements_that_are_imported(tmp_pat
 
 ALLOCATING = """
 import numpy as np
-from femb.numerics.kernel_cache import find_cache, keep
-from femb.numerics.kernel_compiler import compiled
+from femb.numerics.compiler.kernel_cache import find_cache, keep
+from femb.numerics.compiler.kernel_compiler import compiled
 
 def sums(x):
     out = np.zeros(3, x.dtype)
@@ -243,7 +244,7 @@ if sys.argv[3:]:
 
 MANY = """
 import numba
-from femb.numerics.kernel_cache import find_cache, keep
+from femb.numerics.compiler.kernel_cache import find_cache, keep
 place = find_cache("a")
 FUNCTIONS
 for n, function in enumerate([NAMES]):
@@ -270,8 +271,8 @@ def test_a_stored_kernel_is_loaded_without_what_compilation_needs(place, tmp_pat
 
 
 CALLED = """
-from femb.numerics.kernel_cache import find_cache, keep
-from femb.numerics.kernel_compiler import compiled
+from femb.numerics.compiler.kernel_cache import find_cache, keep
+from femb.numerics.compiler.kernel_compiler import compiled
 
 def kept(function):
     return keep(compiled(function), function, find_cache("a"))
@@ -318,7 +319,7 @@ import sys
 
 import numpy as np
 
-from femb.numerics.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel
 
 @inlined
 def twice(x):
@@ -335,7 +336,7 @@ def of_a_number(x):
     return -twice(x[0])
 
 if sys.argv[1] == "lanes":
-    from femb.numerics.lanes import LANES, lanes
+    from femb.numerics.compiler.lanes import LANES, lanes
     of_both(np.ones((1, LANES)), 1.0)
 else:
     print(of_a_number(np.full(1, 2.0)))

@@ -18,8 +18,8 @@ from seeds import SEED
 import femb
 from femb.cli import cli
 from femb.results.arrays import LazyArrays
-from femb.results.file import ResultWriter
 from femb.results.results import Results
+from femb.results.storage.file import ResultWriter
 
 SCRIPT = Path(__file__).with_name("forked_runs.py")
 slow = pytest.mark.slow
@@ -314,7 +314,7 @@ def test_results_of_a_file_are_read_when_they_are_asked_for_and_pickled_whole(tm
 MEMORY = """
 import sys
 import numpy as np
-from femb.results.file import ResultWriter
+from femb.results.storage.file import ResultWriter
 def peak():  # not ru_maxrss, which the process that starts this one hands on
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1024
 block = {"time": np.arange(100.0), "bodies/b/position": np.ones((100, 3)), "x": np.ones((100, 1000))}

@@ -25,7 +25,6 @@ from oracles.tree import (
 from scipy.integrate import solve_ivp
 
 from femb import Ground, JointEnd, Load, Model, RigidBody, energy_matrix, small_motion
-from femb.analysis.events import switched
 from femb.base.errors import ModelError, SolveError
 from femb.elements import (
     Fixed,
@@ -37,11 +36,12 @@ from femb.elements import (
     Spherical,
     Universal,
 )
-from femb.formulations.hamiltonian.small import Derivatives, expanded_energy_matrix
+from femb.formulations.hamiltonian.of_model import Derivatives, expanded_energy_matrix
 from femb.layout.element import TrialError
 from femb.numerics import rotations
 from femb.numerics.rotations import rotation_matrix
-from femb.steppers.collocation import Collocation
+from femb.run.events import switched
+from femb.steppers.gauss import Collocation
 
 TINY = 1e-30
 X, Y, Z = np.eye(3)

@@ -27,7 +27,6 @@ from femb import (
     load_case,
     simulate,
 )
-from femb.analysis.events import Event, switched
 from femb.base.errors import ModelError
 from femb.cli import cli
 from femb.elements import (
@@ -54,6 +53,7 @@ from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.formulations.hamiltonian.of_model import small_motion
 from femb.layout.element import Batch, TrialError
 from femb.profiles import Sine
+from femb.run.events import Event, switched
 from femb.system.system import System
 
 TIGHT = {"rtol": 1e-12, "atol": Tolerances(1e-13, 1e-13, 1e-13)}

@@ -37,8 +37,7 @@ from femb.elements import (
     Universal,
 )
 from femb.formulations.reduced import ReducedForm, Root
-from femb.formulations.reduced.matrices import matrices_of
-from femb.formulations.reduced.rows import rows
+from femb.formulations.reduced.matrices import matrices_of, rows
 from femb.numerics.kinematics import error_norm
 from femb.system.system import System
 

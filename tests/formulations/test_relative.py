@@ -10,9 +10,9 @@ import pytest
 from autograd.differential_operators import make_jvp
 
 from femb.base.errors import ModelError, SolveError
-from femb.formulations import relative, relative_angles
-from femb.formulations.relative import SPEEDS
-from femb.formulations.relative_tree import Placement, RelativeTree
+from femb.formulations import relative
+from femb.formulations import relative as relative_angles
+from femb.formulations.relative import SPEEDS, Placement, RelativeTree
 from femb.numerics import rotations
 
 every_speed = pytest.mark.parametrize("speeds", SPEEDS)

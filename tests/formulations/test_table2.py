@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from femb.formulations.reduced import table2
-from femb.formulations.reduced.table2 import Pair
+from femb.formulations.reduced import matrices as table2
+from femb.formulations.reduced.matrices import Pair
 from femb.numerics.rotations import cross_matrix, normalise, rotation_matrix
 
 TINY = 1e-30

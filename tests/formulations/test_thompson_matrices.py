@@ -36,8 +36,8 @@ from femb import (
     simulate,
     small_motion,
 )
-from femb.analysis.linear import linearize
 from femb.cli import cli
+from femb.linear import linearize
 from femb.numerics import euler, rotations
 from femb.system.system import System
 

@@ -19,7 +19,7 @@ from seeds import SEED
 import femb
 from femb.base.errors import FembError, ModelError, ResultError
 
-FILES = Path(__file__).parents[1] / "analysis" / "fem" / "files"
+FILES = Path(__file__).parents[1] / "fem" / "files"
 MATERIAL = {"youngs_modulus": 7e10, "poissons_ratio": 0.3, "density": 2700.0}
 PLANES, SETS, INPUT = ["root=x=0", "tip=x=0.4"], ["root=root", "tip=tip"], ["root=ROOT", "tip=TIP"]
 NUMBERS = ["root=10,20,30,40", "tip=90,100,110,120"]

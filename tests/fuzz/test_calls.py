@@ -19,9 +19,9 @@ from seeds import SEED
 
 import femb
 from femb import profiles
-from femb.analysis.completion import check_figures_of, completed
 from femb.base.options import Tolerances
 from femb.elements import CATALOGUE
+from femb.vibration.completion import check_figures_of, completed
 
 BAR = {"area": 1e-3, "second_moments": (1e-7, 1e-7), "torsion_constant": 1e-7, "density": 2700.0,
        "youngs_modulus": 7e10, "shear_modulus": 2.6e10}  # fmt: skip
@@ -186,7 +186,7 @@ def used(call, words):
     elif call is femb.Airload:
         air = item
         item = femb.AerodynamicLoad("air", body="hub", law=lambda *_: air)
-    elif call.__module__ in ("femb.profiles", "femb.base.combined", "femb.base.interpolated"):
+    elif call.__module__ in ("femb.profiles", "femb.base.profile", "femb.base.profile"):
         item = femb.Load("push", body="hub", force=(1, 0, 0), profile=item)
     made.add(item)
     if isinstance(item, femb.Section):

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from seeds import SEED
 
-from femb.analysis.completion import completed
-from femb.analysis.simulate import summary
 from femb.case import load_case
+from femb.run.simulate import summary
+from femb.vibration.completion import completed
 
 # Beams of few elements: what is tried is what is read, not how it moves.
 SMALL = {

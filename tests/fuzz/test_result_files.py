@@ -12,8 +12,8 @@ from oracles.synthetic_results import satellite
 from seeds import SEED
 
 from femb.base.errors import ResultError
-from femb.results.file import ResultWriter
 from femb.results.results import Results
+from femb.results.storage.file import ResultWriter
 
 FEW, MANY = 40, 1000
 OPTIONS = {"deadline": timedelta(seconds=10), "derandomize": False, "database": None, "print_blob": True}

@@ -11,17 +11,17 @@ from oracles.finite_differences import residual_change
 import femb
 import femb.elements
 import femb.model.model
-import femb.system.numbered_model
-from femb.analysis.linear import linearize
-from femb.analysis.simulate import summary
+import femb.system.equations
 from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.elements import RigidBody
 from femb.elements.item import Item
 from femb.layout.element import Batch
-from femb.layout.internal import InternalQuantity
+from femb.layout.layout import InternalQuantity
+from femb.linear import linearize
 from femb.numerics import rotations
 from femb.numerics.vector3 import scatter
+from femb.run.simulate import summary
 from femb.system.system import System
 
 ANGLE = InternalQuantity("angle", "rad")
@@ -119,7 +119,7 @@ class Rotors(Batch):
 @pytest.fixture(autouse=True)
 def catalogue(monkeypatch):
     extended = (*femb.elements.CATALOGUE, Rotor)
-    for module in (femb.elements, femb.model.model, femb.system.numbered_model):
+    for module in (femb.elements, femb.model.model, femb.system.equations):
         monkeypatch.setattr(module, "CATALOGUE", extended)
 
 

@@ -5,8 +5,8 @@ import pytest
 
 import femb
 from femb import Attachment, Beam, ExactBeam, Ground, JointEnd, Model, ModelError, Revolute, RigidBody, Section
-from femb.analysis.completion import completed
 from femb.system.system import System
+from femb.vibration.completion import completed
 
 SECTION = Section("tube", 2e-3, (3e-4, 4e-4), 5e-4, 1.2e3, 5e3, 2e3)
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from femb import Beam, Ground, Load, Model, ModelError, PointMass, RigidBody, Section
-from femb.analysis.simulate import mass_properties, summary
 from femb.elements import Attachment, JointEnd, Place, Revolute
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES, from_euler, omega_from_euler_rates
+from femb.run.simulate import mass_properties, summary
 from femb.system.system import System
 
 X = np.array([1.0, 0.0, 0.0])

@@ -27,11 +27,11 @@ from femb import (
     SpringEnd,
     simulate,
 )
-from femb.analysis import memory as memory_module
 from femb.base.options import Tolerances
 from femb.case import load_case
 from femb.cli import cli
 from femb.profiles import Sine, Step
+from femb.run import memory as memory_module
 
 BAR = {"area": 1e-3, "second_moments": (1e-7, 2e-7), "torsion_constant": 1e-7, "density": 2700.0,
        "youngs_modulus": 7e10, "shear_modulus": 2.6e10}  # fmt: skip

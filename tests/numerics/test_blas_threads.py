@@ -6,7 +6,7 @@ import scipy.linalg  # noqa: F401 - its library, before threads are counted
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from femb import Load, Model, RigidBody, simulate
-from femb.numerics.blas_threads import one_blas_thread
+from femb.numerics.threads import one_blas_thread
 
 
 def threads():

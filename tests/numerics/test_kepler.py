@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from femb.numerics import kepler
+from femb.numerics import orbits as kepler
 
 MU = 3.986004418e14
 START = np.array([7e6, 1e5, -2e5])

@@ -11,8 +11,8 @@ from long_runs import slow_but
 from numba import njit
 from numba.core import errors, types
 
-from femb.numerics import kernel_compiler
-from femb.numerics.kernel_compiler import KernelCompiler
+from femb.numerics.compiler import kernel_compiler
+from femb.numerics.compiler.kernel_compiler import KernelCompiler
 from femb.numerics.vector3 import rotate
 
 
@@ -87,7 +87,8 @@ def test_inner_kernels_say_that_python_cannot_call_them():
 PLAIN = """
 import sys
 import numpy as np
-from femb.numerics import compile, kernel_compiler, kinematics
+from femb.numerics import kinematics
+from femb.numerics.compiler import compile, kernel_compiler
 q = np.array([1.0, 3.0, 0.0, 4.0, 0.0])
 print(kernel_compiler.KNOWN, type(kinematics.normalise).__name__, kinematics.normalise(np.array([1]), q), q.tolist())
 """

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from femb.numerics import lanes
-from femb.numerics.lane_groups import SharedRows
+from femb.numerics.compiler import lanes
+from femb.numerics.compiler.lane_groups import SharedRows
 
 # Forces and tangents of a damped beam of 6 elements, which fill one group of four and a part of another.
 FORCES = """
@@ -17,8 +17,8 @@ import sys
 import numpy as np
 HIDDEN
 import femb
-from femb.numerics.kernel_compiler import KNOWN
-from femb.numerics.lanes import LANES
+from femb.numerics.compiler.kernel_compiler import KNOWN
+from femb.numerics.compiler.lanes import LANES
 from femb.system.system import System
 
 model = femb.Model(gravity=(0.0, 0.0, -9.81))
@@ -60,7 +60,7 @@ def test_a_numba_that_is_not_known_is_not_extended(monkeypatch):
 
 
 def test_an_extension_that_raises_is_done_without(monkeypatch):
-    monkeypatch.setitem(sys.modules, "femb.numerics.lane_types", None)
+    monkeypatch.setitem(sys.modules, "femb.numerics.compiler.lane_types", None)
     assert lanes._extension() is None
 
 
@@ -69,9 +69,9 @@ SMALL = """
 import sys
 import numpy as np
 HIDDEN
-from femb.numerics.compile import inlined, kernel
-from femb.numerics.kernel_compiler import KNOWN
-from femb.numerics.lanes import LANES, choose, lanes
+from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.kernel_compiler import KNOWN
+from femb.numerics.compiler.lanes import LANES, choose, lanes
 
 @inlined
 def formula(x):
@@ -97,7 +97,7 @@ print(KNOWN, LANES, *map(float.hex, out.ravel().tolist()))
     ("hidden", "environment", "wanted"),
     [
         ("", {"FEMB_PLAIN_NUMBA": "1"}, (False, 1)),
-        ("sys.modules['femb.numerics.lane_types'] = None", {}, (True, 1)),
+        ("sys.modules['femb.numerics.compiler.lane_types'] = None", {}, (True, 1)),
     ],
     ids=["plain numba", "one lane"],
 )
@@ -129,7 +129,7 @@ def test_one_lane_computes_the_same(tmp_path):
     plain = forces(FEMB_PLAIN_NUMBA="1", FEMB_CACHE=str(tmp_path))
     assert plain[:2] == (False, 1)
     np.testing.assert_allclose(plain[2], several, rtol=1e-13)
-    raising = forces("sys.modules['femb.numerics.lane_types'] = None", FEMB_CACHE=str(tmp_path))
+    raising = forces("sys.modules['femb.numerics.compiler.lane_types'] = None", FEMB_CACHE=str(tmp_path))
     assert raising[:2] == (True, 1)
     np.testing.assert_allclose(raising[2], several, rtol=1e-13)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
-from femb.formulations.hamiltonian.tree import GROUND, Tree
+from femb.formulations.hamiltonian.segments import GROUND, Tree
 
 
 def hinge_rotation(tree: Tree, k: int, q: Any) -> tuple[Any, Any]:

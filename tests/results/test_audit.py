@@ -18,14 +18,13 @@ from femb import (
     SpringEnd,
     simulate,
 )
-from femb.analysis.events import Event
 from femb.cli.report import audit
 from femb.elements import JointDriver, Latch
 from femb.profiles import Polynomial
-from femb.results.audit import AuditWatch
-from femb.results.frames import unbalanced
+from femb.recording.frames import unbalanced
 from femb.results.groups import EventRecord
-from femb.results.verdicts import verdicts
+from femb.results.verdicts import AuditWatch, verdicts
+from femb.run.events import Event
 from femb.system.system import System
 
 

@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 
 from femb import Beam, Ground, Load, Model, Results, RigidBody, Section, simulate
-from femb.analysis.time_loop import output_frames
 from femb.elements import Attachment
 from femb.export.catalogue import export_vtu
-from femb.export.plots.sheets import FIGURES
-from femb.export.plots.subject import Subject
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler
-from femb.results.record import Recorder
+from femb.pictures.sheets import FIGURES
+from femb.pictures.subject import Subject
+from femb.recording.record import Recorder
+from femb.run.time_loop import output_frames
 from femb.system.system import System
 
 X = np.array([1.0, 0.0, 0.0])

@@ -19,9 +19,9 @@ from femb import (
 )
 from femb.base.errors import ResultError
 from femb.export.catalogue import export_csv
-from femb.export.plots.request import request, rows
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler
+from femb.pictures.figures import request, rows
 from femb.profiles import Versine
 
 PANEL, HINGE = 1.0, 0.5  # m: length of a panel, of the first hinge from the middle of the hub

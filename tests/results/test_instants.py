@@ -8,17 +8,16 @@ from checkout import CASES
 from long_runs import slow_but
 
 from femb import Load, Model, PointMass, simulate
-from femb.analysis.completion import system_of
-from femb.analysis.simulate import started
-from femb.analysis.time_loop import RunSummary, integrate
 from femb.base.errors import SolveError
 from femb.case import load_case
 from femb.formulations import make_formulation
-from femb.results.frames import Frames
-from femb.results.inside_steps import InStep
-from femb.results.instants import evaluated
-from femb.results.record import Recorder
+from femb.recording.frames import Frames
+from femb.recording.instants import InStep, evaluated
+from femb.recording.record import Recorder
+from femb.run.time_loop import RunSummary, integrate
+from femb.statics.start import started
 from femb.steppers import make_stepper
+from femb.vibration.completion import system_of
 
 # Aerodynamic loads are products of matrices by a BLAS, which rounds them by their number of rows; what is
 # unbalanced (N) is a difference of forces, and rounds by their size.

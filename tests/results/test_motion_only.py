@@ -6,7 +6,7 @@ from checkout import CASES
 from long_runs import slow
 
 import femb
-from femb.base.output import MOTION
+from femb.base.options import MOTION
 from femb.results.groups import GROUPS
 
 BOOM = femb.Section("boom", shape={"tube": [0.02, 0.001]}, material="aluminium 6061-T6")

@@ -10,10 +10,10 @@ import pytest
 from checkout import ROOT
 
 import femb
-from femb.analysis.simulate import summary
-from femb.base.output import Output, matches
+from femb.base.options import Output, matches
 from femb.elements.beam.batch import BeamBatch
-from femb.results.file import ResultWriter
+from femb.results.storage.file import ResultWriter
+from femb.run.simulate import summary
 
 CASE = ROOT / "cases" / "satellite_forced.toml"
 # More output times than are evaluated at once.

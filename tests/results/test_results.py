@@ -12,9 +12,9 @@ from checkout import ROOT
 from oracles.synthetic_results import LENGTH, bent_beam, blocks, satellite
 
 from femb.base.errors import ResultError
-from femb.results.file import MemoryWriter, ResultWriter
-from femb.results.read import read_content
 from femb.results.results import Results
+from femb.results.storage.file import MemoryWriter, ResultWriter
+from femb.results.storage.read import read_content
 
 
 @pytest.fixture
@@ -314,7 +314,7 @@ def test_series_of_unequal_length_are_trimmed_to_whole_frames(tmp_path):
 
 ENDLESS = """
 import runpy, sys
-from femb.results.file import ResultWriter
+from femb.results.storage.file import ResultWriter
 satellite = runpy.run_path(sys.argv[1])["satellite"]
 block, static, attributes = satellite(times=7)
 with ResultWriter(sys.argv[2], static, attributes) as writer:

@@ -8,8 +8,7 @@ from oracles.synthetic_results import satellite
 
 import femb
 from femb import Results
-from femb.results.audit import LENGTH, POSITION
-from femb.results.verdicts import verdicts
+from femb.results.verdicts import LENGTH, POSITION, verdicts
 
 
 def levels(method="radau", acting=None, **changes):

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from femb import Attachment, Beam, Load, Model, ModelError, RigidBody, Run, Section, SolveError
-from femb.analysis.equilibrium import steady_start
-from femb.analysis.simulate import simulate
 from femb.base.options import Tolerances
 from femb.profiles import Step, Versine
+from femb.run.simulate import simulate
+from femb.statics.equilibrium import steady_start
 from femb.steppers import bdf, make_stepper
-from femb.steppers.bdf_history import ERROR, History, resampling
+from femb.steppers.bdf import ERROR, History, resampling
 from femb.system.system import System
 
 

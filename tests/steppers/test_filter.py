@@ -10,7 +10,6 @@ from oracles.stiff_motion import flying_beam, wire_satellite
 from scipy.stats import binom
 
 from femb import FembWarning, Model, RigidBody, Run, Section, Tolerances, load_case, modes, simulate
-from femb.analysis.method_choice import with_method
 from femb.base.memory import recall, remembered
 from femb.elements import (
     Attachment,
@@ -26,7 +25,8 @@ from femb.elements import (
     SpringEnd,
 )
 from femb.formulations import make_formulation
-from femb.steppers.low_pass import LowPass
+from femb.run.method_choice import with_method
+from femb.steppers.implicit import LowPass
 from femb.steppers.radau import Radau
 from femb.system.system import System
 

@@ -22,15 +22,14 @@ from femb import (
     TorsionSpringDamper,
     simulate,
 )
-from femb.analysis.inverse import inverse
 from femb.base.options import Run
 from femb.case import load_case
 from femb.formulations import make_formulation
 from femb.numerics import rotations
 from femb.profiles import Step, Versine
-from femb.results.frames import output_frames, unbalanced
-from femb.results.inside_steps import step_instants
-from femb.results.instants import evaluated
+from femb.recording.frames import output_frames, unbalanced
+from femb.recording.instants import evaluated, step_instants
+from femb.run.inverse import inverse
 from femb.steppers import make_stepper
 from femb.system.system import System
 

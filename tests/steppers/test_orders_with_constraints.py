@@ -9,8 +9,10 @@ from long_runs import slow_but
 from femb import Model, Tolerances
 from femb.base.options import Run
 from femb.elements import Ground, JointEnd, Revolute, RigidBody, SpringDamper, SpringEnd, Universal
-from femb.steppers import bdf, bdf_equations, make_stepper, radau_equations
+from femb.steppers import bdf, make_stepper
+from femb.steppers import bdf as bdf_equations
 from femb.steppers import generalized_alpha as alpha
+from femb.steppers import radau as radau_equations
 from femb.system.system import System
 
 END = 1.0

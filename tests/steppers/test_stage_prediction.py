@@ -7,8 +7,7 @@ from femb import Attachment, Beam, Model, RigidBody, Section
 from femb.formulations import make_formulation
 from femb.numerics import rotations
 from femb.numerics.tableaux import RADAU_A, RADAU_C, RADAU_INVERSE
-from femb.steppers.stage_prediction import Trend
-from femb.steppers.stage_prediction_kernels import start_stages
+from femb.steppers.radau import Trend, start_stages
 from femb.system.system import System
 
 SPIN, AXIS = 2.0, np.array([2.0, -1.0, 2.0]) / 3.0

@@ -12,13 +12,13 @@ import pytest
 from long_runs import slow_but
 from scipy.special import ellipj
 
-import femb.steppers.radau_equations as radau_module
+import femb.steppers.radau as radau_module
 from femb import Attachment, Beam, Ground, Load, Model, PointMass, RigidBody, Run, Section, SolveError, Tolerances
-from femb.analysis.simulate import simulate
-from femb.analysis.time_loop import Event, RunSummary, integrate
 from femb.elements import JointEnd, Revolute, Spherical
 from femb.numerics import rotations
 from femb.profiles import Step, Versine
+from femb.run.simulate import simulate
+from femb.run.time_loop import Event, RunSummary, integrate
 from femb.steppers import make_stepper
 from femb.system.system import System
 

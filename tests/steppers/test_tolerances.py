@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from analysis.modes.test_modes import of_parts, slender
 from steppers.test_steppers import free_body, jacobi
+from vibration.test_modes import of_parts, slender
 
 from femb import Attachment, Beam, Load, Model, PointMass, RigidBody, Run, SpringDamper, SpringEnd, Tolerances
-from femb.analysis.simulate import simulate
 from femb.profiles import Sine
+from femb.run.simulate import simulate
 from femb.steppers import make_stepper
 from femb.system.system import System
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from femb.study.design import rows_of, saltelli, unit_points
+from femb.study.study import rows_of, saltelli, unit_points
 from femb.study.variables import Lognormal, Normal, Range, Uniform, Values
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from femb.study import reductions
+from femb.study import outputs as reductions
 
 TIME = np.linspace(0.0, 20.0, 2001)
 

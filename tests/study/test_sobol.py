@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import sobol_indices as of_scipy
 
 from femb import ResultError, Sweep, sobol_indices
-from femb.study.design import rows_of
+from femb.study.study import rows_of
 from femb.study.variables import Uniform
 
 NAMES = ("x", "y", "z")

@@ -10,7 +10,7 @@ import femb
 from femb import SolveError, simulate
 from femb import elements as e
 from femb.case import load_case
-from femb.system.definiteness import Definiteness
+from femb.steppers.diagnosis import Definiteness
 from femb.system.system import System
 
 STRONG = ("loads.go.torque=[0, -200000, 0]", "loads.go.profile.duration=0.1", "run.duration=0.002",

@@ -7,12 +7,12 @@ import pytest
 from checkout import CASES
 
 from femb import Attachment, Beam, Ground, Load, Model, PointMass, RigidBody, Section
-from femb.analysis.simulate import mass_properties, simulate, summary
-from femb.analysis.time_loop import Event
 from femb.case import load_case
 from femb.elements import AerodynamicLoad, JointEnd, Orbit, PositionDriver, Revolute, SpringDamper, SpringEnd
 from femb.elements.marker import Place
 from femb.profiles import Versine
+from femb.run.simulate import mass_properties, simulate, summary
+from femb.run.time_loop import Event
 from femb.system.system import System
 
 ORBIT = np.array([4.0e6, -5.0e6, 2.9e6])

@@ -21,9 +21,9 @@ from femb import (
     Spherical,
     simulate,
 )
-from femb.analysis.simulate import summary
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler
+from femb.run.simulate import summary
 from femb.system.degrees_of_freedom import freedom
 from femb.system.system import System
 

@@ -8,7 +8,7 @@ import pytest
 import femb
 from femb.elements import Ground, JointEnd, Load, PointMass, Revolute, RigidBody
 from femb.steppers.runge_kutta import Dop853
-from femb.system.rigid import RigidBodies
+from femb.system.equations import RigidBodies
 from femb.system.system import System
 
 Z = (0.0, 0.0, 1.0)

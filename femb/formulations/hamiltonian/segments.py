@@ -10,20 +10,139 @@ from the attitudes at which the three axes are dependent. From the second end, e
 order. Source: docs/theory/hamiltonian.md, section 11.
 """
 
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from femb.base.types import Floats
+from femb.base.errors import ModelError
+from femb.base.types import Floats, Ints
+from femb.base.values import frozen_array, given_numbers, number_problem, shown
 from femb.elements.body.mass_batch import MassBatch
-from femb.formulations.hamiltonian.tree import GROUND
+from femb.elements.joint.force_batch import JointForceBatch
+from femb.elements.joint.spring import JointSpringDamper
+from femb.formulations.hamiltonian.momentum_kernels import energy_matrix, momenta, pack, poses, spatial_inertias
 from femb.formulations.joint_tree import JointTree
 from femb.formulations.joint_tree_kernels import REVOLUTE, SPHERICAL, UNIVERSAL
 from femb.formulations.tree_frame import TreeFrame
 from femb.formulations.tree_names import joint_words
-from femb.numerics.rotations import rotation_matrix
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
+from femb.numerics.rotations import normalise, rotation_matrix
 from femb.system.system import System
+
+# Numbered description of a tree of rigid segments with one degree of freedom each.
+#
+# The hinge of segment k connects it to segment ``parent[k]``, or to the base for -1; parents precede children.
+# The origin of its frame is at the hinge. For a rotation q about the unit vector ``axis`` or a translation q along it,
+#
+#     R_k = R_parent mounting_k rotation(axis_k, q_k)          O_k = O_parent + R_parent at_k                  revolute
+#     R_k = R_parent mounting_k                                O_k = O_parent + R_parent (at_k + mounting_k axis_k q_k)
+#
+# Rotation matrices take segment components to inertial ones, as everywhere in femb. The base is the ground, or a free
+# body (``Base``). A joint with several degrees of freedom is a chain of segments; all but the last have neither mass
+# nor
+# inertia. ``femb.formulations.hamiltonian.momentum_form`` makes the tree of a System.
+#
+# Source: docs/theory/hamiltonian.md, section 1.
+
+GROUND = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """A free body, the root of the tree.
+
+    mass (kg), center_of_mass (3,) (m, base axes, from the origin of its frame), inertia (3, 3) (kg m2, about the mass
+    centre, base axes).
+    """
+
+    name: str
+    mass: float
+    inertia: Floats
+    center_of_mass: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """n segments; every array has one row for each segment.
+
+    names : of the coordinates, 'joint.coordinate'. parent (n,): see the module. axis (n, 3): hinge axes, segment
+    components, unit vectors. at (n, 3): hinge in the parent's frame, m. mass (n,), kg. center (n, 3): mass centre, from
+    the hinge, segment axes. inertia (n, 3, 3): about the mass centre, segment axes, kg m2. sliding (n,): prismatic
+    instead of revolute hinges. mounting (n, 3, 3): segment to parent components at q = 0. stiffness, rest, damping
+    (n,): springs and dampers at the hinges (N m/rad or N/m, rad or m, N m s/rad or N s/m), each acting on its own
+    coordinate. gravity (3,), m/s2. base: a free body, or None for the ground.
+    """
+
+    names: tuple[str, ...]
+    parent: Ints
+    axis: Floats
+    at: Floats
+    mass: Floats
+    center: Floats
+    inertia: Floats
+    sliding: Any
+    mounting: Floats
+    stiffness: Floats
+    rest: Floats
+    damping: Floats
+    gravity: Floats
+    base: Base | None
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates of the hinges."""
+        return len(self.names)
+
+    @property
+    def floating(self) -> bool:
+        """Whether the base is a free body."""
+        return self.base is not None
+
+    def index(self, name: str) -> int:
+        """Number of a coordinate. Raises ModelError with the names of existing coordinates."""
+        if name not in self.names:
+            there = ", ".join(map(repr, self.names[:8])) + (", ..." if self.n > 8 else "")
+            raise ModelError(f"no hinge coordinate is named {shown(name)}; there are {there}")
+        return self.names.index(name)
+
+    def array(self, values: ArrayLike | Mapping[str, float] | None, what: str = "coordinates") -> Floats:
+        """Array (n,) of values by coordinate name (others zero), of an array, or of None (zeros). Raises ModelError."""
+        if isinstance(values, Mapping):
+            named = np.zeros(self.n)
+            for name, value in values.items():
+                if text := number_problem(value):
+                    raise ModelError(f"{what}, {name!r}: {text}")
+                named[self.index(name)] = value
+            return named
+        return given_numbers(np.zeros(self.n) if values is None else values, self.n, what, ", one a hinge coordinate")
+
+    @cached_property
+    def parent_rows(self) -> Ints:
+        """(n + 1,): rows of the parents, with the base as row 0 and segment k as row k + 1; read-only."""
+        rows: Ints = np.append(0, self.parent + 1).astype(np.int64)
+        rows.flags.writeable = False
+        return rows
+
+    @cached_property
+    def data(self) -> Floats:
+        """(n + 1, columns.N_COLUMNS): data of the base (row 0) and the segments for the kernels; read-only."""
+        return frozen_array(pack(self))
+
+    @cached_property
+    def ancestors(self) -> Any:
+        """B (n, n) bool: B[i, k] is true if i is k or inboard of k."""
+        result = np.eye(self.n, dtype=bool)
+        for k in range(self.n):
+            if self.parent[k] != GROUND:
+                result[:, k] |= result[:, self.parent[k]]
+        return result
+
 
 UNIT_VECTORS, ORIGIN = np.eye(3), np.zeros(3)
 UNIT_VECTORS.flags.writeable = ORIGIN.flags.writeable = False
@@ -207,3 +326,127 @@ def hinges_of(frame: TreeFrame, ball: Floats) -> tuple[list[Hinge], Floats]:
         *hinges,
         Hinge(last.mounting @ rotation, rotation.T @ last.axis, last.sliding, last.coordinate),
     ], UNIT_VECTORS
+
+
+# Forces that a recursion over a tree evaluates itself, linear springs and dashpots of joints, and all others.
+
+
+def linear_springs(system: System) -> list[JointSpringDamper]:
+    """The springs and dashpots of joints without a user's law."""
+    items = [item for batch in system.batches if isinstance(batch, JointForceBatch) for item in batch.items]
+    return [item for item in items if isinstance(item, JointSpringDamper) and item.force is None]
+
+
+def spring_columns(
+    layout: Layout, springs: Sequence[JointSpringDamper], hinge_of: Ints, n: int
+) -> tuple[Floats, Floats, Floats]:
+    """Stiffness, damping and rest (n,) of n hinges: parallel springs add up. hinge_of (m,) : of joint coordinates."""
+    stiffness, damping, moment = np.zeros((3, n))
+    for item in springs:
+        k = hinge_of[item.coordinate_number(layout)]
+        stiffness[k] += item.stiffness
+        damping[k] += item.damping
+        moment[k] += item.stiffness * item.free
+    return stiffness, damping, np.divide(moment, stiffness, out=np.zeros(n), where=stiffness > 0.0)
+
+
+def other_batches(system: System, springs: Sequence[JointSpringDamper]) -> list[Batch]:
+    """The batches of a System without the masses of rigid bodies and without ``springs``."""
+    left_out = set(map(id, springs))
+    others = [_without(batch, left_out) for batch in system.batches if not isinstance(batch, MassBatch)]
+    return [batch for batch in others if batch is not None]
+
+
+def _without(batch: Any, springs: set[int]) -> Batch | None:
+    """The batch without some items; None if no item remains."""
+    if not isinstance(batch, JointForceBatch):
+        result: Batch = batch
+        return result
+    taken = np.array([id(item) in springs for item in batch.items])
+    if taken.all():
+        return None
+    other = copy(batch)
+    other.data = np.where(taken[:, None], 0.0, batch.data)
+    return other
+
+
+def does_work(batch: Batch) -> bool:
+    """Whether a batch may have power: false if it consists of springs only."""
+    if isinstance(batch, JointForceBatch):
+        return any(getattr(item, "damping", 1.0) or getattr(item, "force", None) for item in batch.items)
+    return type(batch).nonconservative_force is not Batch.nonconservative_force
+
+
+# Poses, velocities and momenta of the segments at a state, and their accelerations with the forces in the hinges.
+
+
+@dataclass(frozen=True)
+class TreeMotion:
+    """Rows are the base (0) and the segments (k + 1); spatial quantities are about the base's origin, inertial axes.
+
+    R (rows, 3, 3): attitudes. hinge, center (rows, 3): hinge points and mass centres, from the base's origin, m.
+    S (rows, 6): hinge motions. M (rows, 6, 6): spatial inertias. v (rows, 6): velocities. h (rows, 6): momenta of a
+    segment and all segments outboard. origin_of_base (3,), m. q, rate (n,): coordinates and rates of the hinges.
+    """
+
+    tree: Tree
+    q: Floats
+    rate: Floats
+    R: Floats
+    hinge: Floats
+    center: Floats
+    S: Floats
+    M: Floats
+    v: Floats
+    h: Floats
+    origin_of_base: Floats
+
+    @classmethod
+    def of(cls, tree: Tree, q: Floats, rate: Floats, base: Floats, pose: Floats | None = None) -> "TreeMotion":
+        """Motion for q, rate (n,); base (6,), pose (7,): velocity (omega, v), inertial axes, and pose of the base."""
+        rows = tree.n + 1
+        R, hinge, c, S = np.empty((rows, 3, 3)), np.empty((rows, 3)), np.empty((rows, 3)), np.zeros((rows, 6))
+        M, v, h = np.empty((rows, 6, 6)), np.empty((rows, 6)), np.empty((rows, 6))
+        R[0] = np.eye(3) if pose is None else rotation_matrix(normalise(pose[3:]))
+        poses(tree.parent_rows, tree.data, q, R, hinge, c, S)
+        spatial_inertias(tree.data, R, c, M)
+        v[0] = base
+        momenta(tree.parent_rows, S, M, rate, v, h)
+        return cls(tree, q, rate, R, hinge, c, S, M, v, h, np.zeros(3) if pose is None else pose[:3].copy())
+
+    @property
+    def p(self) -> Floats:
+        """(n,): momenta of the hinges, p_k = S_k . h_k, equation (8)."""
+        result: Floats = np.einsum("ki,ki->k", self.S[1:], self.h[1:])
+        return result
+
+    @property
+    def linear_momentum(self) -> Floats:
+        """(3,) kg m/s of the whole tree."""
+        return self.h[0, 3:].copy()
+
+    @property
+    def angular_momentum(self) -> Floats:
+        """(3,) kg m2/s of the whole tree about the inertial origin."""
+        return self.h[0, :3] + np.cross(self.origin_of_base, self.h[0, 3:])
+
+    @property
+    def energy_matrix(self) -> Floats:
+        """A (6 + n, 6 + n), the base's six velocities (omega, v) first: T = 1/2 u.A u, equation (7)."""
+        A = np.zeros((6 + self.tree.n, 6 + self.tree.n))
+        energy_matrix(self.tree.parent_rows, self.S, self.M.copy(), A)
+        return np.tril(A) + np.tril(A, -1).T
+
+
+@dataclass(frozen=True)
+class TreeAccelerations:
+    """Accelerations of a motion: second (n,), of the hinges; a (rows, 6), rates of v at the fixed point; force (rows,
+    6) of each hinge on its outer segment, about the base's origin; drive (n,), the force of a driver or latch along its
+    coordinate, otherwise zero.
+    """
+
+    second: Floats
+    a: Floats
+    force: Floats
+    drive: Floats
+    motion: TreeMotion

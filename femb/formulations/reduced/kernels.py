@@ -18,9 +18,10 @@ from femb.formulations.joint_tree_kernels import (
     SPEEDS,
     SPHERICAL,
     STROKES,
+    add_cross,
+    shift_motion,
 )
-from femb.formulations.spatial_kernels import add_cross, shift_motion
-from femb.numerics.compile import kernel
+from femb.numerics.compiler.compile import kernel
 from femb.numerics.vector3 import assign, rotate, rotate_back, rotation
 
 

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import brentq
 
 from femb import Beam, Ground, Load, Model, PointMass, Section, SpringDamper
-from femb.analysis.equilibrium import steady_start
 from femb.elements import JointEnd, Spherical
 from femb.elements.beam.batch import BeamBatch
+from femb.statics.equilibrium import steady_start
 from femb.system.system import System
 
 EA, RHO_A, LENGTH = 5e4, 0.7, 2.0

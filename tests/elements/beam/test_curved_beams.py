@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from femb import Attachment, Beam, Ground, Load, Model, ModelError, Section
-from femb.analysis.equilibrium import steady_start
 from femb.layout.state import State
 from femb.numerics.rotations import from_axis_angle, multiply, rotate, rotation_matrix
+from femb.statics.equilibrium import steady_start
 from femb.system.system import System
 
 

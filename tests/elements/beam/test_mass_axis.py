@@ -6,8 +6,8 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 from femb import Attachment, Beam, FembWarning, Model, RigidBody, Section, simulate
-from femb.analysis.simulate import mass_properties
 from femb.numerics import rotations
+from femb.run.simulate import mass_properties
 from femb.system.system import System
 
 

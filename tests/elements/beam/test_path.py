@@ -20,10 +20,10 @@ from femb import (
     ThermalLoad,
     simulate,
 )
-from femb.analysis.equilibrium import steady_start
-from femb.export.parts import BeamLine
 from femb.layout.state import State
 from femb.numerics import rotations
+from femb.pictures.parts import BeamLine
+from femb.statics.equilibrium import steady_start
 from femb.system.system import System
 
 BENT = [(0.0, 0.0, 0.0), (0.7, 0.3, 0.1), (1.2, 0.9, -0.2), (1.3, 1.6, 0.3), (0.8, 2.0, 0.9)]

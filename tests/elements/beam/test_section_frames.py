@@ -7,11 +7,11 @@ from femb.base.errors import ResultError
 from femb.elements.beam import strain as beam_strain
 from femb.elements.beam.interpolation import section_at
 from femb.elements.beam.natural import natural_coordinates
-from femb.elements.beam.section_frames import beam_sections, section_frames
-from femb.export.parts import BeamLine
+from femb.elements.beam.shape import beam_sections, section_frames
 from femb.numerics import rotations
-from femb.numerics.compile import kernel
-from femb.results.beam import Beam
+from femb.numerics.compiler.compile import kernel
+from femb.pictures.parts import BeamLine
+from femb.results.groups import Beam
 
 LENGTH = 0.7
 POSITION = np.array([[0.3, -0.2, 1.0], [0.75, 0.2, 1.3]])

@@ -7,9 +7,9 @@ from click.testing import CliRunner
 
 import femb
 from femb import Attachment, ExactBeam, JointEnd, JointSpringDamper, Model, ModelError, Revolute, RigidBody, Section
-from femb.analysis.modes import modes
 from femb.case import load_case
 from femb.cli import cli
+from femb.vibration.modes import modes
 
 X, Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 BLADE, BOOM = (ROOT / "cases" / f"{name}.toml" for name in ("wind_blade", "short_boom"))

@@ -6,8 +6,7 @@ from oracles import exact_beam as oracle
 
 import femb
 from femb import Attachment, ExactBeam, RigidBody, Section
-from femb.elements.exact.columns import DAMPING, MEAN
-from femb.elements.exact.element_data import natural_coordinates
+from femb.elements.exact.element_data import DAMPING, MEAN, natural_coordinates
 from femb.numerics import rotations
 from femb.system.system import System
 

@@ -5,8 +5,8 @@ import numpy as np
 
 import femb
 from femb import Attachment, Beam, ExactBeam, Model, Section
-from femb.analysis.overview import overview
 from femb.base.options import Run
+from femb.run.overview import overview
 
 LENGTH, SPIN = 100.0, 0.5
 PAGE = checkout.ROOT / "docs" / "howto" / "beams.md"

@@ -25,7 +25,6 @@ from femb import (
     Tolerances,
     simulate,
 )
-from femb.analysis.time_loop import Event
 from femb.elements import (
     Cylindrical,
     JointEnd,
@@ -42,6 +41,7 @@ from femb.elements.joint.force_batch import JointForceBatch
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler
 from femb.profiles import Step, Versine
+from femb.run.time_loop import Event
 from femb.system.system import System
 
 TIGHT = {"rtol": 1e-10, "atol": Tolerances(1e-11, 1e-11, 1e-11, time=0.1), "method": "rk"}
@@ -244,7 +244,7 @@ def test_a_stop_never_pulls(exponent):
     item = JointStops("f", "j", lower=-0.5, upper=0.5, stiffness=4.0, exponent=exponent, damping=50.0)
     system = only(pair(Prismatic, item), JointForceBatch)
     (batch,) = system.batches
-    from femb.elements.joint import force_kernels as kernels
+    from femb.elements.joint import force_batch as kernels
 
     c, rate = (each.ravel()[:, None] for each in np.meshgrid(np.linspace(-1, 1, 41), np.linspace(-9, 9, 37)))
     found = np.empty((len(c), 1, 5))

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from checkout import CASES
 
-import femb.steppers.energy as energy
+import femb.steppers.variable_step as energy
 from femb import Load, Model, PointMass, RigidBody, Run, SolveError
-from femb.analysis.simulate import simulate
 from femb.case import load_case
 from femb.elements import JointEnd, JointStops, Prismatic, Revolute, SpringDamper, SpringEnd
+from femb.run.simulate import simulate
 from femb.steppers import make_stepper
 from femb.system.system import System
 

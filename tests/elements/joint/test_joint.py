@@ -29,16 +29,16 @@ from femb import (
     Universal,
     simulate,
 )
-from femb.analysis.time_loop import output_frames
 from femb.base.errors import ModelError
 from femb.elements.joint.columns import ANGLE
 from femb.elements.joint.constraint_set import ConstraintSet, Row
-from femb.elements.joint.reaction import joint_reaction
+from femb.elements.joint.records import joint_reaction
 from femb.elements.marker import Attachment
 from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.state import station_motion
 from femb.numerics import rotations
+from femb.run.time_loop import output_frames
 from femb.system.degrees_of_freedom import freedom
 from femb.system.pattern import Pattern
 from femb.system.system import System

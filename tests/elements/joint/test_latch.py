@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from femb.analysis.events import Event, switched
-from femb.analysis.simulate import simulate
 from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.elements import Ground, JointEnd, Latch, Prismatic, Revolute, RigidBody, Universal
 from femb.model.model import Model
 from femb.results.results import Results
+from femb.run.events import Event, switched
+from femb.run.simulate import simulate
 from femb.system.system import System
 
 METHODS = ["radau", "bdf", "rk", "generalized-alpha"]

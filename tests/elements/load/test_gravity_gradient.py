@@ -8,8 +8,9 @@ from oracles.modal_example import Particles
 
 import femb
 from femb import Attachment, Beam, GravityGradient, Model, PointMass, RigidBody, Section
-from femb.analysis.mass_properties import mass_properties
-from femb.numerics import kepler, rotations
+from femb.numerics import orbits as kepler
+from femb.numerics import rotations
+from femb.system.mass_properties import mass_properties
 from femb.system.system import System
 
 RATE = 1.1e-3

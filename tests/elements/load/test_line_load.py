@@ -8,12 +8,12 @@ from oracles import beam as plain
 from oracles.finite_differences import only, residual_change
 
 from femb import Beam, DistributedLoad, ExactBeam, Ground, Model, ModelError, RigidBody, Section, simulate, static
-from femb.analysis.equilibrium import steady_start
 from femb.elements.beam.strain import FEW, TWIST_POINTS, TWIST_WEIGHTS
 from femb.elements.load.line_load_batch import LineLoadBatch
 from femb.layout.state import State
 from femb.numerics import rotations
 from femb.profiles import Versine
+from femb.statics.equilibrium import steady_start
 from femb.system.system import System
 
 X = (1.0, 0.0, 0.0)

@@ -5,10 +5,10 @@ import pytest
 from long_runs import slow
 
 from femb import Attachment, Beam, Ground, Load, Model, ModelError, PointMass, RigidBody, Section, SolveError
-from femb.analysis.simulate import mass_properties, simulate
 from femb.base.options import Tolerances
 from femb.numerics import rotations
 from femb.profiles import Constant, Step, Table, Versine
+from femb.run.simulate import mass_properties, simulate
 from femb.system.system import System
 
 X = (1.0, 0.0, 0.0)

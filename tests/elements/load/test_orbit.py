@@ -8,11 +8,12 @@ from scipy.special import ellipk
 
 import femb
 from femb import Attachment, Beam, Load, ModelError, Orbit, PointMass, RigidBody, Section, simulate
-from femb.analysis.equilibrium import in_equilibrium
-from femb.analysis.mass_properties import mass_properties
 from femb.elements import ExactBeam, FlexibleBody, Ground, JointEnd, Revolute
 from femb.layout.state import State
-from femb.numerics import kepler, rotations
+from femb.numerics import orbits as kepler
+from femb.numerics import rotations
+from femb.statics.equilibrium import in_equilibrium
+from femb.system.mass_properties import mass_properties
 from femb.system.system import System
 
 MU, RADIUS = 3.986004418e14, 7e6

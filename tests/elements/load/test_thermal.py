@@ -5,11 +5,11 @@ import pytest
 from oracles.finite_differences import only, residual_change
 
 from femb import Attachment, Beam, Ground, Model, ModelError, RigidBody, Section, ThermalLoad, simulate
-from femb.analysis.equilibrium import steady_start
 from femb.elements.load.thermal_batch import ThermalBatch
 from femb.layout.state import State
 from femb.numerics import rotations
 from femb.profiles import Versine
+from femb.statics.equilibrium import steady_start
 from femb.system.system import System
 
 ALPHA = 2e-5

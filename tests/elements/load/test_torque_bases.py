@@ -8,7 +8,7 @@ from oracles.finite_differences import INERTIA, bodies, only, tangent_error
 from femb import Beam, Load, Model, ModelError, RigidBody, Section, simulate
 from femb.elements.load.batch import LoadBatch
 from femb.elements.load.euler_basis import NEAREST, axes_of, basis, lock_vector
-from femb.layout.singularity import SingularityError, first_violation
+from femb.layout.connections import SingularityError, first_violation
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES, euler_axes, euler_rates, from_euler, gimbal_distance, to_euler
 from femb.system.system import System

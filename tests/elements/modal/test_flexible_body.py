@@ -10,12 +10,12 @@ from oracles.modal_beam import BeamModel
 
 import femb
 from femb import elements as e
-from femb.analysis.plausible import implausible
-from femb.analysis.spin import SpinWatch
 from femb.base.errors import FembWarning, ModelError
 from femb.case import load_case
 from femb.elements.modal.data import ReducedBody
 from femb.elements.modal.file import read_reduced_body, write_reduced_body
+from femb.run.overview import implausible
+from femb.small_motions.spin_watch import SpinWatch
 from femb.system.system import System
 
 CASE = """

@@ -11,7 +11,7 @@ import femb
 from femb.cli import cli
 from femb.numerics import rotations
 
-MESH = Path(__file__).parents[2] / "analysis" / "fem" / "files" / "bar.msh"
+MESH = Path(__file__).parents[2] / "fem" / "files" / "bar.msh"
 CASE = """
 [bodies.hub]
 mass = 20.0

@@ -13,7 +13,7 @@ import femb
 from femb import elements as e
 from femb.base.errors import ModelError
 from femb.cli import cli
-from femb.system.definiteness import Definiteness
+from femb.steppers.diagnosis import Definiteness
 from femb.system.system import System
 
 

@@ -19,9 +19,9 @@ from femb import (
     SpringEnd,
     simulate,
 )
-from femb.analysis.equilibrium import steady_start
-from femb.elements.spring.pull_batch import PullBatch
+from femb.elements.spring.batch import PullBatch
 from femb.profiles import Step
+from femb.statics.equilibrium import steady_start
 from femb.system.system import System
 
 

@@ -23,7 +23,7 @@ from femb import (
 )
 from femb.elements.spring.batch import SpringBatch
 from femb.elements.spring.torsion_batch import TorsionBatch
-from femb.layout.singularity import SingularityError
+from femb.layout.connections import SingularityError
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES, euler_rates, from_euler
 from femb.system.system import System

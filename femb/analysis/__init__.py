@@ -1,1 +1,0 @@
-"""What users ask of a model: motion in time, inverse dynamics, comparison, statics, linearisation."""

@@ -1,4 +1,0 @@
-"""Reports of results: one page of HTML for browsers, with its scripts and data, that needs no network.
-
-Python chooses and packs the data (`femb.export.web.page`); the scripts beside these modules show them.
-"""

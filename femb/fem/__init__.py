@@ -1,0 +1,18 @@
+"""Bodies from finite elements: models as matrices, their sources, and their reduction to interfaces and modes."""
+
+from femb.fem.further import reduce_further
+from femb.fem.model import FeModel, MeshInterface
+from femb.fem.reduce import reduce_beams, reduce_matrices, reduce_mesh, reduced_craig_bampton
+from femb.fem.reduction import Reduction, reduce_model
+
+__all__ = [
+    "FeModel",
+    "MeshInterface",
+    "Reduction",
+    "reduce_beams",
+    "reduce_further",
+    "reduce_matrices",
+    "reduce_mesh",
+    "reduce_model",
+    "reduced_craig_bampton",
+]

@@ -1,0 +1,264 @@
+"""An appendage of femb's own beams and bodies as a finite element model, from the matrices of the model at rest.
+
+The stress stiffness of beams of the default kind is int N w'^2 with the tension N at the strain points and the cubics
+of the element; that of exact beams is the part of their tangent that is linear in the stresses.
+Source: docs/theory/modal_body.md, section 9; docs/theory/beam.md, equations (3) and (7).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.types import Bools, Floats, Ints, Sparse
+from femb.elements.beam.batch import BeamBatch
+from femb.elements.beam.columns import LENGTH, STIFFNESS
+from femb.elements.beam.strain import POINTS, WEIGHTS
+from femb.elements.exact.batch import VELOCITIES, ExactBatch
+from femb.elements.marker import Place
+from femb.fem.model import FeModel, MeshInterface, StressStiffness, as_csc
+from femb.layout.layout import Station
+from femb.model.model import Model
+from femb.numerics import rotations
+from femb.numerics.rotations import cross_matrix
+from femb.small_motions.eigenproblem import EigenProblem
+from femb.system.appendages import Appendage
+from femb.system.system import System
+from femb.vibration.appendages import appendages, place_of, root_frame, stations
+
+
+def appendage_model(
+    model: Model, root: str, interfaces: Mapping[str, Place | str], appendage: str | None = None
+) -> tuple[FeModel, tuple[MeshInterface, ...]]:
+    """The appendage of a body, and its interfaces: where it is on the body, with the body's axes, and the others.
+
+    root : name of the body, or "ground". interfaces : places by name, as "beams.boom.-1" or "bodies.panel". appendage :
+    its name, which is needed if the body has several. Raises ModelError: joints within; what is not on the appendage.
+    """
+    system = System(model)
+    motion = EigenProblem.of(system, False)
+    layout = motion.system.layout
+    if root not in layout.bodies and root != "ground":
+        raise ModelError(f"root: got {root!r}, wanted one of {', '.join(['ground', *layout.bodies])}")
+    frame = layout.bodies[root] if root != "ground" else _ground(motion)
+    part = _chosen(appendages(motion.holding(frame)), appendage, root)
+    frames = [frame, *part.frames]
+    inside = ~motion.holding(frame).only(*part.frames).held
+    own = inside.copy()
+    own[motion.velocities_of(frame)] = True
+    _refuse_joints(motion, inside, part.name)
+    place, axes = root_frame(motion, part, frame)
+    of, turn, stored = _freedoms(motion, frames, own)
+    mass = _mass(motion, inside, own)
+    stiffness = _stiffness(motion, inside, own)
+    mass, stiffness = (as_csc(turn @ each @ turn.T) for each in (mass, stiffness))
+    nodes = np.array([place_of(motion, Station(each), np.zeros(3), np.eye(3)) for each in frames])
+    fe = FeModel(
+        nodes, of[0], of[1], mass, _balanced(stiffness, nodes, of), np.array(frames),
+        stress=AppendageStress.of(motion, turn, stored),
+    )  # fmt: skip
+    tied = [MeshInterface(root, np.array([0]), "rigid", place, axes)]
+    for name, station in stations(motion, interfaces).items():
+        if station.frame not in part.frames:
+            raise ModelError(f"interfaces: {name}: is not on {part.name!r}")
+        at = place_of(motion, station, np.zeros(3), np.eye(3))
+        tied.append(MeshInterface(name, np.array([frames.index(station.frame)]), "rigid", at, axes))
+    return fe, tuple(tied)
+
+
+def _ground(motion: EigenProblem) -> int:
+    held = np.flatnonzero([motion.held[motion.velocities_of(k)].all() for k in range(len(motion.system.layout.frames))])
+    if len(held) != 1:
+        raise ModelError(f"root: the ground carries {len(held)} frames, wanted one: name a body")
+    return int(held[0])
+
+
+def _chosen(found: list[Appendage], name: str | None, root: str) -> Appendage:
+    names = ", ".join(each.name for each in found) or "none"
+    for each in found:
+        if each.name == name or (name is None and len(found) == 1):
+            return each
+    raise ModelError(f"appendage: got {name!r}, {root!r} has {names}: name one")
+
+
+def _refuse_joints(motion: EigenProblem, inside: Bools, name: str) -> None:
+    n = motion.system.n_v
+    if motion.system.n_c and motion.system.pattern.to_csc(motion.jacobian)[n:, :n][:, inside].count_nonzero():
+        raise ModelError(f"{name!r} has joints: a reduced body is one elastic piece; reduce its parts one by one")
+
+
+def _freedoms(motion: EigenProblem, frames: list[int], own: Bools) -> tuple[tuple[Ints, Ints], Sparse, Ints]:
+    """Node and component of each freedom, rotations to common axes (n, n), and the places (n,) among all velocities."""
+    from scipy.sparse import block_diag
+
+    node = np.zeros(motion.system.n_v, dtype=np.int64)
+    component = np.full(motion.system.n_v, 6)
+    rotation: dict[int, Floats] = {}
+    for k, frame in enumerate(frames):
+        where = motion.velocities_of(frame)
+        node[where], component[where] = k, np.arange(where.stop - where.start)
+        i = motion.system.layout.frame_q[frame]
+        if where.stop - where.start == 6:
+            rotation[where.start + 3] = rotations.rotation_matrix(motion.q[i + 3 : i + 7])
+    stored = np.flatnonzero(own)
+    blocks, k = [], 0
+    while k < len(stored):
+        block = rotation.get(int(stored[k]), np.eye(1))
+        blocks.append(block)
+        k += len(block)
+    return (node[stored], component[stored]), as_csc(block_diag(blocks)), stored
+
+
+def _mass(motion: EigenProblem, inside: Bools, own: Bools) -> Sparse:
+    """(n, n) of the elements that move something inside."""
+    from scipy.sparse import coo_array
+
+    n = motion.system.n_v
+    whole: Sparse = as_csc(coo_array((n, n)))
+    for places, masses in motion.element_masses:
+        moved = np.any(inside[places], axis=1)
+        rows, blocks = places[moved], masses[moved]
+        across = np.broadcast_to(rows[:, :, None], blocks.shape), np.broadcast_to(rows[:, None, :], blocks.shape)
+        whole = whole + as_csc(coo_array((blocks.ravel(), (across[0].ravel(), across[1].ravel())), shape=(n, n)))
+    return whole[own][:, own]
+
+
+def _stiffness(motion: EigenProblem, inside: Bools, own: Bools) -> Sparse:
+    """(n, n) without the stiffness of the root with itself, to which other appendages add."""
+    from scipy.sparse import diags_array
+
+    n = motion.system.n_v
+    whole = motion.system.pattern.to_csc(motion.stiffness)[:n, :n]
+    alone = whole - diags_array((~inside).astype(float)) @ whole @ diags_array((~inside).astype(float))
+    kept = alone[own][:, own]
+    return 0.5 * (kept + kept.T)
+
+
+def _balanced(stiffness: Sparse, nodes: Floats, of: tuple[Ints, Ints]) -> Sparse:
+    """With the stiffness of the root that leaves rigid motions without force: K_rr = -K_ri D_i D_r^-1."""
+    from scipy.sparse import coo_array
+
+    D = FeModel(nodes, *of, stiffness, stiffness, np.arange(len(nodes))).rigid_motions(nodes[0])
+    root = np.flatnonzero((of[0] == 0) & (of[1] < 6))
+    block = -(stiffness @ D)[root] @ np.linalg.inv(D[root])
+    block = 0.5 * (block + block.T)
+    across = np.repeat(root, 6), np.tile(root, 6)
+    return as_csc(stiffness + coo_array((block.ravel(), across), shape=stiffness.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class AppendageStress:
+    """Stress stiffness of the beams of an appendage, of either kind: the sum of the parts."""
+
+    parts: tuple[StressStiffness, ...]
+
+    @classmethod
+    def of(cls, motion: EigenProblem, turn: Sparse, stored: Ints) -> "AppendageStress":
+        """By freedoms in common axes."""
+        exact = [
+            ExactStress(motion, each, turn, stored) for each in motion.system.batches if isinstance(each, ExactBatch)
+        ]
+        return cls((BeamStress.of(motion, turn, stored), *exact))
+
+    def __call__(self, fields: Floats, shapes: Floats) -> Floats:
+        G = np.zeros((fields.shape[1], shapes.shape[1], shapes.shape[1]))
+        for part in self.parts:
+            G += part(fields, shapes)
+        return G
+
+
+@dataclass(frozen=True, eq=False)
+class ExactStress:
+    """Stress stiffness of exact beams: the part of their stiffness that is linear in all six stresses, equation (15) of
+    docs/theory/exact_beam.md."""
+
+    motion: EigenProblem
+    batch: ExactBatch
+    turn: Sparse
+    stored: Ints
+
+    def __call__(self, fields: Floats, shapes: Floats) -> Floats:
+        motion, batch = self.motion, self.batch
+        place = np.full(motion.system.n_v, -1)
+        place[self.stored] = np.arange(len(self.stored))
+        inside = np.all(place[batch.index[:, VELOCITIES]] >= 0, axis=1)
+        own_fields, own_shapes = (self.turn.T @ each for each in (fields, shapes))
+        u, q = np.zeros(motion.system.n_u), motion.q
+        rest = batch.own_strains(u, q, np.zeros(motion.system.n_v))
+        G = np.zeros((fields.shape[1], shapes.shape[1], shapes.shape[1]))
+        for f, field in enumerate(own_fields.T):
+            moved = np.zeros(motion.system.n_v)
+            moved[self.stored] = field
+            stress = np.where(inside[:, None], batch.own_strains(u, q, moved) - rest, 0.0)
+            for indices, stiffness in batch.stress_stiffness(q, stress):
+                local = own_shapes[place[indices[inside]]]
+                G[f] += np.einsum("eai,eab,ebj->ij", local, stiffness[inside], local, optimize=True)
+        return 0.5 * (G + G.swapaxes(1, 2))
+
+
+@dataclass(frozen=True, eq=False)
+class BeamStress:
+    """Stress stiffness of beams. slopes (e, 3, 3, n) : rotations w'/L across and zero along each element, at its three
+    strain points; strains (e, 3, 4, n) there; lengths (e,) m; axial (e, 4) rows of the sections' stiffness."""
+
+    slopes: Floats
+    strains: Floats
+    lengths: Floats
+    axial: Floats
+
+    @classmethod
+    def of(cls, motion: EigenProblem, turn: Sparse, stored: Ints) -> "BeamStress":
+        """By freedoms in common axes."""
+        system, n = motion.system, len(stored)
+        slopes, strains, lengths, axial = [], [], [], []
+        place = np.full(system.n_v, -1)
+        place[stored] = np.arange(n)
+        turned = turn.toarray()
+        for batch in system.batches:
+            if not isinstance(batch, BeamBatch):
+                continue
+            inside = np.flatnonzero(np.all(place[batch.index[:, [2, 3]]] >= 0, axis=1))
+            u = np.zeros(system.n_u)
+            rest = batch.own_strains(u, motion.q, np.zeros(system.n_v))[inside]
+            rates = np.empty((len(inside), 12, n))
+            for k, velocity in enumerate(stored):
+                rates[:, :, k] = batch.own_strains(u, motion.q, np.eye(1, system.n_v, velocity)[0])[inside] - rest
+            for e, rate in zip(inside, rates, strict=True):
+                slopes.append(_slopes(motion, batch, int(e), place, n) @ turned.T)
+                strains.append(rate.reshape(3, 4, n) @ turned.T)
+                lengths.append(batch.data[e, LENGTH])
+                axial.append(batch.data[e, STIFFNESS : STIFFNESS + 4])
+        return cls(*(np.array(each) for each in (slopes, strains, lengths, axial)))
+
+    def __call__(self, fields: Floats, shapes: Floats) -> Floats:
+        if not len(self.lengths):
+            return np.zeros((fields.shape[1], shapes.shape[1], shapes.shape[1]))
+        tension = np.einsum("ea,epan,nf->epf", self.axial, self.strains, fields, optimize=True)
+        tension *= WEIGHTS[:, None] * self.lengths[:, None, None]
+        bent = self.slopes @ shapes
+        G: Floats = np.einsum("epf,epci,epcj->fij", tension, bent, bent, optimize=True)
+        return G
+
+
+def _slopes(motion: EigenProblem, batch: BeamBatch, e: int, place: Ints, n: int) -> Floats:
+    """(3, 3, n): slopes across element e at its strain points, inertial, by velocities at ``place``."""
+    out = np.zeros((3, 3, n))
+    length, q = batch.data[e, LENGTH], motion.q
+    x = POINTS  # derivatives of the cubics of equation (3)
+    hermite = np.stack([6 * x * (x - 1), (1 - x) * (1 - 3 * x), 6 * x * (1 - x), x * (3 * x - 2)], axis=1)
+    chord = []
+    for end in range(2):
+        i, v = batch.index[e, end], place[batch.index[e, 2 + end]]
+        R = rotations.rotation_matrix(q[i + 3 : i + 7])
+        offset, section = batch.ends[e, end, 1:4], batch.ends[e, end, 4:].reshape(3, 3)
+        section = section if batch.ends[e, end, 0] else np.eye(3)
+        tangent = R @ section[:, 0]
+        chord.append(q[i : i + 3] + R @ offset)
+        place_of_end, end_slope = hermite[:, 2 * end], hermite[:, 2 * end + 1]
+        out[:, :, v : v + 3] += place_of_end[:, None, None] * np.eye(3) / length
+        out[:, :, v + 3 : v + 6] += place_of_end[:, None, None] * -(cross_matrix(R @ offset) @ R) / length
+        out[:, :, v + 3 : v + 6] += end_slope[:, None, None] * -(cross_matrix(tangent) @ R)
+    along = chord[1] - chord[0]
+    along = along / np.linalg.norm(along)
+    return np.asarray(np.einsum("cd,pdn->pcn", np.eye(3) - np.outer(along, along), out))

@@ -1,0 +1,410 @@
+"""Matrices of a finite element model in files of arrays: .npz, .h5 and MATLAB's .mat.
+
+Names of the arrays: nodes (N, 3) m or (N, 4) with numbers first; mass and stiffness or M and K, dense or sparse. A
+sparse matrix in .npz or .h5 is three arrays NAME_row, NAME_column, NAME_value. dofs (n, 2), node numbers and components
+1 to 6, is needed if not all nodes have the same three or six. node_set_NAME are node numbers. stress_LOAD are stress
+stiffnesses, see ``femb.fem.model.GivenStress``.
+"""
+
+import contextlib
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from femb.base.array_files import numbers_in, reading_foreign
+from femb.base.errors import ModelError, ResultError
+from femb.base.types import Floats, Ints, Sparse
+from femb.fem.model import FeModel, GivenStress, as_csc
+
+LARGEST = 2**53  # of a whole number among floats
+MOST_ROWS = 50_000_000
+NAMES = {"mass": ("mass", "M"), "stiffness": ("stiffness", "K")}
+SET, STRESS = "node_set_", "stress_"
+
+
+def model_of_arrays(arrays: Mapping[str, Any], nodes: Floats | None, numbers: Ints | None, source: str) -> FeModel:
+    """A model of arrays by name. nodes, numbers : of a table beside, or None. Raises ModelError: what is missing."""
+    matrices = {word: matrix(arrays, word, source) for word in NAMES}
+    if "nodes" in arrays:
+        table = numbers_in(source, "nodes", arrays["nodes"])
+        if table.ndim != 2 or table.shape[1] not in (3, 4):
+            raise ModelError(f"{source}: nodes: got an array of {table.shape}, wanted (N, 3), or (N, 4) with numbers")
+        nodes = table[:, -3:]
+        numbers = _whole(source, "nodes", table[:, 0]) if table.shape[1] == 4 else np.arange(1, len(table) + 1)
+    if nodes is None or numbers is None:
+        raise ModelError(
+            f"{source}: has no positions of nodes: give the table of nodes (number, x, y, z), or the array nodes"
+        )
+    row = rows_of(numbers, source)
+    sets: dict[str, Ints] = {}
+    for name, value in arrays.items():
+        if name.startswith(SET):
+            members = _whole(source, name, np.ravel(numbers_in(source, name, value)))
+            lacking = [int(each) for each in members if int(each) not in row]
+            if lacking:
+                raise ModelError(f"{source}: {name}: node {lacking[0]} is not among the nodes")
+            sets[name.removeprefix(SET)] = np.array([row[int(each)] for each in members], dtype=np.int64)
+    if "dofs" not in arrays:
+        return FeModel.of(nodes, matrices["mass"], matrices["stiffness"], numbers=numbers, node_sets=sets)
+    dofs = _whole(source, "dofs", numbers_in(source, "dofs", arrays["dofs"]))
+    return with_dofs(nodes, numbers, dofs, matrices["mass"], matrices["stiffness"], source, sets)
+
+
+def rows_of(numbers: Ints, source: str) -> dict[int, int]:
+    """Rows of nodes by their numbers. Raises ModelError: a number of two nodes."""
+    row = {int(number): k for k, number in enumerate(numbers)}
+    if len(row) < len(numbers):
+        values, counts = np.unique(numbers, return_counts=True)
+        raise ModelError(f"{source}: the node number {int(values[np.argmax(counts)])} is given twice")
+    return row
+
+
+def _whole(source: str, name: str, values: Floats) -> Ints:
+    if values.size and (np.any(values != np.round(values)) or np.abs(values).max() > LARGEST):
+        raise ModelError(f"{source}: {name}: wanted whole numbers")
+    return values.astype(np.int64)
+
+
+def with_stress(model: FeModel, arrays: Mapping[str, Any], source: str) -> FeModel:
+    """The model with the stress stiffnesses among arrays by name, where there are some. Raises ModelError."""
+    names = {re.sub("_(row|column|value)$", "", name) for name in arrays if name.startswith(STRESS)}
+    if not names:
+        return model
+    found = {name.removeprefix(STRESS): _array(arrays, name, source) for name in sorted(names)}
+    for name, each in found.items():
+        if each is None or each.shape != (model.size, model.size) or not np.isfinite(each.data).all():
+            got = "a part of it" if each is None else f"a matrix of {each.shape}"
+            raise ModelError(
+                f"{source}: {STRESS}{name}: got {got}, wanted finite numbers ({model.size}, {model.size}), or _row, "
+                "_column and _value"
+            )
+    return replace(model, stress=GivenStress({name: each for name, each in found.items() if each is not None}))
+
+
+def with_dofs(
+    nodes: Floats,
+    numbers: Ints,
+    dofs: Ints,
+    mass: Sparse,
+    stiffness: Sparse,
+    source: str,
+    sets: Mapping[str, Ints] | None = None,
+) -> FeModel:
+    """A model of dofs (n, 2): node numbers and components 1 to 6. Raises ModelError."""
+    row = rows_of(numbers, source)
+    if dofs.ndim != 2 or dofs.shape[1] != 2:
+        raise ModelError(f"{source}: dofs: got an array of {dofs.shape}, wanted (n, 2): node number and component")
+    shapes = {mass.shape, stiffness.shape, (len(dofs), len(dofs))}
+    if len(shapes) > 1:
+        raise ModelError(
+            f"{source}: got a mass of {mass.shape}, a stiffness of {stiffness.shape} and {len(dofs)} degrees of "
+            "freedom, wanted equal sizes"
+        )
+    for node, component in dofs:
+        if int(node) not in row or not 1 <= component <= 6:
+            raise ModelError(
+                f"{source}: got the degree of freedom {int(node)}.{int(component)}, wanted a node of the table and a "
+                "component from 1 to 6"
+            )
+    if len(np.unique(dofs, axis=0)) < len(dofs):
+        raise ModelError(f"{source}: a degree of freedom is listed twice")
+    node_of = np.array([row[int(node)] for node in dofs[:, 0]])
+    return FeModel(
+        nodes, node_of, dofs[:, 1].astype(np.int64) - 1, as_csc(mass), as_csc(stiffness), numbers, sets or {}
+    )
+
+
+def matrix(arrays: Mapping[str, Any], word: str, source: str) -> Sparse:
+    """The matrix "mass" or "stiffness" of arrays by name. Raises ModelError, ResultError."""
+    for name in NAMES[word]:
+        found = _array(arrays, name, source)
+        if found is not None:
+            return found
+    raise ModelError(
+        f"{source}: has no {word}: wanted the array {' or '.join(NAMES[word])}; it has {', '.join(arrays) or 'nothing'}"
+    )
+
+
+def _array(arrays: Mapping[str, Any], name: str, source: str) -> Sparse | None:
+    """A square matrix, dense or sparse, or by rows, columns and values; None if there is none of that name."""
+    from scipy.sparse import coo_array, csc_array, issparse
+
+    if name in arrays:
+        value = arrays[name]
+        if issparse(value):
+            found = csc_array(value)
+            found.check_format(full_check=True)
+            numbers_in(source, name, found.data)
+        else:
+            found = numbers_in(source, name, value)
+        if found.ndim != 2 or found.shape[0] != found.shape[1] or not found.shape[0]:
+            raise ModelError(f"{source}: {name}: got an array of shape {found.shape}, wanted a square matrix")
+        return as_csc(found)
+    if f"{name}_value" not in arrays:
+        return None
+    parts = {}
+    for part in ("row", "column", "value"):
+        if f"{name}_{part}" not in arrays:
+            raise ModelError(f"{source}: has {name}_value, but no {name}_{part}")
+        parts[part] = np.ravel(numbers_in(source, f"{name}_{part}", arrays[f"{name}_{part}"]))
+    row, column = (_whole(source, f"{name}_{part}", parts[part]) for part in ("row", "column"))
+    if len({len(each) for each in parts.values()}) > 1 or not len(row) or min(row.min(), column.min()) < 0:
+        raise ModelError(
+            f"{source}: {name}_row, _column and _value: got {', '.join(str(len(each)) for each in parts.values())} "
+            "entries, wanted equally many, and rows and columns counted from 0"
+        )
+    size = int(max(row.max(), column.max())) + 1
+    if size > MOST_ROWS:
+        raise ModelError(f"{source}: {name}: row or column {size - 1} is too large: at most {MOST_ROWS}")
+    return as_csc(coo_array((parts["value"], (row, column)), shape=(size, size)))
+
+
+# Matrices of NASTRAN and its relatives, through pyyeti: OP4 files, DMIG punch files, and grids of bulk data.
+
+# Names of matrices in files, in the order in which they are looked for.
+MASS = ("mgg", "mff", "maa", "mxx", "mcb", "mass", "m")
+STIFFNESS = ("kgg", "kff", "kaa", "kxx", "kcb", "stiff", "stiffness", "k")
+
+SAME_AXES = 1e-12  # difference of direction cosines
+
+
+def _pyyeti() -> Any:
+    try:
+        import pyyeti.nastran
+        import pyyeti.nastran.n2p
+    except ImportError as error:
+        raise ModelError(
+            "pip install 'femb[fe]': OP4, DMIG and bulk data files are read by pyyeti, which is not installed"
+        ) from error
+    return pyyeti.nastran
+
+
+def read_op4_matrices(path: str | Path, mass: str = "", stiffness: str = "") -> tuple[Sparse, Sparse]:
+    """Mass and stiffness of an OP4 file; names are looked for if none are given. Raises ModelError, ResultError."""
+    nastran = _pyyeti()
+    with reading_foreign(path, "an OP4 file"):
+        found = {name.lower(): entry[0] for name, entry in nastran.op4.load(str(path), into="dct").items()}
+    return tuple(
+        as_csc(_named(found, word, given, known, path))
+        for word, given, known in (("mass", mass, MASS), ("stiffness", stiffness, STIFFNESS))
+    )
+
+
+def _named(found: dict[str, Any], word: str, given: str, known: tuple[str, ...], path: str | Path) -> Any:
+    for name in (given.lower(),) if given else known:
+        if name in found:
+            return found[name]
+    wanted = given or ", ".join(known).upper()
+    raise ModelError(f"{path}: has no {word}: wanted {wanted}, it has {', '.join(found).upper()}")
+
+
+def read_punch_model(path: str | Path, numbers: Ints, nodes: Floats, mass: str = "", stiffness: str = "") -> FeModel:
+    """The model of DMIG matrices, whose entries name grids and components. Raises ModelError, ResultError."""
+    nastran = _pyyeti()
+    with reading_foreign(path, "a punch file of DMIG"):
+        found = {name.lower(): frame for name, frame in nastran.bulk.rddmig(str(path)).items()}
+    M, K = _named(found, "mass", mass, MASS, path), _named(found, "stiffness", stiffness, STIFFNESS, path)
+    with reading_foreign(path, "a punch file of DMIG"):
+        points = K.index.union(K.columns).union(M.index).union(M.columns)
+        parts = [frame.reindex(index=points, columns=points, fill_value=0.0).to_numpy(dtype=float) for frame in (M, K)]
+        dofs = np.array(points.to_list(), dtype=np.int64).reshape(-1, 2)
+    scalar = np.flatnonzero(dofs[:, 1] == 0)
+    if len(scalar):
+        raise ModelError(
+            f"{path}: point {dofs[scalar[0], 0]} is a scalar point: the matrices are reduced already, and "
+            "their interfaces must be given by positions (reduced_craig_bampton)"
+        )
+    used = np.isin(numbers, dofs[:, 0])
+    return with_dofs(nodes[used], numbers[used], dofs, as_csc(parts[0]), as_csc(parts[1]), str(path))
+
+
+def read_grids(path: str | Path) -> tuple[Ints, Floats]:
+    """Numbers (N,) and positions (N, 3) of GRID entries in basic coordinates. Raises ModelError, ResultError."""
+    frames = read_grid_frames(path)
+    numbers = np.array(sorted(frames), dtype=np.int64)
+    return numbers, np.array([frames[int(number)][0] for number in numbers])
+
+
+def along_basic_axes(model: FeModel, frames: Mapping[int, tuple[Floats, Floats]]) -> FeModel:
+    """The model with displacements along basic axes, of matrices along the displacement axes of each grid.
+
+    frames : of ``read_grid_frames``. Raises ModelError: a turned grid without all three of its components.
+    """
+    from scipy.sparse import coo_array, eye_array
+
+    rows, columns, values = [], [], []
+    for dofs, number in zip(model.dofs, model.numbers, strict=True):
+        axes = frames[int(number)][1]
+        for own in (dofs[:3], dofs[3:]):
+            if np.all(own < 0) or np.abs(axes - np.eye(3)).max() < SAME_AXES:
+                continue
+            if np.any(own < 0):
+                raise ModelError(
+                    f"grid {number}: has displacement axes of its own, but not all three components: keep all three, "
+                    "or give its displacements in basic coordinates"
+                )
+            rows.append(np.repeat(own, 3))
+            columns.append(np.tile(own, 3))
+            values.append((axes - np.eye(3)).ravel())
+    if not rows:
+        return model
+    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+    T = as_csc(eye_array(model.size) + coo_array(entries, shape=(model.size, model.size)))
+    return replace(model, mass=as_csc(T @ model.mass @ T.T), stiffness=as_csc(T @ model.stiffness @ T.T))
+
+
+def read_grid_frames(path: str | Path) -> dict[int, tuple[Floats, Floats]]:
+    """Positions (3,) and displacement axes (3, 3), columns, of the grids of bulk data in basic coordinates, by number.
+
+    Raises ModelError, ResultError.
+    """
+    nastran = _pyyeti()
+    with reading_foreign(path, "bulk data"):
+        table = nastran.bulk.bulk2uset(str(path))[0]
+        numbers = [int(number) for number, component in table.index if component == 1]
+        places = table.to_numpy()[np.flatnonzero(table.index.get_level_values("dof") == 1), 1:]
+        # displacements along a grid's axes by unit translations along the basic ones
+        moved = nastran.n2p.rbgeom_uset(table)[:, :3].reshape(len(numbers), -1, 3)[:, :3] if numbers else []
+    if not numbers:
+        raise ModelError(f"{path}: has no GRID")
+    return {number: (place, axes.T) for number, place, axes in zip(numbers, places, moved, strict=True)}
+
+
+# Tables of nodes beside matrices: numbers, positions and node sets.
+
+TABLES = (".inp", ".csv", ".txt")
+
+
+def is_bulk_data(path: str | Path) -> bool:
+    """Whether the table of nodes is bulk data of NASTRAN, by its suffix."""
+    return Path(path).suffix.lower() not in TABLES
+
+
+def read_nodes(path: str | Path) -> tuple[Ints, Floats, dict[str, Ints]]:
+    """Numbers (N,), positions (N, 3) m and node sets, rows by name, of a table of nodes.
+
+    .csv or .txt : lines number, x, y, z. .inp : *NODE and *NSET of Abaqus and CalculiX. Else bulk data of NASTRAN, by
+    pyyeti. Raises ModelError, ResultError.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ResultError(f"{path}: there is no such file")
+    if path.suffix.lower() == ".inp":
+        return read_input(path)
+    if path.suffix.lower() in (".csv", ".txt"):
+        text = path.read_text(encoding="utf-8", errors="replace").replace(",", " ").replace(";", " ")
+        lines = [line.split() for line in text.splitlines() if line.strip() and line.strip()[0] in "0123456789"]
+        table = np.zeros((0, 4))
+        with contextlib.suppress(ValueError):
+            if all(len(line) == 4 for line in lines):
+                table = np.array(lines, dtype=float).reshape(-1, 4)
+        if not len(table) or not np.isfinite(table).all() or np.any(table[:, 0] != np.round(table[:, 0])):
+            raise ModelError(f"{path}: wanted lines of four numbers: node number, x, y, z")
+        return table[:, 0].astype(np.int64), table[:, 1:], {}
+
+    return (*read_grids(path), {})
+
+
+def read_input(path: Path) -> tuple[Ints, Floats, dict[str, Ints]]:
+    """Numbers, positions and node sets of *NODE and *NSET, with NSET=NAME and GENERATE. Raises ModelError."""
+    nodes: dict[int, list[float]] = {}
+    sets: dict[str, list[int]] = {}
+    keyword, words = "", {}
+    for count, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines()):
+        if line.startswith("**") or not line.strip():
+            continue
+        if line.startswith("*"):
+            keyword = line[1:].upper().split(",")[0].strip()
+            given = (each.split("=") for each in line.split(",")[1:])
+            words = {part[0].strip().upper(): part[-1].strip() for part in given}
+            continue
+        values = [each.strip() for each in line.split(",") if each.strip()]
+        try:
+            if keyword == "NODE":
+                place = [float(each) for each in values[1:4]]
+                if not np.isfinite(place).all():
+                    raise ValueError
+                nodes[int(values[0])] = place + [0.0] * (3 - len(place))
+                if "NSET" in words:
+                    sets.setdefault(words["NSET"], []).append(int(values[0]))
+            elif keyword == "NSET" and "NSET" in words:
+                own = sets.setdefault(words["NSET"], [])
+                if "GENERATE" in words:
+                    own += _generated(*map(int, values))
+                else:
+                    for each in values:
+                        own += [int(each)] if each.isdecimal() else sets.get(each, [])
+        except (ValueError, TypeError, IndexError):
+            raise ModelError(
+                f"{path}:{count + 1}: got {line.strip()[:60]!r} of *{keyword}, wanted numbers separated by commas"
+            ) from None
+    if not nodes:
+        raise ModelError(f"{path}: has no *NODE")
+    row = {number: k for k, number in enumerate(nodes)}
+    rows = {name: np.array([row[each] for each in own if each in row], dtype=np.int64) for name, own in sets.items()}
+    return np.array(list(nodes)), np.array(list(nodes.values())), rows
+
+
+def _generated(first: int, last: int, step: int = 1) -> range:
+    """The numbers of a set with GENERATE, at most ten million. Raises ValueError."""
+    numbers = range(first, last + 1, step)
+    if len(numbers) > 10_000_000:
+        raise ValueError
+    return numbers
+
+
+# Matrices that CalculiX stores: NAME.sti, NAME.mas and NAME.dof of *FREQUENCY, SOLVER=MATRIXSTORAGE.
+#
+# The matrices are lines row, column, value of one triangle; the .dof file has a line node.component for each row. Node
+# positions and sets come from the input file. Source: G. Dhondt, CalculiX CrunchiX user's manual, *FREQUENCY.
+
+
+def read_stored(path: str | Path, nodes: str | Path | None = None) -> FeModel:
+    """The model of one of the three files, which are beside each other.
+
+    nodes : the input file, by default NAME.inp. Raises ModelError, ResultError.
+    """
+    stem = Path(path).with_suffix("")
+    files = {word: stem.with_suffix(f".{word}") for word in ("sti", "mas", "dof")}
+    for file in files.values():
+        if not file.is_file():
+            raise ResultError(f"{file}: there is no such file; CalculiX writes .sti, .mas and .dof together")
+    lines = files["dof"].read_text(encoding="utf-8", errors="replace").split()
+    try:
+        dofs = np.array([line.split(".")[:2] for line in lines], dtype=np.int64).reshape(-1, 2)
+    except (ValueError, OverflowError) as error:
+        raise ModelError(f"{files['dof']}: wanted lines node.component ({error})") from error
+    if not len(dofs):
+        raise ModelError(f"{files['dof']}: is empty, wanted lines node.component")
+    stiffness, mass = (_triangle(files[word], len(dofs)) for word in ("sti", "mas"))
+    numbers, places, sets = read_nodes(nodes or stem.with_suffix(".inp"))
+    used = np.isin(numbers, dofs[:, 0])
+    row = np.cumsum(used) - 1
+    kept = {name: row[rows[used[rows]]] for name, rows in sets.items()}
+    return with_dofs(places[used], numbers[used], dofs, mass, stiffness, str(stem), kept)
+
+
+def _triangle(path: Path, size: int) -> Sparse:
+    """A symmetric matrix of lines row, column, value of one triangle. Raises ModelError."""
+    from scipy.sparse import coo_array, csc_array
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a file without numbers, which is refused below
+            table = np.loadtxt(path, ndmin=2, encoding="latin-1")
+    except ValueError as error:
+        raise ModelError(f"{path}: wanted lines row, column, value ({str(error).splitlines()[0]})") from error
+    if table.shape[1] != 3 or not len(table) or not np.isfinite(table).all() or np.abs(table[:, :2]).max() > 2**53:
+        raise ModelError(f"{path}: wanted lines row, column, value")
+    row, column = table[:, 0].astype(np.int64) - 1, table[:, 1].astype(np.int64) - 1
+    if max(row.max(), column.max()) >= size or min(row.min(), column.min()) < 0:
+        raise ModelError(f"{path}: got row {max(row.max(), column.max()) + 1}, the .dof file has {size} rows")
+    off = row != column
+    entries = np.concatenate([table[:, 2], table[off, 2]])
+    places = np.concatenate([row, column[off]]), np.concatenate([column, row[off]])
+    return csc_array(coo_array((entries, places), shape=(size, size)))

@@ -1,0 +1,307 @@
+"""Reduced bodies of meshes, of matrices in files, and of femb's own beams: what users call.
+
+Source: docs/theory/modal_body.md.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import numpy as np
+
+from femb.base.array_files import of_file, read_arrays
+from femb.base.errors import ModelError, Problem, ResultError
+from femb.base.types import Floats, Ints
+from femb.elements.marker import Place
+from femb.elements.modal.data import ReducedBody
+from femb.fem.model import FeModel, MeshInterface, scaled
+from femb.fem.reduction import Coupling, Keep, Reduction, reduce_model
+from femb.model.model import Model
+
+# Interfaces and node sets as they are named in calls and commands.
+
+PLANE = 1e-6  # distance of nodes on a plane, of the model's size
+FORM = (
+    "wanted NAME=NODES, NODES being a node set, node numbers as 3,7,9, or a plane as x=0.5; then :mean for the mean "
+    "motion of the nodes (RBE3) in place of a rigid set, and @X,Y,Z for the position in m"
+)
+
+
+def interfaces_of(
+    model: FeModel, given: Sequence[str | MeshInterface] | Mapping[str, str]
+) -> tuple[MeshInterface, ...]:
+    """Interfaces from texts as "tip=right:mean@1,0,0", or from names and what follows them; the first is the root.
+
+    Raises ModelError: names the interface, and what there is.
+    """
+    texts = [f"{name}={nodes}" for name, nodes in given.items()] if isinstance(given, Mapping) else list(given)
+    return tuple(each if isinstance(each, MeshInterface) else _interface(model, each) for each in texts)
+
+
+def _interface(model: FeModel, text: str) -> MeshInterface:
+    name, sign, rest = text.partition("=")
+    rest, _, where = rest.partition("@")
+    nodes, _, kind = rest.partition(":")
+    if not (sign and name.strip() and nodes.strip()) or kind.strip() not in ("", "rigid", "mean"):
+        raise ModelError.at(("interfaces",), f"got {text!r}, {FORM}")
+    position = None
+    if where:
+        try:
+            position = np.array([float(each) for each in where.split(",")])
+        except ValueError:
+            position = np.zeros(0)
+        if position.shape != (3,):
+            raise ModelError.at(("interfaces", name), f"got the position {where!r}, {FORM}")
+    found = nodes_named(model, nodes.strip(), name)
+    return MeshInterface(name.strip(), found, "mean" if kind.strip() == "mean" else "rigid", position)
+
+
+def nodes_named(model: FeModel, text: str, name: str) -> Ints:
+    """Rows (m,) of the nodes of a set, of a plane, or with numbers. Raises ModelError."""
+    if text in model.node_sets:
+        return np.unique(model.node_sets[text])
+    plane = re.fullmatch(r"([xyz])\s*=\s*(\S+)", text)
+    known = model.dofs[:, 0] >= 0
+    if plane is not None:
+        try:
+            value = float(plane[2])
+        except ValueError:
+            raise ModelError.at(("interfaces", name), f"got the plane {text!r}, {FORM}") from None
+        away = np.abs(model.nodes[:, "xyz".index(plane[1])] - value)
+        found = np.flatnonzero(known & (away <= PLANE * model.length))
+        if not len(found):
+            nearest = model.nodes[known, "xyz".index(plane[1])]
+            nearest = nearest[np.argmin(np.abs(nearest - value))]
+            raise ModelError.at(
+                ("interfaces", name), f"no node is on the plane {text}; the nearest is at {plane[1]}={nearest:g} m"
+            )
+        return found
+    if re.fullmatch(r"[0-9,\s]+", text):
+        wanted = [int(each) for each in text.replace(" ", "").split(",") if each]
+        row = {int(number): k for k, number in enumerate(model.numbers)}
+        lacking = [each for each in wanted if each not in row]
+        if lacking:
+            raise ModelError.at(("interfaces", name), f"node {lacking[0]} is not in the model")
+        return np.array([row[each] for each in wanted])
+    sets = ", ".join(sorted(model.node_sets)) or "no node sets"
+    raise ModelError(Problem(("interfaces", name), f"got the nodes {text!r}, the model has {sets}; {FORM}"))
+
+
+ARRAYS, MATRICES = (".npz", ".h5", ".mat"), "a file of matrices"
+Interfaces = Sequence[str | MeshInterface] | Mapping[str, str]
+
+
+class ReduceOptions(TypedDict, total=False):
+    """What a reduction keeps and checks; see ``femb.fem.reduction``."""
+
+    max_frequency: float | None
+    effective_mass: float | None
+    coupling: Coupling | None
+    pictures: bool
+    damping_ratio: float
+    loaded: str
+    mass: float | None
+    centre: Floats | None
+    inertia: Floats | None
+
+
+def reduce_mesh(
+    mesh: str | Path,
+    interfaces: Interfaces,
+    modes: int | None = None,
+    *,
+    youngs_modulus: float | None = None,
+    poissons_ratio: float | None = None,
+    density: float | None = None,
+    materials: Mapping[str, tuple[float, float, float]] | None = None,
+    unit: float = 1.0,
+    **options: Unpack[ReduceOptions],
+) -> Reduction:
+    """Reduce a mesh of solid cells to its interfaces and modes.
+
+    mesh : a file of Gmsh, Abaqus, NASTRAN, VTU or another format of meshio, with tetrahedra of 4 or 10 nodes, hexahedra
+    of 8, 20 or 27, or wedges of 6. interfaces : texts as "root=left", "tip=x=1.5:mean" or "tip=3,7,9@1.5,0,0": the
+    first is the root; or a dictionary of these, or ``femb.MeshInterface``. modes : how many to keep; also max_frequency
+    (Hz) and effective_mass (part). youngs_modulus Pa, poissons_ratio, density kg/m3 : of all cells
+    but those of materials, which gives these three (Pa, ratio, kg/m3) by the name of a cell set or physical group, as
+    {"core": (1e8, 0.3, 50.0)}. unit : of the mesh's lengths, m. coupling : "full" or "constant"; loaded, mass, centre,
+    inertia : checks, with the other options of ``reduce_model``. ``write_reduced_body(path, result.body)`` writes the
+    file, ``result.table()`` is the account.
+    Raises ModelError, ResultError.
+    """
+    from femb.fem.solids import Material, read_mesh
+
+    given = {"youngs_modulus": youngs_modulus, "poissons_ratio": poissons_ratio, "density": density}
+    absent = [word for word, value in given.items() if value is None]
+    if absent and (len(absent) < len(given) or not materials):
+        raise ModelError(f"{', '.join(absent)}: missing; give youngs_modulus, poissons_ratio and density, or materials")
+    rest = None if youngs_modulus is None or poissons_ratio is None or density is None else (
+        Material(youngs_modulus, poissons_ratio, density)
+    )  # fmt: skip
+    model = read_mesh(mesh, rest, unit, {name: Material(*each) for name, each in (materials or {}).items()})
+    with of_file(mesh):
+        return _reduced(model, interfaces, modes, options)
+
+
+def reduce_matrices(
+    matrices: str | Path,
+    interfaces: Interfaces,
+    modes: int | None = None,
+    *,
+    nodes: str | Path | None = None,
+    names: tuple[str, str] = ("", ""),
+    unit: float = 1.0,
+    stress: str | Path | None = None,
+    **options: Unpack[ReduceOptions],
+) -> Reduction:
+    """Reduce the mass and stiffness of a finite element model in files to interfaces and modes.
+
+    matrices : .npz, .h5 or .mat of arrays (``femb.fem.matrix_files``), .op4 or .pch of NASTRAN, .sti, .mas or
+    .dof of CalculiX. nodes : table of nodes, .csv, .inp or bulk data; OP4 and punch files need it. names : of mass and
+    stiffness in .op4 and .pch. unit : of lengths in positions and matrices, m, beside forces in N and times in s: 0.001
+    for mm and tonnes. stress : .npz, .h5 or .mat with the stress stiffness of unit loads, see
+    ``femb.fem.model.GivenStress``; by default those in the file of arrays itself, with which the coupling is
+    "full". Other options : as ``reduce_mesh``. Raises ModelError, ResultError.
+    """
+    with of_file(matrices):
+        return _reduced(read_matrices(matrices, nodes, names, unit, stress), interfaces, modes, options)
+
+
+def reduce_beams(
+    model: Model,
+    root: str,
+    interfaces: Mapping[str, Place | str],
+    modes: int | None = None,
+    *,
+    appendage: str | None = None,
+    **options: Unpack[ReduceOptions],
+) -> Reduction:
+    """Reduce an appendage of a ``model`` of femb's own beams and bodies, as it is at rest and without loads.
+
+    root : the body that carries it, or "ground"; its axes are those of the reduced body. interfaces : other places, as
+    {"tip": "beams.boom.-1"}. appendage : its name, needed if the root has several. modes, other options : as
+    ``reduce_mesh``.
+    Raises ModelError: joints within the appendage.
+    """
+    from femb.fem.beams import appendage_model
+
+    fe, tied = appendage_model(model, root, interfaces, appendage)
+    return _reduced(fe, tied, modes, {"pictures": False, **options})
+
+
+def reduced_craig_bampton(
+    matrices: str | Path,
+    interfaces: Mapping[str, Sequence[float] | int],
+    *,
+    nodes: str | Path | None = None,
+    names: tuple[str, str] = ("", ""),
+    unit: float = 1.0,
+    damping_ratio: float = 0.005,
+) -> ReducedBody:
+    """The body of Craig-Bampton matrices, six rows for each interface and then one for each mode.
+
+    interfaces : positions (3,) m by name, in the order of the rows, the root first; or numbers of grids of the bulk
+    data ``nodes``, whose rows are along the displacement axes of each grid. matrices, names, unit : as
+    ``reduce_matrices``; positions by name are in m.
+    damping_ratio : ratio of every mode. Raises ModelError, ResultError. Source: docs/theory/modal_body.md, section 4.
+    """
+    from femb.fem import matrix_files
+    from femb.fem import matrix_files as nastran
+    from femb.fem.reduced_matrices import craig_bampton_body
+
+    path = _existing(matrices)
+    if path.suffix.lower() == ".op4":
+        mass, stiffness = nastran.read_op4_matrices(path, *names)
+    else:
+        arrays = read_arrays(path, MATRICES)
+        mass, stiffness = (matrix_files.matrix(arrays, word, str(path)) for word in ("mass", "stiffness"))
+    positions, axes = _frames(interfaces, nodes, unit)
+    if unit != 1.0 and mass.shape == stiffness.shape:
+        k, n = 6 * len(interfaces), mass.shape[0]
+        # modes keep a mass of one
+        turned = np.where(np.arange(n) >= k, unit**-0.5, np.where(np.arange(n) % 6 < 3, 1.0 / unit, 1.0))
+        mass, stiffness = (scaled(each, turned, unit) for each in (mass, stiffness))
+    with of_file(matrices):
+        return craig_bampton_body(mass, stiffness, tuple(interfaces), positions, damping_ratio, axes)
+
+
+def _frames(
+    interfaces: Mapping[str, Sequence[float] | int], nodes: str | Path | None, unit: float
+) -> tuple[Floats, Floats]:
+    """Positions (k, 3) m and axes (k, 3, 3), columns, of interfaces given by positions or by numbers of grids."""
+    from femb.fem import matrix_files as nastran
+
+    positions, axes = np.zeros((len(interfaces), 3)), np.tile(np.eye(3), (len(interfaces), 1, 1))
+    grids = {} if nodes is None else nastran.read_grid_frames(_existing(nodes))
+    for k, (name, where) in enumerate(interfaces.items()):
+        if not isinstance(where, int):
+            positions[k] = where
+        elif where in grids:
+            positions[k], axes[k] = unit * grids[where][0], grids[where][1]
+        else:
+            problem = f"grid {where} is not in {nodes}" if nodes else f"got the grid {where}: give its bulk data too"
+            raise ModelError.at(("interfaces", name), problem)
+    return positions, axes
+
+
+def read_matrices(
+    matrices: str | Path,
+    nodes: str | Path | None,
+    names: tuple[str, str] = ("", ""),
+    unit: float = 1.0,
+    stress: str | Path | None = None,
+) -> FeModel:
+    """The finite element model of files, as of ``reduce_matrices``. Raises ModelError, ResultError."""
+    model = _model_of(_existing(matrices), nodes, names)
+    if stress is not None:
+        from femb.fem.matrix_files import with_stress
+
+        model = with_stress(replace(model, stress=None), read_arrays(stress, MATRICES), str(stress))
+        if model.stress is None:
+            raise ModelError(f"{stress}: has no arrays stress_x to stress_xy of unit loads")
+    return model.in_unit(unit)
+
+
+def _model_of(path: Path, nodes: str | Path | None, names: tuple[str, str]) -> FeModel:
+    from femb.fem import matrix_files
+    from femb.fem import matrix_files as calculix
+    from femb.fem import matrix_files as nastran
+    from femb.fem import matrix_files as node_tables
+
+    kind = path.suffix.lower()
+    if kind in (".sti", ".mas", ".dof"):
+        return calculix.read_stored(path, nodes)
+    numbers, places, sets = node_tables.read_nodes(nodes) if nodes is not None else (None, None, {})
+    if kind in (".op4", ".pch"):
+        if numbers is None or places is None:
+            raise ModelError(f"{path}: has no positions of nodes: give the table of nodes, or the bulk data")
+        if kind == ".pch":
+            model = nastran.read_punch_model(path, numbers, places, *names)
+        else:
+            mass, stiffness = nastran.read_op4_matrices(path, *names)
+            model = FeModel.of(places, mass, stiffness, numbers=numbers, node_sets=sets)
+        if nodes is not None and node_tables.is_bulk_data(nodes):
+            return nastran.along_basic_axes(model, nastran.read_grid_frames(nodes))
+        return model
+    if kind in ARRAYS:
+        arrays = read_arrays(path, MATRICES)
+        model = matrix_files.model_of_arrays(arrays, places, numbers, str(path))
+        return matrix_files.with_stress(model, arrays, str(path))
+    raise ResultError(
+        f"{path}: got the suffix {path.suffix!r}, wanted matrices in .npz, .h5, .mat, .op4, .pch, or .sti, .mas, .dof"
+    )
+
+
+def _existing(path: str | Path) -> Path:
+    path = Path(path)
+    if not path.is_file():
+        raise ResultError(f"{path}: there is no such file")
+    return path
+
+
+def _reduced(model: FeModel, interfaces: Interfaces, modes: int | None, options: ReduceOptions) -> Reduction:
+    given = dict(options)
+    keep = Keep(modes, given.pop("max_frequency", None), given.pop("effective_mass", None))  # type: ignore[arg-type]
+    return reduce_model(model, interfaces_of(model, interfaces), keep, **given)  # type: ignore[arg-type]

@@ -1,0 +1,687 @@
+"""A finite element model reduced to a body for simulation, with what was kept and what was left out.
+
+Source: docs/theory/modal_body.md, sections 2, 3, 9 and 12.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.linalg import eigh
+
+from femb.base.checks import size_problem
+from femb.base.errors import FembWarning, ModelError, Problem
+from femb.base.html import Tabled
+from femb.base.types import Floats, Sparse
+from femb.elements.modal.data import ReducedBody
+from femb.elements.modal.inertia import axial, inertia_of, product_of, symmetric
+from femb.fem.craig_bampton import Shapes, root_held, shapes
+from femb.fem.model import FeModel, GivenStress, MeshInterface, Tied, tied, turned_arrays
+from femb.numerics.rotations import cross_matrix
+from femb.numerics.threads import one_blas_thread
+
+# What a finite element model must fulfil before it is reduced. Source: docs/theory/modal_body.md, section 12.
+
+SYMMETRY = 1e-8  # of the largest entry
+GROUNDED = 1e-6  # force of a rigid motion, of the stiffness
+MASS_FORM = 1e-6  # of the mass
+GIVEN = 0.01  # difference from given mass properties
+MOTIONS = ("translation x", "translation y", "translation z", "rotation x", "rotation y", "rotation z")
+SUPPORTED = 1e-4  # stiffness against rigid motion by mass, of that of the first mode
+ROUNDINGS = 10.0  # of an entry, from several elements
+MOST_MODES, MOST_BYTES = 200, 50_000_000
+
+
+def check_first(model: FeModel, first: float) -> None:
+    """Compare the first frequency (Hz), with the root held, with that of the free model as a rigid body.
+
+    Raises ModelError: a support was left in.
+    """
+    D = model.rigid_motions(model.nodes.mean(axis=0))
+    D[:, 3:] /= model.length
+    check_supports(D.T @ (model.stiffness @ D), D.T @ (model.mass @ D), rounding_of(model.stiffness, D), first)
+
+
+def rounding_of(stiffness: Sparse | Floats, D: Floats) -> float:
+    """Effect of independent rounding errors of all entries on D^T K D."""
+    squares = stiffness.multiply(stiffness) if hasattr(stiffness, "multiply") else stiffness**2
+    return ROUNDINGS * float(np.finfo(float).eps * np.sqrt((D.T**2 @ (squares @ D**2)).max()))
+
+
+def check_model(model: FeModel) -> Floats:
+    """Check symmetry, grounding and mass; returns the rigid mass matrix (6, 6) about the model's origin.
+
+    Raises ModelError: lists all problems.
+    """
+    problems = [
+        problem
+        for name, matrix in (("mass", model.mass), ("stiffness", model.stiffness))
+        for problem in (_entries(model, name, matrix), _asymmetry(model, name, matrix))
+        if problem is not None
+    ]
+    if problems:
+        raise ModelError(*problems)
+    centre = model.nodes.mean(axis=0)
+    D = model.rigid_motions(centre)
+    D[:, 3:] /= model.length
+    rigid = D.T @ (model.mass @ D)
+    for problem in (_grounding(model, D), _mass_form(model, rigid)):
+        if problem is not None:
+            problems.append(problem)
+    if problems:
+        raise ModelError(*problems)
+    whole = model.rigid_motions(np.zeros(3))
+    return np.asarray(whole.T @ (model.mass @ whole))
+
+
+def _entries(model: FeModel, name: str, matrix: Sparse) -> Problem | None:
+    if matrix.shape != (model.size, model.size):
+        return Problem((name,), f"got a matrix of {matrix.shape}, wanted ({model.size}, {model.size})")
+    if not np.isfinite(matrix.data).all():
+        return Problem((name,), "contains numbers that are not finite")
+    return None
+
+
+def _asymmetry(model: FeModel, name: str, matrix: Sparse) -> Problem | None:
+    if matrix.shape != (model.size, model.size):
+        return None
+    difference = abs(matrix - matrix.T).tocoo()
+    largest = np.max(np.abs(matrix.data), initial=0.0)
+    if not difference.nnz or difference.data.max() <= SYMMETRY * largest:
+        return None
+    k = int(np.argmax(difference.data))
+    i, j = int(difference.row[k]), int(difference.col[k])
+    return Problem(
+        (name,),
+        f"is not symmetric: the entries of ({model.label(i)}) and ({model.label(j)}) differ by "
+        f"{difference.data[k]:.3g}, the largest is {largest:.3g}; if the file holds one triangle only, complete it",
+    )
+
+
+def _grounding(model: FeModel, D: Floats) -> Problem | None:
+    """Forces of rigid motions, along rows of equal dimension."""
+    scale = np.where(model.component < 3, 1.0, 1.0 / model.length)
+    force = (model.stiffness @ D) * scale[:, None]
+    size = float(np.max(np.abs(model.stiffness.diagonal()) * scale**2, initial=0.0))
+    worst = np.max(np.abs(force), axis=0)
+    if worst.max() <= GROUNDED * size:
+        return None
+    j = int(np.argmax(worst))
+    k = int(np.argmax(np.abs(force[:, j])))
+    return Problem(
+        ("stiffness",),
+        f"the rigid {MOTIONS[j]} strains the model: force {worst[j]:.3g} at {model.label(k)}, {worst[j] / size:.2g} of "
+        "the largest stiffness. A support was left in, the degrees of freedom are in another order, or node positions "
+        "and matrices have different units",
+    )
+
+
+def _mass_form(model: FeModel, rigid: Floats) -> Problem | None:
+    """The rigid mass matrix, rotations divided by the length, must be [m 1, -s~; s~, J]."""
+    m = float(np.trace(rigid[:3, :3])) / 3.0
+    if m <= 0.0:
+        return Problem(("mass",), f"got {m:.6g} kg in all, must be greater than 0: check the sign and the density")
+    error = np.abs(rigid[:3, :3] - m * np.eye(3)).max()
+    error = max(error, np.abs(rigid[:3, 3:] + rigid[:3, 3:].T).max())
+    if error > MASS_FORM * m:
+        return Problem(
+            ("mass",),
+            f"the mass of rigid motions, {np.array2string(np.diag(rigid)[:3], precision=6)} kg along x, y, z, is not "
+            "that of a body: node axes are not turned to common axes, or scalar points are among the nodes",
+        )
+    least = np.linalg.eigvalsh(rigid)[0]
+    if least < -MASS_FORM * m:
+        return Problem(("mass",), f"has a negative rigid inertia ({least:.3g}): check the signs of masses")
+    return None
+
+
+def properties(rigid: Floats) -> tuple[float, Floats, Floats]:
+    """Mass kg, mass centre (3,) m and inertia (3, 3) kg m2 about it, of a rigid mass matrix (6, 6)."""
+    m = float(rigid[0, 0])
+    centre = np.array([rigid[5, 1], rigid[3, 2], rigid[4, 0]]) / m
+    return m, centre, rigid[3:, 3:] - m * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+
+
+def compare_given(rigid: Floats, mass: float | None, centre: Floats | None, inertia: Floats | None) -> None:
+    """Warn where given mass (kg), mass centre (3,) m or inertia (3, 3) about it differ by more than a hundredth."""
+    found = properties(rigid)
+    size = np.sqrt(np.trace(found[2]) / found[0])
+    for name, given, own, scale in (
+        ("mass", mass, found[0], found[0]),
+        ("mass centre", centre, found[1], size),
+        ("inertia", inertia, found[2], np.abs(found[2]).max()),
+    ):
+        if given is not None and np.max(np.abs(np.asarray(given) - own)) > GIVEN * scale:
+            shown = (_six_digits(value) for value in (own, given))
+            warnings.warn("{}: the model has {}, given is {}".format(name, *shown), FembWarning)
+
+
+def _six_digits(value: float | Floats) -> str:
+    return f"{value:.6g}" if np.ndim(value) == 0 else np.array2string(np.asarray(value), precision=6).replace("\n", "")
+
+
+def check_supports(stiffness: Floats, mass: Floats, rounding: float, first: float) -> None:
+    """Refuse a stiffness against rigid motion that matters beside the first mode.
+
+    stiffness, mass (6, 6) : of rigid motions, rotations divided by one length. rounding (N/m) : what rounding of the
+    entries makes of the stiffness. first (Hz) : of the body with the root held. Raises ModelError.
+    """
+    from scipy.linalg import eigh
+
+    turned, axes = np.linalg.eigh(mass)
+    own = axes[:, turned > 1e-12 * turned[-1]]
+    squares, motions = eigh(own.T @ stiffness @ own, own.T @ mass @ own)
+    k = int(np.argmax(np.abs(squares)))
+    rigid = float(np.sqrt(abs(squares[k]))) / (2.0 * np.pi)
+    if rigid**2 <= SUPPORTED * first**2:
+        return
+    motion = own @ motions[:, k]
+    word = MOTIONS[int(np.argmax(np.abs(motion)))]
+    if abs(squares[k]) * (motion @ mass @ motion) <= rounding * (motion @ motion):
+        warnings.warn(
+            f"digits lost: rounding of the stiffness alone makes a rigid {word} vibrate with {rigid:.3g} Hz, the first "
+            f"frequency is {first:.3g} Hz: take fewer elements, or matrices with more digits",
+            FembWarning,
+        )
+        return
+    raise ModelError.at(
+        ("stiffness",),
+        f"the free body vibrates as a rigid one ({word}) with {rigid:.3g} Hz, which is not small beside its first "
+        f"frequency of {first:.3g} Hz with the root held: a soft support or a spring to the ground was left in, or the "
+        "numbers were written with too few digits",
+    )
+
+
+def check_size(first: float | None, length: float, mass: float) -> None:
+    """Warn where the first frequency (Hz), the size (m) or the mass (kg) are what other units would give."""
+    if problem := size_problem(first, length, mass):
+        warnings.warn(problem, FembWarning)
+
+
+def check_sizes(modes: int, shapes: int) -> None:
+    """Refuse second-order arrays of more than 200 modes or 50 MB. Raises ModelError."""
+    size = shapes * shapes * 8 * 15
+    if modes > MOST_MODES or size > MOST_BYTES:
+        raise ModelError(
+            f"coupling = 'full' of {modes} modes needs arrays of {size / 1e6:.0f} MB, at most {MOST_MODES} modes and "
+            f"{MOST_BYTES / 1e6:.0f} MB: keep fewer modes, or take coupling = 'constant'"
+        )
+
+
+def check_loaded(loaded: str, residual: Floats) -> None:
+    """Warn where a tenth or more of the mass (rows x, y, z, rx, ry, rz) is left out in a loaded direction.
+
+    Raises ModelError: an unknown direction.
+    """
+    words = ("x", "y", "z", "rx", "ry", "rz")
+    for word in loaded.replace(",", " ").split():
+        if word not in words:
+            raise ModelError(f"loaded: got {word!r}, wanted some of {', '.join(words)}")
+        if residual[words.index(word)] > 0.1:
+            warnings.warn(
+                f"the kept modes leave {residual[words.index(word)]:.1%} of the effective mass along {word} out, at "
+                "most 10 % are wanted in a loaded direction: keep more modes",
+                FembWarning,
+            )
+
+
+# Mass moments of shapes: the inertia of a flexible body to second order in its coordinates.
+#
+#     B_IJ = sum_kl m_kl Psi_I,k Psi_J,l^T,   Psi_0 = X                                                     (5)
+#
+# Solids have one scalar mass for x, y and z, and the sums are exact. Models with nodal rotations are made of particles
+# with offsets and inertias, whose mass and first moment are those of the rows of the mass matrix (7); arrays that do
+# not
+# grow with deformation are then of the full matrix. Source: docs/theory/modal_body.md, section 3.
+
+ISOTROPIC = 1e-9  # of the largest entry
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Arrays of n shapes about the frame's origin, as those of ``femb.elements.modal.data.ReducedBody``."""
+
+    mass: float
+    first_moment: Floats
+    inertia: Floats
+    S1: Floats
+    C0: Floats
+    M: Floats
+    J1: Floats
+    J2: Floats
+    Q: Floats
+
+
+def moments(model: FeModel, point: Floats, shapes: Floats) -> Moments:
+    """Of shapes (n, s), about a point (3,) m."""
+    D, moved = model.rigid_motions(point), model.mass @ shapes
+    rigid, by_shape, M = D.T @ (model.mass @ D), moved.T @ D, shapes.T @ moved
+    first = np.array([rigid[5, 1], rigid[3, 2], rigid[4, 0]])
+    scalar = scalar_mass(model)
+    J1, J2, Q = _of_solid(model, scalar, point, shapes) if scalar is not None else _of_lumps(model, point, shapes, D)
+    return Moments(
+        float(rigid[0, 0]), first, symmetric(rigid[3:, 3:]), by_shape[:, :3], by_shape[:, 3:], symmetric(M), J1, J2, Q
+    )  # fmt: skip
+
+
+def scalar_mass(model: FeModel) -> Sparse | None:
+    """m_kl (N', N') of the nodes with displacements, if the mass is the same for x, y, z and without rotations."""
+    if np.any(model.component > 2):
+        return None
+    parts = [model.dofs[:, a] for a in range(3)]
+    own = parts[0] >= 0
+    if any(np.any((part >= 0) != own) for part in parts):
+        return None
+    rows = [part[own] for part in parts]
+    blocks = [[model.mass[i][:, j] for j in rows] for i in rows]
+    limit = ISOTROPIC * float(np.max(np.abs(model.mass.data), initial=0.0))
+    for a in range(3):
+        for b in range(3):
+            rest = blocks[a][b] - blocks[0][0] if a == b else blocks[a][b]
+            if rest.nnz and np.abs(rest.data).max() > limit:
+                return None
+    return blocks[0][0]
+
+
+def _of_solid(model: FeModel, scalar: Sparse, point: Floats, shapes: Floats) -> tuple[Floats, Floats, Floats]:
+    own = model.dofs[:, 0] >= 0
+    dofs = model.dofs[own]
+    s = shapes.shape[1] + 1
+    whole = np.empty((len(dofs), 3, s))
+    whole[:, :, 0] = model.nodes[own] - point
+    for a in range(3):
+        whole[:, a, 1:] = shapes[dofs[:, a]]
+    flat = whole.reshape(len(dofs), -1)
+    B = (flat.T @ (scalar @ flat)).reshape(3, s, 3, s).transpose(1, 3, 0, 2)
+    return _second_order(B)
+
+
+def _second_order(B: Floats) -> tuple[Floats, Floats, Floats]:
+    """J1, J2, Q of B (1 + n, 1 + n, 3, 3)."""
+    J2 = 2.0 * inertia_of(B[1:, 1:])
+    return 2.0 * inertia_of(B[0, 1:]), 0.5 * (J2 + J2.swapaxes(0, 1)), axial(B[1:, 1:])
+
+
+def _of_lumps(model: FeModel, point: Floats, shapes: Floats, D: Floats) -> tuple[Floats, Floats, Floats]:
+    """Equations (7) and (8)."""
+    n, s = len(model.nodes), shapes.shape[1]
+    momenta = (model.mass @ D).T  # E^T M and G^T M, by columns
+    m, X, J = np.zeros(n), model.nodes - point, np.zeros((n, 3, 3))
+    u, theta = np.zeros((n, 3, s)), np.zeros((n, 3, s))
+    for k, dofs in enumerate(model.dofs):
+        line, turn = np.zeros((6, 3)), np.zeros((6, 3))
+        has, turns = dofs[:3] >= 0, dofs[3:] >= 0
+        line[:, has], turn[:, turns] = momenta[:, dofs[:3][has]], momenta[:, dofs[3:][turns]]
+        m[k] = np.trace(line[:3]) / 3.0
+        u[k, has], theta[k, turns] = shapes[dofs[:3][has]], shapes[dofs[3:][turns]]
+        across = turn[:3]
+        d = axial(across) / (2.0 * m[k]) if m[k] > 0.0 else np.zeros(3)
+        X[k] = X[k] + d
+        J[k] = symmetric(turn[3:] - cross_matrix(X[k]) @ across)
+        u[k] -= cross_matrix(d) @ theta[k]
+    whole = np.concatenate([X[:, :, None], u], axis=2).reshape(n, -1)
+    B = (whole.T @ (m[:, None] * whole)).reshape(3, s + 1, 3, s + 1).transpose(1, 3, 0, 2)
+    J1, J2, Q = _second_order(B)
+    return _with_rotary_inertia(J1, J2, Q, J, theta)
+
+
+def _with_rotary_inertia(J1: Floats, J2: Floats, Q: Floats, J: Floats, theta: Floats) -> tuple[Floats, Floats, Floats]:
+    """Equation (8), of inertias (N, 3, 3) and rotations (N, 3, n)."""
+    t = np.cross(np.eye(3), theta.transpose(0, 2, 1)[:, :, None, :])  # (N, n, 3, 3) cross matrices
+    tJ = t @ J[:, None]
+    J1 = J1 + np.sum(tJ + tJ.swapaxes(-1, -2), axis=0)
+    first = np.einsum("niab,njbc->ijac", tJ, t, optimize=True)
+    second = np.einsum("niab,njbc->ijac", t, tJ, optimize=True)
+    half = 0.5 * (second + second.swapaxes(0, 1))
+    J2 = J2 - first - first.swapaxes(0, 1) + half + half.swapaxes(-1, -2)
+    Q = Q + np.einsum("niab,njb->ija", tJ - 0.5 * (J[:, None] @ t), theta.transpose(0, 2, 1), optimize=True)
+    return J1, J2, Q
+
+
+# Geometric stiffening: stress stiffness of inertia loads and of forces on interfaces, in the arrays of second order.
+#
+# For each of twelve accelerations c(X) the root is held, K u = -M c, and G = Psi^T K_s(u) Psi; then
+#
+#     S2_a += G^a      Q_a += G^alpha_a      J2_ab -= 2 G^ab                                               (28)
+#
+# B2, the moments int X Psi2^T dm of second-order displacements, has what Q and J2 gain: ax(B2) and 2 I(B2).
+#
+# Source: docs/theory/modal_body.md, section 9.
+
+PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
+# Names of the twelve accelerations.
+LOADS = ("x", "y", "z", "rx", "ry", "rz", *("xyz"[i] + "xyz"[j] for i, j in PAIRS))
+
+
+def acceleration_fields(model: FeModel, point: Floats) -> Floats:
+    """(n, 12): accelerations along, accelerations about, and by products of spins about the three axes."""
+    D = model.rigid_motions(point)
+    fields = np.zeros((model.size, 12))
+    fields[:, :6] = D
+    lines = model.component < 3
+    X, a = (model.nodes[model.node_of] - point)[lines], model.component[lines]
+    for k, (i, j) in enumerate(PAIRS):
+        c = np.zeros((3, 3))
+        c[i, j] += 0.5
+        c[j, i] += 0.5
+        c -= float(i == j) * np.eye(3)
+        fields[lines, 6 + k] = np.einsum("nb,nb->n", c[a], X)
+    return fields
+
+
+def stiffening(G: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """S2 (n, n, 3), what Q (n, n, 3) and J2 (n, n, 3, 3) gain, and B2 (n, n, 3, 3), of G (12, n, n)."""
+    G = symmetric(G)
+    J2 = np.zeros((*G.shape[1:], 3, 3))
+    for k, (i, j) in enumerate(PAIRS):
+        J2[:, :, i, j] = J2[:, :, j, i] = -2.0 * G[6 + k]
+    Q = G[3:6].transpose(1, 2, 0)
+    return G[:3].transpose(1, 2, 0), Q, J2, product_of(J2, Q)
+
+
+Coupling = Literal["full", "constant"]
+LOCKED = 0.02  # part of the strain energy of the first mode
+DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
+
+
+@dataclass(frozen=True, eq=False)
+class Keep:
+    """Which modes are kept: at most ``modes``; those up to ``max_frequency`` (Hz); as many as hold the part
+    ``effective_mass`` of the mass along x, y and z."""
+
+    modes: int | None = None
+    max_frequency: float | None = None
+    effective_mass: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.modes is None and self.max_frequency is None and self.effective_mass is None:
+            raise ModelError("modes: give how many to keep, the highest frequency, or the effective mass to reach")
+        if self.modes is not None and (isinstance(self.modes, bool) or self.modes < 0):
+            raise ModelError(f"modes: got {self.modes}, wanted 0 or more")
+        if self.effective_mass is not None and not 0.0 < self.effective_mass < 1.0:
+            raise ModelError(f"effective_mass: got {self.effective_mass}, wanted a part between 0 and 1")
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction(Tabled):
+    """A reduced body and the account of it.
+
+    coupling : "full" or "constant". interfaces : name, kind, position (3,) m, number of nodes. held (m,) Hz : kept
+    modes with all interfaces held. free (n,) Hz : modes of the body with the root held, error (n,) their relative
+    truncation error, effective (n, 6) their effective masses as parts of the rigid ones along and about the root's
+    axes; missing (6,) what the kept modes leave out. centre (3,) m from the root. strain (6,) : of the rigid motions,
+    as part of the stiffness.
+    """
+
+    body: ReducedBody
+    interfaces: tuple[tuple[str, str, Floats, int], ...]
+    held: Floats
+    free: Floats
+    error: Floats
+    effective: Floats
+    missing: Floats
+    coupling: Coupling
+
+    def table(self) -> str:
+        """Mass properties, interfaces, kept modes with their effective masses, and truncation errors."""
+
+        return report(self)
+
+
+def reduce_model(
+    model: FeModel,
+    interfaces: Sequence[MeshInterface],
+    keep: Keep,
+    *,
+    coupling: Coupling | None = None,
+    pictures: bool = True,
+    damping_ratio: float = 0.005,
+    loaded: str = "",
+    mass: float | None = None,
+    centre: Floats | None = None,
+    inertia: Floats | None = None,
+) -> Reduction:
+    """Reduce a model to its ``interfaces``, of which the first is the root, and to the modes that ``keep`` selects.
+
+    damping_ratio : ratio of every mode.
+    coupling : "full" with geometric stiffening, which needs a stress stiffness; by default where there is one.
+    pictures : whether the body holds the displacements of all nodes. loaded : directions, as "x rz", in which the kept
+    modes must hold nine tenths of the mass. mass (kg), centre (3,) m, inertia
+    (3, 3) kg m2 : known properties, in the model's axes, to compare.
+    Raises ModelError: all checks of docs/theory/modal_body.md, section 12.
+    """
+    with one_blas_thread():
+        return _reduced(model, interfaces, keep, coupling, pictures, damping_ratio, loaded, (mass, centre, inertia))
+
+
+def _reduced(
+    model: FeModel,
+    interfaces: Sequence[MeshInterface],
+    keep: Keep,
+    coupling: Coupling | None,
+    pictures: bool,
+    damping_ratio: float,
+    loaded: str,
+    given: tuple[float | None, Floats | None, Floats | None],
+) -> Reduction:
+    rigid = check_model(model)
+    compare_given(rigid, *given)
+    if coupling == "full" and model.stress is None:
+        raise ModelError(
+            "coupling = 'full' needs the stress stiffness, which these matrices lack: "
+            "give it (stress), or take 'constant'"
+        )
+    coupling = coupling or ("constant" if model.stress is None else "full")
+    ties = tied(model, interfaces)
+    found = shapes(ties, _selection(model, ties, keep), MOST_MODES if keep.modes is None else keep.modes)
+    arrays = _arrays(model, ties, found, coupling, pictures)
+    axes = np.asarray(ties.interfaces[0].axes, dtype=float)
+    values: dict[str, Any] = dict(turned_arrays(arrays, axes, found.boundary.shape[1]))
+    body = ReducedBody(
+        interface_names=tuple(each.name for each in interfaces),
+        included=coupling == "full",
+        damping_ratio=np.full(len(arrays["K"]), damping_ratio),
+        cells=model.cells if pictures else {},
+        **values,
+    )
+    squares, parts = eigh(body.K, body.M)
+    frequencies = np.sqrt(squares) / (2.0 * np.pi)
+    error = _truncation(model, found, arrays, len(squares))
+    whole = np.concatenate([np.full(3, body.mass), np.diag(body.inertia)])
+    effective = (parts.T @ np.hstack([body.S1, body.C0])) ** 2 / whole
+    missing = 1.0 - effective.sum(axis=0) - _carried(model, ties, axes) / whole
+    check_loaded(loaded, missing)
+    first = float(frequencies[0]) if len(frequencies) else None
+    if first is not None:
+        _warn_of_linear_cells(model, ties, found, parts[:, 0], axes)
+    check_size(first, model.length, body.mass)
+    if first is not None:
+        check_first(model, first)
+    listed = tuple(
+        (each.name, each.kind, np.asarray(point), len(each.nodes))
+        for each, point in zip(interfaces, body.interfaces, strict=True)
+    )
+    return Reduction(body, listed, found.frequencies, frequencies, error, effective, missing, coupling)
+
+
+def _warn_of_linear_cells(model: FeModel, ties: Tied, found: Shapes, part: Floats, axes: Floats) -> None:
+    """Warn of linear cells of a solid, with what is known of how much they lock in the first mode, of parts (n,)."""
+    from femb.fem.solids import too_stiff
+
+    b = found.boundary.shape[1]
+    along = np.concatenate([np.ravel(part[:b].reshape(-1, 3) @ axes.T), part[b:]])
+    kinds, locked = too_stiff(model, found.all @ along)
+    if not kinds:
+        return
+    if kinds != "hexahedron":
+        warnings.warn(
+            f"mesh: its linear cells ({kinds}) are far too stiff in bending, unless there are many over the thickness: "
+            "take quadratic ones, or compare with a finer mesh",
+            FembWarning,
+        )
+    elif locked > LOCKED:
+        warnings.warn(
+            f"mesh: its linear hexahedra lock: the first frequency is about {1.0 / np.sqrt(1.0 - locked) - 1.0:.1%} "
+            "too high, since they do not bend: take quadratic ones, or more over the thickness",
+            FembWarning,
+        )
+
+
+def _selection(model: FeModel, ties: Tied, keep: Keep) -> Callable[[Floats, Floats], int | None]:
+    """How many of computed modes to keep, or None if more are to be computed."""
+    D = model.rigid_motions(ties.points[0])
+    momenta = model.mass @ D
+    inner = ties.expand[:, : ties.free]
+    # of the free nodes: what all modes have together
+    whole = np.einsum("na,na->a", D, inner @ (inner.T @ momenta))[:3]
+
+    def enough(frequencies: Floats, modes: Floats) -> int | None:
+        wanted: list[int | None] = []
+        if keep.max_frequency is not None:
+            if not len(frequencies) or frequencies[-1] <= keep.max_frequency:
+                wanted.append(None)
+            else:
+                wanted.append(int(np.searchsorted(frequencies, keep.max_frequency, side="right")))
+        if keep.effective_mass is not None:
+            reached = np.cumsum((modes.T @ momenta[:, :3]) ** 2, axis=0) / whole
+            good = np.flatnonzero(np.all(reached >= keep.effective_mass, axis=1))
+            wanted.append(int(good[0]) + 1 if len(good) else None)
+        if keep.modes is not None:
+            wanted = [keep.modes if each is None else min(each, keep.modes) for each in wanted] or [keep.modes]
+        return None if None in wanted else max(each for each in wanted if each is not None)
+
+    return enough
+
+
+def _arrays(model: FeModel, ties: Tied, found: Shapes, coupling: Coupling, pictures: bool) -> dict[str, Floats]:
+    """Arrays of the reduced body along the model's axes, by their names."""
+    root, Psi = ties.points[0], found.all
+    if coupling == "full":
+        check_sizes(len(found.frequencies), Psi.shape[1])
+    of = moments(model, root, Psi)
+    K = np.diag(np.concatenate([np.zeros(found.boundary.shape[1]), (2.0 * np.pi * found.frequencies) ** 2]))
+    b = found.boundary.shape[1]
+    K[:b, :b] = symmetric(found.boundary.T @ (model.stiffness @ found.boundary))
+    arrays = {
+        "interfaces": ties.points - root,
+        "interface_axes": np.array([each.axes for each in ties.interfaces], dtype=float),
+        "first_moment": of.first_moment,
+        "inertia": of.inertia,
+        "mass": np.asarray(of.mass),
+        "S1": of.S1,
+        "C0": of.C0,
+        "M": of.M,
+        "K": K,
+    }
+    if len(found.frequencies) <= MOST_MODES:
+        arrays |= {"J1": of.J1, "J2": of.J2, "Q": of.Q}
+    if coupling == "full" and model.stress is not None:
+        G = _stress_stiffness(model, ties, found, K, Psi)
+        S2, Q, J2, B2 = stiffening(G[:12])
+        arrays |= {"S2": S2, "B2": B2, "Q": of.Q + Q, "J2": of.J2 + J2}
+        if len(G) > 12:
+            arrays["psi2"] = -symmetric(G[12:]).reshape(b // 6, 3, *K.shape)
+    if pictures:
+        dofs = model.dofs[:, :3]
+        moved = np.where((dofs >= 0)[:, :, None], Psi[dofs], 0.0)
+        arrays |= {"nodes": model.nodes - root, "node_shapes": moved.transpose(2, 0, 1)}
+    return arrays
+
+
+def _stress_stiffness(model: FeModel, ties: Tied, found: Shapes, K: Floats, Psi: Floats) -> Floats:
+    """G (12 + 3 m, n, n) of accelerations and of forces on the m interfaces but the root; given forces may be absent.
+
+    Raises ModelError: a load whose stress stiffness is not given.
+    """
+    b, stress = found.boundary.shape[1], model.stress
+    assert stress is not None
+    if isinstance(stress, GivenStress):
+        forces = [f"{each.name}_{axis}" for each in ties.interfaces[1:] for axis in "xyz"]
+        return stress.of([*LOADS, *(forces if any(each in stress.matrices for each in forces) else ())], Psi)
+    flexibility = root_held(model, found)
+    fields = flexibility(-(model.mass @ acceleration_fields(model, ties.points[0])))
+    if b:
+        own = np.concatenate([np.arange(k, k + 3) for k in range(0, b, 6)])
+        fields = np.hstack([fields, found.boundary @ np.linalg.inv(K[:b, :b])[:, own]])
+    return stress(fields, Psi)
+
+
+def _truncation(model: FeModel, found: Shapes, arrays: dict[str, Floats], count: int) -> Floats:
+    """Relative errors (n,) of the frequencies with the root held: against those of the shapes after one step of inverse
+    iteration of the whole model."""
+    if not count:
+        return np.zeros(0)
+    squares, parts = eigh(arrays["K"], arrays["M"])
+    X = found.all @ parts
+    force = model.mass @ X
+    Y = root_held(model, found)(force)
+    better = np.einsum("nk,nk->k", Y, force) / np.einsum("nk,nk->k", Y, model.mass @ Y)
+    return np.asarray(np.sqrt(squares / better) - 1.0)
+
+
+def _carried(model: FeModel, ties: Tied, axes: Floats) -> Floats:
+    """(6,): mass and inertia along and about the root's axes of what a rigid root carries without any mode."""
+    root = ties.interfaces[0]
+    if root.kind != "rigid":
+        return np.zeros(6)
+    own = ties.expand[:, ties.columns(0)].toarray()
+    block = own.T @ (model.mass @ own)
+    turned = np.kron(np.eye(2), axes).T @ block @ np.kron(np.eye(2), axes)
+    # effective masses of all modes: the rigid mass without what is condensed at the root
+    D = model.rigid_motions(ties.points[0])
+    cross = own.T @ (model.mass @ D)
+    both = np.kron(np.eye(2), axes).T @ (cross + cross.T) @ np.kron(np.eye(2), axes)
+    return np.asarray(np.diag(both) - np.diag(turned))
+
+
+# The table that a reduction prints: mass properties, interfaces, modes, truncation.
+
+MOST_ROWS = 40
+WORDS = ("x", "y", "z", "rx", "ry", "rz")
+
+
+def report(of: "Reduction") -> str:
+    """Lines of text."""
+    body = of.body
+    rigid = np.zeros((6, 6))
+    cross = cross_matrix(body.first_moment)
+    rigid[:3, :3], rigid[:3, 3:], rigid[3:, :3], rigid[3:, 3:] = body.mass * np.eye(3), -cross, cross, body.inertia
+    mass, centre, inertia = properties(rigid)
+    lines = [
+        f"mass          {mass:.6g} kg",
+        f"mass centre   {_vector(centre)} m, from the root",
+        f"inertia       {_vector(np.diag(inertia))} kg m2 about the mass centre; products xy, xz, yz "
+        f"{_vector(inertia[[0, 0, 1], [1, 2, 2]])}",
+        f"coupling      {of.coupling}",
+        "",
+        "interface          kind    nodes  position, m, from the root",
+    ]
+    for k, (name, kind, point, count) in enumerate(of.interfaces):
+        lines.append(f"{name + ('' if k else ' (root)'):18} {kind:6} {count or '':>6}  {_vector(point)}")
+    lines += ["", "         frequency, Hz              effective mass with the root held, %"]
+    lines.append(
+        "mode     held  root held    error  " + "".join(f"{word:>7}" for word in ("x", "y", "z", "rx", "ry", "rz"))
+    )
+    for k in range(min(len(of.free), MOST_ROWS)):
+        held = f"{of.held[k]:9.5g}" if k < len(of.held) else " " * 9
+        error = "exact" if abs(of.error[k]) < 1e-9 else f"{of.error[k]:.1e}"
+        lines.append(f"{k + 1:4}{held}  {of.free[k]:9.5g}  {error:>7}  {_parts(of.effective[k])}")
+    if len(of.free) > MOST_ROWS:
+        lines.append(f"and {len(of.free) - MOST_ROWS} more")
+    lines.append(f"{'kept':33}  {_parts(of.effective.sum(axis=0))}")
+    lines.append(f"{'left out':33}  {_parts(of.missing)}")
+    return "\n".join(lines)
+
+
+def _parts(values: Floats) -> str:
+    return "".join(f"{100.0 * value + 0.0:7.2f}" for value in np.where(np.abs(values) < 5e-5, 0.0, values))
+
+
+def _vector(x: Floats) -> str:
+    return (
+        "("
+        + ", ".join(f"{value:.6g}" for value in np.where(np.abs(x) < 1e-12 * max(1.0, np.abs(x).max()), 0.0, x))
+        + ")"
+    )

@@ -1,0 +1,420 @@
+"""Mass, stiffness and stress stiffness of linear elastic solids, by the elements of scikit-fem.
+
+Cells are isoparametric: tetrahedra of 4 and 10 nodes, hexahedra of 8, 20 and 27, wedges of 6, also mixed.
+Source: docs/theory/modal_body.md, sections 9 and 11; T. Gustafsson, G. D. McBain, scikit-fem, JOSS 5 (2020) 2369.
+"""
+
+import contextlib
+import io
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from femb.base.array_files import reading_foreign
+from femb.base.errors import FembWarning, ModelError, ResultError
+from femb.base.types import Floats, Ints, Sparse
+from femb.fem.model import FeModel, as_csc
+
+_HEXA = ["000", "100", "110", "010", "001", "101", "111", "011"]
+_HEXA_EDGES = ["h00", "1h0", "h10", "0h0", "h01", "1h1", "h11", "0h1", "00h", "10h", "11h", "01h"]
+# Reference places of the nodes of cells in the order of VTK and meshio; h is one half.
+NODES: dict[str, tuple[str, list[str]]] = {
+    "tetra": ("ElementTetP1", ["000", "100", "010", "001"]),
+    "tetra10": ("ElementTetP2", ["000", "100", "010", "001", "h00", "hh0", "0h0", "00h", "h0h", "0hh"]),
+    "hexahedron": ("ElementHex1", _HEXA),
+    "hexahedron20": ("ElementHexS2", _HEXA + _HEXA_EDGES),
+    "hexahedron27": ("ElementHex2", _HEXA + _HEXA_EDGES + ["0hh", "1hh", "h0h", "h1h", "hh0", "hh1", "hhh"]),
+    "wedge": ("ElementWedge1", ["000", "100", "010", "001", "101", "011"]),
+}
+DEGREE = {"tetra": 2, "tetra10": 4, "hexahedron": 3, "hexahedron20": 5, "hexahedron27": 5, "wedge": 3}
+# Of the product of three gradients, which are linear in a tetrahedron of 10 nodes.
+STRESS_DEGREE = {**DEGREE, "tetra": 1, "tetra10": 3}
+LINEAR = ("tetra", "hexahedron", "wedge")
+CHUNK = 4000  # cells at a time
+
+
+@dataclass(frozen=True)
+class Material:
+    """Isotropic and linear: youngs_modulus (Pa), poissons_ratio, density (kg/m3). Raises ModelError."""
+
+    youngs_modulus: float
+    poissons_ratio: float
+    density: float
+
+    def __post_init__(self) -> None:
+        if not self.youngs_modulus > 0.0:
+            raise ModelError(f"youngs_modulus: got {self.youngs_modulus:g} Pa, must be greater than 0")
+        if not -1.0 < self.poissons_ratio < 0.5:
+            raise ModelError(f"poissons_ratio: got {self.poissons_ratio:g}, must be between -1 and 0.5")
+        if not self.density > 0.0:
+            raise ModelError(f"density: got {self.density:g} kg/m3, must be greater than 0")
+
+    @property
+    def lame(self) -> tuple[float, float]:
+        """Lame's constants (Pa)."""
+        E, nu = self.youngs_modulus, self.poissons_ratio
+        return E * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), E / (2.0 * (1.0 + nu))
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Cells (c, b) of one kind and material, with their numbers (c,) from 1 among those of the kind, with shape
+    functions (b, p) and derivatives (b, 3, p) at p points of weights (p,).
+    """
+
+    kind: str
+    cells: Ints
+    material: Material
+    numbers: Ints
+    values: Floats
+    slopes: Floats
+    weights: Floats
+
+    @classmethod
+    def of(cls, kind: str, cells: Ints, material: Material, numbers: Ints, degree: int) -> "Block":
+        skfem = _skfem()
+        from skfem.quadrature import get_quadrature
+
+        name, places = NODES[kind]
+        element = getattr(skfem, name)()
+        wanted = np.array([[0.5 if c == "h" else float(c) for c in place] for place in places])
+        order = [int(np.argmin(np.linalg.norm(element.doflocs - place, axis=1))) for place in wanted]
+        points, weights = get_quadrature(element.refdom, degree)
+        parts = [element.lbasis(points, i) for i in order]
+        values = np.array([np.broadcast_to(value, weights.shape) for value, _ in parts])
+        slopes = np.array([np.broadcast_to(slope, (3, len(weights))) for _, slope in parts])
+        return cls(kind, cells, material, numbers, values, slopes, weights)
+
+    def geometry(self, nodes: Floats, part: slice) -> tuple[Floats, Floats]:
+        """Gradients (c, p, 3, b) of the shape functions, 1/m, and volumes (c, p) m3. Raises ModelError."""
+        J = np.einsum("cba,bdp->cpad", nodes[self.cells[part]], self.slopes, optimize=True)
+        det = np.linalg.det(J)
+        bad = np.flatnonzero(np.any(det <= 0.0, axis=1))
+        if len(bad):
+            raise ModelError(
+                f"mesh: cell {self.numbers[part.start + bad[0]]} of the {self.kind} cells has no positive volume at "
+                f"every point ({float(det[bad[0]].min()):.3g} m3): its nodes are in another order, or it is distorted"
+            )
+        slopes = np.swapaxes(np.linalg.inv(J), -1, -2) @ self.slopes.transpose(2, 1, 0)[None]
+        return slopes, det * self.weights
+
+    def parts(self) -> list[slice]:
+        """The cells in portions."""
+        return [slice(k, min(k + CHUNK, len(self.cells))) for k in range(0, len(self.cells), CHUNK)]
+
+
+def _skfem() -> Any:
+    try:
+        import skfem
+    except ImportError as error:
+        raise ModelError(
+            "pip install 'femb[fem]': meshes are assembled by scikit-fem, which is not installed"
+        ) from error
+    return skfem
+
+
+def solid_model(
+    nodes: Floats,
+    cells: Mapping[str, Ints],
+    material: Material | Mapping[str, Sequence[Material]],
+    *,
+    node_sets: Mapping[str, Ints] | None = None,
+    numbers: Ints | None = None,
+) -> FeModel:
+    """A solid: nodes (N, 3) m, cells by their type in meshio. material : of all cells, or of every cell by type.
+
+    Raises ModelError: no volume.
+    """
+    from scipy.sparse import coo_array, kron
+
+    nodes = np.asarray(nodes, dtype=float)
+    solid = {kind: np.asarray(each) for kind, each in cells.items() if kind in NODES and len(each)}
+    if not solid:
+        raise ModelError(
+            f"mesh: has no volume: got cells of {', '.join(cells) or 'no kind'}, wanted {', '.join(NODES)}"
+        )
+    parts = _by_material(solid, material)
+    blocks = [Block.of(*each, DEGREE[each[0]]) for each in parts]
+    used = np.unique(np.concatenate([each.cells.ravel() for each in blocks]))
+    place = np.full(len(nodes), -1)
+    place[used] = np.arange(len(used))
+    count = len(used)
+    K: Sparse = as_csc(coo_array((3 * count, 3 * count)))
+    m: Sparse = as_csc(coo_array((count, count)))
+    for block in blocks:
+        lame, shear = block.material.lame
+        for part in block.parts():
+            slopes, volumes = block.geometry(nodes, part)
+            own = place[block.cells[part]]
+            c, b = own.shape
+            flat = np.swapaxes(slopes, -1, -2).reshape(c, len(block.weights), 3 * b)  # (c, p, b a)
+            H = (np.swapaxes(flat, 1, 2) @ (flat * volumes[:, :, None])).reshape(c, b, 3, b, 3)
+            Ke = lame * H + shear * H.transpose(0, 1, 4, 3, 2)
+            trace = shear * np.einsum("ciaja->cij", H)
+            for a in range(3):
+                Ke[:, :, a, :, a] += trace
+            me = block.material.density * np.einsum("ip,jp,cp->cij", block.values, block.values, volumes, optimize=True)
+            rows = (3 * own[:, :, None] + np.arange(3)).reshape(c, -1)
+            K = K + _scattered(Ke.reshape(c, 3 * b, 3 * b), rows, 3 * count)
+            m = m + _scattered(me, own, count)
+    mass = as_csc(kron(m, np.eye(3), format="csc"))
+    node_of, component = np.repeat(used, 3), np.tile(np.arange(3), count)
+    known = np.arange(1, len(nodes) + 1) if numbers is None else numbers
+    strained = [Block.of(*each, STRESS_DEGREE[each[0]]) for each in parts]
+    stress = SolidStress(nodes, strained, place)
+    return FeModel(nodes, node_of, component, mass, as_csc(K), known, node_sets or {}, stress, solid)
+
+
+def _by_material(
+    cells: Mapping[str, Ints], material: Material | Mapping[str, Sequence[Material]]
+) -> list[tuple[str, Ints, Material, Ints]]:
+    """Type, cells, material and numbers of the cells from 1, for every type and material."""
+    found = []
+    for kind, each in cells.items():
+        own = [material] * len(each) if isinstance(material, Material) else material[kind]
+        for one in dict.fromkeys(own):
+            rows = np.flatnonzero([other == one for other in own])
+            found.append((kind, each[rows], one, rows + 1))
+    return found
+
+
+def _scattered(blocks: Floats, rows: Ints, size: int) -> Sparse:
+    """Sum of element matrices (c, g, g) with rows (c, g)."""
+    from scipy.sparse import coo_array
+
+    rows = rows.astype(np.int32)
+    across = np.broadcast_to(rows[:, :, None], blocks.shape), np.broadcast_to(rows[:, None, :], blocks.shape)
+    return coo_array((blocks.ravel(), (across[0].ravel(), across[1].ravel())), shape=(size, size)).tocsc()
+
+
+def too_stiff(model: FeModel, shape: Floats) -> tuple[str, float]:
+    """Kinds of the linear cells of a solid, and the part of the strain energy of a displacement (n,) that locks.
+
+    That is what the incompatible modes 1 - x^2 of each hexahedron, which are those of bending, release; other cells are
+    not judged. Source: R. L. Taylor, P. J. Beresford, E. L. Wilson, Int. J. Num. Meth. Eng. 10 (1976) 1211.
+    """
+    if not isinstance(model.stress, SolidStress):
+        return "", 0.0
+    blocks = [block for block in model.stress.blocks if block.kind in LINEAR]
+    nodal = np.zeros((len(model.nodes), 3))
+    nodal[model.node_of, model.component] = shape
+    released = sum(_released(block, model.nodes, nodal) for block in blocks if block.kind == "hexahedron")
+    energy = float(shape @ (model.stiffness @ shape))
+    return ", ".join(sorted({block.kind for block in blocks})), released / energy if energy > 0.0 else 0.0
+
+
+def _released(block: Block, nodes: Floats, nodal: Floats) -> float:
+    """Twice the energy that incompatible modes release in hexahedra, at displacements (N, 3) of all nodes."""
+    from skfem.quadrature import get_quadrature
+
+    points, _ = get_quadrature(_skfem().ElementHex1().refdom, DEGREE[block.kind])
+    lame, shear = block.material.lame
+    C = np.diag([2.0 * shear] * 3 + [shear] * 3)
+    C[:3, :3] += lame
+    total = 0.0
+    for part in block.parts():
+        slopes, volumes = block.geometry(nodes, part)
+        J = np.einsum("cba,bdp->cpad", nodes[block.cells[part]], block.slopes, optimize=True)
+        middle = np.einsum("cpad,p->cad", J, block.weights)
+        # gradients by the Jacobian of the middle, so that constant strains release nothing
+        shrink = np.linalg.det(middle)[:, None] / np.linalg.det(J)
+        own = np.einsum("cp,dp,cda->cpad", shrink, 4.0 - 8.0 * points, np.linalg.inv(middle))
+        c = len(volumes)
+        local = nodal[block.cells[part]].reshape(c, -1)
+        stress = np.einsum("cpeg,cg->cpe", _strains(slopes), local) @ C
+        G = _strains(own)
+        force = np.einsum("cpeg,cpe,cp->cg", G, stress, volumes, optimize=True)
+        stiff = np.einsum("cpeg,ef,cpfh,cp->cgh", G, C, G, volumes, optimize=True)
+        total += float(np.einsum("cg,cg->", force, np.linalg.solve(stiff, force[..., None])[..., 0]))
+    return total
+
+
+def _strains(slopes: Floats) -> Floats:
+    """(c, p, 6, 3 b): strains xx, yy, zz, xy, yz, zx by displacements of b nodes with gradients (c, p, 3, b)."""
+    c, p, _, b = slopes.shape
+    B = np.zeros((c, p, 6, b, 3))
+    for row, (i, j) in enumerate(((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))):
+        B[:, :, row, :, i] += slopes[:, :, j]
+        if i != j:
+            B[:, :, row, :, j] += slopes[:, :, i]
+    return B.reshape(c, p, 6, 3 * b)
+
+
+@dataclass(frozen=True, eq=False)
+class SolidStress:
+    """Stress stiffness of solids: int (grad a) sigma : grad b, of shapes without a matrix."""
+
+    nodes: Floats
+    blocks: list[Block]
+    place: Ints
+
+    def __call__(self, fields: Floats, shapes: Floats) -> Floats:
+        """(f, s, s) of fields (n, f) and shapes (n, s)."""
+        f, s = fields.shape[1], shapes.shape[1]
+        G = np.zeros((f, s, s))
+        both = np.hstack([fields, shapes]).reshape(-1, 3 * (f + s))
+        for block in self.blocks:
+            lame, shear = block.material.lame
+            for whole in block.parts():
+                for start in range(whole.start, whole.stop, 500):
+                    part = slice(start, min(start + 500, whole.stop))
+                    slopes, volumes = block.geometry(self.nodes, part)
+                    c, p, _, b = slopes.shape
+                    local = both[self.place[block.cells[part]]]  # (c, b, 3 (f + s))
+                    grads = (slopes.reshape(c, 3 * p, b) @ local).reshape(c * p, 3, 3, f + s)  # direction, component
+                    strain = grads[..., :f] + grads[..., :f].swapaxes(1, 2)
+                    stress = shear * strain
+                    spur = 0.5 * lame * np.einsum("qaaf->qf", strain)
+                    for a in range(3):
+                        stress[:, a, a] += spur
+                    stress *= volumes.reshape(-1)[:, None, None, None]
+                    own = np.ascontiguousarray(grads[..., f:]).reshape(c * p, 3, 3 * s)
+                    flat = own.reshape(-1, s)
+                    for k in range(f):
+                        pulled = np.swapaxes(stress[..., k], 1, 2) @ own
+                        G[k] += flat.T @ pulled.reshape(-1, s)
+        return G
+
+
+# Meshes of solids through meshio: Gmsh, Abaqus, NASTRAN, VTU and its other formats, with their node sets.
+
+
+def read_mesh(
+    path: str | Path, material: Material | None, unit: float = 1.0, materials: Mapping[str, Material] | None = None
+) -> FeModel:
+    """A solid from the mesh in a file.
+
+    material : of all cells that ``materials`` does not name by their cell set or physical group. unit : length of the
+    mesh's unit, m: 0.001 for millimetres. Node sets are those of the file, and the nodes of its named cell sets and
+    Gmsh's physical groups; nodes are numbered from 1 in the order of the file. Raises ModelError: no volume, cells of
+    no or of two materials; ResultError: a file that cannot be read.
+    """
+    import meshio
+
+    if not Path(path).is_file():
+        raise ResultError(f"{path}: there is no such file")
+    if not 0.0 < unit < np.inf:
+        raise ModelError(f"unit: got {unit:g} m, must be greater than 0")
+    said = io.StringIO()
+    with reading_foreign(path, "a mesh"), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        mesh = meshio.read(path)
+    if said.getvalue().strip():
+        warnings.warn(f"{path}: meshio says: {' '.join(said.getvalue().split())}", FembWarning)
+    cells: dict[str, Ints] = {}
+    with reading_foreign(path, "a mesh"):
+        points = _three(np.asarray(mesh.points, dtype=float))
+        for block in mesh.cells:
+            if len(block.data) and block.type in NODES:
+                known, data = cells.get(block.type), np.asarray(block.data, dtype=np.int64)
+                cells[block.type] = data if known is None else np.vstack([known, data])
+            elif len(block.data):
+                cells.setdefault(block.type, np.zeros((1, 1), dtype=np.int64))
+        sets, groups = node_sets(mesh), cell_sets(mesh) if materials or material is None else {}
+    try:
+        _check_nodes(points, cells, sets)
+        own = _materials(groups, cells, material, materials or {})
+        return solid_model(points * unit, cells, own, node_sets=sets)
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from error
+
+
+def _check_nodes(points: Floats, cells: Mapping[str, Ints], sets: Mapping[str, Ints]) -> None:
+    """Raise ModelError for cells and sets of nodes that are not there, and places that are no numbers."""
+    for what, rows in ((f"{kind} cells", each) for kind, each in cells.items() if kind in NODES):
+        if rows.min() < 0 or rows.max() >= len(points):
+            raise ModelError(f"mesh: the {what} name nodes that are not among the {len(points)} nodes")
+        if not np.isfinite(points[rows]).all():
+            raise ModelError(f"mesh: the {what} have nodes whose places are not finite")
+    for name, rows in sets.items():
+        if len(rows) and (rows.min() < 0 or rows.max() >= len(points)):
+            raise ModelError(f"mesh: the set {name!r} names nodes that are not among the {len(points)} nodes")
+
+
+def _materials(
+    sets: Mapping[str, Mapping[str, Ints]],
+    cells: Mapping[str, Ints],
+    material: Material | None,
+    named: Mapping[str, Material],
+) -> Material | dict[str, list[Material]]:
+    """The material of every cell by type, or of all."""
+    if not named and material is not None:
+        return material
+    own: dict[str, list[Material | None]] = {kind: [None] * len(each) for kind, each in cells.items() if kind in NODES}
+    for name, each in named.items():
+        if name not in sets:
+            raise ModelError(f"materials: {name!r} is no cell set of the mesh, which has {', '.join(sets) or 'none'}")
+        for kind, rows in sets[name].items():
+            for row in rows if kind in own else ():
+                known = own[kind][row]
+                if known is not None and known != each:
+                    raise ModelError(f"materials: cell {row + 1} of the {kind} cells is in {name!r} and another set")
+                own[kind][row] = each
+    found: dict[str, list[Material]] = {}
+    for kind, given in own.items():
+        found[kind] = [each or material for each in given if (each or material) is not None]  # type: ignore[misc]
+        if len(found[kind]) < len(given):
+            raise ModelError(
+                f"materials: {len(given) - len(found[kind])} of the {len(given)} {kind} cells are in none of the sets "
+                f"{', '.join(named) or '(none)'}: name theirs too, or give a material for all others"
+            )
+    return found
+
+
+def cell_sets(mesh: Any) -> dict[str, dict[str, Ints]]:
+    """Rows of cells, among all of their type in the order of the file, by the names of cell sets and groups."""
+    count: dict[str, int] = {}
+    first = []
+    for block in mesh.cells:
+        first.append(count.get(block.type, 0))
+        count[block.type] = first[-1] + len(block.data)
+    parts: list[tuple[str, int, Ints]] = []
+    for name, lists in mesh.cell_sets.items():
+        if not str(name).startswith("gmsh:"):
+            chosen = [np.asarray([] if part is None else part, dtype=np.int64) for part in lists]
+            parts += [(str(name), k, rows) for k, rows in enumerate(chosen)]
+    groups = mesh.cell_data.get("gmsh:physical")
+    for name, (tag, dimension) in mesh.field_data.items() if groups is not None else ():
+        for k, (block, tags) in enumerate(zip(mesh.cells, groups, strict=True)):
+            if block.dim == dimension:
+                parts.append((str(name), k, np.flatnonzero(np.asarray(tags) == tag)))
+    sets: dict[str, dict[str, Ints]] = {}
+    for name, k, rows in parts:
+        if len(rows):
+            kind, own = mesh.cells[k].type, sets.setdefault(name, {})
+            own[kind] = np.union1d(own.get(kind, np.zeros(0, dtype=np.int64)), rows + first[k])
+    return sets
+
+
+def _three(points: Any) -> Any:
+    return np.column_stack([points, np.zeros((len(points), 3 - points.shape[1]))])
+
+
+def node_sets(mesh: Any) -> dict[str, Ints]:
+    """Rows of nodes by the names of point sets, cell sets and physical groups."""
+    sets = {str(name): np.asarray(rows, dtype=np.int64) for name, rows in mesh.point_sets.items()}
+    for name, parts in mesh.cell_sets.items():
+        found = [
+            block.data[np.asarray(part, dtype=np.int64)].ravel()
+            for block, part in zip(mesh.cells, parts, strict=False)
+            if part is not None and len(part)
+        ]
+        if found and not str(name).startswith("gmsh:"):
+            sets.setdefault(str(name), np.unique(np.concatenate(found)))
+    groups = mesh.cell_data.get("gmsh:physical")
+    for name, (tag, dimension) in mesh.field_data.items() if groups is not None else ():
+        found = [
+            block.data[np.asarray(tags) == tag].ravel()
+            for block, tags in zip(mesh.cells, groups, strict=True)
+            if block.dim == dimension
+        ]
+        found = [each for each in found if len(each)]
+        if found:
+            sets.setdefault(str(name), np.unique(np.concatenate(found)))
+    return sets
+
+
+__all__ = ["NODES", "cell_sets", "node_sets", "read_mesh"]

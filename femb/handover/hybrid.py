@@ -1,0 +1,248 @@
+"""Hybrid coordinates: a hub with six speeds, and the modes of each appendage with its root held.
+
+    M v' + L^T eta'' = W,    eta'' + 2 zeta omega eta' + omega^2 eta = -L v',    M = M_hub + sum of M_rr
+
+The data that attitude control takes of flexible satellites: frequencies, damping, participation about one point, rigid
+masses. Source: docs/theory/modes.md, equations (11) and (12).
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from femb.base import array_files as foreign
+from femb.base.errors import ModelError, ResultError
+from femb.base.html import Brief
+from femb.base.types import Floats
+from femb.linear.state_space import StateSpace
+from femb.results.array_file import flat, nested, write_arrays
+from femb.vibration.appendages import ModeRows
+from femb.vibration.modes import Modes
+from femb.vibration.participation import DIRECTIONS, Participation
+
+FORMAT = "femb hybrid coordinates 1"
+UNITS = "SI: m, kg, s, rad; frequency in Hz; six-vectors are translation x, y, z, then rotation x, y, z"
+FORCES = tuple(f"hub.force.{axis}" for axis in "xyz") + tuple(f"hub.torque.{axis}" for axis in "xyz")
+
+
+@dataclass(frozen=True, eq=False)
+class HybridCoordinates(Brief):
+    """A hub and its appendages, all about the hub's origin and along its axes.
+
+    hub : its name. point (3,) m, inertial, and axes (3, 3), as columns. hub_mass (6, 6) : of the hub alone.
+    appendages : with participation and rigid masses about the hub's origin. state : "unloaded" or "loaded".
+    points : named points for sensors and forces, with the displacement of each by the modes of its appendage.
+    dampers (6 + k, 6 + k) or None : damping of the model's own dampers, by the rates of the hub and of all modes, with
+    its modal damping or the ratio given in place of that; without the default ratio.
+    """
+
+    hub: str
+    point: Floats
+    axes: Floats
+    hub_mass: Floats
+    appendages: tuple[Participation, ...]
+    state: str
+    points: tuple[ModeRows, ...] = ()
+    dampers: Floats | None = None
+
+    @classmethod
+    def of(cls, modes: Modes) -> "HybridCoordinates":
+        """From modes with a body held. Raises ModelError where none is held."""
+        if modes.root is None:
+            raise ModelError("hybrid coordinates: the modes are of no held body: give held = the hub")
+        root = modes.root
+        parts = tuple(part.about(root.point, root.axes) for part in modes.appendages)
+        return cls(root.name, root.point, root.axes, root.mass, parts, modes.state)
+
+    @property
+    def mass(self) -> Floats:
+        """M (6, 6): hub and appendages as one rigid body."""
+        return np.asarray(self.hub_mass + sum(part.rigid_mass for part in self.appendages))
+
+    def kept(self, count: int) -> "HybridCoordinates":
+        """The same with the ``count`` lowest modes of each appendage; rigid masses stay whole."""
+        parts = tuple(part.first(count) for part in self.appendages)
+        points = tuple(point.first(count) for point in self.points)
+        dampers = self.dampers
+        if dampers is not None:
+            of_modes = [np.arange(len(part.frequencies)) < count for part in self.appendages]
+            kept = np.concatenate([np.ones(6, dtype=bool), *of_modes])
+            dampers = dampers[np.ix_(kept, kept)]
+        return replace(self, appendages=parts, points=points, dampers=dampers)
+
+    def damping_matrix(self, dampers: bool = False) -> Floats:
+        """(6 + k, 6 + k) by the rates of the hub and of all modes, of the ratios.
+
+        dampers : of the model's own dampers instead. Raises ModelError where these are not known.
+        """
+        if dampers:
+            if self.dampers is None:
+                raise ModelError("hybrid coordinates: the model's own dampers are not known: take hybrid_coordinates")
+            return self.dampers
+        rates = [4.0 * np.pi * part.damping * part.frequencies for part in self.appendages]
+        return np.diag(np.concatenate([np.zeros(6), *rates]))
+
+    def rows(self, name: str) -> Floats:
+        """(6, 6 + k): displacement and rotation of a named point by those of the hub and by all modes.
+
+        Raises ModelError: an unknown point.
+        """
+        point, parts = self._point(name), []
+        for part in self.appendages:
+            own = part.name == point.appendage
+            parts.append(point.rows if own else np.zeros((6, len(part.frequencies))))
+        return np.hstack([point.rigid, *parts])
+
+    def position(self, name: str) -> Floats:
+        """(3,) m: a named point from the hub's origin, along its axes. Raises ModelError: an unknown point."""
+        return self._point(name).position
+
+    def _point(self, name: str) -> ModeRows:
+        found = [point for point in self.points if point.name == name]
+        if not found:
+            listed = ", ".join(point.name for point in self.points) or "none"
+            raise ModelError(f"hybrid coordinates: no point {name!r}; there are: {listed}")
+        return found[0]
+
+    def state_space(
+        self, sensors: Sequence[str] = (), actuators: Sequence[str] = (), *, dampers: bool = False
+    ) -> StateSpace:
+        """States: displacement and rotation of the hub, modal coordinates, and their rates.
+
+        Inputs are force and torque on the hub, outputs the first six states and their rates, in the hub's axes. For
+        small motions about rest: equation (12). sensors : names of points, each with six displacements, their rates and
+        accelerations as further outputs. actuators : names of points, each with force and torque as further inputs.
+        dampers : the model's own in place of the ratios. Raises ModelError: an unknown point.
+        """
+        L = np.vstack([np.zeros((0, 6)), *(part.coupling for part in self.appendages)])
+        omega = 2.0 * np.pi * np.concatenate([[], *(part.frequencies for part in self.appendages)])
+        k = len(omega)
+        mass = np.block([[self.mass, L.T], [L, np.eye(k)]])
+        n = 6 + k
+        stiffness, damping = np.zeros((n, n)), self.damping_matrix(dampers)
+        stiffness[6:, 6:] = np.diag(omega**2)
+        forces = np.vstack([np.eye(n)[:6], *(self.rows(name) for name in actuators)]).T
+        A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, forces.shape[1]))
+        A[:n, n:] = np.eye(n)
+        A[n:] = -np.linalg.solve(mass, np.hstack([stiffness, damping]))
+        B[n:] = np.linalg.solve(mass, forces)
+        none = np.zeros((6, n))
+        C, D = [np.eye(2 * n)[:6], np.eye(2 * n)[n : n + 6]], [np.zeros((12, B.shape[1]))]
+        for name in sensors:
+            rows = self.rows(name)
+            C += [np.hstack([rows, none]), np.hstack([none, rows]), rows @ A[n:]]
+            D += [np.zeros((12, B.shape[1])), rows @ B[n:]]
+        words = [f"{self.hub}.{word}" for word in DIRECTIONS]
+        words += [f"{part.name}.mode {j + 1}" for part in self.appendages for j in range(len(part.frequencies))]
+        rates = [f"{word} rate" for word in words]
+        outputs = [*words[:6], *rates[:6]]
+        outputs += [
+            f"{name}.{word}{of}" for name in sensors for of in ("", " rate", " acceleration") for word in DIRECTIONS
+        ]
+        inputs = [
+            *FORCES,
+            *(f"{name}.{word}.{axis}" for name in actuators for word in ("force", "torque") for axis in "xyz"),
+        ]
+        return StateSpace(A, B, np.vstack(C), np.vstack(D), (*words, *rates), tuple(inputs), tuple(outputs))
+
+    def write(self, path: str | Path) -> Path:
+        """Write a .json, a .npz, or a results file .h5 (group hybrid), by the keys of docs/howto/handover.md; its path.
+
+        Raises ResultError.
+        """
+        path = Path(path)
+        if path.suffix in (".h5", ".npz"):
+            return write_arrays(path, flat(self._document()), (".h5", ".npz"), group="hybrid")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(self._document(), indent=1, default=_listed) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise ResultError(f"{path}: cannot be written ({error})") from error
+        return path
+
+    def _document(self) -> dict[str, Any]:
+        from femb import __version__
+
+        dampers = {} if self.dampers is None else {"damper_matrix": self.dampers}
+        return {
+            "format": FORMAT,
+            "femb": __version__,
+            "units": UNITS,
+            "state": self.state,
+            **dampers,
+            "hub": {
+                "name": self.hub,
+                "point": self.point,
+                "axes": self.axes,
+                "mass_matrix": self.hub_mass,
+                "mode_rows": self._rows_of(self.hub),
+            },
+            "appendages": [
+                {
+                    "name": part.name,
+                    "point": part.point,
+                    "axes": part.axes,
+                    "mass_matrix": part.rigid_mass,
+                    "frequency_hz": part.frequencies,
+                    "damping_ratio": part.damping,
+                    "participation": part.coupling,
+                    "residual_mass": part.residual_mass,
+                    "mode_rows": self._rows_of(part.name),
+                }
+                for part in self.appendages
+            ],
+        }
+
+    def _rows_of(self, owner: str) -> list[dict[str, Any]]:
+        points = [point for point in self.points if point.appendage == owner]
+        return [{"name": point.name, "position": point.position, "rows": point.rows} for point in points]
+
+    @classmethod
+    def read(cls, path: str | Path) -> "HybridCoordinates":
+        """Read the file at ``path``, which ``write`` wrote. Raises ResultError."""
+        try:
+            if Path(path).suffix == ".h5":
+                from femb.results.results import Results
+
+                document = nested(Results.read(path).static, "hybrid/")
+            elif Path(path).suffix == ".npz":
+                document = nested(foreign.read_arrays(path, "hybrid coordinates"))
+            else:
+                document = json.loads(Path(path).read_text(encoding="utf-8"))
+            if document["format"] != FORMAT:
+                raise ValueError(f"the format is {document['format']!r}, wanted {FORMAT!r}")
+            hub = document["hub"]
+            parts = tuple(_participation(entry) for entry in document["appendages"])
+            points = tuple(
+                ModeRows(row["name"], owner["name"], np.array(row["position"], dtype=float), _six_rows(row["rows"]))
+                for owner in (hub, *document["appendages"])
+                for row in owner.get("mode_rows", ())
+            )
+            point, axes, mass = (np.array(hub[word], dtype=float) for word in ("point", "axes", "mass_matrix"))
+            dampers = np.array(document["damper_matrix"], dtype=float) if "damper_matrix" in document else None
+            return cls(hub["name"], point, axes, mass, parts, document["state"], points, dampers)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ResultError(f"{path}: cannot be read as hybrid coordinates ({error})") from error
+
+
+def _listed(value: Any) -> Any:
+    return value.tolist()
+
+
+def _six_rows(rows: Any) -> Floats:
+    return np.array(rows, dtype=float).reshape(6, -1)
+
+
+def _participation(entry: dict[str, Any]) -> Participation:
+    words = ("point", "axes", "frequency_hz", "damping_ratio", "participation", "mass_matrix", "residual_mass")
+    point, axes, frequency, damping, coupling, mass, residual = (np.array(entry[word], dtype=float) for word in words)
+    coupling = coupling.reshape(-1, 6)
+    clamped = residual - mass + coupling.T @ coupling
+    if np.max(np.abs(clamped)) > 1e-9 * np.max(np.abs(mass)):
+        raise ValueError(f"{entry['name']}: mass_matrix, participation and residual_mass do not belong together")
+    nothing = np.zeros((0, len(coupling)))
+    return Participation(entry["name"], point, axes, frequency, damping, coupling, mass, 0.0 * mass, nothing)

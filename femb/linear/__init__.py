@@ -1,0 +1,22 @@
+"""Linearisation: exact state spaces about an operating point, trim, periodic motion, multi-blade coordinates."""
+
+from femb.linear.begin import operating_point
+from femb.linear.linearise import linearize
+from femb.linear.multiblade import multiblade
+from femb.linear.periodic import Periodic, periodic
+from femb.linear.point import OperatingPoint
+from femb.linear.response import FrequencyResponse
+from femb.linear.state_space import StateSpace
+from femb.linear.trim import trim
+
+__all__ = [
+    "FrequencyResponse",
+    "OperatingPoint",
+    "Periodic",
+    "StateSpace",
+    "linearize",
+    "multiblade",
+    "operating_point",
+    "periodic",
+    "trim",
+]

@@ -1,0 +1,106 @@
+"""Operating point of a linearisation, defined by the start of a case, values of states by name, and a trim."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.options import STARTS
+from femb.base.values import check_flag, check_table
+from femb.linear.chart import Chart
+from femb.linear.point import OperatingPoint, with_differences
+from femb.linear.second_order import chart_of
+from femb.linear.trim import trimmed
+from femb.model.model import Model
+from femb.vibration.completion import system_of
+
+if TYPE_CHECKING:
+    from femb.system.system import System
+
+
+def operating_point(
+    model: "Model | System",
+    *,
+    start: str = "as_given",
+    at_rest: bool = False,
+    state: Mapping[str, float] | None = None,
+    trim: bool = False,
+    vary: Sequence[str] | None = None,
+    t: float = 0.0,
+    differences: bool = False,
+) -> OperatingPoint:
+    """A state of a model, or of a System of it, with its accelerations and reactions, for linearisation.
+
+    start : as of a run, "as_given", "assembled" or "equilibrium". at_rest : set all speeds to zero but those of drivers
+    and of ``state``. state : coordinates of joints (rad or m) and speeds (per s) by the names of states, such as
+    {"joints.mast.angle": 0.1, "joints.mast.angle rate": 32.0}. trim, vary : then solve for a steady motion nearby, as
+    ``femb.trim`` does. t : time, s. differences : whether users' functions of the state without derivatives are
+    differentiated by central differences; else they are refused.
+
+    Raises ModelError: an unknown start or state; else as ``trim`` and ``femb.statics.equilibrium.in_equilibrium``.
+    """
+    return point_at(prepared(model, start, at_rest, state, t, differences), trim, vary, t)[0]
+
+
+def prepared(
+    model: "Model | System",
+    start: str,
+    at_rest: bool,
+    state: Mapping[str, float] | None,
+    t: float = 0.0,
+    differences: bool = False,
+) -> "System":
+    """The System at the requested start; see ``operating_point``."""
+
+    check_flag("at_rest", at_rest)
+    if state is not None:
+        check_table("state", state)
+    if not isinstance(start, str) or start not in STARTS:
+        raise ModelError(f"start: got {start!r}, must be one of {', '.join(map(repr, STARTS))}")
+    system = system_of(model, start == "assembled")
+    system = with_differences(system) if differences else system
+    if start == "equilibrium":
+        from femb.statics.equilibrium import in_equilibrium
+
+        system = in_equilibrium(system)
+    return _changed(system, at_rest, state or {}, t) if at_rest or state else system
+
+
+def point_at(
+    system: "System", trim: bool = False, vary: Sequence[str] | None = None, t: float = 0.0
+) -> tuple[OperatingPoint, dict[str, float]]:
+    """The point at the start of a System, or trimmed near it, and the speeds that the trim set to zero, by name."""
+    if vary and not trim:
+        raise ModelError("vary names what a trim may change: ask for trim, too")
+    if not trim:
+        return OperatingPoint.of(system, t=t), {}
+    steady = trimmed(system, vary=vary or None, t=t)
+    return steady.point, steady.stopped
+
+
+def _changed(system: "System", at_rest: bool, state: Mapping[str, float], t: float) -> "System":
+    """The system started at rest, or with other coordinates of joints and speeds."""
+    point = OperatingPoint.of(system, t=t)
+    chart = chart_of(point)
+    p, w = np.zeros((2, chart.H.shape[1]))
+    if at_rest:
+        w[: chart.free] = -chart.speeds[: chart.free]
+    now = point.system.joint_motion(point.q, point.v)[0]
+    coordinates = {chart.names[k]: float(now[number]) for number, k in chart.joints.items() if k < chart.free}
+    for name, value in state.items():
+        word = name.removesuffix(" rate")
+        if word not in chart.names or (word == name and word not in coordinates):
+            raise ModelError(f"state: got {name!r}; {_wanted(chart, coordinates)}")
+        k = chart.names.index(word)
+        if word == name:
+            p[k] = value - coordinates[name]
+        else:
+            w[k] = value - chart.speeds[k]
+    q, v = chart.retract(p, w)
+    return system.starting_at(q, v)
+
+
+def _wanted(chart: Chart, coordinates: Mapping[str, float]) -> str:
+    listed = f"coordinates {', '.join(coordinates)}" if coordinates else "no coordinates"
+    return f"there are {listed}, and the rates: {', '.join(f'{name} rate' for name in chart.names) or 'none'}"

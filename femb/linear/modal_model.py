@@ -1,0 +1,303 @@
+"""Modal model: a structure described by a few shapes in a floating frame, with quadratic velocity forces.
+
+Source: docs/theory/inertia_tensor.md, equations (5) to (11).
+"""
+
+from copy import copy
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from femb.base.errors import ModelError
+from femb.base.html import Brief
+from femb.base.types import Bools, Floats
+from femb.base.values import as_numbers, given_numbers, shown
+from femb.linear.point import OperatingPoint
+from femb.model.model import Model
+from femb.numerics import rotations
+from femb.results.array_file import read_arrays, write_arrays
+from femb.run.simulate import mass_properties
+from femb.system.inertia_tensor import MassChange
+from femb.system.system import System
+from femb.vibration.completion import system_of
+
+if TYPE_CHECKING:
+    from femb.linear.second_order import SecondOrder
+
+
+FORMATS = (".npz", ".h5")
+# Tolerances of the symmetry of a stiffness, and of its zeros along rigid motions, relative to its largest entry.
+SYMMETRIC, FREE = 1e-7, 1e-9
+RIGID = tuple(f"{word} {axis}" for word in ("velocity", "angular velocity") for axis in "xyz")
+NAMES = ("names", "velocities", "inputs")
+
+
+@dataclass(frozen=True, eq=False)
+class ModalModel(Brief):
+    """(M + D p) x' + G x x + C x + K p = F u with speeds x (m,) of any size and small elastic coordinates p (m,).
+
+    names (m,) : of the speeds. The first six of a free structure are the velocity and the angular velocity of the
+    frame, in its own axes; the others are the rates of the elastic coordinates. ``rigid`` : the number of speeds of the
+    frame, 6 or 0; these entries of p are zero.
+
+    shapes (n_v, m) : the velocities of all bodies, nodes and internal coordinates by the speeds at p = 0, in the order
+    and units of ``velocities``: rates of positions in inertial axes, angular velocities in those of the body or node.
+    q (n_q,) : the System's coordinates at p = 0. origin (3,) m, axes (3, 3) : pose of the frame, axes as columns.
+    mass, damping, stiffness (m, m). mass_change (m, m, m) : D, mass[a, b] changes by D[a, b, c] p_c. quadratic (m, m,
+    m) : G[k, i, j] x_i x_j is the force on speed k, symmetric in i and j; exact at p = 0. forces (m, i) : F, by the
+    inputs (i,), the factors of loads and motors.
+
+    Weight is not an input: for a gravity g (3,) in the axes of the frame it is mass_at(p)[:, :3] @ g.
+    Source: docs/theory/inertia_tensor.md, equations (5) to (11).
+    """
+
+    names: tuple[str, ...]
+    velocities: tuple[str, ...]
+    inputs: tuple[str, ...]
+    shapes: Floats
+    q: Floats
+    origin: Floats
+    axes: Floats
+    mass: Floats
+    damping: Floats
+    stiffness: Floats
+    mass_change: Floats
+    quadratic: Floats
+    forces: Floats
+
+    @property
+    def rigid(self) -> int:
+        """Number of speeds of the frame: 6 for a free structure, 0 for a supported one."""
+        return 6 if self.names[:6] == RIGID else 0
+
+    @property
+    def frequencies(self) -> Floats:
+        """(m - rigid,) Hz: the frequency of each shape alone, with the frame at rest."""
+        square = np.diag(self.stiffness) / np.diag(self.mass)
+        return np.asarray(np.sqrt(np.maximum(square[self.rigid :], 0.0)) / (2.0 * np.pi))
+
+    def quadratic_force(self, rates: ArrayLike) -> Floats:
+        """G x x (m,) at speeds (m,): centrifugal, Coriolis and gyroscopic forces, N and N m by speed."""
+        x = self._numbers("speeds", rates)
+        return np.asarray(self.quadratic @ x @ x)
+
+    def mass_at(self, p: ArrayLike) -> Floats:
+        """(m, m) mass to first order in the coordinates p (m,)."""
+        return np.asarray(self.mass + self.mass_change @ self._numbers("coordinates", p))
+
+    def acceleration(self, p: ArrayLike, rates: ArrayLike, force: ArrayLike) -> Floats:
+        """x' (m,) at coordinates, speeds and a generalized force (m,), such as ``forces @ u`` plus weight."""
+        x = self._numbers("speeds", rates)
+        right = self._numbers("force", force) - self.quadratic_force(x) - self.damping @ x
+        right = right - self.stiffness @ self._numbers("coordinates", p)
+        return np.asarray(np.linalg.solve(self.mass_at(p), right), dtype=np.float64)
+
+    def _numbers(self, word: str, values: ArrayLike) -> Floats:
+        return given_numbers(values, len(self.names), f"modal model: {word}")
+
+    def write(self, path: str | Path) -> Path:
+        """Write all fields, by their names, to a .npz or to the group ``modal`` of a results file .h5; its path.
+
+        Raises ResultError.
+        """
+        return write_arrays(
+            path, {field.name: getattr(self, field.name) for field in fields(self)}, FORMATS, group="modal"
+        )
+
+    @classmethod
+    def read(cls, path: str | Path) -> "ModalModel":
+        """Read the .npz at ``path``, written by ``write``. Raises ResultError."""
+        arrays = [field.name for field in fields(cls) if field.name not in NAMES]
+        return cls(**read_arrays(path, arrays, NAMES, "modal model"))
+
+
+def modal_model(
+    model: Model,
+    modes: int | None = None,
+    *,
+    shapes: ArrayLike | None = None,
+    held: str | None = None,
+    start: str = "as_given",
+) -> ModalModel:
+    """Modal model of a structure without joints: its ``modes`` lowest elastic modes, or given shapes, at rest.
+
+    held : the body that is fixed in the modes, and carries the frame. By default the modes are those of the free
+    structure, and the frame is at its mass centre with inertial axes. A structure connected to the ground, by a beam or
+    by springs, has no speeds of a frame.
+    shapes (n_v, m) : elastic displacements, in the order and units of ``ModalModel.velocities``; zero for the body
+    ``held``. start : the configuration, as ``run.start`` of a case. "equilibrium" is that under the loads, with their
+    stiffness in the modes; the others are assumed in equilibrium without loads and weight.
+
+    Raises ModelError: joints; loads that are functions of the state without derivatives; modes where the stiffness is
+    not symmetric, as with follower forces; an unknown body; more modes than coordinates.
+    """
+    from femb.base.options import Run
+    from femb.linear.chart import frames_chart
+    from femb.linear.point import OperatingPoint
+    from femb.linear.second_order import second_order
+    from femb.statics.start import started
+    from femb.system.inertia_tensor import MassChange
+
+    if model.tables["joints"]:
+        listed = ", ".join(f"joints.{name}" for name in model.tables["joints"])
+        raise ModelError(f"modal_model: is for one structure, got {listed}: take the parts between joints one by one")
+    if held is not None and held not in model.bodies:
+        raise ModelError(f"modal_model: held: got {shown(held)}, wanted one of {', '.join(model.bodies) or 'no body'}")
+    loaded = start == "equilibrium"
+    if not loaded:
+        model = copy(model)
+        model.gravity = np.zeros(3)
+    system = started(system_of(model, start == "assembled"), Run(duration=1.0, start=start))
+    point = _at_rest(OperatingPoint.of(system, system.q0, np.zeros(system.n_v)), loaded)
+    equations = second_order(point, frames_chart(point))
+    H, K = equations.chart.H, equations.stiffness
+    origin, axes = frame(system, held)
+    rigid = rigid_shapes(system, point.q, origin, axes)
+    rigid_p = H.T @ rigid  # H is orthogonal
+    free = bool(np.max(np.abs(K @ rigid_p)) <= FREE * np.max(np.abs(K), initial=1.0) * np.max(np.abs(rigid_p)))
+    if free:
+        modal = list(RIGID)
+    else:
+        rigid, modal = rigid[:, :0], []
+    if shapes is None:
+        elastic, squares = _lowest(equations, modes, _not_held(system, held), rigid.shape[1] if held is None else 0)
+        modal += [f"mode {k + 1}, {f:.6g} Hz" for k, f in enumerate(np.sqrt(squares) / (2.0 * np.pi))]
+    else:
+        elastic = H.T @ _given(system, shapes, modes, held)
+        modal += [f"shape {k + 1}" for k in range(elastic.shape[1])]
+    Phi = np.hstack([rigid, H @ elastic])
+    if np.linalg.matrix_rank(Phi) < Phi.shape[1]:
+        raise ModelError("modal_model: shapes: some depend on each other, or on motions as a rigid body")
+    mass, change, quadratic = modal_inertia(point, MassChange(system, point.q), Phi, rigid.shape[1])
+    elastic = np.hstack([np.zeros((len(K), rigid.shape[1])), elastic])
+    return ModalModel(
+        tuple(modal),
+        tuple(system.layout.velocity_labels()),
+        equations.inputs,
+        Phi,
+        point.q,
+        origin,
+        axes,
+        mass,
+        elastic.T @ equations.damping @ elastic,
+        elastic.T @ K @ elastic,
+        change,
+        quadratic,
+        Phi.T @ (H @ equations.forces),
+    )
+
+
+def _at_rest(point: "OperatingPoint", loaded: bool) -> "OperatingPoint":
+    """The point without accelerations and, unless ``loaded``, with loads that are inputs set to zero."""
+    u = point.u.copy()
+    for input_, part in point.system.parts_of_inputs:
+        if not (loaded or input_.of_state or input_.of_discrete):
+            u[part] = 0.0
+    return replace(point, u=u, a=np.zeros_like(point.a))
+
+
+def _not_held(system: "System", held: str | None) -> Bools:
+    """(n_v,) bool: the velocities of all but the body ``held``."""
+    result = np.ones(system.n_v, dtype=bool)
+    if held is not None:
+        i = system.layout.frame_v[system.layout.bodies[held]]
+        result[i : i + 6] = False
+    return result
+
+
+def _lowest(equations: "SecondOrder", modes: int | None, free: Bools, skip: int) -> tuple[Floats, Floats]:
+    """Coordinates (n_v, m) of the lowest modes after ``skip`` rigid ones, of unit modal mass, and their stiffnesses."""
+    from scipy.linalg import eigh
+
+    K, M = (matrix[np.ix_(free, free)] for matrix in (equations.stiffness, equations.mass))
+    count = len(K) - skip
+    if isinstance(modes, bool) or not isinstance(modes, int) or not 1 <= modes <= count:
+        raise ModelError(f"modal_model: modes: got {shown(modes)}, wanted a whole number from 1 to {count}, or shapes")
+    if np.max(np.abs(K - K.T)) > SYMMETRIC * np.max(np.abs(K)):
+        raise ModelError(
+            "modal_model: the stiffness at this posture is not symmetric, so that there are no real modes: forces "
+            "follow the motion, or the posture is no equilibrium of the loads; take them out, or give shapes"
+        )
+    squares, parts = eigh(0.5 * (K + K.T), M)
+    elastic = np.zeros((len(free), modes))
+    elastic[free] = parts[:, skip : skip + modes]
+    return elastic, np.maximum(squares[skip : skip + modes], 0.0)
+
+
+def _given(system: "System", shapes: ArrayLike, modes: int | None, held: str | None) -> Floats:
+    if modes is not None:
+        raise ModelError("modal_model: got modes and shapes: give one of the two")
+    result = as_numbers(shapes)
+    if result is None or result.ndim != 2 or len(result) != system.n_v or not result.shape[1]:
+        raise ModelError(f"modal_model: shapes: got {shown(shapes)}, wanted {system.n_v} rows, one for each velocity")
+    if np.any(result[~_not_held(system, held)]):
+        raise ModelError(f"modal_model: shapes: they move bodies.{held}, which is held")
+    return result
+
+
+# Frame and inertia of a modal model: mass, its derivative with respect to the shapes, and quadratic velocity forces.
+#
+# Source: docs/theory/inertia_tensor.md, equations (8) to (11).
+
+
+def frame(system: System, held: str | None) -> tuple[Floats, Floats]:
+    """Origin (3,) m and axes (3, 3) of the frame: those of the body ``held``, or the mass centre and inertial axes."""
+    if held is not None:
+        i = system.layout.frame_q[system.layout.bodies[held]]
+        return system.q0[i : i + 3], rotations.rotation_matrix(system.q0[i + 3 : i + 7])
+    return mass_properties(system)[1], np.eye(3)
+
+
+def rigid_shapes(system: System, q: Floats, origin: Floats, axes: Floats) -> Floats:
+    """(n_v, 6) velocities v by the velocity of a frame, along its axes, and its angular velocity about them."""
+    motions = system.rigid_velocities(q)
+    spins = motions[3:] - np.cross(np.eye(3), origin) @ motions[:3]
+    return np.hstack([motions[:3].T @ axes, spins.T @ axes])
+
+
+def modal_inertia(point: OperatingPoint, change: MassChange, Phi: Floats, rigid: int) -> tuple[Floats, Floats, Floats]:
+    """Mass (m, m), its derivative and the quadratic forces (m, m, m): equations (9) to (11)."""
+    shape_changes = _changes(point.system, point.q, Phi, rigid)
+    momenta = point.mass @ Phi
+    lever = np.einsum("cva,vb->abc", shape_changes, momenta, optimize=True)
+    force = lever.transpose(1, 2, 0)  # [k, i, j]: force on shape k by the change of shape j along shape i
+    D = change.projected(Phi) + lever + lever.swapaxes(0, 1)
+    return Phi.T @ momenta, D, change.quadratic(Phi) + 0.5 * (force + force.swapaxes(1, 2))
+
+
+def _changes(system: System, q: Floats, Phi: Floats, rigid: int) -> Floats:
+    """(m, n_v, m) [c, :, a]: the derivative of column a of the shapes along column c. Equation (8).
+
+    The shapes rotate with the frame; elastic displacements change the lever arm of a point, and the attitude of a node.
+    """
+    m, layout = Phi.shape[1], system.layout
+    out = np.zeros((m, system.n_v, m))
+    rotation_columns = range(3, 6) if rigid else range(0)
+    spins = _spins(system, q, Phi, rotation_columns)
+    for k, frame in enumerate(layout.frames):
+        if not frame.freedom:
+            continue
+        j = layout.frame_v[k]
+        line = Phi[j : j + 3]
+        for c, w in zip(rotation_columns, spins, strict=True):
+            out[c, j : j + 3] = np.cross(w, line, axisb=0, axisc=0)
+            out[rigid:, j : j + 3, c] = np.cross(w, line[:, rigid:].T)
+        if frame.freedom == 6:
+            rotation = Phi[j + 3 : j + 6].T  # (m, 3)
+            for c in range(rigid, m):
+                across = -np.cross(rotation[c], rotation)
+                across[rigid:] *= 0.5
+                out[c, j + 3 : j + 6] = across.T
+    return out
+
+
+def _spins(system: System, q: Floats, Phi: Floats, rotation_columns: range) -> list[Floats]:
+    """Angular velocities (3,), inertial axes, of the frame's rotations, taken from a node or body with axes."""
+    k = next((k for k, frame in enumerate(system.layout.frames) if frame.freedom == 6), None)
+    if k is None:
+        return [np.zeros(3) for _ in rotation_columns]
+    i, j = system.layout.frame_q[k] + 3, system.layout.frame_v[k] + 3
+    return [rotations.rotate(q[i : i + 4], Phi[j : j + 3, c]) for c in rotation_columns]

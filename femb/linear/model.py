@@ -1,0 +1,266 @@
+"""Sparse linear models: small motions of any number of elements, with inputs and outputs by name.
+
+    M p'' + (C + G) p' + K p + J^T mu = F u,   J p = 0,   y = P p + V p' + A p'' + D u
+
+in the coordinates of ``femb.small_motions.eigenproblem``; nothing dense has n rows and n columns.
+Source: docs/theory/linearisation.md, section 7.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from femb.base.errors import ModelError, SolveError
+from femb.base.html import Brief
+from femb.base.types import Complexes, Floats
+from femb.base.values import shown
+from femb.layout.element import LowRank
+from femb.linear.point import check_differentiable
+from femb.linear.response import FrequencyResponse, checked_frequencies
+from femb.linear.rows import Rows, grounded, rows_of
+from femb.model.model import Model
+from femb.small_motions.eigenproblem import EigenProblem
+from femb.small_motions.free_motions import FreeMotions, free_motions
+from femb.system.block_lu import Factorisation, SingularError
+from femb.vibration.completion import system_of
+from femb.vibration.damping_ratios import ratio_of_modes, with_ratio
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
+
+    from femb.system.system import System
+
+# Of a solution in the frequency domain: above this step, relative to the largest displacement, it is refined once more.
+REFINED, REFINEMENTS = 1e-13, 30
+# Of the work of a force: above this the stiffness is taken by exact products.
+PRECISE = 1e-10
+# Of the terms of a transfer function, and of displacements by the largest: what rounding may leave where they cancel.
+ROUNDING, EVERYWHERE = 1e-11, 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel(Brief):
+    """Small motions about a state, sparse, with m inputs and p outputs.
+
+    motion : matrices, constraints and what is held. rows : F (n_v, m), P, V, A (p, n_v), D (p, m) and their names.
+    hub : the body on which appendages are, or None. ratio (-) : damping ratio of the modes that
+    are damped in place of the modal damping of the case; None where it is as the case says.
+    """
+
+    motion: EigenProblem
+    rows: Rows
+    hub: str | None = None
+    ratio: float | None = None
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """(m,) names."""
+        return self.rows.inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """(p,) names."""
+        return self.rows.outputs
+
+    @cached_property
+    def matrices(self) -> "tuple[csc_array, csc_array, csc_array, csc_array]":
+        """M, C + G, K (n_v, n_v) and J (n_c, n_v), scipy.sparse; rows and columns of what is held are among them."""
+        n, to_csc = self.motion.system.n_v, self.motion.system.pattern.to_csc
+        of = self.motion
+        M, C, K = (to_csc(data)[:n, :n] for data in (of.mass, of.damping, of.stiffness))
+        return M, C, K, to_csc(of.jacobian)[n:, :n]
+
+    def with_ratio(self, given: float | None, momenta: Floats, omega: Floats) -> "LinearModel":
+        """The same with a ratio of some modes in place of modal damping: the ``given`` one, or the default one if the
+        model has no modal damping.
+
+        given : a damping ratio, without unit.
+        momenta (n_v, k) and omega (k,) : as of ``femb.vibration.damping_ratios.with_ratio``.
+        """
+        ratio = ratio_of_modes(self.motion.system.model, given)
+        if ratio is None:
+            return self
+        return self.with_low_rank(with_ratio(self.motion, ratio, momenta, omega).low_rank, ratio)
+
+    def with_low_rank(self, other: LowRank, ratio: float) -> "LinearModel":
+        """The same with ``other`` modal damping, of one ratio."""
+        own, through = self.motion.low_rank, self.rows.through
+        # the reactions of joints balance these forces
+        change = (through @ own.left) @ own.damping.T - (through @ other.left) @ other.damping.T
+        rates, held = self.rows.rates, self.motion.held
+        lost = own.left @ (own.damping.T @ rates) - other.left @ (other.damping.T @ rates)
+        rows = replace(
+            self.rows,
+            rate=self.rows.rate + np.where(held, 0.0, change),
+            direct=self.rows.direct + change @ rates,
+            forces=self.rows.forces + np.where(held[:, None], 0.0, lost),
+        )
+        return replace(self, motion=replace(self.motion, low_rank=other), rows=rows, ratio=ratio)
+
+    def frequency_response(self, frequencies: ArrayLike) -> FrequencyResponse:
+        """The transfer matrices at frequencies (f,) in Hz, each by one sparse factorisation.
+
+        Raises ModelError: frequencies that are not positive; SolveError: a resonance without damping.
+        """
+        found = checked_frequencies(frequencies)
+        parts = [self._transfer(2j * np.pi * frequency) for frequency in found]
+        values, rounding = np.array([value for value, _ in parts]), np.array([size for _, size in parts])
+        return FrequencyResponse(found, values, self.outputs, self.inputs, rounding)
+
+    def transfer(self, s: complex) -> Complexes:
+        """(p, m) transfer matrix at s, 1/s."""
+        return self._transfer(s)[0]
+
+    def _transfer(self, s: complex) -> tuple[Complexes, Floats]:
+        """The transfer matrix (p, m), and what rounding may leave of it."""
+        x, noise = self._motions(s, self.rows.forces)
+        low = self.motion.low_rank
+        if low.rank:
+            # Woodbury's formula: (Z + U V^T)^-1 F
+            by_left, more = self._motions(s, low.left)
+            noise, right = max(noise, more), s * low.damping + low.stiffness
+            small = np.eye(low.rank) + right.T @ by_left
+            x = x - by_left @ np.linalg.solve(small, right.T @ x)
+        rows = self.rows
+        of_x = rows.position + s * rows.rate + s * s * rows.acceleration
+        rounding = ROUNDING * np.abs(x) + noise * np.max(np.abs(x), axis=0, initial=0.0)
+        return of_x @ x + rows.direct, np.abs(of_x) @ rounding + ROUNDING * np.abs(rows.direct)
+
+    def _motions(self, s: complex, forces: Floats) -> tuple[Complexes, float]:
+        """(n_v, k): displacements by forces (n_v, k) at e^(s t), and their rounding relative to the largest.
+
+        Motions that nothing resists follow from their momenta, and the others from forces without these: beside the
+        stiffness of a structure of short elements the inertia of a slow motion is less than rounding.
+        """
+        of, n = self.motion, self.motion.system.n_v
+        try:
+            factors: Factorisation = of.factorise(s * s * of.mass + s * of.damping + of.stiffness)
+        except SingularError as error:
+            raise SolveError(f"frequency response: singular at {abs(s) / (2 * np.pi):.6g} Hz, a resonance") from error
+        free = self._free
+        columns, noise = [], EVERYWHERE
+        for force in np.where(of.held[:, None], 0.0, forces).T:
+            rigid = free.shapes @ (free.shapes.T @ force) / (s * s)
+            found, size = self._refined(s, factors, free.without_force(force), rigid)
+            noise = max(noise, size)
+            columns.append(rigid + found)
+        return np.array(columns, dtype=complex).reshape(-1, n).T, noise
+
+    def _refined(self, s: complex, factors: Factorisation, force: Floats, beside: Complexes) -> tuple[Complexes, float]:
+        """The motion (n_v,) by a force at e^(s t), refined, and its last step relative to it and what is ``beside``."""
+        of, n, free = self.motion, self.motion.system.n_v, self._free
+        J, right = self.matrices[3], np.concatenate([force.astype(complex), np.zeros(self.motion.system.n_c)])
+
+        def solved(left: Complexes) -> Complexes:
+            x: Complexes = factors.solve(left.copy())
+            x[:n] = free.without(x[:n])  # type: ignore[arg-type]
+            return x
+
+        def unbalanced(x: Complexes, Z: Callable[[Complexes], Complexes]) -> Complexes:
+            left = np.where(of.held, 0.0, Z(x[:n]) + J.T @ x[n:])
+            left = left - free.momenta @ (free.shapes.T @ left)
+            return np.asarray(right - np.concatenate([left, J @ x[:n]]))
+
+        x = solved(right)
+        squares = np.abs(x[:n]) ** 2
+        rounding = np.finfo(float).eps * np.sqrt(squares @ of.times(self._squares, squares))
+        exact = rounding > PRECISE * abs(x[:n] @ force)
+        Z = partial(self._exact_product if exact else self._product, s)
+        size = np.inf
+        for _ in range(REFINEMENTS):
+            step = solved(unbalanced(x, Z))
+            previous, size = size, float(np.max(np.abs(step[:n]), initial=0.0))
+            if size >= 0.5 * previous:
+                break
+            x = x + step
+            if size <= REFINED * np.max(np.abs(x[:n]), initial=0.0):
+                break
+        whole = max(float(np.max(np.abs(x[:n] + beside), initial=0.0)), np.finfo(float).tiny)
+        return x[:n], size / whole
+
+    @cached_property
+    def _free(self) -> FreeMotions:
+        """Motions that nothing resists."""
+        return free_motions(self.motion).undamped(self.motion)
+
+    @cached_property
+    def _squares(self) -> Floats:
+        """Squares of the entries of the stiffness."""
+        return np.asarray(self.motion.stiffness**2)
+
+    def _product(self, s: complex, x: Complexes) -> Complexes:
+        """(s^2 M + s (C + G) + K) x (n_v,), without modal damping."""
+        M, C, K, _ = self.matrices
+        return np.asarray(s * s * (M @ x) + s * (C @ x) + K @ x)
+
+    def _exact_product(self, s: complex, x: Complexes) -> Complexes:
+        """The same with exact products."""
+        of, (M, C, _, _) = self.motion.exact, self.matrices
+        real, imaginary = x.real.copy(), x.imag.copy()
+        damping = of.damping(real) + 1j * of.damping(imaginary) if C.count_nonzero() else 0.0
+        return np.asarray(s * s * (M @ x) + s * damping + of.stiffness(real) + 1j * of.stiffness(imaginary))
+
+
+def linear_model(
+    model: "Model | System",
+    *,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    held: str | None = None,
+    hub: str | None = None,
+    start: str = "as_given",
+) -> LinearModel:
+    """The sparse linear model of small motions about a state at rest, or in steady rotation.
+
+    inputs, outputs : names, as of ``linearize``, and beside them appendages.NAME.force and .torque (on their root), and
+    as inputs the acceleration and angular_acceleration of the base: "ground.acceleration", or "bodies.NAME.
+    acceleration" of the body that is held. start : the state, as of ``modes``: "as_given" at rest and without loads;
+    "equilibrium" with weight, loads and rotation. held : a body that does not move. hub : the body whose appendages are
+    meant, by default the held one.
+
+    Raises ModelError: unknown names, a state that is not steady; SolveError: no equilibrium.
+    """
+    from femb.base.options import Run
+    from femb.statics.start import started
+
+    run = Run(duration=1.0, start=start)  # refuses unknown starts
+    system = system_of(model, start == "assembled")
+    loaded = start == "equilibrium"
+    if loaded:
+        _without_feedback(system)
+        system = started(system, run)
+    bodies = system.layout.bodies
+    for word, name in (("held", held), ("hub", hub)):
+        if name is not None and name not in bodies:
+            wanted = f"wanted one of {', '.join(bodies)}" if bodies else "but there are no bodies"
+            raise ModelError(f"linear model: {word}: got {shown(name)}, {wanted}")
+    motion = _motion(system, loaded, held, hub)
+    hub = hub or held
+    return LinearModel(motion, rows_of(motion, inputs, outputs, hub, held, loaded), hub)
+
+
+def _without_feedback(system: "System") -> None:
+    """Raises ModelError where loads or springs are functions of the state that the tangents do not contain."""
+    for each in system.inputs:
+        if each.of_state and not each.differentiated:
+            raise ModelError(
+                f"{each.label}: is a function of the state, which is no part of a sparse linear model: linearize "
+                "without truncation, or leave the load out"
+            )
+    check_differentiable(system, 0.0, system.q0, system.v0)
+
+
+def _motion(system: "System", loaded: bool, held: str | None, hub: str | None) -> EigenProblem:
+    """Small motions with a body held; also its hub can be held later, for modes of appendages."""
+    motion = EigenProblem.of(system, loaded, held=held or hub)
+    if held is None and hub is not None:
+        frame = motion.system.layout.bodies[hub]
+        if frame not in grounded(motion):
+            free = motion.held.copy()
+            free[motion.velocities_of(frame)] = False
+            motion = replace(motion, held=free)
+    return motion

@@ -1,0 +1,335 @@
+"""State spaces of sparse linear models, of full order or truncated as asked for.
+
+Source: docs/theory/linearisation.md, section 8.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.base.values import shown
+from femb.linear.chart import dependent_columns, frame_names
+from femb.linear.model import LinearModel
+from femb.linear.state_space import StateSpace
+from femb.linear.tail import (
+    ResidualTail,
+    SecondOrderModel,
+    Tail,
+    at_rest,
+    modes_and_next,
+    modes_of_appendages,
+    products,
+    stiffness_products,
+)
+from femb.linear.truncate import Reduction, first_order, modal, reduced
+from femb.linear.truncate import craig_bampton as craig_bampton_modes
+from femb.linear.truncate_spinning import SpinningReduction, elastic_modes, spinning_modal
+from femb.small_motions.eigenproblem import EigenProblem
+from femb.small_motions.free_motions import free_motions
+from femb.vibration.appendages import relative_rates
+from femb.vibration.damping_ratios import check_ratio, source_of
+from femb.vibration.eigen import freedoms
+from femb.vibration.flexibility import Flexibility
+
+# Balanced truncation: the states that inputs reach and outputs see least are left out.
+#
+#     A P + P A^T + B B^T = 0,   A^T Q + Q A + C^T C = 0,   sigma = sqrt(eig(P Q)),   ||G - G_r|| <= 2 sum of the rest
+#
+# of inputs and outputs scaled to their own size. Rigid motions, which have no Gramians, are separated exactly first.
+# Source: docs/theory/linearisation.md, equation (25); Antoulas, Approximation of Large-Scale Dynamical Systems, 2005.
+
+# Of the largest singular value of Hankel: smaller ones are rounding.
+ROUNDING = 1e-13
+# Of the largest entry of a matrix: larger ones couple rigid motions with others.
+COUPLED = 1e-8
+
+
+def balanced_states(of: Reduction | SpinningReduction, order: int, frequencies: ArrayLike | None = None) -> StateSpace:
+    """``order`` balanced states beside those of rigid motions, of a reduced model in modes.
+
+    Raises ModelError: more states than there are; motions without damping, or without stiffness but damped.
+    """
+    free, whole = _parts(of)
+    rest = len(whole.states) // 2
+    if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= 2 * rest:
+        raise ModelError(
+            f"balanced truncation: got {shown(order)} states, wanted a whole number from 1 to {2 * rest}: "
+            f"two of each of {rest} modes"
+        )
+    if np.max(whole.eigenvalues().real, initial=-1.0) > -1e-12 * np.max(np.abs(whole.A)):
+        raise ModelError("balanced truncation: modes without damping have no Gramians: give a damping ratio above zero")
+    outputs, inputs = _scales(whole)
+    left, right, values = _projection(whole.A, whole.B * inputs, whole.C / outputs[:, None])
+    k = min(order, int(np.sum(values > ROUNDING * values[0])))
+    left, right = left[:, :k], right[:, :k]
+    n = len(free.states)
+    A = np.zeros((n + k, n + k))
+    A[:n, :n], A[n:, n:] = free.A, left.T @ whole.A @ right
+    B, C = np.vstack([free.B, left.T @ whole.B]), np.hstack([free.C, whole.C @ right])
+    names = (*free.states, *(f"balanced {j + 1}" for j in range(k)))
+    space = StateSpace(A, B, C, free.D + whole.D, names, of.full.inputs, of.full.outputs)
+    dropped = 2.0 * float(np.sum(values[k:])) * np.outer(outputs, 1.0 / inputs)
+    bound: Callable[[float], Floats] | None = None
+    if of.tail is not None:
+
+        def bound(omega: float) -> Floats:
+            return of.bound(omega) + dropped
+
+    kind = f"{k} balanced states of {of.kind}"
+    return of.compared(space, kind, frequencies, bound)
+
+
+def _parts(of: Reduction | SpinningReduction) -> tuple[StateSpace, StateSpace]:
+    """State spaces of rigid motions and of the others, whose sum is the reduced model."""
+    if isinstance(of, SpinningReduction):
+        return of.rigid, of.elastic
+    r = of.integrators
+    model = _separated(of.reduced, r)
+    rigid, elastic = (_part(model, part) for part in (slice(0, r), slice(r, None)))
+    names = of.full.inputs, of.full.outputs
+    return first_order(rigid, *names), first_order(elastic, *names)
+
+
+def _separated(model: SecondOrderModel, r: int) -> SecondOrderModel:
+    """The same in coordinates whose mass does not couple the first r, without stiffness and damping, with the others.
+
+    Raises ModelError where they are damped.
+    """
+    for matrix in (model.stiffness, model.damping):
+        if np.any(np.abs(matrix[:r]) > COUPLED * np.max(np.abs(matrix), initial=0.0)):
+            raise ModelError(
+                "balanced truncation: motions without stiffness are damped, so that they cannot be separated: ask for "
+                "modes instead"
+            )
+    change = np.eye(len(model.names))
+    change[:r, r:] = -np.linalg.solve(model.mass[:r, :r], model.mass[:r, r:])
+    mass, damping, stiffness = (change.T @ x @ change for x in (model.mass, model.damping, model.stiffness))
+    for matrix in (mass, damping, stiffness):
+        matrix[:r, r:] = matrix[r:, :r] = 0.0
+    damping[:r, :r] = stiffness[:r, :r] = 0.0
+    return replace(
+        model,
+        mass=mass,
+        damping=damping,
+        stiffness=stiffness,
+        forces=change.T @ model.forces,
+        position=model.position @ change,
+        rate=model.rate @ change,
+        acceleration=model.acceleration @ change,
+    )
+
+
+def _part(model: SecondOrderModel, own: slice) -> SecondOrderModel:
+    """Some of the coordinates alone; the direct part stays with the elastic ones."""
+    return SecondOrderModel(
+        model.names[own],
+        model.mass[own, own],
+        model.damping[own, own],
+        model.stiffness[own, own],
+        model.forces[own],
+        model.position[:, own],
+        model.rate[:, own],
+        model.acceleration[:, own],
+        model.direct if own.stop is None else 0.0 * model.direct,
+    )
+
+
+def _scales(space: StateSpace) -> tuple[Floats, Floats]:
+    """Sizes (p,) of outputs by unit white noise in all inputs, and inverse sizes (m,) of what inputs do."""
+    from scipy.linalg import solve_continuous_lyapunov
+
+    Q = solve_continuous_lyapunov(space.A.T, -space.C.T @ space.C)
+    inputs = _or_one(np.sqrt(np.maximum(np.einsum("nm,nk,km->m", space.B, Q, space.B), 0.0)))
+    B = space.B / inputs
+    P = solve_continuous_lyapunov(space.A, -B @ B.T)
+    outputs = _or_one(np.sqrt(np.maximum(np.einsum("pn,nk,pk->p", space.C, P, space.C), 0.0)))
+    return outputs, 1.0 / inputs
+
+
+def _projection(A: Floats, B: Floats, C: Floats) -> tuple[Floats, Floats, Floats]:
+    """W, V (n, n) with W^T V = 1, and singular values of Hankel (n,): the square-root method."""
+    from scipy.linalg import solve_continuous_lyapunov
+
+    roots = []
+    for a, b in ((A, B @ B.T), (A.T, C.T @ C)):
+        values, axes = np.linalg.eigh(solve_continuous_lyapunov(a, -b))
+        roots.append(axes * np.sqrt(np.maximum(values, 0.0)))
+    reach, seen = roots
+    U, values, V = np.linalg.svd(seen.T @ reach)
+    scale = 1.0 / np.sqrt(np.maximum(values, ROUNDING * values[0]))
+    return (seen @ U) * scale, (reach @ V.T) * scale, values
+
+
+def _or_one(x: Floats) -> Floats:
+    return np.where(x > 0.0, x, 1.0)
+
+
+# Residual vectors: the static response of the modes left out, as more modes.
+#
+# Source: docs/theory/linearisation.md, section 8.
+
+# Of the largest of vectors of unit size: below this they depend on each other.
+DEPENDENT = 1e-6
+
+
+def modes_and_vectors(model: LinearModel, count: int, *, damping: float | None = None) -> Reduction:
+    """The ``count`` lowest modes of the whole, and the static responses of the others to the inputs as more modes.
+
+    Outputs of all kinds have the static share of the modes left out, at the cost of states. damping : as of
+    ``modal``, of residual ones too. Raises as ``modal``.
+    """
+    motion = at_rest(model, "residual vectors")
+    source = source_of(motion.system.model, damping)
+    free = free_motions(motion)
+    squares, shapes, following = modes_and_next(motion, free, count)
+    forces = model.rows.forces
+    vectors = np.zeros((motion.system.n_v, 0))
+    flexibility = Flexibility(motion, free, float(squares[0]))
+    if np.isfinite(following):
+        static = flexibility(forces)
+        vectors = static - (shapes / squares) @ (shapes.T @ forces)
+        # once more, since the modes outweigh what is left
+        vectors = vectors - shapes @ (shapes.T @ products(motion, motion.mass, vectors))
+    more, own = _ritz(motion, vectors)
+    kept, of_kept = shapes, squares
+    squares, shapes = np.concatenate([squares, own]), np.hstack([shapes, more])
+    names = [f"rigid {k + 1}" for k in range(free.rigid)]
+    names += [f"joint motion {k + 1}" for k in range(free.count - free.rigid)]
+    names += [f"mode {k + 1}" for k in range(count)] + [f"residual {k + 1}" for k in range(len(own))]
+    momenta = products(motion, motion.mass, shapes)
+    full = model.with_ratio(damping, momenta, np.sqrt(squares))
+    words = f"{count} modes of the whole structure and {len(own)} residual vectors, {source}"
+    basis = np.hstack([free.shapes, shapes])
+    found = reduced(full, basis, names, free, free, squares, shapes, np.inf, 0, False, words)
+    tail: Tail | ResidualTail | None = found.tail  # none where dampers are not symmetric
+    if tail is not None and np.isfinite(following):
+        ratios = 2.0 * (full.ratio or 0.0) * np.sqrt(own)
+        tail = ResidualTail.of(full, basis, more, ratios, kept, of_kept, flexibility, following)
+    # compared over the modes, not up to the residual ones
+    return replace(found, omega=np.sqrt(of_kept), tail=tail)
+
+
+def _ritz(motion: EigenProblem, vectors: Floats) -> tuple[Floats, Floats]:
+    """Shapes (n_v, r) of unit mass in the span of vectors, with diagonal stiffness, and omega^2 (r,)."""
+    sizes = np.sqrt(np.maximum(np.sum(vectors * products(motion, motion.mass, vectors), axis=0), 0.0))
+    vectors = vectors[:, sizes > 0.0] / sizes[sizes > 0.0]
+    values, axes = np.linalg.eigh(vectors.T @ products(motion, motion.mass, vectors))
+    own = values > DEPENDENT * np.max(values, initial=0.0)
+    basis = vectors @ (axes[:, own] / np.sqrt(values[own]))
+    squares, parts = np.linalg.eigh(basis.T @ stiffness_products(motion, basis))
+    return basis @ parts, squares
+
+
+# Velocities of a dense state space, whose matrices then have a hundred million entries.
+LARGEST = 5000
+# Modes of the model from which states are balanced: so many, or a multiple of the states.
+BASE, MULTIPLE = 20, 2
+
+
+def state_space_of(
+    model: LinearModel,
+    *,
+    modes: int | None = None,
+    craig_bampton: int | None = None,
+    balanced: int | None = None,
+    residual_vectors: bool = False,
+    damping: float | None = None,
+    frequencies: ArrayLike | None = None,
+) -> StateSpace:
+    """The state space of full order, or truncated by one of modes, craig_bampton and balanced.
+
+    modes : so many modes of the whole with static correction, complex ones of a structure that turns; beside
+    ``balanced`` the modes that are balanced.
+    residual_vectors : whether the static share is in more modes, one for each input, not in the direct part.
+    craig_bampton : so many of each appendage, and the motions of the hub. balanced : so many balanced states.
+    damping : ratio of every mode in place of the case's modal damping; by default a truncated model of a case without
+    that has 0.005. Of full order, the modes are those of appendages with the hub held.
+    frequencies (f,) Hz : where a truncated model is compared with the full one, by default over its modes.
+    Raises ModelError as the truncations; more than one of them; a full order that is too large.
+    """
+    if craig_bampton is not None and (modes is not None or balanced is not None):
+        raise ModelError("linearize: Craig-Bampton goes without modes and balanced: give one order")
+    if residual_vectors and (modes is None or balanced is not None):
+        raise ModelError("linearize: residual vectors are of --modes alone: give a number of modes")
+    for name, value in (("modes", modes), ("craig_bampton", craig_bampton), ("balanced", balanced)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            raise ModelError(f"linearize: {name}: got {shown(value)}, wanted a whole number from 1")
+    spinning = model.motion.spinning
+    if craig_bampton is not None:
+        return craig_bampton_modes(model, craig_bampton, damping=damping).state_space(frequencies)
+    if balanced is not None:
+        if modes is None:
+            modes = min(max(BASE, MULTIPLE * balanced), elastic_modes(model.motion))
+        kept = spinning_modal(model, modes, damping=damping) if spinning else modal(model, modes, damping=damping)
+        return balanced_states(kept, balanced, frequencies)
+    if modes is not None and residual_vectors:
+        return modes_and_vectors(model, modes, damping=damping).state_space(frequencies)
+    if modes is not None and spinning:
+        return spinning_modal(model, modes, damping=damping).state_space(frequencies)
+    if modes is not None:
+        return modal(model, modes, damping=damping).state_space(frequencies)
+    return full_order(model, damping)
+
+
+def full_order(model: LinearModel, damping: float | None = None) -> StateSpace:
+    """All independent displacements and their rates; dense, with the dampers and the modal damping of the model.
+
+    damping : ratio of all modes of the appendages, with the hub held, in place of modal damping. Raises ModelError: a
+    model too large for that, a ratio without a hub.
+    """
+    if damping is not None:
+        model = _with_ratio_of_appendages(model, damping)
+    motion = model.motion
+    moving = np.flatnonzero(~motion.held)
+    if len(moving) > LARGEST:
+        raise ModelError(
+            f"linearize: the model has {len(moving)} velocities, and its dense matrices of full order are for up to "
+            f"{LARGEST}: truncate it, as by --modes 20, or take the frequency response of femb.linear_model"
+        )
+    M, C, K, J = model.matrices
+    names = frame_names(motion.system)
+    if motion.system.n_c:
+        rows = J.toarray()[:, moving]
+        dependent, independent = dependent_columns(rows)
+        spread = np.zeros((len(moving), len(independent)))
+        spread[independent, np.arange(len(independent))] = 1.0
+        spread[dependent] = -np.linalg.pinv(rows[:, dependent]) @ rows[:, independent]
+        chosen = moving[independent]
+    else:
+        spread, chosen = np.eye(len(moving)), moving
+    basis = np.zeros((motion.system.n_v, spread.shape[1]))
+    basis[moving] = spread
+    mass, by_rates, by_pose = (basis.T @ (A @ basis) for A in (M, C, K))
+    low = motion.low_rank
+    left = basis.T @ low.left
+    by_rates, by_pose = by_rates + left @ (low.damping.T @ basis), by_pose + left @ (low.stiffness.T @ basis)
+    rows_of = model.rows
+    whole = SecondOrderModel(
+        tuple(names[k] for k in chosen),
+        mass,
+        by_rates,
+        by_pose,
+        basis.T @ rows_of.forces,
+        rows_of.position @ basis,
+        rows_of.rate @ basis,
+        rows_of.acceleration @ basis,
+        rows_of.direct,
+    )
+    return first_order(whole, model.inputs, model.outputs)
+
+
+def _with_ratio_of_appendages(model: LinearModel, damping: float) -> LinearModel:
+    """The same with a ratio of all modes of the appendages of the hub, in place of modal damping. Raises ModelError."""
+    check_ratio(damping)
+    motion = at_rest(model, "a damping ratio of full order")
+    if model.hub is None:
+        raise ModelError("linearize: a damping ratio is of the modes of appendages: name the hub, --hub or --held")
+    frame = motion.system.layout.bodies[model.hub]
+    alone = motion.holding(frame)
+    shapes, squares, _, _ = modes_of_appendages(alone, freedoms(alone))
+    rates = relative_rates(motion, frame, products(motion, motion.mass, shapes))
+    return model.with_ratio(damping, rates, np.sqrt(squares))

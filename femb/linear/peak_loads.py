@@ -1,0 +1,249 @@
+"""Peak loads of a run: the largest and smallest value of every load, when and where; envelopes along beams.
+
+Root loads of appendages, loads and stresses of beams, reactions, forces of springs. Source: docs/howto/loads.md.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+
+from femb.base.errors import ResultError
+from femb.base.html import Tabled
+from femb.base.types import Bools, Floats
+from femb.base.values import names_of, span_of
+from femb.results.array_file import Arrays, write_arrays
+from femb.results.arrays import listing
+from femb.results.groups import Beam
+from femb.results.quantity import Group, section_loads
+from femb.results.results import Results
+
+SECTION_LOADS = (
+    ("axial force", "N"),
+    ("shear force y", "N"),
+    ("shear force z", "N"),
+    ("torsional moment", "N m"),
+    ("bending moment y", "N m"),
+    ("bending moment z", "N m"),
+)
+COLUMNS = ("maximum", "time_of_maximum", "place_of_maximum", "minimum", "time_of_minimum", "place_of_minimum")
+# A value below this part of the largest of its unit is shown as zero in the table: an error of rounding or tolerance.
+NOISE = 1e-7
+UNITS = {"Pa": (1e-6, "MPa")}
+
+
+@dataclass(frozen=True)
+class PeakLoad:
+    """Extremes of one load over time and place.
+
+    item : such as "beams/boom". load : such as "axial force". unit : of maximum and minimum. times : s, of statics the
+    state. places : along a beam, such as "0.5 m"; else empty.
+    """
+
+    item: str
+    load: str
+    unit: str
+    maximum: float
+    time_of_maximum: float
+    place_of_maximum: str
+    minimum: float
+    time_of_minimum: float
+    place_of_minimum: str
+
+    @property
+    def largest(self) -> float:
+        """The greater of the magnitudes of maximum and minimum."""
+        return max(abs(self.maximum), abs(self.minimum))
+
+
+@dataclass(frozen=True, eq=False)
+class BeamEnvelope:
+    """Envelopes of a beam at m places along it: start, middle and end of every element.
+
+    position (m,) : m along the undeformed beam from its start. maximum, minimum (m, c) : of the c ``loads`` (name and
+    unit of each), with their times (m, c), s.
+    """
+
+    position: Floats
+    loads: tuple[tuple[str, str], ...]
+    maximum: Floats
+    time_of_maximum: Floats
+    minimum: Floats
+    time_of_minimum: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class PeakLoads(Tabled):
+    """The peak loads of a run: its title, peaks, envelopes of beams by name, time_unit "s", or "" where times count."""
+
+    title: str
+    peaks: tuple[PeakLoad, ...]
+    envelopes: dict[str, BeamEnvelope]
+    time_unit: str = "s"
+
+    def table(self) -> str:
+        """A line for each load."""
+        sizes: dict[str, float] = {}
+        for peak in self.peaks:
+            sizes[peak.unit] = max(sizes.get(peak.unit, 0.0), peak.largest)
+        when = f"at {self.time_unit}"
+        head = f"{'load':24}{'unit':>5}{'maximum':>13}{when:>10}{'place':>10}{'minimum':>13}{when:>10}{'place':>10}"
+        lines, item = [self.title] if self.title else [], ""
+        for peak in self.peaks:
+            if peak.item != item:
+                item = peak.item
+                lines += ["", item, head]
+            factor, unit = UNITS.get(peak.unit, (1.0, peak.unit))
+            line = f"{peak.load:24}{unit:>5}"
+            for value, time, place in (
+                (peak.maximum, peak.time_of_maximum, peak.place_of_maximum),
+                (peak.minimum, peak.time_of_minimum, peak.place_of_minimum),
+            ):
+                if abs(value) > NOISE * sizes[peak.unit]:
+                    line += f"{factor * value:13.5g}{time:10.5g}{place:>10}"
+                else:
+                    line += f"{0:13}{'':20}"
+            lines.append(line.rstrip())
+        return "\n".join(lines)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the peaks to a .csv, or peaks and envelopes to a .npz or a results file .h5, group loads; its path.
+
+        Raises ResultError.
+        """
+        path = Path(path)
+        if path.suffix != ".csv":
+            return write_arrays(path, self._arrays(), (".npz", ".h5"), group="loads", more=", or .csv for the table")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerow(("item", "load", "unit", *COLUMNS))
+                for peak in self.peaks:
+                    writer.writerow((peak.item, peak.load, peak.unit, *(getattr(peak, word) for word in COLUMNS)))
+        except OSError as error:
+            raise ResultError(f"{path}: cannot be written ({error})") from error
+        return path
+
+    def _arrays(self) -> Arrays:
+        arrays: dict[str, Floats | tuple[str, ...]] = {}
+        for word in ("item", "load", "unit", "place_of_maximum", "place_of_minimum"):
+            arrays[f"peaks/{word}"] = tuple(getattr(peak, word) for peak in self.peaks)
+        for word in ("maximum", "time_of_maximum", "minimum", "time_of_minimum"):
+            arrays[f"peaks/{word}"] = np.array([getattr(peak, word) for peak in self.peaks])
+        for name, envelope in self.envelopes.items():
+            arrays[f"beams/{name}/loads"] = tuple(load for load, _ in envelope.loads)
+            arrays[f"beams/{name}/units"] = tuple(unit for _, unit in envelope.loads)
+            for word in ("position", "maximum", "time_of_maximum", "minimum", "time_of_minimum"):
+                arrays[f"beams/{name}/{word}"] = getattr(envelope, word)
+        return arrays
+
+
+def peak_loads(
+    results: Results, items: Sequence[str] = (), times: tuple[float | None, float | None] = (None, None)
+) -> PeakLoads:
+    """The peak loads of a run, and envelopes along its beams.
+
+    items : names as "boom" or "beams/boom", with * and ? as wildcards; by default all. times : first and last instant,
+    s. Raises ResultError: an item that the results do not contain, no output time in the span, results without loads.
+    """
+    time, (first, last) = results.time, span_of("times", times, ResultError)
+    inside = (time >= (-np.inf if first is None else first)) & (time <= (np.inf if last is None else last))
+    if not time.size:
+        raise ResultError(f"these results have no output times, so that they have no peak loads: {results!r}")
+    if not np.any(inside):
+        raise ResultError(f"no output time from {first} to {last} s: {results!r}")
+    groups: list[Group] = [*results.appendages.values(), *results.beams.values()]
+    groups += [*results.joints.values(), *results.springs.values()]
+    for pattern in names_of("items", items, ResultError):
+        if not any(_fits(group, (pattern,)) for group in groups):
+            raise ResultError(f"no loads of {pattern!r}; there are: {listing({group.path: None for group in groups})}")
+    chosen = [group for group in groups if not items or _fits(group, items)]
+    envelopes = {
+        group.name: _envelope(group, time, inside)
+        for group in chosen
+        if isinstance(group, Beam) and "midpoint_force" in group
+    }
+    peaks = [peak for group in chosen for peak in _peaks(group, time, inside, envelopes)]
+    if not peaks:
+        raise ResultError(f"these results have no appendages, beams, joints or springs: {results!r}")
+    return PeakLoads(results.title, tuple(peaks), envelopes, "state" if results.method == "static" else "s")
+
+
+def _fits(group: Group, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(group.name, text) or fnmatchcase(group.path, text) for text in patterns)
+
+
+def _peaks(group: Group, time: Floats, inside: Bools, envelopes: dict[str, BeamEnvelope]) -> Iterator[PeakLoad]:
+    if isinstance(group, Beam):
+        if group.name in envelopes:
+            yield from _of_envelope(group.path, envelopes[group.name])
+        return
+    if "force" not in group:
+        return
+    if group["force"].ndim == 1:  # of a spring
+        yield _of_history(group, "torque" if "angle" in group else "force", group["force"], time, inside)
+        return
+    for word, unit in (("force", "N"), ("torque", "N m")):
+        values = group[word] if word in group else np.zeros((0, 0))
+        for k, axis in enumerate("xyz"[: values.shape[-1]]):
+            yield _of_history(group, f"{word} {axis}", values[:, k], time, inside, unit)
+        if values.shape[-1] == 3:
+            yield _of_history(group, f"{word}, magnitude", np.linalg.norm(values, axis=-1), time, inside, unit)
+
+
+def _of_history(group: Group, load: str, values: Floats, time: Floats, inside: Bools, unit: str = "") -> PeakLoad:
+    values, time = values[inside], time[inside]
+    top, bottom = int(np.argmax(values)), int(np.argmin(values))
+    unit = unit or {"force": "N", "torque": "N m"}[load]
+    ends = (float(values[top]), float(time[top]), "", float(values[bottom]), float(time[bottom]), "")
+    return PeakLoad(group.path, load, unit, *ends)
+
+
+def _envelope(beam: Beam, time: Floats, inside: Bools) -> BeamEnvelope:
+    """The envelopes of a beam over the chosen instants."""
+    time = time[inside]
+    loads = section_loads(beam)[inside]
+    names, upper = list(SECTION_LOADS), [loads]
+    lower = upper
+    if "stress_section" in beam:
+        axial = beam.axial_stress[inside]
+        others = [np.max(beam.von_mises[inside], axis=-1, keepdims=True)]
+        words = ["axial stress", "von Mises stress"]
+        if not np.isnan(beam.stress_section[3]):
+            others.insert(0, beam.shear_stress[inside][..., None])
+            words.insert(1, "torsional shear stress")
+        upper = [loads, np.max(axial, axis=-1, keepdims=True), *others]
+        lower = [loads, np.min(axial, axis=-1, keepdims=True), *others]
+        names += [(word, "Pa") for word in words]
+    lengths = beam.element_length
+    starts = np.cumsum(lengths) - lengths
+    position = (starts[:, None] + lengths[:, None] * np.array([0.0, 0.5, 1.0])).ravel()
+    high, low = (np.concatenate(parts, axis=-1).reshape(len(time), len(position), -1) for parts in (upper, lower))
+    return BeamEnvelope(
+        position,
+        tuple(names),
+        np.max(high, axis=0),
+        time[np.argmax(high, axis=0)],
+        np.min(low, axis=0),
+        time[np.argmin(low, axis=0)],
+    )
+
+
+def _of_envelope(path: str, envelope: BeamEnvelope) -> Iterator[PeakLoad]:
+    for c, (load, unit) in enumerate(envelope.loads):
+        top, bottom = int(np.argmax(envelope.maximum[:, c])), int(np.argmin(envelope.minimum[:, c]))
+        yield PeakLoad(
+            path,
+            load,
+            unit,
+            float(envelope.maximum[top, c]),
+            float(envelope.time_of_maximum[top, c]),
+            f"{envelope.position[top]:.5g} m",
+            float(envelope.minimum[bottom, c]),
+            float(envelope.time_of_minimum[bottom, c]),
+            f"{envelope.position[bottom]:.5g} m",
+        )

@@ -1,0 +1,197 @@
+"""Frequency response: the transfer matrix of a linear model at some frequencies."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from femb.base import html
+from femb.base.errors import ModelError
+from femb.base.html import Brief
+from femb.base.types import Complexes, Floats
+from femb.base.values import nearest, numbered, numbers_of, shown, without_rounding
+from femb.results.array_file import Arrays, write_arrays
+
+if TYPE_CHECKING:
+    from femb.linear.state_space import StateSpace
+
+
+# Units of inputs and outputs of linear models, by their names.
+
+UNITS = {
+    "position": "m",
+    "velocity": "m/s",
+    "acceleration": "m/s2",
+    "turn": "rad",
+    "angular_velocity": "rad/s",
+    "angular_acceleration": "rad/s2",
+    "force": "N",
+    "section_force": "N",
+    "torque": "N m",
+    "section_moment": "N m",
+}
+
+
+def unit_of(name: str) -> str:
+    """The unit of an input or output; of one that has none known, as of the factor of a load, its last word.
+
+    Names with the same result have the same unit.
+    """
+    whole = name[:-2] if name[-2:] in (".x", ".y", ".z") else name
+    kind, _, rest = whole.partition(".")
+    word = rest.rpartition(".")[2]
+    if kind in ("joints", "drivers") and word not in ("force", "torque"):
+        # coordinates of joints, and motions of drivers
+        return word
+    if kind == "joints" and rest.count(".") == 2:
+        # the force along a coordinate
+        return f"{rest.split('.')[1]} force"
+    return UNITS.get(word, whole)
+
+
+# Of what responds: with more rounding digits are lost.
+LOST_PART = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyResponse(Brief):
+    """Transfer matrices, complex ``values`` (f, p, m) in SI units, at frequencies (f,) in Hz.
+
+    outputs (p,), inputs (m,) : their names.
+
+    rounding (f, p, m) : size up to which a value may be rounding of what cancels, where that is known, else None; files
+    have it too.
+    """
+
+    frequencies: Floats
+    values: Complexes
+    outputs: tuple[str, ...]
+    inputs: tuple[str, ...]
+    rounding: Floats | None = None
+
+    def between(self, output: str, input_: str) -> Complexes:
+        """(f,) in SI units: the response of an output to the input ``input_``. Raises ModelError: an unknown name."""
+        for name, names in ((output, self.outputs), (input_, self.inputs)):
+            if name not in names:
+                raise ModelError(
+                    f"frequency response: no {name!r}{nearest(name, names)}; there are: {', '.join(names) or 'none'}"
+                )
+        return self.values[:, self.outputs.index(output), self.inputs.index(input_)]
+
+    def lost(self, part: float = LOST_PART) -> NDArray[np.bool_]:
+        """(f,) whether rounding is more than a part of some entry that is not small beside those of the same units."""
+        if self.rounding is None or not self.values.size:
+            return np.zeros(len(self.frequencies), dtype=bool)
+        largest = largest_alike(np.abs(self.values), self.outputs, self.inputs)
+        return np.asarray(np.any((self.rounding > part * largest) & (largest > 0.0), axis=(1, 2)))
+
+    @property
+    def singular_values(self) -> Floats:
+        """(f, min(p, m)) singular values of the transfer matrices, largest first."""
+        return np.asarray(np.linalg.svd(self.values, compute_uv=False))
+
+    def write(self, path: str | Path) -> Path:
+        """Write frequencies, real and imaginary parts and names to a .npz or a results file .h5; returns the path.
+
+        In a results file they are in the group ``response``. Raises ResultError.
+        """
+        arrays: Arrays = {
+            "frequencies": self.frequencies,
+            "real": self.values.real,
+            "imaginary": self.values.imag,
+            "outputs": self.outputs,
+            "inputs": self.inputs,
+            **({} if self.rounding is None else {"rounding": self.rounding}),
+        }
+        return write_arrays(path, arrays, (".npz", ".h5"), group="response")
+
+    def draw(self, path: str | Path, what: str = "bode", *, dpi: int = 150) -> Path:
+        """Draw to the picture file ``path``; what : "bode", "nichols" or "singular-values"; dpi : dots per inch. Raises
+        ResultError."""
+        from femb.pictures.drawing import save
+        from femb.pictures.frequency import draw_response
+
+        return save(draw_response(what, self.frequencies, self.values, self.outputs, self.inputs), Path(path), dpi)
+
+    def _repr_html_(self) -> str:
+
+        return html_of_response(self) or html.text(repr(self))
+
+
+def largest_alike(size: Floats, outputs: tuple[str, ...], inputs: tuple[str, ...]) -> Floats:
+    """(f, p, m): the largest of the entries (f, p, m) with the same units."""
+    rows, columns = (_alike(names) for names in (outputs, inputs))
+    largest = np.array([[np.max(size[:, i][:, :, j], axis=(1, 2)) for j in columns] for i in rows])
+    return np.moveaxis(largest.reshape(*size.shape[1:], len(size)), 2, 0)
+
+
+def _alike(names: tuple[str, ...]) -> list[list[int]]:
+    """For each name the numbers of those with the same unit."""
+    units = [unit_of(name) for name in names]
+    return [[k for k, other in enumerate(units) if other == unit] for unit in units]
+
+
+def checked_frequencies(frequencies: ArrayLike) -> Floats:
+    """(f,) Hz. Raises ModelError: none, or any that is not positive and finite."""
+    found = numbers_of("frequencies", frequencies, "Hz, all positive")
+    if np.min(found) <= 0.0:
+        raise ModelError(f"frequencies: got {shown(frequencies)}, wanted positive numbers in Hz")
+    return found
+
+
+# Linear models at a glance, for notebooks: sizes, frequencies and damping, and the Bode plot of one channel.
+
+# Of larger models there is no picture, which would take longer than a second.
+LARGEST, POINTS = 120, 400
+MOST = 20  # lines of the table
+
+
+def html_of_model(model: "StateSpace") -> str:
+    """The sizes, the frequencies and damping ratios of its modes, and the first channel that responds."""
+    sizes = ", ".join(
+        numbered(len(names), word)
+        for names, word in ((model.states, "state"), (model.inputs, "input"), (model.outputs, "output"))
+    )
+    values = model.eigenvalues()
+    size = np.abs(values)
+    moving = values[(values.imag >= 0.0) & (size > 1e-7 * np.max(size, initial=0.0))]
+    moving = moving[np.argsort(np.abs(moving), kind="stable")]
+    ratios = -moving.real / np.abs(moving)
+    rows = [
+        (str(k + 1), f"{abs(value) / (2.0 * np.pi):.6g}", f"{ratio:.3g}")
+        for k, (value, ratio) in enumerate(zip(moving[:MOST], without_rounding(ratios, 1.0), strict=False))
+    ]
+    more = f"<p>the first {MOST} of {len(moving)}</p>" if len(moving) > MOST else ""
+    table = html.columns(("", "frequency Hz", "damping"), rows) + more if rows else ""
+    picture = ""
+    if model.inputs and model.outputs and 0 < len(model.states) <= LARGEST:
+        frequencies = model.resolving_frequencies()
+        frequencies = frequencies[:: -(-len(frequencies) // POINTS)]
+        picture = html_of_response(model.frequency_response(frequencies))
+    return f"<div><strong>Linear model of {sizes}</strong>{table}{picture}</div>"
+
+
+def html_of_response(response: "FrequencyResponse") -> str:
+    """The Bode plot of the first pair of input and output that responds; empty where there is none."""
+    found = _first(response.values)
+    if found is None:
+        return ""
+    from femb.pictures.drawing import png
+    from femb.pictures.frequency import draw_response
+
+    i, j = found
+    output, given = response.outputs[i], response.inputs[j]
+    one = response.values[:, i : i + 1, j : j + 1]
+    figure = draw_response("bode", response.frequencies, one, (output,), (given,))
+    return html.image(png(figure, 60), f"Bode plot of {output} by {given}")
+
+
+def _first(values: Complexes) -> tuple[int, int] | None:
+    """Output and input of the first channel of transfer matrices (f, p, m) that is not zero."""
+    if not values.size:
+        return None
+    size = np.max(np.abs(values), axis=0)
+    found = np.argwhere(size > 1e-12 * np.max(size)) if np.max(size) > 0.0 else np.zeros((0, 2), dtype=int)
+    return (int(found[0, 0]), int(found[0, 1])) if len(found) else None

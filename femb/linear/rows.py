@@ -1,0 +1,352 @@
+"""Inputs and outputs of a sparse linear model by name, as columns of forces and rows on its coordinates.
+
+Beside those of ``femb.linear.inputs`` and ``outputs``:
+
+ground.acceleration, bodies.HELD.acceleration            input: the base accelerates; inertial axes, three columns
+ground.angular_acceleration, bodies.HELD.angular_acceleration    about the origin, about the body's; own axes
+drivers.NAME                                             input: its motion, rate and acceleration, three columns
+appendages.NAME.force, .torque                           output: on the root, about its point, in the root's axes
+
+In a base that accelerates by D a the others feel -M D a; positions and velocities are relative to the base,
+accelerations and forces are those of the whole motion. A driver that moves by d, J p = S d, takes along the shape P
+with J P = S, and the others feel -M P d'' - C P d' - K P d. Source: docs/theory/linearisation.md, section 7.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.base.values import nearest
+from femb.linear.chart import driver_slopes
+from femb.linear.inputs import Input, inputs_of
+from femb.linear.outputs import Output, default_outputs, output
+from femb.linear.point import OperatingPoint
+from femb.numerics import rotations
+from femb.small_motions.eigenproblem import EigenProblem
+from femb.small_motions.free_motions import free_motions
+from femb.small_motions.spinning import own_axes_derivatives
+from femb.system.appendages import Appendage
+from femb.system.moving_ground import MovingGround
+from femb.vibration.appendages import appendages, rigid_motions, root_frame
+from femb.vibration.eigen import freedoms, lowest
+
+# Rows of a linear model for reactions, and for the force and the torque of an appendage on its root.
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows (k, n_v) of an output on p, p', p'' and on the forces; (k, n_u) on inputs.
+
+    through (k, n_v) : of a reaction of a joint, on the forces that it balances; zero of other outputs.
+    """
+
+    names: tuple[str, ...]
+    position: Floats
+    rate: Floats
+    acceleration: Floats
+    force: Floats
+    through: Floats
+    by_input: Floats | None = None
+
+    def row(self, k: int) -> "Part":
+        """One row."""
+        words = ("names", "position", "rate", "acceleration", "force", "through")
+        return replace(self, **{word: getattr(self, word)[k : k + 1] for word in words})
+
+
+def through_multipliers(motion: EigenProblem, multipliers: Floats) -> Floats:
+    """Rows r (k, n_v) with r J^T = rows on multipliers (k, n_c), zero where velocities are held: by these, mu is known
+    from the balance of forces. Raises ModelError where the equations do not determine the reaction."""
+    system = motion.system
+    rows, columns = system.pattern.rows_columns()
+    identity = np.zeros(system.pattern.size)
+    identity[(rows == columns) & (rows < system.n_v)] = 1.0
+    factors = motion.factorise(identity)
+    found = []
+    for row in multipliers:
+        r = factors.solve(np.concatenate([np.zeros(system.n_v), row]))[: system.n_v]
+        if np.linalg.norm(motion.gaps(r) - row) > 1e-9 * np.linalg.norm(row):
+            raise ModelError(
+                "output: the reaction of a joint is not determined, since rows of constraints depend on each other: "
+                "release what is held twice, or take a section force"
+            )
+        found.append(r)
+    return np.array(found)
+
+
+def of_appendage(motion: EigenProblem, name: str, appendage: str, word: str, hub: str | None, loaded: bool) -> Part:
+    """The wrench on the root: forces on the appendage less the rate of its momentum, -(M D)^T a + D^T F."""
+    layout = motion.system.layout
+    if loaded and (np.any(motion.system.model.gravity) or np.any(motion.v) or np.any(motion.multipliers)):
+        raise ModelError(
+            f"output {name!r}: forces of appendages are linearised about the state without loads; take "
+            "beams.NAME.0.section_force or the reaction of a joint"
+        )
+    body = None if hub is None else layout.bodies[hub]
+    without = motion if body is None else motion.holding(body)
+    found = {each.name: each for each in appendages(without)}
+    if appendage not in found:
+        known = [f"appendages.{each}.{word}" for each in found]
+        there = f"there are {', '.join(found)}" if found else "there are none: name the hub"
+        raise ModelError(f"output {name!r}: no appendage {appendage!r}; {there}{nearest(name, known)}")
+    part = found[appendage]
+    point, axes = root_frame(without, part, _root(without, part) if body is None else body)
+    D = rigid_motions(motion, point, axes)[:, slice(0, 3) if word == "force" else slice(3, 6)]
+    inside = ~without.only(*part.frames).held
+    momenta = np.zeros_like(D)
+    for places, mass in motion.element_masses:
+        own = np.any(inside[places] & (places >= 0), axis=1)
+        np.add.at(momenta, places[own], mass[own] @ D[places[own]])
+    zero = np.zeros((3, len(D)))
+    return Part(
+        tuple(f"{name}.{axis}" for axis in "xyz"), zero, zero, -momenta.T, np.where(inside[:, None], D, 0.0).T, zero
+    )
+
+
+def _root(motion: EigenProblem, appendage: Appendage) -> int:
+    """The held frame on which an appendage is."""
+    layout = motion.system.layout
+    held = {k for k in range(len(layout.frames)) if motion.held[motion.velocities_of(k)].any()}
+    for item in motion.system.model.items():
+        if f"{item.table}.{item.name}" in appendage.items:
+            for marker in item.markers.values():
+                frame = layout.station(marker).frame
+                if frame in held:
+                    return frame
+    return min(held)
+
+
+BASE = ("acceleration", "angular_acceleration")
+ROOT = ("force", "torque")
+# Of the lowest omega^2: the mass that keeps the stiffness regular. What a driver's constraint may lack.
+SHIFT, GAP = 1e-3, 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """forces F (n_v, m); position, rate, acceleration P, V, A (p, n_v); direct D (p, m); names.
+
+    through (p, n_v) : of outputs that are reactions of joints, on the forces that these balance; zero of others.
+    rates (n_v, m) : p' that inputs prescribe.
+    """
+
+    inputs: tuple[str, ...]
+    forces: Floats
+    outputs: tuple[str, ...]
+    position: Floats
+    rate: Floats
+    acceleration: Floats
+    direct: Floats
+    through: Floats
+    rates: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """An input: force (n_v,); the p, p' and p'' (3, n_v) that it prescribes; its index in u, or -1."""
+
+    name: str
+    force: Floats
+    prescribed: Floats
+    component: int = -1
+
+
+def rows_of(
+    motion: EigenProblem,
+    inputs: Sequence[str] | None,
+    outputs: Sequence[str] | None,
+    hub: str | None,
+    held: str | None,
+    loaded: bool,
+) -> Rows:
+    """The rows of named inputs and outputs; by default as of ``femb.linearize``."""
+    point = OperatingPoint(motion.system, 0.0, motion.u, motion.q, motion.v, motion.a, motion.multipliers)
+    columns = _columns(motion, point, inputs, held)
+    if outputs is None:
+        layout = motion.system.layout
+        fixed = {name for name, k in layout.bodies.items() if motion.held[motion.velocities_of(k)].any()}
+        outputs = [name for name in default_outputs(point, None) if layout.parts_of(name)[1] not in fixed]
+    parts = [_part(motion, point, name, hub, loaded) for name in outputs]
+    n, m = motion.system.n_v, len(columns)
+    forces = np.array([column.force for column in columns]).reshape(m, n).T
+    prescribed = np.array([column.prescribed for column in columns]).reshape(m, 3, n).transpose(1, 2, 0)
+    selected = np.zeros((motion.system.n_u, m))
+    for k, column in enumerate(columns):
+        if column.component >= 0:
+            selected[column.component, k] = 1.0
+
+    def stacked(word: str) -> Floats:
+        return np.vstack([np.zeros((0, n)), *(getattr(part, word) for part in parts)])
+
+    position, rate, acceleration = (stacked(word) for word in ("position", "rate", "acceleration"))
+    # the inertia force of a base is no force: it is the part of the acceleration that p'' has not; so are its others
+    outer = np.where(np.any(prescribed, axis=(0, 1)) | motion.held[:, None], 0.0, forces)
+    direct = stacked("force") @ outer + position @ prescribed[0] + rate @ prescribed[1] + acceleration @ prescribed[2]
+    at = 0
+    for part in parts:
+        if part.by_input is not None:
+            direct[at : at + len(part.names)] += part.by_input @ selected
+        at += len(part.names)
+    return Rows(
+        tuple(column.name for column in columns),
+        np.where(motion.held[:, None], 0.0, forces),
+        tuple(name for part in parts for name in part.names),
+        np.where(motion.held, 0.0, position),
+        np.where(motion.held, 0.0, rate),
+        np.where(motion.held, 0.0, acceleration),
+        direct,
+        stacked("through"),
+        prescribed[1],
+    )
+
+
+def grounded(motion: EigenProblem) -> list[int]:
+    """The frames of the ground."""
+    layout = motion.system.layout
+    assert isinstance(layout, MovingGround)
+    return layout.grounded
+
+
+def _columns(
+    motion: EigenProblem, point: OperatingPoint, names: Sequence[str] | None, held: str | None
+) -> list[_Column]:
+    driven = _Driven(motion, point)
+    if names is None:
+        columns = [_of_force(motion, each) for each in inputs_of(point, None) if isinstance(each, Input)]
+        return columns + [driven.column(name) for name in (driven.inputs if driven.at_rest else ())]
+    columns = []
+    for name in names:
+        base = _base(motion, point, name, held)
+        if base is None and name.rpartition(".")[2] in ("x", "y", "z"):
+            whole, _, axis = name.rpartition(".")
+            base = _base(motion, point, whole, held)
+            base = None if base is None else [base["xyz".index(axis)]]
+        if base is not None:
+            columns += base
+        else:
+            columns += [
+                _of_force(motion, each) if isinstance(each, Input) else driven.column(each)
+                for each in inputs_of(point, [name], driven.inputs)
+            ]
+    return columns
+
+
+def _of_force(motion: EigenProblem, each: Input) -> _Column:
+    force = each.force if motion.axes is None else np.asarray(motion.axes.T @ each.force)
+    return _Column(each.name, force, np.zeros((3, len(force))), each.component)
+
+
+class _Driven:
+    """The coordinates that drivers prescribe, as inputs: their motion, rates and accelerations.
+
+    inputs : names. at_rest : whether they can be inputs: about rest without reactions, whose directions they change.
+    """
+
+    def __init__(self, motion: EigenProblem, point: OperatingPoint) -> None:
+        self.motion = motion
+        self.names, slopes = driver_slopes(point)
+        self.slopes = -slopes  # of J p by the coordinates
+        self.inputs = tuple(f"{name}{word}" for word in ("", " rate", " acceleration") for name in self.names)
+        self.at_rest = motion.axes is None and point.at_rest and not np.any(motion.multipliers)
+
+    @cached_property
+    def shapes(self) -> Floats:
+        """(n_v, D): displacements by the coordinates, as slow as the structure can follow them without inertia."""
+        motion, n = self.motion, self.motion.system.n_v
+        free = free_motions(motion)
+        elastic = freedoms(motion) > free.count
+        # the stiffness alone is singular on free motions, which then follow by inertia
+        shift = SHIFT * abs(float(lowest(motion, free, 1)[0][0])) if elastic else 1.0
+        factors = motion.factorise(motion.stiffness + shift * motion.mass)
+        found = np.array([factors.solve(np.concatenate([np.zeros(n), rows]))[:n] for rows in self.slopes.T])
+        for name, shape, rows in zip(self.names, found, self.slopes.T, strict=True):
+            if np.max(np.abs(motion.gaps(shape) - rows)) > GAP * np.max(np.abs(rows)):
+                raise ModelError(f"input {name!r}: the driver moves what is held")
+        return found.T
+
+    def column(self, name: str) -> _Column:
+        """The input of this name. Raises ModelError: a state in which a driver is no input of a sparse model."""
+        motion = self.motion
+        if not self.at_rest:
+            raise ModelError(
+                f"input {name!r}: motions of drivers are inputs of a model with a hub, or of a truncated one, about "
+                "rest without loads only; linearize without hub and truncation"
+            )
+        kind = next(k for k, word in ((2, " acceleration"), (1, " rate"), (0, "")) if name.endswith(word))
+        base = name.removesuffix((" acceleration", " rate", "")[2 - kind])
+        shape = np.ascontiguousarray(self.shapes[:, self.names.index(base)])
+        force = (
+            motion.times(motion.stiffness, shape),
+            motion.damping_times(shape),
+            motion.times(motion.mass, shape),
+        )[kind]
+        prescribed = np.zeros((3, len(shape)))
+        prescribed[kind] = shape
+        return _Column(name, -force, prescribed)
+
+
+def _base(motion: EigenProblem, point: OperatingPoint, name: str, held: str | None) -> list[_Column] | None:
+    """Three columns of the acceleration of the base; None of another name."""
+    layout, axes = motion.system.layout, np.eye(3)
+    match layout.parts_of(name):
+        case ["ground", word] if word in BASE:
+            origin, on = layout.origin * 0.0, ""
+        case ["bodies", body, word] if word in BASE and body in layout.bodies:
+            i, on = layout.frame_q[layout.bodies[body]], body
+            origin = motion.q[i : i + 3] + layout.origin
+            axes = rotations.rotation_matrix(rotations.normalise(motion.q[i + 3 : i + 7]))
+        case _:
+            return None
+    frames = [layout.bodies[on]] if on else grounded(motion)
+    if not frames or (on and on != held and layout.bodies[on] not in grounded(motion)):
+        what = f"the body {on!r} is not held" if on else "nothing is fixed to the ground"
+        raise ModelError(f"input {name!r}: {what}, so that its acceleration is no input; apply a force, or hold it")
+    if motion.axes is not None or not point.at_rest:
+        raise ModelError(f"input {name!r}: the base accelerates from rest only, and this state is in rotation")
+    turn = word == "angular_acceleration"
+    D = rigid_motions(motion, origin, axes if turn else np.eye(3))[:, 3:] if turn else motion.rigid_motions()[:3].T
+    still = np.zeros(motion.system.n_v)
+    return [
+        _Column(
+            f"{name}.{axis}",
+            -motion.times(motion.mass, np.ascontiguousarray(column)),
+            np.array([still, still, column]),
+        )
+        for axis, column in zip("xyz", D.T, strict=True)
+    ]
+
+
+def _part(motion: EigenProblem, point: OperatingPoint, name: str, hub: str | None, loaded: bool) -> Part:
+    match name.split("."):
+        case ["appendages", appendage, word, *axis] if word in ROOT and axis in ([], ["x"], ["y"], ["z"]):
+            part = of_appendage(motion, f"appendages.{appendage}.{word}", appendage, word, hub, loaded)
+            return part if not axis else part.row("xyz".index(axis[0]))
+    found = output(point, None, name)
+    own = _on_own_axes(motion, found)
+    zero = np.zeros_like(found.pose)
+    if found.multipliers is None:
+        return Part(found.names, *own, zero, zero, found.by_input)
+    through = through_multipliers(motion, found.multipliers)
+    n, to_csc = motion.system.n_v, motion.system.pattern.to_csc
+    K, C, M = (to_csc(data)[:n, :n] for data in (motion.stiffness, motion.damping, motion.mass))
+    position, rate, acceleration = (rows - through @ A for rows, A in zip(own, (K, C, M), strict=True))
+    rate = rate - (through @ motion.low_rank.left) @ motion.low_rank.damping.T
+    return Part(found.names, position, rate, acceleration, through, through, found.by_input)
+
+
+def _on_own_axes(motion: EigenProblem, of: Output) -> tuple[Floats, Floats, Floats]:
+    """Rows on p, p', p'' of rows on pose, velocity and acceleration."""
+    if motion.axes is None:
+        return of.pose, of.velocity, of.acceleration
+    checked = np.full(motion.system.n_v, np.inf)  # the state is steady: the matrices were made so
+    H, eta_p, alpha_p, alpha_w, E = own_axes_derivatives(motion.system, motion.q, motion.v, motion.a, checked)
+    velocity, acceleration = of.velocity, of.acceleration
+    return (
+        np.asarray(of.pose @ H + velocity @ (eta_p - H @ E) + acceleration @ (alpha_p - alpha_w @ E)),
+        np.asarray(velocity @ H + acceleration @ (alpha_w - H @ E)),
+        np.asarray(acceleration @ H),
+    )

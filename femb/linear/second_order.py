@@ -1,0 +1,418 @@
+"""Second-order equations of small motions about an operating point, in independent coordinates.
+
+    H^T (M alpha + C eta + K xi) + N p = H^T F u
+
+M, C, K are the System's exact tangents: derivatives of all forces at the accelerations of the point, which need not be
+zero. Source: docs/theory/linearisation.md, equations (7) and (8).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.elements import OrientationDriver
+from femb.elements.joint.columns import (
+    ANGLE,
+    DISTANCE,
+    DOT1,
+    DOT2,
+    IN_FORCE,
+    INPUT,
+    ORIENTATION,
+    POINT,
+)
+from femb.elements.joint.constraint_set import Row
+from femb.formulations.joint_tree import JointTree
+from femb.formulations.reduced.null_space import Tangent
+from femb.formulations.tree_names import coordinate_names
+from femb.linear.chart import Chart, OwnAxes, dependent_columns, frames_chart, resting_chart
+from femb.linear.point import OperatingPoint
+from femb.numerics import rotations
+from femb.numerics.rotations import cross_matrix
+from femb.system.system import System
+
+# FrameMotion of frames and of vectors on them, with changes to first order in coordinates and speeds.
+#
+# Changes are (3, 2 N): by the N coordinates of a chart, then by their N speeds, at given rates of the speeds.
+# Source: docs/theory/linearisation.md, section 2.
+
+
+@dataclass(frozen=True, eq=False)
+class FrameMotion:
+    """FrameMotion of a frame: axes R (3, 3), and in these omega and its rate spin (3,); and changes (3, 2 N).
+
+    rotation : change of the attitude, own axes. displacement, velocity, acceleration : changes of the position and its
+    rates, inertial axes. omega_change, spin_change : own axes.
+    """
+
+    R: Floats
+    omega: Floats
+    spin: Floats
+    rotation: Floats
+    displacement: Floats
+    velocity: Floats
+    acceleration: Floats
+    omega_change: Floats
+    spin_change: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """A vector y (3,) in the axes of a frame, its rates y1 and y2 in these, and their changes d, d1, d2 (3, 2 N)."""
+
+    y: Floats
+    y1: Floats
+    y2: Floats
+    d: Floats
+    d1: Floats
+    d2: Floats
+
+    def values(self, on: FrameMotion) -> tuple[Floats, Floats, Floats]:
+        """R y and its first and second rates, inertial axes."""
+        rate = np.cross(on.omega, self.y) + self.y1
+        second = np.cross(on.spin, self.y) + np.cross(on.omega, rate + self.y1) + self.y2
+        return on.R @ self.y, on.R @ rate, on.R @ second
+
+    def changes(self, on: FrameMotion) -> tuple[Floats, Floats, Floats]:
+        """Changes of R y and of its first and second rates, inertial axes."""
+        omega, spin, tilde = on.omega, on.spin, cross_matrix
+        rate = np.cross(omega, self.y) + self.y1
+        second = np.cross(spin, self.y) + np.cross(omega, rate + self.y1) + self.y2
+        d_rate = tilde(omega) @ self.d - tilde(self.y) @ on.omega_change + self.d1
+        d_second = tilde(spin) @ self.d - tilde(self.y) @ on.spin_change - tilde(rate + self.y1) @ on.omega_change
+        d_second += tilde(omega) @ (d_rate + self.d1) + self.d2
+        pairs = ((self.y, self.d), (rate, d_rate), (second, d_second))
+        first, then, last = (on.R @ (change - tilde(value) @ on.rotation) for value, change in pairs)
+        return first, then, last
+
+
+# Closed chart: constraints imposed on a chart, in any motion, with an independent part of its coordinates.
+#
+# Every row Phi = 0 of a joint or driver is a function of points and axes of two frames. To first order, at given w',
+#
+#     J p = 0,    J w + Phi_p p = 0,    J w' + Phi_pp p + Phi_pw w = 0
+#
+# from the changes of Phi, Phi' and Phi''; the dependent coordinates, speeds and rates follow from the independent
+# ones.
+# Source: docs/theory/linearisation.md, section 2.
+
+ZERO = np.zeros(3)
+
+
+@dataclass(frozen=True, eq=False)
+class _Vector:
+    """A vector x (3,) in inertial axes, its first and second rates x1, x2, and their changes d, d1, d2 (3, 2 M) by
+    coordinates and speeds."""
+
+    x: Floats
+    x1: Floats
+    x2: Floats
+    d: Floats
+    d1: Floats
+    d2: Floats
+
+    def __sub__(self, other: "_Vector") -> "_Vector":
+        return _Vector(*(getattr(self, f) - getattr(other, f) for f in ("x", "x1", "x2", "d", "d1", "d2")))
+
+    def dot(self, b: "_Vector") -> Floats:
+        """(3, 2 M): the changes of the scalar product with b, of its rate and of its second rate."""
+        a = self
+        product = a.x @ b.d + b.x @ a.d
+        rate = a.x1 @ b.d + b.x @ a.d1 + a.x @ b.d1 + b.x1 @ a.d
+        second = a.x2 @ b.d + b.x @ a.d2 + a.x @ b.d2 + b.x2 @ a.d + 2.0 * (a.x1 @ b.d1 + b.x1 @ a.d1)
+        return np.stack([product, rate, second])
+
+
+def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
+    """Impose the constraints of the system on the chart ``base``, whose coordinates are all free.
+
+    Coordinates that drivers prescribe come last. Raises ModelError, by name, for drivers of orientations.
+    """
+    system, n = point.system, base.free
+    driven, driven_columns = _driven(system)
+    D = len(driven)
+    M = n + D
+    padded = {k: np.pad(getattr(base, k), ((0, 0), (0, D))) for k in ("H", "eta_p", "alpha_p", "alpha_w")}
+    wide = replace(base, **padded)  # type: ignore[arg-type]
+    rows = [_row(point, wide, row, u, driven_columns, n) for row, u in _rows_inputs(system)]
+    changes = np.array([change for change, _ in rows]).reshape(-1, 3, 2 * M)
+    J, P, Qp, Qw = changes[:, 0, :M], changes[:, 1, :M], changes[:, 2, :M], changes[:, 2, M:]
+    dependent, independent = dependent_columns(J[:, :n])
+    solve = np.linalg.pinv(J[:, dependent])
+    columns = np.concatenate([independent, np.arange(n, M)])
+    S, S1, S2, S3 = np.zeros((4, M, len(columns)))
+    S[columns, np.arange(len(columns))] = 1.0
+    S[dependent] = -solve @ J[:, columns]
+    S1[dependent] = -solve @ P @ S
+    S2[dependent] = -solve @ (Qp @ S + Qw @ S1)
+    S3[dependent] = -solve @ Qw @ S
+    H, free = wide.H @ S, len(independent)
+    stiffness = H[:, :free].T @ (point.reaction_stiffness() @ H)
+    for _, (column, force) in rows:
+        if column >= 0:
+            # the direction of this reaction depends on the driver
+            stiffness[:, free + column - n] += S[:n, :free].T @ force
+    E = np.pad(base.E, ((0, D), (0, D))) @ S
+
+    def retract(p: Floats, w: Floats) -> tuple[Floats, Floats]:
+        q, v = base.retract((S @ p)[:n], (S @ w + S1 @ p)[:n])
+        return system.projected(point.u, q, v)
+
+    prescribed = [[point.u[at + k] for at in driven_columns] for k in (1, 2)]
+    return Chart(
+        tuple(base.names[k] for k in independent),
+        driven,
+        H,
+        wide.eta_p @ S + wide.H @ S1,
+        wide.alpha_p @ S + wide.alpha_w @ S1 + wide.H @ S2,
+        wide.alpha_w @ S + wide.H @ S3,
+        E[columns],
+        stiffness,
+        np.concatenate([base.speeds[independent], prescribed[0]]),
+        np.concatenate([base.rates[independent], prescribed[1]]),
+        retract,
+        lambda q, v: base.speeds_at(q, v)[independent],
+    )
+
+
+def _driven(system: System) -> tuple[tuple[str, ...], dict[int, int]]:
+    """Names of the coordinates that drivers prescribe, and the column of each by the index of its input."""
+    names: list[str] = []
+    columns: dict[int, int] = {}
+    at = system.constraint_set.first_input
+    for input_ in system.constraint_set.inputs:
+        if input_.width > 3:
+            raise ModelError(f"{input_.label}: a driven orientation is linearised in equilibrium only")
+        if input_.width == 3 and not input_.of_discrete:
+            columns[at] = len(names)
+            names.append(input_.label.removesuffix(".motion"))
+        at += input_.width
+    return tuple(names), columns
+
+
+def _rows_inputs(system: System) -> Iterator[tuple[Row, tuple[int, int]]]:
+    """Rows of constraints, with the indices of the inputs for their motion and for whether they are active; or -1."""
+    for row, index in zip(system.constraint_set.rows, system.constraint_set.index, strict=True):
+        yield row, (int(index[INPUT]), int(index[IN_FORCE]))
+
+
+def _row(
+    point: OperatingPoint, chart: Chart, row: Row, inputs: tuple[int, int], driven_columns: dict[int, int], n: int
+) -> tuple[Floats, tuple[int, Floats]]:
+    """Changes (3, 2 M) of a row and its two rates; where the direction of its reaction depends on a driver, the column
+    of the latter, else -1, and the derivative (n,) of the generalized reaction."""
+    M = chart.H.shape[1]
+    motion, active = inputs
+    fixed_direction: tuple[int, Floats] = (-1, np.zeros(n))
+    if row.primitive == ORIENTATION or (active >= 0 and point.u[active] == 0.0):
+        return np.zeros((3, 2 * M)), fixed_direction
+    f, f1, f2 = point.u[motion : motion + 3] if motion >= 0 else (0.0, 0.0, 0.0)
+    column = n + driven_columns[motion] if motion in driven_columns else -1
+    first, second = _motion(point, chart, row.first), _motion(point, chart, row.second)
+    e = _axis(first, row.first_axis, M)
+    if row.primitive == ANGLE:
+        g, h = row.first_axis, row.first_axis_2
+        y, slope = -np.sin(f) * g + np.cos(f) * h, -np.cos(f) * g - np.sin(f) * h
+        by = np.zeros((3, 3, 2 * M))
+        if column >= 0:
+            by[:, :, column] = slope, -y * f1, -slope * f1**2 - y * f2
+            by[1, :, M + column], by[2, :, M + column] = slope, -2.0 * y * f1
+        arm = Arm(y, slope * f1, -y * f1**2 + slope * f2, *by)
+        other = _axis(second, row.second_axis, M)
+        slope_row = _axis(first, slope, M).dot(other)[0, :n]
+        multiplier = point.multipliers[point.system.layout.row_c[row.number]]
+        return _on_frame(first, arm).dot(other), (column, slope_row * multiplier) if column >= 0 else fixed_direction
+    if row.primitive == DOT1:
+        changes = e.dot(_axis(second, row.second_axis, M))
+    else:
+        d = _point(point, second, row.second, row.second_point, M) - _point(point, first, row.first, row.first_point, M)
+        if row.primitive == POINT:
+            constant = np.zeros((3, 2 * M))
+            changes = _Vector(row.first_axis, ZERO, ZERO, constant, constant, constant).dot(d)
+        elif row.primitive == DOT2:
+            changes = e.dot(d)
+        else:
+            assert row.primitive == DISTANCE
+            changes = d.dot(d) / (2.0 * row.constant)
+    if column >= 0:
+        scale = f / row.constant if row.primitive == DISTANCE else 1.0
+        changes[0, column] -= scale
+        changes[1, M + column] -= scale
+        if row.primitive == DISTANCE:
+            changes[1, column] -= f1 / row.constant
+            changes[2, column] -= f2 / row.constant
+            changes[2, M + column] -= 2.0 * f1 / row.constant
+    return changes, fixed_direction
+
+
+def _motion(point: OperatingPoint, chart: Chart, number: int) -> FrameMotion:
+    """The motion of a frame, with its changes in a chart."""
+    layout, M = point.system.layout, chart.H.shape[1]
+    frame, zero = layout.frames[number], np.zeros((3, 2 * M))
+    if not frame.freedom:
+        R = rotations.rotation_matrix(frame.quaternion)
+        return FrameMotion(R, ZERO, ZERO, zero, zero, zero, zero, zero, zero)
+    i, j = layout.frame_q[number], layout.frame_v[number]
+    pose = np.hstack([chart.H, np.zeros_like(chart.H)])
+    velocity, acceleration = np.hstack([chart.eta_p, chart.H]), np.hstack([chart.alpha_p, chart.alpha_w])
+    line, spin = slice(j, j + 3), slice(j + 3, j + 6)
+    lines = pose[line], velocity[line], acceleration[line]
+    if frame.freedom == 3:
+        return FrameMotion(np.eye(3), ZERO, ZERO, zero, *lines, zero, zero)
+    R = rotations.rotation_matrix(rotations.normalise(point.q[i + 3 : i + 7]))
+    return FrameMotion(R, point.v[spin], point.a[spin], pose[spin], *lines, velocity[spin], acceleration[spin])
+
+
+def _on_frame(on: FrameMotion, arm: Arm) -> _Vector:
+    x, x1, x2 = arm.values(on)
+    return _Vector(x, x1, x2, *arm.changes(on))
+
+
+def _axis(on: FrameMotion, axis: Floats, M: int) -> _Vector:
+    """An axis of a frame."""
+    constant = np.zeros((3, 2 * M))
+    return _on_frame(on, Arm(np.asarray(axis, dtype=float), ZERO, ZERO, constant, constant, constant))
+
+
+def _point(point: OperatingPoint, on: FrameMotion, number: int, at: Floats, M: int) -> _Vector:
+    """A point of a frame."""
+    layout = point.system.layout
+    frame, i, j = layout.frames[number], layout.frame_q[number], layout.frame_v[number]
+    line = slice(j, j + 3)
+    base = (point.q[i : i + 3], point.v[line], point.a[line]) if frame.freedom else (frame.position, ZERO, ZERO)
+    arm = _axis(on, at, M)
+    x, x1, x2 = (origin + y for origin, y in zip(base, (arm.x, arm.x1, arm.x2), strict=True))
+    return _Vector(x, x1, x2, on.displacement + arm.d, on.velocity + arm.d1, on.acceleration + arm.d2)
+
+
+# Chart of a joint tree: coordinates of joints and free roots, with the exact tangent of the reduced form.
+#
+# Source: docs/theory/linearisation.md, section 3.
+
+
+def tree_chart(point: OperatingPoint, tree: JointTree) -> Chart:
+    """The chart of a JointTree of the point's system, at the point; coordinates that drivers prescribe come last.
+
+    The coordinates are those of the joints; of a ball joint the rotation in the axes of the second end; of a free root
+    the displacement and the rotation in its own axes. Coordinates of engaged latches are left out.
+    """
+    q = tree.coordinates_at(point.q)
+    u = tree.speeds_at(q, point.v)
+    tangent, sweep = Tangent(tree), tree.sweep(q[None], u[None])
+    bias = tangent.null_space.matrices(*(array[0] for array in sweep[2:]))[1] @ u
+    a = tree.speeds_at(q, point.a - bias)
+    changes = tangent.changes(sweep, point.residual, q, u, a)
+    by_u = changes.by_q + changes.H2_rate
+    axes = OwnAxes.of_tree(tree)
+    own = axes.derivatives(q, u, a)
+    free, driven, driver_names = _parts(point.system, tree)
+    order = [*free, *driven]
+    names = coordinate_names(tree)
+    H, eta_p, alpha_p, alpha_w = (
+        matrix[:, order]
+        for matrix in (
+            changes.H2 @ own.H,
+            changes.by_q @ own.H + changes.H2 @ own.eta,
+            changes.rate_by_q @ own.H + by_u @ own.eta + changes.H2 @ own.alpha_p,
+            by_u @ own.H + changes.H2 @ own.alpha_w,
+        )
+    )
+
+    def retract(p: Floats, w: Floats) -> tuple[Floats, Floats]:
+        p_w = np.zeros((2, tree.n_u))
+        p_w[:, order] = p, w
+        Q, V = tree.to_system(*(x[None] for x in axes.retract(q, u, *p_w)))
+        return Q[0], V[0]
+
+    def to_tree(Q: Floats, V: Floats) -> tuple[Floats, Floats]:
+        tree_q = tree.coordinates_at(Q)
+        return tree_q, tree.speeds_at(tree_q, V)
+
+    return Chart(
+        tuple(names[k] for k in free),
+        tuple(driver_names[k] for k in driven),
+        H,
+        eta_p,
+        alpha_p,
+        alpha_w,
+        own.E[np.ix_(order, order)],
+        (own.H.T @ changes.geometric @ own.H)[np.ix_(free, order)],
+        own.speeds[order],
+        own.rates[order],
+        retract,
+        lambda Q, V: axes.speeds(*to_tree(Q, V))[free],
+        lambda Q, V: np.concatenate([x[free] for x in axes.local_difference(q, u, *to_tree(Q, V))]),
+        {k: order.index(j) for k, j in tree.joint_speeds.items() if j in order},
+    )
+
+
+def _parts(system: "System", tree: JointTree) -> tuple[list[int], list[int], dict[int, str]]:
+    """Free coordinates, coordinates that drivers prescribe, and names of the latter."""
+    layout, index = system.layout, tree.joint_speeds
+    driven = {
+        index[driver.coordinate]: driver.inputs[0].label.removesuffix(".motion") for driver in layout.drivers.values()
+    }
+    latches = zip(layout.latches, system.discrete.engaged, strict=True)
+    latched = {index[latch.coordinate] for latch, engaged in latches if engaged}
+    free = [k for k in range(tree.n_u) if k not in driven and k not in latched]
+    return free, [k for k in driven if k not in latched], driven
+
+
+def covers(system: "System", tree: JointTree) -> bool:
+    """Whether all rows besides those of the tree's joints are of drivers and latches on coordinates of the tree."""
+    layout, index = system.layout, tree.joint_speeds
+    rows = {row for driver in layout.drivers.values() if driver.coordinate in index for row in driver.rows}
+    rows |= {latch.row for latch in layout.latches if latch.coordinate in index}
+    return set(tree.retained_rows) <= rows
+
+
+@dataclass(frozen=True, eq=False)
+class SecondOrder:
+    """M w' + C w + K p = F u, P equations; the last D columns of M, C, K are those of driven coordinates.
+
+    mass, damping, stiffness (P, P + D). forces (P, m). chart : of the coordinates. inputs : names of u.
+    """
+
+    chart: Chart
+    mass: Floats
+    damping: Floats
+    stiffness: Floats
+    forces: Floats
+    inputs: tuple[str, ...]
+
+
+def chart_of(point: OperatingPoint) -> Chart:
+    """The chart of a point: the coordinates of a joint tree, else an independent part of the coordinates of all frames.
+
+    Raises ModelError for driven orientations at a point that is no equilibrium.
+    """
+    system = point.system
+    if not system.n_c:
+        return frames_chart(point)
+    try:
+        tree = JointTree(system)
+    except ModelError:
+        tree = None  # closed loops, or joints without coordinates
+    if tree is not None and covers(system, tree):
+        return tree_chart(point, tree)
+    if any(isinstance(driver, OrientationDriver) for driver in system.model.tables["drivers"].values()):
+        return resting_chart(point)
+    return closed_chart(point, frames_chart(point))
+
+
+def second_order(point: OperatingPoint, chart: Chart) -> SecondOrder:
+    """Mass, damping and stiffness of small changes. Source: docs/theory/linearisation.md, equation (7)."""
+    damping, stiffness = point.tangents
+    H = chart.H[:, : chart.free]
+    forces, names = point.force_inputs()
+    return SecondOrder(
+        chart,
+        H.T @ (point.mass @ chart.H),
+        H.T @ (point.mass @ chart.alpha_w + damping @ chart.H),
+        H.T @ (point.mass @ chart.alpha_p + damping @ chart.eta_p + stiffness @ chart.H) + chart.geometric_stiffness,
+        H.T @ forces,
+        names,
+    )

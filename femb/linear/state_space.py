@@ -1,0 +1,253 @@
+"""State space x' = A x + B u, y = C x + D u of small changes, with names; export to files and other packages."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from warnings import warn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from femb.base.errors import FembWarning, ModelError, ResultError
+from femb.base.html import Brief, Tabled
+from femb.base.types import Complexes, Floats
+from femb.base.values import LOST, nearest, numbered
+from femb.linear.response import LOST_PART, FrequencyResponse, checked_frequencies, largest_alike
+from femb.numerics.resonances import resolving
+from femb.results.array_file import read_arrays, write_arrays
+
+if TYPE_CHECKING:
+    from femb.results.results import Results
+
+
+# Changes of A that are tried.
+SAMPLES, SEED = 4, 1
+FORMATS = (".npz", ".mat", ".h5")
+NAMES = ("states", "inputs", "outputs")
+
+
+@dataclass(frozen=True, eq=False)
+class StateSpace(Brief):
+    """A linear system of small changes about an operating point.
+
+    A (n, n), B (n, m), C (p, n), D (p, m). states, inputs, outputs : the names of their rows and columns, such as
+    "joints.hinge.angle". SI units: m, rad and their rates; inputs are factors of loads or motions of drivers.
+
+    truncation : of a truncated model its error, else None.
+
+    Raises ModelError where the shapes of the matrices do not agree with the numbers of names.
+    """
+
+    A: Floats
+    B: Floats
+    C: Floats
+    D: Floats
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    truncation: "Truncation | None" = None
+
+    def _repr_html_(self) -> str:
+        from femb.linear.response import html_of_model
+
+        return html_of_model(self)
+
+    def __post_init__(self) -> None:
+        n, m, p = len(self.states), len(self.inputs), len(self.outputs)
+        for name, shape in (("A", (n, n)), ("B", (n, m)), ("C", (p, n)), ("D", (p, m))):
+            if np.shape(getattr(self, name)) != shape:
+                raise ModelError(
+                    f"state space: {name} has shape {np.shape(getattr(self, name))}, wanted {shape}: there are {n} "
+                    f"states, {m} inputs and {p} outputs"
+                )
+
+    def eigenvalues(self) -> Complexes:
+        """(n,) complex eigenvalues of A, 1/s, sorted by imaginary and then real part."""
+        values = np.linalg.eigvals(self.A).astype(np.complex128)
+        return values[np.lexsort((values.real, values.imag))]
+
+    def index(self, kind: str, name: str) -> int:
+        """Index of a name; kind : "states", "inputs" or "outputs". Raises ModelError: an unknown name."""
+        names: tuple[str, ...] = getattr(self, kind)
+        if name not in names:
+            listed = ", ".join(names) or "none"
+            raise ModelError(f"state space: no {name!r} among the {kind}{nearest(name, names)}; there are: {listed}")
+        return names.index(name)
+
+    def transfer(self, s: complex) -> Complexes:
+        """(p, m) complex: the transfer matrix D + C (s - A)^-1 B at s, 1/s."""
+        states = np.linalg.solve(s * np.eye(len(self.states)) - self.A, self.B.astype(complex))
+        return np.asarray(self.D + self.C @ states, dtype=np.complex128)
+
+    def frequency_response(self, frequencies: ArrayLike) -> FrequencyResponse:
+        """The transfer matrices at frequencies (f,) in Hz, and what rounding of A may leave of each entry.
+
+        Warns where digits are lost, as of slow motions of free structures of short elements, whose inertia is less than
+        the rounding of their stiffness. Raises ModelError: frequencies that are not positive.
+        """
+        found = checked_frequencies(frequencies)
+        parts = [self._rounded(2j * np.pi * frequency) for frequency in found]
+        values, rounding = np.array([value for value, _ in parts]), np.array([size for _, size in parts])
+        response = FrequencyResponse(found, values, self.outputs, self.inputs, rounding)
+        lost = response.lost()
+        if np.any(lost):
+            warn(
+                f"frequency response: digits lost at {numbered(int(np.sum(lost)), 'frequency')}, the highest "
+                f"{np.max(found[lost]):.6g} Hz: rounding of A is more than {100.0 * LOST_PART:.3g} % of what "
+                "responds; take that of femb.linear_model, or truncate the model to modes, which keep motions without "
+                "stiffness exact",
+                FembWarning,
+                stacklevel=2,
+            )
+        return response
+
+    def _rounded(self, s: complex) -> tuple[Complexes, Floats]:
+        """The transfer matrix (p, m) at s, and its change by changes of A of rounding size and random sign."""
+        from scipy.linalg import lu_factor, lu_solve
+
+        n, m = self.B.shape
+        if not n or not self.D.size:
+            return self.D.astype(complex), np.zeros(self.D.shape)
+        factors = lu_factor(s * np.eye(n) - self.A)
+        x = lu_solve(factors, self.B.astype(complex))
+        # no square of s: the frequency may be any number
+        sizes = np.hypot(abs(s) * np.abs(x), np.sqrt(self.A**2 @ np.abs(x) ** 2))
+        signs = np.random.default_rng(SEED).choice([-1.0, 1.0], size=(SAMPLES, n, m))
+        changes = np.hstack([np.finfo(float).eps * sign * sizes for sign in signs])
+        sampled = np.abs(self.C @ lu_solve(factors, changes.astype(complex))).reshape(-1, SAMPLES, m)
+        return np.asarray(self.D + self.C @ x), np.asarray(np.max(sampled, axis=1))
+
+    def resolving_frequencies(self) -> Floats:
+        """Frequencies (f,) in Hz from below the lowest to above the highest resonance, that resolve each of them."""
+        return resolving(self.eigenvalues())
+
+    def to_scipy(self) -> Any:
+        """The same as scipy.signal.StateSpace, without names."""
+        from scipy.signal import StateSpace as Signal
+
+        return Signal(self.A, self.B, self.C, self.D)
+
+    def to_control(self) -> Any:
+        """The same as control.StateSpace, with names. Raises ModelError where python-control is not installed."""
+        try:
+            import control
+        except ImportError as error:
+            raise ModelError("pip install 'femb[control]': python-control is not installed") from error
+        # dots are not allowed in names
+        names = {key: [name.replace(".", "_").replace(" ", "_") for name in getattr(self, key)] for key in NAMES}
+        return control.ss(self.A, self.B, self.C, self.D, **names)
+
+    def write(self, path: str | Path) -> Path:
+        """Write A, B, C, D, states, inputs, outputs to a .npz, a .mat or a results file .h5; returns the path.
+
+        In a results file they are in the group ``linear``, names as lists of text. Of a truncated model there are also
+        truncation_frequencies (f,) Hz, and truncation_error and truncation_bound (f, p, m), relative. Raises
+        ResultError.
+        """
+        arrays = {name: getattr(self, name) for name in (*"ABCD", *NAMES)}
+        if self.truncation is not None:
+            arrays |= self.truncation.arrays()
+        return write_arrays(path, arrays, FORMATS, group="linear")
+
+    @classmethod
+    def read(cls, path: str | Path) -> "StateSpace":
+        """Read the .npz at ``path``, written by ``write``. Raises ResultError."""
+        return cls(**read_arrays(path, "ABCD", NAMES, "state space"))
+
+    @classmethod
+    def of_results(cls, results: "Results") -> "StateSpace":
+        """From the group ``linear`` of a results file, as ``write`` wrote it. Raises ResultError: there is none."""
+        missing = [name for name in (*"ABCD", *NAMES) if f"linear/{name}" not in results.arrays]
+        if missing:
+            raise ResultError(f"these results have no linear model, which femb linearize writes: {results!r}")
+        A, B, C, D = (np.array(results.arrays[f"linear/{name}"], dtype=float) for name in "ABCD")
+        states, inputs, outputs = (tuple(map(str, results.arrays[f"linear/{name}"])) for name in NAMES)
+        return cls(A, B, C, D, states, inputs, outputs)
+
+
+# The error of a truncated linear model over frequency.
+
+# Of the largest entry with the same units: below this a transfer function is zero by symmetry, and its error is
+# relative to that entry.
+ZERO = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Truncation(Tabled):
+    """What a truncated model was compared with, and a bound of its error.
+
+    kind : how it was truncated, in words. full, reduced : responses at the same frequencies (f,).
+    bound_at : (p, m) bounds of the absolute difference at omega (rad/s), or None where there is none, as the
+    damping is not symmetric.
+    """
+
+    kind: str
+    full: FrequencyResponse
+    reduced: FrequencyResponse
+    bound_at: Callable[[float], Floats] | None
+
+    def bound(self, frequencies: ArrayLike) -> Floats:
+        """(f, p, m) bounds of the absolute difference at frequencies in Hz; infinite where there is none."""
+        found = checked_frequencies(frequencies)
+        if self.bound_at is None:
+            return np.full((len(found), *self.full.values.shape[1:]), np.inf)
+        return np.array([self.bound_at(2.0 * np.pi * frequency) for frequency in found])
+
+    @property
+    def error(self) -> Floats:
+        """(f, p, m) relative errors of the transfer functions.
+
+        Of those that are zero by symmetry, to the largest entry with the same units; nan where that is zero too.
+        """
+        return self._relative(np.abs(self.reduced.values - self.full.values))
+
+    @property
+    def relative_bound(self) -> Floats:
+        """(f, p, m) the same of the bound."""
+        return self._relative(self.bound(self.full.frequencies))
+
+    def _relative(self, difference: Floats) -> Floats:
+        size = np.abs(self.full.values)
+        largest = largest_alike(size, self.full.outputs, self.full.inputs)
+        of = np.where(size <= ZERO * largest, largest, size)
+        zero = of == 0.0
+        if self.full.rounding is not None:
+            rounding = np.max(self.full.rounding, axis=0, initial=0.0)
+            zero |= np.max(largest, axis=0, initial=0.0) <= rounding
+        return np.where(zero, np.nan, difference / np.where(zero, 1.0, of))
+
+    @property
+    def _names(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        return ("inputs", self.full.inputs), ("outputs", self.full.outputs)
+
+    def arrays(self) -> dict[str, Floats]:
+        """What files hold: frequencies (f,) Hz, error (f, p, m), bound (f, p, m)."""
+        return {
+            "truncation_frequencies": self.full.frequencies,
+            "truncation_error": self.error,
+            "truncation_bound": self.relative_bound,
+        }
+
+    def table(self) -> str:
+        """A line for each frequency with the largest relative error, whose it is, and the bound of it."""
+        if not self.full.values[0].size:
+            none = " and ".join(word for word, names in self._names if not names)
+            return f"{self.kind}\nno error to show: there are no {none}; name some"
+        lines = [self.kind, f"{'frequency Hz':>14}{'largest error':>15}{'bound':>12}  of"]
+        lost = self.full.lost() | self.reduced.lost()
+        for frequency, error, bound, no_digits in zip(
+            self.full.frequencies, self.error, self.relative_bound, lost, strict=True
+        ):
+            if no_digits:
+                lines.append(f"{frequency:14.6g}{LOST:>15}{'-':>12}  rounding hides the error")
+                continue
+            if np.all(np.isnan(error)):
+                lines.append(f"{frequency:14.6g}{'-':>15}{'-':>12}  nothing that responds")
+                continue
+            i, j = np.unravel_index(np.nanargmax(error), error.shape)
+            limit = f"{bound[i, j]:12.2g}" if np.isfinite(bound[i, j]) else f"{'-':>12}"
+            lines.append(
+                f"{frequency:14.6g}{error[i, j]:15.2g}{limit}  {self.full.outputs[i]} by {self.full.inputs[j]}"
+            )
+        return "\n".join(lines)

@@ -1,0 +1,526 @@
+"""Trim: a state of steady motion near the start, in equilibrium or in steady rotation of bodies and joints.
+
+    w'(p, w) = 0,    K w = 0,    p and w of independent coordinates in axes that move with the bodies
+
+Newton's iteration with the exact stiffness K at the accelerations of each state (femb.linear.second_order).
+Coordinates on which no force depends, such as the azimuth of a free rotor, keep their speeds, and change little since
+each step is the shortest. The others come to rest: a motion along which forces change is not steady. A coordinate that
+revolves is not oscillating about the equilibrium, and is refused.
+Source: docs/theory/linearisation.md, section 6.
+"""
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from femb.base.errors import ModelError, SolveError
+from femb.base.types import Bools, Floats, Ints
+from femb.layout.element import Input
+from femb.linear.chart import Chart
+from femb.linear.point import OperatingPoint
+from femb.linear.second_order import SecondOrder, chart_of, second_order
+from femb.model.model import Model
+from femb.numerics.newton import Iteration, largest, newton
+from femb.system.system import System
+from femb.vibration.completion import system_of
+
+# Least-squares solution of linear equations, with scaling, and with the rank determined from rounding errors.
+#
+# Stiffnesses of a model differ by many powers of ten, as those of an axial strain and of a soft hinge do. Entries of
+# the
+# size of rounding are set to zero, rows and columns are scaled to the same size, and singular values below the
+# rounding
+# of the entries are set to zero.
+
+ROUNDING = 64.0 * np.finfo(float).eps
+PASSES = 8  # number of passes of the scaling
+FIRST_DAMPING, FASTER, MOST_DAMPED = 1e-8, 4.0, 20  # relative to the largest entry; factor, and number, of increases
+
+
+class ScaledLeastSquares:
+    """A matrix (m, n) for least squares; size (m, n) : sums of the absolute values of the terms of its entries."""
+
+    def __init__(self, matrix: Floats, size: Floats) -> None:
+        clean = np.where(np.abs(matrix) > ROUNDING * size, matrix, 0.0)
+        rows, columns = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
+        for _ in range(PASSES):
+            scaled = rows[:, None] * np.abs(clean) * columns
+            rows /= np.sqrt(_or_one(np.max(scaled, axis=1, initial=0.0)))
+            columns /= np.sqrt(_or_one(np.max(scaled, axis=0, initial=0.0)))
+        self.rows, self.columns = rows, columns
+        self.left, values, self.right = np.linalg.svd(rows[:, None] * clean * columns, full_matrices=False)
+        noise = ROUNDING * float(np.linalg.norm(rows[:, None] * np.where(clean != 0.0, size, 0.0) * columns))
+        self.values = np.where(values > noise, values, 0.0)
+
+    def solve(self, right: Floats, rounding: float = 0.0) -> Floats:
+        """The least-squares solution x (n,) of least norm, both in the scaled norms, for ``right`` (m,).
+
+        rounding : of the entries of ``right``; components of ``right`` up to it are set to zero.
+        """
+        parts = self.left.T @ (self.rows * right)
+        parts[np.abs(parts) <= rounding * (np.abs(self.left).T @ self.rows)] = 0.0
+        inverse = np.where(self.values > 0.0, 1.0 / np.where(self.values > 0.0, self.values, 1.0), 0.0)
+        x: Floats = self.columns * (self.right.T @ (inverse * parts))
+        return x
+
+    def solve_within(
+        self, right: Floats, largest: float, size: Callable[[Floats], float], rounding: float = 0.0
+    ) -> Floats:
+        """The same, damped until the size of x is at most ``largest``.
+
+        Damping reduces the directions of least stiffness first, such as a nearly balanced rotor, and the others little.
+        """
+        x = self.solve(right, rounding)
+        if size(x) <= largest:
+            return x
+        weights = np.array([size(unit) for unit in np.eye(len(x))])
+        matrix = (self.left * self.values) @ self.right / self.columns
+        target = np.concatenate([self.rows * right, np.zeros(len(x))])
+        damping = FIRST_DAMPING * float(np.max(np.abs(matrix), initial=0.0))
+        for _ in range(MOST_DAMPED):
+            x = np.linalg.lstsq(np.vstack([matrix, damping * np.diag(weights)]), target, rcond=None)[0]
+            if size(x) <= largest:
+                break
+            damping *= FASTER
+        return x * min(1.0, largest / size(x)) if size(x) > 0.0 else x
+
+
+def _or_one(x: Floats) -> Floats:
+    return np.where(x > 0.0, x, 1.0)
+
+
+# Steady motion: conditions at a point, relative to the forces of the problem, and a check by integration.
+#
+# A motion is steady (equilibrium or relative equilibrium) if the speeds w of its independent coordinates are constant,
+# M w' = 0, and remain so along the motion: K w = 0 with the exact stiffness K. A pendulum at its lowest point has w' =
+# 0,
+# but K w is not zero.
+# Source: docs/theory/linearisation.md, section 6.
+
+NEAR = 1e-8  # rad, or relative to the structure's size: largest distance from a steady state
+UNBALANCED = 1e-9  # relative to the largest force: tolerance of unbalanced forces
+UNCHANGED = 1e-6  # relative to the largest speed: tolerance of constant speeds in the check by integration
+WAY = 0.5  # rad, or relative to the structure's size: length of the motion in this check
+GROWTH = 10.0  # largest growth of rounding errors in this check, by an unstable motion
+
+
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """Generalized forces at a point in its chart, and the sizes of their terms; P free coordinates, D driven ones.
+
+    rates (P + D,) : of the speeds at the point; the chart and the equations may be those of zero rates.
+    """
+
+    point: OperatingPoint
+    chart: Chart
+    equations: SecondOrder
+    rates: Floats
+
+    @classmethod
+    def of(cls, point: OperatingPoint) -> "Balance":
+        """The balance at a point, in the chart of its linearisation."""
+        chart = chart_of(point)
+        return cls(point, chart, second_order(point, chart), chart.rates)
+
+    def with_constant_speeds(self) -> "Balance":
+        """The same forces, with their derivatives at constant speeds, w' = 0.
+
+        The forces of a free structure then depend on its deformation alone, not on its position and attitude.
+        """
+        P = self.chart.free
+        a = self.point.a - self.chart.H[:, :P] @ self.rates[:P]
+        point = replace(self.point, a=a)
+        chart = chart_of(point)
+        return Balance(point, chart, second_order(point, chart), self.rates)
+
+    @cached_property
+    def imbalance(self) -> Floats:
+        """(P,) M w': the unbalanced generalized forces."""
+        return self.equations.mass @ self.rates
+
+    @cached_property
+    def drift(self) -> Floats:
+        """(P,) K w: the rate of the forces along the motion, at constant speeds."""
+        return self.equations.stiffness @ self.chart.speeds
+
+    @cached_property
+    def stiffness_size(self) -> Floats:
+        """(P, P + D): sums of the absolute values of the terms of K, and of the forces that rotate with coordinates."""
+        chart, H = self.chart, np.abs(self.chart.H)
+        mass, damping, stiffness = (abs(matrix) for matrix in (self.point.mass, *self.point.tangents))
+        parts = mass @ np.abs(chart.alpha_p) + damping @ np.abs(chart.eta_p) + stiffness @ H
+        size: Floats = H[:, : chart.free].T @ parts + np.abs(chart.geometric_stiffness)
+        # rounding of forces: that of the largest one, and the force of a displacement by its own rounding
+        force = max(self.largest_force, float(np.max(size, initial=0.0)) / 16.0)
+        rotated = [force * self.extent(unit, internal=False) for unit in np.eye(H.shape[1])]
+        return size + rotated
+
+    @cached_property
+    def nonzero_stiffness(self) -> Bools:
+        """(P, P + D) bool: entries of K above rounding."""
+        return np.abs(self.equations.stiffness) > ROUNDING * self.stiffness_size
+
+    @cached_property
+    def stiffness(self) -> ScaledLeastSquares:
+        """K of the free coordinates, for solution."""
+        P = self.chart.free
+        return ScaledLeastSquares(self.equations.stiffness[:, :P], self.stiffness_size[:, :P])
+
+    @cached_property
+    def largest_force(self) -> float:
+        """The largest generalized force, inertia forces included."""
+        point, system, free = self.point, self.point.system, np.abs(self.chart.H[:, : self.chart.free])
+        sizes = np.abs(point.mass @ point.a)
+        for batch in system.batches:
+            out = np.zeros((1, system.n_v))
+            batch.residual(point.u[None], point.q[None], point.v[None], np.zeros((1, system.n_v)), out)
+            sizes = np.maximum(sizes, np.abs(out[0]))
+        return float(np.max(free.T @ sizes, initial=0.0))
+
+    @cached_property
+    def size(self) -> float:
+        """Size of the structure, m: the largest distance between frames along an inertial axis; 1 for one frame."""
+        layout, q = self.point.system.layout, self.point.q
+        positions = [
+            q[i : i + 3] if frame.freedom else frame.position
+            for i, frame in zip(layout.frame_q, layout.frames, strict=True)
+        ]
+        size = float(np.max(np.ptp(np.array(positions), axis=0)))
+        return size if size > 0.0 else 1.0
+
+    def extent(self, change: Floats, internal: bool = True) -> float:
+        """The largest rotation (rad), displacement (relative to the structure's size) and, with ``internal``, internal
+        coordinate of a change of the coordinates."""
+        layout = self.point.system.layout
+        pose = np.abs(self.chart.H[:, : len(change)] @ change)
+        for frame, j in zip(layout.frames, layout.frame_v, strict=True):
+            if frame.freedom:
+                pose[j : j + 3] /= self.size
+        if not internal:
+            pose[layout.internal_v] = 0.0
+        return float(np.max(pose, initial=0.0))
+
+    def rounding_of(self, change: Floats) -> Floats:
+        """(P,) the rounding error of K times a change."""
+        out: Floats = ROUNDING * (self.stiffness_size[:, : len(change)] @ np.abs(change))
+        return out
+
+    def drifts(self) -> bool:
+        """Whether forces change by more than rounding along the motion, over a radian or the structure's size."""
+        speeds = self.chart.speeds
+        allowed = UNBALANCED * self.largest_force * self.extent(speeds, internal=False) + self.rounding_of(speeds)
+        return bool(np.any(np.abs(self.drift) > allowed))
+
+    def unbalanced(self, force: Floats) -> bool:
+        """Whether generalized forces (P,) are above the rounding of all forces."""
+        positions = np.where(np.any(self.stiffness_size != 0.0, axis=0), max(1.0, self.size), 0.0)
+        rounding = float(np.max(self.rounding_of(positions), initial=0.0))
+        return float(np.max(np.abs(force), initial=0.0)) > UNBALANCED * self.largest_force + rounding
+
+
+def moves(balance: Balance) -> bool:
+    """Whether a free or driven coordinate has a speed."""
+    return bool(np.any(np.abs(balance.chart.speeds) > 0.0)) and not balance.point.at_rest
+
+
+def why_unsteady(point: OperatingPoint, balance: Balance | None = None) -> str:
+    """The reason, as text, why a motion is not steady; empty for a steady motion."""
+    balance = Balance.of(point) if balance is None else balance
+    chart = balance.chart
+    k = int(np.argmax(np.abs(balance.rates))) if len(balance.rates) else 0
+    names = (*chart.names, *chart.driven)
+    changes = f"{names[k]} changes its speed by {balance.rates[k]:.3g} per s2" if len(names) else ""
+    if np.any(balance.rates[chart.free :]):
+        return changes
+    if balance.unbalanced(balance.imbalance):
+        # steady nevertheless, if a negligible displacement balances the forces
+        step = balance.stiffness.solve(balance.imbalance)
+        remaining = balance.imbalance - balance.equations.stiffness[:, : chart.free] @ step
+        if balance.extent(step) > NEAR or balance.unbalanced(remaining):
+            return changes
+    return why_passing(balance) if moves(balance) else ""
+
+
+def why_passing(balance: Balance) -> str:
+    """The reason, as text, why a motion without accelerations does not remain steady; empty if it does.
+
+    The motion is integrated at constant loads, for half a radian or half the structure's size.
+    """
+    chart = balance.chart
+    speed = balance.extent(chart.speeds, internal=False)
+    if speed == 0.0:
+        return ""
+    if balance.drifts():
+        return f"{fastest(balance)}, and the forces change on the way"
+    try:
+        after = _speeds_after(balance, WAY / speed)
+    except SolveError as error:
+        return f"it cannot be followed: {error}"
+    change = after - chart.speeds[: chart.free]
+    if balance.extent(change, internal=False) <= UNCHANGED * speed:
+        return ""
+    k = int(np.argmax(np.abs(change)))
+    return f"{fastest(balance)}, and {chart.names[k]} changes its speed by {change[k]:.3g} per s on the way"
+
+
+def fastest(balance: Balance) -> str:
+    """The coordinate with the largest motion, and its speed, as text."""
+    chart = balance.chart
+    names = (*chart.names, *chart.driven)
+    sizes = [balance.extent(chart.speeds * (np.arange(len(names)) == k), internal=False) for k in range(len(names))]
+    k = int(np.argmax(sizes))
+    return f"{names[k]} moves at {chart.speeds[k]:.4g} per s"
+
+
+def _speeds_after(balance: Balance, time: float) -> Floats:
+    """The free speeds (P,) after a time (s), a shorter one where an unstable motion amplifies rounding errors."""
+    from femb.base.options import Run, Tolerances
+    from femb.recording.instants import evaluated
+    from femb.run.time_loop import RunSummary, integrate
+    from femb.steppers import make_stepper
+
+    point, equations, P = balance.point, balance.equations, balance.chart.free
+    blocks = np.hstack([-equations.stiffness[:, :P], -equations.damping[:, :P]])
+    A = np.vstack([np.hstack([balance.chart.E[:P, :P], np.eye(P)]), np.linalg.solve(equations.mass[:, :P], blocks)])
+    growth = float(np.max(np.linalg.eigvals(A).real, initial=0.0))
+    time = min(time, np.log(GROWTH) / growth) if growth > 0.0 else time
+    tolerance = Tolerances(position=1e-9 * balance.size, quaternion=1e-9, strain=1e-10, time=time)
+    run = Run(duration=time, rtol=1e-9, atol=tolerance)
+    system = _with_steady_loads(point).starting_at(point.q, point.v)
+    frames = evaluated(list(integrate(system, make_stepper(system, run), np.array([0.0, time]), RunSummary([]))))
+    return balance.chart.speeds_at(frames.q[-1], frames.v[-1])
+
+
+def _with_steady_loads(point: OperatingPoint) -> System:
+    """The system of a point with its loads constant from that time on; drivers continue."""
+    t, of_drivers = point.t, {id(input_) for input_ in point.system.constraint_set.inputs}
+
+    def later(function: Callable[[float], object]) -> Callable[[float], object]:
+        return lambda s: function(t + s)
+
+    def now(function: Callable[..., object], of_state: bool) -> Callable[..., object]:
+        if of_state:
+            return lambda s, state: function(t, state)
+        value = function(t)
+        return lambda s: value
+
+    inputs: list[Input] = []
+    for input_ in point.system.inputs:
+        if input_.of_discrete:
+            inputs.append(input_)
+        elif id(input_) in of_drivers:
+            inputs.append(
+                replace(input_, function=later(input_.function), breakpoints=tuple(b - t for b in input_.breakpoints))
+            )
+        else:
+            inputs.append(replace(input_, function=now(input_.function, input_.of_state), breakpoints=()))
+    return point.system.with_inputs(inputs)
+
+
+ITERATIONS = 50
+LARGEST_STEP = 0.3  # rad, or relative to the structure's size, of one iteration
+CONVERGED = 1e-11  # a step up to this, in the same units, ends the iteration
+ROUNDED = 1e-7  # and so does a step up to this that no longer decreases
+REVOLVING = 2.0  # speed, relative to the frequency about the equilibrium, above which a pendulum revolves
+
+
+def trim(model: Model | System, *, vary: Sequence[str] | None = None, t: float = 0.0) -> OperatingPoint:
+    """A state of steady motion, in equilibrium or in steady rotation, from the start of a model or of a System of it.
+
+    vary : names of states, as in `linearize`, that may change: coordinates, or their "rate". By default all
+    coordinates; speeds of coordinates on which no force depends stay, the others come to rest. In a steady motion the
+    speeds of the independent coordinates (rates of joints, velocities in axes of the bodies) are constant; this is
+    checked by integration over half a radian with the loads of time t (s).
+
+    Raises ModelError: an unknown name, or a model that cannot be linearised; SolveError where there is no such state
+    nearby, with the name of a coordinate that revolves while forces depend on it: its motion may be periodic.
+    """
+    return trimmed(model, vary=vary, t=t).point
+
+
+@dataclass(frozen=True, eq=False)
+class Trimmed:
+    """A steady state; stopped : the speeds of the start that it does not have, by the names of their coordinates."""
+
+    point: OperatingPoint
+    balance: Balance
+    stopped: dict[str, float]
+
+
+def trimmed(model: Model | System, *, vary: Sequence[str] | None = None, t: float = 0.0) -> Trimmed:
+    """The steady state of ``trim``, and the speeds that were set to zero."""
+    system = system_of(model)
+    q, v = _near(system)
+    given = Balance.of(OperatingPoint.of(system, q, v, t))
+    if vary is not None:
+        balance = _nearest(given, lambda state: _varied(state, vary))
+    else:
+        balance = _nearest(given, lambda state: _resting(state, given.chart.speeds, _persistent(given)))
+        if given.chart.joints:
+            # coordinates without forces in the steady state, though not at the start, keep their speeds as well
+            persistent = _persistent(given) | ~np.any(balance.nonzero_stiffness, axis=0)[: given.chart.free]
+            balance = _nearest(balance, lambda state: _resting(state, given.chart.speeds, persistent))
+    why = why_unsteady(balance.point, balance)
+    if why:
+        raise SolveError(f"no steady motion found near the start: {why}; {_advice(balance)}")
+    return Trimmed(balance.point, balance, {} if vary is not None else _stopped_speeds(given.chart, balance.chart))
+
+
+def _near(system: System) -> tuple[Floats, Floats]:
+    """The start; with beams, the equilibrium of its steady motion, since beams are too stiff for one step of trim."""
+    from femb.statics.equilibrium import steady_start
+
+    if system.layout.beams or system.layout.internal:
+        with contextlib.suppress(SolveError, ModelError):
+            return steady_start(system)
+    return system.q0, system.v0
+
+
+@dataclass(frozen=True, eq=False)
+class TrimStep:
+    """Changes (P,) of coordinates and of speeds, the forces (P,) that remain to first order, the largest motion."""
+
+    change: Floats
+    speed_change: Floats
+    remaining: Floats
+    extent: float = 0.0
+
+
+def _nearest(balance: Balance, stepped: Callable[[Balance], TrimStep]) -> Balance:
+    """The steady state nearest to a point; stepped : the step from a state. Raises SolveError."""
+
+    def step(balance: Balance) -> TrimStep:
+        result = stepped(balance.with_constant_speeds())
+        return replace(result, extent=balance.extent(result.change))
+
+    def after(balance: Balance, change: Floats, _: float) -> Balance:
+        point = balance.point
+        return Balance.of(OperatingPoint.of(point.system, *balance.chart.after(change), point.t))
+
+    def settled(it: Iteration[Balance, TrimStep]) -> bool:
+        if not it.within(CONVERGED, rounding=ROUNDED):
+            return False
+        balance = it.x
+        slow = largest(it.residual.speed_change) <= 1e-12 * largest(balance.chart.speeds)
+        return balance.point.at_rest or slow or balance.unbalanced(it.residual.remaining)
+
+    end = newton(
+        balance,
+        step,
+        lambda it: np.concatenate([it.residual.change, it.residual.speed_change]),
+        after,
+        settled,
+        iterations=ITERATIONS,
+        residual_size=lambda step: step.extent,
+    )
+    balance = end.x
+    if end.converged and not balance.unbalanced(end.residual.remaining):
+        return balance
+    rates = balance.rates[: balance.chart.free]
+    k = int(np.argmax(np.abs(rates)))
+    raise SolveError(
+        f"no steady motion found near the start: {balance.chart.names[k]} still changes its speed by {rates[k]:.3g} "
+        f"per s2; {_advice(balance)}"
+    )
+
+
+def _resting(balance: Balance, given: Floats, persistent: Bools) -> TrimStep:
+    """A step to a state of constant speeds.
+
+    given : the speeds of the start. persistent (P,) : which coordinates of a tree keep them.
+    """
+    equations, chart, P = balance.equations, balance.chart, balance.chart.free
+    stiffness, damping, speeds = equations.stiffness[:, :P], equations.damping[:, :P], chart.speeds[:P]
+    if chart.joints:
+        dw = np.where(persistent, given[:P], 0.0) - speeds
+    else:
+        # rigid motions of free structures, and other motions that do not change the forces, keep their speeds
+        dw = -balance.stiffness.solve(balance.drift) if balance.drifts() else np.zeros(P)
+    # speeds of the size of rounding are zero
+    small = 1e-12 * np.max(np.abs(chart.speeds), initial=0.0)
+    dw = np.where(np.abs(speeds + dw) <= small, -speeds, np.where(np.abs(dw) <= small, 0.0, dw))
+    force = balance.imbalance - damping @ dw
+    # an angle that revolves has no steady value: it is not changed, and its equation is checked at the end
+    moving = bool(chart.joints) and np.any(speeds + dw)
+    varied = np.flatnonzero(~((speeds + dw != 0.0) & _angular(balance)[:P])) if moving else np.arange(P)
+    block = np.ix_(varied, varied)
+    solver = ScaledLeastSquares(stiffness[block], balance.stiffness_size[block]) if moving else balance.stiffness
+    rounding = ROUNDING * balance.largest_force
+    x = solver.solve_within(force[varied], LARGEST_STEP, lambda x: balance.extent(_spread(P, varied, x)), rounding)
+    step = _spread(P, varied, x)
+    return TrimStep(step, dw, force - stiffness @ step)
+
+
+def _spread(P: int, columns: Ints | Sequence[int], x: Floats) -> Floats:
+    result = np.zeros(P)
+    result[columns] = x
+    return result
+
+
+def _varied(balance: Balance, vary: Sequence[str]) -> TrimStep:
+    """A step to a state of constant speeds by changes of the named states."""
+    equations, chart, P = balance.equations, balance.chart, balance.chart.free
+    columns = [_column(chart, name) for name in vary]
+    size = np.hstack([balance.stiffness_size[:, :P], np.abs(equations.damping[:, :P])])[:, columns]
+    slopes = np.hstack([equations.stiffness[:, :P], equations.damping[:, :P]])[:, columns]
+    x = ScaledLeastSquares(slopes, size).solve_within(
+        balance.imbalance, LARGEST_STEP, lambda x: balance.extent(_spread(2 * P, columns, x)[:P])
+    )
+    change = _spread(2 * P, columns, x)
+    if balance.extent(change[:P]) < CONVERGED and balance.extent(change[P:]) < CONVERGED * balance.extent(chart.speeds):
+        change[P:] = 0.0
+    return TrimStep(change[:P], change[P:], balance.imbalance - slopes @ x)
+
+
+def _persistent(balance: Balance) -> Bools:
+    """(P,) which coordinates of a tree keep their speeds: angles that revolve, and those on which no force depends."""
+    chart, P = balance.chart, balance.chart.free
+    frequency2 = np.abs(np.diag(balance.equations.stiffness)) / np.diag(balance.equations.mass)
+    result: Bools = _angular(balance)[:P] & (chart.speeds[:P] ** 2 > REVOLVING**2 * frequency2)
+    result |= ~np.any(balance.nonzero_stiffness, axis=0)[:P]
+    return result
+
+
+def _angular(balance: Balance) -> Bools:
+    """(P + D,) which coordinates rotate a frame."""
+    layout = balance.point.system.layout
+    frames = zip(layout.frames, layout.frame_v, strict=True)
+    spins = [j + k for frame, j in frames for k in range(3, frame.freedom)]
+    rotates: Bools = np.any(balance.chart.H[spins] != 0.0, axis=0)
+    internal = {coordinate.name for coordinate in layout.internal}
+    return rotates & [name not in internal for name in (*balance.chart.names, *balance.chart.driven)]
+
+
+def _advice(balance: Balance) -> str:
+    """Advice where there is no steady motion, with the period of an angle that revolves while forces depend on it."""
+    chart = balance.chart
+    names = (*chart.names, *chart.driven)
+    allowed = 1e-6 * np.max(np.abs(chart.speeds), initial=0.0)
+    forced = _angular(balance) & np.any(balance.nonzero_stiffness, axis=0) & (np.abs(chart.speeds) > allowed)
+    rates = np.where(forced, np.abs(chart.speeds), 0.0)
+    k = int(np.argmax(rates)) if len(rates) else -1
+    if k < 0 or rates[k] == 0.0:
+        return "start nearer, or let more vary"
+    return (
+        f"{names[k]} turns at {rates[k]:.4g} rad/s and the forces change with it, so that the motion may be periodic: "
+        f"look for one with the period {2.0 * np.pi / rates[k]:.6g} s (femb.periodic, --periodic), or start "
+        "at rest"
+    )
+
+
+def _column(chart: Chart, name: str) -> int:
+    word = name.removesuffix(" rate")
+    if word not in chart.names:
+        raise ModelError(f"trim: no state {name!r}; there are: {', '.join(chart.names)}, and their 'rate'")
+    return chart.names.index(word) + (chart.free if name.endswith(" rate") else 0)
+
+
+def _stopped_speeds(start: Chart, steady: Chart) -> dict[str, float]:
+    """Speeds of the start that the steady state does not have."""
+    after = dict(zip(steady.names, steady.speeds, strict=False))
+    largest = float(np.max(np.abs(start.speeds), initial=0.0))
+    speeds = zip(start.names, start.speeds, strict=False)
+    return {name: float(u) for name, u in speeds if abs(after.get(name, u) - u) > 1e-9 * largest}

@@ -1,0 +1,404 @@
+"""Truncated models of structures that turn: complex modes, by left and right vectors of the first-order form.
+
+    x' = A x + B u,   A X = X L,   Y^T A = L Y^T,   Y^T X = 1,   x = (p, p')
+    q' = L q + Y^T B u,   y = C X q + (D + S) u,   S = -C (1 - X Y^T) A^-1 B
+
+of rigid-body motions, which are exact, and of the lowest modes, with the static share S of the others.
+Source: docs/theory/linearisation.md, section 8.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import block_diag
+from scipy.sparse import csc_array
+
+from femb.base.errors import ModelError
+from femb.base.types import Complexes, Floats
+from femb.base.values import shown
+from femb.layout.element import LowRank
+from femb.linear.model import LinearModel
+from femb.linear.response import FrequencyResponse, checked_frequencies
+from femb.linear.rows import Rows
+from femb.linear.state_space import StateSpace, Truncation
+from femb.linear.tail import products
+from femb.linear.truncate import COUNT, FIRST, LAST
+from femb.small_motions.eigenproblem import EigenProblem
+from femb.small_motions.free_motions import FreeMotions, free_motions
+from femb.vibration.complex_modes import REAL, RigidStates, complex_modes, rigid_states
+from femb.vibration.damping_ratios import ratio_of_modes, source_of
+from femb.vibration.eigen import check_count, freedoms, is_symmetric, lowest
+from femb.vibration.flexibility import Flexibility
+from femb.vibration.mode_sweep import MULTIPLE
+from femb.vibration.solution import BELOW
+
+# What a truncation of complex modes leaves out of a structure that turns: its static share, and a bound of its effect.
+#
+# Without dampers A is skew in the energy E = diag(K, M), so that the modes left out are orthogonal in it. If their
+# energies are positive, with z_b = A^-1 b, w_b = A^-1 z_b, z_c = A^-1 E^-1 c of inputs b and outputs c without the
+# kept motions,
+#
+#     G(s) - G(0) = s <z_c, z_b> + s^2 <z_c, w_b> + rest,   |rest| <= w^3 / (w_n - w) |z_c| |w_b|
+#
+# Source: docs/theory/linearisation.md, section 8.
+
+# Of the terms of a damping matrix: what may be lacking of skew symmetry.
+SKEW = 1e-10
+# Of the energy of a state: below this it is rounding.
+ENERGY = 1e-8
+# Motions of negative stiffness that are looked for.
+NEGATIVE = 12
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """Real right and left vectors (2 n_v, d) of an invariant subspace; left = [.., M adjoint]."""
+
+    right: Floats
+    left: Floats
+    adjoint: Floats
+
+    def beside(self, other: "States") -> "States":
+        """Both subspaces."""
+        pairs = ((self.right, other.right), (self.left, other.left), (self.adjoint, other.adjoint))
+        return States(*(np.hstack(pair) for pair in pairs))
+
+    def left_out(self, x: Floats) -> Floats:
+        """States x (2 n_v, k) less their part in the subspace."""
+        return np.asarray(x - self.right @ (self.left.T @ x))
+
+    def rows_left_out(self, c: Floats) -> Floats:
+        """Rows c (2 n_v, k) on states, as columns, less their part on the subspace."""
+        return np.asarray(c - self.left @ (self.right.T @ c))
+
+
+class FirstOrder:
+    """Products and static solutions of M p'' + C p' + K p + J^T mu = F in first order."""
+
+    def __init__(self, motion: EigenProblem, free: FreeMotions, lowest: float) -> None:
+        self.motion, self.free = motion, free
+        self.flexibility = Flexibility(motion, free, lowest)
+        C = motion.system.pattern.to_csc(motion.damping)[: motion.system.n_v, : motion.system.n_v]
+        self._transposed = C.T
+        skew = abs(C + C.T).max() <= SKEW * abs(C).max() if C.nnz else True
+        self.conservative = bool(skew and not motion.low_rank.rank)
+
+    def damping(self, x: Floats) -> Floats:
+        """(C + G) x (n_v, k)."""
+        columns = [self.motion.damping_times(column) for column in np.ascontiguousarray(x.T)]
+        return np.array(columns).reshape(x.T.shape).T
+
+    def damping_transposed(self, x: Complexes) -> Complexes:
+        """(C + G)^T x (n_v, k)."""
+        low = self.motion.low_rank
+        return np.asarray(self._transposed @ x + low.damping @ (low.left.T @ x))
+
+    def mass(self, x: Floats) -> Floats:
+        """M x (n_v, k)."""
+        return products(self.motion, self.motion.mass, x)
+
+    def stiffness(self, x: Floats) -> Floats:
+        """K x (n_v, k)."""
+        return products(self.motion, self.motion.stiffness, x)
+
+    def solve(self, first: Floats, momenta: Floats) -> tuple[Floats, Floats]:
+        """x (2 n_v, k) with A x = (first, M^-1 momenta), and the force K x_1, of what is orthogonal to free motions."""
+        force = np.where(self.motion.held[:, None], 0.0, -(momenta + self.damping(first)))
+        return np.vstack([self.flexibility(force), first]), force
+
+
+@dataclass(frozen=True, eq=False)
+class SpinningTail:
+    """The modes left out beside an invariant subspace, of m inputs and p outputs.
+
+    static (p, m) : their response to constant inputs. slope, curvature (p, m) : its first and second derivative by s,
+    the latter halved. sizes_of_outputs (p,), sizes_of_inputs (m,) : |z_c|, |w_b|. of_rates : (static, slope, curvature,
+    sizes) of the rates of outputs that have accelerations. next_omega : rad/s. positive : whether all their energies
+    are.
+    """
+
+    static: Floats
+    slope: Floats
+    curvature: Floats
+    sizes_of_outputs: Floats
+    sizes_of_inputs: Floats
+    rates: tuple[Floats, Floats, Floats, Floats]
+    next_omega: float
+    positive: bool
+
+    @classmethod
+    def of(cls, equations: FirstOrder, kept: States, rows: Rows, next_omega: float) -> "SpinningTail":
+        """With rows of the full model, and the frequency of the first mode left out, or infinity."""
+        n, m, p = len(rows.forces), len(rows.inputs), len(rows.outputs)
+        if not np.isfinite(next_omega):
+            none, nothing = np.zeros((p, m)), np.zeros(p)
+            return cls(none, none, none, nothing, np.zeros(m), (none, none, none, nothing), next_omega, True)
+        share = kept.adjoint.T @ rows.forces
+        first = -kept.right[:n] @ share
+        momenta = rows.forces - equations.mass(kept.right[n:] @ share)
+        z, _ = equations.solve(first, momenta)
+        z = kept.left_out(z)
+        w, force = equations.solve(z[:n], equations.mass(z[n:]))
+        w = kept.left_out(w)
+        energies = np.sum(w[:n] * force, axis=0) + np.sum(w[n:] * equations.mass(w[n:]), axis=0)
+        sizes_of_inputs = np.sqrt(np.maximum(energies, 0.0))
+        found = [_of_rows(equations, kept, c, z, w) for c in (_columns(rows.position, rows.rate), _rates(rows))]
+        (static, slope, curvature, sizes), of_rates = found
+        return cls(
+            static,
+            slope,
+            curvature,
+            sizes,
+            sizes_of_inputs,
+            of_rates,
+            next_omega,
+            equations.conservative and _positive(equations, kept),
+        )
+
+    def bound(self, omega: float) -> Floats:
+        """(p, m): the largest difference of the transfer matrices at omega, rad/s; infinite where nothing is known."""
+        if not np.isfinite(self.next_omega):
+            return np.zeros_like(self.static)
+        if omega >= self.next_omega:
+            return np.full_like(self.static, np.inf)
+        s, rest = 1j * omega, omega**3 / (self.next_omega - omega)
+        static, slope, curvature, sizes = self.rates
+        change = s * self.slope + s**2 * self.curvature + s * (static + s * slope + s**2 * curvature)
+        return np.asarray(np.abs(change) + rest * np.outer(self.sizes_of_outputs + omega * sizes, self.sizes_of_inputs))
+
+
+def _columns(position: Floats, rate: Floats) -> Floats:
+    """Rows on p and p' as columns (2 n_v, p)."""
+    return np.vstack([position.T, rate.T])
+
+
+def _rates(rows: Rows) -> Floats:
+    """Rows on p'' as those on p', whose rate they are."""
+    return _columns(np.zeros_like(rows.acceleration), rows.acceleration)
+
+
+def _of_rows(
+    equations: FirstOrder, kept: States, c: Floats, z: Floats, w: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Static response, slope, curvature (p, m) and sizes (p,) of rows on states, as columns (2 n_v, p)."""
+    n, static = len(z) // 2, -(c.T @ z)
+    if not np.any(c):
+        return static, static, static, np.zeros(len(static))
+    rows = kept.rows_left_out(c)
+    # E^-1 c = (K^-1 c_1, M^-1 c_2)
+    first = equations.flexibility(rows[:n])
+    z_c, force = equations.solve(first, rows[n:])
+    z_c = kept.left_out(z_c)
+    momenta = equations.mass(z_c[n:])
+    slope, curvature = (force.T @ x[:n] + momenta.T @ x[n:] for x in (z, w))
+    energies = np.sum(z_c[:n] * force, axis=0) + np.sum(z_c[n:] * momenta, axis=0)
+    return static, slope, curvature, np.sqrt(np.maximum(energies, 0.0))
+
+
+def _positive(equations: FirstOrder, kept: States) -> bool:
+    """Whether all motions of negative energy are among the kept ones: their numbers, of K and of E, agree."""
+    motion, free = equations.motion, equations.free
+    most = check_count(motion, free, 1)
+    squares, _ = lowest(motion, free, min(NEGATIVE, most))
+    if squares[-1] < 0.0:
+        return False
+    n = motion.system.n_v
+    p, rate = kept.right[:n], kept.right[n:]
+    energy = p.T @ equations.stiffness(p) + rate.T @ equations.mass(rate)
+    # rigid motions without energy have the scale of the lowest frequency
+    moved = p.T @ equations.mass(p)
+    scale = np.abs(np.diag(energy)) + np.min(np.abs(squares)) * np.diag(moved) + np.diag(rate.T @ equations.mass(rate))
+    scale = 1.0 / np.sqrt(scale)
+    values = np.linalg.eigvalsh(scale[:, None] * (0.5 * (energy + energy.T)) * scale)
+    return int(np.sum(values < -ENERGY)) == int(np.sum(squares < 0.0))
+
+
+# Modes computed beyond those kept, so that the set ends between eigenvalues, of left and right vectors alike.
+SPARE = 4
+
+
+@dataclass(frozen=True, eq=False)
+class SpinningReduction:
+    """Rigid-body motions and modes of a structure that turns, and the full model.
+
+    kind : in words. rigid, elastic : state spaces, whose sum is the reduced model; the static share is in the second.
+    undamped : the second without the ratio of damping. omega (k,) : of the kept modes, rad/s. tail : None where the
+    model has dampers, or where energies of the modes left out may be negative.
+    """
+
+    kind: str
+    full: LinearModel
+    rigid: StateSpace
+    elastic: StateSpace
+    undamped: StateSpace
+    omega: Floats
+    tail: SpinningTail | None
+
+    def bound(self, omega: float) -> Floats:
+        """(p, m) bound of the difference of the transfer matrices at omega, rad/s."""
+        assert self.tail is not None
+        return self.tail.bound(omega)
+
+    def state_space(self, frequencies: ArrayLike | None = None) -> StateSpace:
+        """The state space, compared with the full model at frequencies in Hz."""
+        space = beside(self.rigid, self.elastic)
+        return self.compared(space, self.kind, frequencies, None if self.tail is None else self.bound)
+
+    def compared(self, space: StateSpace, kind: str, frequencies: ArrayLike | None, bound: object) -> StateSpace:
+        """A state space of the same inputs and outputs with its truncation error.
+
+        The full model is the one in which the kept modes have their ratios of damping.
+        """
+        if frequencies is None:
+            low, high = np.min(self.omega) / (2 * np.pi), np.max(self.omega) / (2 * np.pi)
+            frequencies = np.geomspace(FIRST * low, max(LAST * high, FIRST * low), COUNT)
+        found = checked_frequencies(frequencies)
+        full = self.full.frequency_response(found)
+        change = self.elastic.frequency_response(found).values - self.undamped.frequency_response(found).values
+        damped = FrequencyResponse(found, full.values + change, full.outputs, full.inputs, full.rounding)
+        truncation = Truncation(kind, damped, space.frequency_response(found), bound)  # type: ignore[arg-type]
+        return replace(space, truncation=truncation)
+
+
+def beside(first: StateSpace, second: StateSpace) -> StateSpace:
+    """The sum of two state spaces with the same inputs and outputs."""
+    n, m = len(first.states), len(second.states)
+    A = np.block([[first.A, np.zeros((n, m))], [np.zeros((m, n)), second.A]])
+    B, C = np.vstack([first.B, second.B]), np.hstack([first.C, second.C])
+    return StateSpace(A, B, C, first.D + second.D, (*first.states, *second.states), first.inputs, first.outputs)
+
+
+def elastic_modes(motion: EigenProblem) -> int:
+    """How many modes there are beside motions without stiffness, and those of a free structure that turns."""
+    return freedoms(motion) - len(_rigid(motion)[2].rates) // 2
+
+
+def _rigid(motion: EigenProblem) -> tuple[FreeMotions, float, RigidStates]:
+    """Motions without stiffness, |omega^2| of the lowest other, rad2/s2, and the states of rigid-body motions."""
+    free = free_motions(motion)
+    square = abs(float(lowest(motion, free, 1)[0][0]))
+    return free, square, rigid_states(motion, free, square)
+
+
+def spinning_modal(model: LinearModel, count: int, *, damping: float | None = None) -> SpinningReduction:
+    """The ``count`` lowest complex modes of a structure that turns, its rigid-body motions, and the static share.
+
+    damping : ratio of every kept mode in place of modal damping, by default 0.005 of a model without that: its
+    eigenvalue moves by that part of its size. Other dampers act beside it. Raises ModelError: more modes than there
+    are, a stiffness that is not symmetric; SolveError.
+    """
+    ratio = ratio_of_modes(model.motion.system.model, damping)
+    if ratio is not None:
+        # added to the eigenvalues of the kept modes, not to the matrices
+        model = model.with_low_rank(LowRank.joined((), model.motion.system.n_v), ratio)
+    motion = model.motion
+    if not is_symmetric(motion):
+        raise ModelError(
+            "truncation: the stiffness of this rotation is not symmetric, as with loads that follow the motion: leave "
+            "them out, take the frequency response, or linearize without truncation"
+        )
+    free, square, rigid = _rigid(motion)
+    most = freedoms(motion) - len(rigid.rates) // 2
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
+        raise ModelError(f"modes: count: got {shown(count)}, wanted a whole number from 1 to {most}, the elastic modes")
+    equations = FirstOrder(motion, free, square)
+    values, right, left = _both(equations, rigid, count, most, square)
+    size = right.shape[1]
+    if size < count:
+        raise ModelError(
+            f"modes: count: got {count}, wanted at most {size}: those beyond are overdamped and have the same "
+            "eigenvalue, so that they cannot be told from each other"
+        )
+    kept, rates = _kept(equations, values[:size], right, left, count)
+    of_rigid = States(rigid.states, rigid.left, rigid.adjoint)
+    following = float(abs(values[count])) if len(values) > count else np.inf
+    tail = SpinningTail.of(equations, of_rigid.beside(kept), model.rows, following)
+    values = values[:count]
+    names = [f"mode {k + 1}{part}" for k, value in enumerate(values) for part in _parts(value)]
+    sizes = np.diag([abs(value) for value in values for _ in _parts(value)])
+    direct = model.rows.direct + tail.static
+    undamped, elastic = (_space(model, kept, each, names, direct) for each in (rates, rates - (ratio or 0.0) * sizes))
+    rigid_names = [f"rigid {k + 1}" for k in range(len(rigid.rates))]
+    return SpinningReduction(
+        f"{count} modes of the structure that turns, {source_of(motion.system.model, damping)}",
+        model,
+        _space(model, of_rigid, rigid.rates, rigid_names, np.zeros_like(direct)),
+        elastic,
+        undamped,
+        np.abs(values),
+        tail if tail.positive else None,
+    )
+
+
+def _both(
+    equations: FirstOrder, rigid: RigidStates, count: int, most: int, square: float
+) -> tuple[Complexes, Complexes, Complexes]:
+    """The eigenvalues, and shapes (n_v, k) of right and of left vectors of the first, which end between eigenvalues."""
+    motion, count = equations.motion, min(count + SPARE, most)
+    shift = max(BELOW * float(np.sqrt(square)), np.finfo(float).tiny)
+    values, right = complex_modes(motion, rigid, count, shift)
+    if equations.conservative:
+        return values, right, right.conj()
+    opposite = _transposed(motion)
+    left = complex_modes(opposite, rigid_states(opposite, equations.free, square), count, shift)[1]
+    size = len(values)
+    if size < most:
+        # the set ends between eigenvalues, so that left and right vectors are of the same ones
+        alike = np.abs(np.diff(values)) <= MULTIPLE * np.abs(values[1:])
+        size = int(np.flatnonzero(~alike)[-1]) + 1 if not np.all(alike) else 0
+        # overdamped ones of one eigenvalue, as of parts without mass, have no vectors of their own
+        merged = alike & (np.abs(values[1:].imag) <= REAL * np.abs(values[1:]))
+        size = min(size, int(np.argmax(merged)) if np.any(merged) else size)
+    return values, right[:, :size], left[:, :size]
+
+
+def _transposed(motion: EigenProblem) -> EigenProblem:
+    """The adjoint equations, which are those of the opposite rotation with the same dampers."""
+    pattern, low = motion.system.pattern, motion.low_rank
+    n = motion.system.n_v
+    damping = pattern.to_csc(motion.damping)[:n, :n].T.tocoo()
+    whole = csc_array((damping.data, (damping.row, damping.col)), shape=(pattern.n, pattern.n))
+    swapped = LowRank(low.damping, low.left, np.zeros_like(low.stiffness))
+    exact = replace(motion.exact, transposed=True)
+    return replace(motion, v=-motion.v, damping=pattern.from_csc(whole), low_rank=swapped, exact=exact)
+
+
+def _kept(
+    equations: FirstOrder, values: Complexes, right: Complexes, left: Complexes, count: int
+) -> tuple[States, Floats]:
+    """Real states of the first modes, (Re, Im) of each, biorthogonal, and their rates."""
+    x = np.vstack([right, values * right])
+    momenta = equations.mass(left.real) + 1j * equations.mass(left.imag)
+    y = np.vstack([values * momenta + equations.damping_transposed(left), momenta])
+    X, Y, Z = (_real(each, values) for each in (x, y, left))
+    products = Y.T @ X
+    Y, Z = (np.asarray(np.linalg.solve(products, part.T).T) for part in (Y, Z))
+    blocks = [
+        np.array([[value.real, value.imag], [-value.imag, value.real]]) if len(_parts(value)) == 2 else value.real
+        for value in values[:count]
+    ]
+    rates = block_diag(*blocks)
+    size = len(rates)
+    return States(X[:, :size], Y[:, :size], Z[:, :size]), rates
+
+
+def _real(columns: Complexes, values: Complexes) -> Floats:
+    """(Re, Im) of the vector of each eigenvalue; Re alone of a real one."""
+    parts = [[x.real, x.imag][: len(_parts(value))] for x, value in zip(columns.T, values, strict=True)]
+    return np.array([part for each in parts for part in each]).T
+
+
+def _parts(value: complex) -> tuple[str, ...]:
+    """Names of the states of an eigenvalue."""
+    return ("", " quadrature") if value.imag > REAL * abs(value) else ("",)
+
+
+def _space(model: LinearModel, states: States, rates: Floats, names: list[str], direct: Floats) -> StateSpace:
+    """The motions of an invariant subspace alone."""
+    rows, n = model.rows, model.motion.system.n_v
+    B = states.adjoint.T @ rows.forces
+    p, rate = states.right[:n], states.right[n:]
+    C = rows.position @ p + rows.rate @ rate + rows.acceleration @ (rate @ rates)
+    D = direct + rows.acceleration @ (rate @ B)
+    return StateSpace(rates, B, C, D, tuple(names), rows.inputs, rows.outputs)

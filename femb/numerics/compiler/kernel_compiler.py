@@ -1,0 +1,202 @@
+"""Compilation of kernels with numba: faster with tested versions, by plain ``numba.njit`` with others.
+
+The search for cyclic garbage waits while a kernel is compiled, which saves a quarter of the time. Five measures go
+beyond numba's public interface. During a compilation the overload of an operator for given operand types is resolved
+once instead of at every use, which saves a third of the compile time. Kernels that only kernels call get no Python
+wrapper, which saves an eighth; numba gets them when it compiles a kernel that calls them, which saves a thirtieth of
+the time of a start. An undocumented option compiles kernels that allocate nothing without reference counting, which
+saves a third of the time of a beam's force. Packages that extend numba are imported only for a compilation, and numpy's
+masked arrays not at all. If the version of numba was not tested, or an internal name is missing, ``numba.njit`` alone
+compiles.
+"""
+
+import gc
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property, update_wrapper
+from importlib import import_module
+from typing import Any
+
+import numba
+import numpy as np
+
+# The first and the last tested version of numba (major, minor).
+TESTED = (0, 60), (0, 68)
+# Functions that allocate arrays: only kernels that call one need reference counting. A kernel that allocates with
+# another function does not compile ("NRT required but not enabled"); then add the name of that function here.
+ALLOCATING = {"copy", "empty", "empty_like", "eye", "zeros", "zeros_like"}
+# Division by zero gives inf, as in numpy: the steppers test results for finiteness. Other threads run meanwhile.
+OPTIONS = {"error_model": "numpy", "nogil": True}
+
+
+def _known() -> bool:
+    """Whether numba is a tested version with the internal names used here; FEMB_PLAIN_NUMBA=1 turns this off."""
+    if (
+        os.environ.get("FEMB_PLAIN_NUMBA")
+        or not TESTED[0] <= tuple(map(int, numba.__version__.split(".")[:2])) <= TESTED[1]
+    ):
+        return False
+    try:
+        from numba.core import types
+        from numba.core.compiler import Compiler
+        from numba.core.compiler_lock import global_compiler_lock
+        from numba.core.registry import CPUDispatcher
+        from numba.core.types.containers import BaseTuple
+        from numba.np.numpy_support import from_dtype, map_layout
+    except ImportError:
+        return False
+    names = (
+        (types.Function, "get_call_type"),
+        (Compiler, "compile_extra"),
+        (CPUDispatcher, "_compile_for_args"),
+        (CPUDispatcher, "_compilation_chain_init_hook"),
+        (CPUDispatcher, "_numba_type_"),
+        (CPUDispatcher, "typeof_pyval"),
+        (BaseTuple, "from_types"),
+    )
+    functions = (global_compiler_lock, from_dtype, map_layout)
+    return all(map(callable, functions)) and all(hasattr(kind, name) for kind, name in names)
+
+
+KNOWN = _known()
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """A kernel that numba compiles on its first call."""
+    if not KNOWN or numba.config.DISABLE_JIT:
+        return numba.njit(**OPTIONS)(function)
+    return Kernel(function, targetoptions={"nopython": True, **_options(function)}, pipeline_class=KernelCompiler)
+
+
+def compiled_inside(function: Callable[..., Any], kept: Callable[[Any], Any] = lambda kernel: kernel) -> Any:
+    """A kernel that only kernels call; with a tested version of numba it raises TypeError if Python calls it.
+
+    kept : attaches its cache to it.
+    """
+    if not KNOWN or numba.config.DISABLE_JIT:
+        return kept(compiled(function))
+    return InnerKernel(function, kept)
+
+
+def _options(function: Callable[..., Any]) -> dict[str, Any]:
+    allocates = bool(ALLOCATING & set(function.__code__.co_names))
+    return {**OPTIONS, "no_cfunc_wrapper": True, "_nrt": allocates}
+
+
+if KNOWN:
+    from numba.core import types
+    from numba.core.compiler import Compiler
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.registry import CPUDispatcher
+    from numba.core.types.containers import BaseTuple
+    from numba.np.numpy_support import from_dtype, map_layout
+
+    _overloads: dict[Any, Any] = {}
+
+    @contextmanager
+    def _cached_overloads() -> Iterator[None]:
+        """Cache the overload of each operator and operand types; numba tries some ten, twice, for every addition."""
+        operators: Any = types.Function
+        if "get_call_type" in vars(operators):
+            # already cached: this kernel is called by the one that is being compiled
+            yield
+            return
+        resolve = operators.get_call_type
+
+        def get_call_type(operator: Any, context: Any, args: Any, kws: Any) -> Any:
+            if kws:
+                return resolve(operator, context, args, kws)
+            if (operator, args) not in _overloads:
+                _overloads[operator, args] = resolve(operator, context, args, kws)
+            return _overloads[operator, args]
+
+        operators.get_call_type = get_call_type
+        try:
+            yield
+        finally:
+            del operators.get_call_type
+
+    @contextmanager
+    def _without_collection() -> Iterator[None]:
+        """No search for cyclic garbage: a compilation makes a million objects, which it would visit again and again."""
+        if not gc.isenabled():
+            yield  # also where a kernel is called by the one that is being compiled
+            return
+        gc.disable()
+        try:
+            yield
+        finally:
+            gc.enable()
+
+    class KernelCompiler(Compiler):
+        """numba's compiler with cached overloads."""
+
+        def __init__(self, *parts: Any) -> None:
+            # Stored kernels that take lanes import what defines them. If that happened while numba compiles, operators
+            # would have other types when it writes the code than when it found their overloads.
+            import_module("femb.numerics.compiler.lanes")
+            super().__init__(*parts)
+
+        def compile_extra(self, func: Any) -> Any:
+            """Compile a function and the functions that it calls."""
+            with global_compiler_lock, _cached_overloads(), _without_collection():
+                return super().compile_extra(func)
+
+    class Kernel(CPUDispatcher):
+        """A kernel that takes numbers and arrays."""
+
+        def _compilation_chain_init_hook(self) -> None:
+            """Nothing: numba would import every package that registers types of its own, before it looks for machine
+            code; a compilation imports them."""
+
+        def typeof_pyval(self, val: Any) -> Any:
+            """numba's type of an argument."""
+            found = _type_of(val)
+            if found is None:
+                return super().typeof_pyval(val)
+            self._types_active_call.add(found)
+            return found
+
+    def _type_of(value: Any) -> Any:
+        """The type of an array of numbers, or a tuple of them and of numbers; None for others. For arrays numba's own
+        test imports numpy's masked arrays, to refuse them."""
+        if type(value) is np.ndarray and value.dtype.kind in "biufc":
+            layout, readonly = map_layout(value), not value.flags.writeable
+            return types.Array(from_dtype(value.dtype), value.ndim, layout, readonly=readonly)
+        if type(value) is tuple and value:
+            parts = [numba.typeof(part) if type(part) in (int, float) else _type_of(part) for part in value]
+            return None if None in parts else BaseTuple.from_types(parts)
+        return None
+
+    class InnerKernel:
+        """A kernel that only kernels call: compiled without a Python wrapper.
+
+        numba asks for its type when it compiles a kernel that calls it; before, it is no more than its function, for a
+        faster start.
+        """
+
+        def __init__(self, function: Callable[..., Any], kept: Callable[[Any], Any]) -> None:
+            self.py_func, self._kept = function, kept
+            update_wrapper(self, function)
+
+        @cached_property
+        def _kernel(self) -> Any:
+            options = {"nopython": True, "no_cpython_wrapper": True, **_options(self.py_func)}
+            return self._kept(_Inside(self.py_func, targetoptions=options, pipeline_class=KernelCompiler))
+
+        @property
+        def _numba_type_(self) -> Any:
+            return self._kernel._numba_type_
+
+        def __call__(self, *args: Any, **kws: Any) -> Any:
+            raise TypeError(
+                f"{self.py_func.__name__} is called by kernels only; to call it from Python, mark it @kernel"
+            )
+
+    class _Inside(Kernel):
+        """numba's side of an ``InnerKernel``."""
+
+        def add_overload(self, cres: Any) -> None:
+            """Store a compiled version for kernels, but not among those that calls from Python select."""
+            self.overloads[tuple(cres.signature.args)] = cres

@@ -1,0 +1,153 @@
+"""Values with LANES numbers as a type of numba: the extension behind ``femb.numerics.compiler.lanes``.
+
+The type and its operators use numba's documented extension points and its templates of operators; ``lanes`` uses its
+array structures.
+"""
+
+import math
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, errors, types
+from numba.core.imputils import impl_ret_borrowed
+from numba.core.typeconv import Conversion
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, lower_cast, models, register_model
+
+LANES = 4
+
+
+class _Lanes(types.Type):
+    """LANES numbers."""
+
+    def __init__(self) -> None:
+        super().__init__(name=f"Lanes({LANES})")
+
+    def can_convert_from(self, typingctx: Any, other: Any) -> Any:
+        return Conversion.safe if isinstance(other, (types.Float, types.Integer)) else None
+
+
+class _Condition(types.Type):
+    """A truth value in every lane."""
+
+    def __init__(self) -> None:
+        super().__init__(name=f"Condition({LANES})")
+
+
+NUMBERS, CONDITION = _Lanes(), _Condition()
+_REGISTER, _BITS = ir.VectorType(ir.DoubleType(), LANES), ir.VectorType(ir.IntType(1), LANES)
+
+
+@register_model(_Lanes)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _REGISTER)
+
+
+@register_model(_Condition)
+class _ConditionModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _BITS)
+
+
+def _in_all_lanes(builder: Any, value: Any) -> Any:
+    first = builder.insert_element(ir.Constant(_REGISTER, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+    places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(first, ir.Constant(_REGISTER, ir.Undefined), places)
+
+
+@lower_cast(types.Float, _Lanes)
+@lower_cast(types.Integer, _Lanes)
+def _from_number(context: Any, builder: Any, kind: Any, wanted: Any, value: Any) -> Any:
+    return _in_all_lanes(builder, context.cast(builder, value, kind, types.float64))
+
+
+def _with_lanes(name: Any, result: Any, count: int, lowered: Any) -> None:
+    """Type and code of an operator that has a value with lanes among its arguments."""
+
+    class Operator(AbstractTemplate):
+        def generic(self, args: Any, kws: Any) -> Any:
+            fits = all(isinstance(each, (_Lanes, types.Float, types.Integer)) for each in args)
+            if kws or len(args) != count or NUMBERS not in args or not fits:
+                return None
+            return signature(result, *[NUMBERS] * count)
+
+    infer_global(name)(Operator)
+    lower_builtin(name, *[NUMBERS] * count)(
+        lambda context, builder, sig, args: lowered(builder, *args),
+    )
+
+
+for _name, _again, _code in (
+    (operator.add, operator.iadd, "fadd"),
+    (operator.sub, operator.isub, "fsub"),
+    (operator.mul, operator.imul, "fmul"),
+    (operator.truediv, operator.itruediv, "fdiv"),
+):
+    for _each in (_name, _again):
+        _with_lanes(_each, NUMBERS, 2, lambda builder, x, y, code=_code: getattr(builder, code)(x, y))
+for _name, _code in ((operator.lt, "<"), (operator.gt, ">"), (operator.ge, ">="), (operator.le, "<=")):
+    _with_lanes(_name, CONDITION, 2, lambda builder, x, y, code=_code: builder.fcmp_ordered(code, x, y))
+_with_lanes(operator.eq, CONDITION, 2, lambda builder, x, y: builder.fcmp_ordered("==", x, y))
+_with_lanes(operator.ne, CONDITION, 2, lambda builder, x, y: builder.fcmp_unordered("!=", x, y))
+_with_lanes(operator.neg, NUMBERS, 1, lambda builder, x: builder.fneg(x))
+
+
+def _function(builder: Any, word: str, x: Any) -> Any:
+    kind = ir.FunctionType(_REGISTER, [_REGISTER])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{word}.v{LANES}f64"), [x])
+
+
+# the compiler has the root of a vector; sine and cosine it calls for one lane after another
+for _called, _word in ((math.sqrt, "sqrt"), (math.sin, "sin"), (math.cos, "cos")):
+    _with_lanes(_called, NUMBERS, 1, lambda builder, x, word=_word: _function(builder, word, x))
+
+
+@intrinsic
+def lanes(typingctx: Any, array: Any) -> Any:
+    """View of an array (..., LANES) as an array (...) of values with LANES numbers each."""
+    if not (isinstance(array, types.Array) and array.layout == "C" and array.dtype == types.float64):
+        raise errors.TypingError(f"lanes: wanted a contiguous array of numbers, got {array}")
+    result = types.Array(NUMBERS, array.ndim - 1, "C", readonly=not array.mutable, aligned=False)
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        from numba.np.arrayobj import make_array, populate_array
+
+        given = make_array(array)(context, builder, args[0])
+        view = make_array(result)(context, builder)
+        shape = cgutils.unpack_tuple(builder, given.shape, array.ndim)[:-1]
+        strides = cgutils.unpack_tuple(builder, given.strides, array.ndim)[:-1]
+        populate_array(
+            view,
+            data=builder.bitcast(given.data, context.get_data_type(NUMBERS).as_pointer()),
+            shape=shape,
+            strides=strides,
+            itemsize=8 * LANES,
+            meminfo=given.meminfo,
+            parent=given.parent,
+        )
+        return impl_ret_borrowed(context, builder, result, view._getvalue())
+
+    return signature(result, array), code
+
+
+@intrinsic
+def choose(typingctx: Any, condition: Any, x: Any, y: Any) -> Any:
+    """x in the lanes where the condition holds, y in the others."""
+    kind = NUMBERS if condition == CONDITION else types.float64
+    test = CONDITION if condition == CONDITION else types.boolean
+    return signature(kind, test, kind, kind), lambda context, builder, sig, args: builder.select(*args)
+
+
+@intrinsic
+def every(typingctx: Any, condition: Any) -> Any:
+    """Whether the condition holds in every lane."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if condition != CONDITION:
+            return args[0]
+        together = ir.IntType(LANES)
+        return builder.icmp_unsigned("==", builder.bitcast(args[0], together), ir.Constant(together, -1))
+
+    return signature(types.boolean, condition), code

@@ -1,0 +1,1 @@
+"""Pictures: figures of results, drawings of models, animations."""

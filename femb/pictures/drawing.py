@@ -1,0 +1,243 @@
+"""Figures of time histories with matplotlib, without pyplot and its global state."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from femb.base.errors import ResultError
+from femb.base.types import Floats
+from femb.results.view import INERTIAL
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # safe for colour blindness
+LINES = ("-", "--", ":")
+SEQUENCE = "viridis"
+SEQUENCE_END = 0.9  # its last tenth is too pale on white
+TIME, FREQUENCY = "time (s)", "frequency (Hz)"
+LEGEND_LIMIT = 6  # more ordered curves get a colour bar instead of a legend
+PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 3: "k", 6: "M", 9: "G"}
+INK = "#333333"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves over time in one pair of axes.
+
+    ``values`` (T, k) in ``unit`` ("" for none), with ``labels`` of the k curves. Curves with ``positions`` (k,) are
+    ordered, as by the node along a beam, and coloured accordingly; ``order`` names the positions. ``log`` shows
+    absolute values on a logarithmic axis. ``marks`` are instants (s) with a vertical line.
+    """
+
+    title: str
+    quantity: str
+    unit: str
+    values: Floats
+    labels: Sequence[str]
+    positions: np.ndarray | None = None
+    order: str = ""
+    log: bool = False
+    marks: tuple[float, ...] = ()
+
+
+def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, axis: str = TIME) -> "Figure":
+    """The matplotlib figure of rows of panels over a common time (T,), or over a frequency on a logarithmic axis."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    columns = max(map(len, rows))
+    width = {1: 7.5, 2: 10.8}.get(columns, 4.5 * columns)
+    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
+    figure = Figure(figsize=(width, 2.3 * len(rows) + 0.7), dpi=150, layout=layout)
+    figure.suptitle(title, fontsize=12, fontweight="bold", color=INK)
+    grid = figure.add_gridspec(len(rows), columns)
+    for i, row in enumerate(rows):
+        for j, panel in enumerate(row):
+            # A single panel spans the row.
+            axes = figure.add_subplot(grid[i, :] if len(row) == 1 else grid[i, j])
+            draw_panel(axes, time, panel)
+            if axis == FREQUENCY:
+                axes.set_xscale("log")
+            if all(len(below) <= j for below in rows[i + 1 :]):
+                axes.set_xlabel(axis, fontsize=9)
+    return figure
+
+
+def draw_panel(axes: Any, time: Floats, panel: Panel) -> None:
+    """Curves, names and units of one panel in matplotlib axes."""
+    values = np.abs(panel.values) if panel.log else panel.values
+    factor, unit = (1.0, panel.unit) if panel.log else scale(values, panel.unit)
+    log = panel.log and bool(np.any(values > 0.0))
+    styles = _styles(panel)
+    for curve, label, (colour, style) in zip(values.T / factor, panel.labels, styles, strict=True):
+        # A logarithmic axis cannot show zeros.
+        shown = np.where(curve > 0.0, curve, np.nan) if log else curve
+        axes.plot(time, shown, color=colour, ls=style, label=label, lw=1.3, marker="." if time.size < 3 else None)
+    for instant in panel.marks:
+        if time[0] <= instant <= time[-1]:
+            axes.axvline(instant, color="#999999", lw=0.8, ls=(0, (2, 2)), zorder=1)
+    if log:
+        axes.set_yscale("log")
+    else:
+        axes.ticklabel_format(useOffset=False)
+        _keep_flat(axes, values / factor)
+    axes.set_title(panel.title, fontsize=10, loc="left", color=INK)
+    axes.set_ylabel(f"{panel.quantity} ({unit})" if unit else panel.quantity, fontsize=9)
+    axes.tick_params(which="both", labelsize=8, color="#bbbbbb", labelcolor=INK)
+    axes.grid(True, color="#e4e4e4", lw=0.7)
+    axes.set_axisbelow(True)
+    if time[-1] > time[0]:
+        axes.set_xlim(time[0], time[-1])
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color("#bbbbbb")
+    if panel.positions is not None and len(panel.labels) > LEGEND_LIMIT:
+        _colour_bar(axes, panel.positions, panel.order)
+    elif len(panel.labels) > 1:
+        # To the right of the axes, where it covers no curve.
+        axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.03), handlelength=1.3)
+
+
+def scale(values: Floats, unit: str) -> tuple[float, str]:
+    """A power of a thousand as divisor, and the corresponding unit, for numbers of convenient size."""
+    largest = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
+    if largest == 0.0 or 0.1 <= largest < 1e4:
+        return 1.0, unit
+    exponent = 3 * int(np.floor(np.log10(largest) / 3))
+    if exponent == 0:  # 0.05 is easier to read than 50 with a prefix
+        return 1.0, unit
+    if unit in ("m", "N", "J") and exponent in PREFIXES:
+        return 10.0**exponent, PREFIXES[exponent] + unit
+    return 10.0**exponent, f"$10^{{{exponent}}}$ {unit}".strip()
+
+
+def save(figure: Any, path: Path, dpi: int = 150) -> Path:
+    """Write a figure in the format of the path's suffix; dpi : of pixel formats. Raises ResultError on failure."""
+    path = path if path.suffix else path.with_suffix(".png")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=dpi)
+    except (OSError, ValueError) as error:
+        raise ResultError(
+            f"{path}: the picture cannot be written ({error}). Check the folder and its permissions; the "
+            "suffix gives the format, such as .png, .svg or .pdf"
+        ) from error
+    return path
+
+
+def png(figure: "Figure", dpi: int = 70) -> bytes:
+    """A figure as the bytes of a picture, for notebooks."""
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=dpi)
+    return buffer.getvalue()
+
+
+def _styles(panel: Panel) -> list[tuple[Any, str]]:
+    """Colour and line style of every curve; curves beyond the number of colours are dashed."""
+    if panel.positions is None:
+        count = len(PALETTE)
+        return [(PALETTE[i % count], LINES[i // count % len(LINES)]) for i in range(len(panel.labels))]
+    from matplotlib import colormaps
+
+    span = max(1, int(np.max(panel.positions)))
+    return [(colormaps[SEQUENCE](SEQUENCE_END * position / span), "-") for position in panel.positions]
+
+
+def _colour_bar(axes: Any, positions: np.ndarray, name: str) -> None:
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import ListedColormap, Normalize
+    from matplotlib.ticker import MaxNLocator
+
+    shades = ListedColormap(colormaps[SEQUENCE](np.linspace(0.0, SEQUENCE_END, 256)))
+    mappable = ScalarMappable(Normalize(0, np.max(positions)), shades)
+    bar = axes.figure.colorbar(mappable, ax=axes, pad=0.02, aspect=18, ticks=MaxNLocator(5, integer=True))
+    bar.set_label(name, fontsize=8)
+    bar.ax.tick_params(labelsize=8)
+    bar.outline.set_visible(False)
+
+
+def _keep_flat(axes: Any, values: Floats) -> None:
+    """Prevent rounding errors of a constant from filling the height of the axes."""
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    largest = max(abs(low), abs(high))
+    if largest > 0.0 and high - low <= 1e-6 * largest:
+        axes.set_ylim(low - 0.1 * largest, high + 0.1 * largest)
+
+
+# The page of a picture: a drawing with equal scales, and a footer with the axes and a scale bar.
+
+WIDTH, FOOTER = 9.0, 0.9  # inches
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The page: a drawing of a rectangle of the picture's plane, WIDTH inches wide, and a footer below it.
+
+    middle, span (2,) m: of the rectangle; ratio: height over width of the drawing; scale: inches per metre.
+    """
+
+    middle: Floats
+    span: Floats
+    ratio: float
+    scale: float
+
+    @classmethod
+    def around(cls, points: Floats) -> Self:
+        """The sheet that shows points (k, 2) m with some margin."""
+        low, high = points.min(axis=0), points.max(axis=0)
+        span = np.maximum(1.08 * (high - low), 1e-9)
+        ratio = float(np.clip(span[1] / span[0], 0.35, 1.0))
+        scale = float(min(WIDTH / span[0], WIDTH * ratio / span[1]))
+        return cls(0.5 * (low + high), np.array([WIDTH, WIDTH * ratio]) / scale, ratio, scale)
+
+    @property
+    def height(self) -> float:
+        """Height in inches, with the footer."""
+        return WIDTH * self.ratio + FOOTER
+
+    def axes(self, figure: Any) -> Any:
+        """Matplotlib axes of the drawing."""
+        return _sheet(figure, FOOTER / self.height, 1.0, self.middle, self.span)
+
+    def footer(self, figure: Any, camera: Floats, frame: str) -> Any:
+        """Matplotlib axes in inches below the drawing, with the axes of the frame and a scale bar."""
+        footer = _sheet(figure, 0.0, FOOTER / self.height, np.array([WIDTH, FOOTER]) / 2, np.array([WIDTH, FOOTER]))
+        _draw_axes(footer, camera, frame)
+        _draw_scale_bar(footer, self.scale)
+        return footer
+
+
+def _sheet(figure: Any, bottom: float, top: float, middle: Floats, span: Floats) -> Any:
+    """Matplotlib axes without decoration, over the figure's width, that show a rectangle with equal scales."""
+    axes = figure.add_axes((0.0, bottom, 1.0, top - bottom))
+    axes.set_axis_off()
+    axes.set_xlim(middle[0] - span[0] / 2, middle[0] + span[0] / 2)
+    axes.set_ylim(middle[1] - span[1] / 2, middle[1] + span[1] / 2)
+    return axes
+
+
+def _draw_axes(footer: Any, camera: Floats, frame: str) -> None:
+    """The three axes and the name of their frame."""
+    for name, direction in zip("xyz", camera[:2].T, strict=True):
+        tip = np.array([0.6, 0.36]) + 0.3 * direction
+        footer.annotate("", tip, (0.6, 0.36), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.0})
+        footer.text(*(tip + 0.11 * direction), name, fontsize=9, color=INK, ha="center", va="center")
+    if frame != INERTIAL:
+        footer.text(1.1, 0.36, f"axes of {frame}", fontsize=9, color=INK, va="center")
+
+
+def _draw_scale_bar(footer: Any, scale: float) -> None:
+    """A bar of a round length, at most 1.5 inches."""
+    longest = 1.5 / scale
+    power = 10.0 ** np.floor(np.log10(longest))
+    length = max(factor * power for factor in (1, 2, 5) if factor * power <= longest)
+    right = WIDTH - 0.4
+    footer.plot([right - length * scale, right], [0.48, 0.48], color=INK, lw=2.0, solid_capstyle="butt")
+    footer.text(right - length * scale / 2, 0.24, f"{length:g} m", fontsize=9, color=INK, ha="center", va="center")

@@ -1,0 +1,289 @@
+"""Figures of `Results`: time histories and spectra, as matplotlib figures and as picture files.
+
+    plot(results, "overview.png")
+    plot(results, "tips.png", "tips")
+    plot(results, "hinge.png", ["coordinates of hinge", "joints/hinge/torque"], times=(0.0, 2.0))
+    figure(results, ["hub.euler_angles", "right.tip.deflection"])
+
+A figure is a table of `Panel`, and a panel is data; only `femb.pictures.drawing` uses matplotlib. Named figures are in
+`femb.pictures.sheets`, quantities in `femb.pictures.words`; `femb.pictures.choice` interprets the texts of
+``plot``.
+"""
+
+import json
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from femb.base.errors import ModelError, ResultError
+from femb.base.types import Floats
+from femb.base.values import check_text, names_of, shown, span_of
+from femb.model.figure import INERTIAL, Figure
+from femb.pictures.animation import animate
+from femb.pictures.choice import SIDE_BY_SIDE, check_items, is_name, problem_of, rows_of, split
+from femb.pictures.drawing import FREQUENCY, TIME, save, table
+from femb.pictures.frequency import RESPONSES, draw_linear
+from femb.pictures.picture import draw_modes, picture
+from femb.pictures.rounding import Scales
+from femb.pictures.sheets import FIGURES
+from femb.pictures.study import STUDY_FIGURES, default_figure
+from femb.pictures.subject import Rows, Subject
+from femb.pictures.words import WORDS
+from femb.results.names import named
+from femb.results.results import Results
+from femb.results.spectrum import SpectrumKind, spectrum_of, unit_of_spectrum
+from femb.results.sweep import METHOD
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawn
+
+
+# The request of a figure of histories: what it shows, of which items, seen from where, and its rows of panels.
+
+Span = tuple[float | None, float | None]
+
+# Values of a spectrum below this part of a panel's largest are rounding errors.
+FLOOR = 1e-14
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments of a figure: the name in the title, texts to show below one another, items, frame, time span."""
+
+    name: str
+    what: Sequence[str]
+    items: Sequence[str] = ()
+    frame: str = INERTIAL
+    times: Span = (None, None)
+
+
+def request(
+    results: Results,
+    what: str | Sequence[str] | None = None,
+    items: Sequence[str] | None = None,
+    frame: str | None = None,
+    times: Span | None = None,
+) -> Request:
+    """The request of the arguments of `plot`, which take precedence over those of a figure of the case of that name."""
+    items = None if items is None else names_of("items", items, ResultError)
+    if frame is not None:
+        check_text("frame", frame, "the name of a body, or of a beam's node as 'NAME[NODE]'", ResultError)
+    texts = (what,) if isinstance(what, str) else tuple(what or ("overview",))
+    figure = figures_of(results).get(texts[0]) if len(texts) == 1 else None
+    first, last = (None, None) if times is None else span_of("times", times, ResultError)
+    if figure is None:
+        return Request("; ".join(texts), texts, tuple(items or ()), frame or results.frame, (first, last))
+    span = (None, None) if figure.times is None else (float(figure.times[0]), float(figure.times[1]))
+    return Request(
+        figure.name,
+        figure.what,
+        figure.items if items is None else tuple(items),
+        frame or (results.frame if figure.frame == INERTIAL else figure.frame),
+        (span[0] if first is None else first, span[1] if last is None else last),
+    )
+
+
+def rows(results: Results, figure: Request) -> Rows:
+    """The rows of panels of a figure, at the instants it shows; may be empty."""
+    of_case = figures_of(results)
+    for text in figure.what:
+        for part in text.split(SIDE_BY_SIDE):
+            name, _ = split(part)
+            if is_name(name) and name not in of_case:
+                named(results, name)
+                continue
+            problem = None if "/" in name and ".." not in name else problem_of(name, of_case)
+            if problem:
+                raise ResultError(problem)
+    if not results.time.size:
+        return []
+    seen = results if figure.frame == results.frame else results.in_frame(figure.frame)
+    subject = Subject(seen, figure.items, Scales(results))
+    check_items(subject)
+    inside = between(results, figure.times)
+    all_rows = [row for text in figure.what for row in rows_of(subject, text)]
+    return [[replace(panel, values=panel.values[inside]) for panel in row] for row in all_rows if row]
+
+
+def figures_of(results: Results) -> dict[str, Figure]:
+    """The figures of the case of the results, by name."""
+    text = str(results.attributes.get("", {}).get("figures", "{}"))
+    try:
+        return {name: Figure(name, **words) for name, words in json.loads(text).items()}
+    except (ValueError, TypeError, AttributeError, ModelError) as error:
+        raise ResultError(f"attribute figures of the results: {error}; wanted the figures of a case as JSON") from error
+
+
+def spectra(time: Floats, rows: Rows, kind: SpectrumKind) -> tuple[Floats, Rows]:
+    """Frequencies (F,) Hz from the first above zero, and the rows of panels of histories at ``time`` (T,) s as spectra.
+
+    Raises ResultError: output times that are too few or not equally spaced.
+    """
+    frequency = time
+    result: Rows = []
+    for row in rows:
+        panels = []
+        for panel in row:
+            frequency, values = spectrum_of(time, panel.values, kind, panel.title)
+            values = values[1:]
+            values = np.where(values > FLOOR * np.max(values, initial=0.0), values, 0.0)
+            unit = unit_of_spectrum(panel.unit, kind)
+            panels.append(replace(panel, values=values, unit=unit, log=True, marks=()))
+        result.append(panels)
+    return frequency[1:], result
+
+
+def between(results: Results, times: Span) -> np.ndarray:
+    """Mask (T,) of the output times in a span; ResultError if there is none."""
+    first, last = times
+    time = results.time
+    inside = np.ones(time.size, dtype=bool)
+    if first is not None:
+        inside &= time >= first - 1e-9 * abs(first)
+    if last is not None:
+        inside &= time <= last + 1e-9 * abs(last)
+    if not inside.any() and time.size:
+        raise ResultError(f"no output time from {first} to {last} s: the results go from {time[0]:g} to {time[-1]:g} s")
+    return inside
+
+
+__all__ = ["FIGURES", "WORDS", "Figure", "animate", "figure", "figures_of", "picture", "plot", "request", "rows"]
+
+DRAWINGS: dict[str, Callable[..., "Drawn"]] = {
+    "modes": draw_modes,
+    **{name: partial(draw_linear, what=name) for name in RESPONSES},
+}
+"""Figures that are not histories: name -> function of results that draws it."""
+
+ROW_LIMIT = 6  # rows that fit on one readable page
+LONGEST = 50  # characters of the names in a title
+SPECTRA = {"psd": "power spectral density", "amplitude": "amplitude spectrum"}
+
+
+def plot(
+    results: Results,
+    path: str | Path,
+    what: str | Sequence[str] | None = None,
+    *,
+    items: Sequence[str] | None = None,
+    frame: str | None = None,
+    times: Span | None = None,
+    spectrum: SpectrumKind | None = None,
+    dpi: int = 150,
+) -> Path:
+    """Draw results over time into a file; returns the path written.
+
+    Parameters
+    ----------
+    results : a run with output times.
+    path : path of the picture
+        The suffix gives the format (png, svg, pdf), png without one. Its folder is created.
+    what, items, frame, times, spectrum : as of ``femb.figure``.
+    dpi : dots per inch; the figure is some 8 to 18 inches wide.
+
+    Raises ResultError for an unknown name, for results without the quantities requested, and where the file cannot be
+    written.
+    """
+    return save(_drawn(results, what, items, frame, times, spectrum), Path(path), dpi)
+
+
+def figure(
+    results: Results,
+    what: str | Sequence[str] | None = None,
+    *,
+    items: Sequence[str] | None = None,
+    frame: str | None = None,
+    times: Span | None = None,
+    spectrum: SpectrumKind | None = None,
+    path: str | Path | None = None,
+    dpi: int = 150,
+) -> "Drawn":
+    """The matplotlib figure of results over time; ``results.plot`` and ``femb.plot`` are made of it.
+
+    Parameters
+    ----------
+    results : a run with output times.
+    what : content of the figure, one text or several below one another; None is ``"overview"``, of modes ``"modes"``
+        The name of a quantity, see ``Results.names``; a figure of the case, a name in `FIGURES`, `DRAWINGS` or `WORDS`,
+        with ``" of ITEM, ITEM"`` for some items only, or the path of an array; see `femb.pictures.choice`. Of a
+        study a name in `STUDY_FIGURES`, with ``" of OUTPUT, OUTPUT"`` for some outputs only; by default the one that
+        shows its design.
+    items : patterns of the items to show, see `femb.pictures.subject.Subject`; None for all.
+    frame : frame that the motion is relative to, see `Results.in_frame`; None for that of the results.
+    times : first and last instant, s; None for the first or last of the results.
+    spectrum : "psd" or "amplitude" draws the spectra of the histories over the frequency in Hz, see `Results.spectrum`.
+    path : of a picture file to write as well, see ``femb.plot``.
+    dpi : dots per inch of the file.
+
+    Raises ResultError for an unknown name, for results without the quantities requested, and where the file cannot be
+    written.
+    """
+    drawn = _drawn(results, what, items, frame, times, spectrum)
+    if path is not None:
+        save(drawn, Path(path), dpi)
+    return drawn
+
+
+def _drawn(
+    results: Results,
+    what: str | Sequence[str] | None,
+    items: Sequence[str] | None,
+    frame: str | None,
+    times: Span | None,
+    spectrum: SpectrumKind | None,
+) -> "Drawn":
+    if spectrum is not None and (not isinstance(spectrum, str) or spectrum not in SPECTRA):
+        raise ResultError(f"spectrum: got {shown(spectrum)}, wanted 'psd' or 'amplitude'")
+    if what is not None and not isinstance(what, str):
+        what = names_of("what", what, ResultError)
+    if what is None and results.method in DRAWINGS:
+        what = results.method
+    if results.method == METHOD:
+        word, names = split(what if isinstance(what, str) else (what or (default_figure(results),))[0])
+        if word not in STUDY_FIGURES:
+            raise ResultError(f"no figure {word!r} of a study; there are: {', '.join(STUDY_FIGURES)}")
+        return STUDY_FIGURES[word](results, names)
+    name = what if isinstance(what, str) else what[0] if what and len(what) == 1 else ""
+    if name in DRAWINGS and name not in figures_of(results):
+        return DRAWINGS[name](results)
+    wanted = request(results, what, items, frame, times)
+    shown_rows = rows(results, wanted)
+    if not shown_rows:
+        raise ResultError(
+            f"these results have nothing to show in the figure {wanted.name!r}: {results!r}{_instead(results)}"
+        )
+    name = wanted.name if len(wanted.name) <= LONGEST else f"{wanted.what[0]} and {len(wanted.what) - 1} more"
+    title = f"{_title(results)}: {name.replace('_', ' ')}"
+    if spectrum is not None:
+        title += f", {SPECTRA[spectrum]}"
+    if wanted.frame != INERTIAL:
+        title += f", seen from {wanted.frame}"
+    if len(shown_rows) > ROW_LIMIT:
+        title += f" (the first {ROW_LIMIT} of {len(shown_rows)})"
+    time, shown_rows = results.time[between(results, wanted.times)], shown_rows[:ROW_LIMIT]
+    if spectrum is not None:
+        return table(*spectra(time, shown_rows, spectrum), title, FREQUENCY)
+    # the times of statics count states
+    return table(time, shown_rows, title, "state" if results.method == "static" else TIME)
+
+
+def _instead(results: Results) -> str:
+    """What to ask for of results that are no histories."""
+    if all(f"linear/{name}" in results.arrays for name in "ABCD"):
+        return f"; of a linear model ask for {' or '.join(RESPONSES)}: --what bode"
+    return ""
+
+
+def _title(results: Results) -> str:
+    """The title of the model, or of the case, or ``"results"``."""
+    if results.title:
+        return results.title
+    try:
+        return str(tomllib.loads(results.case).get("title", "results"))
+    except tomllib.TOMLDecodeError:
+        return "results"

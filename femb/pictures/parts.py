@@ -1,0 +1,195 @@
+"""The bodies and beams of `Results` as parts of a mesh: constant cells, points and fields over time."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from femb.base.errors import ResultError
+from femb.base.types import Floats
+from femb.elements import CATALOGUE
+from femb.elements.beam.line import LineItem
+from femb.elements.beam.shape import Sections, along, element_ends
+from femb.numerics import rotations
+from femb.pictures import geometry
+from femb.results.groups import Beam, Body
+from femb.results.results import Results
+
+CELLS = "cells_"
+"""Beginning of the names of arrays with the cells of a flexible body, before their type in meshio."""
+
+
+@dataclass(frozen=True)
+class PartState:
+    """A part at one output time, P points: inertial positions (P, 3) m, velocities (P, 3) m/s,
+    quaternions (P, 4) from the axes of the body or section to the inertial ones, and fields by name,
+    (P,) or (P, 3)."""
+
+    points: Floats
+    velocities: Floats
+    quaternions: Floats
+    fields: Mapping[str, Floats]
+
+
+# A part has ``cells`` (c, corners) of one meshio ``cell_type``, for every cell the ``element`` (c,) of the beam, 0 for
+# a body, and its points and fields at an output time, ``state(k)``.
+
+
+class BeamLine:
+    """A beam's centreline, by the interpolation of its kind; the outline of its section is a point."""
+
+    kind = "beam"
+    cell_type = "line"
+    outline = np.zeros((1, 2))
+
+    def __init__(self, beam: Beam, subdivisions: int) -> None:
+        self.name = beam.name
+        self.beam = beam
+        self.length = beam.element_length
+        self.xi = np.linspace(0.0, 1.0, subdivisions + 1)
+        self.sections = sections_of(beam)
+        self.cells = geometry.line_cells(self.length.size, subdivisions)
+        self.element = np.repeat(np.arange(self.length.size), subdivisions)
+
+    def state(self, k: int) -> PartState:
+        """The outline at every station, moving with the section, with fields linear along the elements."""
+        sections = self.sections({**self.beam.at(k), "corner": self.beam.corner}, self.xi)
+        points = geometry.sweep(sections.position, sections.axes, self.outline)
+        arms = points - sections.position[..., None, :]
+        velocities = sections.velocity[..., None, :] + np.cross(sections.spin[..., None, :], arms)
+        corners = len(self.outline)
+        quaternions = np.repeat(rotations.from_matrix(sections.axes).reshape(-1, 4), corners, axis=0)
+        fields = {name: np.repeat(field, corners, axis=0) for name, field in self._fields(k).items()}
+        return PartState(points.reshape(-1, 3), velocities.reshape(-1, 3), quaternions, fields)
+
+    def _fields(self, k: int) -> dict[str, Floats]:
+        beam = self.beam
+        fields: dict[str, Floats] = {}
+        if "strain" in beam:
+            fields["strain"] = along(beam.strain[k][..., None], self.xi).reshape(-1)
+        for name in ("section_force", "section_moment"):
+            if name in beam:
+                fields[name] = along(beam[name][k], self.xi).reshape(-1, 3)
+        for name in ("deflection", "acceleration"):
+            if name in beam:
+                fields[name] = along(element_ends(beam[name][k]), self.xi).reshape(-1, 3)
+        return fields
+
+
+class BeamSolid(BeamLine):
+    """A beam as the solid swept by its section outline, in wedges, with closed ends."""
+
+    cell_type = "wedge"
+
+    def __init__(self, beam: Beam, subdivisions: int, outline: Floats | None = None) -> None:
+        super().__init__(beam, subdivisions)
+        self.outline = beam.outline if outline is None else outline
+        self.cells = geometry.wedge_cells(self.length.size, subdivisions, self.outline)
+        self.element = np.repeat(np.arange(self.length.size), len(self.cells) // self.length.size)
+
+
+def sections_of(beam: Beam) -> Callable[[Mapping[str, Floats], Floats], Sections]:
+    """The interpolation of a beam's kind."""
+    for kind in CATALOGUE:
+        if issubclass(kind, LineItem) and kind.kind == beam.kind:
+            return kind.sections_between
+    raise ResultError(
+        f"{beam.path}: is of the kind {beam.kind!r}, which is not in the catalogue here, so that nothing is known "
+        "of it between its nodes: use the femb that it was made with"
+    )
+
+
+class BodyPoint:
+    """A body as its reference point."""
+
+    kind = "body"
+    cell_type = "vertex"
+
+    def __init__(self, body: Body) -> None:
+        self.name = body.name
+        self.body = body
+        self.points = np.zeros((1, 3))
+        self.cells = np.zeros((1, 1), dtype=np.int64)
+        self.element = np.zeros(1, dtype=np.int64)
+
+    def state(self, k: int) -> PartState:
+        """The points, fixed in the body, and their accelerations."""
+        body = self.body
+        quaternion, spin = body.quaternion[k], body.angular_velocity[k]
+        velocities = np.cross(spin, self.points)
+        fields: dict[str, Floats] = {}
+        if "acceleration" in body:
+            relative = np.cross(body.angular_acceleration[k], self.points) + np.cross(spin, velocities)
+            fields["acceleration"] = body.acceleration[k] + rotations.rotate(quaternion, relative)
+        return _of_body(body, k, self.points, velocities, fields)
+
+
+class BodySolid(BodyPoint):
+    """A body as the surface of its shape."""
+
+    cell_type = "triangle"
+
+    def __init__(self, body: Body, shape: Mapping[str, Any] | None = None) -> None:
+        super().__init__(body)
+        self.points, self.cells = geometry.body_surface(shape or body.shape or {})
+        self.element = np.zeros(len(self.cells), dtype=np.int64)
+
+
+class FlexibleMesh:
+    """The cells of one type of a flexible body, deformed by its coordinates; see docs/theory/modal_body.md."""
+
+    kind = "body"
+
+    def __init__(self, body: Body, cell_type: str) -> None:
+        self.name, self.body, self.cell_type = body.name, body, cell_type
+        cells = body[CELLS + cell_type].astype(np.int64)
+        used, numbers = np.unique(cells, return_inverse=True)
+        self.cells = numbers.reshape(cells.shape)
+        self.nodes, self.shapes = body["nodes"][used], body["node_shapes"][:, used]
+        self.element = np.zeros(len(cells), dtype=np.int64)
+
+    def deflections(self, every: int) -> Floats:
+        """(t, P, 3) m, in body axes, at every ``every``-th output time."""
+        result: Floats = np.tensordot(self.body["deformation"][::every], self.shapes, 1)
+        return result
+
+    def state(self, k: int) -> PartState:
+        """The nodes; their deflection is in body axes."""
+        body = self.body
+        deflection = np.tensordot(body["deformation"][k], self.shapes, 1)
+        rates = np.tensordot(body["deformation_rate"][k], self.shapes, 1)
+        points = self.nodes + deflection
+        velocities = np.cross(body.angular_velocity[k], points) + rates
+        return _of_body(body, k, points, velocities, {"deflection": deflection})
+
+
+def _of_body(body: Body, k: int, points: Floats, velocities: Floats, fields: Mapping[str, Floats]) -> PartState:
+    """The state of points and their velocities relative to the reference point, both (P, 3) in body axes."""
+    quaternion = body.quaternion[k]
+    return PartState(
+        body.position[k] + rotations.rotate(quaternion, points),
+        body.velocity[k] + rotations.rotate(quaternion, velocities),
+        np.tile(quaternion, (len(points), 1)),
+        fields,
+    )
+
+
+def flexible_meshes(body: Body) -> list[FlexibleMesh]:
+    """The meshes of a flexible body, one for each type of its cells; none if its file holds no cells."""
+    return [FlexibleMesh(body, name.removeprefix(CELLS)) for name in body.arrays if name.startswith(CELLS)]
+
+
+Part = BodyPoint | BeamLine | FlexibleMesh
+
+
+def parts_of(results: Results, solids: bool, subdivisions: int) -> list[Part]:
+    """All bodies, then all beams; with ``solids`` as solids, if the model gives a shape or outline."""
+    bodies: list[Part] = []
+    for b in results.bodies.values():
+        bodies += flexible_meshes(b) or [BodySolid(b) if solids and b.shape else BodyPoint(b)]
+    beams = [
+        BeamSolid(b, subdivisions) if solids and "outline" in b else BeamLine(b, subdivisions)
+        for b in results.beams.values()
+    ]
+    return [*bodies, *beams]

@@ -1,0 +1,274 @@
+"""A picture of the structure at several instants of its motion, from light to dark.
+
+A parallel projection with the faces sorted from back to front; no three-dimensional graphics are needed. Lengths in the
+plane of the picture are in m, on paper in inches.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from femb.base.errors import ResultError
+from femb.base.types import Floats, Ints
+from femb.pictures import geometry
+from femb.pictures.drawing import INK, WIDTH, Sheet, save
+from femb.pictures.parts import BeamSolid, BodySolid, FlexibleMesh, flexible_meshes
+from femb.results.groups import Beam, Body
+from femb.results.results import Results
+from femb.results.view import INERTIAL, View
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+BEAM_COLOURS = ("#d3e3f0", "#0d3f63")  # first instant, last instant
+BODY_COLOURS = ("#fae0c4", "#c2501c")
+PATH_COLOUR = "#a9b6bf"
+LIGHT = np.array([0.35, 0.55, 0.76])  # towards the light: right, up, to the viewer
+SHADOW = 0.7  # brightness of a face without light
+THINNEST = 0.012  # smallest thickness of a drawn beam, as a fraction of the extent
+SUBDIVISIONS = 16
+NAMED_TIMES = 9  # largest number of instants with written times
+
+
+def picture(
+    results: Results,
+    path: str | Path,
+    times: int | Sequence[float] = 5,
+    *,
+    frame: str = INERTIAL,
+    azimuth: float = -60.0,
+    elevation: float = 25.0,
+    dpi: int = 150,
+) -> Path:
+    """Draw bodies by their shape and beams by their section; returns the path written.
+
+    Parameters
+    ----------
+    results : a run with bodies or beams.
+    path : path of the picture
+        The suffix gives the format (png, svg, pdf), png without one. Its folder is created.
+    times : number of evenly spaced instants, or the instants in s
+        The nearest output times are drawn; the last is the darkest and on top.
+    frame : ``"inertial"``, or the body or beam node ``"NAME[NODE]"`` that the motion is relative to.
+    azimuth, elevation : degrees
+        Direction to the viewer: about z from x, and above the x-y plane.
+    dpi : dots per inch; the picture is 9 inches wide.
+
+    Beams thinner than a hundredth of the picture are drawn thicker, flexible bodies by the boundary of their mesh,
+    bodies without a shape as small spheres. Dashed lines are the paths of the beams' ends between the first and the
+    last instant.
+    Raises ResultError where there is nothing to draw or the file cannot be written.
+    """
+    from matplotlib.collections import PolyCollection
+
+    instants = _instants(results, times)
+    check_drawable(results)
+    view = View.of(results, frame)
+    camera = camera_axes(azimuth, elevation)
+    surfaces = surfaces_of(results, extent_of(results, view, instants))
+    shades = np.linspace(0.0, 1.0, len(instants)) if len(instants) > 1 else np.ones(1)
+    paths = [line @ camera[:2].T for line in end_paths(results, view, instants)]
+    # Later instants cover earlier ones at any depth, to show the order in time.
+    of_instants = [faces_of(surfaces, view, camera, *at) for at in zip(instants, shades.tolist(), strict=True)]
+    faces = [face for drawn in of_instants for face, _ in drawn]
+    colours = [colour for drawn in of_instants for _, colour in drawn]
+
+    figure, axes, footer = page(faces, paths, camera, frame, 150)
+    # Edges in the colour of the face close the gaps between neighbours.
+    axes.add_collection(PolyCollection(faces, facecolors=colours, edgecolors=colours, linewidths=0.7))
+    _draw_times(footer, results.time[instants], shades)
+    return save(figure, Path(path), dpi)
+
+
+def page(
+    faces: Sequence[Floats], paths: Sequence[Floats], camera: Floats, frame: str, dpi: int
+) -> tuple[Any, Any, Any]:
+    """A matplotlib figure, its axes and its footer, that shows polygons (c, 2), not drawn yet, and paths (t, 2)."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.figure import Figure
+
+    sheet = Sheet.around(np.concatenate([*faces, *paths]))
+    figure = Figure(figsize=(WIDTH, sheet.height), dpi=dpi)
+    axes = sheet.axes(figure)
+    axes.add_collection(LineCollection(paths, colors=PATH_COLOUR, linewidths=0.8, linestyles=[(0, (4, 3))], zorder=0))
+    return figure, axes, sheet.footer(figure, camera, frame)
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A body or beam: its boundary faces by number of corners, and its colours at the first and last instant."""
+
+    part: BodySolid | BeamSolid | FlexibleMesh
+    faces: Sequence[Ints]
+    colours: tuple[str, str]
+
+
+def check_drawable(results: Results) -> None:
+    """Raise ResultError for results without anything to draw."""
+    if not results.bodies and not results.beams:
+        raise ResultError("these results have neither bodies nor beams, so there is nothing to draw")
+
+
+def _instants(results: Results, times: int | Sequence[float]) -> list[int]:
+    """Indices of the output times to draw, increasing, without duplicates."""
+    if not results.time.size:
+        raise ResultError("these results have no output times, so there is no motion to draw")
+    wanted = np.linspace(results.time[0], results.time[-1], times) if isinstance(times, int) else np.asarray(times)
+    if not wanted.size:
+        raise ResultError("a picture needs one instant or more; times asks for none")
+    return sorted({int(np.argmin(np.abs(results.time - time))) for time in wanted})
+
+
+def camera_axes(azimuth: float, elevation: float) -> Floats:
+    """(3, 3): rows are the viewer's right, up, and the direction towards the viewer."""
+    a, e = np.deg2rad(azimuth), np.deg2rad(elevation)
+    right = np.array([-np.sin(a), np.cos(a), 0.0])
+    towards = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+    return np.stack([right, np.cross(towards, right), towards])
+
+
+def extent_of(results: Results, view: View, instants: Iterable[int]) -> float:
+    """Largest side of the box around all nodes and reference points at all instants, m."""
+    positions = [body.position[:, None] for body in results.bodies.values()]
+    positions += [beam.position for beam in results.beams.values()]
+    points = [view.points(k, position[k]) for k in instants for position in positions]
+    return float(np.max(np.ptp(np.concatenate(points), axis=0)))
+
+
+def surfaces_of(results: Results, extent: float) -> list[Surface]:
+    """The surfaces of all bodies and beams; extent : of the picture, m, 0 for a single point."""
+    extent = extent or 1.0
+    bodies = [surface for body in results.bodies.values() for surface in _body_surfaces(body, extent)]
+    return [*bodies, *(_beam_surface(beam, extent) for beam in results.beams.values())]
+
+
+def _body_surfaces(body: Body, extent: float) -> list[Surface]:
+    """The boundary of a flexible body's mesh; of any other body, and of a mesh of lines, its shape or a sphere."""
+    meshes = [(part, geometry.outer_faces(part.cell_type, part.cells)) for part in flexible_meshes(body)]
+    found = [Surface(part, faces, BODY_COLOURS) for part, faces in meshes if faces]
+    if found:
+        return found
+    part = BodySolid(body, body.shape or {"sphere": THINNEST * extent})
+    return [Surface(part, [part.cells], BODY_COLOURS)]
+
+
+def _beam_surface(beam: Beam, extent: float) -> Surface:
+    angle = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
+    outline = beam.outline if "outline" in beam else THINNEST / 2 * extent * np.stack([np.cos(angle), np.sin(angle)], 1)
+    outline = outline * max(1.0, THINNEST * extent / float(np.max(np.ptp(outline, axis=0))))
+    if geometry.signed_area(outline) < 0.0:
+        outline = outline[::-1]
+    part = BeamSolid(beam, SUBDIVISIONS, outline)
+    elements, corners = part.length.size, len(outline)
+    ends = np.arange(corners)[::-1], np.arange(corners) + (elements * (SUBDIVISIONS + 1) - 1) * corners
+    return Surface(part, [geometry.side_cells(elements, SUBDIVISIONS, corners), np.stack(ends)], BEAM_COLOURS)
+
+
+def faces_of(
+    surfaces: Iterable[Surface], view: View, camera: Floats, k: int, shade: float
+) -> list[tuple[Floats, tuple[float, ...]]]:
+    """Polygons (c, 2) in the picture's plane and their colours at output time k, from back to front."""
+    from matplotlib.colors import to_rgb
+
+    faces: list[tuple[float, Floats, tuple[float, ...]]] = []
+    for surface in surfaces:
+        first, last = (np.array(to_rgb(colour)) for colour in surface.colours)
+        base = (1.0 - shade) * first + shade * last
+        points = view.points(k, surface.part.state(k).points) @ camera.T
+        for cells in surface.faces:
+            polygons = points[cells]
+            polygons = polygons[_normals(polygons)[:, 2] > 0.0]  # the others point away from the viewer
+            light = np.maximum(_normals(polygons) @ LIGHT, 0.0)
+            tints = base * (SHADOW + (1.0 - SHADOW) * light)[:, None]
+            depths = polygons[..., 2].mean(axis=1)
+            faces += [
+                (float(depth), polygon[:, :2], tuple(tint))
+                for depth, polygon, tint in zip(depths, polygons, tints, strict=True)
+            ]
+    return [(polygon, tint) for _, polygon, tint in sorted(faces, key=lambda face: face[0])]
+
+
+def _normals(polygons: Floats) -> Floats:
+    """(F, 3) unit normals of nearly plane polygons (F, c, 3)."""
+    centred = polygons - polygons.mean(axis=1, keepdims=True)
+    normals = np.cross(centred, np.roll(centred, -1, axis=1)).sum(axis=1)
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    result: Floats = normals / np.where(lengths == 0.0, 1.0, lengths)
+    return result
+
+
+def end_paths(results: Results, view: View, instants: Sequence[int]) -> list[Floats]:
+    """(t, 3) paths of the beams' last nodes between the first and the last instant."""
+    between = slice(instants[0], instants[-1] + 1)
+    return [view.points(between, beam.position[between, -1]) for beam in results.beams.values()]
+
+
+def _draw_times(footer: Any, times: Floats, shades: Floats) -> None:
+    """A colour patch and the time of each instant; of many instants only the first and last time."""
+    from matplotlib.colors import to_rgb
+    from matplotlib.patches import Rectangle
+
+    step = min(0.75, 4.4 / len(times))
+    left = WIDTH / 2 - step * len(times) / 2
+    first, last = (np.array(to_rgb(colour)) for colour in BEAM_COLOURS)
+    for i, (time, shade) in enumerate(zip(times, shades, strict=True)):
+        colour = (1.0 - shade) * first + shade * last
+        footer.add_patch(Rectangle((left + i * step, 0.42), step, 0.12, facecolor=colour))
+        if len(times) <= NAMED_TIMES or i in (0, len(times) - 1):
+            footer.text(left + (i + 0.5) * step, 0.24, f"{time:.3g} s", fontsize=9, color=INK, ha="center", va="center")
+
+
+# A picture of mode shapes, a field for each mode: the unloaded structure light, the mode dark.
+#
+# The results are those of ``femb modes``: their times count the modes, and time 0 is the unloaded structure.
+
+COLUMNS, ROWS = 3, 4
+FIELD = 3.4  # inches: width of a field
+REST = (0.88, 0.90, 0.92)  # colour of the unloaded structure
+
+
+def draw_modes(results: Results, *, azimuth: float = -60.0, elevation: float = 25.0) -> "Figure":
+    """The figure of the first twelve modes of results of ``femb modes``.
+
+    azimuth, elevation : as of `femb.pictures.picture.picture`. Raises ResultError: results without modes.
+    """
+    from matplotlib.collections import PolyCollection
+    from matplotlib.figure import Figure
+
+    if results.method != "modes" or "modes/frequencies" not in results.arrays:
+        raise ResultError("these results have no modes: give those of femb modes, as out/NAME/modes.h5")
+    check_drawable(results)
+    count = min(len(results.time) - 1, COLUMNS * ROWS)
+    view, camera = View.of(results, INERTIAL), camera_axes(azimuth, elevation)
+    surfaces = surfaces_of(results, extent_of(results, view, [0]))
+    drawn = [faces_of(surfaces, view, camera, k, 1.0) for k in range(count + 1)]
+    corners = np.concatenate([face for faces in drawn for face, _ in faces])
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    margin = 0.04 * float(np.max(high - low))
+    columns = min(COLUMNS, count)
+    rows = -(-count // columns)
+    ratio = float(np.clip((high - low)[1] / max((high - low)[0], 1e-9), 0.35, 1.3))
+    figure = Figure(figsize=(FIELD * columns, (FIELD * ratio + 0.45) * rows), dpi=150)
+    for k in range(1, count + 1):
+        axes = figure.add_subplot(rows, columns, k)
+        axes.set_axis_off()
+        axes.set_aspect("equal")
+        axes.set_xlim(low[0] - margin, high[0] + margin)
+        axes.set_ylim(low[1] - margin, high[1] + margin)
+        rest = [face for face, _ in drawn[0]]
+        axes.add_collection(PolyCollection(rest, facecolors=[REST], edgecolors=[REST], linewidths=0.7))
+        faces, colours = zip(*drawn[k], strict=True)
+        axes.add_collection(PolyCollection(faces, facecolors=colours, edgecolors=colours, linewidths=0.7))
+        axes.set_title(_title(results, k), fontsize=9, color=INK)
+    figure.subplots_adjust(0.01, 0.01, 0.99, 0.93, 0.02, 0.2)
+    return figure
+
+
+def _title(results: Results, k: int) -> str:
+    frequency, ratio = (float(results.arrays[f"modes/{word}"][k - 1]) for word in ("frequencies", "damping"))
+    damping = f", {100.0 * ratio:.3g} %" if ratio > 0.0 else ""
+    return f"{k}   {frequency:.4g} Hz{damping}"

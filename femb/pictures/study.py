@@ -1,0 +1,171 @@
+"""Figures of studies: histograms and curves of outputs over variables, and Sobol indices."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from femb.base.errors import ResultError
+from femb.pictures.drawing import INK, PALETTE
+from femb.results.sobol import sobol_indices
+from femb.results.sweep import Sweep, is_numeric
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from femb.results.results import Results
+
+# Panels that fit on one readable page, and curves in one panel.
+MOST_ROWS, MOST_COLUMNS, MOST_CURVES = 6, 4, 6
+# Outputs of values that differ by less than this part of their size are drawn as one bar.
+SAME = 1e-9
+
+
+def draw_histogram(results: "Results", names: Sequence[str] = ()) -> "Figure":
+    """Draw the distribution of every output, or of some, over the runs of a study, with mean and 5 and 95 % points.
+
+    Raises ResultError: results of no study, unknown outputs, outputs without values.
+    """
+    sweep = Sweep.of(results)
+    columns = {name: _finite(sweep, name) for name in _outputs(sweep, names)}
+    figure, panels = _panels(len(columns), 1, sweep, "histogram")
+    for (name, values), (axes,) in zip(columns.items(), panels, strict=True):
+        if np.ptp(values) <= SAME * np.max(np.abs(values)):
+            axes.bar([values[0]], [values.size], color=PALETTE[0])
+        else:
+            axes.hist(values, bins="auto", color=PALETTE[0], edgecolor="white", linewidth=0.4)
+        low, high = np.quantile(values, (0.05, 0.95))
+        for value, style, label in (
+            (float(np.mean(values)), "-", "mean"),
+            (float(low), "--", "5 and 95 %"),
+            (float(high), "--", ""),
+        ):
+            axes.axvline(value, color=PALETTE[1], ls=style, lw=1.2, label=f"{label} " if label else None)
+        axes.set(xlabel=sweep.label(name), ylabel="runs")
+        axes.legend(fontsize=8, frameon=False)
+    return figure
+
+
+def draw_scatter(results: "Results", names: Sequence[str] = ()) -> "Figure":
+    """Draw every output, or some, over every variable of a study, one point a run. Raises ResultError."""
+    sweep = Sweep.of(results)
+    chosen = _outputs(sweep, names)
+    variables = list(sweep.variables)[:MOST_COLUMNS]
+    figure, panels = _panels(len(chosen), len(variables), sweep, "scatter")
+    for name, row in zip(chosen, panels, strict=True):
+        for variable, axes in zip(variables, row, strict=True):
+            positions, ticks = _positions(sweep.variables[variable])
+            axes.plot(positions, sweep.outputs[name], ".", ms=4, color=PALETTE[0])
+            _label(axes, sweep, variable, ticks)
+            axes.set_ylabel(sweep.label(name))
+    return figure
+
+
+def draw_curves(results: "Results", names: Sequence[str] = ()) -> "Figure":
+    """Draw every output, or some, of a grid or list as curves over the first variable, one for each value of the
+    others. Raises ResultError."""
+    sweep = Sweep.of(results)
+    chosen = _outputs(sweep, names)
+    first, *others = sweep.variables
+    figure, panels = _panels(len(chosen), 1, sweep, "curves")
+    positions, ticks = _positions(sweep.variables[first])
+    rest = list(zip(*(map(str, sweep.variables[name]) for name in others), strict=True)) or [()] * len(sweep)
+    groups = list(dict.fromkeys(rest))
+    for name, (axes,) in zip(chosen, panels, strict=True):
+        for k, group in enumerate(groups[:MOST_CURVES]):
+            rows = np.array([row == group for row in rest])
+            order = np.argsort(positions[rows], kind="stable")
+            label = ", ".join(f"{other} = {value}" for other, value in zip(others, group, strict=True))
+            values = sweep.outputs[name][rows][order]
+            axes.plot(positions[rows][order], values, ".-", lw=1.2, color=PALETTE[k % len(PALETTE)], label=label)
+        if others:
+            hidden = len(groups) - MOST_CURVES
+            axes.legend(fontsize=8, frameon=False, title=f"the first {MOST_CURVES}" if hidden > 0 else None)
+        _label(axes, sweep, first, ticks)
+        axes.set_ylabel(sweep.label(name))
+    return figure
+
+
+def draw_sobol(results: "Results", names: Sequence[str] = ()) -> "Figure":
+    """Draw the first-order and total Sobol indices of every output, or of some, as bars. Raises ResultError."""
+    sweep = Sweep.of(results)
+    found = {name: sobol_indices(sweep, name) for name in _outputs(sweep, names)}
+    figure, panels = _panels(len(found), 1, sweep, "Sobol indices")
+    for (name, indices), (axes,) in zip(found.items(), panels, strict=True):
+        at = np.arange(len(indices.variables))
+        for k, (label, values, interval) in enumerate(
+            (
+                ("first order", indices.first, indices.first_interval),
+                ("total", indices.total, indices.total_interval),
+            )
+        ):
+            bars = np.abs(interval.T - values)
+            style = {"capsize": 2, "error_kw": {"lw": 0.8, "ecolor": INK}}
+            axes.bar(at + 0.4 * k - 0.2, values, 0.38, yerr=bars, color=PALETTE[k], label=label, **style)
+        axes.set_xticks(at, indices.variables)
+        axes.set_ylabel(f"share of the variance of {name}")
+        axes.legend(fontsize=8, frameon=False)
+    return figure
+
+
+STUDY_FIGURES: dict[str, Callable[..., "Figure"]] = {
+    "histogram": draw_histogram,
+    "scatter": draw_scatter,
+    "curves": draw_curves,
+    "sobol": draw_sobol,
+}
+"""Figures of studies: name -> function of results and names of outputs that draws it."""
+
+
+def default_figure(results: "Results") -> str:
+    """The figure of a study that shows its design: curves of a grid or a list, Sobol indices, or histograms."""
+    design = Sweep.of(results).design
+    return {"grid": "curves", "list": "curves", "saltelli": "sobol"}.get(design, "histogram")
+
+
+def _outputs(sweep: Sweep, names: Sequence[str]) -> list[str]:
+    """The outputs to draw: those named, or all that have values."""
+    unknown = [name for name in names if name not in sweep.outputs]
+    if unknown:
+        raise ResultError(f"no output {unknown[0]!r} in this study; there are: {', '.join(sweep.outputs)}")
+    chosen = [name for name in (names or sweep.outputs) if np.isfinite(sweep.outputs[name]).any()]
+    if not chosen:
+        raise ResultError("the outputs have no values: all runs failed, or gave none")
+    return chosen[:MOST_ROWS]
+
+
+def _finite(sweep: Sweep, name: str) -> Any:
+    values = sweep.outputs[name]
+    return values[np.isfinite(values)]
+
+
+def _positions(values: Sequence[Any]) -> tuple[Any, list[str]]:
+    """Positions of values on an axis, and the texts of its ticks where they are no numbers."""
+    if is_numeric(values):
+        return np.asarray(values, dtype=float), []
+    texts = list(map(str, values))
+    ticks = list(dict.fromkeys(texts))
+    return np.array([ticks.index(text) for text in texts], dtype=float), ticks
+
+
+def _label(axes: Any, sweep: Sweep, variable: str, ticks: list[str]) -> None:
+    axes.set_xlabel(sweep.label(variable))
+    if ticks:
+        axes.set_xticks(range(len(ticks)), ticks)
+
+
+def _panels(rows: int, columns: int, sweep: Sweep, what: str) -> "tuple[Figure, Any]":
+    """A figure with rows and columns of axes."""
+    from matplotlib.figure import Figure
+
+    size = (7.5 if columns == 1 else 3.4 * columns, (3.4 if rows == 1 else 2.6 * rows) + 0.6)
+    figure = Figure(figsize=size, layout="constrained")
+    title = f"{sweep.title or 'study'}: {what}, {len(sweep)} runs"
+    figure.suptitle(title, fontsize=12, fontweight="bold", color=INK)
+    panels = figure.subplots(rows, columns, squeeze=False)
+    for axes in panels.ravel():
+        axes.grid(True, color="#e4e4e4", lw=0.7)
+        axes.set_axisbelow(True)
+        axes.tick_params(labelsize=8)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, panels

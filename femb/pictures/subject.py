@@ -1,0 +1,181 @@
+"""Subject: the results of a figure, the items it shows, and their rows of panels."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.pictures.drawing import LEGEND_LIMIT, Panel
+from femb.pictures.rounding import Scales, without_noise
+from femb.pictures.words import POINTS, WORDS, Channel, channels
+from femb.results.groups import GROUPS, Beam, Body
+from femb.results.quantity import Group
+from femb.results.results import Results
+from femb.results.view import node_of
+
+Rows = list[list[Panel]]
+Chosen = tuple[str, Group, int | None]  # kind, group, node of a beam
+
+OF_ELEMENTS = ("strain", "section_force", "section_moment")
+COORDINATES = ("coordinates", "rates", "accelerations", "value")
+KINDS = tuple(kind for kind in GROUPS if kind != "audit")
+CURVES = 2 * LEGEND_LIMIT  # items in one panel that can be distinguished
+NODES = 40  # nodes in one panel, distinguished by their order
+
+
+class Subject:
+    """Results relative to a frame, and the patterns of the items to show; none for all.
+
+    A pattern is ``NAME``, ``KIND/NAME`` or, for a beam's nodes, ``NAME[NODE]`` or ``NAME[*]``; in NAME, ``*`` and
+    ``?`` stand for any characters. ``scales`` are those of the original results, in any frame.
+    """
+
+    def __init__(self, results: Results, items: Sequence[str] = (), scales: Scales | None = None) -> None:
+        self.results = results
+        self.items = tuple(items)
+        self.scales = scales or Scales(results)
+
+    def only(self, items: Sequence[str]) -> "Subject":
+        """The same with other items."""
+        return Subject(self.results, items, self.scales)
+
+    def of(self, kind: str) -> list[Group]:
+        """Chosen items of a kind, in the order of the model."""
+        return list({id(group): group for _, group, _ in self.chosen((kind,))}.values())
+
+    def chosen(self, kinds: Iterable[str], nodes: bool = False) -> list[Chosen]:
+        """Chosen items of some kinds, in the order of the patterns. With ``nodes``, a beam without a node means its
+        last one."""
+        chosen: list[Chosen] = []
+        for pattern in self.items or ("*",):
+            for kind in kinds:
+                if kind == "audit":
+                    chosen += [("audit", self.results.audit, None)] if not self.items else []
+                    continue
+                for name, group in groups_of(self.results, kind).items():
+                    matched, indices = matches(pattern, kind, name, _count(group))
+                    if not matched or (not self.items and isinstance(group, Body) and group.fixed):
+                        continue
+                    if nodes and isinstance(group, Beam) and not indices:
+                        indices = [_count(group) - 1]
+                    chosen += [(kind, group, node) for node in (indices or (None,))]
+        return list({(kind, group.name, node): (kind, group, node) for kind, group, node in chosen}.values())
+
+    def clean(self, values: Floats, scale: str) -> Floats:
+        """Values (T, k) with zeros for columns of rounding errors."""
+        return without_noise(values, self.scales.of(scale, values))
+
+    def panel(self, title: str, channel: Channel, positions: Ints | None = None, order: str = "") -> Panel:
+        """The components of one channel as curves."""
+        values = self.clean(channel.values, channel.scale)
+        return Panel(title, channel.quantity, channel.unit, values, list(channel.components), positions, order)
+
+    def rows(self, word: str, component: str = "") -> Rows:
+        """Rows of a quantity of the chosen items, or of one component of it.
+
+        A single item has its components in one panel. With several items each component has a panel, with the items
+        as curves; numbers have one panel for all items of the same unit.
+        """
+        kinds = WORDS[word].kinds if word in WORDS else (*KINDS, "audit")
+        points = word in WORDS and set(kinds) <= set(POINTS) and word not in OF_ELEMENTS
+        selected: list[Channel] = []
+        for kind, group, node in self.chosen(kinds, nodes=points):
+            ends_only = kind == "beams" and not points and node is None
+            selected += self.element_ends(group, word) if ends_only else channels(kind, group, word, node)
+        if component:
+            selected = [part for channel in selected for part in [channel.only(component)] if part is not None]
+        alike: dict[tuple[str, str, int], list[Channel]] = {}
+        for channel in selected:
+            width = 1 if word in COORDINATES else len(channel.components)
+            alike.setdefault((channel.quantity, channel.unit, width), []).append(channel)
+        return [self._together(word, together, width) for (_, _, width), together in alike.items()]
+
+    def _together(self, word: str, together: list[Channel], width: int) -> list[Panel]:
+        """A row of channels of the same quantity and unit."""
+        first = together[0]
+        if len(together) == 1:
+            return [self.panel(first.title, first)]
+        if width == 1:
+            columns = [(channel, k) for channel in together for k in range(len(channel.components))]
+            title = ", ".join(filter(None, (word.replace("_", " "), first.part)))
+            return [self._items(title, first, columns)]
+        return [
+            self._items(f"{first.quantity}, {part}", first, [(channel, k) for channel in together])
+            for k, part in enumerate(first.components)
+        ]
+
+    def _items(self, title: str, first: Channel, columns: list[tuple[Channel, int]]) -> Panel:
+        """Columns of several channels as curves with the names of the items."""
+        if len(columns) > CURVES:
+            title, columns = f"{title} (the first {CURVES} of {len(columns)})", columns[:CURVES]
+        values = np.stack([channel.values[:, k] for channel, k in columns], axis=1)
+        scalar = len({channel.item for channel, _ in columns}) == len(columns)
+        labels = [
+            channel.item if scalar or not channel.components[k] else f"{channel.item}, {channel.components[k]}"
+            for channel, k in columns
+        ]
+        return Panel(title, first.quantity, first.unit, self.clean(values, first.scale), labels)
+
+    def element_ends(self, group: Group, word: str) -> list[Channel]:
+        """Channels of the components of a quantity (T, e, 2) or (T, e, 2, 3) at both ends of all elements of a beam."""
+        if word not in group:
+            return []
+        values, known = group[word], WORDS.get(word)
+        if known is None or values.ndim not in (3, 4):
+            return channels("beams", group, word)
+        elements = values.shape[1]
+        labels = [f"element {i} {end}" for i in range(elements) for end in ("start", "end")]
+        values = values.reshape(len(values), 2 * elements, -1)
+        chosen = some(2 * elements)
+        names = [labels[i] for i in chosen]
+        return [
+            Channel(
+                f"{group.name}, {part}" if part else group.name,
+                known.label,
+                known.unit,
+                names,
+                known.factor * values[:, chosen, k],
+                known.scale,
+            )
+            for k, part in enumerate(known.components if values.shape[-1] == 3 else [""])
+        ]
+
+
+def groups_of(results: Results, kind: str) -> Mapping[str, Group]:
+    """The items of a kind by name."""
+    result: Mapping[str, Group] = getattr(results, kind)
+    return result
+
+
+def matches(pattern: str, kind: str, name: str, count: int) -> tuple[bool, list[int]]:
+    """Whether a pattern matches an item, and the nodes it names, counted from 0; count: nodes of a beam, else 0.
+
+    A pattern equal to a name matches it, so that names may contain brackets.
+    """
+    for full in (name, f"{kind}/{name}"):
+        if pattern == full or (("*" in pattern or "?" in pattern) and fnmatchcase(full, pattern.replace("[", "[[]"))):
+            return True, []
+        if not count:
+            continue
+        if pattern.endswith("[*]") and fits(full, pattern.removesuffix("[*]")):
+            return True, list(map(int, some(count)))
+        stem, node = node_of(pattern)
+        if node is not None and fits(full, stem) and -count <= node < count:
+            return True, [node % count]
+    return False, []
+
+
+def fits(name: str, pattern: str) -> bool:
+    """Whether a name equals a pattern or matches its wildcards."""
+    return name == pattern or fnmatchcase(name, pattern.replace("[", "[[]"))
+
+
+def _count(group: Group) -> int:
+    """Nodes of a beam, 0 for anything else."""
+    return group["position"].shape[1] if isinstance(group, Beam) and "position" in group else 0
+
+
+def some(count: int) -> Ints:
+    """Evenly spaced indices from first to last, as many as a panel can show."""
+    return np.unique(np.linspace(0, count - 1, min(count, NODES)).round().astype(int))

@@ -1,0 +1,226 @@
+"""Words: the quantities that a figure can show, by name, with labels and units.
+
+`WORDS` is the catalogue. A word may exist for several kinds of items: ``force`` for joints, drivers, springs and loads.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.results.groups import GROUPS, Beam
+from femb.results.names import LINEAR, at_node
+from femb.results.quantity import Group, Quantity
+
+XYZ = ("x", "y", "z")
+WXYZ = ("$p_0$", "$p_1$", "$p_2$", "$p_3$")
+ANGLES = (r"$\psi$ (x)", r"$\varphi$ (y)", r"$\theta$ (z)")
+POINTS = ("bodies", "beams")
+DEGREES = float(np.degrees(1.0))
+
+
+@dataclass(frozen=True)
+class Word:
+    """A quantity: the label of its axis, unit in the figure, components, and the kinds of items that have it.
+
+    derived : whether the values are an attribute or a method of the group, not its array. factor : from the unit of the
+    results to that of the figure. scale : name of its size in `femb.pictures.rounding.Scales`.
+    """
+
+    label: str
+    unit: str
+    components: Sequence[str] = ("",)
+    kinds: Sequence[str] = POINTS
+    derived: bool = False
+    factor: float = 1.0
+    scale: str = ""
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Values (T, k) of one item over time, in the unit of the figure, and the labels of their columns.
+
+    part : the component, if the values are one of several.
+    """
+
+    item: str
+    quantity: str
+    unit: str
+    components: Sequence[str]
+    values: Floats
+    scale: str
+    part: str = ""
+
+    @property
+    def title(self) -> str:
+        """The item, and the component if it is one of several."""
+        return ", ".join(filter(None, (self.item, self.part)))
+
+    def only(self, component: str) -> "Channel | None":
+        """One component alone, None if there is none of that name."""
+        names = [component_name(label) for label in self.components]
+        if component not in names:
+            return None
+        k = names.index(component)
+        return replace(self, part=component.replace("_", " "), components=[""], values=self.values[:, k : k + 1])
+
+
+def component_name(label: str) -> str:
+    """The name of a component in texts: x of "ψ (x)", first_angle of "first angle"."""
+    if label in WXYZ:
+        return "wxyz"[WXYZ.index(label)]
+    return label[label.rfind("(") + 1 : -1] if label.endswith(")") else label.replace(" ", "_")
+
+
+WORDS: dict[str, Word] = {
+    "position": Word("position", "m", XYZ, scale="length"),
+    "displacement": Word("displacement", "m", XYZ, derived=True, scale="length"),
+    "deflection": Word("deflection", "m", XYZ, ("beams",), derived=True, scale="length"),
+    "velocity": Word("velocity", "m/s", XYZ, scale="speed"),
+    "acceleration": Word("acceleration", "m/s²", XYZ, scale="acceleration"),
+    "quaternion": Word("quaternion", "", WXYZ, scale="one"),
+    "quaternion_rate": Word("quaternion rate", "1/s", WXYZ, derived=True, scale="angular_speed"),
+    "rotation": Word("rotation", "", WXYZ, derived=True, scale="one"),
+    "rotation_rate": Word("rate of rotation", "1/s", WXYZ, derived=True, scale="angular_speed"),
+    "euler_angles": Word("Euler angle", "deg", ANGLES, derived=True, factor=DEGREES, scale="one"),
+    "euler_rates": Word("Euler rate", "deg/s", ANGLES, derived=True, factor=DEGREES, scale="angular_speed"),
+    "angular_velocity": Word("angular velocity", "rad/s", XYZ, scale="angular_speed"),
+    "angular_acceleration": Word("angular acceleration", "rad/s²", XYZ, scale="angular_acceleration"),
+    "modal_coordinates": Word("modal coordinate", "m", (), ("bodies",)),
+    "deformation": Word("deformation", "", (), ("bodies",)),
+    "strain": Word("axial strain", "", ("start", "end"), ("beams",), scale="one"),
+    "section_force": Word("section force", "N", XYZ, ("beams",), scale="force"),
+    "section_moment": Word("section moment", "N m", XYZ, ("beams",), scale="torque"),
+    "coordinates": Word("", "", (), ("joints",)),
+    "rates": Word("", "", (), ("joints",)),
+    "accelerations": Word("", "", (), ("joints",)),
+    "force": Word("force", "N", XYZ, ("joints", "drivers", "springs", "loads", "appendages"), scale="force"),
+    "torque": Word("torque", "N m", XYZ, ("joints", "loads", "appendages"), scale="torque"),
+    "value": Word("", "", (), ("drivers",)),
+    "rate": Word("rate", "", (), ("drivers", "springs", "loads")),
+    "factor": Word("factor", "", ("",), ("loads",)),
+    "length": Word("length", "m", ("",), ("springs", "loads"), scale="length"),
+    "angle": Word("angle", "deg", ("",), ("springs", "loads"), factor=DEGREES, scale="one"),
+    "power": Word("power", "W", ("",), ("modal_damping",)),
+    "kinetic_energy": Word("energy", "J", ("kinetic",), ("audit",), scale="energy"),
+    "potential_energy": Word("energy", "J", ("potential",), ("audit",), scale="energy"),
+    "work": Word("energy", "J", ("work",), ("audit",), scale="energy"),
+    "energy_error": Word("error", "J", ("",), ("audit",), scale="energy"),
+    "linear_momentum": Word("linear momentum", "N s", XYZ, ("audit",), scale="momentum"),
+    "angular_momentum": Word("angular momentum", "N m s", XYZ, ("audit",), scale="angular_momentum"),
+    "constraint_position": Word("violation", "", ("position",), ("audit",), scale="constraint"),
+    "constraint_velocity": Word("violation", "", ("velocity",), ("audit",), scale="constraint_rate"),
+    "quaternion_norm": Word("| length - 1 |", "", ("",), ("audit",), scale="one"),
+}
+"""Name -> word. ``coordinates``, ``rates``, ``value`` and similar words take their units from the item."""
+
+
+def _add(kind: str, name: str, quantity: Quantity) -> None:
+    """Add a word for a quantity with a function that records it, with the components of its shape."""
+    known = WORDS.get(name)
+    if known is None:
+        components = {"3": XYZ, "4": WXYZ}.get(quantity.sizes[-1], ("",) if len(quantity.sizes) == 1 else ())
+        unit = quantity.unit.replace("s2", "s²") if quantity.unit != "-" else ""
+        WORDS[name] = Word(name.replace("_", " "), unit, components, (kind,))
+    elif kind not in known.kinds:
+        WORDS[name] = replace(known, kinds=(*known.kinds, kind))
+
+
+for _kind, _group in GROUPS.items():
+    for _name, _quantity in _group.quantities().items():
+        if _quantity.recorded and _kind != "audit":
+            _add(_kind, _name, _quantity)
+
+MEASURES = {
+    "coordinates": (("angle", "deg", "one"), ("stroke", "m", "length")),
+    "value": (("angle", "deg", "one"), ("distance", "m", "length")),
+    "rates": (("angular rate", "deg/s", "angular_speed"), ("speed", "m/s", "speed")),
+    "rate": (("angular rate", "deg/s", "angular_speed"), ("speed", "m/s", "speed")),
+    "accelerations": (
+        ("angular acceleration", "deg/s²", "angular_acceleration"),
+        ("acceleration", "m/s²", "acceleration"),
+    ),
+    "force": (("torque", "N m", "torque"), ("force", "N", "force")),
+}
+"""Words of coordinates and their forces: label, unit and scale of angles, and of lengths."""
+
+
+def channels(kind: str, group: Group, name: str, node: int | None = None) -> list[Channel]:
+    """Channels of a quantity of one item, or of the node ``node`` of a beam; none where it is not recorded."""
+    word = WORDS.get(name) or Word(name.replace("_", " "), "", ())
+    if not word.derived and name not in group:
+        return []
+    value = getattr(group, name) if word.derived else group[name]
+    values = np.asarray(value() if callable(value) else value)
+    if not values.shape[-1:] or not values.size:
+        return []
+    item = group.name
+    if kind == "audit":
+        item = name.replace("_", " ")
+    if node is not None and isinstance(group, Beam):
+        here = at_node(group, name, values, node)
+        if here is None:
+            return []
+        values, item = here, f"{group.name}[{node}]"
+    if kind in ("joints", "drivers", "springs", "loads") and name in MEASURES:
+        return _coordinates(kind, group, name, values)
+    flat = values.reshape(len(values), -1)
+    components = word.components if len(word.components) == flat.shape[1] else _numbered(values.shape[1:], name)
+    return [Channel(item, word.label, word.unit, components, word.factor * flat, word.scale)]
+
+
+def _coordinates(kind: str, group: Group, name: str, values: Floats) -> list[Channel]:
+    """Channels of columns that may be angles or lengths, torques or forces, grouped by unit."""
+    values = values.reshape(len(values), -1)
+    if kind == "drivers" and name == "value" and _is_orientation(group):
+        return [Channel(group.name, "quaternion", "", WXYZ, values, "one")]
+    names = _names(group, values.shape[1])
+    of_point = kind == "loads" and values.shape[1] == 3 and "length" not in group and "angle" not in group
+    if name == "force" and (kind == "joints" or of_point):
+        return [Channel(group.name, "force", "N", XYZ, values, "force")]
+    columns_of: dict[bool, list[int]] = {}
+    for k, coordinate in enumerate(names):
+        columns_of.setdefault(_is_length(kind, group, coordinate), []).append(k)
+    result = []
+    for length, columns in columns_of.items():
+        label, unit, scale = MEASURES[name][length]
+        factor = DEGREES if unit.startswith("deg") else 1.0
+        shown = [names[k].replace("_", " ") for k in columns]
+        result.append(Channel(group.name, label, unit, shown, factor * values[:, columns], scale))
+    return result
+
+
+def _names(group: Group, count: int) -> list[str]:
+    """Names of the coordinates or components of an item."""
+    try:
+        names = [str(name) for name in json.loads(str(group.attributes.get("names", "[]")))]
+    except (ValueError, TypeError):  # a damaged attribute does not prevent drawing the numbers
+        names = []
+    if len(names) == count:
+        return names
+    return list(ANGLES) if count == 3 else [""] if count == 1 else [str(k) for k in range(count)]
+
+
+def _is_length(kind: str, group: Group, name: str) -> bool:
+    """Whether a coordinate is a length, not an angle; of springs and loads by the quantities they record."""
+    if kind == "drivers" and _is_orientation(group):
+        return False
+    return "length" in group if kind in ("springs", "loads") else name in LINEAR
+
+
+def _is_orientation(group: Group) -> bool:
+    """Whether a driver prescribes an orientation, whose value is a quaternion."""
+    return "value" in group and group["value"].shape[1:] == (4,)
+
+
+def _numbered(shape: tuple[int, ...], name: str = "") -> list[str]:
+    """Names of components without names; modes are counted from 1, as in tables."""
+    if name == "modal_coordinates":
+        return [str(k + 1) for k in range(shape[-1])]
+    if shape in ((), (1,)):
+        return [""]
+    if shape == (3,):
+        return list(XYZ)
+    return [",".join(map(str, indices)) for indices in np.ndindex(*shape)]

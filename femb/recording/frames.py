@@ -1,0 +1,168 @@
+"""Output instants: states of a System, with the accelerations, forces and inputs that belong to them.
+
+States inside steps come from ``femb.recording.instants``.
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.formulations.contract import Formulation
+from femb.steppers.contract import located
+from femb.system.forward import forward_balance
+from femb.system.stacked import least_multipliers
+from femb.system.system import System
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Consecutive output instants: time (k,), q (k, n_q), v (k, n_v), work (k,), inputs u (k, n_u), accelerations a
+    (k, n_v), multipliers (k, n_c) of least norm, coordinates of joints (k, m), unwrapped, and their rates; and
+    ``unbalanced`` (k, 2), see the function.
+
+    States satisfy the constraints. Where an input jumps, u and the quantities that depend on it are right limits.
+    """
+
+    time: Floats
+    q: Floats
+    v: Floats
+    work: Floats
+    u: Floats
+    a: Floats
+    multipliers: Floats
+    coordinates: Floats
+    coordinate_rates: Floats
+    unbalanced: Floats
+
+    @classmethod
+    def joined(cls, parts: "list[Frames]") -> "Frames":
+        """The concatenation of parts."""
+        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+
+    def part(self, some: slice) -> Self:
+        """Some of the instants."""
+        return type(self)(*(getattr(self, field.name)[some] for field in fields(self)))
+
+
+@dataclass(frozen=True)
+class SystemsAt:
+    """The Systems of k states: ``systems``, whose joint coordinates are unwrapped from ``angles`` (k, m)."""
+
+    systems: list[System]
+    angles: Floats
+
+    @classmethod
+    def of(cls, form: Formulation, states: Floats, angles: Floats | None = None) -> "SystemsAt":
+        """Those of a formulation at states (k, n_q), whose coordinates may count the revolutions of joints."""
+        return cls([form.system] * len(states), form.joint_angles(states) if angles is None else angles)
+
+    @classmethod
+    def joined(cls, parts: "list[SystemsAt]") -> "SystemsAt":
+        """The concatenation of parts."""
+        systems = [system for part in parts for system in part.systems]
+        return cls(systems, np.concatenate([part.angles for part in parts]))
+
+    def __getitem__(self, some: slice) -> "SystemsAt":
+        return SystemsAt(self.systems[some], self.angles[some])
+
+    @property
+    def latched_alike(self) -> bool:
+        """Whether no latch switched between the states."""
+        first = self.systems[0].discrete
+        states = [system.discrete for system in dict.fromkeys(self.systems)]
+        return all(state.engaged is first.engaged and state.latched is first.latched for state in states)
+
+    def at(self, k: int) -> System:
+        """The System at one state."""
+        system, angles = self.systems[k], self.angles[k]
+        if np.array_equal(angles, system.discrete.angles):
+            return system
+        return system.with_discrete(replace(system.discrete, angles=angles))
+
+    def joint_motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Coordinates, unwrapped, and rates (k, m) of all joints at the states q (k, n_q), v (k, n_v)."""
+        joints = self.systems[0].coordinates_of_joints
+        values, rates, _ = joints.measure(q, v)
+        return joints.unwrapped(values, self.angles), rates
+
+
+def output_frames(
+    form: Formulation, times: Floats, q: Floats, v: Floats, work: Floats, motion_only: bool = False
+) -> Frames:
+    """Output of a formulation at states that satisfy its equations: q (k, n_q), v (k, n_v), work (k,), times (k,).
+
+    motion_only : as of ``frames_of``.
+    """
+    return projected_frames(SystemsAt.of(form, q), times, *form.to_system(q, v), work, motion_only)
+
+
+def projected_frames(
+    systems: SystemsAt, times: Floats, q: Floats, v: Floats, work: Floats, motion_only: bool = False
+) -> Frames:
+    """Output at states of a System close to its constraints, projected on them. Raises SolveError."""
+    q, v = q.copy(), v.copy()
+    u = inputs_of(systems, times, q, v)
+    for k, system in enumerate(systems.systems):
+        with located(float(times[k])):
+            q[k], v[k] = system.projected(u[k], q[k], v[k])
+    return frames_of(systems, times, u, q, v, work, motion_only=motion_only)
+
+
+def unbalanced(system: System, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
+    """(k, 2): the largest residual force (N) and moment (N m) on a frame at k states, with accelerations a (k, n_v)."""
+    return _largest(system, system.equations(u, q, v, a, multipliers))
+
+
+def _largest(system: System, residual: Floats) -> Floats:
+    """(k, 2): the largest force (N) and moment (N m) on a frame, of residuals (k, n_v)."""
+    layout, result = system.layout, np.zeros((len(residual), 2))
+    freedom, axes = np.array([frame.freedom for frame in layout.frames]), np.arange(3)
+    for part in range(2):
+        first = layout.frame_v[freedom > 3 * part] + 3 * part
+        result[:, part] = np.linalg.norm(residual[:, first[:, None] + axes], axis=2).max(axis=1, initial=0.0)
+    return result
+
+
+def frames_of(
+    systems: SystemsAt,
+    times: Floats,
+    u: Floats,
+    q: Floats,
+    v: Floats,
+    work: Floats,
+    of_motion: Floats | None = None,
+    motion_only: bool = False,
+) -> Frames:
+    """Output at states on the constraints; of_motion : accelerations (k, n_v) of the interpolated motion, with which
+    forces may be unbalanced; by default those that follow from the forces. motion_only : whether accelerations and
+    multipliers are left at zero."""
+    system = systems.systems[0]
+    balance = np.zeros((len(q), 2))
+    if motion_only or not system.forces_recorded:
+        a, multipliers = np.zeros(v.shape) if of_motion is None else of_motion, np.zeros((len(q), system.n_c))
+    elif system.audited and of_motion is not None:
+        a, multipliers, residual = forward_balance(system, u, q, v, of_motion)
+        balance = _largest(system, residual)
+    else:
+        a, multipliers = system.forward_each(u, q, v)
+        if system.audited:
+            balance = unbalanced(system, u, q, v, a, multipliers)
+    coordinates, rates = systems.joint_motion(q, v)
+    if not motion_only:
+        multipliers = least_multipliers(system, u, q, multipliers)
+    return Frames(times, q, v, work, u, a, multipliers, coordinates, rates, balance)
+
+
+def inputs_of(systems: SystemsAt, times: Floats, q: Floats, v: Floats) -> Floats:
+    """u (k, n_u) at times and states."""
+    system = systems.systems[0]
+    if not system.inputs_of_state and systems.latched_alike:
+        together = system.inputs_of_times(times, systems.angles)
+        if together is not None:
+            return together
+    u = np.empty((len(times), system.n_u))
+    for k, t in enumerate(times.tolist()):
+        u[k] = systems.at(k).inputs_at(t, q[k], v[k])
+    return u

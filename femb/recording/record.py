@@ -1,0 +1,420 @@
+"""The recorder: from states of a system to named arrays of results."""
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache, cached_property, lru_cache, partial
+from importlib import import_module
+from itertools import groupby
+from typing import Any, ClassVar
+
+import numpy as np
+
+from femb import __version__
+from femb.base.errors import ModelError, Problem
+from femb.base.options import DEFORMATION, EVERYTHING, MOTION, Output
+from femb.base.types import Floats
+from femb.base.values import nearest
+from femb.elements.item import Item
+from femb.elements.modal.flexible_body import FlexibleBody
+from femb.elements.records import Records
+from femb.model.model import Model
+from femb.numerics.rotations import cross
+from femb.recording.frames import Frames
+from femb.recording.instants import Part, evaluated, interpolated
+from femb.recording.root_loads import RootLoads
+from femb.results.arrays import NOTHING
+from femb.results.groups import GROUPS
+from femb.results.results import Results
+from femb.results.verdicts import AuditWatch
+from femb.system.system import System
+
+# Where joints, beams, flexible bodies and point masses attach: attributes of their groups in results.
+
+TABLES = ("joints", "beams", "bodies")
+
+
+def attachments(system: System) -> dict[str, dict[str, Any]]:
+    """The attribute ``attachments`` of every item that has any, by the path of the item.
+
+    JSON by the item's field, as ``first`` and ``second`` of a joint, ``start`` and ``end`` of a beam: the ``body``, or
+    the ``beam`` and its ``node`` from 0, and the point ``at`` (m), in the axes of the body or of the node's section.
+    """
+    beams = system.layout.beams
+    found: dict[str, dict[str, Any]] = {}
+    for item in system.items:
+        if item.table not in TABLES:
+            continue
+        places: dict[str, dict[str, Any]] = {}
+        for field, marker in item.markers.items():
+            at = marker.at.tolist()
+            if marker.body is not None:
+                places[".".join(field)] = {"body": marker.body, "at": at}
+            elif marker.beam is not None:
+                node = range(beams[marker.beam].elements + 1)[marker.node]
+                places[".".join(field)] = {"beam": marker.beam, "node": node, "at": at}
+        if places:
+            found[f"{item.table}/{item.name}"] = {"attachments": json.dumps(places)}
+    return found
+
+
+# The quantities of a run that are recorded: the patterns of ``[run.output]`` applied to the arrays of a model.
+
+# Root loads are computed from the loads at the ends of beams.
+BEAM_LOADS = ("section_force", "section_moment")
+# What the meaning of a quantity says that is computed from others when results are read.
+DERIVED = "not in the file"
+
+
+class Selection:
+    """Which arrays of a run are evaluated and recorded.
+
+    Items and batches without a recorded quantity are not evaluated, batches from their second block on.
+    Raises ModelError with every pattern that belongs to no quantity of the model; appendages : their names.
+    """
+
+    def __init__(self, output: Output, model: Model, appendages: list[str]) -> None:
+        self.output, self.text = output, output.words()
+        self.admits: Callable[[str], bool] = cache(output.admits)
+        self._yields: dict[int, bool] = {}
+        self.root_loads = True
+        self._names = tuple((kind, name) for kind in GROUPS if kind in model.tables for name in model.tables[kind])
+        bodies = model.tables["bodies"]
+        self._flexible = tuple(
+            (kind, name)
+            for kind, name in self._names
+            if kind == "beams" or (kind == "bodies" and isinstance(bodies[name], FlexibleBody))
+        )
+        if output.restricted:
+            if output.select or output.exclude:
+                _check(output, self._names, tuple(appendages))
+            loads = (f"appendages/{name}/{word}" for name in appendages for word in ("force", "torque"))
+            self.root_loads = any(map(self.admits, loads))
+
+    @property
+    def wants_forces(self) -> bool:
+        """Whether a recorded quantity depends on more than positions and velocities, without time and audit."""
+        return self.root_loads or _beyond_motion(self.output, self._names)
+
+    @property
+    def evaluation(self) -> Callable[[Sequence[Part]], Frames]:
+        """Evaluator of output instants: motion without deformations needs no equations of motion."""
+        if self.output.motion_only and not _deformation(self.output, self._flexible):
+            return interpolated
+        return partial(evaluated, motion_only=self.output.motion_only)
+
+    def wants_item(self, item: Item) -> bool:
+        """Whether a quantity of an item may be recorded."""
+        by_name = self.output.select or self.output.exclude
+        return _some_admitted(self.output, item.table, item.name if by_name else "")
+
+    def wants(self, batch: int) -> bool:
+        """Whether a batch yields arrays that are recorded; known after the first ones."""
+        return self._yields.get(batch, True)
+
+    def noted(self, batch: int, arrays: dict[str, Floats]) -> dict[str, Floats]:
+        """The arrays of a batch, noting whether any of them is recorded."""
+        if batch not in self._yields and self.output.restricted:
+            self._yields[batch] = any(map(self._wanted, arrays))
+        return arrays
+
+    def of(self, block: dict[str, Floats]) -> dict[str, Any]:
+        """The recorded arrays of a block, in their precision."""
+        if self.output.restricted:
+            block = {path: array for path, array in block.items() if self.admits(path)}
+        if self.output.precision == "float64":
+            return block
+        return {
+            path: _single(array) if "/" in path and path[:6] != "audit/" else array for path, array in block.items()
+        }
+
+    def _wanted(self, path: str) -> bool:
+        of_roots = self.root_loads and path.startswith("beams/") and path.endswith(BEAM_LOADS)
+        return of_roots or self.admits(path)
+
+
+# Functions of the words and the names alone, of which the models of a study have the same.
+
+
+@lru_cache(maxsize=1 << 12)
+def _some_admitted(output: Output, table: str, name: str) -> bool:
+    """Whether a quantity of an item may be recorded; its name is of no account where there are no patterns."""
+    group = GROUPS.get(table)
+    return group is None or any(output.admits(f"{table}/{name}/{word}") for word in group.quantities())
+
+
+@lru_cache
+def _beyond_motion(output: Output, items: tuple[tuple[str, str], ...]) -> bool:
+    """Whether a quantity of these items, kind and name, is recorded that is not of motion alone."""
+    paths = (
+        f"{kind}/{name}/{word}"
+        for kind, name in items
+        for word in set(GROUPS[kind].quantities()).difference(MOTION.get(kind, ()))
+    )
+    return any(map(output.admits, paths))
+
+
+@lru_cache
+def _deformation(output: Output, items: tuple[tuple[str, str], ...]) -> bool:
+    """Whether a deformation of these items, kind and name, may be recorded."""
+    paths = (f"{kind}/{name}/{word}" for kind, name in items for word in DEFORMATION.get(kind, ()))
+    return any(map(output.admits, paths))
+
+
+@lru_cache
+def _check(output: Output, items: tuple[tuple[str, str], ...], appendages: tuple[str, ...]) -> None:
+    paths = list(_paths(items, appendages))
+    names = sorted({part for path in paths for part in ("/".join(path.split("/")[1:]), path.split("/")[1])})
+    problems = [
+        Problem(
+            ("run", "output", word),
+            f"{pattern!r} belongs to no quantity that this model records{nearest(pattern.replace('.', '/'), names)}; "
+            f"a pattern is such as {paths[0]!r}, {names[0]!r} or '*/position'",
+        )
+        for word, pattern in output.unmatched(paths)
+    ]
+    if problems:
+        raise ModelError(*problems)
+
+
+def _paths(items: tuple[tuple[str, str], ...], appendages: tuple[str, ...]) -> Iterator[str]:
+    """The paths of the quantities that items may have; ``time`` and the audit are always recorded."""
+    for kind, name in (*items, *(("appendages", name) for name in appendages)):
+        if kind != "audit":
+            words = (word for word, quantity in GROUPS[kind].quantities().items() if DERIVED not in quantity.meaning)
+            yield from (f"{kind}/{name}/{word}" for word in words)
+
+
+def _single(array: Floats) -> Any:
+    return array.astype(np.float32) if array.dtype == np.float64 else array
+
+
+# Outputs of the audit: quantities that should be zero, at k output instants; and momenta that must be conserved.
+
+
+def constraint_position(system: System, name: str, frames: Frames) -> Floats:
+    """(k,) the largest violation of a constraint."""
+    return _largest(system.constraints(frames.u, frames.q, frames.v)[0])
+
+
+def constraint_velocity(system: System, name: str, frames: Frames) -> Floats:
+    """(k,) the largest violation of a constraint's rate."""
+    return _largest(system.constraint_rates(frames.u, frames.q, frames.v))
+
+
+def quaternion_norm(system: System, name: str, frames: Frames) -> Floats:
+    """(k,) the largest deviation of a quaternion's squared length from 1."""
+    quaternions = frames.q[:, system.coordinates[2][:, None] + np.arange(4)]
+    return _largest(np.sum(quaternions**2, axis=2) - 1.0)
+
+
+def force_balance(system: System, name: str, frames: Frames) -> Floats:
+    """(k,) N: see ``femb.recording.frames.unbalanced``."""
+    return frames.unbalanced[:, 0]
+
+
+def moment_balance(system: System, name: str, frames: Frames) -> Floats:
+    """(k,) N m: see ``femb.recording.frames.unbalanced``."""
+    return frames.unbalanced[:, 1]
+
+
+def acting_from_outside(system: System) -> dict[str, tuple[str, ...]]:
+    """Causes that may change the linear and the angular momentum: gravity, the ground, loads; empty if none does."""
+    layout, momenta = system.layout, ("linear", "angular")
+    fixed = {k for k, frame in enumerate(layout.frames) if frame.freedom == 0}
+    linked = (frames for frames, _ in (*layout.couplings, *layout.spring_couplings))
+    found: list[tuple[str, tuple[str, ...]]] = [("gravity", momenta)] if np.any(system.model.gravity) else []
+    if any(fixed & {*frames} and {*frames} - fixed for frames in (*linked, *layout.rows)):
+        found.append(("the ground", momenta))
+    for item in system.items:
+        on = {layout.frame_of(marker) for marker in item.markers.values()}
+        if item.changes_momenta and (not on or on - fixed):
+            found.append((f"{item.table}.{item.name}", item.changes_momenta))
+    return {word: tuple(name for name, changed in found if word in changed) for word in momenta}
+
+
+def _largest(values: Floats) -> Floats:
+    result: Floats = np.max(np.abs(values), axis=1, initial=0.0)
+    return result
+
+
+RecordedFunction = Callable[[System, str, Frames], Floats | None]
+"""A function of the system, the name of an item ("" of the audit) and output instants: the values (k, ...) of a
+quantity, or None where the item has no such quantity."""
+
+
+def recorded_outputs(system: System) -> Iterator[tuple[str, str, RecordedFunction]]:
+    """Path, name of the item and function of every quantity with a function that records it."""
+    for kind, group in GROUPS.items():
+        for word, quantity in group.quantities().items():
+            if quantity.recorded:
+                function = getattr(import_module(quantity.recorded), word)
+                for item in ("",) if kind == "audit" else system.model.tables[kind]:
+                    yield "/".join(filter(None, (kind, item, word))), item, function
+
+
+def records_of(
+    system: System, tables: Collection[str] | None = None, wanted: Callable[[Item], bool] | None = None
+) -> tuple[list[Records], list[Records]]:
+    """The records of the items of each class, in the order of the catalogue, and those of the items that are ``wanted``
+    alone, by default of all; tables : only of these tables."""
+    every, chosen = [], []
+    for kind, group in groupby(system.items, lambda item: type(item)):
+        if tables is None or kind.table in tables:
+            items = list(group)
+            some = list(filter(wanted, items)) if wanted is not None else items
+            every.append(kind.records(items, system))
+            if some:
+                chosen.append(every[-1] if len(some) == len(items) else kind.records(some, system))
+    return every, chosen
+
+
+def still(system: System, time: Floats, q: Floats, v: Floats, method: str) -> Results:
+    """Results of the positions and velocities of bodies and beams in states that no forces belong to, for pictures.
+
+    time (t,) s. q (t, n_q), v (t, n_v) : the states. method : of the results.
+    """
+    none, t = np.zeros((len(time), 0)), len(time)
+    frames = Frames(time, q, v, np.zeros(t), none, np.zeros_like(v), none, none, none, np.zeros((t, 2)))
+    series: dict[str, Floats] = {"time": time}
+    static: dict[str, Floats] = {}
+    attributes: dict[str, dict[str, Any]] = {}
+    for record in records_of(system, ("bodies", "beams"))[0]:
+        series |= record.series(frames)
+        static |= record.static
+        attributes |= record.attributes
+    head = {"femb_version": __version__, "title": system.model.title, "method": method, "status": "complete"}
+    return Results(series, static, {"": head, **attributes})
+
+
+class Recorder:
+    """Converts output instants to blocks of named arrays, with the audit.
+
+    The energy error is kinetic plus potential energy minus the work of loads and dampers, relative to the first instant
+    recorded.
+    """
+
+    memory: ClassVar[tuple[str, ...]] = ("begun", "first_stored", "first_energy", "first_total", "audit_watch")
+
+    def __init__(self, system: System, output: Output = EVERYTHING) -> None:
+        self.system = system
+        self.layout = system.layout
+        self.root_loads = RootLoads(system)
+        self.selection = Selection(output, system.model, [root.name for root in self.root_loads.roots])
+        wanted = self.selection.wants_item if output.restricted else None
+        self.records, self.evaluated = records_of(system, wanted=wanted)
+        self.audit_watch = AuditWatch()
+        self.begun = False
+        self.first_stored = self.first_energy = self.first_total = 0.0
+
+    @cached_property
+    def outputs(self) -> list[tuple[str, str, RecordedFunction]]:
+        """The quantities that functions record."""
+        return list(recorded_outputs(self.system))
+
+    def static(self) -> dict[str, Floats]:
+        """Arrays that do not change with time."""
+        arrays = {path: array for record in self.records for path, array in record.static.items()}
+        return arrays | self.root_loads.static()
+
+    def attributes(
+        self, case_text: str, method: str, options: Mapping[str, Any] = NOTHING
+    ) -> dict[str, dict[str, Any]]:
+        """Attributes of the file, and of its groups; options : of the run."""
+        result: dict[str, dict[str, Any]] = {
+            "": {
+                "femb_version": __version__,
+                "title": self.system.model.title,
+                "case": case_text,
+                "method": method,
+            }
+        }
+        acting = acting_from_outside(self.system)
+        result["audit"] = {f"{word}_momentum_changed_by": json.dumps(names) for word, names in acting.items()}
+        if options:
+            result["run"] = dict(options)
+        figures = self.system.model.figures
+        if figures:
+            result[""]["figures"] = json.dumps({name: figure.words() for name, figure in figures.items()})
+        if self.selection.text:
+            result[""]["output"] = self.selection.text
+        for record in self.records:
+            result |= record.attributes
+        for path, words in attachments(self.system).items():
+            if path in result:  # point masses at a body or beam have no group of their own
+                result[path] |= words
+        return result | self.root_loads.attributes()
+
+    def block(self, frames: Frames, system: System | None = None) -> dict[str, Floats]:
+        """The named arrays of k output instants; system : in place of the recorder's own, of the same model."""
+        system = self.system if system is None else system
+        block = self._quantities(frames, system)
+        if self.selection.output.motion_only:
+            return self.selection.of(block)
+        self._energies(block, frames, system)
+        self._add_outputs(block, frames, system)
+        block = self.selection.of(block)
+        audit = {path.removeprefix("audit/"): array for path, array in block.items() if path.startswith("audit/")}
+        self.audit_watch.add(frames.time, audit, np.max(np.abs(frames.v), axis=1, initial=0.0))
+        self.audit_watch.add_forces(block)
+        return block
+
+    def without_audit(self, frames: Frames, forces: bool = True) -> dict[str, Floats]:
+        """The named arrays of k output instants without those of the audit, for ``frames`` whose work is not known;
+        forces : whether they have forces and accelerations."""
+        block = self._quantities(frames, self.system, forces)
+        self._add_outputs(block, frames, self.system, audit=False)
+        return self.selection.of(block)
+
+    def _quantities(self, frames: Frames, system: System, forces: bool = True) -> dict[str, Floats]:
+        """The arrays of items, batches and appendages that are evaluated; forces : whether ``frames`` have them."""
+        block: dict[str, Floats] = {"time": frames.time}
+        select = self.selection
+        for record in self.evaluated:
+            block |= record.at(frames, select.output.motion_only or not forces)
+        if not forces:
+            return block
+        for k, batch in enumerate(system.batches):
+            if select.wants(k) and (batch.records_motion or not select.output.motion_only):
+                block |= select.noted(k, batch.records(frames, system.batches))
+        if select.root_loads:
+            block |= self.root_loads.series(frames, block, system)
+        return block
+
+    def _add_outputs(self, block: dict[str, Floats], frames: Frames, system: System, audit: bool = True) -> None:
+        """Add the quantities that functions record; audit : also those of the audit."""
+        for path, name, function in self.outputs:
+            values = function(system, name, frames) if name or audit else None
+            if values is not None:
+                block[path] = values
+
+    def _energies(self, block: dict[str, Floats], frames: Frames, system: System) -> None:
+        values = system.energy_momentum(frames.q, frames.v, frames.u)
+        stored = np.zeros(len(frames.time))
+        for batch in system.batches:
+            batch.prestress_energy(frames.u, frames.q, stored)
+        if not self.begun:
+            self.first_stored = float(stored[0])
+        kinetic, potential, work = values[:, 0], values[:, 1] + stored, frames.work + stored - self.first_stored
+        balance = kinetic + potential - work
+        if not self.begun:
+            self.first_energy = float(balance[0])
+        error = balance - self.first_energy
+        linear, angular, origin = values[:, 2:5], values[:, 5:8], self.layout.origin
+        speed = self.layout.origin_velocity
+        if speed.any():
+            # The error is that relative to the moving origin, since the inertial energies are far larger.
+            carried = frames.v + speed @ system.rigid_velocities(frames.q[0])[:3]
+            inertial = system.energy_momentum(frames.q, carried, frames.u)
+            path, weight = frames.time[:, None] * speed, (inertial[:, 2:5] - linear) @ system.model.gravity
+            kinetic, potential = inertial[:, 0], potential - weight * frames.time
+            linear, angular, origin = inertial[:, 2:5], inertial[:, 5:8], origin + path
+            if not self.begun:
+                self.first_total = float(kinetic[0] + potential[0])
+            work = kinetic + potential - self.first_total - error
+        self.begun = True
+        block["audit/kinetic_energy"] = kinetic
+        block["audit/potential_energy"] = potential
+        block["audit/work"] = work
+        block["audit/linear_momentum"] = linear
+        block["audit/angular_momentum"] = angular + cross(origin, linear)
+        block["audit/energy_error"] = error

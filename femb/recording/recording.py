@@ -1,0 +1,211 @@
+"""Recording of the output of an analysis in memory or in a file."""
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from femb.base.errors import ResultError, SolveError
+from femb.base.memory import recall, remembered
+from femb.base.options import EVERYTHING, Output
+from femb.base.progress import Reporter
+from femb.base.types import Floats
+from femb.recording.frames import Frames
+from femb.recording.instants import Part, evaluated
+from femb.recording.named_state import named_state, names_of
+from femb.recording.record import Recorder
+from femb.results.arrays import CHECKPOINT, NOTHING, Arrays, joined
+from femb.results.results import Results
+from femb.results.storage.file import Block, Earlier, MemoryWriter, ResultWriter, Writer
+from femb.system.system import System
+
+# Output instants collected before their evaluation and their conversion to named arrays, which is cheaper for many at
+# once; of large models fewer, with about so many velocities in all.
+BLOCK, VELOCITIES = 512, 30_000
+# Longest time, s, that output instants wait for further ones.
+PATIENCE = 0.5
+
+
+class Recording:
+    """A context that records output instants; an error that leaves it ends the results with the error's message.
+
+    out : path of an HDF5 file, written during the run; the results are then read from it, and memory does not grow with
+    the output. output : what is recorded. reason : why the method was chosen, if femb chose it. options : of the run,
+    by name. earlier : the part of the run that this one continues. expected : the likely number of output times.
+    message, statistics and arrays are recorded at the end. An error that leaves the context gets the results as
+    ``error.results``.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        method: str,
+        out: str | Path | None = None,
+        case_text: str = "",
+        output: Output = EVERYTHING,
+        reason: str = "",
+        options: Mapping[str, Any] = NOTHING,
+        earlier: Earlier | None = None,
+        expected: int = 0,
+    ) -> None:
+        self._recorder = Recorder(system, output)
+        self._evaluated = self._recorder.selection.evaluation
+        static, attributes = self._recorder.static(), self._recorder.attributes(case_text, method, options)
+        if reason:
+            attributes[""]["method_reason"] = reason
+        if earlier is not None:
+            earlier.check_model(static)
+        self._writer: Writer = MemoryWriter(static, attributes, expected)
+        if out is not None:
+            names = names_of(system.layout).items() if options else ()
+            static = static | {f"{CHECKPOINT}names/{part}": array for part, array in names}
+            self._writer = ResultWriter(out, static, attributes, output.compression, earlier)
+        if earlier is not None:
+            recall(self._recorder, earlier.part("recorder"))
+        self._block = min(BLOCK, 1 + VELOCITIES // (1 + system.n_v))
+        # output instants collected, in all
+        self._waiting = 0
+        self._collected: list[Part] = []
+        self._oldest = 0.0
+        # output instants with arrays of the analysis, the system that they are recorded by, and what is left out
+        self._with: list[tuple[Part, Block, System | None, tuple[str, ...]]] = []
+        self._live = out is not None
+        # the first output instants are written at once where readers of a file are to know the names of the arrays, or
+        # where they show which batches yield what was selected
+        self._written = earlier is not None or not (self._live or output.select or output.exclude)
+        # the state at the last output instant
+        self._last: Arrays = earlier.part("last") if earlier is not None else NOTHING
+        self._end: tuple[float, Floats, Floats, Floats] | None = None
+        self.message = ""
+        self.statistics: dict[str, Any] = {}
+        self.arrays: dict[str, Any] = {}
+
+    def add(
+        self,
+        frames: Part,
+        more: Block = NOTHING,
+        system: System | None = None,
+        without: tuple[str, ...] = (),
+    ) -> None:
+        """Add consecutive output instants; with arrays of the analysis itself by their paths, as recorded by another
+        ``system`` of the same model, and without some arrays."""
+        if more or system is not None:
+            self._add_with(frames, more, system, without)
+            return
+        if not self._collected:
+            self._oldest = time.monotonic()
+        self._collected.append(frames)
+        self._waiting += len(frames.time)
+        if not self._written or self._waiting >= self._block:
+            self._write()
+        self.write_overdue()
+
+    def _add_with(self, frames: Part, more: Block, system: System | None, without: tuple[str, ...]) -> None:
+        """Add output instants with arrays of the analysis; those of one system in memory are evaluated together."""
+        if self._collected or (self._with and self._with[-1][2:] != (system, without)):
+            self._write()
+        self._with.append((frames, more, system, without))
+        if self._live or len(self._with) >= self._block:
+            self._write_with()
+
+    def _write_with(self) -> None:
+        if not self._with:
+            return
+        parts, self._with = self._with, []
+        *_, system, without = parts[0]
+        block = self._recorder.block(evaluated([part[0] for part in parts]), system)
+        block |= joined([part[1] for part in parts])
+        self._writer.append({path: array for path, array in block.items() if path not in without})
+
+    def write_overdue(self) -> None:
+        """Write output instants that have waited for `PATIENCE`; a run calls this after every step."""
+        if self._collected and time.monotonic() - self._oldest > PATIENCE:
+            self._write()
+
+    def keep(self, arrays: Arrays) -> None:
+        """Write the output instants so far and a checkpoint after them, of the integration's ``arrays`` by path."""
+        self._write()
+        if self._end is not None:
+            self._last = named_state(self._recorder.system, *self._end)
+        parts = {"recorder/": remembered(self._recorder), "last/": self._last, "": arrays}
+        kept = {f"{CHECKPOINT}{name}{path}": array for name, part in parts.items() for path, array in part.items()}
+        self._writer.keep(kept)
+
+    def watching(self, progress: Reporter | None) -> "Watch":
+        """A reporter that also calls `write_overdue`."""
+        return Watch(self, progress)
+
+    def audit_warning(self, rtol: float) -> str:
+        """A warning of audit quantities far beyond the tolerances so far; empty if there are none."""
+        self._write()
+        return self._recorder.audit_watch.warning(rtol)
+
+    def results(self) -> Results:
+        """The results recorded so far."""
+        return Results(*self._writer.content())
+
+    def _write(self) -> None:
+        self._write_with()
+        if self._collected:
+            try:
+                self._append(self._evaluated(self._collected))
+            except SolveError:
+                # those before the one that cannot be evaluated
+                while len(self._collected) > 1:
+                    self._append(self._evaluated(self._collected[:1]), 1)
+                raise
+
+    def _append(self, frames: Frames, parts: int | None = None) -> None:
+        block = self._recorder.block(frames)
+        self._end = float(frames.time[-1]), frames.q[-1], frames.v[-1], frames.coordinates[-1]
+        del self._collected[:parts]
+        self._waiting = sum(len(part.time) for part in self._collected)
+        self._writer.append(block)
+        self._written = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        failure = error
+        try:
+            try:
+                self._write()
+            except BaseException as problem:
+                # The last output instants are lost; those written before remain.
+                failure = failure or problem
+            status, message = "complete", self.message
+            if failure is not None:
+                status, message = "failed", "interrupted" if isinstance(failure, KeyboardInterrupt) else str(failure)
+            self._writer.finish(status, message, self.statistics, self.arrays)
+        except BaseException as problem:
+            failure = failure or problem
+        finally:
+            self._writer.close()
+        if failure is not None:
+            with suppress(ResultError):
+                failure.results = self.results()  # type: ignore[attr-defined]
+            if failure is not error:
+                raise failure
+
+
+class Watch:
+    """The reporter of a run that is recorded."""
+
+    def __init__(self, recording: Recording, progress: Reporter | None) -> None:
+        self._recording, self._progress = recording, progress
+
+    def message(self, text: str) -> None:
+        """Show what is being done."""
+        if self._progress is not None:
+            self._progress.message(text)
+
+    def update(self, t: float) -> None:
+        """The time reached, s."""
+        self._recording.write_overdue()
+        if self._progress is not None:
+            self._progress.update(t)

@@ -1,0 +1,284 @@
+"""Root loads: the force and the torque of every appendage on its parent, at output instants.
+
+The parent is the ground, or of a part without ground its heaviest rigid body. What an appendage does to it is the sum
+over all that connects the two: ends of beams, whose section forces contain their inertia and the loads along them;
+interfaces of flexible bodies; joints, latches and drivers with their multipliers; springs, motors and pulls.
+Source: docs/theory/loads.md, section 3.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.elements.item import Item
+from femb.elements.modal.flexible_body import FlexibleBody
+from femb.layout.discrete import DiscreteState
+from femb.layout.element import Batch
+from femb.layout.layout import Station
+from femb.layout.state import station_motion
+from femb.numerics import rotations
+from femb.recording.frames import Frames
+from femb.system.appendages import Appendage, appendages_of, attachment, roots
+from femb.system.system import System
+
+if TYPE_CHECKING:
+    from femb.elements.modal.batch import ModalBatch
+
+
+# Flexible bodies between an appendage and its parent: the forces of their interfaces on it, inertia included.
+
+
+@dataclass(frozen=True, eq=False)
+class FlexibleRoot:
+    """A flexible body with interfaces on the parent: their numbers, and the frames that carry them."""
+
+    batch: ModalBatch
+    numbers: tuple[int, ...]
+    frames: tuple[int, ...]
+
+    def about(self, point: Floats, system: System, frames: Frames) -> tuple[Floats, Floats]:
+        """Force and torque (k, 3) on the parent at k output instants, inertial axes, about a point (k, 3) m."""
+        layout, motion = system.layout, (frames.q, frames.v, frames.a)
+        each = self.batch.interface_forces(*motion)
+        for other in system.batches:
+            each = each + other.field_part(self.batch, _interface_forces, frames.u, frames.q)
+        force, torque = np.zeros_like(point), np.zeros_like(point)
+        for number, frame in zip(self.numbers, self.frames, strict=True):
+            position, quaternion, _, _ = station_motion(layout, Station(frame), frames.q, frames.v)
+            own = each[:, number, :3]
+            force = force + own
+            torque = torque + rotations.rotate(quaternion, each[:, number, 3:]) + np.cross(position - point, own)
+        return force, torque
+
+
+def _interface_forces(batch: ModalBatch, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
+    return batch.interface_forces(q, v, a)
+
+
+def flexible_roots(system: System, appendage: Appendage, held: set[int]) -> tuple[FlexibleRoot, ...]:
+    """The flexible bodies of an appendage with interfaces on held frames."""
+    bodies = system.layout.flexible_bodies
+    if not bodies:
+        return ()
+    from femb.elements.modal.batch import ModalBatch
+
+    found = []
+    for batch in system.batches:
+        if isinstance(batch, ModalBatch) and batch.label in appendage.items:
+            stations = bodies[batch.label.partition(".")[2]].stations
+            on = [(k, stations[name].frame) for k, name in enumerate(batch.names) if stations[name].frame in held]
+            if on:
+                found.append(FlexibleRoot(batch, tuple(k for k, _ in on), tuple(frame for _, frame in on)))
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Connector:
+    """A batch of items without mass between an appendage and its parent, and where its inputs are in u.
+
+    columns : indices in u (n_u,), or None for inputs of the discrete state.
+    """
+
+    batch: Batch
+    columns: tuple[Any, ...]
+
+    def inputs(self, system: System, frames: Frames) -> Floats:
+        """The batch's own inputs (k, n) at k output instants."""
+        parts: list[Floats] = [np.zeros((len(frames.time), 0))]
+        for input_, columns in zip(self.batch.inputs, self.columns, strict=True):
+            if columns is None:
+                kept = system.discrete.engaged, system.discrete.latched
+                states = [DiscreteState(angles, *kept) for angles in frames.coordinates]
+                parts.append(np.array([input_.function(state) for state in states]).reshape(len(states), -1))
+            else:
+                parts.append(frames.u[:, columns])
+        return np.hstack(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """Where an appendage is on its parent.
+
+    parent : name of the body, "ground" of fixed frames. station : the point and axes of its force and torque; its frame
+    is negative for the inertial axes. ends : beams with the end that is on the parent, -1 or 0. rows : numbers of the
+    constraint equations between the two. touched : the frames of the appendage with rows or connectors.
+    """
+
+    name: str
+    parent: str
+    appendage: Appendage
+    station: Station
+    ends: tuple[tuple[str, int], ...]
+    rows: tuple[int, ...]
+    touched: tuple[int, ...]
+    connectors: tuple[Connector, ...]
+    flexible: tuple[FlexibleRoot, ...]
+
+
+class RootLoads:
+    """The root loads of all appendages of a system."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        layout, model = system.layout, system.model
+        parents = roots(layout, model)
+        held = {frame for frames in parents for frame in frames}
+        links = _Links(system, held)
+        found = appendages_of(layout, model, held) if parents else []
+        for name, body in layout.flexible_bodies.items():
+            if {station.frame for station in body.stations.values()} <= held:  # its modes alone are no frames
+                found.append(Appendage(name, (), (f"bodies.{name}",)))
+        self.roots: list[Root] = []
+        taken: set[str] = set()
+        for appendage in found:
+            root = _root(system, appendage, links, taken)
+            if root is not None:
+                self.roots.append(root)
+                taken.add(root.name)
+
+    def static(self) -> dict[str, Floats]:
+        """The point of every root in the axes of its parent."""
+        return {f"appendages/{root.name}/point": self._point(root) for root in self.roots}
+
+    def attributes(self) -> dict[str, dict[str, Any]]:
+        """The parent and the items of every appendage."""
+        return {
+            f"appendages/{root.name}": {"parent": root.parent, "items": json.dumps(root.appendage.items)}
+            for root in self.roots
+        }
+
+    def series(self, frames: Frames, block: Mapping[str, Floats], system: System) -> dict[str, Floats]:
+        """Force and torque (k, 3) of every appendage; block : section forces and moments of the beams."""
+        result: dict[str, Floats] = {}
+        for root in self.roots:
+            ends = [(f"beams/{name}", end) for name, end in root.ends]
+            if all(f"{path}/section_force" in block for path, _ in ends):
+                point, axes = self._pose(root, frames)
+                force, torque = self._connected(root, point, frames, system)
+                for (path, end), (name, _) in zip(ends, root.ends, strict=True):
+                    station = system.layout.beams[name].stations[end]
+                    add = self._of_beam(block, path, station, end, point, frames)
+                    force, torque = force + add[0], torque + add[1]
+                for body in root.flexible:
+                    add = body.about(point, system, frames)
+                    force, torque = force + add[0], torque + add[1]
+                path = f"appendages/{root.name}"
+                result[f"{path}/force"] = rotations.rotate_back(axes, force)
+                result[f"{path}/torque"] = rotations.rotate_back(axes, torque)
+        return result
+
+    def _point(self, root: Root) -> Floats:
+        origin = self.system.layout.origin if root.station.frame < 0 else np.zeros(3)
+        return root.station.offset + origin
+
+    def _pose(self, root: Root, frames: Frames) -> tuple[Floats, Floats]:
+        """Position (k, 3) m, from the layout's origin, and quaternion (k, 4) of the root's station."""
+        if root.station.frame < 0:
+            count = len(frames.time)
+            return np.tile(root.station.offset, (count, 1)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
+        position, quaternion, _, _ = station_motion(self.system.layout, root.station, frames.q, frames.v)
+        return position, rotations.normalise(quaternion)
+
+    def _of_beam(
+        self, block: Mapping[str, Floats], path: str, station: Station, end: int, point: Floats, frames: Frames
+    ) -> tuple[Floats, Floats]:
+        """Force and torque (k, 3) about a point of a beam on what its first (0) or last (-1) node is on."""
+        position, quaternion, _, _ = station_motion(self.system.layout, station, frames.q, frames.v)
+        # on the start, the material beyond the face is the beam; on the end it is the parent
+        sign = 1.0 if end == 0 else -1.0
+        force = sign * rotations.rotate(quaternion, block[f"{path}/section_force"][:, end, end])
+        moment = sign * rotations.rotate(quaternion, block[f"{path}/section_moment"][:, end, end])
+        return force, moment + rotations.cross(position - point, force)
+
+    def _connected(self, root: Root, point: Floats, frames: Frames, system: System) -> tuple[Floats, Floats]:
+        """Force and torque (k, 3) about a point by what has no mass: opposite to that on the appendage's frames."""
+        force, torque = np.zeros_like(point), np.zeros_like(point)
+        if not root.touched:
+            return force, torque
+        out = np.zeros_like(frames.v)
+        for connector in root.connectors:
+            u = connector.inputs(system, frames)
+            connector.batch.residual(u, frames.q, frames.v, frames.a, out)
+        if root.rows:
+            rows = list(root.rows)
+            system.constraint_set.reaction_of(rows, frames.u, frames.q, frames.v, frames.multipliers, out)
+        layout = system.layout
+        for k in root.touched:
+            frame, i, j = layout.frames[k], layout.frame_q[k], layout.frame_v[k]
+            own = out[:, j : j + 3]
+            force = force + own
+            torque = torque + rotations.cross(frames.q[:, i : i + 3] - point, own)
+            if frame.freedom == 6:
+                torque = torque + rotations.rotate(frames.q[:, i + 3 : i + 7], out[:, j + 3 : j + 6])
+        return force, torque
+
+
+class _Links:
+    """What has ends on held frames, by the frames at its other ends: rows of constraints, and items without mass."""
+
+    def __init__(self, system: System, held: set[int]) -> None:
+        layout = system.layout
+        self.held = held
+        self.rows: dict[int, list[int]] = {}
+        for k, row in enumerate(layout.rows):
+            if held & set(row):
+                for frame in set(row) - held:
+                    self.rows.setdefault(frame, []).append(k)
+        self.items: dict[int, list[Item]] = {}
+        for item in system.items:
+            if item.table == "beams" or isinstance(item, FlexibleBody):  # they have mass
+                continue
+            on = {layout.frame_of(marker) for marker in item.markers.values()}
+            if item.joint_coordinate is not None:
+                joint = layout.joints[item.joint_coordinate[0]]
+                on = {joint.first.frame, joint.second.frame}
+            if held & on:
+                for frame in on - held:
+                    self.items.setdefault(frame, []).append(item)
+
+
+def _root(system: System, appendage: Appendage, links: _Links, taken: set[str]) -> Root | None:
+    """The root of an appendage; None if nothing connects it with the held frames."""
+    layout, model, held = system.layout, system.model, links.held
+    beams = [path.partition(".")[2] for path in appendage.items if path.startswith("beams.")]
+    ends = tuple((name, end) for name in beams for end in (0, -1) if layout.beams[name].stations[end].frame in held)
+    touched = tuple(frame for frame in appendage.frames if frame in links.rows or frame in links.items)
+    rows = tuple(dict.fromkeys(k for frame in touched for k in links.rows.get(frame, ())))
+    items = list({id(item): item for frame in touched for item in links.items.get(frame, ())}.values())
+    flexible = flexible_roots(system, appendage, held)
+    if not (ends or touched or flexible):
+        return None
+    on = {layout.beams[name].stations[end].frame for name, end in ends}
+    on |= {k for number in rows for k in layout.rows[number] if k in held}
+    on |= {frame for body in flexible for frame in body.frames}
+    on |= {layout.frame_of(marker) for item in items for marker in item.markers.values()} & held
+    names = {frame: name for name, frame in layout.bodies.items() if frame in on}
+    station, parent = Station(-1, -layout.origin), "ground"
+    if len(on) == 1:
+        (frame,) = on
+        offset = attachment(layout, model, appendage, frame)
+        station, parent = Station(frame, np.zeros(3) if offset is None else offset), names.get(frame, parent)
+    name = appendage.name
+    while name in taken:
+        name += "'"
+    return Root(name, parent, appendage, station, ends, rows, touched, _connectors(system, items), flexible)
+
+
+def _connectors(system: System, items: list[Item]) -> tuple[Connector, ...]:
+    """The batches of items, and where their inputs are among those of the system."""
+    places: dict[str, list[slice]] = {}
+    for input_, part in system.parts_of_inputs:
+        places.setdefault(input_.label, []).append(part)
+    found = []
+    for kind, group in groupby(items, lambda item: type(item)):
+        for batch in kind.batches(list(group), system.layout, system.model):
+            columns = tuple(None if each.of_discrete else places[each.label][0] for each in batch.inputs)
+            found.append(Connector(batch, columns))
+    return tuple(found)

@@ -1,0 +1,245 @@
+"""The page: data, scripts, styles and libraries in one file of HTML."""
+
+import html
+import json
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from femb import __version__
+from femb.base.errors import ResultError
+from femb.base.values import numbered
+from femb.pictures.files import writing
+from femb.reporting import frequency as modal
+from femb.reporting.frequency import Frequency, facts_of, number
+from femb.reporting.histories import histories_of
+from femb.reporting.packing import Packing
+from femb.reporting.scene import FRAMES, scene_of
+from femb.results.results import Results
+from femb.results.sweep import METHOD as SWEEP
+from femb.results.sweep import Sweep
+from femb.results.verdicts import verdicts
+
+# The words and tables of a page: what was run, the audit, static states and studies.
+
+STATISTICS = ("steps", "rejected", "evaluations", "jacobians", "factorizations", "newton_iterations")
+LISTED = 5000  # rows of a table
+ANALYSES = {"modes": "natural modes", "static": "static equilibria", SWEEP: "study of many runs"}
+LINEAR = {"linear/A": "linear model", "shake/real": "base shake", "loads/peaks/item": "peak loads"}
+
+
+def head_of(results: Results, name: str) -> dict[str, Any]:
+    """Title, status, and facts by name; ``name`` : of the result file, or empty."""
+    root = results.attributes.get("", {})
+    statistics = results.statistics
+    times = results.time
+    linear = next((text for path, text in LINEAR.items() if path in results.arrays), "motion in time")
+    facts = {"results": name, "analysis": ANALYSES.get(results.method, linear)}
+    facts |= facts_of(results)
+    facts["method"] = "" if results.method in ANALYSES else results.method
+    for word in ("formulation", "rtol", "atol", "analysis"):
+        if word in root:
+            facts[word] = str(root[word])
+    if times.size and results.method not in ANALYSES:
+        facts["time"] = f"{times[0]:.6g} to {times[-1]:.6g} s, {numbered(times.size, 'output time')}"
+    facts["seen from"] = "" if results.frame == "inertial" else results.frame
+    facts |= {word.replace("_", " "): str(statistics[word]) for word in STATISTICS if word in statistics}
+    for word in ("wall_time", "cpu_time"):
+        if word in statistics:
+            facts[word.replace("_", " ")] = f"{float(statistics[word]):.3g} s"
+    for kind in ("bodies", "beams", "joints", "drivers", "springs", "loads"):
+        if (groups := getattr(results, kind)) and linear not in LINEAR.values():
+            names = list(groups)
+            more = f", ... ({len(names)})" if len(names) > 8 else ""
+            facts[kind] = ", ".join(names[:8]) + more
+    facts["modal damping"] = "; ".join(group.description for group in results.modal_damping.values())
+    facts["events"] = ", ".join(f"{event.name} at {event.time:.6g} s" for event in results.events[:12])
+    facts["made with"] = f"femb {root['femb_version']}" if "femb_version" in root else ""
+    facts["report"] = f"femb {__version__}, {time.strftime('%Y-%m-%d %H:%M')}"
+    return {
+        "title": results.title or (linear.capitalize() if linear in LINEAR.values() else name or "Results"),
+        "status": results.status,
+        "message": results.message,
+        "events": [{"time": event.time, "name": event.name} for event in results.events],
+        "facts": [[word, text] for word, text in facts.items() if text],
+    }
+
+
+def audit_of(results: Results) -> list[dict[str, str]]:
+    """The verdicts on the audit, as rows."""
+    return [
+        {"subject": each.subject, "value": each.value, "level": each.level, "reason": each.reason}
+        for each in verdicts(results)
+    ]
+
+
+def states_of(results: Results) -> dict[str, Any] | None:
+    """Load factors, stability and iterations of static states, and critical load factors; None of other results."""
+    if "static/load_factor" not in results.arrays:
+        return None
+    arrays = results.arrays
+    words = [word for word in ("load_factor", "negative_eigenvalues", "iterations") if f"static/{word}" in arrays]
+    path = {word: [number(x) for x in arrays[f"static/{word}"]] for word in words}
+    found: Any = arrays.get("static/critical_load_factor", [])
+    names = arrays["static/mode_names"] if "static/mode_names" in arrays else [""] * len(found)
+    critical = [{"factor": number(x), "mode": str(name)} for x, name in zip(found, names, strict=True)]
+    return {"states": path, "critical": critical, "displacements": _displacements(results)}
+
+
+def study_of(results: Results) -> dict[str, Any] | None:
+    """The table of a study; None of other results."""
+    if results.method != SWEEP:
+        return None
+    sweep = Sweep.of(results)
+    columns = {sweep.label(name): values for name, values in sweep.columns().items()}
+    rows = [[_cell(x) for x in row[:LISTED]] for row in (list(values) for values in columns.values())]
+    return {
+        "design": sweep.design,
+        "variables": [sweep.label(name) for name in sweep.variables],
+        "outputs": [sweep.label(name) for name in sweep.outputs],
+        "columns": list(columns),
+        "values": rows,
+        "runs": len(sweep),
+        "failed": int(np.sum(sweep.failed)),
+    }
+
+
+def _displacements(results: Results) -> list[dict[str, Any]]:
+    """Displacements (T, 3) of each beam's node and each body that moves farthest, at most twelve."""
+    found: list[tuple[float, dict[str, Any]]] = []
+    for group in (*results.beams.values(), *results.bodies.values()):
+        if "position" not in group:
+            continue
+        values = group["position"] - group["position"][:1]
+        name = group.name
+        if values.ndim == 3:
+            node = int(np.argmax(np.max(np.linalg.norm(values, axis=-1), axis=0)))
+            values, name = values[:, node], f"{name}[{node}]"
+        size = float(np.max(np.abs(values), initial=0.0))
+        if size > 0.0:
+            found.append((size, {"name": name, "values": [[number(x) for x in row] for row in values]}))
+    found.sort(key=lambda each: -each[0])
+    return [entry for _, entry in found[:12]]
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, float):
+        return number(value)
+    return value if isinstance(value, int | str) else str(value)
+
+
+NO_RESULTS: Mapping[str, Results] = {}
+
+FORMAT = 1  # of the data; see schema.json
+SCRIPTS = (
+    *("arrays", "colours", "beams", "carriers", "structure", "viewer", "player", "plots", "curves"),
+    *("chart", "tables", "envelopes", "modes", "frequency", "study", "main"),
+)
+"""The scripts of the page, parts of one, in this order."""
+FEWEST, MOST = 2, 20_000
+UNFINISHED = ("running", "failed")  # runs of which a page also tells that there is no output time yet
+
+
+def page_of(
+    results: Results,
+    *,
+    name: str = "",
+    frames: int = FRAMES,
+    peaks: Sequence[Mapping[str, Any]] = (),
+    envelopes: Sequence[Mapping[str, Any]] = (),
+    frequency: Frequency | None = None,
+    others: Mapping[str, Results] = NO_RESULTS,
+) -> str:
+    """The text of the page.
+
+    name : of the result file. frames : largest number of output times of the animation. peaks, envelopes : rows of the
+    peak-load table, and envelopes of beams, see schema.json. frequency : the responses of a linear model or a base
+    shake. others : results by name, whose histories are drawn beside those of the same paths. Raises ResultError:
+    results without anything to show.
+    """
+    if not FEWEST <= frames <= MOST:
+        raise ResultError(f"frames is {frames}; an animation has {FEWEST} to {MOST} output times")
+    packing = Packing()
+    data: dict[str, Any] = {
+        "format": FORMAT,
+        "head": head_of(results, name),
+        "audit": audit_of(results),
+        "scene": scene_of(results, packing, frames),
+        "histories": histories_of(results, packing),
+        "peaks": list(peaks),
+        "envelopes": list(envelopes),
+        "modes": modal.modes_of(results),
+        "participation": modal.participation_of(results),
+        "static": states_of(results),
+        "buckling": _buckling(results, packing),
+        "frequency": None if frequency is None else frequency.packed(packing),
+        "study": study_of(results),
+        "case": results.case,
+    }
+    data["others"] = _others(others, data["histories"], packing)
+    shown = results.time.size or data["study"] or data["frequency"] or data["peaks"]
+    if not shown and results.status not in UNFINISHED:
+        raise ResultError(
+            "these results have neither output times nor loads, a linear model or the table of a study, so that a page "
+            f"has nothing to show: {results!r}"
+        )
+    return _filled(data, packing.text())
+
+
+def _buckling(results: Results, packing: Packing) -> dict[str, Any] | None:
+    found = modal.buckling_of(results)
+    if found is None:
+        return None
+    shown, rows, states = found
+    return {"scene": scene_of(shown, packing, kind="buckling"), "modes": rows, "states": states}
+
+
+def _others(others: Mapping[str, Results], own: dict[str, Any] | None, packing: Packing) -> list[dict[str, Any]]:
+    """The histories of other runs of which the page has the same paths."""
+    found = []
+    for label, results in others.items():
+        paths = {entry["path"] for entry in own["entries"]} if own else set()
+        histories = histories_of(results, packing, paths)
+        if histories is None:
+            raise ResultError(
+                f"{label}: has no history of the same name as the first results, so that the two cannot be compared"
+            )
+        found.append({"name": label, "histories": histories})
+    return found
+
+
+def write_page(text: str, path: str | Path) -> Path:
+    """Write a page; its path. An error leaves an earlier file as it was. Raises ResultError."""
+    path = Path(path)
+    if path.suffix not in (".html", ".htm"):
+        raise ResultError(f"{path}: a report is a page for browsers; give a name that ends in .html")
+    if path.is_dir():
+        raise ResultError(f"{path}: cannot be written: it is a folder")
+    with writing(path.parent) as drafts:
+        drafts.new(path.name).write_text(text, encoding="utf-8")
+    return path
+
+
+def _filled(data: Mapping[str, Any], arrays: str) -> str:
+    # In scripts only "<" can end the element.
+    content = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    parts = {
+        "title": html.escape(str(data["head"]["title"])),
+        "styles": _asset("libraries.min.css") + _asset("report.css"),
+        "data": content,
+        "arrays": arrays,
+        "libraries": _asset("libraries.min.js"),
+        "scripts": "\n".join(_asset(f"{name}.js") for name in SCRIPTS),
+    }
+    pieces = _asset("report.html").split("@@")  # texts and names of parts by turns
+    return "".join(parts[piece] if odd else piece for odd, piece in ((k % 2, piece) for k, piece in enumerate(pieces)))
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("femb.reporting.web").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,279 @@
+"""Reports: one page of HTML for browsers with all that results contain, moving; in notebooks the same page inline."""
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from femb.base.errors import ResultError
+from femb.base.types import Complexes, Floats
+from femb.base.values import without_rounding
+from femb.linear.peak_loads import NOISE, PeakLoad, peak_loads
+from femb.linear.response import UNITS, unit_of
+from femb.linear.state_space import StateSpace
+from femb.numerics.resonances import RIGID, resolving
+from femb.reporting.frequency import Frequency
+from femb.reporting.page import page_of, write_page
+from femb.reporting.scene import FRAMES
+from femb.results.results import Results
+
+# Frequency responses for reports: those of linear models, and those that base shakes have recorded.
+
+MOST = 4000  # frequencies of a response
+IN_BAND = 8  # frequencies in a half-power band
+HANKEL = 400  # largest number of states of which Hankel singular values are computed
+STABLE = 1e-9  # of the largest pole: a real part below this is one of damping
+
+
+def frequency_of(results: Results) -> Frequency | None:
+    """The responses in results of ``femb linearize`` and ``femb shake``; None of others."""
+    if "linear/A" in results.arrays:
+        return _linear(StateSpace.of_results(results))
+    if "shake/real" in results.arrays:
+        return _shake(results)
+    return None
+
+
+def _linear(space: StateSpace) -> Frequency:
+    poles = space.eigenvalues()
+    frequencies = resolving(poles, in_band=IN_BAND) if len(poles) else np.geomspace(0.01, 100.0, 200)
+    if len(frequencies) > MOST:
+        frequencies = frequencies[:: -(-len(frequencies) // MOST)]
+    rigid = int(np.sum(np.abs(poles) <= RIGID * np.max(np.abs(poles), initial=0.0)))
+    gains = None if rigid or not len(poles) else space.D - space.C @ np.linalg.solve(space.A, space.B)
+    names = ("state", "input", "output")
+    counts = ", ".join(
+        f"{len(part)} {name}{'s' * (len(part) != 1)}"
+        for name, part in zip(names, (space.states, space.inputs, space.outputs), strict=True)
+    )
+    stable = "unstable" if np.any(poles.real > 1e-6 * np.max(np.abs(poles), initial=0.0)) else "no unstable pole"
+    note = f"{counts}; {stable}" + (f"; {rigid} poles at zero, of rigid motions" if rigid else "")
+    return Frequency(
+        frequencies, responses(space, frequencies), space.outputs, space.inputs,
+        poles=poles, gains=gains, hankel=_hankel(space, poles), note=note,
+    )  # fmt: skip
+
+
+def responses(space: StateSpace, frequencies: Floats) -> Complexes:
+    """(f, p, m) the transfer matrices, by a triangular form of A: for many frequencies of many states."""
+    from scipy.linalg import schur, solve_triangular
+
+    triangular, unitary = schur(space.A.astype(np.complex128), output="complex")
+    left, right = space.C @ unitary, unitary.conj().T @ space.B
+    unit = np.eye(len(triangular))
+    found = [
+        space.D + left @ solve_triangular(2j * np.pi * f * unit - triangular, right, check_finite=False)
+        for f in frequencies
+    ]
+    return np.asarray(found, dtype=np.complex128).reshape(len(frequencies), *space.D.shape)
+
+
+def _hankel(space: StateSpace, poles: Complexes) -> Floats | None:
+    """(n,) Hankel singular values; None of a model that is large, or whose motion does not decay."""
+    size = float(np.max(np.abs(poles), initial=0.0))
+    if not 0 < len(poles) <= HANKEL or np.any(poles.real > -STABLE * size) or not len(space.outputs):
+        return None
+    from scipy.linalg import solve_continuous_lyapunov
+
+    reached = solve_continuous_lyapunov(space.A, -space.B @ space.B.T)
+    seen = solve_continuous_lyapunov(space.A.T, -space.C.T @ space.C)
+    squares = np.sort(np.abs(np.linalg.eigvals(reached @ seen)))[::-1]
+    return np.asarray(np.sqrt(squares))
+
+
+def _shake(results: Results) -> Frequency:
+    arrays = {path.removeprefix("shake/"): array for path, array in results.arrays.items()}
+    outputs = [str(name) for name in arrays["outputs"]]
+    units = [unit_of(name) for name in outputs]
+    columns = {}
+    for word in ("peak", "peak_frequency", "rms", "miles"):
+        if word in arrays:
+            values = np.asarray(arrays[word], dtype=float)
+            sizes = [
+                max(abs(x) for x, u in zip(np.nan_to_num(values), units, strict=True) if u == unit) for unit in units
+            ]
+            columns[word] = values if word == "peak_frequency" else without_rounding(values, sizes)
+    rows = [
+        {"output": name, "unit": unit if unit in UNITS.values() else ""}
+        | {word: float(values[k]) if np.isfinite(values[k]) else None for word, values in columns.items()}
+        for k, (name, unit) in enumerate(zip(outputs, units, strict=True))
+    ]
+    for row in rows:
+        if not row["peak"] and "miles" in row:
+            row["miles"] = None
+    random = "density" in arrays
+    return Frequency(
+        np.asarray(arrays["frequencies"], dtype=float),
+        (arrays["real"] + 1j * arrays["imaginary"])[:, :, None],
+        outputs,
+        [str(name) for name in arrays["inputs"]],
+        densities=np.asarray(arrays["output_density"], dtype=float) if random else None,
+        shaken=rows,
+        note="random shake of the base" if random else "sine on the base, of unit acceleration",
+    )
+
+
+# Peak loads and envelopes for reports: of a run, or those that ``femb loads`` has written.
+
+WORDS = ("item", "load", "unit", "maximum", "time_of_maximum", "place_of_maximum", "minimum", "time_of_minimum",
+         "place_of_minimum")  # fmt: skip
+BEAMS = 100  # with envelopes on a page, at most
+DIGITS = 5
+
+
+def loads_of(results: Results) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of the page's table of peak loads, and the envelopes of beams, see schema.json; empty without loads."""
+    if "loads/peaks/item" in results.arrays:
+        return _stored(results)
+    if results.method == "modes":
+        return [], []
+    try:
+        found = peak_loads(results)
+    except ResultError:  # without loads, or without output times
+        return [], []
+    envelopes = [
+        _envelope(name, each.position, each.loads, each.maximum, each.minimum)
+        for name, each in list(found.envelopes.items())[:BEAMS]
+    ]
+    return _rows(found.peaks), envelopes
+
+
+def _stored(results: Results) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Those of loads.h5."""
+    arrays = results.arrays
+    columns = [arrays[f"loads/peaks/{word}"].tolist() for word in WORDS]
+    peaks = [PeakLoad(**dict(zip(WORDS, values, strict=True))) for values in zip(*columns, strict=True)]
+    envelopes = []
+    paths = (
+        path.removesuffix("/position")
+        for path in arrays
+        if path.startswith("loads/beams/") and path.endswith("/position")
+    )
+    for path in list(paths)[:BEAMS]:
+        loads = list(zip(map(str, arrays[f"{path}/loads"]), map(str, arrays[f"{path}/units"]), strict=True))
+        values = (np.asarray(arrays[f"{path}/{word}"], dtype=float) for word in ("maximum", "minimum"))
+        envelopes.append(_envelope(path.removeprefix("loads/beams/"), arrays[f"{path}/position"], loads, *values))
+    return _rows(peaks), envelopes
+
+
+def _envelope(
+    name: str, position: Floats, loads: Sequence[tuple[str, str]], maximum: Floats, minimum: Floats
+) -> dict[str, Any]:
+    """An envelope with the loads that act."""
+    acting = [
+        k for k in range(len(loads)) if np.any(np.nan_to_num(maximum[:, k])) or np.any(np.nan_to_num(minimum[:, k]))
+    ]
+    return {
+        "beam": name,
+        "position": _numbers(position),
+        "loads": [
+            {
+                "load": loads[k][0],
+                "unit": loads[k][1],
+                "maximum": _numbers(maximum[:, k]),
+                "minimum": _numbers(minimum[:, k]),
+            }
+            for k in acting
+        ],
+    }
+
+
+def _numbers(values: Floats) -> list[float | None]:
+    return [float(f"{x:.{DIGITS}g}") if np.isfinite(x) else None for x in values]
+
+
+def _rows(peaks: Sequence[PeakLoad]) -> list[dict[str, Any]]:
+    """Rows of the page's table; loads that are rounding errors, as in the table of ``femb loads``, as zero."""
+    sizes: dict[str, float] = {}
+    for peak in peaks:
+        sizes[peak.unit] = max(sizes.get(peak.unit, 0.0), peak.largest)
+    rows = [asdict(peak) for peak in peaks]
+    for row in rows:
+        for word in ("maximum", "minimum"):
+            if not np.isfinite(row[word]):
+                row[word] = None
+            elif abs(row[word]) <= NOISE * sizes[row["unit"]]:
+                row[word] = 0.0
+    return rows
+
+
+NOTHING: Mapping[str, Any] = {}
+HEIGHT = 820  # pixels of a page in a notebook
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A page as notebooks show it: what `show` returns. page : its HTML. height : in pixels."""
+
+    page: str
+    height: int
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, so that its styles and scripts do not meet those of the notebook."""
+        return (
+            f'<iframe srcdoc="{html.escape(self.page)}" style="width:100%;height:{self.height}px;border:0" '
+            'sandbox="allow-scripts allow-downloads" allowfullscreen></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<Shown: a page of {len(self.page) / 1e6:.2g} MB, for notebooks; femb.report writes it to a file>"
+
+
+class Tabled(Protocol):
+    """What has results to show: ``Modes`` and ``Sweep``."""
+
+    def results(self) -> Results:
+        """Its results."""
+        ...
+
+
+def report(
+    results: Results | Tabled,
+    path: str | Path,
+    *,
+    frames: int = FRAMES,
+    name: str = "",
+    beside: Mapping[str, Results | Tabled] = NOTHING,
+) -> Path:
+    """Write a page of HTML that shows results in any browser, without a network; its path.
+
+    What was run and how, the audit in words, the moving structure, time histories, peak loads; modes, static states or
+    the runs of a study, where the results are of these.
+
+    Parameters
+    ----------
+    results : of a run, also of an unfinished one; of ``static``; ``Modes``, or the ``Sweep`` of a study.
+    path : of the page, ending in ``.html``. Its folder is created.
+    frames : largest number of output times of the animation; with very many parts there are fewer.
+    name : of the results on the page, such as that of their file.
+    beside : other runs by name; the plots of histories show them too, dashed.
+
+    Raises ResultError: results with nothing to show or to compare, a page that cannot be written.
+    """
+    return write_page(_page(results, frames, name, beside), path)
+
+
+def show(results: Results | Tabled, *, height: int = HEIGHT, frames: int = FRAMES) -> Shown:
+    """The page of `report` for a notebook, which shows it inline where this is the last value of a cell.
+
+    height : in pixels. frames : as of `report`. Raises ResultError: results with nothing to show.
+    """
+    if not 100 <= height <= 10_000:
+        raise ResultError(f"height is {height} pixels; it must be between 100 and 10000")
+    return Shown(_page(results, frames, ""), height)
+
+
+def _page(shown: Results | Tabled, frames: int, name: str, beside: Mapping[str, Results | Tabled] = NOTHING) -> str:
+    results = shown if isinstance(shown, Results) else shown.results()
+    peaks, envelopes = loads_of(results)
+    others = {label: other if isinstance(other, Results) else other.results() for label, other in beside.items()}
+    words: dict[str, Any] = {
+        "peaks": peaks,
+        "envelopes": envelopes,
+        "frequency": frequency_of(results),
+        "others": others,
+    }
+    return page_of(results, name=name, frames=frames, **words)

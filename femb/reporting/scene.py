@@ -1,0 +1,507 @@
+"""The moving structure of a page: bodies with their shapes, flexible bodies, and beams, at the chosen output times.
+
+Poses are positions and quaternions. Beams and flexible bodies are deformed in the axes of what carries them, so that
+the page can enlarge deflections. Positions are relative to a common path, so that rounding does not depend on how far
+the structure travels.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from femb.base.errors import ResultError
+from femb.base.types import Floats, Ints
+from femb.numerics import rotations
+from femb.pictures import geometry
+from femb.pictures.parts import FlexibleMesh, flexible_meshes, sections_of
+from femb.pictures.picture import THINNEST
+from femb.reporting.packing import Packing, Reference
+from femb.results.groups import Beam, Body
+from femb.results.quantity import Group
+from femb.results.results import Results
+
+# A beam of a scene: its stations, deformed in the axes of what carries it, and the quantities that colour it.
+
+QUANTITIES = {
+    "axial force": "N",
+    "shear force y": "N",
+    "shear force z": "N",
+    "torsional moment": "N m",
+    "bending moment y": "N m",
+    "bending moment z": "N m",
+    "bending moment": "N m",
+    "von Mises stress": "Pa",
+    "axial strain": "",
+    "deflection": "m",
+}
+"""Quantities by which beams are coloured, with their units; "bending moment" is the magnitude of both components."""
+COMPONENTS = tuple(QUANTITIES)[:6]
+MOST, LEAST, STATIONS = 8, 2, 48  # segments of an element: at most, at least, and of a beam where these permit it
+NO_TURN = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+class BeamMotion:
+    """Stations of a beam at all output times.
+
+    points (t, s, 3) m : inertial. colours : of each quantity (t, e, 2) at both ends of every element, or of the
+    deflection (t, s) at the stations.
+    """
+
+    def __init__(self, beam: Beam, bodies: Mapping[str, Body]) -> None:
+        self.beam = beam
+        elements = beam.element_length.size
+        self.segments = segments_of(elements)
+        xi = np.linspace(0.0, 1.0, self.segments + 1)
+        between = sections_of(beam)
+        times = len(beam.position)
+        recorded = {name: beam[name] for name in (*MOTION, "element_length") if name in beam}
+        recorded["corner"] = beam.corner
+        recorded.setdefault("strain", np.zeros((times, elements, 2)))
+        for name in ("velocity", "angular_velocity"):
+            recorded.setdefault(name, np.zeros_like(beam.position))
+        sections = between(recorded, xi)
+        self.points = sections.position.reshape(times, -1, 3)
+        axes = sections.axes.reshape(times, -1, 3, 3)
+        self.carrier = beam.deflection_body if beam.deflection_body in bodies else None
+        owner = bodies[self.carrier] if self.carrier else None
+        position, quaternion = (beam.position[:, 0], beam.quaternion[:, 0]) if owner is None else _pose(owner)
+        self.pose = position, quaternion
+        local = rotations.rotate_back(quaternion[:, None], self.points - position[:, None])
+        turned = rotations.multiply(rotations.conjugate(quaternion)[:, None], rotations.from_matrix(axes))
+        self.rest, self.rest_axes = self._at_rest(between, xi, owner, local, turned)
+        self.deflection = local - self.rest
+        turn = rotations.multiply(turned, rotations.conjugate(self.rest_axes))
+        self.turn = rotations.logarithm(turn)
+        self.colours = _colours(beam) | {"deflection": np.linalg.norm(self.deflection, axis=-1)}
+
+    @staticmethod
+    def size(beam: Beam) -> int:
+        """How many numbers a scene stores of a beam at one output time."""
+        elements = int(beam.element_length.size)
+        return 6 * elements * (segments_of(elements) + 1) + 2 * len(QUANTITIES) * elements
+
+    def _at_rest(
+        self, between: Any, xi: Floats, owner: Body | None, local: Floats, turned: Floats
+    ) -> tuple[Floats, Floats]:
+        """Stations (s, 3) and quaternions (s, 4) of the undeformed beam in the axes of the carrier."""
+        beam = self.beam
+        known = "reference_position" in beam and "reference_quaternion" in beam
+        if not known or (owner is not None and "reference_position" not in owner):
+            return local[0], turned[0]
+        start, still = beam.reference_position, np.zeros_like(beam.reference_position)
+        shape = {"position": start, "quaternion": beam.reference_quaternion, "corner": beam.corner}
+        shape |= {"velocity": still, "angular_velocity": still, "element_length": beam.element_length}
+        shape["strain"] = np.zeros((beam.element_length.size, 2))
+        sections = between(shape, xi)
+        position, quaternion = (
+            (start[0], beam.reference_quaternion[0])
+            if owner is None
+            else (owner.reference_position, owner.reference_quaternion)
+        )
+        rest = rotations.rotate_back(quaternion, sections.position.reshape(-1, 3) - position)
+        axes = rotations.from_matrix(sections.axes.reshape(-1, 3, 3))
+        return rest, rotations.multiply(rotations.conjugate(quaternion), axes)
+
+    def packed(self, path: Floats, numbers: Mapping[str, int], extent: float, packing: Packing) -> dict[str, Any]:
+        """The beam in the data of a page; path : see ``femb.reporting.scene``; numbers : of the bodies."""
+        outline = self._outline(extent)
+        result: dict[str, Any] = {
+            "name": self.beam.name,
+            "elements": int(self.beam.element_length.size),
+            "segments": self.segments,
+            "carrier": None if self.carrier is None else numbers[self.carrier],
+            "outline": packing.add(outline),
+            "lid": packing.add(_lid(outline)),
+            "rest": packing.add(self.rest, 20),
+            "restAxes": packing.add(self.rest_axes),
+            "deflection": packing.add(self.deflection),
+            "turn": packing.add(self.turn),
+            "colours": {name: packing.add(values) for name, values in self.colours.items() if name != "deflection"},
+        }
+        if self.carrier is None:
+            position, quaternion = self.pose
+            result |= {"position": packing.add(position - path), "quaternion": packing.add(quaternion)}
+        return result
+
+    def _outline(self, extent: float) -> Floats:
+        """The section's outline, counterclockwise, no thinner than the page shows."""
+        angle = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
+        least = 0.5 * THINNEST * extent
+        circle = 0.5 * least * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        outline: Floats = self.beam.outline if "outline" in self.beam else circle
+        outline = outline * max(1.0, least / float(np.max(np.ptp(outline, axis=0))))
+        return outline[::-1] if geometry.signed_area(outline) < 0.0 else outline
+
+
+MOTION = ("position", "quaternion", "velocity", "angular_velocity", "strain")
+
+
+def segments_of(elements: int) -> int:
+    """Segments of each element of a beam."""
+    return max(LEAST, min(MOST, STATIONS // max(1, elements)))
+
+
+def _lid(outline: Floats) -> Ints:
+    """(j, 3) triangles of the ends; none, open ends, of an outline that crosses itself."""
+    try:
+        return geometry.triangulate(outline)
+    except ResultError:
+        return np.zeros((0, 3), dtype=np.int64)
+
+
+def _pose(body: Body) -> tuple[Floats, Floats]:
+    return body.position, body.quaternion
+
+
+def _colours(beam: Beam) -> dict[str, Floats]:
+    """(t, e, 2) of the quantities that are recorded."""
+    result: dict[str, Floats] = {}
+    if "section_force" in beam and "section_moment" in beam:
+        loads = np.concatenate([beam.section_force, beam.section_moment], axis=-1)
+        result |= {name: loads[..., k] for k, name in enumerate(COMPONENTS)}
+        result["bending moment"] = np.linalg.norm(loads[..., 4:], axis=-1)
+    if "stress_section" in beam and "midpoint_force" in beam:
+        result["von Mises stress"] = np.max(beam.von_mises[:, :, ::2], axis=-1)
+    if "strain" in beam:
+        result["axial strain"] = beam.strain
+    return result
+
+
+# What carries each part of a scene: the page moves a part with its carrier where it enlarges the carrier's deflection.
+#
+# The connections are the ends of beams, joints, and the interfaces of flexible bodies. The angles of joints in a
+# closed
+# loop belong to the true deflections: what such a joint carries stays at its true place.
+
+Place = tuple[int, int | None]
+"""Number of a part - bodies first, then beams - and the node of a beam, `INTERFACE` or None of a body."""
+Edge = tuple[Place, Place, bool]
+"""Two places, and whether a joint connects them."""
+INTERFACE = -1  # one that moves with the deformation of a flexible body; its own pose is that of its first interface
+FLEXIBLE = "modal"
+
+
+def carriers_of(results: Results, bodies: Mapping[str, Body], beams: Mapping[str, Beam]) -> list[dict[str, Any]]:
+    """A row for each part that another one carries, the carrier's own row before it.
+
+    ``part`` is carried at its node ``by`` on the part ``on`` at its node ``at``; a node is null of a body, and of a
+    beam whose carrier is known without the node. ``flexible`` : the one of the two that is a flexible body which holds
+    the other at an interface; ``rest`` : pose of the other in its axes, undeformed: position and quaternion.
+    """
+    numbers = {f"bodies/{name}": k for k, name in enumerate(bodies)}
+    numbers |= {f"beams/{name}": len(bodies) + k for k, name in enumerate(beams)}
+    listed = list(bodies.values())
+    edges = list(_connections(results, bodies, beams, numbers))
+    tree = _tree(edges, _roots(results, bodies, numbers))
+    looped = _looped(edges, tree)
+    rows: list[dict[str, Any]] = []
+    entry: dict[int, int] = {}  # of the loops that a part is in: the part that carries them
+    for part, number in tree.items():
+        if number is None:
+            entry[part] = part
+            continue
+        (on, at), (_, by), joint = _towards(edges[number], part)
+        entry[part] = entry[on] if part in looped else part
+        if joint and part in looped:
+            rows.append({"part": part, "on": entry[part], "at": None, "by": None})
+            continue
+        row: dict[str, Any] = {"part": part, "on": on}
+        row |= {"at": at if on >= len(bodies) else None, "by": by if part >= len(bodies) else None}
+        if max(on, part) < len(bodies) and INTERFACE in (at, by):
+            carrier, carried = (on, part) if at == INTERFACE else (part, on)
+            row |= {"flexible": carrier, "rest": _rest(listed[carrier], listed[carried])}
+        rows.append(row)
+    return rows
+
+
+def _tree(edges: Sequence[Edge], roots: Iterable[int]) -> dict[int, int | None]:
+    """The parts in the order in which they are reached from the roots, with the number of the edge to each; None of a
+    root."""
+    neighbours: dict[int, list[tuple[int, int]]] = {}
+    for number, ((first, _), (second, _), _) in enumerate(edges):
+        neighbours.setdefault(first, []).append((second, number))
+        neighbours.setdefault(second, []).append((first, number))
+    tree: dict[int, int | None] = {}
+    for root in roots:
+        if root in tree:
+            continue
+        tree[root] = None
+        waiting = deque([root])
+        while waiting:
+            for other, number in neighbours.get(waiting.popleft(), ()):
+                if other not in tree:
+                    tree[other] = number
+                    waiting.append(other)
+    return tree
+
+
+def _looped(edges: Sequence[Edge], tree: Mapping[int, int | None]) -> set[int]:
+    """The parts whose edge of the tree is in a closed loop; a second edge between the same places closes none."""
+    above, depth, used = dict[int, int](), dict[int, int](), set[tuple[Place, Place]]()
+    for part, number in tree.items():
+        if number is None:
+            depth[part] = 0
+            continue
+        on, by, _ = _towards(edges[number], part)
+        above[part], depth[part] = on[0], depth[on[0]] + 1
+        used |= {(on, by), (by, on)}
+    found: set[int] = set()
+    for first, second, _ in edges:
+        if (first, second) in used:
+            continue
+        a, b = first[0], second[0]
+        while a != b:
+            a, b = (a, b) if depth[a] >= depth[b] else (b, a)
+            found.add(a)
+            a = above[a]
+    return found
+
+
+def _towards(edge: Edge, part: int) -> Edge:
+    """An edge that ends at a part."""
+    first, second, joint = edge
+    return (first, second, joint) if second[0] == part else (second, first, joint)
+
+
+def _roots(results: Results, bodies: Mapping[str, Body], numbers: Mapping[str, int]) -> Iterator[int]:
+    """Numbers of parts, best ones first: the ground, bodies with appendages, other bodies, beams."""
+    parents = {each.parent for each in results.appendages.values()}
+    first = sorted(bodies, key=lambda name: (not bodies[name].fixed, name not in parents))
+    yield from (numbers[f"bodies/{name}"] for name in first)
+    yield from numbers.values()
+
+
+def _connections(
+    results: Results, bodies: Mapping[str, Body], beams: Mapping[str, Beam], numbers: Mapping[str, int]
+) -> Iterator[Edge]:
+    """Pairs of places that move together, or whose relative motion is that of a joint."""
+
+    def place(end: Mapping[str, Any]) -> Place | None:
+        path = f"bodies/{end['body']}" if "body" in end else f"beams/{end['beam']}"
+        return (numbers[path], end.get("node")) if path in numbers else None
+
+    for name, beam in beams.items():
+        own = numbers[f"beams/{name}"]
+        for word, end in beam.attachments.items():
+            if (on := place(end)) is not None:
+                yield on, (own, 0 if word == "start" else int(beam.element_length.size)), False
+        if not beam.attachments and beam.deflection_body in bodies:
+            yield (numbers[f"bodies/{beam.deflection_body}"], None), (own, None), False
+    for name, body in bodies.items():
+        own = numbers[f"bodies/{name}"]
+        parent = name.rpartition(".")[0]
+        if parent in bodies and _flexible(bodies[parent]):
+            yield (numbers[f"bodies/{parent}"], INTERFACE), (own, None), False
+        for word, end in body.attachments.items():
+            if (on := place(end)) is not None:
+                yield on, (own, INTERFACE if word.startswith("interfaces.") else None), False
+    for joint in results.joints.values():
+        ends = [on for end in joint.attachments.values() if (on := place(end)) is not None]
+        if len(ends) == 2:
+            yield ends[0], ends[1], True
+
+
+def _flexible(body: Body) -> bool:
+    return body.attributes.get("kind") == FLEXIBLE
+
+
+def _rest(carrier: Body, body: Body) -> list[float]:
+    """Position (3,) and quaternion (4,) of a body in the axes of its carrier, undeformed."""
+    known = all("reference_position" in each and "reference_quaternion" in each for each in (carrier, body))
+    (p, q), (r, s) = (
+        (each.reference_position, each.reference_quaternion) if known else (each.position[0], each.quaternion[0])
+        for each in (carrier, body)
+    )
+    pose = rotations.rotate_back(q, r - p), rotations.multiply(rotations.conjugate(q), s)
+    return [float(x) for x in np.concatenate(pose)]
+
+
+# Bodies without a shape: thin rods from their reference point to the points at which others attach.
+
+SIDES = 6
+
+
+def attached_points(results: Results) -> dict[str, list[Floats]]:
+    """Points (3,) m, in the axes of the body, at which joints, beams and bodies attach, by the name of the body."""
+    groups: Iterable[Group] = (*results.joints.values(), *results.beams.values(), *results.bodies.values())
+    found: dict[str, list[Floats]] = {}
+    for group in groups:
+        for end in group.attachments.values():
+            if "body" in end:
+                found.setdefault(str(end["body"]), []).append(np.asarray(end["at"], dtype=float))
+    return found
+
+
+def rods(points: Iterable[Floats], radius: float) -> tuple[Floats, Ints] | None:
+    """Corners (n, 3) and triangles (j, 3) of rods from the origin to points farther away than the radius; or None."""
+    angle = np.linspace(0.0, 2.0 * np.pi, SIDES, endpoint=False)
+    corners: list[Floats] = []
+    triangles: list[Ints] = []
+    known: list[Floats] = []
+    for point in points:
+        length = float(np.linalg.norm(point))
+        if length <= radius or any(np.allclose(point, other, atol=radius) for other in known):
+            continue
+        known.append(point)
+        along = point / length
+        side = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
+        side /= np.linalg.norm(side)
+        ring = radius * (np.cos(angle)[:, None] * side + np.sin(angle)[:, None] * np.cross(along, side))
+        first = 2 * SIDES * len(corners)
+        corners.append(np.concatenate([ring, point + ring]))
+        near, after = np.arange(SIDES), (np.arange(SIDES) + 1) % SIDES
+        faces = np.stack([near, after, after + SIDES, near, after + SIDES, near + SIDES], axis=1).reshape(-1, 3)
+        triangles.append(first + faces)
+    return (np.concatenate(corners), np.concatenate(triangles)) if corners else None
+
+
+FRAMES = 600  # largest number of output times in a scene
+VALUES = 1_500_000  # numbers of the motion of a scene; with more bodies there are fewer output times
+FEWEST = 60
+LOOKED_AT = 60  # output times at which the largest deflection of flexible bodies is looked for
+MOVING = ("bodies/", "beams/")
+
+
+def chosen_frames(results: Results, frames: int = FRAMES) -> Ints:
+    """Indices of the output times of a scene, evenly spread, the last one included; all of statics and modes.
+
+    Those of a run that broke down, at which a position is not a number, are left out.
+    """
+    known = np.ones(results.time.size, dtype=bool)
+    for group in (*results.bodies.values(), *results.beams.values()):
+        for word in ("position", "quaternion"):
+            if word in group:
+                known &= np.isfinite(group[word]).reshape(len(known), -1).all(axis=1)
+    usable = np.flatnonzero(known)
+    if results.method in ("static", "modes"):
+        return usable
+    beams = sum(BeamMotion.size(beam) for beam in results.beams.values())
+    modes = sum(body["deformation"].shape[1] for body in results.bodies.values() if "deformation" in body)
+    limit = min(frames, max(FEWEST, VALUES // (7 * len(results.bodies) + beams + modes + 1)))
+    count = len(usable)
+    chosen: Ints = usable[np.unique(np.rint(np.linspace(0, count - 1, min(count, limit))).astype(np.int64))]
+    return chosen
+
+
+def at_times(results: Results, chosen: Ints) -> Results:
+    """The motion of bodies and beams, and their constant arrays, at some output times only."""
+    series = {path: results.series[path][chosen] for path in results.series if path.startswith(MOVING)}
+    static = {path: results.static[path] for path in results.static if path.startswith(MOVING)}
+    return Results({"time": results.time[chosen], **series}, static, results.attributes)
+
+
+def scene_of(results: Results, packing: Packing, frames: int = FRAMES, kind: str = "") -> dict[str, Any] | None:
+    """The scene of results; None where nothing moves or nothing is recorded.
+
+    kind : by default that of the analysis: "modes", "states" or "time"; or "buckling", of ``modal.buckling_of``.
+    """
+    if not results.time.size or not (results.bodies or results.beams):
+        return None
+    chosen = chosen_frames(results, frames)
+    if not chosen.size:
+        return None
+    seen = at_times(results, chosen)
+    bodies = {name: body for name, body in seen.bodies.items() if "position" in body and "quaternion" in body}
+    beams = [BeamMotion(beam, bodies) for beam in seen.beams.values() if "position" in beam and "quaternion" in beam]
+    if not bodies and not beams:
+        return None
+    points = [body.position[:, None] for body in bodies.values()] + [beam.points for beam in beams]
+    everything = np.concatenate(points, axis=1)
+    low, high = everything.min(axis=1), everything.max(axis=1)
+    path = 0.5 * (low + high)
+    extent = float(np.max(np.median(high - low, axis=0))) or _size_of_shapes(list(bodies.values()))
+    numbers = {name: number for number, name in enumerate(bodies)}
+    attached = attached_points(seen)
+    return {
+        "kind": kind or {"modes": "modes", "static": "states"}.get(results.method, "time"),
+        "frame": results.frame,
+        "times": [float(t) for t in seen.time],
+        "outputs": int(results.time.size),
+        "extent": extent,
+        "path": [float(x) for x in path.ravel()],
+        "bodies": [_body(body, path, extent, packing, attached.get(body.name, ())) for body in bodies.values()],
+        "beams": [beam.packed(path, numbers, extent, packing) for beam in beams],
+        "links": _links(bodies),
+        "carriers": carriers_of(seen, bodies, {beam.beam.name: beam.beam for beam in beams}),
+        "quantities": _ranges(beams, [_largest_deflection(body) for body in bodies.values()]),
+    }
+
+
+def _links(bodies: dict[str, Body]) -> list[list[int]]:
+    """Numbers of flexible bodies without a mesh and of their interfaces, NAME.INTERFACE: lines show these bodies."""
+    numbers = {name: number for number, name in enumerate(bodies)}
+    parents = {name: name.rpartition(".")[0] for name in bodies}
+    return [
+        [numbers[parent], numbers[name]]
+        for name, parent in parents.items()
+        if parent in bodies and bodies[parent].attributes.get("kind") == "modal" and not flexible_meshes(bodies[parent])
+    ]
+
+
+def packed_pose(position: Floats, quaternion: Floats, path: Floats, packing: Packing) -> dict[str, Reference]:
+    """Position (t, 3) relative to the common path, and quaternion (t, 4)."""
+    return {"position": packing.add(position - path), "quaternion": packing.add(quaternion)}
+
+
+def _body(body: Body, path: Floats, extent: float, packing: Packing, attached: Iterable[Floats]) -> dict[str, Any]:
+    result: dict[str, Any] = {"name": body.name, "fixed": body.fixed}
+    result |= packed_pose(body.position, body.quaternion, path, packing)
+    result["meshes"] = []
+    for part in flexible_meshes(body):
+        word, cells = _cells(part)
+        used, numbers = np.unique(cells, return_inverse=True)
+        mesh = {"points": packing.add(part.nodes[used]), word: packing.add(numbers.reshape(cells.shape))}
+        mesh |= {"shapes": packing.add(part.shapes[:, used]), "coordinates": packing.add(body["deformation"], 20)}
+        result["meshes"].append(mesh)
+    if not result["meshes"]:
+        marker = body.shape is None
+        points, triangles = geometry.body_surface(body.shape or {"sphere": 0.5 * THINNEST * extent})
+        mesh = {"points": packing.add(points), "triangles": packing.add(triangles)}
+        result["meshes"] = [mesh]
+        rod = rods(attached, 0.3 * THINNEST * extent) if marker and not body.fixed else None
+        if rod is not None:
+            result["meshes"].append({"points": packing.add(rod[0]), "triangles": packing.add(rod[1])})
+        result["marker"] = marker
+        result["smooth"] = "sphere" in (body.shape or {"sphere": 0})
+    return result
+
+
+def _cells(part: FlexibleMesh) -> tuple[str, Ints]:
+    """The lines (c, 2) of a mesh of beams, or the triangles (j, 3) of the boundary of any other; and their name."""
+    if part.cell_type.startswith("line"):
+        return "lines", part.cells[:, :2]
+    faces = [_triangles(face) for face in geometry.outer_faces(part.cell_type, part.cells)]
+    return "triangles", np.concatenate(faces) if faces else np.zeros((0, 3), dtype=np.int64)
+
+
+def _triangles(faces: Ints) -> Ints:
+    """(j, 3) triangles of faces (f, 3) or (f, 4)."""
+    return faces if faces.shape[1] == 3 else np.concatenate([faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]])
+
+
+def _size_of_shapes(bodies: list[Body]) -> float:
+    """The largest side of the shapes, m; 1 without any: of a scene in one point."""
+    sizes = [float(np.max(np.ptp(geometry.body_surface(body.shape)[0], axis=0))) for body in bodies if body.shape]
+    return max(sizes, default=0.0) or 1.0
+
+
+def _largest_deflection(body: Body) -> float:
+    """The largest deflection of a flexible body at some output times, m; 0 of a rigid one."""
+    parts = flexible_meshes(body)
+    every = max(1, len(body.position) // LOOKED_AT)
+    return max((float(np.max(np.linalg.norm(part.deflections(every), axis=-1))) for part in parts), default=0.0)
+
+
+def _ranges(beams: list[BeamMotion], deflections: list[float]) -> list[dict[str, Any]]:
+    """Name, unit and range over all parts and times of the quantities by which these are coloured."""
+    result: list[dict[str, Any]] = []
+    for name, unit in QUANTITIES.items():
+        arrays = [beam.colours[name] for beam in beams if name in beam.colours]
+        arrays += [np.array(deflections)] if name == "deflection" and deflections else []
+        values = np.concatenate([array.ravel() for array in arrays]) if arrays else np.zeros(0)
+        values = values[np.isfinite(values)]
+        if values.size and np.any(values):
+            result.append({"name": name, "unit": unit, "low": float(values.min()), "high": float(values.max())})
+    return result

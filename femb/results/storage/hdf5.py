@@ -1,0 +1,413 @@
+"""Arrays and attributes in HDF5 files, laid out as in `femb.results.storage.file`; every file read is checked.
+
+Everything has a checksum: arrays by HDF5's filter fletcher32, groups by HDF5's format 1.8. Datasets over time are those
+that can grow along their first axis.
+"""
+
+import io
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from femb.base.errors import ResultError
+from femb.results.arrays import Block, joined
+
+# The layout of arrays over time in HDF5 files: chunks, and batches of output times that fill whole ones.
+
+CHUNK_BYTES = 1 << 16  # unit of reading and checking
+BATCH_BYTES = 1 << 23  # collected before a write
+# Most output times in a chunk of an array of many nodes, so that the history of one node is in few chunks.
+TOGETHER = 256
+
+
+def gathered(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Joins small blocks to a few large ones, since every write by HDF5 costs time; all but the last have a multiple of
+    `written_together` output times, so that no chunk is written twice."""
+    collected: list[Block] = []
+    size = 0
+    for block in blocks:
+        collected.append(block)
+        size += sum(array.nbytes for array in block.values())
+        if size >= BATCH_BYTES:
+            batch = joined(collected)
+            frames, step = len(next(iter(batch.values()))), written_together(batch)
+            whole = frames - frames % step
+            if whole:
+                yield {path: array[:whole] for path, array in batch.items()}
+            collected = [{path: array[whole:] for path, array in batch.items()}] if whole < frames else []
+            size = sum(array.nbytes for part in collected for array in part.values())
+    if collected:
+        yield joined(collected)
+
+
+def written_together(block: Block) -> int:
+    """Number of output times, a power of two, that are written together."""
+    row = sum(array.nbytes for array in block.values()) / max(1, len(next(iter(block.values()))))
+    return int(2 ** np.floor(np.log2(np.clip(BATCH_BYTES / max(row, 1.0), 1, TOGETHER))))
+
+
+def chunk_shape(shape: tuple[int, ...], itemsize: int, together: int = 1) -> tuple[int, ...]:
+    """Shape of a chunk: many output times of all nodes or, where these are too many, ``together`` times of some."""
+    row = max(1, itemsize * int(np.prod(shape[1:], dtype=np.int64)))
+    frames = min(shape[0], together)
+    if frames > 1 and frames * row > CHUNK_BYTES:
+        nodes = max(1, CHUNK_BYTES * shape[1] // (frames * row))
+        return (frames, nodes, *(max(1, size) for size in shape[2:]))
+    return (max(1, min(shape[0], CHUNK_BYTES // row)), *(max(1, size) for size in shape[1:]))
+
+
+# Files through which HDF5 reads and writes by calls of Python.
+#
+# `OpenFile` reads the file it opened even after renaming; `ForgivingFile` hides errors of writing from HDF5, which
+# does
+# not recover from them.
+
+
+def write_at(file: int, data: bytes | memoryview, offset: int) -> None:
+    """Write all data to a file descriptor, from an offset on."""
+    view = memoryview(data).cast("B")
+    while view:
+        written = os.pwrite(file, view, offset)
+        view, offset = view[written:], offset + written
+
+
+class OpenFile(io.RawIOBase):
+    """A file to read, which stays the same also when another file takes its name."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        if path.is_dir():
+            raise IsADirectoryError(path)
+        self._open(path, os.O_RDONLY)
+
+    def _open(self, path: Path, flags: int) -> None:
+        self._file = os.open(path, flags, 0o666)
+        self._offset, self._size = 0, os.fstat(self._file).st_size
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Up to ``size`` bytes; all that follow if it is negative or None."""
+        data = os.pread(self._file, self._size - self._offset if size is None or size < 0 else size, self._offset)
+        self._offset += len(data)
+        return data
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer, as far as the file reaches."""
+        view = memoryview(buffer).cast("B")
+        data = self.read(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Set the offset."""
+        self._offset = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._offset, os.SEEK_END: self._size}[whence]
+        return self._offset
+
+    def tell(self) -> int:
+        """The offset of the next read or write."""
+        return self._offset
+
+    def flush(self) -> None:
+        """No effect: nothing is buffered."""
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def seekable(self) -> bool:
+        """Yes."""
+        return True
+
+    def fileno(self) -> int:
+        """The file descriptor."""
+        return self._file
+
+    def close(self) -> None:
+        """Close the file."""
+        if not self.closed:
+            os.close(self._file)
+        super().close()
+
+
+class ForgivingFile(OpenFile):
+    """A new file to write, which stores the first error and reports success to HDF5.
+
+    Where a write fails, HDF5 prints its internal state, tries again when it closes the file, and may end the process.
+    error : the first error; nothing is written after it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        io.RawIOBase.__init__(self)
+        self.error: OSError | None = None
+        self._open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+
+    @contextmanager
+    def _forgiving(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.error = self.error or error
+
+    def write(self, data: Any) -> int:
+        """Write, unless there has been an error."""
+        offset, length = self._offset, memoryview(data).nbytes
+        self._offset += length
+        self._size = max(self._size, self._offset)
+        if self.error is None:
+            with self._forgiving():
+                write_at(self._file, data, offset)
+        return length
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer, with zeros where a write failed."""
+        view = memoryview(buffer).cast("B")
+        view[:] = os.pread(self._file, len(view), self._offset).ljust(len(view), b"\0")
+        self._offset += len(view)
+        return len(view)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Set the length."""
+        self._size = self._offset if size is None else size
+        with self._forgiving():
+            os.ftruncate(self._file, self._size)
+        return self._size
+
+    def writable(self) -> bool:
+        """Yes."""
+        return True
+
+    def close(self) -> None:
+        """Flush the file to the disk and close it."""
+        if not self.closed:
+            with self._forgiving():
+                os.fsync(self._file)
+        super().close()
+
+
+# An array larger than its stored bytes by these factors (uncompressed, compressed) and more is refused: it would fill
+# the memory.
+EXPANSION, COMPRESSED_EXPANSION = 2, 1100
+ALWAYS_ADMITTED_BYTES = 1 << 24
+# The groups that keep the order of the model, for legends and listings; others are in that of the alphabet.
+ORDERED = ("bodies", "beams", "joints", "drivers")
+# Largest depth of nested groups.
+DEPTH = 16
+
+
+def write_hdf5(
+    path: Path,
+    attributes: Mapping[str, Mapping[str, Any]],
+    static: Block,
+    frames: int,
+    blocks: Iterable[Block],
+    compression: int = 0,
+) -> dict[str, tuple[int, ...]]:
+    """Write a new file; ``blocks`` have the output times in order, ``frames`` of them in all; compression : level of
+    gzip of the arrays over time. Returns the shapes of these arrays.
+
+    Raises OSError where there is no room, TypeError or ValueError where a value cannot be stored; the file is then
+    invalid.
+    """
+    import h5py
+
+    with ForgivingFile(path) as target, h5py.File(target, "w", libver=("v108", "v108")) as file:
+        for kind in ORDERED:
+            file.create_group(kind, track_order=True)
+        for name, array in static.items():
+            _create(file, name, np.asarray(array))
+        for group, values in attributes.items():
+            item = file[group or "/"] if not group or group in file else file.create_group(group)
+            for name, value in values.items():
+                item.attrs[name] = value
+        series: dict[str, Any] = {}
+        done = together = 0
+        for block in gathered(blocks):
+            if target.error is not None:
+                break
+            for name, array in block.items():
+                if name not in series:
+                    together = together or written_together(block)
+                    series[name] = _create_series(file, name, frames, array, together, compression)
+                _fill(series[name], done, array)
+            done += len(next(iter(block.values())))
+        shapes = {name: dataset.shape for name, dataset in series.items()}
+    if target.error is not None:
+        raise target.error
+    return shapes
+
+
+def _create(file: Any, path: str, array: np.ndarray) -> None:
+    import h5py
+
+    if array.dtype.kind == "U":
+        # Of fixed length, because HDF5 has no checksums of texts of variable length.
+        encoded = np.char.encode(array, "utf-8")
+        array = encoded.astype(h5py.string_dtype("utf-8", max(1, encoded.dtype.itemsize)))
+    # HDF5 has checksums of chunks only, and a single number has no chunks.
+    checked = array.size and array.ndim
+    options = {"chunks": chunk_shape(array.shape, array.dtype.itemsize), "fletcher32": True} if checked else {}
+    file.create_dataset(path, data=array, **options)
+
+
+def _create_series(file: Any, path: str, frames: int, array: np.ndarray, together: int, compression: int) -> Any:
+    """A dataset that can grow along time."""
+    shape = (frames, *array.shape[1:])
+    return file.create_dataset(
+        path,
+        shape=shape,
+        maxshape=(None, *(size or None for size in shape[1:])),
+        chunks=chunk_shape(shape, array.dtype.itemsize, together),
+        dtype=array.dtype,
+        fletcher32=True,
+        # shuffle puts the bytes of numbers of the same order side by side, which are alike
+        **({"compression": "gzip", "compression_opts": compression, "shuffle": True} if compression else {}),
+        # NaN shows a reader the rows that were never filled.
+        fillvalue=np.nan if array.dtype.kind == "f" else None,
+    )
+
+
+def _fill(dataset: Any, start: int, array: np.ndarray) -> None:
+    """``dataset[start : start + k] = array`` by HDF5's low-level calls, which take half the time of h5py's."""
+    import h5py
+
+    if array.size:
+        space = dataset.id.get_space()
+        space.select_hyperslab((start,) + (0,) * (array.ndim - 1), array.shape)
+        dataset.id.write(h5py.h5s.create_simple(array.shape), space, np.ascontiguousarray(array))
+
+
+class Listing:
+    """The content of an open file, checked: attributes by path, and the names of arrays over time and of others.
+
+    Raises ResultError for anything that no result file contains: links out of the tree of groups, arrays of other types
+    than numbers and text, arrays without stored data.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self.attributes: dict[str, dict[str, Any]] = {}
+        self.series: list[str] = []
+        self.static: list[str] = []
+        # number of leading rows of an array that were written
+        self.filled: dict[str, int] = {}
+        self._seen: set[Any] = set()
+        self._group(file, "", 0)
+
+    def _group(self, group: Any, path: str, depth: int) -> None:
+        import h5py
+
+        self._once(group, path)
+        if depth > DEPTH:
+            raise ResultError(f"{path}: more than {DEPTH} groups within each other")
+        self._attributes(group, path)
+        # Not h5py's visititems, whose order is the alphabet, not that of the model.
+        for name in group:
+            below = f"{path}/{name}" if path else name
+            link = group.get(name, getlink=True)
+            if not isinstance(link, h5py.HardLink):
+                raise ResultError(
+                    f"{below}: a link to {getattr(link, 'path', 'something else')}, not an array or a group"
+                )
+            item = group[name]
+            if isinstance(item, h5py.Group):
+                self._group(item, below, depth + 1)
+            elif isinstance(item, h5py.Dataset):
+                self._once(item, below)
+                self._dataset(item, below)
+                self._attributes(item, below)
+            else:
+                raise ResultError(f"{below}: a {type(item).__name__}, not an array or a group")
+
+    def _once(self, item: Any, path: str) -> None:
+        import h5py
+
+        address = h5py.h5o.get_info(item.id).addr
+        if address in self._seen:
+            raise ResultError(f"{path}: the same thing under another name: links that lead in circles")
+        self._seen.add(address)
+
+    def _attributes(self, item: Any, path: str) -> None:
+        self.attributes[path] = {key: _plain(value) for key, value in item.attrs.items()}
+
+    def _dataset(self, dataset: Any, path: str) -> None:
+        kind, shape = dataset.dtype.kind, dataset.shape
+        if shape is None or not (kind in "biufcS" or _is_text(dataset)):
+            raise ResultError(f"{path}: an array of kind {dataset.dtype}, expected numbers or text")
+        if dataset.is_virtual or dataset.external:
+            raise ResultError(f"{path}: an array that is kept in other files")
+        size = dataset.dtype.itemsize * int(np.prod(shape, dtype=object))
+        expansion = EXPANSION if dataset.compression is None else COMPRESSED_EXPANSION
+        if size > dataset.id.get_storage_size() * expansion + ALWAYS_ADMITTED_BYTES:
+            raise ResultError(f"{path}: shape {shape}, of which the file holds next to nothing")
+        over_time = dataset.maxshape[:1] == (None,)
+        if shape and dataset.chunks is not None:
+            self.filled[path] = _whole_rows(dataset, path)
+            if self.filled[path] < shape[0] and not over_time:
+                raise ResultError(f"{path}: a part of it is missing")
+        if over_time and kind not in "biufc":
+            raise ResultError(f"{path}: an array over time of kind {dataset.dtype}, expected numbers")
+        (self.series if over_time else self.static).append(path)
+
+
+def _whole_rows(dataset: Any, path: str) -> int:
+    """Number of leading rows with all chunks. Raises ResultError where the index of chunks, which has no checksum, is
+    damaged."""
+    offsets, addresses = set(), set()
+    for k in range(dataset.id.get_num_chunks()):
+        chunk = dataset.id.get_chunk_info(k)
+        offsets.add(tuple(chunk.chunk_offset))
+        addresses.add(chunk.byte_offset)
+    counts = [range(0, size, part) for size, part in zip(dataset.shape, dataset.chunks, strict=True)]
+    wanted = set(product(*counts))
+    # at the address zero is the file's own head; HDF5 reads a chunk there as one that was never written
+    if not offsets <= wanted or len(addresses) != len(offsets) or 0 in addresses:
+        raise ResultError(f"{path}: parts of it are not where they should be")
+    return min((offset[0] for offset in wanted - offsets), default=dataset.shape[0])
+
+
+def check_complete(dataset: Any, path: str) -> None:
+    """Raise ResultError where a dataset has not all of its chunks. The checksums are those that are read."""
+    if dataset.chunks is not None:
+        counts = [-(-size // part) for size, part in zip(dataset.shape, dataset.chunks, strict=True)]
+        if dataset.id.get_num_chunks() != int(np.prod(counts)):
+            raise ResultError(f"{path}: a part of it is missing")
+
+
+def read_array(dataset: Any) -> np.ndarray:
+    """An array of numbers or text."""
+    if dataset.dtype.kind == "S" or _is_text(dataset):
+        return np.asarray(dataset.asstr()[...], dtype=str)
+    array = np.asarray(dataset[...])
+    if dataset.chunks is not None:
+        _check_found(dataset, array)
+    return array
+
+
+def _check_found(dataset: Any, array: np.ndarray) -> None:
+    """Raise ResultError for a stored chunk that HDF5 did not find, by damaged keys of its index: it reads as unwritten,
+    full of the fill value."""
+    fill = np.full(1, dataset.fillvalue, array.dtype)
+    for k in range(dataset.id.get_num_chunks()):
+        offset = dataset.id.get_chunk_info(k).chunk_offset
+        part = array[tuple(slice(first, first + size) for first, size in zip(offset, dataset.chunks, strict=True))]
+        if part.size and part.flat[0] != fill[0] and part.flat[0] == part.flat[0]:
+            continue
+        if np.array_equal(part, np.broadcast_to(fill, part.shape), equal_nan=part.dtype.kind in "fc"):
+            try:
+                dataset.id.read_direct_chunk(offset)
+            except (OSError, RuntimeError) as error:
+                raise ResultError(f"{dataset.name}: parts of it are not where they should be") from error
+
+
+def _is_text(dataset: Any) -> bool:
+    import h5py
+
+    return h5py.check_string_dtype(dataset.dtype) is not None
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of numpy as those of Python."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,122 @@
+"""Arguments of the analyses: a model or a case file, and a run or its options by name."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+from femb.base.errors import ModelError, Problem
+from femb.base.methods import Method
+from femb.base.options import Output, Run, StartState, Tolerances
+from femb.base.values import shown
+from femb.model.model import Model
+
+
+class ToleranceOptions(TypedDict, total=False):
+    """The fields of ``femb.Tolerances``."""
+
+    position: float | None
+    quaternion: float | None
+    strain: float | None
+    time: float
+
+
+class OutputOptions(TypedDict, total=False):
+    """The fields of ``femb.Output``."""
+
+    select: Sequence[str]
+    exclude: Sequence[str]
+    precision: Literal["float64", "float32"]
+    compression: int
+    motion_only: bool
+
+
+class StartOptions(TypedDict):
+    """The fields of ``femb.StartState``."""
+
+    results: str
+
+
+class RunOptions(TypedDict, total=False):
+    """The fields of ``femb.Run`` as options by name; ``atol`` may be one number for all quantities or, as ``output``,
+    a dictionary."""
+
+    duration: float
+    output_interval: float | None
+    method: Method
+    formulation: Literal["velocity", "quaternion", "reduced", "hamiltonian"]
+    rtol: float
+    atol: Tolerances | ToleranceOptions | float
+    start: Literal["as_given", "assembled", "equilibrium"] | StartState | StartOptions
+    tableau: Literal["dop853", "rk4"]
+    step: float | None
+    order: Literal[4, 6]
+    max_order: int | None
+    spectral_radius: float
+    filter: float | None
+    first_step: float | None
+    max_step: float | None
+    max_steps: int
+    output: Output | OutputOptions
+
+
+def read_call(model: Model | str | Path, run: Run | None, options: RunOptions) -> tuple[Model, Run, str]:
+    """The model, the run, and the text of the case file if ``model`` is a path.
+
+    Options replace those of the run of a case file. Raises ModelError: unknown options, options together with a run,
+    neither a model nor a path; CaseError for errors of the file.
+    """
+    text = ""
+    if isinstance(model, str | Path):
+        from femb.case import load_case
+
+        case = load_case(model)
+        model, text = case.model, case.text
+        if run is None and case.run is not None:
+            return model, replace(case.run, **_arguments(options)), text
+    if not isinstance(model, Model):
+        raise ModelError(f"got {shown(model)} for the model, wanted a femb.Model or the path of a case file")
+    if run is None:
+        given = _arguments(options)
+        if "duration" not in given:
+            raise ModelError("the duration (s) is missing: give duration=..., or a femb.Run")
+        return model, Run(**given), text
+    if not isinstance(run, Run):
+        raise ModelError(f"got {shown(run)} for the run, wanted a femb.Run; of a dictionary take **run")
+    if options:
+        raise ModelError(f"got a run and the options {', '.join(options)}: give one of the two")
+    return model, run, text
+
+
+def _arguments(options: RunOptions) -> dict[str, Any]:
+    """Arguments of a Run. Raises ModelError with suggestions for unknown names."""
+    names = [field.name for field in fields(Run)]
+    problems = []
+    for name in options:
+        if name not in names:
+            close = get_close_matches(name, names, 1)
+            meant = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(names)}"
+            problems.append(Problem(("run", name), f"there is no such option; {meant}"))
+    if problems:
+        raise ModelError(*problems)
+    given: dict[str, Any] = dict(options)
+    nested: tuple[tuple[str, type, str], ...] = (("atol", Tolerances, "tolerance"), ("output", Output, "option"))
+    for word, kind, what in nested:
+        values = given.get(word)
+        if isinstance(values, Mapping):
+            known = [field.name for field in fields(kind)]
+            unknown = [name for name in values if name not in known]
+            if unknown:
+                path = ("run", word, str(unknown[0]))
+                raise ModelError.at(path, f"there is no such {what}; there are: {', '.join(known)}")
+            given[word] = kind(**values)
+    atol = given.get("atol")
+    if isinstance(atol, int | float) and not isinstance(atol, bool):
+        given["atol"] = Tolerances(position=atol, quaternion=atol, strain=atol)
+    start = given.get("start")
+    if isinstance(start, Mapping):
+        if list(start) != ["results"]:
+            raise ModelError.at(("run", "start"), f"got {shown(dict(start))}, wanted {{'results': FILE}}")
+        given["start"] = StartState(**start)
+    return given

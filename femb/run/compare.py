@@ -1,0 +1,367 @@
+"""Compare: one case in every formulation that admits it, and the largest differences of the results.
+
+Formulations are independent derivations of the equations of motion of one model: their agreement verifies them.
+"""
+
+import csv
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+
+from femb.base.errors import FembError, ModelError, ResultError
+from femb.base.methods import METHODS
+from femb.base.options import FORMULATIONS, METHODS_OF, Run
+from femb.base.progress import Reporter, reporting
+from femb.base.types import Floats
+from femb.model.model import Model
+from femb.numerics import rotations
+from femb.results.arrays import listing
+from femb.results.groups import GROUPS as CATALOGUE
+from femb.results.results import Results
+from femb.run.calling import RunOptions, read_call
+from femb.run.simulate import simulate
+from femb.vibration.completion import completed, system_of
+
+# Differences, by kind of quantity, of two results of the same items at the same output times.
+
+SAME_INSTANT = 1e-12  # largest difference of two equal output times, relative to the last of them
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The largest difference of one kind of quantity.
+
+    quantity, unit : such as "position" and "m". largest : the norm of the difference of vectors, the angle between
+    attitudes, or the difference of numbers; NaN where one of the two results has NaN. time : its instant, s.
+    where : its array, such as "bodies/hub/position". scale : the largest norm, in the same unit, of the quantity itself
+    in the first results; pi for attitudes.
+    """
+
+    quantity: str
+    unit: str
+    largest: float
+    time: float
+    where: str
+    scale: float
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of quantity, with the groups of items and the word of its arrays."""
+
+    quantity: str
+    unit: str
+    items: tuple[str, ...]
+    word: str
+    vectors: bool = True
+
+
+KINDS: tuple[_Kind, ...] = (
+    _Kind("position", "m", ("bodies", "beams"), "position"),
+    _Kind("orientation", "rad", ("bodies", "beams"), "quaternion"),
+    _Kind("velocity", "m/s", ("bodies", "beams"), "velocity"),
+    _Kind("angular velocity", "rad/s", ("bodies", "beams"), "angular_velocity"),
+    _Kind("axial strain", "-", ("beams",), "strain", vectors=False),
+    _Kind("kinetic energy", "J", ("audit",), "kinetic_energy", vectors=False),
+    _Kind("potential energy", "J", ("audit",), "potential_energy", vectors=False),
+    _Kind("work", "J", ("audit",), "work", vectors=False),
+    _Kind("reaction force", "N", ("joints",), "force"),
+    _Kind("reaction torque", "N m", ("joints",), "torque"),
+    _Kind("driver force", "N or N m", ("drivers",), "force", vectors=False),
+    _Kind("section force", "N", ("beams",), "section_force"),
+    _Kind("section moment", "N m", ("beams",), "section_moment"),
+    _Kind("root force", "N", ("appendages",), "force"),
+    _Kind("root torque", "N m", ("appendages",), "torque"),
+)
+KINDS += tuple(
+    _Kind(word.replace("_", " "), quantity.unit, (kind,), word, vectors=quantity.sizes[-1] == "3")
+    for kind, group in CATALOGUE.items()
+    for word, quantity in group.quantities().items()
+    if quantity.recorded and kind != "audit"
+)
+GROUPS = ("bodies", "beams", "joints", "drivers")
+
+
+def differences(
+    first: Results, second: Results, names: tuple[str, str] = ("the first", "the second")
+) -> tuple[Difference, ...]:
+    """A Difference for each kind of quantity that both results, ``first`` and ``second``, have, in the order of
+    ``KINDS``.
+
+    Both must have the same output times and items; nothing is interpolated. A kind of quantity is left out if one of
+    the two results has no array of it. names : of the two results, for messages.
+
+    Raises ResultError where output times, items, or shapes of arrays differ.
+    """
+    check_times(first.time, second.time, names)
+    for group in GROUPS:
+        _check_names(group, first, second, names)
+    result = [_largest(kind, first, second, names) for kind in KINDS]
+    return tuple(difference for difference in result if difference is not None)
+
+
+def check_times(first: Floats, second: Floats, names: tuple[str, str]) -> None:
+    """Raise ResultError unless two arrays of output times (T,) are equal up to rounding."""
+    one, other = names
+    advice = "; nothing is interpolated: use the same run.duration and run.output_interval for both"
+    if len(first) != len(second):
+        raise ResultError(f"{other}: {_span(second)}, but {one} has {_span(first)}{advice}")
+    gaps = np.abs(second - first)
+    if gaps.size and not np.max(gaps) <= SAME_INSTANT * max(1.0, float(np.max(np.abs(first)))):
+        k = int(np.argmax(gaps > SAME_INSTANT))
+        raise ResultError(f"{other}: output time {k} is {second[k]:.12g} s, but {first[k]:.12g} s in {one}{advice}")
+
+
+def _span(time: Floats) -> str:
+    return f"{len(time)} output times up to {time[-1]:.6g} s" if len(time) else "no output times"
+
+
+def _check_names(group: str, first: Results, second: Results, names: tuple[str, str]) -> None:
+    """Raise ResultError unless both have the same items; their order does not matter."""
+    in_first, in_second = getattr(first, group), getattr(second, group)
+    for wanted, present, label in ((in_first, in_second, names[1]), (in_second, in_first, names[0])):
+        missing = [name for name in wanted if name not in present]
+        if missing:
+            listed = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
+            raise ResultError(f"{label}: has no {listed} among its {group}; there are: {listing(present)}")
+
+
+def _pairs(kind: _Kind, first: Results, second: Results) -> Iterator[tuple[str, Floats, Floats]]:
+    """Path and both arrays of a kind of quantity, where both results have it."""
+    for group in kind.items:
+        paths = ["audit"] if group == "audit" else [f"{group}/{name}" for name in getattr(first, group)]
+        for path in (f"{path}/{kind.word}" for path in paths):
+            if path in first.series and path in second.series:
+                yield path, first.series[path], second.series[path]
+
+
+def _largest(kind: _Kind, first: Results, second: Results, names: tuple[str, str]) -> Difference | None:
+    measure: Callable[[Floats, Floats], tuple[Floats, Floats]]
+    measure = _angles if kind.word == "quaternion" else _lengths if kind.vectors else _numbers
+    worst: Difference | None = None
+    scale = 0.0
+    for path, a, b in _pairs(kind, first, second):
+        if a.shape != b.shape:
+            raise ResultError(
+                f"{names[1]}: {path} has the shape {b.shape}, but {a.shape} in {names[0]}: "
+                "beams must have the same elements"
+            )
+        if not a.size:
+            continue
+        gaps, size = measure(a, b)
+        # NaN counts as the largest difference
+        gaps = np.where(np.isnan(gaps), np.inf, gaps)
+        k = int(np.argmax(gaps))
+        scale = max(scale, float(np.max(size, initial=0.0, where=np.isfinite(size))))
+        if worst is None or gaps[k] > worst.largest:
+            worst = Difference(kind.quantity, kind.unit, float(gaps[k]), float(first.time[k]), path, scale)
+    if worst is None:
+        return None
+    largest = float("nan") if np.isinf(worst.largest) else worst.largest
+    return Difference(kind.quantity, kind.unit, largest, worst.time, worst.where, scale)
+
+
+def _over_items(values: Floats) -> Floats:
+    """(T,) the largest value at each instant; NaN if one of them is."""
+    result: Floats = np.max(values.reshape(len(values), -1), axis=1)
+    return result
+
+
+def _lengths(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    return _over_items(np.linalg.norm(second - first, axis=-1)), _over_items(np.linalg.norm(first, axis=-1))
+
+
+def _numbers(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    return _over_items(np.abs(second - first)), _over_items(np.abs(first))
+
+
+def _angles(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Angles between attitudes, by sine and cosine of the half angle for accuracy; p and -p are the same attitude."""
+    p = rotations.multiply(rotations.conjugate(first), second)
+    angle = 2.0 * np.arctan2(np.linalg.norm(p[..., 1:], axis=-1), np.abs(p[..., 0]))
+    return _over_items(angle), np.full(len(first), np.pi)
+
+
+COLUMNS = ("formulation", "reference", "quantity", "unit", "largest", "time", "where", "scale")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The run of a case in a formulation.
+
+    method : the stepper, None where no stepper of the formulation accepts the options. results : None where the run did
+    not reach its end, for the ``reason``. failed : whether the run began, and stopped before its end.
+    """
+
+    formulation: str
+    method: str | None
+    results: Results | None
+    reason: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The result of a comparison.
+
+    reference : the formulation, or the file, that the others are compared with. attempts : one for each formulation.
+    table : by formulation its Differences from the reference (femb.run.compare).
+    """
+
+    reference: str
+    attempts: tuple[Attempt, ...]
+    table: dict[str, tuple[Difference, ...]]
+
+    @property
+    def failed(self) -> bool:
+        """Whether a run in a formulation that admits the case stopped before its end."""
+        return any(attempt.failed for attempt in self.attempts)
+
+    def text(self) -> str:
+        """The formulations and the table of differences as text."""
+        width = max(len(attempt.formulation) for attempt in self.attempts)
+        lines = [f"{attempt.formulation:{width}}  {_outcome(attempt)}" for attempt in self.attempts]
+        for formulation, rows in self.table.items():
+            lines += ["", f"{formulation} less {self.reference}"]
+            cells = [
+                (d.quantity, f"{d.largest:.3g} {d.unit}", f"at {d.time:.6g} s", d.where, f"of {d.scale:.3g}")
+                for d in rows
+            ]
+            widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+            lines += [
+                "  " + "  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in cells
+            ]
+        if not self.table:
+            lines += ["", "nothing to compare: no second formulation ran; a results file can be given to compare with"]
+        return "\n".join(lines)
+
+    def write(self, folder: str | Path) -> tuple[Path, Path]:
+        """Write comparison.csv, a row for each difference, and comparison.json, with the formulations; their paths."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        table, record = folder / "comparison.csv", folder / "comparison.json"
+        with table.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, COLUMNS)
+            writer.writeheader()
+            writer.writerows(self._rows())
+        record.write_text(json.dumps(self.content(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        return table, record
+
+    def content(self) -> dict[str, Any]:
+        """What comparison.json contains: reference, runs and differences, None in place of NaN."""
+        known = [
+            {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()} for row in self._rows()
+        ]
+        runs = [
+            {"formulation": a.formulation, "method": a.method, "ran": a.results is not None, "reason": a.reason}
+            for a in self.attempts
+        ]
+        return {"reference": self.reference, "runs": runs, "differences": known}
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {"formulation": formulation, "reference": self.reference, **asdict(difference)}
+            for formulation, rows in self.table.items()
+            for difference in rows
+        ]
+
+
+def compare(
+    model: Model | str | Path,
+    run: Run | None = None,
+    *,
+    against: Results | str | Path | None = None,
+    out: str | Path | None = None,
+    case_text: str = "",
+    progress: Reporter | bool | None = None,
+    **options: Unpack[RunOptions],
+) -> Comparison:
+    """Run a model in every formulation of femb.base.options.FORMULATIONS that admits it, and compare the results.
+
+    model : or the path of a case file. run, or its fields as keyword options. Each formulation takes the run's method
+    if it can, else the first of its methods (femb.base.options.METHODS_OF). The reference is the run's own formulation
+    or, if that does not run, the first that does. against : other results, or their file, as the reference instead.
+    out : a folder, for ``FORMULATION/results.h5`` of every run. case_text, progress : as in ``simulate``.
+
+    Raises ModelError with every problem of the model, or where no formulation admits it; ResultError where ``against``
+    cannot be read, or has other output times or items.
+    """
+    model, run, text = read_call(model, run, options)
+    case_text = case_text or text
+    model = completed(model)
+    system_of(model, run.assembles)  # raises the problems of the model itself, with their items
+    name = str(against) if isinstance(against, str | Path) else "the other results"
+    other = Results.read(against) if isinstance(against, str | Path) else against
+    if other is not None:
+        # checked before the runs, which may take long
+        check_times(run.output_times(), other.time, ("the case", name))
+    order = [run.formulation, *(formulation for formulation in FORMULATIONS if formulation != run.formulation)]
+    attempts = []
+    for formulation in order:
+        file = None if out is None else Path(out) / formulation / "results.h5"
+        with reporting(progress, run.duration) as reporter:
+            attempts.append(_attempt(model, run, formulation, file, case_text, reporter))
+    ran = {attempt.formulation: attempt.results for attempt in attempts if attempt.results is not None}
+    if not ran and not any(attempt.failed for attempt in attempts):
+        raise ModelError(*[f"{attempt.formulation}: {attempt.reason}" for attempt in attempts])
+    if other is not None:
+        reference, base = name, other
+    elif ran:
+        reference, base = next(iter(ran.items()))
+        del ran[reference]
+    else:
+        reference, base = order[0], Results({})
+    table = {formulation: differences(base, results, (reference, formulation)) for formulation, results in ran.items()}
+    return Comparison(reference, tuple(attempts), table)
+
+
+def admitted(run: Run, formulation: str) -> Run:
+    """The run in a formulation: by its own method or, if that is refused, the first that is not.
+
+    Raises ModelError, that of the run's own method, where all are refused.
+    """
+    refused: ModelError | None = None
+    for method in dict.fromkeys((run.method, *METHODS_OF.get(formulation, METHODS))):
+        try:
+            return replace(run, formulation=formulation, method=method)
+        except ModelError as error:
+            refused = refused or error
+    assert refused is not None
+    raise refused
+
+
+def _attempt(
+    model: Model, run: Run, formulation: str, file: Path | None, case_text: str, progress: Reporter | None
+) -> Attempt:
+    method = None
+    if progress is not None:
+        progress.update(0.0)
+        progress.message(f"formulation {formulation}")
+    try:
+        chosen = admitted(run, formulation)
+        method = chosen.method
+        results = simulate(model, chosen, out=file, case_text=case_text, progress=progress)
+    except ModelError as error:
+        return Attempt(formulation, method, None, _reason(error))
+    except FembError as error:
+        return Attempt(formulation, method, None, str(error), failed=True)
+    return Attempt(formulation, results.method, results)
+
+
+def _reason(error: ModelError) -> str:
+    """The problems of an error on one line; the item ``run.formulation`` is left out."""
+    chosen = ("run", "formulation")
+    return "; ".join(problem.message if problem.item == chosen else str(problem) for problem in error.problems)
+
+
+def _outcome(attempt: Attempt) -> str:
+    if attempt.results is None:
+        return f"{'stopped' if attempt.failed else 'does not apply'}: {attempt.reason}"
+    statistics = attempt.results.statistics
+    wall = f", {statistics['wall_time']:.3g} s" if "wall_time" in statistics else ""
+    return f"{attempt.method}, {statistics.get('steps', '?')} steps{wall}"

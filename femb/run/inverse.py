@@ -1,0 +1,331 @@
+"""Inverse dynamics: the forces of a motion that joints and drivers prescribe in full.
+
+Statics is the case of drivers at rest. Source: docs/theory/constraints.md, section 10.
+"""
+
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Unpack
+
+import numpy as np
+from scipy.linalg import null_space, qr, solve_triangular
+
+from femb.base.errors import ModelError, Problem, SolveError
+from femb.base.options import Run
+from femb.base.progress import Reporter, reporting
+from femb.base.types import Floats
+from femb.model.model import Model
+from femb.numerics.newton import Iteration, largest, newton
+from femb.pictures.check import check_figures
+from femb.recording.frames import Frames, unbalanced
+from femb.recording.recording import Recording
+from femb.results.results import Results
+from femb.run.calling import RunOptions, read_call
+from femb.steppers.diagnosis import Repetition
+from femb.system.constraints import POSITION
+from femb.system.degrees_of_freedom import RANK
+from femb.system.initial_velocity import coordinate_rows
+from femb.system.system import System
+from femb.vibration.completion import system_of
+
+# Prescribed motion: positions, velocities, accelerations and forces where joints and drivers prescribe all of it.
+#
+#     Phi(q, t) = 0,    J v = -Phi_t,    J a = gamma,    J^T lambda = f - M a - h
+#
+# are solved in this order at every instant; nothing is integrated. J has the rank n_v. Dependent rows must be
+# consistent,
+# and the multipliers are those of least norm. Source: docs/theory/constraints.md, section 10.
+
+ITERATIONS = 12
+LARGEST_ROTATION = 0.3  # rad, between instants: a larger one may lead to another branch of the mechanism
+LARGEST_CORRECTION = 0.1  # rad, of the extrapolation from the last instant
+SHORTEST = 1e-6  # relative to an output interval
+AGREEMENT = 1e-6  # relative inconsistency of dependent rows that is allowed
+# Points of Gauss's rule in an interval of unit length, with weights of one half.
+GAUSS = (0.5 - np.sqrt(3.0) / 6.0, 0.5 + np.sqrt(3.0) / 6.0)
+
+
+def prescribed(system: System, times: Floats) -> Iterator[Frames]:
+    """Yield the output at each of the instants ``times`` (T,), the first of them the system's start."""
+    now = _Instant(system, float(times[0]), system.q0)
+    work, repetition = 0.0, Repetition()
+    repetition.check(now.system, now.t, now.q, now.v)
+    yield now.frames(work)
+    for t in times[1:]:
+        corners = [now.t, *(b for b in system.breakpoints if now.t < b < t), float(t)]
+        for a, b in pairwise(corners):
+            for part in GAUSS:
+                now = _follow(now, a + part * (b - a))
+                work += 0.5 * (b - a) * now.power
+            now = _follow(now, b)
+        repetition.check(now.system, now.t, now.q, now.v)
+        yield now.frames(work)
+    repetition.finish()
+
+
+def _follow(now: "_Instant", end: float) -> "_Instant":
+    """The instant ``end``, from an earlier one, in steps short enough to stay on its branch of the motion."""
+    span = part = end - now.t
+    while now.t < end:
+        part = min(part, end - now.t)
+        t = end if part >= end - now.t else now.t + part
+        try:
+            now = _Instant(now.system, t, _positions(now, t))
+            part *= 2.0
+        except _AstrayError as reason:
+            part *= 0.5
+            if part < SHORTEST * span:
+                raise SolveError(
+                    f"the drivers cannot be followed beyond t = {now.t:.6g} s: {reason}; the mechanism may be in a "
+                    "dead centre or out of reach there, or drivers contradict each other"
+                ) from None
+    return now
+
+
+class _AstrayError(Exception):
+    """No solution for the positions, or one that may be on another branch."""
+
+
+def _positions(now: "_Instant", t: float) -> Floats:
+    """q (n_q,) with Phi(q, t) = 0, by Newton's iteration from the extrapolation of an earlier instant."""
+    system, h = now.system, t - now.t
+    if largest(now.v[system.rotations]) * h > LARGEST_ROTATION:
+        raise _AstrayError("it turns too fast")
+    change = h * system.rates(now.q[None], now.v[None]) + 0.5 * h * h * system.second_rates(
+        now.q[None], now.v[None], now.a[None]
+    )
+    q: Floats = now.q + change[0]
+    system.normalise(q)
+    corrected = np.zeros(len(system.rotations))
+
+    def correction(it: Iteration[Floats, Floats]) -> Floats:
+        rows = ConstraintRows(system.jacobian(system.inputs_at(t, it.x, now.v), it.x).toarray())
+        if rows.rank < system.n_v:
+            raise _AstrayError("the constraints are singular")
+        x = rows.solve(-it.residual)
+        corrected[:] += x[system.rotations]
+        if largest(corrected) > LARGEST_CORRECTION:
+            raise _AstrayError("it comes to another position than the motion leads to")
+        return x
+
+    end = newton(
+        q,
+        lambda q: system.position_residual(system.inputs_at(t, q, now.v), q, now.v),
+        correction,
+        system.retract,
+        lambda it: it.within(POSITION, rounding=1e3 * POSITION),
+        iterations=ITERATIONS,
+        residual_size=largest,
+    )
+    if not end.converged:
+        raise _AstrayError(f"{_widest(system, end.residual)} stays open by {end.size:.3g}")
+    return end.x
+
+
+def _widest(system: System, gaps: Floats) -> str:
+    """Label of the row with the largest gap."""
+    return system.layout.row_labels[int(np.argmax(np.abs(gaps[system.layout.row_c])))]
+
+
+def _in_conflict(system: System, gaps: Floats) -> str:
+    """The drivers whose rows are inconsistent, or else the row with the largest gap."""
+    limit = 1e-3 * np.max(np.abs(gaps))
+    rows = system.layout.row_c
+    names = [name for name, driver in system.layout.drivers.items() if np.max(np.abs(gaps[rows[driver.rows]])) > limit]
+    return " and ".join(f"drivers.{name}" for name in names) or _widest(system, gaps)
+
+
+class _Instant:
+    """State, accelerations and multipliers at one instant of a prescribed motion, from its positions."""
+
+    def __init__(self, system: System, t: float, q: Floats) -> None:
+        self.t, self.q, n_v = t, q, system.n_v
+        u = system.inputs_at(t, q, np.zeros(n_v))
+        rows = ConstraintRows(system.jacobian(u, q).toarray())
+        if rows.rank < n_v:
+            raise SolveError(
+                f"the mechanism is in a singular posture at t = {t:.6g} s: its constraints leave "
+                f"{n_v - rows.rank} degree(s) of freedom there"
+            )
+        drive = system.velocity_residual(u, q, np.zeros(n_v))
+        self.v = self._consistent(system, rows, -drive, "velocities")
+        self.u = system.inputs_at(t, q, self.v)
+        gamma = system.constraints(self.u[None], q[None], self.v[None])[1][0]
+        self.a = self._consistent(system, rows, gamma, "accelerations")
+        force = system.residual(self.u[None], q[None], self.v[None], self.a[None])[0]
+        self.multipliers = rows.solve_transposed(-force)
+        self.coordinates = system.joint_motion(q, self.v)
+        self.system = system.at(q)
+
+    def _consistent(self, system: System, rows: "ConstraintRows", right: Floats, what: str) -> Floats:
+        """x with J x = right. Raises SolveError where dependent rows are inconsistent."""
+        x = rows.solve(right)
+        gaps = rows.J @ x - right
+        if np.max(np.abs(gaps)) > AGREEMENT * (1.0 + np.max(np.abs(right))):
+            raise SolveError(
+                f"the {what} that drivers prescribe contradict each other at t = {self.t:.6g} s: "
+                f"{_in_conflict(system, gaps)} by {np.max(np.abs(gaps)):.3g}"
+            )
+        return x
+
+    @property
+    def power(self) -> float:
+        """Power of loads, dampers and drivers, W."""
+        state = self.u[None], self.q[None], self.v[None], self.multipliers[None]
+        return float(self.system.power(*state)[0])
+
+    def frames(self, work: float) -> Frames:
+        """The output at this instant."""
+        state = [x[None] for x in (self.u, self.q, self.v, self.a, self.multipliers)]
+        values = self.t, self.q, self.v, work, self.u, self.a, self.multipliers, *self.coordinates
+        return Frames(*(*(np.array([value]) for value in values), unbalanced(self.system, *state)))
+
+
+class ConstraintRows:
+    """J (n_c, n_v) of rank n_v, factorised: J P = Q R with pivoting.
+
+    Dense, since the dependence of rows has no pattern: a hundred bodies take a tenth of a second per instant.
+    """
+
+    def __init__(self, J: Floats) -> None:
+        self.J, self.rank = J, 0
+        if not len(J):
+            return
+        self.Q, self.R, self.order = qr(J, mode="economic", pivoting=True)
+        diagonal = np.abs(np.diag(self.R))
+        self.rank = int(np.sum(diagonal > RANK * diagonal[0]))
+
+    def solve(self, right: Floats) -> Floats:
+        """The least-squares solution x (n_v,) of J x = right."""
+        x = np.empty(self.J.shape[1])
+        x[self.order] = solve_triangular(self.R, self.Q.T @ right)
+        return x
+
+    def solve_transposed(self, right: Floats) -> Floats:
+        """The y (n_c,) of least norm with J^T y = right."""
+        result: Floats = self.Q @ solve_triangular(self.R, right[self.order], trans="T")
+        return result
+
+
+# Undriven degrees of freedom, by the names of joint coordinates and bodies.
+
+LISTED = 8  # names in a message
+
+
+def missing_drivers(system: System, q: Floats, J: Floats) -> str:
+    """Names of joint coordinates, and of bodies, that must be driven too so that J (n_c, n_v) has the rank n_v."""
+    names = [
+        f"{coordinate.name!r} of joints.{name}"
+        for name, joint in system.layout.joints.items()
+        for coordinate in joint.coordinates
+    ]
+    rows = coordinate_rows(system, q)
+    chosen: list[int] = []
+    motions = _free(J)
+    if len(rows):
+        _, R, order = qr((rows @ motions).T, mode="economic", pivoting=True)
+        diagonal = np.abs(np.diag(R))
+        chosen = sorted(order[: np.sum(diagonal > 1e-6 * max(1.0, diagonal[0]))])
+        motions = _free(np.vstack([J, rows[chosen]]))
+    words = [names[k] for k in chosen]
+    words += [f"the position or orientation of {label!r}" for label in _moving(system, motions)]
+    more = f" and {len(words) - LISTED} more" if len(words) > LISTED else ""
+    return ", ".join(words[:LISTED]) + more
+
+
+def _free(J: Floats) -> Floats:
+    """(n_v, k): an orthonormal basis of the motions with J v = 0."""
+    return null_space(J, rcond=RANK) if len(J) else np.eye(J.shape[1])
+
+
+def _moving(system: System, motions: Floats) -> list[str]:
+    """Labels of the frames that move in any of the motions (n_v, k)."""
+    layout = system.layout
+    result = []
+    for k, frame in enumerate(layout.frames):
+        part = motions[layout.frame_v[k] : layout.frame_v[k] + frame.freedom] if frame.freedom else motions[:0]
+        if np.max(np.abs(part), initial=0.0) > 1e-3:
+            result.append(frame.label)
+    return result
+
+
+def inverse(
+    model: Model | str | Path,
+    run: Run | None = None,
+    *,
+    out: str | Path | None = None,
+    case_text: str = "",
+    progress: Reporter | bool | None = None,
+    **options: Unpack[RunOptions],
+) -> Results:
+    """Motion and forces of a model whose joints and drivers prescribe all of its motion.
+
+    model : or the path of a case file. run, or its fields as keyword options: only ``duration``, ``output_interval``
+    and ``start`` are used; there is no stepper. out, case_text, progress : as in ``simulate``.
+
+    The results are those of a run; ``drivers`` has the forces of the drives and ``joints`` the reactions. The work of
+    the audit is the power integrated by Gauss's rule with two points in each output interval: the energy error is that
+    of the rule, of fourth order in the interval.
+
+    Raises ModelError with every problem of the model, for beams and latches, or where the motion is not prescribed in
+    full; SolveError, with the results so far in ``error.results``, where the drivers cannot be followed.
+    """
+    model, run, text = read_call(model, run, options)
+    case_text = case_text or text
+    system = system_of(model, run.start == "assembled")
+    check_figures(model)
+    check_prescribed(system)
+    clock, cpu = time.perf_counter(), time.process_time()
+    with (
+        reporting(progress, run.duration) as reporter,
+        Recording(system, "inverse", out, case_text, run.output) as recording,
+    ):
+        for frames in prescribed(system, run.output_times()):
+            recording.add(frames)
+            recording.statistics = {
+                "steps": recording.statistics.get("steps", 0) + 1,
+                "wall_time": time.perf_counter() - clock,
+                "cpu_time": time.process_time() - cpu,
+            }
+            if reporter is not None:
+                reporter.update(float(frames.time[-1]))
+    return recording.results()
+
+
+def check_prescribed(system: System) -> None:
+    """Raise ModelError where constraints do not prescribe all of the motion, with suggestions of further drivers."""
+    for latch in system.layout.latches:
+        raise ModelError.at(
+            ("latches", latch.item.name), "engages or lets go at an event, and inverse dynamics has none: leave it out"
+        )
+    for name in system.layout.beams:
+        raise ModelError.at(
+            ("beams", name),
+            "bends: no joint or driver prescribes how; inverse dynamics is of rigid bodies, so integrate in time "
+            "(femb run), or take a rigid body in its place",
+        )
+    for name in system.layout.flexible_bodies:
+        raise ModelError.at(
+            ("bodies", name),
+            "is flexible: no joint or driver prescribes how it deforms; integrate in time (femb run), or take a rigid "
+            "body in its place",
+        )
+    for unknown in system.layout.internal:
+        raise ModelError.at(
+            (unknown.table, unknown.label),
+            f"has an unknown of its own, {unknown.quantity.name}, that no joint or driver prescribes; integrate in "
+            "time (femb run)",
+        )
+    q = system.q0
+    J = system.jacobian(system.inputs_at(0.0, q, np.zeros(system.n_v)), q).toarray()
+    free = system.n_v - ConstraintRows(J).rank
+    if free:
+        raise ModelError(
+            Problem(
+                ("drivers",),
+                f"joints and drivers leave {free} degree{'s' if free > 1 else ''} of freedom: drive also "
+                f"{missing_drivers(system, q, J)}; or integrate in time (femb run)",
+            )
+        )

@@ -1,0 +1,468 @@
+"""What a model is, at a glance: the function behind ``femb check``."""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from femb.base.checks import size_problem
+from femb.base.errors import FembError, FembWarning
+from femb.base.options import Run, StartState
+from femb.base.types import Floats
+from femb.base.values import numbered, vector, without_rounding
+from femb.elements import ExactBeam, FlexibleBody, RigidBody, Section
+from femb.elements.beam.line import LineItem
+from femb.layout.connections import groups_of, unconnected
+from femb.model.model import Model
+from femb.numerics import rotations
+from femb.numerics.components import norm
+from femb.steppers.diagnosis import fastest_vibration
+from femb.system.mass_properties import mass_properties
+from femb.vibration.completion import check_figures_of, system_of
+
+if TYPE_CHECKING:
+    from femb.system.system import System
+
+# How slow and how fast a model moves: first bending of beams, fastest vibration, rotation.
+#
+#     f = k^2 / (2 pi L^2) sqrt(EI/m),  k = 1.875104 held at one end, 4.730041 held at both or free
+#
+# of a straight uniform beam. Source: S. Timoshenko, Vibration Problems in Engineering, uniform beams.
+
+CANTILEVER, BOTH = 1.8751040687, 4.7300407449
+# Differences of angular velocity below this part of the largest are rounding.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Vibration:
+    """A vibration: what vibrates, such as "beams.boom", how, and its frequency, Hz."""
+
+    item: str
+    how: str
+    frequency: float
+
+
+@dataclass(frozen=True, eq=False)
+class TimeScales:
+    """Time scales of a model at its start.
+
+    bending : of every beam, an estimate of the first bending, held where it is attached. fastest : the fastest natural
+    vibration within the joints, None without. spins : of the joints by name, relative angular velocity at the start,
+    rad/s, where it is not zero. rotation : the largest angular velocity of a body or node, rad/s, and its label.
+    """
+
+    bending: tuple[Vibration, ...]
+    fastest: Vibration | None
+    spins: dict[str, float]
+    rotation: tuple[float, str]
+
+    @property
+    def slowest(self) -> Vibration | None:
+        """The slowest of the first bendings."""
+        return min(self.bending, key=lambda each: each.frequency, default=None)
+
+
+def time_scales(system: "System") -> TimeScales:
+    """The time scales of a system at its start, in time proportional to its items."""
+    model = system.model
+    return TimeScales(
+        tuple(_first_bending(model, beam) for beam in model.beams.values()),
+        _fastest(system),
+        *_rotations(system),
+    )
+
+
+def _first_bending(model: Model, beam: LineItem) -> Vibration:
+    """By the means of its sections, along the axis of largest flexibility, which couplings may turn."""
+    sections = [*(model.tables["sections"][name] for name in beam.section_names), *beam.parts()]
+    flexible = [np.linalg.eigvalsh(np.linalg.inv(section.stiffness())[2:, 2:])[-1] for section in sections]
+    stiffness, mass = np.mean(1.0 / np.array(flexible)), np.mean([section.line_mass() for section in sections])
+    held = sum(end is not None for end in beam.attached)
+    factor = CANTILEVER if held == 1 else BOTH
+    how = ("first bending, free", "first bending, one end held", "first bending, both ends held")[held]
+    frequency = factor**2 / (2.0 * np.pi * beam.shape.length**2) * np.sqrt(stiffness / mass)
+    return Vibration(f"beams.{beam.name}", how, float(frequency))
+
+
+def _fastest(system: "System") -> Vibration | None:
+    """The fastest vibration, and the velocity with most of its energy; None where nothing vibrates."""
+    omega, label = fastest_vibration(system)
+    return Vibration(label, "fastest vibration", omega / (2.0 * np.pi)) if omega > 0.0 else None
+
+
+def _rotations(system: "System") -> tuple[dict[str, float], tuple[float, str]]:
+    """Relative angular velocities of the ends of joints, rad/s, and the largest angular velocity with its label."""
+    layout, q, v = system.layout, system.q0, system.v0
+    omegas = np.zeros((len(layout.frames), 3))
+    largest = (0.0, "")
+    for k, frame in enumerate(layout.frames):
+        if frame.freedom == 6:
+            omega, i = v[layout.frame_v[k] + 3 : layout.frame_v[k] + 6], layout.frame_q[k]
+            omegas[k] = rotations.rotate(q[i + 3 : i + 7], omega)
+            size = float(np.linalg.norm(omega))
+            largest = (size, frame.label) if size > largest[0] else largest
+    spins = {}
+    for name, joint in layout.joints.items():
+        size = float(np.linalg.norm(omegas[joint.second.frame] - omegas[joint.first.frame]))
+        if size > ROUNDING * largest[0]:
+            spins[name] = size
+    return spins, largest
+
+
+# Numbers of a model that are legal and hardly meant: other units, degrees, per cent; and advice on how to run it.
+
+# Young's and shear moduli (Pa) and densities (kg/m3) of what structures are made of, from foams to diamond.
+MODULUS, DENSITY = (1e5, 2e12), (5.0, 3e4)
+TURN = 2.0 * np.pi
+LONGEST, THINNEST = 1000.0, 1.0  # m of a beam; length of a beam by the radius of gyration of its section
+GRAVITY = 300.0  # m/s2
+GYRATION = 500.0  # m, the radius of gyration of a rigid body
+RATIO = 0.5  # of modal damping
+# Revolutions of a joint in a run beyond which another formulation is worth a line, and how many were measured fewer.
+REVOLUTIONS = 50.0
+# Tension in a free beam by EI / L2 of an element beyond which tension carries it, and bending stiffness does not.
+WIRE = 100.0
+
+
+def implausible(model: Model) -> tuple[str, ...]:
+    """Sentences on numbers that are probably in other units than SI and radians, each with its item."""
+    of_items = (_sections(model), _beams(model), _bodies(model), _flexible(model), _angles(model), _others(model))
+    return tuple(line for lines in of_items for line in lines)
+
+
+def advice(system: "System", run: Run | None, scales: TimeScales) -> tuple[str, ...]:
+    """Sentences on beams and options of the run that suit the model better."""
+    return (*_wires(system), *_formulation(system, run, scales))
+
+
+def _wires(system: "System") -> Iterator[str]:
+    """Exact beams that their rotation at the start pulls to wires: docs/howto/beams.md, section on wires."""
+    layout = system.layout
+    for name, beam in system.model.beams.items():
+        if not isinstance(beam, ExactBeam):
+            continue
+        frames = [each.frame for each in layout.beams[name].stations if layout.frames[each.frame].freedom == 6]
+        spin = max((float(np.linalg.norm(system.v0[layout.frame_v[k] + 3 :][:3])) for k in frames), default=0.0)
+        sections = beam.sections_along(system.model)
+        mass = np.mean([section.line_mass() for section in sections])
+        stiffness = max(np.linalg.eigvalsh(section.stiffness()[2:, 2:])[-1] for section in sections)
+        tension = 0.125 * mass * (spin * beam.shape.length) ** 2
+        if tension * beam.shape.lengths[0] ** 2 > WIRE * stiffness:
+            yield (
+                f"beams.{name}: the tension of its rotation carries it, not its bending stiffness: frequencies of such "
+                'wires are of order 4 in the length of exact elements, of order 6 with kind = "beam"'
+            )
+
+
+def _formulation(system: "System", run: Run | None, scales: TimeScales) -> tuple[str, ...]:
+    """Another formulation for joints that turn often."""
+    if run is None or run.formulation not in ("velocity", "quaternion"):
+        return ()
+    fast = {name: spin * run.duration / TURN for name, spin in scales.spins.items()}
+    name = max(fast, key=lambda each: fast[each], default="")
+    if not name or fast[name] < REVOLUTIONS:
+        return ()
+    from femb.formulations import make_formulation
+
+    try:
+        make_formulation(system, "reduced")
+    except FembError:
+        return ()
+    return (
+        f'joints.{name} turns {fast[name]:.3g} times in the run: run.formulation = "reduced", in the angles of the '
+        "joints, takes far fewer steps for fast wheels",
+    )
+
+
+def _sections(model: Model) -> Iterator[str]:
+    for name, section in model.tables["sections"].items():
+        at = f"sections.{name}"
+        for word in ("youngs_modulus", "shear_modulus"):
+            value = getattr(section, word)
+            if value is not None and not MODULUS[0] <= value <= MODULUS[1]:
+                yield f"{at}.{word}: {value:g} Pa is that of no material; GPa are to be multiplied by 1e9"
+        if section.density is not None and not DENSITY[0] <= section.density <= DENSITY[1]:
+            yield f"{at}.density: {section.density:g} kg/m3 is that of no material; g/cm3 are to be multiplied by 1e3"
+        if section.area is not None and section.second_moments is not None:
+            yield from _shape(at, section)
+
+
+def _shape(at: str, section: Section) -> Iterator[str]:
+    """Second moments that do not belong to the area: the radius of gyration by the root of the area is near 0.3."""
+    assert section.area is not None
+    assert section.second_moments is not None
+    ratio = np.sqrt(np.asarray(section.second_moments) / section.area**2)
+    if np.any(ratio > 100.0) or np.any(ratio < 1e-3):
+        yield (
+            f"{at}.second_moments: {_list(section.second_moments)} m4 do not belong to an area of {section.area:g} "
+            "m2; mm4 are to be multiplied by 1e-12, mm2 by 1e-6"
+        )
+
+
+def _beams(model: Model) -> Iterator[str]:
+    for name, beam in model.beams.items():
+        length = beam.shape.length
+        if length > LONGEST:
+            yield f"beams.{name}.length: {length:g} m; mm are to be multiplied by 1e-3"
+        for section in (*(model.tables["sections"][each] for each in beam.section_names), *beam.parts()):
+            stiffness = np.diag(section.stiffness())
+            radius = float(np.sqrt(max(stiffness[2:]) / stiffness[0]))
+            if radius * THINNEST > length:
+                yield (
+                    f"beams.{name}: its section {section.name!r} has a radius of gyration of {radius:.3g} m, more than "
+                    f"its length of {length:g} m; are both in m?"
+                )
+
+
+def _bodies(model: Model) -> Iterator[str]:
+    for name, body in model.bodies.items():
+        if isinstance(body, RigidBody):
+            radius = float(np.sqrt(np.max(np.abs(np.asarray(body.inertia))) / body.mass))
+            if radius > GYRATION:
+                yield (
+                    f"bodies.{name}.inertia: with a mass of {body.mass:g} kg it is that of a body of {radius:.3g} m; "
+                    "kg mm2 are to be multiplied by 1e-6"
+                )
+
+
+def _flexible(model: Model) -> Iterator[str]:
+    for name, body in model.bodies.items():
+        if isinstance(body, FlexibleBody):
+            whole = body.reduced
+            length = float(np.sqrt(3.0 * np.linalg.eigvalsh(whole.inertia)[-1] / whole.mass))
+            first = float(whole.frequencies()[0]) if whole.size else None
+            if problem := size_problem(first, length, whole.mass):
+                yield f"bodies.{name}.file: {problem}"
+
+
+def _angles(model: Model) -> Iterator[str]:
+    for name, body in model.bodies.items():
+        angles = getattr(body, "euler_angles", None)
+        if angles is not None and np.max(np.abs(angles)) > TURN:
+            yield f"bodies.{name}.euler_angles: {_list(angles)} rad is more than a turn; are these degrees?"
+    for name, joint in model.tables["joints"].items():
+        if joint.start is None:
+            continue
+        for coordinate, value in zip(joint.coordinates, np.atleast_1d(joint.start), strict=True):
+            if coordinate.is_angle and abs(value) > TURN:
+                yield f"joints.{name}.start: {value:g} rad is more than a turn; are these degrees?"
+
+
+def _others(model: Model) -> Iterator[str]:
+    size = float(np.linalg.norm(model.gravity))
+    if size > GRAVITY:
+        yield f"gravity: {size:g} m/s2; mm/s2 are to be multiplied by 1e-3"
+    for name, damping in model.tables["modal_damping"].items():
+        if np.max(np.asarray(damping.ratio, dtype=float), initial=0.0) > RATIO:
+            yield f"modal_damping.{name}.ratio: {np.max(damping.ratio):g}; per cent are to be multiplied by 0.01"
+
+
+def _list(values: object) -> str:
+    return "[" + ", ".join(f"{value:g}" for value in np.atleast_1d(np.asarray(values, dtype=float))) + "]"
+
+
+# Beams whose first bending is listed; of more, the slowest.
+LISTED = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Overview:
+    """A model at its start.
+
+    counts : of bodies, beams, elements, joints, loads, springs. lines : of the choice of the
+    method, connections, modal damping, degrees of freedom. mass (kg), centre (3,) m and inertia (3, 3) about it, kg m2,
+    inertial axes; None without parts that move.
+    scales : how slow and fast it moves. warnings : numbers that are probably in other units. advice : on the run.
+    """
+
+    title: str
+    counts: dict[str, int]
+    velocities: int
+    coordinates: int
+    tree: bool
+    lines: tuple[str, ...]
+    mass: float | None
+    centre: Floats | None
+    inertia: Floats | None
+    scales: TimeScales
+    warnings: tuple[str, ...]
+    advice: tuple[str, ...]
+    system: "System"
+
+    def text(self) -> str:
+        """Counts, connections, degrees of freedom, mass properties and time scales, a line for each."""
+        counts, elements = self.counts, self.counts["elements"]
+        beams = numbered(counts["beams"], "beam") + (f" of {numbered(elements, 'element')}" if elements else "")
+        items = (numbered(counts["bodies"], "body"), beams, numbered(counts["loads"], "load"))
+        lines = [
+            self.title or "untitled model",
+            ", ".join((*items, numbered(counts["springs"], "spring"))),
+            f"{self.velocities} velocities, {self.coordinates} coordinates; "
+            + ("a tree of frames" if self.tree else "closed loops of frames"),
+            *self.lines,
+        ]
+        if self.centre is not None and self.inertia is not None:
+            centre = without_rounding(self.centre, self.system.layout.extent)
+            lines.append(f"mass {self.mass:.6g} kg, mass centre at {vector(centre)} m")
+            moments = np.linalg.eigvalsh(self.inertia)
+            lines.append(f"principal moments about it {', '.join(f'{x:.6g}' for x in moments)} kg m2")
+            lines.append(f"inertia about it {_inertia(self.inertia)} kg m2, inertial axes")
+        return "\n".join([*lines, *self._motion()])
+
+    def _motion(self) -> list[str]:
+        """Lines of the time scales."""
+        scales = self.scales
+        bending = sorted(scales.bending, key=lambda each: each.frequency)[:LISTED]
+        left = len(scales.bending) - len(bending)
+        chosen = [each for each in scales.bending if each in bending]
+        lines = [f"{each.item}: {each.how} at about {each.frequency:.4g} Hz" for each in chosen]
+        lines += [f"and {left} more beams, of faster bending"] if left else []
+        fastest, (rate, label) = scales.fastest, scales.rotation
+        if fastest is not None:
+            lines.append(f"fastest vibration {fastest.frequency:.4g} Hz, mostly of {fastest.item}")
+        if rate > 0.0:
+            lines.append(f"fastest rotation {rate:.4g} rad/s, a turn in {2.0 * np.pi / rate:.4g} s, of {label}")
+        return lines + [f"advice: {line}" for line in self.advice]
+
+    def values(self) -> dict[str, Any]:
+        """The same as numbers, texts, lists and dictionaries of them."""
+        scales, fastest = self.scales, self.scales.fastest
+        words = ("title", "counts", "velocities", "coordinates", "tree", "mass", "centre", "inertia", "warnings")
+        return {
+            **{word: getattr(self, word) for word in (*words, "advice")},
+            "notes": self.lines,
+            "first_bending": [asdict(each) for each in scales.bending],
+            "fastest_vibration": None if fastest is None else asdict(fastest),
+            "fastest_rotation": {"item": scales.rotation[1], "rate": scales.rotation[0]},
+            "joint_rates": scales.spins,
+        }
+
+    def picture(self, path: str | Path) -> Path:
+        """Draw the model at its start; the path written. Raises ResultError: nothing to draw, no permission."""
+        from femb.pictures.picture import picture
+        from femb.recording.record import still
+
+        system = self.system
+        return picture(still(system, np.zeros(1), system.q0[None], system.v0[None], "check"), path, 1)
+
+
+def overview(model: Model, run: Run | None = None) -> Overview:
+    """What a model is at its start. Raises ModelError with every problem of the model.
+
+    run : for the start, and to check that its formulation admits the model.
+    """
+    from femb.formulations import make_formulation
+    from femb.run.method_choice import with_method
+
+    system = system_of(model, run is not None and run.assembles)
+    if run is not None and isinstance(run.start, StartState):
+        from femb.statics.start import start_state
+
+        system = start_state(system, run.start)
+        recoil: list[str] = []
+    else:
+        recoil = _recoil_lines(system)
+    check_figures_of(model)
+    method: list[str] = []
+    if run is not None:
+        run, reason = with_method(system, run)
+        method = [f"method {reason}"] if reason else []
+        from femb.run.memory import check_memory
+
+        make_formulation(system, run.formulation)
+        check_memory(system, run)
+        if run.output.restricted:
+            from femb.recording.record import Recorder
+
+            Recorder(system, run.output)
+        for warning in run.unused():
+            warnings.warn(warning, FembWarning, stacklevel=2)
+    damping = [f"modal damping {item.description}" for item in system.model.tables["modal_damping"].values()]
+    freedom = _freedom_lines(system) if system.n_c else []
+    mass, centre, inertia = mass_properties(system) if system.layout.frames else (None, None, None)
+    scales = time_scales(system)
+    return Overview(
+        model.title,
+        {
+            **{word: len(model.tables[word]) for word in ("bodies", "beams", "joints", "loads", "springs")},
+            "elements": sum(beam.elements for beam in model.beams.values()),
+        },
+        system.n_v,
+        system.n_q,
+        bool(system.layout.is_tree),
+        (*method, *unconnected(system.layout), *damping, *freedom, *recoil),
+        mass,
+        centre,
+        inertia,
+        scales,
+        implausible(system.model),
+        advice(system, run, scales),
+        system,
+    )
+
+
+def _recoil_lines(system: "System") -> list[str]:
+    """Free structures that rates of joints set in motion, while no velocity of a body is given: the momentum is zero,
+    and the heaviest body recoils."""
+    layout, v = system.layout, system.v0
+    motions = (item.start_motion(layout) for item in system.model.items())
+    given = {motion.station.frame for motion in motions if motion is not None}
+    bodies = system.model.bodies  # masses on beams have no frame, interfaces of flexible bodies no item
+    masses = {frame: (getattr(bodies.get(name), "mass", 0.0), name) for name, frame in layout.bodies.items()}
+    lines = []
+    for frames in groups_of(layout, springs=True, rows=True):
+        inside = set(frames)
+        rates = [
+            f"joints.{name}"
+            for name, joint in system.model.tables["joints"].items()
+            if joint.rates is not None and np.any(joint.rates) and layout.joints[name].first.frame in inside
+        ]
+        heavy = max((masses[k] + (k,) for k in frames if k in masses), default=None)
+        if not rates or heavy is None or inside & given or any(layout.frames[k].freedom == 0 for k in frames):
+            continue
+        i, name = int(layout.frame_v[heavy[2]]), heavy[1]
+        parts = ((v[i : i + 3], "m/s", "velocity"), (v[i + 3 : i + 6], "rad/s", "angular_velocity"))
+        moving = [(norm(each), unit, word) for each, unit, word in parts if each.any()]
+        if moving:
+            speeds = " and ".join(f"{size:.3g} {unit}" for size, unit, _ in moving)
+            zeros = " and ".join(f"{word} = [0, 0, 0]" for _, _, word in moving)
+            lines.append(
+                f"bodies.{name} recoils with {speeds} at the start, since the momentum that the rates of "
+                f"{', '.join(rates)} leave to a free structure is zero; {zeros} of bodies.{name} keeps it at rest"
+            )
+    return lines
+
+
+def _inertia(inertia: Floats) -> str:
+    """Moments and products of inertia, rounding as zero."""
+    shown = without_rounding(inertia, np.max(np.abs(inertia)))
+    words = (("xx", 0, 0), ("yy", 1, 1), ("zz", 2, 2), ("xy", 0, 1), ("xz", 0, 2), ("yz", 1, 2))
+    return ", ".join(f"{word} {shown[i, j]:.6g}" for word, i, j in words)
+
+
+def _freedom_lines(system: "System") -> list[str]:
+    """Degrees of freedom, and dependent equations of constraints, at the start."""
+    from femb.system.degrees_of_freedom import freedom
+
+    count = freedom(system, system.q0)
+    degrees = f"{numbered(count.degrees, 'degree')} of freedom at the start"
+    lines = [f"{numbered(len(system.layout.joints), 'joint')}, {count.rows} equations of constraint: {degrees}"]
+    if count.dependent:
+        lines += [
+            f"equations that depend on the others: {len(count.dependent)}, {_by_item(count.dependent)}",
+            f"reactions that are not unique, given with the least norm: {_by_item(count.undetermined)}",
+        ]
+    return lines
+
+
+def _by_item(labels: tuple[str, ...]) -> str:
+    """Labels of rows, 'item: what', grouped by item."""
+    items: dict[str, list[str]] = {}
+    for label in labels:
+        item, _, what = label.partition(": ")
+        items.setdefault(item, []).append(what)
+    return "; ".join(f"{item} ({', '.join(what)})" for item, what in items.items())

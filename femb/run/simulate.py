@@ -1,0 +1,150 @@
+"""Simulate: time integration of a model, the function behind ``femb run``; and a summary of a model."""
+
+import warnings
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from femb.base.errors import FembError, FembWarning, ModelError
+from femb.base.options import Run, StartState
+from femb.base.progress import Reporter, reporting
+from femb.base.values import shown
+from femb.model.model import Model
+from femb.numerics.threads import one_blas_thread
+from femb.results.results import Results
+from femb.run.calling import RunOptions, read_call
+from femb.run.checkpoints import Checkpoints
+from femb.run.events import Event
+from femb.run.time_loop import RunSummary, integrate
+from femb.statics.start import continued, started
+from femb.system.mass_properties import mass_properties
+from femb.vibration.completion import check_figures_of, system_of
+
+if TYPE_CHECKING:
+    from femb.system.system import System
+
+
+def simulate(
+    model: "Model | System | str | Path",
+    run: Run | None = None,
+    *,
+    out: str | Path | None = None,
+    case_text: str = "",
+    events: Sequence[Event] = (),
+    progress: Reporter | bool | None = None,
+    resume: bool = False,
+    extend: float | None = None,
+    **options: Unpack[RunOptions],
+) -> Results:
+    """Integrate a model in time.
+
+    model : or a System of one, which gives the start, as ``StaticResults.start`` does; or the path of a case file,
+    whose run counts then. run, or its fields as keyword options (duration, method,
+    rtol, ...), which of a case file replace those of its run; atol may be one number, or a dictionary.
+    out : an HDF5 file to write to while it runs. case_text : text of the case, for the results.
+    events : zeros of functions of time and state. progress : True for a bar, in terminals and notebooks; or an
+    object with ``message(text)`` and ``update(t)``.
+    resume : continue the run in ``out`` whose process was ended, from its last checkpoint; one that was never begun
+    begins, one that is finished is read. extend : s, go on by so long from the last state of the finished run in
+    ``out``. Both need the same model and options; functions in Python must keep no state of their own.
+
+    Raises ModelError with every problem of the model; ResultError where ``out`` cannot be written, or has another run;
+    SolveError where the integration cannot go on: the results so far are in the file and in ``error.results``, also
+    where the error is the KeyboardInterrupt of Ctrl-C.
+    """
+    from femb.system.system import System
+
+    given = model if isinstance(model, System) else None
+    model, run, text = read_call(model.model if isinstance(model, System) else model, run, options)
+    check_events(events)
+    case_text, events = case_text or text, tuple(events)
+    from femb.formulations import make_formulation
+    from femb.recording.recording import Recording
+    from femb.run.memory import check_memory
+    from femb.run.method_choice import with_method
+    from femb.small_motions.spin_watch import SpinWatch
+    from femb.steppers import make_stepper
+
+    system = system_of(model, run.assembles) if given is None else given
+    from_state = isinstance(run.start, StartState)
+    if from_state:
+        system = started(system, run)
+    run, reason = with_method(system, run)
+    for warning in run.unused():
+        warnings.warn(warning, FembWarning, stacklevel=2)
+    check_figures_of(model)
+    plan = continued(run, out, case_text, resume, extend)
+    if plan.finished and out is not None:
+        return Results.read(out)
+    run, earlier = plan.run, plan.earlier
+    check_memory(system, run)
+    if not from_state:
+        system = started(system, run)
+    form, run_summary = make_formulation(system, run.formulation), RunSummary([])
+    # the matrices of other formulations are dense and small
+    threads = nullcontext() if form is system else one_blas_thread()
+    times = run.output_times()
+    with (
+        threads,
+        reporting(progress, run.duration) as reporter,
+        Recording(
+            system, run.method, out, case_text, run.output, reason, plan.options, earlier, expected=len(times)
+        ) as recording,
+    ):
+        stepper, spin = make_stepper(form, run), SpinWatch(system)
+        keep = Checkpoints(recording.keep, earlier, plan.extended) if out is not None else None
+        try:
+            watch = recording.watching(reporter)
+            for frames in integrate(
+                form, stepper, times, run_summary, events, watch, run.most_steps, keep,
+                run.output.motion_only,
+            ):  # fmt: skip
+                recording.add(frames)
+                spin.add(frames.v)
+        finally:
+            recording.statistics, recording.arrays = stepper.statistics.as_dict(), run_summary.arrays()
+        for text in filter(None, (recording.audit_warning(run.rtol), spin.warning())):
+            run_summary.warning = "; ".join([run_summary.warning, text] if run_summary.warning else [text])
+            if reporter is not None:
+                reporter.message(text)
+        notes = [f"stopped by event {run_summary.stopped_by!r}"] if run_summary.stopped_by else []
+        notes += tolerance_notes(system, run)
+        recording.message = "; ".join([*notes, run_summary.warning] if run_summary.warning else notes)
+    return recording.results()
+
+
+def check_events(events: object) -> None:
+    """Raise ModelError where ``events`` is not a list or tuple of events."""
+    if not isinstance(events, list | tuple) or not all(
+        isinstance(event, Event) and event.latch == -1 for event in events
+    ):
+        raise ModelError.at(("events",), f"got {shown(events)}, wanted a tuple of femb.run.simulate.Event")
+
+
+def tolerance_notes(system: "System", run: Run) -> list[str]:
+    """Notes on absolute tolerances that limit the accuracy of a run with error control more than ``rtol`` does."""
+    if not run.controls_error:
+        return []
+    layout = system.layout
+    sizes = {"position": layout.extent, "quaternion": 1.0, "strain": 0.0}
+    for internal, value in zip(layout.internal, np.abs(system.q0[layout.internal_q]), strict=True):
+        word = internal.quantity.tolerance
+        sizes[word] = max(sizes[word], float(value))
+    return run.atol.notes(run.rtol, sizes)
+
+
+def summary(model: Model, run: Run | None = None) -> str:
+    """A text about a model: counts of items, degrees of freedom, mass, mass centre and inertia at the start.
+
+    run : for the start, and to check that its formulation admits the model. Raises ModelError with every problem of the
+    model.
+    """
+    from femb.run.overview import overview
+
+    return overview(model, run).text()
+
+
+__all__ = ["Event", "FembError", "mass_properties", "simulate", "summary"]

@@ -1,0 +1,464 @@
+"""Statics: equilibria of a model as its loads grow, how stable they are, and the loads at which they cease to be.
+
+Source: docs/theory/statics.md.
+"""
+
+import time as clock
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from femb.base.errors import FembWarning, ModelError, SolveError
+from femb.base.html import table
+from femb.base.progress import LoadProgress, Reporter, reporting
+from femb.base.types import Floats
+from femb.base.values import check_flag, names_of, number_problem, shown
+from femb.layout.layout import Station
+from femb.model.model import Model
+from femb.recording.frames import Frames, unbalanced
+from femb.recording.recording import Recording
+from femb.results.arrays import listing
+from femb.results.results import Results
+from femb.statics.equations import WEIGHT
+from femb.statics.neutral import motion_name, motion_of, moves_freely
+from femb.statics.path import Equilibrium, LoadPath
+from femb.statics.solve import Statics
+from femb.statics.stability import negative_stiffness
+from femb.system.stacked import least_multipliers
+from femb.system.system import System
+from femb.vibration.completion import system_of
+
+# Critical loads: where eigenvalues of the stiffness change their sign on a path of equilibria, by bisection.
+#
+# Source: docs/theory/statics.md, section 4.
+
+CROSSING = 0.1  # of the stiffness of a mode one load step before: no more is left next to a critical load
+CRITICAL = 1e-6  # relative accuracy of critical load factors
+
+
+@dataclass(frozen=True, eq=False)
+class Critical:
+    """A load factor at which an eigenvalue of the stiffness changes its sign, the equilibrium before it, and the mode
+    (n_v,): displacements and rotations, of which the largest is one (extent of the model, or rad)."""
+
+    load: float
+    before: Equilibrium
+    mode: Floats
+
+
+def critical_between(path: LoadPath, before: Equilibrium, after: Equilibrium) -> list[Critical]:
+    """The load factors between two neighbours on the path at which eigenvalues change their sign, by bisection.
+
+    Several at once, where their load factors agree to the accuracy asked for.
+    """
+    between = _between(path, before, after)
+    found: list[Critical] = []
+    low, low_part = before, 0.0
+    sign = 1 if after.negative > before.negative else -1
+    while sign * (after.negative - low.negative) > 0:
+        high, high_part = after, 1.0
+        while not _as_one(low, high, high_part - low_part):
+            middle_part = 0.5 * (low_part + high_part)
+            middle = between(low, high, middle_part)
+            if sign * (middle.negative - low.negative) > 0:
+                high, high_part = middle, middle_part
+            else:
+                low, low_part = middle, middle_part
+        count = abs(high.negative - low.negative)
+        load = 0.5 * (low.load + high.load)
+        modes = path.stiffness.softest(low.found, count)
+        _check_crossing(path, before, low, modes[0])
+        found += [Critical(load, low, mode) for mode in modes]
+        low, low_part = high, high_part
+    path.statics.advanced(after.found.q)
+    return found
+
+
+def _check_crossing(path: LoadPath, before: Equilibrium, low: Equilibrium, mode: Floats) -> None:
+    """Refuse a change of sign without a zero: the iteration went over to another branch of equilibria."""
+    if low is before:
+        return
+    left = abs(path.stiffness.along(low.found, mode))
+    if left > CROSSING * abs(path.stiffness.along(before.found, mode)):
+        raise SolveError(
+            f"the iteration goes over to another path at the load factor {low.load:.6g}: no stiffness is zero there"
+        )
+
+
+def _between(
+    path: LoadPath, before: Equilibrium, after: Equilibrium
+) -> Callable[[Equilibrium, Equilibrium, float], Equilibrium]:
+    """A function from two states and a part of the way from ``before`` to ``after`` to the equilibrium there."""
+    if path.arc is None:
+        change = after.load - before.load
+        return lambda low, high, part: path.raised(low, before.load + part * change)
+    tangent = path.direction(before, None, 1.0)
+    if tangent.along(_displacement(path, before, after)) + tangent.by_load * (after.load - before.load) < 0.0:
+        tangent = replace(tangent, x=-tangent.x, load=-tangent.load)
+    whole = tangent.along(_displacement(path, before, after)) + tangent.by_load * (after.load - before.load)
+    return lambda low, high, part: path.step(before, tangent, part * whole)
+
+
+def _displacement(path: LoadPath, before: Equilibrium, after: Equilibrium) -> Floats:
+    """(n_v,) to first order."""
+    twin = path.statics.twin
+    result: Floats = twin.tangents(before.found.q, (after.found.q - before.found.q)[None])[0]
+    return result
+
+
+def _as_one(low: Equilibrium, high: Equilibrium, part: float) -> bool:
+    """Whether two states on the path are as near as critical load factors are asked for."""
+    if part < 1e-12:
+        return True
+    return abs(high.load - low.load) <= CRITICAL * max(abs(low.load), abs(high.load)) and part <= 1e-2
+
+
+# What statics gives: results by load factor, states to start from, and buckling modes by name.
+
+NO_WORK = ("audit/work", "audit/energy_error")  # depend on how the loads came on
+
+
+class StaticResults(Results):
+    """Equilibria of a model, one a load factor; everything of ``Results``, whose times count the states from 0.
+
+    Results that are read from a file hold the same arrays by their paths, "static/load_factor" and so on, but cannot
+    be a start. Not pickled as such: a copy is plain ``Results``.
+    """
+
+    @classmethod
+    def of(cls, results: Results, system: System, states: list[Equilibrium]) -> Self:
+        """Results with the ``states`` of the ``system`` that they are of."""
+        found = cls(results.series, results.static, results.attributes)
+        found._system, found._states = system, states
+        return found
+
+    _system: System
+    _states: list[Equilibrium]
+
+    @property
+    def load_factor(self) -> Floats:
+        """(T,) of every state."""
+        return self.arrays["static/load_factor"]
+
+    @property
+    def negative_eigenvalues(self) -> Floats:
+        """(T,) how many eigenvalues of the stiffness are negative: zero where the equilibrium is stable. -1
+        of structures that turn, whose stability the stiffness does not tell."""
+        return self.arrays["static/negative_eigenvalues"]
+
+    @property
+    def stability(self) -> tuple[str, ...]:
+        """(T,) of every state: "stable", "unstable", or "not judged" of structures that turn."""
+        return tuple("stable" if n == 0 else "unstable" if n > 0 else "not judged" for n in self.negative_eigenvalues)
+
+    @property
+    def neutral_motions(self) -> Floats:
+        """(T,) how many motions have no stiffness: rigid ones of free structures, and those of joints. Stability does
+        not tell of these."""
+        return self.arrays["static/neutral_motions"]
+
+    @property
+    def iterations(self) -> Floats:
+        """(T,) corrections of Newton's iteration that found the state, in its last step."""
+        return self.arrays["static/iterations"]
+
+    @property
+    def critical_load_factors(self) -> Floats:
+        """(m,) where eigenvalues change their sign, in the order of the path; only those that were asked for."""
+        return self.arrays["static/critical_load_factor"]
+
+    @property
+    def mode_names(self) -> tuple[str, ...]:
+        """(m,) what moves most in the mode of each critical load factor."""
+        return tuple(map(str, self.arrays["static/mode_names"])) if "static/mode_names" in self.arrays else ()
+
+    def _repr_html_(self) -> str:
+        factors, negative = self.load_factor, self.negative_eigenvalues
+        rows = [("status", self.status)]
+        if factors.size:
+            rows.append(("load factors", f"{factors.size} states, {factors[0]:g} to {factors[-1]:g}"))
+            loose = factors[negative > 0]
+            rows.append(("stability", f"unstable from {loose[0]:g} on" if loose.size else "no negative eigenvalue"))
+        critical = self.critical_load_factors if "static/critical_load_factor" in self.arrays else ()
+        rows += [
+            ("critical load factor", f"{factor:.6g}, {name}")
+            for factor, name in zip(critical, self.mode_names, strict=False)
+        ]
+        names = ((kind, getattr(self, kind)) for kind in ("bodies", "beams", "joints"))
+        return table(self.title or "Statics", [*rows, *((kind, listing(items, 6)) for kind, items in names if items)])
+
+    def __repr__(self) -> str:
+        factors = self.load_factor
+        span = f"load factors {factors[0]:g} to {factors[-1]:g}" if factors.size else "no load factors"
+        return f"<StaticResults: {self.status}, {factors.size} states, {span}>"
+
+    def mode(self, k: int, item: str) -> tuple[Floats, Floats]:
+        """Translations and rotations of mode ``k``, counted from 0, in inertial axes and relative to each other, m and
+        rad: of the ``item`` "bodies/NAME" (3,) each, of "beams/NAME" (n, 3)."""
+        path = f"static/modes/{item}"
+        return self.arrays[f"{path}/translation"][k], self.arrays[f"{path}/rotation"][k]
+
+    def start(self, k: int = -1) -> System:
+        """The system that starts in state k: for ``simulate``, ``linearize``, ``operating_point`` and the like.
+
+        It has the model's own loads: under them it is in equilibrium where its load factor is one. Warns of an unstable
+        state.
+        """
+        state = self._states[k]
+        if state.negative > 0:
+            warnings.warn(
+                f"the equilibrium at the load factor {state.load:g} is unstable: {negative_stiffness(state.negative)}",
+                FembWarning,
+                stacklevel=2,
+            )
+        q = state.found.q
+        return self._system.with_discrete(state.discrete).starting_at(q, np.zeros(self._system.n_v))
+
+
+def static_frame(
+    statics: Statics, system: System, number: int, state: Equilibrium
+) -> tuple[Frames, dict[str, Floats], System, tuple[str, ...]]:
+    """What ``Recording.add`` takes of a state: its frame, its arrays, the system under its weight, and what to omit."""
+    found = state.found
+    u, v, a = statics.state(found.q, found.load)
+    weighed = system if statics.gravity is None else system.with_gravity(found.load * statics.gravity)
+    q, multipliers = found.q, found.multipliers
+    if system.layout.has_loops:
+        multipliers = least_multipliers(system, u[None], q[None], multipliers[None])[0]
+    coordinates, rates = system.with_discrete(state.discrete).joint_motion(q, v)
+    one = (q[None], v[None], a[None], multipliers[None])
+    left = unbalanced(weighed, u[None], *one)
+    frame = Frames(
+        np.array([float(number)]), one[0], one[1], np.zeros(1), u[None], one[2], one[3], coordinates[None], rates[None],
+        left,
+    )  # fmt: skip
+    more = {
+        "static/load_factor": np.array([found.load]),
+        "static/negative_eigenvalues": np.array([state.negative]),
+        "static/neutral_motions": np.array([state.neutral.count if state.neutral is not None else 0]),
+        "static/iterations": np.array([found.iterations]),
+    }
+    return frame, more, weighed, NO_WORK
+
+
+def mode_arrays(system: System, statics: Statics, found: list[Critical]) -> dict[str, Floats]:
+    """Arrays of the results of critical loads: their factors, the names and the shapes of their modes."""
+    layout = system.layout
+    arrays: dict[str, Floats] = {"static/critical_load_factor": np.array([each.load for each in found])}
+    if not found:
+        return arrays
+    modes = [(each.before.found.q, each.mode) for each in found]
+    names = [motion_name(layout, q, mode, statics.weights) for q, mode in modes]
+    arrays["static/mode_names"] = np.array(names)
+    items = {f"bodies/{name}": [Station(frame)] for name, frame in layout.bodies.items()}
+    items |= {f"beams/{name}": beam.stations for name, beam in layout.beams.items()}
+    for path, stations in items.items():
+        motions = [[motion_of(layout, station, q, mode) for station in stations] for q, mode in modes]
+        for i, word in enumerate(("translation", "rotation")):
+            values = np.array([[motion[i] for motion in row] for row in motions])
+            arrays[f"static/modes/{path}/{word}"] = values[:, 0] if path.startswith("bodies/") else values
+    return arrays
+
+
+MOST_STEPS = 100_000
+# Asymmetry of a stiffness, relative to its largest entry, above which loads follow the motion.
+FOLLOWING = 1e-9
+LOOSE = 1e-6  # net force on what is free, relative to the largest force
+
+
+def static(
+    model: Model | str | Path,
+    *,
+    factor: float = 1.0,
+    steps: int = 10,
+    arc_length: bool = False,
+    critical: int = 0,
+    constant: Sequence[str] = (),
+    time: float = 0.0,
+    assemble: bool = False,
+    out: str | Path | None = None,
+    case_text: str = "",
+    progress: Reporter | bool | None = None,
+) -> StaticResults:
+    """Equilibria of a model as its load factor grows from zero to ``factor``, in equal ``steps``.
+
+    model : or the path of a case file, whose run counts only for how joints are assembled. The load factor multiplies
+    all loads, as they are at ``time`` (s), and the weight; those named in ``constant``, loads or "gravity", keep their
+    full value. Drivers go along: at the load factor p they are where they are at p times ``time``. Bodies that turn
+    steadily at the start keep their angular velocity; all else is at rest.
+
+    arc_length : steps along the path, on which the load factor may fall, up to the first state with the load factor
+    ``factor``; the first raises the load factor by factor/steps. critical : look for so many load factors at which an
+    eigenvalue of the stiffness changes its sign, to 1e-6, and end with the last of them. assemble : joints may be open
+    in the positions given. out : an HDF5 file to write to. case_text, progress : as in ``simulate``.
+
+    The output times of the results count the states from 0; ``load_factor`` has their load factors. See
+    ``StaticResults`` for what else there is, among it the System that starts from a state.
+
+    Raises ModelError with every problem of the model, and where joints leave something free to move with nothing
+    against it; SolveError, with the states so far in ``error.results``, where there is no equilibrium.
+    """
+    if isinstance(model, str | Path):
+        from femb.case import load_case
+
+        case = load_case(model)
+        model, case_text = case.model, case_text or case.text
+        assemble = assemble or (case.run is not None and case.run.start == "assembled")
+    if not isinstance(model, Model):
+        raise ModelError(f"got {shown(model)} for the model, wanted a femb.Model or the path of a case file")
+    check_options(model, factor, steps, critical, constant, time, arc_length)
+    orbit = next((item for item in model.items() if item.follows_origin), None)
+    if orbit is not None:
+        raise ModelError.at(
+            (orbit.table, orbit.name),
+            "gravity on an orbit turns in the axes of the model, so that there is no equilibrium: leave it out",
+        )
+    system = system_of(model, assemble)
+    path = path_of(system, time, constant)
+    if critical and path.spin2:
+        raise ModelError(
+            "critical: the stability of structures that turn is not judged by their stiffness; leave it out"
+        )
+    if arc_length and not (path.statics.loads.any() or path.statics.gravity is not None):
+        raise ModelError("arc length: there is no load and no weight whose factor could change; leave it out")
+    began, cpu = clock.perf_counter(), clock.process_time()
+    states: list[Equilibrium] = []
+    found: list[Critical] = []
+    with (
+        reporting(progress, abs(factor), LoadProgress) as reporter,
+        Recording(system, "static", out, case_text) as recording,
+    ):
+        try:
+            for state in _states(path, factor, steps, arc_length):
+                if critical and states and state.negative != states[-1].negative:
+                    found += critical_between(path, states[-1], state)
+                states.append(state)
+                recording.add(*static_frame(path.statics, system, len(states) - 1, state))
+                if reporter is not None:
+                    reporter.update(abs(state.load))
+                if critical and len(found) >= critical:
+                    break
+        except SolveError as error:
+            raise _explained(error, path, states, arc_length) from error
+        finally:
+            recording.arrays = mode_arrays(system, path.statics, found)
+            recording.statistics = {
+                "steps": max(0, len(states) - 1),
+                "newton_iterations": path.iterations,
+                "wall_time": clock.perf_counter() - began,
+                "cpu_time": clock.process_time() - cpu,
+            }
+        recording.message = "; ".join(notes(path, states, found, factor, critical))
+    return StaticResults.of(recording.results(), system, states)
+
+
+def check_options(
+    model: Model, factor: float, steps: int, critical: int, constant: Sequence[str], time: float, arc_length: bool
+) -> None:
+    """Raise ModelError for options that make no sense."""
+    check_flag("arc_length", arc_length)
+    if number_problem(factor) or factor == 0.0:
+        raise ModelError(f"factor: got {shown(factor)}, wanted a number that is not zero: the last load factor")
+    if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= MOST_STEPS:
+        raise ModelError(f"steps: got {shown(steps)}, wanted a whole number from 1 to {MOST_STEPS}")
+    if isinstance(critical, bool) or not isinstance(critical, int) or critical < 0:
+        raise ModelError(f"critical: got {shown(critical)}, wanted how many load factors to look for, at least 0")
+    if isinstance(time, bool) or not isinstance(time, int | float) or not 0.0 <= time < np.inf:
+        raise ModelError(f"time: got {shown(time)}, wanted the instant (s) of the loads, at least 0")
+    names = [WEIGHT, *model.loads]
+    for name in names_of("constant", constant):
+        if name not in names:
+            raise ModelError(f"constant: there is no load {name!r}; there are: {', '.join(names)}")
+
+
+def path_of(system: System, time: float = 0.0, constant: Sequence[str] = ()) -> LoadPath:
+    """The path of equilibria of a system."""
+    if not np.any(system.model.gravity):
+        constant = (*constant, WEIGHT)
+    statics = Statics(system, time, constant)
+    for motion in statics.motions:
+        motion.check_axis("or leave out the velocities of its start, which statics take for a steady rotation")
+    return LoadPath(statics)
+
+
+def _states(path: LoadPath, factor: float, steps: int, arc_length: bool) -> Iterator[Equilibrium]:
+    """The states to record; refuses what no strain can balance before the first."""
+    statics = path.statics
+    q = statics.twin.q0
+    for motion in statics.motions:
+        if motion.free and not np.any(motion.omega):
+            force = statics.forces(q, factor)[1]
+            net = -motion.system.rigid_velocities(q) @ np.where(motion.mask, force, 0.0) + 0.0
+            if largest_of(net) > max(LOOSE * largest_of(force), 1e-9):
+                raise SolveError(
+                    f"the structure of {motion.labels!r} drifts: nothing holds it to the ground, and its loads at the "
+                    f"load factor {factor:g} have a net force ({', '.join(f'{x:.3g}' for x in net[:3])}) N and moment "
+                    f"about the origin ({', '.join(f'{x:.3g}' for x in net[3:])}) N m; hold it, or balance its loads"
+                )
+    yield from path.along_arc(factor, steps) if arc_length else path.in_load_steps(factor, steps)
+
+
+def largest_of(values: Floats) -> float:
+    """The largest absolute value."""
+    return float(np.max(np.abs(values), initial=0.0))
+
+
+def _explained(error: SolveError, path: LoadPath, states: list[Equilibrium], arc_length: bool) -> SolveError:
+    """A failure with how far the loads could be raised."""
+    text = str(error).removeprefix("no equilibrium found to start from").removeprefix(": ").strip()
+    if not states:
+        return SolveError(f"no equilibrium at the load factor 0: {text}")
+    last = states[-1]
+    if not path.spin2 and last.neutral is not None and path.stiffness.unmoved(last.found, last.load + 1.0) is None:
+        names = "; ".join(last.neutral.names(path.statics.twin.layout, last.found.q)[:3])
+        return SolveError(
+            f"no equilibrium found beyond the load factor {last.load:.6g}: the loads act along motions without "
+            f"stiffness, and what they move drifts: {names}; add what holds it, or drive it"
+        )
+    advice = (
+        "more steps" if arc_length else "more steps, or arc length, by which a path goes on where loads have to fall"
+    )
+    return SolveError(f"no equilibrium found beyond the load factor {states[-1].load:.6g}: {text}; try {advice}")
+
+
+def notes(path: LoadPath, states: list[Equilibrium], found: list[Critical], factor: float, critical: int) -> list[str]:
+    """What is to be said of a path that was followed."""
+    last = states[-1]
+    said = moves_freely(path.statics.twin.layout, last.found.q, last.neutral)
+    if last.negative > 0 and not found:
+        said.append(
+            f"the equilibrium at the load factor {last.load:.6g} is unstable: {negative_stiffness(last.negative)}"
+        )
+    if critical and len(found) < critical:
+        said.append(
+            f"{len(found)} of {critical} critical load factors found up to {states[-1].load:g}; raise the last factor"
+        )
+    elif not critical and abs(states[-1].load - factor) > 1e-9 * abs(factor):
+        said.append(
+            f"the path does not come to the load factor {factor:g} in {len(states) - 1} states; take fewer steps"
+        )
+    if any(state.asymmetry > FOLLOWING for state in states):
+        said.append(
+            "loads follow the motion: the stiffness is not symmetric, and stability is that of its symmetric part"
+        )
+    return said
+
+
+def report(results: StaticResults) -> str:
+    """States and critical loads as a table."""
+    lines = ["state  load factor  negative eigenvalues  iterations  equilibrium"]
+    lines += [
+        f"{k:5d}  {load:11.6g}  {negative if negative >= 0 else '-':>20}  {iterations:10d}  {word}"
+        for k, (load, negative, iterations, word) in enumerate(
+            zip(results.load_factor, results.negative_eigenvalues, results.iterations, results.stability, strict=True)
+        )
+    ]
+    lines += [
+        f"critical load factor {load:.7g}: {name}"
+        for load, name in zip(results.critical_load_factors, results.mode_names, strict=True)
+    ]
+    return "\n".join(lines)

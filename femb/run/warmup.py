@@ -1,0 +1,149 @@
+"""Compile the kernels of beams on first use, in two processes.
+
+Compilation is single-threaded and most of the time of the first run on a machine; a second process therefore compiles
+half of the kernels into the same cache. A kernel of both halves is compiled by the process that needs it first; each
+half therefore starts with kernels that the other does not need. ``python -m femb.run.warmup``, ``femb warmup`` and
+the first run on the command line compile both halves. A library call compiles in its own process.
+"""
+
+import gc
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from femb.base.progress import Reporter
+    from femb.model.model import Model
+    from femb.system.system import System
+
+
+def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
+    """Compile the kernels of a run of a model with beams, if the cache is empty.
+
+    Sends a message to ``progress``. Starts a second process; no other function of femb does. Raises ModelError with
+    every problem of the model.
+    """
+    from femb.numerics.compiler.compile import is_compiled, kernel_cache
+
+    if is_compiled() or not any(item.slow_to_compile for item in model.items()):
+        return
+    if kernel_cache().folder is None:
+        # Without a cache a second process cannot pass on its kernels.
+        if progress is not None:
+            progress.message("compiling kernels, 15 to 30 s: they cannot be kept")
+        return
+    if progress is not None:
+        progress.message("compiling kernels: once on this machine, 10 to 15 s")
+    silent = subprocess.DEVNULL
+    # Both processes must import the same files to share the cache; a checkout in the current folder would come first.
+    paths = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])
+    kinds = sorted({type(item).__name__ for item in model.items() if item.slow_to_compile})
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "femb.run.warmup", "second", *kinds],
+        env={**os.environ, "PYTHONPATH": paths.rstrip(os.pathsep)},
+        stdout=silent,
+        stderr=silent,
+    )
+    try:
+        with _no_collection():
+            from femb.vibration.completion import system_of
+
+            _compile_forces(system_of(model, assemble=True))
+    except BaseException:
+        # Its finished kernels are in the cache; the next run compiles the others.
+        process.terminate()
+        raise
+    finally:
+        process.wait()
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without the garbage collector, which takes a seventh of the time of compilation."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _compile_forces(system: "System") -> None:
+    """Compile kinematics, solution, and forces and energies of all batches, slow ones first; matrices of the others."""
+    q, v = system.q0, system.v0
+    rates = system.rates(q[None], v[None])
+    _compile_solving(1.0)
+    system.solver.multiply(np.zeros(system.pattern.size), np.zeros(system.pattern.n))
+    system.tangents(q, rates)
+    system.normalise(q.copy())
+    u = system.inputs_at(0.0, q, v)
+    force, energy, blocks = np.zeros((1, system.n_v)), np.zeros((1, 8)), np.zeros((3, system.pattern.size))
+    slow = [batch for batch in system.batches if batch.slow_to_compile]
+    others = [batch for batch in system.batches if not batch.slow_to_compile]
+    for batch in slow + others:
+        batch.residual(u[None], q[None], v[None], np.zeros((1, system.n_v)), force)
+        batch.energy_momentum(q[None], v[None], energy)
+    for batch in others:
+        batch.matrices(u, q, v, *blocks)
+
+
+def _compile_second_half(kinds: list[str]) -> None:
+    """Compile solution and time steps, by a run without beams, and then the matrices of beams of these classes."""
+    from femb.run.simulate import simulate
+
+    # Complex numbers first: the first process starts with real ones and the vector algebra of bodies.
+    _compile_solving(1.0j)
+    simulate(_one_body(), duration=1e-3)
+    for kind in kinds:
+        beam = _clamped_beam(kind)
+        beam.matrices(np.zeros(0), beam.q0, beam.v0)
+
+
+def _compile_solving(unit: complex) -> None:
+    """Compile factorisation and solution, without multipliers, for numbers of the type of ``unit``."""
+    from femb.system.system import System
+
+    solver = System(_one_body()).solver
+    solver.factorise(unit * np.eye(6).ravel()).solve(unit * np.ones(6))
+
+
+def _one_body() -> "Model":
+    from femb.elements import RigidBody
+    from femb.model.model import Model
+
+    model = Model()
+    model.add(RigidBody("b", mass=1.0, inertia=1.0))
+    return model
+
+
+def _clamped_beam(kind: str = "Beam") -> "System":
+    from femb import elements
+    from femb.model.model import Model
+    from femb.system.system import System
+
+    section = elements.Section("s", 1e-4, (1e-9, 1e-9), 1e-9, 1e3, 1e9, 1e9)
+    model = Model()
+    start = elements.Ground().at(direction=(1.0, 0.0, 0.0))
+    model.add(getattr(elements, kind)("b", section, 1.0, 1, start=start))
+    return System(model)
+
+
+def main(arguments: list[str]) -> None:
+    """Compile all kernels of a run of beams; with the argument "second" and names of classes of beams, the
+    half of the second process."""
+    if arguments[:1] == ["second"]:
+        with _no_collection():
+            _compile_second_half(arguments[1:])
+    else:
+        compile_first(_clamped_beam().model)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,1 @@
+"""Small motions about a state: the eigenproblem, its free motions, and exact products with its matrices."""

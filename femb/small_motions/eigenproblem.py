@@ -1,0 +1,244 @@
+"""Small motions about a state at rest or in steady rotation, as sparse block data of any number of elements.
+
+    M p'' + C p' + K p + J^T mu = F,    J p = 0
+
+p (n_v,) are displacements of frames in inertial axes, rotations in their own, and internal coordinates: v = p'. K is
+the exact tangent of forces and reactions. In the layout used here the ground has velocities too, so that what is
+clamped to it has a root whose mass and motion are known like those of a body; ``held`` frames do not move.
+Source: docs/theory/modes.md, section 1.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from femb.base.types import Floats, Ints
+from femb.layout.element import LowRank
+from femb.small_motions.spinning import in_own_axes
+from femb.small_motions.strains import ExactProducts
+from femb.system.block_lu import Factorisation
+from femb.system.moving_ground import CoupledLayout, MovingGround, start_of
+from femb.system.rigid_motion import about_mass_centres
+from femb.system.system import System
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
+
+Flags = NDArray[np.bool_]
+
+
+class FreeLayout(MovingGround, CoupledLayout):
+    """A layout in which the ground can move, and in which the tangent of reactions is complete.
+
+    held : name of a body that is held, or None.
+    """
+
+    def __init__(self, held: str | None = None) -> None:
+        super().__init__()
+        self.held = held
+
+    def held_frames(self) -> list[int]:
+        return [*self.grounded, *([] if self.held is None else [self.bodies[self.held]])]
+
+
+@dataclass(frozen=True, eq=False)
+class EigenProblem:
+    """Matrices of small motions as block data of the pattern of ``system``.
+
+    q (n_q,), v (n_v,) : the state. held (n_v,) : velocities of what does not move. axes (n_v, n_v) : inertial
+    velocities by those in the frames' own axes where displacements are along these, as in a rotation; else None.
+    u (n_u,), a (n_v,), multipliers (n_c,) : inputs, accelerations and reactions of the state.
+    low_rank : what damping and stiffness lack of the derivatives of modal damping. exact : products with
+    stiffness and damping in which nothing large cancels.
+    """
+
+    system: System
+    q: Floats
+    v: Floats
+    mass: Floats
+    damping: Floats
+    stiffness: Floats
+    jacobian: Floats
+    held: Flags
+    axes: "csc_array | None"
+    u: Floats
+    a: Floats
+    multipliers: Floats
+    low_rank: LowRank
+    exact: ExactProducts
+
+    @classmethod
+    def of(cls, system: System, loaded: bool, own_axes: bool = False, held: str | None = None) -> "EigenProblem":
+        """About the start of a System.
+
+        loaded : whether weight, loads, reactions and the rotation of the start count; the start is then an equilibrium
+        or a steady rotation, of which a translation of the mass centre across the axis is left out. Otherwise it is at
+        rest and without loads. own_axes : whether displacements are along each frame's own axes, as they are in a
+        rotation. held : name of a body that does not move, or None. Raises ModelError: a start that is not steady.
+        """
+        layout = FreeLayout(held)
+        system = about_mass_centres(system) if loaded else system
+        free = System(system.model, assemble=True, layout=layout).with_discrete(system.discrete)
+        q, v, a = start_of(system, free), _velocities(system, free, system.v0), np.zeros(free.n_v)
+        free = free.at(q)
+        u = free.inputs_at(0.0, q, v)
+        multipliers = np.zeros(free.n_c)
+        spinning = bool(np.any(v))
+        if loaded:
+            inputs = system.inputs_at(0.0, system.q0, system.v0)
+            start, multipliers = system.at(system.q0).forward(inputs, system.q0, system.v0)
+            if spinning:
+                a = _velocities(system, free, start)
+        else:
+            free, u, v, spinning = free.with_gravity(np.zeros(3)), _without_loads(free, u), np.zeros_like(v), False
+            free = free.with_batches([batch.unstrained(u, q) or batch for batch in free.batches])
+        damping, stiffness = (part.copy() for part in free.tangent(u, q, v, a))
+        low_rank = free.low_rank_tangent(u, q, v)
+        jacobian = np.zeros(free.pattern.size)
+        free.constraint_set.jacobian(u, q, jacobian)
+        free.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
+        mass, axes = free.mass_data(q).copy(), None
+        exact = ExactProducts(free, u, q, v, a, multipliers, mass, spinning or own_axes)
+        if spinning or own_axes:
+            mass, damping, stiffness, jacobian, axes = in_own_axes(free, q, v, a, mass, damping, stiffness, jacobian)
+            # a shape that does not change in these axes has no rates of deformation, so that there is no stiffness
+            low_rank = LowRank(axes.T @ low_rank.left, axes.T @ low_rank.damping, np.zeros_like(low_rank.stiffness))
+        nothing = np.zeros(free.n_v, dtype=bool)
+        motion = cls(free, q, v, mass, damping, stiffness, jacobian, nothing, axes, u, a, multipliers, low_rank, exact)
+        return motion.holding(*layout.held_frames())
+
+    @property
+    def spinning(self) -> bool:
+        """Whether the state is a steady rotation."""
+        return bool(np.any(self.v))
+
+    def rigid_motions(self) -> Floats:
+        """(6, n_v): displacements of all frames in translations along, then rotations about, the inertial axes."""
+        motions = self.system.rigid_velocities(self.q)
+        return motions if self.axes is None else np.asarray((self.axes.T @ motions.T).T)
+
+    def inertial(self, shapes: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        """Displacements (n_v, k) in the System's velocities: along inertial axes."""
+        return shapes if self.axes is None else np.asarray(self.axes @ shapes)
+
+    def holding(self, *frames: int) -> "EigenProblem":
+        """The same with more frames held."""
+        held = self.held.copy()
+        for frame in frames:
+            held[self.velocities_of(frame)] = True
+        return replace(self, held=held)
+
+    def only(self, *frames: int) -> "EigenProblem":
+        """The same with all held but these frames and the internal coordinates of their elements."""
+        layout = self.system.layout
+        held = np.ones_like(self.held)
+        for frame in frames:
+            held[self.velocities_of(frame)] = False
+        for on, strains in layout.couplings:
+            if not set(frames).isdisjoint(on):
+                held[layout.internal_v[list(strains)]] = False
+        return replace(self, held=held | self.held)
+
+    def velocities_of(self, frame: int) -> slice:
+        """Where the velocities of a frame are."""
+        first = int(self.system.layout.frame_v[frame])
+        return slice(first, first + self.system.layout.frames[frame].freedom)
+
+    @cached_property
+    def _on_held(self) -> tuple[Flags, Flags]:
+        """Entries of the data in rows or columns that are held, and those of them on the diagonal."""
+        return self.system.pattern.entries_of(np.append(self.held, np.zeros(self.system.n_c, dtype=bool)))
+
+    @cached_property
+    def element_masses(self) -> list[tuple[Ints, Floats]]:
+        """Indices (e, g) of the velocities and masses (e, g, g) of all elements, by groups of elements alike."""
+        return [group for batch in self.system.batches for group in batch.element_masses(self.q)]
+
+    def factorise(self, data: Floats) -> Factorisation:
+        """Factors of block data with the constraints, and with unit rows for what is held. Raises SingularError."""
+        whole = data + self.jacobian
+        on_held, diagonal = self._on_held
+        whole[on_held] = 0.0
+        whole[diagonal] = 1.0
+        return self.system.solver.factorise(whole)
+
+    def solve(self, factors: Factorisation, force: Floats) -> Floats:
+        """The motion (n_v,) of those factors by a force (n_v,) that ``held`` frames do not feel."""
+        right = np.concatenate([np.where(self.held, 0.0, force), np.zeros(self.system.n_c)])
+        solution: Floats = factors.solve(right)[: self.system.n_v]
+        return solution
+
+    def solve_columns(self, factors: Factorisation, forces: Floats) -> Floats:
+        """The motions (n_v, k) by k forces (n_v, k), as of ``solve``."""
+        right = np.vstack([np.where(self.held[:, None], 0.0, forces), np.zeros((self.system.n_c, forces.shape[1]))])
+        return factors.solve_columns(right)[: self.system.n_v]
+
+    def shifted(self, s: float) -> Callable[[Floats], Floats]:
+        """The motion (n_v,) by a force as in ``solve``, of s^2 M + s (C + G) + K; modal damping by Woodbury's formula.
+
+        Raises SingularError.
+        """
+        factors, part = self.factorise(s * s * self.mass + s * self.damping + self.stiffness), self.low_rank
+        if not part.rank:
+            return lambda force: self.solve(factors, force)
+        columns = self.solve_columns(factors, part.left)
+        right = (s * part.damping + part.stiffness).T
+        inner = np.linalg.inv(np.eye(part.rank) + right @ columns)
+
+        def solve(force: Floats) -> Floats:
+            x = self.solve(factors, force)
+            solution: Floats = x - columns @ (inner @ (right @ x))
+            return solution
+
+        return solve
+
+    def damping_times(self, x: Floats) -> Floats:
+        """(C + G) x (n_v,), modal damping included."""
+        return self.times(self.damping, x) + self.low_rank.damping_times(x)
+
+    def times(self, data: Floats, x: Floats) -> Floats:
+        """Block data of velocities times x (n_v,)."""
+        whole = np.append(x, np.zeros(self.system.n_c))
+        return self.system.solver.multiply(data, whole)[: self.system.n_v]
+
+    def exact_stiffness(self, x: Floats) -> Floats:
+        """K x (n_v,) of what is not held, by forces of strains: precise also where elements are short."""
+        return np.where(self.held, 0.0, self.exact.stiffness(np.where(self.held, 0.0, x)))
+
+    def exact_damping(self, x: Floats) -> Floats:
+        """(C + G) x (n_v,) in the same way, modal damping included."""
+        moving = np.where(self.held, 0.0, x)
+        return np.where(self.held, 0.0, self.exact.damping(moving) + self.low_rank.damping_times(moving))
+
+    def dense(self, data: Floats) -> Floats:
+        """(n_v + n_c, n_v + n_c) of block data, dense."""
+        whole: Floats = self.system.pattern.to_csc(data).toarray()
+        return whole
+
+    def gaps(self, x: Floats) -> Floats:
+        """J x (n_c,)."""
+        whole = np.append(x, np.zeros(self.system.n_c))
+        return self.system.solver.multiply(self.jacobian, whole)[self.system.n_v :]
+
+
+def _velocities(system: System, free: System, v: Floats) -> Floats:
+    """Velocities or accelerations (n_v,) of a System as those of its twin."""
+    out, layout = np.zeros(free.n_v), system.layout
+    out[free.layout.internal_v] = v[layout.internal_v]
+    for frame, i, j in zip(layout.frames, layout.frame_v, free.layout.frame_v, strict=True):
+        out[j : j + frame.freedom] = v[i : i + frame.freedom] if frame.freedom else 0.0
+    return out
+
+
+def _without_loads(system: System, u: Floats) -> Floats:
+    """Inputs with loads of zero; drivers and latches keep theirs."""
+    keep = {id(input_) for input_ in system.constraint_set.inputs}
+    u = u.copy()
+    for input_, part in system.parts_of_inputs:
+        if id(input_) not in keep and not (input_.of_state or input_.of_discrete):
+            u[part] = 0.0
+    return u

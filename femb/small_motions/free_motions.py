@@ -1,0 +1,171 @@
+"""Motions without stiffness, known before any eigenvalue is computed: of free structures, and of joints nothing moves.
+
+A structure is what beams connect. Without strain it moves as a rigid body; the motions of all structures that obey the
+constraints and that no spring resists are the exact null space of the stiffness. An eigenvalue solver would return them
+as small numbers that pollute their neighbours. Source: docs/theory/modes.md, section 2.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.layout.connections import groups_of
+from femb.small_motions.eigenproblem import EigenProblem
+
+# A stiffness or a row of constraints times a motion is zero where it cancels to this part of its terms.
+NONE = 1e-11
+# Of the largest force: what reactions carry from one body to another as rounding.
+ROUNDING_PART = 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class FreeMotions:
+    """shapes D (n_v, r) of unit mass, D^T M D = 1, and momenta M D (n_v, r).
+
+    ``rigid`` of them are rigid motions of free structures, the others are motions of joints.
+    """
+
+    shapes: Floats
+    momenta: Floats
+    rigid: int
+
+    @property
+    def count(self) -> int:
+        """r, the number of these motions."""
+        return int(self.shapes.shape[1])
+
+    def undamped(self, motion: EigenProblem) -> "FreeMotions":
+        """Those that no damping and no rotation resists, orthonormal in the mass."""
+        if not self.count:
+            return self
+        largest, values = np.max(np.abs(self.shapes), 1), np.zeros_like(self.shapes)
+        sizes = motion.times(np.abs(motion.damping), largest) + motion.low_rank.damping_sizes(largest)
+        for k, shape in enumerate(self.shapes.T):
+            values[:, k] = motion.damping_times(shape)
+        kept = null_space(values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
+        return FreeMotions(self.shapes @ kept, self.momenta @ kept, min(self.rigid, kept.shape[1]))
+
+    def without(self, x: Floats) -> Floats:
+        """x (n_v,) less its part along these motions: equation (1)."""
+        projected: Floats = x - self.shapes @ (self.momenta.T @ x)
+        return projected
+
+    def without_force(self, force: Floats) -> Floats:
+        """A force (n_v,) less the inertia force of the accelerations that it gives these motions."""
+        projected: Floats = force - self.momenta @ (self.shapes.T @ force)
+        return projected
+
+
+def free_motions(motion: EigenProblem) -> FreeMotions:
+    """The motions without stiffness of what is not held."""
+    layout = motion.system.layout
+    structures = groups_of(layout, springs=False, rows=False)
+    columns = _rigid_motions(motion, structures)
+    if not columns.shape[1]:
+        return FreeMotions(columns, columns, 0)
+    shapes = columns @ null_space(np.vstack([_constraint_rows(motion, columns), _stiffness_rows(motion, columns)]))
+    whole = _rigid_motions(motion, groups_of(layout, springs=True, rows=True))
+    rigid = whole @ null_space(np.vstack([_constraint_rows(motion, whole), _stiffness_rows(motion, whole)]))
+    shapes, momenta = _orthonormal(motion, rigid, shapes)
+    return FreeMotions(shapes, momenta, rigid.shape[1])
+
+
+def _rigid_motions(motion: EigenProblem, groups: list[list[int]]) -> Floats:
+    """(n_v, 6 g) motions as rigid bodies of all groups without a held frame, about the mean of their positions."""
+    system, layout = motion.system, motion.system.layout
+    whole = motion.rigid_motions()
+    columns = [np.zeros((system.n_v, 0))]
+    for group in groups:
+        moving = np.zeros(system.n_v, dtype=bool)
+        for k in group:
+            moving[motion.velocities_of(k)] = True
+        fixed = any(layout.frames[k].freedom == 0 for k in group)
+        if fixed or not np.any(moving) or np.any(motion.held & moving):
+            continue
+        places = [layout.frame_q[k] for k in group]
+        centre = np.mean([motion.q[i : i + 3] for i in places], axis=0)
+        turns = whole[3:] - np.cross(np.eye(3), centre) @ whole[:3]
+        own = np.where(moving, np.vstack([whole[:3], turns]), 0.0)
+        if all(layout.frames[k].freedom == 3 for k in group) and len(group) == 1:
+            own = own[:3]
+        columns.append(own.T)
+    return np.hstack(columns)
+
+
+def _constraint_rows(motion: EigenProblem, columns: Floats) -> Floats:
+    """J D (n_c, d), each row on the scale of its terms."""
+    values = np.zeros((motion.system.n_c, columns.shape[1]))
+    for k, column in enumerate(columns.T):
+        values[:, k] = motion.gaps(column)
+    jacobian = np.abs(motion.jacobian)
+    whole = np.append(np.max(np.abs(columns), axis=1, initial=0.0), np.zeros(motion.system.n_c))
+    sizes = motion.system.solver.multiply(jacobian, whole)[motion.system.n_v :]
+    return values / np.maximum(sizes, np.finfo(float).tiny)[:, None]
+
+
+def _stiffness_rows(motion: EigenProblem, columns: Floats) -> Floats:
+    """K D (n_v, d) of what is not held, each row on the scale of its terms."""
+    values = np.zeros_like(columns)
+    for k, column in enumerate(columns.T):
+        values[:, k] = motion.times(motion.stiffness, column)
+    sizes = motion.times(np.abs(motion.stiffness), np.max(np.abs(columns), axis=1, initial=0.0))
+    if np.any(motion.multipliers):
+        # reactions turn with what they hold
+        through = without_reactions(motion)
+        values = np.array([through(force) for force in values.T]).reshape(-1, len(values)).T
+        sizes += ROUNDING_PART / NONE * np.max(sizes, initial=0.0)
+    return np.where(motion.held[:, None], 0.0, values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
+
+
+def without_reactions(motion: EigenProblem) -> Callable[[Floats], Floats]:
+    """What of a force (n_v,) reactions of the constraints do not balance."""
+    if not motion.system.n_c:
+        return lambda force: np.where(motion.held, 0.0, force)
+    rows, columns = motion.system.pattern.rows_columns()
+    identity = np.zeros(motion.system.pattern.size)
+    identity[(rows == columns) & (rows < motion.system.n_v)] = 1.0
+    factors = motion.factorise(identity)
+    return lambda force: np.where(motion.held, 0.0, motion.solve(factors, force))
+
+
+def null_space(A: Floats) -> Floats:
+    """(d, r) orthonormal vectors that A (m, d) takes to zero."""
+    from scipy.linalg import qr, svd
+
+    if A.shape[1] == 0:
+        return np.zeros((0, 0))
+    if A.shape[0] > A.shape[1]:
+        A = qr(A, mode="r")[0][: A.shape[1]]
+    _, sizes, V = svd(A)
+    rank = int(np.sum(sizes > NONE * max(1.0, sizes[0])))
+    return np.asarray(V[rank:].T)
+
+
+def _orthonormal(motion: EigenProblem, rigid: Floats, shapes: Floats) -> tuple[Floats, Floats]:
+    """Shapes (n_v, d), orthonormal in the mass: the columns of rigid in order, then what ``shapes`` (n_v, d) add.
+
+    Also their momenta. The column with the largest rest comes next: one that hardly differs from those before, made of
+    unit mass, would consist of rounding. Motions without mass are left out.
+    """
+    found, momenta = np.zeros((len(rigid), 0)), np.zeros((len(rigid), 0))
+    sizes = _rests(motion, shapes, found, momenta)[1]
+    shapes = shapes / np.where(sizes > 0.0, sizes, 1.0)
+    for candidates in [rigid[:, [k]] for k in range(rigid.shape[1])] + shapes.shape[1] * [shapes]:
+        if found.shape[1] < shapes.shape[1]:
+            rests, lengths = _rests(motion, candidates, found, momenta)
+            best = int(np.argmax(lengths))
+            if lengths[best] > 0.0:
+                shape = rests[:, best] / lengths[best]
+                found = np.column_stack([found, shape])
+                momenta = np.column_stack([momenta, motion.times(motion.mass, shape)])
+    return found, momenta
+
+
+def _rests(motion: EigenProblem, columns: Floats, found: Floats, momenta: Floats) -> tuple[Floats, Floats]:
+    """The columns (n_v, d) less their parts along the shapes found, and their lengths (d,) in the mass."""
+    for _ in range(2):
+        columns = columns - found @ (momenta.T @ columns)
+    squares = np.array([column @ motion.times(motion.mass, column) for column in columns.T])
+    return columns, np.sqrt(np.maximum(squares, 0.0))

@@ -1,0 +1,1 @@
+"""Equations of equilibrium, their solution, paths of equilibria and their stability."""

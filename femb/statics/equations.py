@@ -1,0 +1,404 @@
+"""The static equations of a system by its load factor: forces, reactions, constraints and their exact tangent.
+
+    f(q, p) + J^T lambda = 0,    Phi(q, p) = 0
+
+Source: docs/theory/statics.md, equations (1) and (2).
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Self, TypeVar
+
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.layout.layout import Layout
+from femb.numerics.newton import LARGEST_ROTATION, Iteration
+from femb.steppers.diagnosis import Repetition
+from femb.system.moving_ground import CoupledLayout
+from femb.system.pattern import Pattern
+from femb.system.rigid_motion import changes_of_motions, rigid_motions
+from femb.system.system import System
+
+WEIGHT = "gravity"  # names the weight among the loads
+OF_STRAINS = 1e-12  # weight of internal coordinates beside rotations
+
+
+def is_load(label: str) -> bool:
+    """Whether an input is of a load."""
+    return label.startswith("loads.")
+
+
+def is_named(label: str, names: Collection[str]) -> bool:
+    """Whether an input is of one of the loads of these names."""
+    return any(label == f"loads.{name}" or label.startswith(f"loads.{name}.") for name in names)
+
+
+@dataclass(frozen=True, eq=False)
+class Unbalanced:
+    """The system under the loads of a state, with own strains if there are any, the state's inputs, velocities and
+    accelerations, the forces f (n_v,), and the static equations (n_v + n_c,)."""
+
+    system: System
+    state: tuple[Floats, Floats, Floats]
+    force: Floats
+    equations: Floats
+
+
+class StaticEquations:
+    """The static equations of a system, whose free structures keep the ``motions`` of its start.
+
+    twin : the same model in a layout in which the tangent is complete, with the same coordinates; the system itself
+    where there are no constraints. The load factor multiplies loads, as they are at ``time`` (s), and the weight, but
+    those named in ``constant``; drivers are where they are at the load factor times ``time``.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        time: float = 0.0,
+        constant: Collection[str] = (WEIGHT,),
+    ) -> None:
+        self.twin = system
+        if system.n_c:
+            self.twin = System(system.model, assemble=True, layout=CoupledLayout()).with_discrete(system.discrete)
+        self.motions, self.time, self.repetition = rigid_motions(self.twin), time, Repetition()
+        self.in_orbit = any(item.follows_origin for item in system.model.items())
+        self.gravity = None if WEIGHT in constant else np.array(system.model.gravity)
+        held = {id(each) for each in self.twin.constraint_set.inputs}
+        loads = [(each.width, is_load(each.label) and not is_named(each.label, constant)) for each in self.twin.inputs]
+        self.loads = np.concatenate([[], *(np.full(width, on) for width, on in loads)]).astype(bool)
+        # what drivers prescribe is held: no rates, no accelerations
+        driven = [id(each) in held and not each.of_discrete for each in self.twin.inputs]
+        self.driven = np.concatenate(
+            [[], *(np.full(e.width, on) for e, on in zip(self.twin.inputs, driven, strict=True))]
+        )
+        self.driven = self.driven.astype(bool)
+        rates = [
+            np.arange(input_.width) >= max(1, input_.width - 6) if on else np.zeros(input_.width)
+            for input_, on in zip(self.twin.inputs, driven, strict=True)
+        ]
+        self.rates = np.concatenate([[], *rates]).astype(bool)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """(n_v,) by which squares of displacements (1/m2) and rotations are summed; a little for strains."""
+        layout = self.twin.layout
+        weights = np.full(self.twin.n_v, OF_STRAINS)
+        extent = max(float(np.ptp([frame.position for frame in layout.frames], axis=0).max()), 1e-3 * layout.extent)
+        for frame, j in zip(layout.frames, layout.frame_v, strict=True):
+            if frame.freedom:
+                weights[j : j + 3] = 1.0 / (extent or 1.0) ** 2
+            if frame.freedom == 6:
+                weights[j + 3 : j + 6] = 1.0
+        return weights
+
+    def advanced(self, q: Floats) -> None:
+        """Count the turns of joints from an accepted state on, and ask functions of users for the same again."""
+        self.twin = self.twin.at(q)
+        self.repetition.check(self.twin, self.time, q, np.zeros(self.twin.n_v))
+
+    def under(self, load: float) -> System:
+        """The twin under its weight at a load factor."""
+        return self.twin if self.gravity is None else self.twin.with_gravity(load * self.gravity)
+
+    def inputs(self, q: Floats, v: Floats, load: float) -> Floats:
+        """u (n_u,) at a load factor, with the rates of drivers."""
+        twin = self.twin.at(q)
+        u = twin.inputs_at(self.time, q, v)
+        u = np.where(self.loads, load, 1.0) * u
+        if self.time and self.driven.any():
+            u = np.where(self.driven, twin.inputs_at(load * self.time, q, v), u)
+        return u
+
+    def motion(self, q: Floats) -> tuple[Floats, Floats]:
+        """Velocities and accelerations (n_v,) of the rigid motions at q."""
+        v, a = np.zeros((2, self.twin.n_v))
+        for each in self.motions:
+            each.state(q, v, a)
+        return v, a
+
+    def about_axes(self, q: Floats, part: float = 1.0) -> Self:
+        """The same equations with axes of rotation that stay where they are at q, as ``matrices`` takes them for.
+
+        part : of the rates of rotation.
+        """
+        other = copy(self)
+        other.motions = [each.about(q, part) for each in self.motions]
+        return other
+
+    def state(self, q: Floats, load: float) -> tuple[Floats, Floats, Floats]:
+        """(u, v, a): inputs, velocities and accelerations at a load factor."""
+        v, a = self.motion(q)
+        return np.where(self.rates, 0.0, self.inputs(q, v, load)), v, a
+
+    def forces(self, q: Floats, load: float) -> tuple[tuple[Floats, Floats, Floats], Floats]:
+        """(u, v, a) at a load factor, and the forces (n_v,) without reactions."""
+        u, v, a = self.state(q, load)
+        return (u, v, a), self.falling(q, self.under(load).residual(u[None], q[None], v[None], a[None])[0])
+
+    def falling(self, q: Floats, force: Floats) -> Floats:
+        """A force (n_v,), in orbit without what accelerates the mass centres of free structures, which fall freely."""
+        if not self.in_orbit:
+            return force
+        mass, whole = self.twin.mass_data(q), self.twin.rigid_velocities(q)[:3]
+        for motion in self.motions:
+            if motion.free:
+                translations = np.where(motion.mask, whole, 0.0)
+                fall = np.append(translations.T @ (translations @ force) / motion.mass, np.zeros(self.twin.n_c))
+                force = force - self.twin.solver.multiply(mass, fall)[: self.twin.n_v]
+        return force
+
+    def by_load(self, q: Floats, load: float) -> Floats:
+        """Change (n_v + n_c,) of the static equations with the load factor, in which loads and weight are linear; of
+        heating, which is not quite, that with an increase by one."""
+        (u, v, a), force = self.forces(q, load)
+        more = np.where(self.loads, self.inputs(q, v, load + 1.0), u)
+        change: Floats = self.under(load + 1.0).residual(more[None], q[None], v[None], a[None])[0] - force
+        if not self.twin.n_c:
+            return change
+        rates = self.twin.constraint_rates(self.inputs(q, v, load)[None], q[None], np.zeros_like(v)[None])[0]
+        return np.concatenate([change, self.time * rates])
+
+    def unbalanced(
+        self, q: Floats, multipliers: Floats, load: float, own: Sequence[Floats] | None = None
+    ) -> Unbalanced:
+        """The static equations at a state, with the forces linear about own strains by batch if these are given."""
+        twin, system, state = self.twin, self.under(load), self.state(q, load)
+        strained = system if own is None else system.with_own_strains(q, own)
+        u, v, a = (x[None] for x in state)
+        out = np.zeros(a.shape)
+        for batch, with_own in zip(system.batches, strained.batches, strict=True):
+            (with_own if with_own.own_force else batch).residual(u, q[None], v, a, out)
+        force = self.falling(q, out[0])
+        if not twin.n_c:
+            return Unbalanced(strained, state, force, force)
+        gaps = twin.position_residual(state[0], q, np.zeros(twin.n_v))
+        equations = np.concatenate([force + self.reactions(state[0], q, multipliers), gaps])
+        return Unbalanced(strained, state, force, equations)
+
+    def matrices(
+        self,
+        state: tuple[Floats, Floats, Floats],
+        q: Floats,
+        multipliers: Floats,
+        system: System | None = None,
+    ) -> tuple[Floats, Floats]:
+        """The stiffness with that of the reactions, and J with J^T, as block data.
+
+        That of the rotation is part of it if its axes stay where they are: K + C dv/dq + M da/dq.
+
+        system : the twin under its weight, with own strains.
+        """
+        system = self.twin if system is None else system
+        u, v, a = state
+        damping, stiffness = system.tangent(u, q, v, a)
+        if any(each.point is not None for each in self.motions):
+            pattern = system.pattern
+            V, A = changes_of_motions(self.motions, q)
+            rotation = pattern.to_csc(damping) @ V + pattern.to_csc(system.mass_data(q)) @ A
+            stiffness = stiffness + pattern.from_csc(rotation)
+        jacobian = np.zeros(system.pattern.size)
+        system.constraint_set.jacobian(u, q, jacobian)
+        system.constraint_set.constraint_tangent(u, q, np.zeros_like(v), multipliers, stiffness)
+        return stiffness, jacobian
+
+    def products(self, jacobian: Floats) -> Floats:
+        """J^T J as block data, for J and J^T as block data."""
+        pattern, n_v = self.twin.pattern, self.twin.n_v
+        J = pattern.to_csc(jacobian)[n_v:, :n_v]
+        rows, columns = self._both_in_rows
+        out = np.zeros(pattern.size)
+        if rows.size:
+            places = self._places_in_rows
+            out[places] = np.asarray((J.T @ J).tocsr()[rows, columns]).ravel()
+        return out
+
+    @cached_property
+    def _places_in_rows(self) -> Ints:
+        """The entries of block data between velocities that rows of constraints take part in."""
+        twin = self.twin
+        touched = np.zeros(twin.pattern.n, dtype=bool)
+        for frame in {frame for pair in twin.layout.rows for frame in pair}:
+            j = twin.layout.frame_v[frame]
+            touched[j : j + twin.layout.frames[frame].freedom] = True
+        rows, columns = twin.pattern.rows_columns()
+        return np.flatnonzero(touched[rows] & touched[columns])
+
+    @cached_property
+    def _both_in_rows(self) -> tuple[Ints, Ints]:
+        rows, columns = self.twin.pattern.rows_columns()
+        return rows[self._places_in_rows], columns[self._places_in_rows]
+
+    def reactions(self, u: Floats, q: Floats, multipliers: Floats) -> Floats:
+        """J^T lambda (n_v,)."""
+        still, out, rates = np.zeros((1, self.twin.n_v)), np.zeros((1, self.twin.n_v)), np.zeros((1, self.twin.n_c))
+        self.twin.constraint_set.constraint_force(u[None], q[None], still, multipliers[None], out, rates)
+        result: Floats = out[0]
+        return result
+
+
+# Regularisations of the static equations: what is added to a stiffness that is singular, and changes no solution.
+#
+# Free structures have rigid motions without stiffness, bodies that only joints hold have blocks without any, and near
+# buckling the stiffness is not definite. An added multiple of the mass makes the matrix regular; it only slows the
+# iteration.
+
+# sigma at first, its least and its most, and what changes it.
+FIRST, LEAST, MOST = 1e-6, 1e-12, 1e2
+SMALLER, LARGER = 0.1, 10.0
+ROUNDING_STEP = 1e3  # tolerances: a step as small as this that is no longer halved ends the iteration
+
+State = TypeVar("State")
+Residual = TypeVar("Residual")
+
+
+@dataclass
+class Regularisation:
+    """Of one solution of the static equations, by multiples of the mass.
+
+    spin2 : largest squared angular velocity, 1/s2. augmented : whether to add a multiple of J^T J too, which holds
+    bodies that only joints hold.
+    """
+
+    spin2: float
+    iterations: ClassVar[int]
+    augmented: ClassVar[bool] = False
+
+    def added(self, pattern: Pattern, mass: Callable[[], Floats], stiffness: Floats) -> Floats:
+        """What to add to the stiffness, block data. mass : computes that of the state, which not all need."""
+        raise NotImplementedError
+
+    def accepts(self, rotation: float) -> bool:
+        """Whether to make a step with this largest rotation (rad), shortened, or to ask again for one."""
+        return True
+
+    def settled(self, it: Iteration[State, Residual]) -> bool:
+        """Whether a step, by its size in tolerances, ends the iteration."""
+        return it.within(1.0, ROUNDING_STEP)
+
+    def reason(self, size: float, moving: str) -> str:
+        """Why it may have failed, in words, by the size of the last step and what moves most."""
+        raise NotImplementedError
+
+
+@dataclass
+class NoShift(Regularisation):
+    """Nothing but the products of the constraints: for structures that are held."""
+
+    iterations = 30
+    augmented = True
+
+    def added(self, pattern: Pattern, mass: Callable[[], Floats], stiffness: Floats) -> Floats:
+        """Nothing."""
+        return np.zeros(pattern.size)
+
+    def reason(self, size: float, moving: str) -> str:
+        """With what moves most."""
+        return f" in {self.iterations} iterations (last change {size:.2g} times the tolerance, most of {moving})"
+
+
+class Briefly(NoShift):
+    """The same on an arc, where a shorter step is the better attempt."""
+
+    iterations = 15
+
+
+@dataclass
+class MassShift(Regularisation):
+    """spin2 M where a structure is ``free``, or at rest a small part of the stiffness; nothing where none is."""
+
+    free: bool = False
+    iterations = 50
+
+    def added(self, pattern: Pattern, mass: Callable[[], Floats], stiffness: Floats) -> Floats:
+        """One multiple of the mass."""
+        if not self.free:
+            return np.zeros(pattern.size)
+        M = mass()
+        least = 1e-6 * float(np.max(np.abs(stiffness)) / np.max(np.abs(M)))
+        result: Floats = max(self.spin2, least) * M
+        return result
+
+    def reason(self, size: float, moving: str) -> str:
+        """With the size of the last step."""
+        return (
+            f" in {self.iterations} iterations (last change {size:.2g} times the tolerance): the "
+            "structure may buckle or turn too fast for its stiffness; start as given, or with a smaller load or rate"
+        )
+
+
+@dataclass
+class AdaptiveShift(Regularisation):
+    """sigma B + spin2 M, where sigma falls with the steps, and grows where they lead nowhere.
+
+    B is the mass of every frame on the scale of its own stiffness.
+    """
+
+    sigma: float = FIRST
+    iterations = 100
+    growth: ClassVar[float] = 1.0  # of a step, up to which sigma falls
+    _raised: bool = False
+
+    def added(self, pattern: Pattern, mass: Callable[[], Floats], stiffness: Floats) -> Floats:
+        """With the present sigma."""
+        M = mass()
+        return self.sigma * scaled_mass(pattern, M, stiffness) + self.spin2 * M
+
+    def settled(self, it: Iteration[State, Residual]) -> bool:
+        """By its size, of rounding only where sigma is small; sigma changes by whether steps become shorter."""
+        if it.within(1.0, ROUNDING_STEP if self.sigma <= 1e-3 * FIRST else 0.0):
+            return True
+        if not self._raised:
+            factor = SMALLER if it.size < self.growth * it.previous else LARGER
+            self.sigma = min(MOST, max(LEAST, self.sigma * factor))
+        self._raised = False
+        return False
+
+    def reason(self, size: float, moving: str) -> str:
+        """With what moves most."""
+        return (
+            f": {moving} moves on from iteration to iteration; "
+            "nothing holds it against the loads, or it is far from its equilibrium: start nearer, or as given"
+        )
+
+
+class CautiousShift(AdaptiveShift):
+    """The same with a larger sigma, rather than a shorter step, where a step would turn too far."""
+
+    iterations, growth = 400, 2.0
+
+    def accepts(self, rotation: float) -> bool:
+        """Raise sigma where a step turns too far."""
+        if not LARGEST_ROTATION < rotation < np.inf or self.sigma >= MOST:
+            return True
+        self.sigma, self._raised = LARGER * self.sigma, True
+        return False
+
+
+def scaled_mass(pattern: Pattern, mass: Floats, stiffness: Floats) -> Floats:
+    """B, block data: the mass of every block on the scale of its stiffness; of those without, on the least."""
+    sizes = pattern.sizes
+    places = [
+        slice(int(at), int(at + n * n))
+        for at, n, start in zip(pattern.diagonal, sizes, pattern.block_start, strict=False)
+        if start < pattern.n_v
+    ]
+    scales = np.array([np.max(np.abs(stiffness[place])) / np.max(np.abs(mass[place])) for place in places])
+    least = float(np.min(scales[scales > 0.0], initial=np.inf))
+    scales[scales == 0.0] = least if np.isfinite(least) else 1.0
+    out = np.zeros(pattern.size)
+    for place, scale in zip(places, scales, strict=True):
+        out[place] = scale * mass[place]
+    return out
+
+
+def mover(layout: Layout, change: Floats) -> str:
+    """The frame that moves most by a change (n_v,), as messages name it."""
+    sizes = [
+        float(np.max(np.abs(change[j : j + frame.freedom]), initial=0.0)) if frame.freedom else 0.0
+        for frame, j in zip(layout.frames, layout.frame_v, strict=True)
+    ]
+    return repr(layout.frames[int(np.argmax(sizes))].label)

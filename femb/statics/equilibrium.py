@@ -1,0 +1,100 @@
+"""Equilibrium at rest or in steady rotation, from which a motion can start without shaking its structure."""
+
+import warnings
+
+import numpy as np
+
+from femb.base.errors import FembWarning, ModelError, SolveError
+from femb.base.types import Floats
+from femb.layout.element import TrialError
+from femb.statics.equations import AdaptiveShift, CautiousShift, MassShift, Regularisation
+from femb.statics.neutral import moves_freely
+from femb.statics.path import LoadPath
+from femb.statics.solve import Balanced, Statics, in_load_steps
+from femb.statics.stability import negative_stiffness
+from femb.system.system import System
+
+SMALLEST_LOAD_STEP = 1.0 / 512.0
+
+
+def in_equilibrium(system: System) -> System:
+    """The system in the steady motion of ``steady_start``. Warns where this is unstable, and of motions of joints that
+    nothing resists."""
+    path, found = _balanced(system)
+    state = path.judged(found)
+    said = moves_freely(system.layout, found.q, state.neutral)
+    if state.negative > 0:
+        said.append(
+            f"the start is an unstable equilibrium: {negative_stiffness(state.negative)}; the least disturbance moves "
+            "the structure away from it"
+        )
+    for text in said:
+        warnings.warn(text, FembWarning, stacklevel=3)
+    return system.starting_at(*_started(system, path, found))
+
+
+def steady_start(system: System) -> tuple[Floats, Floats]:
+    """q (n_q,), v (n_v,) of the steady motion that the start velocities describe, loads as at time zero.
+
+    Every connected structure keeps the angular velocity of its start, and the velocity of its mass centre, and is
+    strained so that each part has the acceleration of that rigid motion; one held by the ground, or at rest, is in
+    static equilibrium. Newton's iteration first under the whole load, and if that fails in load steps, regularised by
+    the inertia of the rotation where a structure is free. With joints, drivers and latches the constraints hold too:
+    drivers stay where they begin, and what joints connect moves as one structure; what nothing resists stays where it
+    is. See ``femb.statics.solve``.
+
+    Raises SolveError where there is no such state: a free structure under a net load, or turning about an axis that is
+    not a principal one; or where the iteration does not converge. Raises ModelError where joints turn at the start.
+    """
+    return _started(system, *_balanced(system))
+
+
+def _balanced(system: System) -> tuple[LoadPath, Balanced]:
+    """The state of ``steady_start`` in balance, and what found it."""
+    if system.n_c:
+        _check_rates(system)
+    statics = Statics(system)
+    motions = statics.motions
+    for motion in motions:
+        motion.check_axis()
+    path = LoadPath(statics)
+    shifts = [AdaptiveShift, CautiousShift] if system.n_c else []
+
+    def solved(before: Balanced, load: float) -> Balanced:
+        attempts: list[Regularisation] = [shift(path.spin2) for shift in (shifts if load == 1.0 else shifts[:1])]
+        return path.first_solved(attempts or [MassShift(path.spin2, free=path.free)], before, load)
+
+    start = Balanced(system.q0, np.zeros(system.n_v), np.zeros(system.n_c))
+    try:
+        found = solved(start, 1.0)
+    except SolveError as first:
+        for motion in motions:
+            motion.check(system.q0, statics.forces(system.q0, 1.0)[1])
+        try:
+            found = in_load_steps(solved, start, 1.0, 0.25, SMALLEST_LOAD_STEP if system.n_u else 1.0)
+        except SolveError:
+            raise first from None
+    for motion in motions:
+        motion.check(found.q, found.force)
+    return path, found
+
+
+def _started(system: System, path: LoadPath, found: Balanced) -> tuple[Floats, Floats]:
+    v, _ = path.statics.motion(found.q)
+    try:
+        return system.projected(system.inputs_at(0.0, found.q, v), found.q, v)
+    except TrialError as error:
+        raise SolveError(
+            f"no equilibrium found to start from: {error} where the forces are in balance, a posture in which rows of "
+            "constraints depend on each other; start nearer"
+        ) from error
+
+
+def _check_rates(system: System) -> None:
+    turning = [name for name in system.layout.joints if np.any(system.model.tables["joints"][name].rates or 0.0)]
+    if turning:
+        raise ModelError.at(
+            ("run", "start"),
+            f"'equilibrium' moves what joints connect as one body, but {turning[0]!r} is given rates: leave them out, "
+            "or look for steady motion with femb.trim",
+        )

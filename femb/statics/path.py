@@ -1,0 +1,306 @@
+"""The path of equilibria of a model as its load factor changes: states one after the other, each with its stability.
+
+Source: docs/theory/statics.md, sections 2 to 4.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from femb.base.errors import SolveError
+from femb.base.types import Floats
+from femb.layout.discrete import DiscreteState
+from femb.numerics.newton import largest
+from femb.statics.equations import AdaptiveShift, Briefly, CautiousShift, MassShift, NoShift, Regularisation
+from femb.statics.neutral import NeutralMotions
+from femb.statics.solve import Balanced, Statics, in_load_steps
+from femb.statics.stability import Stiffness
+from femb.system.block_lu import SingularError
+
+# Steps of given length along the path of equilibria, on which the load factor is an unknown too.
+#
+# Source: docs/theory/statics.md, section 3 (Riks; the equations bordered by block elimination).
+
+
+@dataclass(frozen=True, eq=False)
+class Tangent:
+    """A unit vector along the path: displacements x (n_v,) and load factor, whose lengths the weights measure."""
+
+    x: Floats
+    load: float
+    weights: Floats
+    of_load: float
+
+    @property
+    def by_load(self) -> float:
+        """The component of the load factor in products."""
+        return self.of_load * self.load
+
+    def along(self, x: Floats) -> float:
+        """The product with displacements and rotations (n_v,)."""
+        return float(self.x @ (self.weights * x))
+
+    def product(self, other: "Tangent") -> float:
+        """The product with another one."""
+        return self.along(other.x) + self.by_load * other.load
+
+
+class Path:
+    """Measures lengths along the path: the root mean square of all frames' motions, and the load factor over ``unit``.
+
+    A displacement counts by the extent of the model, a rotation in rad.
+    """
+
+    def __init__(self, statics: Statics, unit: float) -> None:
+        self.statics = statics
+        weights = statics.weights
+        self.weights = weights / sum(frame.freedom > 0 for frame in statics.twin.layout.frames)
+        self.of_load = 1.0 / unit**2
+
+    def tangent(self, found: Balanced, neutral: NeutralMotions | None, before: Tangent | None = None) -> Tangent:
+        """The unit vector along the path at an equilibrium, on in the sense of the one ``before``; at first towards
+        larger loads; ``neutral`` motions are not along it. Raises SolveError where the stiffness is singular."""
+        statics = self.statics
+        state = statics.state(found.q, found.load)
+        system = statics.under(found.load)
+        stiffness, jacobian = statics.matrices(state, found.q, found.multipliers, system=system)
+        if statics.twin.n_c:
+            stiffness += largest(stiffness) * statics.products(jacobian)
+        change, matrix = statics.by_load(found.q, found.load), stiffness + jacobian
+        if neutral is not None:
+            change[neutral.held], matrix = 0.0, neutral.holding(matrix)
+        try:
+            x = statics.twin.solver.factorise(matrix).solve(-change)[: statics.twin.n_v]
+        except SingularError as error:
+            raise SolveError(
+                "arc length: a motion has no stiffness where the path begins; hold it, or leave out arc length"
+            ) from error
+        x = x if neutral is None else neutral.without(x)
+        length = float(np.sqrt(x @ (self.weights * x) + self.of_load))
+        forward = Tangent(x / length, 1.0 / length, self.weights, self.of_load)
+        back = Tangent(-forward.x, -forward.load, self.weights, self.of_load)
+        return forward if before is None or forward.product(before) > 0.0 else back
+
+
+SMALLEST = 1.0 / 512.0  # of a load step that fails
+SMALLEST_SPIN = 1.0 / 32.0  # the same of the rate of rotation
+QUICK = 7  # iterations of a step on an arc after which the next one is as long
+MOST_STATES = 50  # states along an arc, in numbers of load steps
+NOT_JUDGED = -1  # in the place of a number of negative eigenvalues
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """An equilibrium on the path, how stable it is beside its neutral motions, and the discrete state there."""
+
+    found: Balanced
+    negative: int
+    asymmetry: float
+    neutral: NeutralMotions | None
+    discrete: DiscreteState
+
+    @property
+    def load(self) -> float:
+        """The load factor."""
+        return self.found.load
+
+
+@dataclass
+class LoadPath:
+    """Follows equilibria of static equations."""
+
+    statics: Statics
+    factorisations: int = 0
+    iterations: int = 0
+
+    def __post_init__(self) -> None:
+        motions = self.statics.motions
+        self.spin2 = max((float(motion.omega @ motion.omega) for motion in motions), default=0.0)
+        self.free = any(motion.free for motion in motions)
+        self.stiffness = Stiffness(self.statics)
+        self.arc: Path | None = None
+
+    def begin(self) -> Equilibrium:
+        """The equilibrium without the loads that the factor multiplies."""
+        system, statics = self.statics.twin, self.statics
+        start = Balanced(system.q0, np.zeros(system.n_v), np.zeros(system.n_c))
+        trial = statics.unbalanced(start.q, start.multipliers, 0.0)
+        if np.any(trial.equations):
+            start = self.first_solved(self._attempts(shifted=True), start, 0.0)
+        else:
+            start = replace(start, force=trial.force)
+        return self.judged(start)
+
+    def _attempts(self, shifted: bool) -> list[Regularisation]:
+        """What to solve with, one after the other; shifted : from states that may be far from a stable equilibrium."""
+        constrained = bool(self.statics.twin.n_c)
+        shifts: list[Regularisation] = [AdaptiveShift(self.spin2), CautiousShift(self.spin2)] if constrained else []
+        if self.free:
+            return shifts or [MassShift(self.spin2, free=True)]
+        return [*shifts, NoShift(self.spin2)] if shifted else [NoShift(self.spin2)]
+
+    def solve(self, start: Balanced, load: float) -> Balanced:
+        """The equilibrium at a load factor, from a state nearby."""
+        return self.first_solved(self._attempts(shifted=False), start, load)
+
+    def first_solved(self, attempts: list[Regularisation], start: Balanced, load: float) -> Balanced:
+        """What the first attempt finds that does; before these, one with what turns freely at the start held.
+
+        Raises the SolveError of the first.
+        """
+        with suppress(SolveError):
+            found = self._turning(start, load) if self.spin2 else self._loose(start, load)
+            if found is not None:
+                return self._counted(found)
+        errors = []
+        for attempt in attempts:
+            try:
+                return self._counted(self.statics.solve(start, load, attempt))
+            except SolveError as error:
+                errors.append(error)
+        raise errors[0]
+
+    def _loose(self, start: Balanced, load: float) -> Balanced | None:
+        """The same with motions of joints held that nothing resists; None if there are none. Raises SolveError."""
+        neutral = self.stiffness.unmoved(start, load)
+        if neutral is None or neutral.count == neutral.rigid:
+            return None
+        attempt = MassShift(self.spin2, free=True) if self.free else NoShift(self.spin2)
+        return self.statics.solve(start, load, attempt, neutral=neutral.of_joints(self.statics))
+
+    def _turning(self, start: Balanced, load: float) -> Balanced | None:
+        """The same in a rotation, by the exact tangent about axes that stay where they are at the start.
+
+        In steps of the rate of rotation where it takes them; None if some free structure is at rest. Raises SolveError.
+        """
+        turning = [motion for motion in self.statics.motions if motion.omega.any()]
+        if any(motion.free for motion in self.statics.motions if motion not in turning):
+            return None
+        fixed = self.statics.about_axes(start.q)
+        shapes = np.hstack([motion.neutral(start.q) for motion in fixed.motions if motion.point is not None])
+        owners = np.zeros(fixed.twin.n_v, dtype=bool)
+        for motion in turning:
+            first = fixed.twin.layout.frame_v[motion.owner]
+            owners[first : first + 6] = True
+        neutral = NeutralMotions.of(fixed, shapes, shapes.shape[1], owners)
+
+        def at_part(before: Balanced, part: float) -> Balanced:
+            turning = self.statics.about_axes(start.q, part)
+            found = turning.solve(replace(before, load=load), load, NoShift(self.spin2), neutral=neutral)
+            return replace(found, load=part)
+
+        # soft members bend the wrong way in the first correction, before the rotation stretches them
+        found = in_load_steps(at_part, replace(start, load=0.0), 1.0, 1.0, SMALLEST_SPIN)
+        return replace(found, load=load)
+
+    def _counted(self, found: Balanced) -> Balanced:
+        self.iterations += found.iterations
+        return found
+
+    def judged(self, found: Balanced) -> Equilibrium:
+        """An equilibrium with its stability; that of a structure that turns, or in orbit, is not judged."""
+        if self.spin2 or self.statics.in_orbit:
+            return Equilibrium(found, NOT_JUDGED, 0.0, None, self.statics.twin.discrete)
+        judged = self.stiffness.at(found)
+        return Equilibrium(found, judged.negative, judged.asymmetry, judged.neutral, self.statics.twin.discrete)
+
+    def raised(self, before: Equilibrium, load: float) -> Equilibrium:
+        """The equilibrium at a load factor, in as many steps as it takes."""
+        try:
+            found = in_load_steps(self._step, before.found, load, 1.0, SMALLEST)
+        except SolveError as error:
+            shifted = self._shifted(before.found, load)
+            if shifted is None:
+                raise error
+            found = shifted
+        after = self.judged(found)
+        # without its loads a mechanism may be anywhere, and Newton's iteration may go to an unstable equilibrium
+        if before.load == 0.0 and after.negative > before.negative and self.statics.twin.n_c:
+            other = self._shifted(before.found, load)
+            if other is not None and self.stiffness.at(other).negative < after.negative:
+                return self.judged(other)
+        return after
+
+    def _step(self, before: Balanced, load: float) -> Balanced:
+        """The equilibrium at a load factor, which is accepted."""
+        found = self.solve(before, load)
+        self.statics.advanced(found.q)
+        return found
+
+    def _shifted(self, before: Balanced, load: float) -> Balanced | None:
+        """A last attempt, for mechanisms that nothing but loads hold."""
+        for shift in (AdaptiveShift, CautiousShift):
+            try:
+                found = self._counted(self.statics.solve(before, load, shift(self.spin2)))
+            except SolveError:
+                continue
+            # what moves without end takes steps that are small beside where it is, too
+            if self.statics.in_balance(found):
+                self.statics.advanced(found.q)
+                return found
+        return None
+
+    def in_load_steps(self, factor: float, steps: int) -> Iterator[Equilibrium]:
+        """Equilibria at equal steps of the load factor, that at zero first."""
+        state = self.begin()
+        yield state
+        for k in range(1, steps + 1):
+            state = self.raised(state, factor * k / steps)
+            yield state
+
+    def along_arc(self, factor: float, steps: int) -> Iterator[Equilibrium]:
+        """Equilibria along the path, also where the load factor falls, until it reaches ``factor``; that at zero first.
+
+        The first step raises the load factor by a part ``steps`` of the whole; later ones are as long, where Newton's
+        iteration is quick, and up to twice as long where nothing bends.
+        """
+        self.arc = Path(self.statics, abs(factor))
+        state, tangent, length = self.begin(), None, 0.0
+        yield state
+        sense = np.sign(factor)
+        for _ in range(MOST_STATES * steps):
+            tangent = self.direction(state, tangent, sense)
+            length = length or abs(factor) / steps / max(abs(tangent.load), 1e-12)
+            longest = 2.0 / steps
+            length = min(length, longest)
+            while True:
+                try:
+                    new = self.step(state, tangent, length)
+                    break
+                except SolveError:
+                    length *= 0.5
+                    if length < SMALLEST * longest:
+                        raise
+            length *= float(np.clip(np.sqrt(QUICK / max(1, new.found.iterations)), 0.5, 1.5))
+            if sense * new.load >= abs(factor):
+                yield self.raised(new, factor)
+                return
+            state = new
+            yield state
+
+    def direction(self, state: Equilibrium, before: Tangent | None, sense: float) -> Tangent:
+        """The tangent to the path at an equilibrium."""
+        assert self.arc is not None
+        tangent = self.arc.tangent(state.found, self._held(state), before)
+        if before is None and sense * tangent.load < 0.0:
+            tangent = replace(tangent, x=-tangent.x, load=-tangent.load)
+        return tangent
+
+    def step(self, state: Equilibrium, tangent: Tangent, length: float) -> Equilibrium:
+        """The equilibrium in the plane at a distance along the tangent."""
+        found = self.statics.solve(state.found, state.load, Briefly(self.spin2), tangent, length, self._held(state))
+        self.statics.advanced(found.q)
+        return self.judged(self._counted(found))
+
+    def _held(self, state: Equilibrium) -> NeutralMotions | None:
+        """The neutral motions of a state, which the load must not change. Raises SolveError."""
+        if self.spin2:
+            return None
+        neutral = self.stiffness.unmoved(state.found, state.load + 1.0)
+        if neutral is None:
+            raise SolveError(
+                "arc length: the load acts along a motion without stiffness; hold it, or leave out arc length"
+            )
+        return neutral

@@ -1,0 +1,194 @@
+"""Statics with joints, drivers and latches: the state in which forces, reactions and constraints are in balance.
+
+    f(q, p) + J^T lambda = 0,    Phi(q, p) = 0,    [K + S, J^T; J, 0] [delta; change of lambda] = -[f + J^T lambda; Phi]
+
+f are the forces at given velocities and accelerations (zero at rest) and load factor p, K their exact tangent with that
+of the reactions. S keeps the matrix regular, and changes no solution (femb.statics.equations). Beams take part in
+K with strains of their own, which Newton's iteration advances beside the coordinates.
+Source: docs/theory/statics.md, equations (1) to (5).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+
+from femb.base.errors import SolveError
+from femb.base.options import Tolerances
+from femb.base.types import Floats
+from femb.layout.element import TrialError
+from femb.numerics.kinematics import error_norm
+from femb.numerics.newton import LARGEST_ROTATION, Iteration, largest, newton
+from femb.statics.equations import Regularisation, StaticEquations, Unbalanced, mover
+from femb.statics.neutral import NeutralMotions
+from femb.system.block_lu import SingularError
+
+LOOSE = 1e-6  # of the forces: what an equilibrium that was found with a shift may leave unbalanced
+
+
+@dataclass(frozen=True, eq=False)
+class Balanced:
+    """A state in balance: q (n_q,), the forces f (n_v,) there without reactions, the multipliers (n_c,), the load
+    factor, and after how many corrections it was found."""
+
+    q: Floats
+    force: Floats
+    multipliers: Floats
+    load: float = 0.0
+    iterations: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A state of the iteration: coordinates, multipliers, own strains by batch, load factor, and what the step lacks of
+    its length where the load factor is an unknown."""
+
+    q: Floats
+    multipliers: Floats
+    own: list[Floats]
+    load: float
+    gap: float = 0.0
+
+
+class Normal(Protocol):
+    """A plane that a step with an unknown load factor ends in, by its normal in displacements and load factor."""
+
+    @property
+    def by_load(self) -> float:
+        """The component of the load factor."""
+        ...
+
+    def along(self, x: Floats) -> float:
+        """The product with displacements and rotations (n_v,)."""
+        ...
+
+
+class Statics(StaticEquations):
+    """The static equations, and Newton's iteration on them."""
+
+    def trial(self, start: Balanced, load: float, gap: float = 0.0) -> Trial:
+        """Where an iteration begins: own strains are those of the coordinates."""
+        still = np.zeros(self.twin.n_v)
+        u = self.inputs(start.q, still, start.load)
+        own = [batch.own_strains(u, start.q, still) for batch in self.twin.batches]
+        return Trial(start.q, start.multipliers, own, load, gap)
+
+    def solve(
+        self,
+        start: Balanced,
+        load: float,
+        regularisation: Regularisation,
+        normal: Normal | None = None,
+        gap: float = 0.0,
+        neutral: NeutralMotions | None = None,
+    ) -> Balanced:
+        """The balance at a load factor, from the state of another; or, with the plane ``normal`` to which the distance
+        is ``gap``, with the load factor as an unknown that begins at ``load``.
+
+        neutral : motions of the start that do not change where it is in balance: they are held, without a force.
+        Raises SolveError where the iteration does not end, with the reason that the regularisation gives.
+        """
+        twin, n_v = self.twin, self.twin.n_v
+        scale, change = twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0], np.zeros(n_v)
+
+        limits = [batch.largest_rotation for batch in twin.batches if batch.largest_rotation is not None]
+
+        def correction(it: Iteration[Trial, Unbalanced]) -> Floats | None:
+            x, at = it.x, it.residual
+            stiffness, jacobian = self.matrices(at.state, x.q, x.multipliers, at.system)
+            weight = 0.0
+            if regularisation.augmented and twin.n_c:
+                weight = largest(stiffness)
+                stiffness += weight * self.products(jacobian)
+            shift = regularisation.added(twin.pattern, partial(twin.mass_data, x.q), stiffness)
+            matrix = stiffness + shift + jacobian
+            factors = twin.solver.factorise(matrix if neutral is None else neutral.holding(matrix))
+
+            def solved(equations: Floats) -> Floats:
+                c: Floats = factors.solve(-equations if neutral is None else np.where(neutral.held, 0.0, -equations))
+                c[n_v:] -= weight * equations[n_v:]
+                return c
+
+            c = solved(at.equations)
+            if normal is not None:
+                with_load = solved(self.by_load(x.q, x.load))
+                part = (x.gap - normal.along(c[:n_v])) / (normal.by_load + normal.along(with_load[:n_v]))
+                c = np.append(c + part * with_load, part)
+            if np.all(np.isfinite(c)):
+                change[:] = c[:n_v]
+            return c if regularisation.accepts(largest(c[twin.rotations])) else None
+
+        def moved(x: Trial, c: Floats, part: float) -> Trial:
+            d = c[:n_v]
+            multipliers = x.multipliers + c[n_v : n_v + twin.n_c]
+            load, lacking = (x.load, 0.0) if normal is None else (x.load + part * c[-1], (1.0 - part) * x.gap)
+            u = self.inputs(x.q, np.zeros(n_v), x.load if normal is None else x.load + c[-1])
+            own = [
+                strain + part * (batch.own_strains(u, x.q, d, strain) - strain) if strain.size else strain
+                for batch, strain in zip(twin.batches, x.own, strict=True)
+            ]
+            return Trial(twin.retract(x.q, d, part), multipliers, own, load, lacking)
+
+        def step_size(x: Trial, c: Floats, part: float, new: Trial) -> float:
+            return float(error_norm(*scale, part * twin.rates(x.q[None], c[None, :n_v])[0], new.q))
+
+        try:
+            end = newton(
+                self.trial(start, load, gap),
+                lambda x: self.unbalanced(x.q, x.multipliers, x.load, x.own),
+                correction,
+                moved,
+                regularisation.settled,
+                iterations=regularisation.iterations,
+                step_size=step_size,
+                rotations=twin.rotations,
+                largest_rotation=min(limits, default=LARGEST_ROTATION),
+            )
+        except TrialError as error:
+            raise SolveError(f"no equilibrium found to start from: {error}") from error
+        except SingularError as error:
+            raise SolveError(f"no equilibrium found to start from: {self._singular(error)}") from error
+        if not end.converged:
+            raise SolveError(
+                f"no equilibrium found to start from{regularisation.reason(end.size, mover(twin.layout, change))}"
+            )
+        found = Balanced(end.x.q, end.residual.force, end.x.multipliers, end.x.load, end.count)
+        given = largest(self.unbalanced(start.q, start.multipliers, load).equations[:n_v])
+        if neutral is not None and not self.in_balance(found, given):
+            raise SolveError("no equilibrium found to start from: what turns freely at the start no longer does")
+        return found
+
+    def in_balance(self, found: Balanced, given: float = 0.0) -> bool:
+        """Whether no force is left of the equations that a state solves, also along what an iteration held.
+
+        given : the largest force that was left at its start.
+        """
+        left = self.unbalanced(found.q, found.multipliers, found.load).equations[: self.twin.n_v]
+        return largest(left) <= LOOSE * (given + largest(found.force) + largest(self.by_load(found.q, found.load)))
+
+    def _singular(self, error: SingularError) -> str:
+        """What a singular matrix means, by the frame that it concerns."""
+        frames = zip(self.twin.layout.frames, self.twin.layout.frame_v, strict=True)
+        moving = [frame.label for frame, j in frames if frame.freedom and error.first <= j < error.last]
+        return f"the stiffness is singular, {moving[0]!r} moves with nothing against it" if moving else str(error)
+
+
+def in_load_steps(
+    solved: Callable[[Balanced, float], Balanced], start: Balanced, last: float, part: float, smallest: float
+) -> Balanced:
+    """The balance at the load factor ``last``, from that of a start, in steps: halved where ``solved`` fails, else
+    doubled; the first, and the smallest, are parts of the whole. Raises its SolveError where they do not suffice."""
+    found, whole = start, last - start.load
+    while found.load != last:
+        ends_there = abs(last - found.load) <= abs(part * whole) * (1.0 + 1e-9)
+        try:
+            found = solved(found, last if ends_there else found.load + part * whole)
+        except SolveError:
+            part *= 0.5
+            if part < smallest:
+                raise
+            continue
+        part *= 2.0
+    return found

@@ -1,0 +1,124 @@
+"""Stability of an equilibrium: how many motions lower its energy, and the motions without stiffness at a critical load.
+
+A state is stable where the stiffness of the motions that the constraints allow is positive definite. Of loads that
+follow the motion the stiffness is not symmetric; its symmetric part is judged: while that is positive definite there is
+neither divergence nor flutter. Source: docs/theory/statics.md, section 4.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.base.values import numbered
+from femb.layout.connections import groups_of
+from femb.numerics.newton import largest
+from femb.statics.equations import scaled_mass
+from femb.statics.neutral import NeutralMotions, neutral_motions, plain
+from femb.statics.solve import Balanced, Statics
+from femb.system.block_lu import Factorisation, SingularError
+
+CRITICAL = 1e-12  # of the stiffness: what makes one regular that is singular at a critical load
+ITERATIONS = 8  # of inverse iteration: each gains the ratio of the two lowest stiffnesses
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """negative : how many eigenvalues of the stiffness are negative. asymmetry : of the stiffness, relative.
+
+    stiffness : its symmetric part, block data; neutral : the motions without stiffness, which are not judged; factors :
+    of the stiffness with the constraints, these motions held.
+    """
+
+    negative: int
+    asymmetry: float
+    stiffness: Floats
+    neutral: NeutralMotions
+    factors: Factorisation
+
+    def solve(self, force: Floats) -> Floats:
+        """Displacements (n_v,) by a force (n_v,); neither has a part along neutral motions."""
+        n_v = len(force)
+        right = np.where(self.neutral.held, 0.0, np.append(force, np.zeros(len(self.neutral.held) - n_v)))
+        return self.neutral.without(self.factors.solve(right)[:n_v])
+
+
+class Stiffness:
+    """The symmetric stiffness of equilibria of static equations."""
+
+    def __init__(self, statics: Statics) -> None:
+        self.statics = statics
+        self.pattern = statics.twin.pattern
+
+    @cached_property
+    def _transposed(self) -> Ints:
+        """Place of the transposed entry of every entry of block data."""
+        rows, columns = self.pattern.rows_columns()
+        result = np.empty(len(rows), dtype=np.int64)
+        result[np.lexsort((columns, rows))] = np.lexsort((rows, columns))
+        return result
+
+    def at(self, found: Balanced) -> Stability:
+        """How stable an equilibrium is, beside its neutral motions."""
+        statics, system = self.statics, self.statics.under(found.load)
+        stiffness, jacobian, asymmetry = self._symmetric(found)
+        size = largest(stiffness)
+        neutral = neutral_motions(statics, found.q, found.multipliers, stiffness, jacobian)
+        if statics.twin.n_c:
+            stiffness += size * statics.products(jacobian)
+        try:
+            factors = statics.twin.solver.factorise(neutral.holding(stiffness + jacobian))
+        except SingularError:
+            stiffness += CRITICAL * scaled_mass(self.pattern, system.mass_data(found.q), stiffness)
+            factors = statics.twin.solver.factorise(neutral.holding(stiffness + jacobian))
+        return Stability(factors.negative_eigenvalues(), asymmetry, stiffness, neutral, factors)
+
+    def unmoved(self, found: Balanced, load: float) -> NeutralMotions | None:
+        """The neutral motions of a state, if the forces at this load factor do not act along any of them; else None."""
+        if not self._loose:
+            return NeutralMotions.of(self.statics, np.zeros((self.statics.twin.n_v, 0)), 0)
+        stiffness, jacobian, _ = self._symmetric(found)
+        motions = neutral_motions(self.statics, found.q, found.multipliers, stiffness, jacobian)
+        return motions.unmoved(self.statics.forces(found.q, load)[1])
+
+    @cached_property
+    def _loose(self) -> bool:
+        """Whether any structure is not fixed to the ground by itself."""
+        frames = self.statics.twin.layout.frames
+        groups = groups_of(self.statics.twin.layout, springs=False, rows=False)
+        return any(all(frames[k].freedom for k in group) for group in groups)
+
+    def _symmetric(self, found: Balanced) -> tuple[Floats, Floats, float]:
+        """The symmetric part of the stiffness of a state and the Jacobian, block data, and the asymmetry."""
+        state = self.statics.state(found.q, found.load)
+        system = self.statics.under(found.load)
+        stiffness, jacobian = self.statics.matrices(state, found.q, found.multipliers, system=system)
+        transposed = stiffness[self._transposed]
+        size = largest(stiffness)
+        asymmetry = largest(stiffness - transposed) / size if size else 0.0
+        return 0.5 * (stiffness + transposed), jacobian, asymmetry
+
+    def along(self, found: Balanced, mode: Floats) -> float:
+        """Stiffness of an equilibrium along a motion (n_v,), x^T K x."""
+        x = np.append(mode, np.zeros(self.statics.twin.n_c))
+        return float(x @ self.statics.twin.solver.multiply(self.at(found).stiffness, x))
+
+    def softest(self, found: Balanced, count: int) -> Floats:
+        """(count, n_v): the motions of least stiffness, largest displacement or rotation one, by inverse iteration.
+
+        Displacements are measured by the extent of the model, so that a rotation of one counts as much.
+        """
+        twin, weights, stability = self.statics.twin, self.statics.weights, self.at(found)
+        x = np.random.default_rng(0).standard_normal((twin.n_v, count))
+        for _ in range(ITERATIONS):
+            for k in range(count):
+                x[:, k] = stability.solve(weights * stability.neutral.without(x[:, k]))
+            x = np.linalg.qr(np.sqrt(weights)[:, None] * x)[0]
+            x /= np.sqrt(np.where(weights > 0.0, weights, 1.0))[:, None]
+        return plain(x.T, weights)
+
+
+def negative_stiffness(count: int) -> str:
+    """In words: how many motions of an unstable equilibrium lower its energy."""
+    return f"{numbered(count, 'motion')} {'has' if count == 1 else 'have'} a negative stiffness"

@@ -1,0 +1,1 @@
+"""Vibration: natural modes, participation of appendages, and what follows from them."""

@@ -1,0 +1,60 @@
+"""Completion: what a description leaves to the analysis, found before the equations are made.
+
+The length of a beam between two points follows from the start poses. Modal damping names modes, whose shapes follow
+from the rest of the model. Every analysis takes the System of a model from ``system_of``, so that it acts on the same
+modes everywhere.
+"""
+
+from copy import copy
+from typing import TYPE_CHECKING
+
+from femb.elements.spring.modal_damping import ModalDamping
+from femb.model.model import Model
+
+if TYPE_CHECKING:
+    from femb.system.system import System
+
+
+def completed(model: Model) -> Model:
+    """The model whose beams have lengths, and whose modal damping has the modes that it damps; the same model if
+    nothing is missing.
+
+    They are those of the unloaded start, without the modal damping of other appendages; a model that was completed
+    keeps its modes, also if items are added.
+
+    Raises ModelError with every problem of the model; as ``ModalDamping`` says where there are no such modes.
+    """
+    if any(beam.spans for beam in model.beams.values()):
+        from femb.model.placement import Placement
+
+        model.check()
+        model = Placement(model).model
+    table: dict[str, ModalDamping] = model.tables[ModalDamping.table]
+    missing = [item for item in table.values() if item.damped is None]
+    if not missing:
+        return model
+    from femb.system.system import System
+    from femb.vibration.modal_damping import with_modes
+
+    bare, result = copy(model), copy(model)
+    bare.tables = {**model.tables, ModalDamping.table: {}}
+    known = [item for item in table.values() if item.damped is not None]
+    found = {item.name: item for item in with_modes(System(bare, assemble=True), missing, known)}
+    result.tables = {**model.tables, ModalDamping.table: table | found}
+    return result
+
+
+def system_of(model: "Model | System", assemble: bool | None = False) -> "System":
+    """The System of the completed model, or a given System as it is; assemble : as of ``System``."""
+    from femb.system.system import System
+
+    return System(completed(model), assemble=assemble) if isinstance(model, Model) else model
+
+
+def check_figures_of(model: Model) -> None:
+    """Raise ModelError where a figure of a model names what its results do not have."""
+    if model.figures:
+        # imported only where there are figures, for a faster start
+        from femb.pictures.check import check_figures
+
+        check_figures(model)

@@ -1,0 +1,366 @@
+"""Complex modes of damped and of spinning structures, by shift-invert Arnoldi on the block factorisation.
+
+    (lambda^2 M + lambda (C + G) + K) phi + J^T mu = 0,   J phi = 0
+
+In first order, with x = (phi, lambda phi), (A - s)^-1 takes one factorisation of s^2 M + s (C + G) + K.
+Source: docs/theory/modes.md, equation (9).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from femb.base.errors import ModelError, SolveError
+from femb.base.types import Floats
+from femb.layout.connections import groups_of
+from femb.numerics import rotations
+from femb.small_motions.eigenproblem import EigenProblem
+from femb.small_motions.free_motions import ROUNDING_PART, FreeMotions, null_space, without_reactions
+from femb.system.block_lu import SingularError
+from femb.vibration.eigen import REFINED, REFINEMENTS, ROUNDED, is_symmetric, orthonormal, rounding
+from femb.vibration.flexibility import Flexibility
+
+# Rigid-body motions of damped and of spinning structures as states, separated exactly: with x = (p, p'), x' = A x,
+#
+#     A X = X L,   Y^T A = L Y^T,   Y^T X = 1,   P = 1 - X Y^T
+#
+# for the invariant subspace X of motions that symmetries of space give: of a free structure that turns at w about n,
+# its
+# place along n and its angle about n with their rates (0, double), its place across n with the rate (+-i w, double)
+# and
+# the tilt of n (+-i w). They have defective eigenvalues, which an eigenvalue solver returns as clusters about the true
+# ones. Y follows from X, since x_i^T W x with W = [C, M; -M, 0] is constant along every motion: momenta, mass centre.
+# Source: docs/theory/modes.md, section 4.
+
+# Residual of a motion, relative to its terms, up to which it is one of the structure.
+EXACT = 1e-10
+# Of the terms by which rates of motions without stiffness act on such motions: below this they do not.
+COUPLED = 1e-7
+# Of the products of left and right vectors: below this they are not those of the whole subspace.
+DEPENDENT = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class RigidStates:
+    """states X, left Y (2 n_v, d) with Y^T X = 1, and rates L (d, d): A X = X L. Y = [.., M Z] with adjoint Z (n_v, d).
+
+    across : number of rigid-body motions that rest in inertial axes, seen from axes that turn: two translations and the
+    tilt of each free structure. spins (g,) rad/s : of these structures.
+    """
+
+    states: Floats
+    left: Floats
+    adjoint: Floats
+    rates: Floats
+    across: int
+    spins: Floats
+
+    def without(self, x: Floats) -> Floats:
+        """x (2 n_v,) less its part along these states."""
+        projected: Floats = x - self.states @ (self.left.T @ x)
+        return projected
+
+
+def rigid_states(motion: EigenProblem, free: FreeMotions, lowest: float) -> RigidStates:
+    """The states of motions without stiffness, and of free structures that turn.
+
+    free : motions without stiffness. lowest : omega^2 of the lowest other one, rad2/s2. Raises SolveError.
+    """
+    symmetric = is_symmetric(motion)
+    parts = [_at_zero(motion, free, lowest) if symmetric else _undamped(motion, free)]
+    spins = []
+    if motion.spinning and symmetric:
+        for group in groups_of(motion.system.layout, springs=True, rows=True):
+            found = _across(motion, group)
+            if found is not None:
+                parts.append(found[:2])
+                spins.append(found[2])
+    X = np.hstack([states for states, _ in parts])
+    sizes = np.linalg.norm(X, axis=0)
+    rates = np.zeros((X.shape[1], X.shape[1]))
+    at = 0
+    for states, own in parts:
+        rates[at : at + states.shape[1], at : at + states.shape[1]] = own
+        at += states.shape[1]
+    X, rates = X / sizes, sizes[:, None] * rates / sizes
+    Y = _conserved(motion, X)
+    products = Y.T @ X
+    scale = np.linalg.norm(Y, axis=0)
+    values = np.linalg.svd(products / np.where(scale > 0.0, scale, 1.0)[:, None], compute_uv=False)
+    if len(values) and values[-1] <= DEPENDENT * values[0]:
+        # a chain of more than two states, as of a spin about an axis of no inertia: none is taken out
+        none = np.zeros((X.shape[0], 0))
+        return RigidStates(none, none, none[: len(none) // 2], np.zeros((0, 0)), 0, np.zeros(0))
+    across = sum(states.shape[1] // 2 for states, _ in parts[1:])
+    left, adjoint = (np.linalg.solve(products, part.T).T for part in (Y, X[: len(X) // 2]))
+    return RigidStates(X, left, adjoint, rates, across, np.array(spins))
+
+
+def _undamped(motion: EigenProblem, free: FreeMotions) -> tuple[Floats, Floats]:
+    """States (D, 0), (0, D) of motions that nothing resists, of a stiffness that is not symmetric."""
+    return _chains(free.undamped(motion).shapes, None)
+
+
+def _at_zero(motion: EigenProblem, free: FreeMotions, lowest: float) -> tuple[Floats, Floats]:
+    """States (D, 0), and (p, D c) of motions at a constant rate D c, with K p = -C D c."""
+    D = free.shapes
+    if not free.count:
+        return np.zeros((2 * motion.system.n_v, 0)), np.zeros((0, 0))
+    forces = np.array([motion.damping_times(shape) for shape in D.T]).T
+    spin = float(np.max(np.abs(motion.v)))
+    sizes = np.array([_sizes(motion, shape) + spin * motion.times(np.abs(motion.mass), shape) for shape in np.abs(D).T])
+    sizes = sizes.T
+    forces = np.where(motion.held[:, None] | (np.abs(forces) <= EXACT * sizes), 0.0, forces)
+    if not np.any(forces):
+        return _chains(D, None)
+    between = D.T @ forces
+    between[np.abs(between) <= COUPLED * np.max(np.abs(D).T @ sizes)] = 0.0
+    c = null_space(between / np.max(np.abs(between), initial=np.finfo(float).tiny))
+    return _chains(D, (c, -Flexibility(motion, free, lowest)(forces @ c)))
+
+
+def _chains(D: Floats, of_rates: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:
+    """The states (D, 0), (p, D c), and their rates; by default p = 0 and c = 1."""
+    c, p = of_rates or (np.eye(D.shape[1]), np.zeros_like(D))
+    k, m = c.shape
+    rates = np.zeros((k + m, k + m))
+    rates[:k, k:] = c
+    return np.hstack([np.vstack([D, np.zeros_like(D)]), np.vstack([p, D @ c])]), rates
+
+
+@dataclass(frozen=True, eq=False)
+class Rotation:
+    """Steady rotation of a structure: angular velocity omega (3,) rad/s, and the point (3,) m of its axis nearest to
+    the held body, or to its first frame, inertial axes; distance : m, of that one from the axis."""
+
+    omega: Floats
+    point: Floats
+    distance: float
+
+    @property
+    def rate(self) -> float:
+        """Size of the angular velocity, rad/s."""
+        return float(np.linalg.norm(self.omega))
+
+
+def rotation_of(motion: EigenProblem, group: list[int]) -> Rotation | None:
+    """The rotation of a structure; None where it is at rest."""
+    layout = motion.system.layout
+    held = [k for k in group if np.any(motion.held[motion.velocities_of(k)])]
+    frame = next((k for k in held + group if layout.frames[k].freedom == 6), None)
+    if frame is None:
+        return None
+    i, j = layout.frame_q[frame], layout.frame_v[frame]
+    omega: Floats = rotations.rotate(motion.q[i + 3 : i + 7], motion.v[j + 3 : j + 6])
+    if not omega.any():
+        return None
+    arm = np.cross(omega, motion.v[j : j + 3]) / (omega @ omega)
+    return Rotation(omega, motion.q[i : i + 3] + arm, float(np.linalg.norm(arm)))
+
+
+def _across(motion: EigenProblem, group: list[int]) -> tuple[Floats, Floats, float] | None:
+    """States, their rates and the spin (rad/s) of one structure that turns: across its axis, and of its tilt.
+
+    None where it is held, or does not turn, or where something resists.
+    """
+    system = motion.system
+    moving = np.zeros(system.n_v, dtype=bool)
+    for k in group:
+        moving[motion.velocities_of(k)] = True
+    rotation = rotation_of(motion, group)
+    if rotation is None or np.any(motion.held & moving):
+        return None
+    omega, centre, spin = rotation.omega, rotation.point, rotation.rate
+    whole = np.where(moving, motion.rigid_motions(), 0.0)
+    turns = whole[3:] - np.cross(np.eye(3), centre) @ whole[:3]
+    first = np.linalg.svd(omega[None])[2][1]
+    plane = np.array([first, np.cross(omega / spin, first)])
+    T, R = (plane @ whole[:3]).T, (plane @ turns).T
+    s = spin * np.array([[0.0, -1.0], [1.0, 0.0]])
+    zero, two, one = np.zeros_like(T), np.zeros((2, 2)), np.eye(2)
+    states, rates = [np.zeros((2 * len(moving), 0))], []
+    # y = e^(-s t) (c + u t): y'' = -2 s y' - s^2 y
+    extent = np.max(np.abs([*whole[:3], *turns]), axis=0)
+    if not _resists(motion, extent, spin, (zero, T, -2.0 * T @ s), (T, zero, -T @ (s @ s))):
+        states.append(np.block([[T, zero], [zero, T]]))
+        rates.append(np.block([[two, one], [-s @ s, -2.0 * s]]))
+    if not _resists(motion, extent, spin, (R, -R @ s, R @ (s @ s))):
+        states.append(np.vstack([R, -R @ s]))
+        rates.append(-s)
+    if not rates:
+        return None
+    from scipy.linalg import block_diag
+
+    return np.hstack(states), block_diag(*rates), spin
+
+
+def _resists(motion: EigenProblem, extent: Floats, spin: float, *motions: tuple[Floats, Floats, Floats]) -> bool:
+    """Whether constraints, or forces at displacements, rates and accelerations (n_v, k) each, resist.
+
+    extent (n_v,) : the largest displacements of all these motions, which with spin (rad/s) scale what is rounding.
+    Reactions may balance the forces.
+    """
+    times, n, n_c = motion.system.solver.multiply, motion.system.n_v, motion.system.n_c
+    gaps = times(np.abs(motion.jacobian), np.append(extent, np.zeros(n_c)))[n:]
+    terms = motion.times(np.abs(motion.stiffness), extent) + spin * _sizes(motion, extent)
+    terms += spin**2 * motion.times(np.abs(motion.mass), extent)
+    terms += ROUNDING_PART / EXACT * np.max(terms) if n_c else 0.0
+    through = without_reactions(motion)
+    for columns in zip(*(np.hstack(parts).T for parts in zip(*motions, strict=True)), strict=True):
+        p, rate, acceleration = (np.ascontiguousarray(column) for column in columns)
+        force = motion.times(motion.mass, acceleration) + motion.damping_times(rate)
+        force += motion.times(motion.stiffness, p)
+        if np.any(np.abs(motion.gaps(p)) > EXACT * gaps) or np.any(np.abs(through(force)) > EXACT * terms):
+            return True
+    return False
+
+
+def _sizes(motion: EigenProblem, x: Floats) -> Floats:
+    """(n_v,) sizes of the terms of the damping force at rates of the sizes x (n_v,)."""
+    return motion.times(np.abs(motion.damping), x) + motion.low_rank.damping_sizes(x)
+
+
+def _conserved(motion: EigenProblem, X: Floats) -> Floats:
+    """W^T X (2 n_v, d): the products with these that are constant along every motion."""
+    n = motion.system.n_v
+    p, rate = X[:n], X[n:]
+    M, C = (motion.system.pattern.to_csc(data)[:n, :n] for data in (motion.mass, motion.damping))
+    low = motion.low_rank
+    return np.vstack([C.T @ p + low.damping @ (low.left.T @ p) - M @ rate, M @ p])
+
+
+Complex = NDArray[np.complex128]
+SEED = 1
+# Of what rounding may leave: an eigenvalue that a refinement moves farther is that of another mode.
+FARTHEST = 10.0
+# An imaginary part below this part of the eigenvalue is rounding.
+REAL = 1e-9
+
+
+def complex_modes(motion: EigenProblem, rigid: RigidStates, count: int, shift: float) -> tuple[Complex, Complex]:
+    """The ``count`` eigenvalues lambda (k,), 1/s, nearest to ``shift`` > 0 (rad/s), and shapes (n_v, k).
+
+    rigid : motions that are left out. Of each conjugate pair the one with a positive imaginary part is given; sorted by
+    size. Shapes have phi^H M phi = 1, and their largest entry is real and positive. Raises SolveError.
+    """
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
+
+    n = motion.system.n_v
+    try:
+        solve = motion.shifted(shift)
+    except SingularError as error:
+        raise SolveError(f"modes: the matrices are singular at the shift {shift:.6g} rad/s") from error
+
+    held = np.tile(motion.held, 2)
+
+    def inverse(b: Floats) -> Floats:
+        first, second = np.split(rigid.without(np.where(held, 0.0, b)), 2)
+        force = motion.damping_times(first) + motion.times(motion.mass, shift * first + second)
+        x = solve(-force)
+        return rigid.without(np.concatenate([x, first + shift * x]))
+
+    start = inverse(np.tile(np.random.default_rng(SEED).standard_normal(n), 2))
+    operator = LinearOperator((2 * n, 2 * n), matvec=inverse, dtype=np.float64)
+    wanted = min(2 * count + 2, 2 * n - 2)
+    try:
+        values, vectors = eigs(
+            operator, k=wanted, sigma=shift, OPinv=operator, v0=start, ncv=min(2 * n, 3 * wanted + 20)
+        )
+    except ArpackNoConvergence as error:
+        raise SolveError(f"modes: the eigenvalue solver did not converge: {error}") from error
+    chosen = np.flatnonzero(values.imag >= -REAL * np.abs(values))
+    # of equal sizes, as of a motion that grows and its reverse that falls, first what grows
+    sizes = np.round(np.log(np.maximum(np.abs(values[chosen]), np.finfo(float).tiny)), 8)
+    chosen = chosen[np.lexsort((-np.round(values[chosen].real / np.abs(values[chosen]), 8), sizes))][:count]
+    if len(chosen) < count:
+        raise ModelError(f"modes: got {count} modes to compute, found {len(chosen)}: ask for fewer")
+    eigenvalues, shapes = values[chosen], _of_unit_mass(motion, vectors[:n, chosen])
+    if np.max(_rounding(motion, eigenvalues, shapes)) > ROUNDED:
+        return _refined(motion, eigenvalues, shapes, solve, shift)
+    return eigenvalues, shapes
+
+
+def complex_precision(motion: EigenProblem, eigenvalues: Complex, shapes: Complex, shift: float) -> Floats:
+    """(k,) up to what part of their size eigenvalues are known; see ``femb.vibration.eigen.precision``."""
+    found = _rounding(motion, eigenvalues, shapes)
+    if np.max(found, initial=0.0) <= ROUNDED:
+        return 0.5 * found
+    others = _rounding(motion, eigenvalues, shapes, motion.exact.others[0])
+    more = [_correction(motion, *pair, motion.shifted(shift)) for pair in zip(eigenvalues, shapes.T, strict=True)]
+    return 0.5 * np.maximum(others, [_length(motion, x) for x in more])
+
+
+def _refined(
+    motion: EigenProblem, eigenvalues: Complex, shapes: Complex, solve: Callable[[Floats], Floats], shift: float
+) -> tuple[Complex, Complex]:
+    """The same by exact products, in a basis of the shapes and of corrections by the rounded factors.
+
+    An eigenvalue that moves farther than rounding explains belongs to another mode: the given ones are returned then.
+    """
+    from scipy.linalg import eig
+
+    given, most = (eigenvalues, shapes), FARTHEST * _rounding(motion, eigenvalues, shapes)
+    basis, momenta, forces, drags = (np.zeros((motion.system.n_v, 0)) for _ in range(4))
+    more, largest = np.hstack([shapes.real, shapes.imag]), np.inf
+    for _ in range(REFINEMENTS):
+        more = more[:, [_length(motion, x) > REFINED for x in more.T]]
+        more, momentum = orthonormal(motion, more, basis, momenta)
+        if not more.shape[1]:
+            break
+        basis, momenta = np.hstack([basis, more]), np.hstack([momenta, momentum])
+        forces = np.hstack([forces, *(_stiffness(motion, x)[:, None] for x in more.T)])
+        drags = np.hstack([drags, *(motion.exact_damping(x)[:, None] for x in more.T)])
+        # of the inverse at the shift, whose largest eigenvalues the motions of high stiffness cannot round
+        n = basis.shape[1]
+        drag = basis.T @ drags + shift * np.eye(n)
+        inner = np.linalg.inv(basis.T @ forces + shift * drag)
+        values, vectors = eig(-np.block([[inner @ drag, inner], [shift * inner @ drag - np.eye(n), shift * inner]]))
+        values = shift + 1.0 / values
+        places = [int(np.argmin(np.abs(values - value))) for value in eigenvalues]
+        eigenvalues, shapes = values[places], basis @ vectors[:n, places]
+        shapes = _of_unit_mass(motion, shapes)
+        columns = [_correction(motion, *pair, solve) for pair in zip(eigenvalues, shapes.T, strict=True)]
+        sizes = np.array([_length(motion, x) for x in columns])
+        last, largest = largest, float(np.max(sizes))
+        if largest <= REFINED or largest > 0.5 * last:
+            break
+        wanted = np.array(columns).T[:, sizes > REFINED]
+        more = np.hstack([wanted.real, wanted.imag])
+    if np.any(np.abs(eigenvalues - given[0]) > most * np.abs(given[0])):
+        return given
+    return eigenvalues, shapes
+
+
+def _correction(motion: EigenProblem, value: complex, phi: Complex, solve: Callable[[Floats], Floats]) -> Complex:
+    """Displacement by (lambda^2 M + lambda (C + G) + K) phi, which should be zero, at the shift of ``solve``."""
+
+    def unbalanced(x: Floats) -> Complex:
+        force = value**2 * motion.times(motion.mass, x) + value * motion.exact_damping(x) + _stiffness(motion, x)
+        return np.asarray(force, dtype=complex)
+
+    force = unbalanced(phi.real.copy()) + 1j * unbalanced(phi.imag.copy())
+    return np.asarray(solve(force.real.copy()) + 1j * solve(force.imag.copy()))
+
+
+def _stiffness(motion: EigenProblem, x: Floats) -> Floats:
+    low_rank = motion.low_rank.left @ (motion.low_rank.stiffness.T @ x)
+    return np.where(motion.held, 0.0, motion.exact_stiffness(x) + low_rank)
+
+
+def _rounding(motion: EigenProblem, eigenvalues: Complex, shapes: Complex, stiffness: Floats | None = None) -> Floats:
+    """(k,) ``femb.vibration.eigen.rounding`` of complex shapes."""
+    return rounding(motion, np.abs(eigenvalues) ** 2, np.abs(shapes), stiffness)
+
+
+def _length(motion: EigenProblem, phi: Complex) -> float:
+    """Size of a shape (n_v,) in the mass."""
+    return float(np.sqrt(sum(part @ motion.times(motion.mass, part) for part in (phi.real.copy(), phi.imag.copy()))))
+
+
+def _of_unit_mass(motion: EigenProblem, shapes: Complex) -> Complex:
+    """The same shapes (n_v, k) with phi^H M phi = 1, and with a real and positive largest entry."""
+    largest = shapes[np.argmax(np.abs(shapes), axis=0), np.arange(shapes.shape[1])]
+    sizes = np.array([_length(motion, phi) for phi in shapes.T])
+    return np.asarray(shapes * (np.abs(largest) / largest / sizes))

@@ -1,0 +1,280 @@
+"""Real modes by shift-invert Lanczos on the block factorisation, in time proportional to the number of elements.
+
+    K phi = omega^2 M phi,   J phi = 0,   phi^T M phi = 1
+
+Source: docs/theory/modes.md, section 2.
+"""
+
+import numpy as np
+
+from femb.base.errors import ModelError, SolveError
+from femb.base.types import Floats
+from femb.base.values import shown
+from femb.small_motions.eigenproblem import EigenProblem
+from femb.small_motions.free_motions import FreeMotions
+from femb.system.block_lu import Factorisation, SingularError
+
+# The shift below the lowest eigenvalue, as part of it, where there are motions without stiffness.
+BELOW = 0.5
+# Of a symmetric stiffness: what it may lack, relative to its terms.
+SYMMETRIC = 1e-7
+ROUGH = 1e-2
+FIRST_SHIFT = -1.0  # (rad/s)2, and smaller and smaller parts of it until the lowest mode is near
+SEED = 1
+# Below this number of freedoms, and where most modes are wanted, all of them are computed at once.
+SMALL = 60
+# A condition depends on the others where it leaves this part.
+DEPENDENT = 1e-11
+# Of omega^2: what rounding may leave without a refinement, and of shapes, after it; the most steps of it.
+ROUNDED, REFINED, REFINEMENTS = 1e-8, 1e-9, 30
+# Of columns of unit mass: what is left of one that others contain. How many times the modes wanted are kept as a basis.
+SAME, MOST = 1e-12, 4
+
+
+def real_modes(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
+    """The ``count`` lowest omega^2 (k,), rad2/s2, and shapes (n_v, k) beside the motions without stiffness.
+
+    The signs of shapes make their largest entry positive.
+    Raises ModelError: more modes than there are; a stiffness that is not symmetric; an unstable state. Raises
+    SolveError.
+    """
+    check_symmetric(motion)
+    squares, shapes = lowest(motion, free, count)
+    if squares[0] < 0.0:
+        moved = int(np.argmax(np.abs(shapes[:, 0])))
+        raise ModelError(
+            f"modes: the state is unstable: {int(np.sum(squares < 0.0))} of its motions have a negative stiffness, as "
+            f"beyond a buckling load; {motion.system.layout.velocity_labels()[moved]!r} moves most: reduce the load"
+        )
+    largest = shapes[np.argmax(np.abs(shapes), axis=0), np.arange(count)]
+    return squares, shapes * np.where(largest < 0.0, -1.0, 1.0)
+
+
+def lowest(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
+    """The same of any state, sorted; values are negative where the state is unstable."""
+    most = check_count(motion, free, count)
+    if 2 * count > most or most < SMALL:
+        squares, shapes = _dense(motion, free, count)
+        lost = _loses(motion, squares, shapes)
+        factors = _factors(motion, _below(motion, free, squares)) if lost else None
+    else:
+        factors, shift = _factors_and_shift(motion, free)
+        squares, shapes = _lanczos(motion, free, count, factors, shift, 0.0)
+        order = np.argsort(squares)
+        squares, shapes = squares[order], shapes[:, order]
+        lost = _loses(motion, squares, shapes)
+    if lost:
+        assert factors is not None
+        return _refined(motion, free, shapes, factors)
+    return squares, shapes
+
+
+def precision(motion: EigenProblem, free: FreeMotions, squares: Floats, shapes: Floats) -> Floats:
+    """(k,) up to what part frequencies are known: by rounding of the stiffness, or, where these were refined, by the
+    next correction of the shapes (n_v, k), the residual, and what rounding leaves in stiffnesses that are not refined.
+    """
+    found = rounding(motion, squares, shapes)
+    if np.max(found) <= ROUNDED:
+        return 0.5 * found
+    others = rounding(motion, squares, shapes, motion.exact.others[0])
+    columns = np.ascontiguousarray(shapes.T)
+    forces = np.array([motion.exact_stiffness(x) for x in columns]).T
+    forces -= np.array([motion.times(motion.mass, x) for x in columns]).T * squares
+    more = _corrections(motion, free, forces, _factors(motion, _below(motion, free, squares)))
+    return 0.5 * np.maximum(others, _lengths(motion, more))
+
+
+def rounding(motion: EigenProblem, squares: Floats, shapes: Floats, stiffness: Floats | None = None) -> Floats:
+    """(k,) what rounding of the stiffness, at random, changes omega^2 (k,) of shapes (n_v, k) by, relative to these."""
+    data = (motion.stiffness if stiffness is None else stiffness) ** 2
+    sizes = [motion.times(data, np.ascontiguousarray(phi * phi)) @ (phi * phi) for phi in shapes.T]
+    return np.asarray(np.finfo(float).eps * np.sqrt(sizes) / np.maximum(np.abs(squares), np.finfo(float).tiny))
+
+
+def _loses(motion: EigenProblem, squares: Floats, shapes: Floats) -> bool:
+    """Whether rounding of the stiffness changes any of omega^2 (k,) by more than what it may."""
+    # of the sum over all modes, which is more than any, in one product
+    weighted = (shapes**2) @ (1.0 / np.maximum(np.abs(squares), np.finfo(float).tiny))
+    together = weighted @ motion.times(motion.stiffness**2, weighted)
+    if np.finfo(float).eps * np.sqrt(together) <= ROUNDED:
+        return False
+    return bool(np.max(rounding(motion, squares, shapes)) > ROUNDED)
+
+
+def _refined(motion: EigenProblem, free: FreeMotions, shapes: Floats, factors: Factorisation) -> tuple[Floats, Floats]:
+    """The same by products of the stiffness in which nothing large cancels: Davidson's iteration, whose corrections are
+    solutions by the rounded factors. Source: docs/theory/modes.md, section 2."""
+    count = shapes.shape[1]
+    basis, forces, momenta = (np.zeros((motion.system.n_v, 0)) for _ in range(3))
+    more, largest = shapes, np.inf
+    for _ in range(REFINEMENTS):
+        more, momentum = orthonormal(motion, more, basis, momenta)
+        if not more.shape[1]:
+            break
+        basis, momenta = np.hstack([basis, more]), np.hstack([momenta, momentum])
+        forces = np.hstack([forces, *(motion.exact_stiffness(x)[:, None] for x in more.T)])
+        stiffness = basis.T @ forces
+        squares, parts = np.linalg.eigh(0.5 * (stiffness + stiffness.T))
+        # of all that was found, the lowest: the next corrections begin beside these
+        parts = parts[:, : MOST * count]
+        basis, forces, momenta = (columns @ parts for columns in (basis, forces, momenta))
+        more = _corrections(motion, free, forces[:, :count] - momenta[:, :count] * squares[:count], factors)
+        sizes = _lengths(motion, more)
+        last, largest = largest, float(np.max(sizes))
+        if largest <= REFINED or largest > 0.5 * last:
+            break
+        more = more[:, sizes > REFINED]
+    return squares[:count], basis[:, :count]
+
+
+def _corrections(motion: EigenProblem, free: FreeMotions, forces: Floats, factors: Factorisation) -> Floats:
+    """Motions (n_v, k) by forces (n_v, k), beside those without stiffness."""
+    x = motion.solve_columns(factors, free.without_force(forces))
+    return free.without(x)
+
+
+def _lengths(motion: EigenProblem, columns: Floats) -> Floats:
+    """(k,) sizes of motions (n_v, k) in the mass."""
+    squares = [x @ motion.times(motion.mass, x) for x in np.ascontiguousarray(columns.T)]
+    return np.sqrt(np.maximum(squares, 0.0))
+
+
+def orthonormal(motion: EigenProblem, columns: Floats, basis: Floats, momenta: Floats) -> tuple[Floats, Floats]:
+    """Columns (n_v, k) of unit mass, orthogonal to a basis (n_v, b) with momenta (n_v, b), and their own momenta.
+
+    Columns that depend on others are left out: made of unit mass, they would consist of rounding.
+    """
+    columns = columns / np.maximum(_lengths(motion, columns), np.finfo(float).tiny)
+    for _ in range(2):
+        columns = columns - basis @ (momenta.T @ columns)
+        own = np.array([motion.times(motion.mass, x) for x in np.ascontiguousarray(columns.T)])
+        own = own.reshape(-1, motion.system.n_v).T
+        values, axes = np.linalg.eigh(columns.T @ own)
+        parts = axes[:, values > SAME] / np.sqrt(values[values > SAME])
+        columns, own = columns @ parts, own @ parts
+    return columns, own
+
+
+def _factors(motion: EigenProblem, shift: float) -> Factorisation:
+    try:
+        return motion.factorise(motion.stiffness - shift * motion.mass)
+    except SingularError as error:
+        raise SolveError("modes: the stiffness is singular where the constraints leave motions of no mass") from error
+
+
+def _below(motion: EigenProblem, free: FreeMotions, squares: Floats) -> float:
+    """A shift below the lowest omega^2 of those known, where there has to be one."""
+    return -BELOW * abs(float(squares[0])) if free.count or motion.system.n_c else 0.0
+
+
+def _factors_and_shift(motion: EigenProblem, free: FreeMotions) -> tuple[Factorisation, float]:
+    """Factors of the stiffness at a shift below the lowest eigenvalue; zero where every block is regular by itself."""
+    # bodies that only joints connect have no stiffness of their own: their blocks are regular with a shift alone
+    shift = FIRST_SHIFT if free.count or motion.system.n_c else 0.0
+    factors = _factors(motion, shift)
+    for _ in range(6 if shift else 0):
+        lowest = _lanczos(motion, free, 1, factors, shift, ROUGH)[0]
+        previous, shift = shift, _below(motion, free, lowest)
+        factors = _factors(motion, shift)
+        if abs(shift) >= 0.01 * abs(previous):
+            break
+    return factors, shift
+
+
+def freedoms(motion: EigenProblem) -> int:
+    """Number of independent velocities of what is not held."""
+    rows = motion.system.n_c
+    if rows:
+        # mass on the scale of the stiffness: inertias that are small beside it stay visible; positive in any state
+        scale = np.max(np.abs(motion.stiffness), initial=0.0) / np.max(np.abs(motion.mass), initial=1e-300)
+        diagonal = motion.system.pattern.entries_of(np.arange(motion.system.pattern.n) < motion.system.n_v)[1]
+        sizes = np.abs(motion.stiffness) + (scale or 1.0) * np.abs(motion.mass)
+        rows -= motion.factorise(np.where(diagonal, sizes, 0.0)).dependent
+    return int(np.sum(~motion.held)) - rows
+
+
+def check_count(motion: EigenProblem, free: FreeMotions, count: int) -> int:
+    """How many elastic modes there are; refuses more than these."""
+    most = freedoms(motion) - free.count
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
+        raise ModelError(f"modes: count: got {shown(count)}, wanted a whole number from 1 to {most}, the elastic modes")
+    return most
+
+
+def check_symmetric(motion: EigenProblem) -> None:
+    """Refuse a stiffness that is not symmetric: it has no real modes."""
+    if not is_symmetric(motion):
+        raise ModelError(
+            "modes: the stiffness of this state is not symmetric, so that it has no real modes: a load follows the "
+            "motion, or the state is not an equilibrium of the loads; leave the load out, start from "
+            "'equilibrium', or ask for complex modes"
+        )
+
+
+def is_symmetric(motion: EigenProblem) -> bool:
+    """Whether the stiffness is symmetric, up to rounding."""
+    x, y = np.where(motion.held, 0.0, np.random.default_rng(SEED).standard_normal((2, motion.system.n_v)))
+    forward, back = y @ motion.times(motion.stiffness, x), x @ motion.times(motion.stiffness, y)
+    terms = np.abs(y) @ motion.times(np.abs(motion.stiffness), np.abs(x))
+    return bool(abs(forward - back) <= SYMMETRIC * terms)
+
+
+def _lanczos(
+    motion: EigenProblem, free: FreeMotions, count: int, factors: Factorisation, shift: float, tolerance: float
+) -> tuple[Floats, Floats]:
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    n = motion.system.n_v
+
+    def inverse(force: Floats) -> Floats:
+        x = motion.solve(factors, free.without_force(force.ravel()))
+        return free.without(x)
+
+    def mass(x: Floats) -> Floats:
+        return motion.times(motion.mass, np.where(motion.held, 0.0, x.ravel()))
+
+    start = inverse(mass(np.random.default_rng(SEED).standard_normal(n)))
+    operators = [LinearOperator((n, n), matvec=f, dtype=np.float64) for f in (mass, mass, inverse)]
+    try:
+        squares, shapes = eigsh(
+            operators[0],
+            k=count,
+            M=operators[1],
+            sigma=shift,
+            OPinv=operators[2],
+            v0=start,
+            tol=tolerance,
+            ncv=min(n - 1, max(2 * count + 1, 20)),
+        )
+    except ArpackNoConvergence as error:
+        raise SolveError(f"modes: the eigenvalue solver did not converge: {error}") from error
+    return squares, shapes
+
+
+def _dense(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
+    """The same where most of all modes are wanted: in a basis of the motions that the constraints leave."""
+    from scipy.linalg import LinAlgError, cholesky, eigh, qr, solve_triangular
+
+    n, moving = motion.system.n_v, ~motion.held
+    mass, stiffness, rows = (motion.dense(data) for data in (motion.mass, motion.stiffness, motion.jacobian))
+    conditions = np.vstack([rows[n:, :n], free.momenta.T])[:, moving]
+    basis = np.eye(conditions.shape[1])
+    if len(conditions):
+        whole, triangle, _ = qr(conditions.T, pivoting=True)
+        sizes = np.abs(np.diag(triangle))
+        basis = whole[:, int(np.sum(sizes > DEPENDENT * sizes[0])) :]
+    M, K = (basis.T @ part[:n, :n][np.ix_(moving, moving)] @ basis for part in (mass, stiffness))
+    M, K = 0.5 * (M + M.T), 0.5 * (K + K.T)
+    try:
+        # of the inverse, whose largest eigenvalues are those of the lowest modes: the others cannot round these
+        last = len(K) - 1
+        inverses, parts = eigh(M, K, subset_by_index=(last - count + 1, last))
+        squares = 1.0 / inverses[::-1]
+        parts = parts[:, ::-1] * np.sqrt(squares)
+    except LinAlgError:  # the stiffness is not positive
+        squares, parts = eigh(K, M, subset_by_index=(0, count - 1))
+    # of unit mass and orthogonal to the last bits
+    parts = solve_triangular(cholesky(parts.T @ M @ parts, lower=True), parts.T, lower=True).T
+    shapes = np.zeros((n, count))
+    shapes[moving] = basis @ parts
+    return squares, shapes

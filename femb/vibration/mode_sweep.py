@@ -1,0 +1,261 @@
+"""Frequencies over a parameter - spin rate, joint angle, temperature, tip mass - each curve of one and the same mode.
+
+Modes are matched from value to value by the modal assurance criterion (``femb.vibration.mode_sweep``).
+Source: docs/theory/modes.md, equation (10).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from femb.base.errors import ModelError
+from femb.base.html import Tabled
+from femb.base.types import Floats
+from femb.base.values import numbered
+from femb.model.model import Model
+from femb.numerics.threads import one_blas_thread
+from femb.results.array_file import write_arrays
+from femb.vibration.complex_modes import Complex
+from femb.vibration.solution import Solution, solution
+
+# The modal assurance criterion: which mode of one state is which of another.
+#
+#     MAC_ij = |a_i^H W b_j|^2 / ((a_i^H W a_i) (b_j^H W b_j)),   W = diag(s^2 M, M) of states (phi, lambda phi)
+#
+# Source: docs/theory/modes.md, equation (10).
+
+# Eigenvalues that differ by no more than this part are one multiple eigenvalue, whose shapes are any basis.
+MULTIPLE = 1e-6
+
+
+def assurance(first: Solution, second: Solution) -> NDArray[np.float64]:
+    """The modal assurance criterion (k, m) between the modes of two states of one model, weighted by the first's."""
+    weight = _Weight(first)
+    a, b = weight.states(first), weight.states(second)
+    sizes = [np.abs(np.sum(x.conj() * weight.times(x), axis=0)) for x in (a, b)]
+    return np.asarray(np.abs(a.conj().T @ weight.times(b)) ** 2 / np.outer(*sizes))
+
+
+def nearer(before: Solution, after: Solution) -> tuple[Solution, NDArray[np.float64]]:
+    """The modes after, each or its conjugate by which is nearer to a mode before, and the criterion (k, m).
+
+    In axes that turn, a whirl whose frequency falls through zero goes on as its conjugate.
+    """
+    mirrored = replace(after, eigenvalues=after.eigenvalues.conj(), shapes=after.shapes.conj())
+    same, other = assurance(before, after), assurance(before, mirrored)
+    turned = np.max(other, axis=0) > np.max(same, axis=0)
+    chosen = replace(
+        after,
+        eigenvalues=np.where(turned, mirrored.eigenvalues, after.eigenvalues),
+        shapes=np.where(turned, mirrored.shapes, after.shapes),
+    )
+    return chosen, np.where(turned, other, same)
+
+
+def aligned(reference: Solution, modes: Solution) -> Solution:
+    """The same modes; those of a multiple eigenvalue in the basis that is nearest to modes of the reference."""
+    weight = _Weight(reference)
+    shapes = modes.shapes.copy()
+    for group in _multiple(modes.eigenvalues):
+        # an orthonormal basis first: the eigenvalue solver's may be nearly dependent
+        states = weight.states(modes.ordered(group))
+        sizes, axes = np.linalg.eigh(states.conj().T @ weight.times(states))
+        basis = axes / np.sqrt(np.maximum(sizes, np.finfo(float).tiny))
+        products = (states @ basis).conj().T @ weight.times(weight.states(reference))
+        nearest = np.argsort(-np.sum(np.abs(products) ** 2, axis=0))[: len(group)]
+        left, _, right = np.linalg.svd(products[:, nearest], full_matrices=False)
+        shapes[:, group] = shapes[:, group] @ (basis @ _completed(left @ right, len(group)))
+    return replace(modes, shapes=shapes)
+
+
+def _completed(basis: Complex, count: int) -> Complex:
+    """Orthonormal columns (count, m) and what completes them to (count, count)."""
+    if basis.shape[1] == count:
+        return basis
+    whole, _ = np.linalg.qr(np.hstack([basis, np.eye(count)]))
+    return np.hstack([basis, whole[:, basis.shape[1] : count]])
+
+
+def _multiple(eigenvalues: Complex) -> list[NDArray[np.intp]]:
+    """Numbers of the modes of each multiple eigenvalue."""
+    order = np.argsort(np.abs(eigenvalues), kind="stable")
+    groups: list[list[int]] = []
+    for k in order:
+        if groups and abs(eigenvalues[k] - eigenvalues[groups[-1][-1]]) <= MULTIPLE * abs(eigenvalues[k]):
+            groups[-1].append(int(k))
+        else:
+            groups.append([int(k)])
+    return [np.array(group) for group in groups if len(group) > 1]
+
+
+class _Weight:
+    """W = diag(s^2 M, M) of the states (phi, lambda phi) of a solution, s the median of its |lambda|.
+
+    It is positive in every state, also where centrifugal forces make the stiffness negative.
+    """
+
+    def __init__(self, of: Solution) -> None:
+        self.motion, self.scale = of.motion, float(np.median(np.abs(of.eigenvalues)))
+
+    def states(self, of: Solution) -> Complex:
+        """(2 n_v, k): s phi and lambda phi."""
+        return np.vstack([self.scale * of.shapes, of.shapes * of.eigenvalues])
+
+    def times(self, states: Complex) -> Complex:
+        """diag(M, M) x (2 n_v, k)."""
+        return np.vstack([self._times(part) for part in np.split(states, 2)])
+
+    def _times(self, x: Complex) -> Complex:
+        columns = [
+            self.motion.times(self.motion.mass, np.ascontiguousarray(column.real))
+            + 1j * self.motion.times(self.motion.mass, np.ascontiguousarray(column.imag))
+            for column in x.T
+        ]
+        return np.array(columns).T
+
+
+# Below this value of the criterion a match is doubtful, and the step of the parameter is halved, so many times.
+DOUBTFUL, HALVINGS = 0.7, 6
+# Lines of modes that lie on each other are seen by their dashes.
+STYLES = ("-", "--", "-.", ":")
+# Modes computed beyond those that are followed, so that none leaves the set at a crossing.
+SPARE = 4
+
+
+@dataclass(frozen=True, eq=False)
+class ModeSweep(Tabled):
+    """Modes followed over the values (v,) of a parameter, in its unit.
+
+    frequencies (v, k) Hz, damping (v, k) ratios : of k modes.
+    assurance (v, k) : the criterion by which each was matched with the value before; 1 at the first.
+    labels (k,) : the item that moves most in each mode at the first value. parameter : its name.
+    """
+
+    parameter: str
+    values: Floats
+    frequencies: Floats
+    damping: Floats
+    assurance: Floats
+    labels: tuple[str, ...]
+
+    def table(self) -> str:
+        """A line for each value, with the frequencies in Hz."""
+        width = max(12, len(self.parameter) + 2)
+        numbers = range(self.frequencies.shape[1])
+        lines = [
+            f"frequencies in Hz of {numbered(len(numbers), 'mode')} over {self.parameter}",
+            f"{self.parameter:>{width}}" + "".join(f"{f'mode {k + 1}':>12}" for k in numbers),
+        ]
+        for value, row in zip(self.values, self.frequencies, strict=True):
+            lines.append(f"{value:{width}.6g}" + "".join(f"{frequency:12.6g}" for frequency in row))
+        return "\n".join(lines)
+
+    def write(self, path: str | Path) -> Path:
+        """Write a .npz with the fields by their names; its path. Raises ResultError."""
+        words = ("values", "frequencies", "damping", "assurance", "labels")
+        return write_arrays(path, {word: getattr(self, word) for word in words} | {"parameter": (self.parameter,)})
+
+    def draw(self, path: str | Path) -> Path:
+        """Draw the frequencies over the parameter to a picture file; its path."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(7.0, 5.0), layout="constrained")
+        axes = figure.subplots()
+        for k, (column, label) in enumerate(zip(self.frequencies.T, self.labels, strict=True)):
+            axes.plot(self.values, column, STYLES[k % len(STYLES)], label=f"mode {k + 1}, {label}")
+        axes.set_xlabel(self.parameter)
+        axes.set_ylabel("frequency, Hz")
+        axes.margins(y=0.1)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="small")
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=150)
+        return path
+
+
+def sweep_values(text: str) -> tuple[str, list[float]]:
+    """The key and the values of KEY=FIRST:LAST:COUNT. Raises ModelError."""
+    key, _, numbers = text.partition("=")
+    try:
+        first, last, count = numbers.split(":")
+        values = np.linspace(float(first), float(last), int(count))
+    except ValueError:
+        values = np.zeros(0)
+    if not key.strip() or len(values) < 2:
+        raise ModelError(f"--sweep {text}: wanted KEY=FIRST:LAST:COUNT, as bodies.hub.angular_velocity.2=0:10:21")
+    return key.strip(), [float(value) for value in values]
+
+
+@one_blas_thread()
+def mode_sweep(
+    build: Callable[[float], Model],
+    values: Sequence[float],
+    count: int = 6,
+    *,
+    parameter: str = "value",
+    held: str | None = None,
+    start: str = "as_given",
+    damped: bool = False,
+) -> ModeSweep:
+    """The ``count`` lowest modes at the first value, followed over the others.
+
+    build : the model at a value of the parameter, in any unit, whose name is for tables and pictures. values (v,), in
+    the unit of the parameter : in the order in which the modes are followed. held, start, damped : as of
+    ``femb.modes``. Where a match is doubtful, modes at values between are computed too; they are not among the results.
+    Raises ModelError as ``femb.modes``, and where a mode cannot be followed.
+    """
+    values = [float(value) for value in values]
+    if len(values) < 2 or not np.all(np.isfinite(values)):
+        raise ModelError(f"mode sweep: values: got {values}, wanted at least two numbers")
+
+    def at(value: float, modes: int) -> Solution:
+        return solution(build(value), modes, held=held, start=start, damped=damped, own_axes=True)
+
+    before = at(values[0], count + SPARE)
+    chosen = before.first(count)
+    rows = [(chosen.eigenvalues, np.ones(count))]
+    for value, following in pairwise(values):
+        chosen, assurance = _followed(at, chosen, value, following, count, HALVINGS)
+        rows.append((chosen.eigenvalues, assurance))
+    eigenvalues = np.array([row for row, _ in rows])
+    size = np.abs(eigenvalues)
+    return ModeSweep(
+        parameter,
+        np.array(values),
+        size / (2.0 * np.pi),
+        0.0 - eigenvalues.real / np.maximum(size, np.finfo(float).tiny),
+        np.array([row for _, row in rows]),
+        before.first(count).labels,
+    )
+
+
+def _followed(
+    at: Callable[[float, int], Solution], before: Solution, value: float, following: float, count: int, halvings: int
+) -> tuple[Solution, Floats]:
+    """The modes at the next value in the order of those before, and the criterion of each match."""
+    from scipy.optimize import linear_sum_assignment
+
+    after = at(following, count + SPARE)
+    # a multiple eigenvalue, before or after, leaves its basis open
+    before = aligned(after, before)
+    after = aligned(before, after)
+    after, criterion = nearer(before, after)
+    rows, columns = linear_sum_assignment(-criterion)
+    matched = criterion[rows, columns]
+    if np.min(matched) >= DOUBTFUL:
+        return after.ordered(columns), matched
+    if not halvings:
+        k = int(np.argmin(matched))
+        raise ModelError(
+            f"mode sweep: mode {k + 1} of the first value cannot be followed from {value:.6g} to {following:.6g}: the "
+            f"best match there has an assurance of {matched[k]:.3g}; ask for more modes, or for values that lie closer"
+        )
+    middle = 0.5 * (value + following)
+    between, first = _followed(at, before, value, middle, count, halvings - 1)
+    after, second = _followed(at, between, middle, following, count, halvings - 1)
+    return after, np.minimum(first, second)

@@ -1,0 +1,292 @@
+"""Modes of any model: natural frequencies, shapes, and what each appendage does to the hub.
+
+Source: docs/theory/modes.md.
+"""
+
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from femb.base.errors import ModelError
+from femb.base.html import Tabled, columns
+from femb.base.types import Floats
+from femb.base.values import as_known, numbered, shown, without_rounding
+from femb.model.model import Model
+from femb.numerics.threads import one_blas_thread
+from femb.results.array_file import write_arrays
+from femb.results.results import Results
+from femb.vibration.appendages import HeldBody, appendages, held_body, participation
+from femb.vibration.complex_modes import REAL, Complex, Rotation
+from femb.vibration.damping_ratios import source_of
+from femb.vibration.participation import Participation
+from femb.vibration.solution import ModeShapes, Solution, leading, solution
+
+if TYPE_CHECKING:
+    from femb.system.system import System
+
+BESIDE = 1e-9  # m between a held body and the axis of rotation: less is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Modes(Tabled):
+    """The k lowest modes of a state.
+
+    state : "unloaded", "loaded" or "spinning". held : the body that is held, or None. damped : whether the model's
+    dampers count.
+    rigid, joint : number of rigid-body motions of free structures, and of motions of joints without stiffness; they are
+    not among the modes. across : how many of the rigid ones rest in inertial axes, in a rotation, and have its rate in
+    the axes of the structure: two translations and the tilt of its axis. spins (g,) rad/s : of these structures.
+    rotations : of the structures that turn.
+    eigenvalues (k,) 1/s : lambda, i omega of modes without damping.
+    precision (k,) : up to what part of them frequencies are known, by rounding or, where that is much, by the residual
+    of each mode; what is not known is "digits lost" in tables.
+    names (n_v,) : of the rows of shapes. shapes (n_v, k) : velocities of all frames in the System's
+    order, phi^H M phi = 1 (kg m2). energy (k, i) : share of each item in ``items`` of the kinetic energy.
+    root, appendages : the held body as a rigid body, and what it holds, each with its modes about its root.
+    damping_source : of the ratios of these, in words.
+    motion : the shapes as motions, for films and meshes.
+    """
+
+    state: str
+    held: str | None
+    damped: bool
+    rigid: int
+    joint: int
+    across: int
+    spins: Floats
+    rotations: tuple[Rotation, ...]
+    eigenvalues: NDArray[np.complex128]
+    precision: Floats
+    names: tuple[str, ...]
+    shapes: Complex
+    items: tuple[str, ...]
+    energy: Floats
+    root: HeldBody | None
+    appendages: tuple[Participation, ...]
+    damping_source: str
+    motion: ModeShapes
+
+    @property
+    def frequencies(self) -> Floats:
+        """(k,) Hz: |lambda| / 2 pi."""
+        return np.asarray(np.abs(self.eigenvalues) / (2.0 * np.pi))
+
+    @property
+    def damping(self) -> Floats:
+        """(k,) ratios: -Re lambda / |lambda|."""
+        return np.asarray(0.0 - self.eigenvalues.real / np.maximum(np.abs(self.eigenvalues), np.finfo(float).tiny))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """(k,) the item that moves most in each mode, by kinetic energy."""
+        return leading(self.items, self.energy)
+
+    @property
+    def without_oscillation(self) -> NDArray[np.bool_]:
+        """(k,) motions that grow, and those that fall while nothing damps them: a divergence and its reverse."""
+        growth = self.eigenvalues.real
+        real = np.abs(self.eigenvalues.imag) <= REAL * np.abs(self.eigenvalues)
+        return np.asarray(real & ((growth > 0.0) | (not self.damped)) & (growth != 0.0))
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        """Number, frequency, damping and item of the modes that oscillate, or that dampers bring to rest."""
+        damping, labels = without_rounding(self.damping, 1.0), self.labels
+        frequencies = as_known(self.frequencies, self.precision)
+        return [
+            (str(k + 1), frequencies[k], f"{damping[k]:.3g}", labels[k])
+            for k in np.flatnonzero(~self.without_oscillation)
+        ]
+
+    def _unstable(self) -> list[str]:
+        """Lines on what grows."""
+        apart = self.without_oscillation
+        lines = []
+        if apart.any():
+            lines += [
+                "",
+                "unstable: motions that leave this state without oscillating, and their reverse",
+            ]
+            lines.append(f"{'mode':>4}{'rate 1/s':>14}  moves most")
+            lines += [f"{k + 1:4d}{self.eigenvalues[k].real:14.6g}  {self.labels[k]}" for k in np.flatnonzero(apart)]
+        grows = np.flatnonzero(~apart & (without_rounding(self.damping, 1.0) < 0.0))
+        if len(grows):
+            lines += ["", f"unstable: mode {', '.join(str(k + 1) for k in grows)}, of negative damping, grows"]
+        return lines
+
+    def _rotations(self) -> list[str]:
+        """Lines on what the structures turn about."""
+        lines = []
+        for each in self.rotations:
+            axis, point = (_listed(each.omega / each.rate), _listed(each.point))
+            beside = f"; the held {self.held} is {each.distance:.3g} m beside it" if each.distance > BESIDE else ""
+            lines.append(
+                f"turns at {each.rate / (2.0 * np.pi):.6g} Hz about the axis {axis} through its mass centre and "
+                f"{point} m{beside if self.held else ''}"
+            )
+        return lines
+
+    def table(self) -> str:
+        """State, motions without stiffness, a line for each mode, and the appendages of a held body."""
+        held = f", {self.held} held" if self.held else ""
+        kind, rows = "damped mode" if self.damped else "undamped mode", self._rows()
+        lines = [f"{numbered(len(rows), kind)} of the {self.state} structure{held}", *self._rotations()]
+        lines.append(
+            f"motions without stiffness: {numbered(self.rigid, 'rigid-body motion')}, "
+            f"{numbered(self.joint, 'motion')} of joints"
+        )
+        if self.across:
+            rates = ", ".join(f"{spin / (2.0 * np.pi):.6g}" for spin in np.unique(np.round(self.spins, 12)))
+            lines.append(
+                f"{self.across} of the rigid-body motions, across the axis of rotation, have the rate of that, {rates} "
+                "Hz, in axes that turn"
+            )
+        if rows:
+            lines += ["", f"{'mode':>4}{'frequency Hz':>14}{'damping':>11}  moves most"]
+        for number, frequency, ratio, label in rows:
+            share = float(np.max(self.energy[int(number) - 1]))
+            lines.append(f"{number:>4}{frequency:>14}{ratio:>11}  {label}, {100.0 * share:.0f} % of the kinetic energy")
+        lines += self._unstable()
+        for part in self.appendages:
+            lines += ["", part.table()]
+        if self.appendages:
+            lines += ["", f"modes of appendages have {self.damping_source}"]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        summary, *_ = self.table().splitlines()
+        heading: tuple[str, ...] = ("mode", "frequency Hz", "damping", "moves most")
+        unstable = f"<pre>{escape(chr(10).join(self._unstable()))}</pre>" if self._unstable() else ""
+        parts = "".join(part._repr_html_() for part in self.appendages)
+        return f"<div><strong>{escape(summary)}</strong>{columns(heading, self._rows())}{unstable}{parts}</div>"
+
+    def results(self, scale: float = 1.0) -> Results:
+        """Results whose times count the modes: the unloaded structure at 0, mode k at its largest displacement at k.
+
+        scale : 1 for a largest displacement of a tenth of the structure. They contain the arrays of ``write``.
+        """
+        shapes = self.motion.all_shapes(scale)
+        static = {f"modes/{name}": _stored(array) for name, array in self._arrays().items()}
+        return Results(shapes.series, {**shapes.static, **static}, shapes.attributes)
+
+    def write(self, path: str | Path) -> Path:
+        """Write a .npz, or the results file .h5 of ``results`` with the group modes; its path. Raises ResultError.
+
+        Names as of the fields; of each appendage NAME/point, axes, frequencies, damping, coupling, rigid_mass,
+        clamped_mass and residual_mass.
+        """
+        if Path(path).suffix == ".h5":
+            self.results().write(path)
+            return Path(path)
+        return write_arrays(path, self._arrays(), (".npz", ".h5"))
+
+    def _arrays(self) -> dict[str, Any]:
+        arrays: dict[str, Any] = {
+            "frequencies": self.frequencies,
+            "damping": self.damping,
+            "eigenvalues_real": self.eigenvalues.real,
+            "eigenvalues_imag": self.eigenvalues.imag,
+            "precision": self.precision,
+            "labels": self.labels,
+            "names": self.names,
+            "shapes_real": self.shapes.real,
+            "shapes_imag": self.shapes.imag,
+            "items": self.items,
+            "energy": self.energy,
+            "state": (self.state,),
+            "held": (self.held or "",),
+            "damped": np.array([int(self.damped)]),
+            "free_motions": np.array([self.rigid, self.joint]),
+            "motions_across": np.array([self.across]),
+            "spins": self.spins,
+            "rotation_rates": np.array([each.omega for each in self.rotations]).reshape(-1, 3),
+            "rotation_points": np.array([each.point for each in self.rotations]).reshape(-1, 3),
+        }
+        words = ("point", "axes", "frequencies", "damping", "coupling", "rigid_mass", "clamped_mass", "residual_mass")
+        for part in self.appendages:
+            arrays |= {f"{part.name}/{word}": getattr(part, word) for word in words}
+        return arrays
+
+
+def _listed(vector: Floats) -> str:
+    """Components in parentheses, zero where they are rounding."""
+    values = without_rounding(vector, max(1.0, float(np.max(np.abs(vector))))) + 0.0
+    return f"({', '.join(f'{x:.4g}' for x in values)})"
+
+
+def _stored(value: Any) -> Any:
+    return np.array(value, dtype=str) if isinstance(value, tuple) else np.asarray(value)
+
+
+@one_blas_thread()
+def modes(
+    model: "Model | System",
+    count: int = 10,
+    *,
+    held: str | None = None,
+    start: str = "as_given",
+    damping: float | None = None,
+    damped: bool = False,
+) -> Modes:
+    """The ``count`` lowest modes of a model, and with a body ``held`` those of every appendage with its participation.
+
+    start : the state, as ``run.start`` of a case says. "equilibrium" is the one that weight, loads and the start's
+    rotation strain the structure to, with their stiffness, centrifugal and gyroscopic forces; other starts are taken at
+    rest and without loads.
+    held : the body that does not move in the modes; by default nothing is held but what is fixed to the ground.
+    damping : ratio of every mode of ``Modes.appendages``, with the root held, and of what is made of them; by default
+    those that the model's modal damping gives, zero of modes that this does not damp, or 0.005 of a model without it.
+    damped : whether the model's own dampers and modal damping count; modes are then complex, as they are in a rotation.
+
+    Raises ModelError: more modes than there are, an unstable state, a stiffness that is not symmetric, an unknown body,
+    a ratio without a held body or beside ``damped``, a start that is not steady; SolveError: no equilibrium.
+    """
+    if damping is not None and (held is None or damped):
+        why = "beside damped, which takes the dampers of the model" if damped else "without a held body"
+        raise ModelError(f"modes: damping: got {shown(damping)} {why}; it is the ratio of the modes of appendages")
+    found = solution(model, count, held=held, start=start, damped=damped)
+    motion = found.motion
+    root, parts = None, []
+    if held is not None and not motion.spinning:
+        frame = motion.system.layout.bodies[held]
+        root = held_body(motion, held, frame)
+        parts = [participation(motion, part, frame, count, damping) for part in appendages(motion)]
+        if parts and not damped:
+            found = _by_appendage(found, parts, count)
+    items, energy = found.energy
+    shapes = motion.inertial(found.shapes)
+    frequencies = np.asarray(np.abs(found.eigenvalues) / (2.0 * np.pi))
+    return Modes(
+        found.state,
+        held,
+        damped,
+        found.free.rigid + found.across,
+        found.free.count - found.free.rigid,
+        found.across,
+        found.spins,
+        found.rotations,
+        found.eigenvalues,
+        found.precision,
+        tuple(motion.system.layout.velocity_labels()),
+        shapes,
+        items,
+        energy,
+        root,
+        tuple(parts),
+        source_of(motion.system.model, damping),
+        ModeShapes(motion, frequencies, shapes),
+    )
+
+
+def _by_appendage(found: Solution, parts: list[Participation], count: int) -> Solution:
+    """The modes of a structure whose parts are uncoupled: those of the parts, so that none is spread over several."""
+    frequencies = np.concatenate([part.frequencies for part in parts])
+    shapes = np.hstack([part.shapes for part in parts])
+    # equal frequencies of equal parts in the order of the parts, whatever their last digits
+    order = np.argsort(np.round(np.log(frequencies), 8), kind="stable")[:count]
+    known = np.concatenate([part.precision for part in parts])[order]
+    eigenvalues = 2j * np.pi * frequencies[order]
+    return replace(found, eigenvalues=eigenvalues, shapes=shapes[:, order].astype(complex), precision=known)

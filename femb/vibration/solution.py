@@ -1,0 +1,232 @@
+"""Eigenvalues and shapes of the small motions of a state, real or complex as the state asks for.
+
+Source: docs/theory/modes.md, sections 1 to 4.
+"""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.base.values import check_flag, shown
+from femb.layout.connections import groups_of
+from femb.model.model import Model
+from femb.numerics import rotations
+from femb.recording.record import still
+from femb.results.results import Results
+from femb.small_motions.eigenproblem import EigenProblem
+from femb.small_motions.free_motions import FreeMotions, free_motions
+from femb.vibration.completion import system_of
+from femb.vibration.complex_modes import (
+    Complex,
+    RigidStates,
+    Rotation,
+    complex_modes,
+    complex_precision,
+    rigid_states,
+    rotation_of,
+)
+from femb.vibration.eigen import lowest, precision, real_modes
+
+if TYPE_CHECKING:
+    from femb.system.system import System
+
+
+# The shift of complex modes, as part of the lowest frequency that stiffness and mass alone have.
+BELOW = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Eigenvalues (k,) and shapes (n_v, k) of the small motions of a state, in its coordinates.
+
+    precision (k,) : up to what part of their size eigenvalues are known. free : motions without stiffness.
+    rigid_states : of complex modes the states that were left out, else None.
+    """
+
+    motion: EigenProblem
+    free: FreeMotions
+    state: str
+    eigenvalues: Complex
+    shapes: Complex
+    precision: Floats
+    rigid_states: RigidStates | None = None
+
+    @property
+    def across(self) -> int:
+        """How many more rigid-body motions there are in a rotation: those that rest in inertial axes."""
+        return self.rigid_states.across if self.rigid_states is not None else 0
+
+    @property
+    def spins(self) -> Floats:
+        """(g,) rad/s: of the structures that have these."""
+        return self.rigid_states.spins if self.rigid_states is not None else np.zeros(0)
+
+    @property
+    def rotations(self) -> tuple[Rotation, ...]:
+        """Rotations of the structures that turn."""
+        layout = self.motion.system.layout
+        found = [rotation_of(self.motion, group) for group in groups_of(layout, springs=True, rows=True)]
+        return tuple(replace(each, point=each.point + layout.origin) for each in found if each is not None)
+
+    @property
+    def energy(self) -> tuple[tuple[str, ...], Floats]:
+        """Names of items and the share (k, items) that each has of the kinetic energy of each mode."""
+        return _energy(self.motion, self.shapes)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """(k,) the item that moves most in each mode, by kinetic energy."""
+        return leading(*self.energy)
+
+    def ordered(self, order: NDArray[np.intp]) -> "Solution":
+        """The modes of these numbers alone, in this order."""
+        eigenvalues, known = self.eigenvalues[order], self.precision[order]
+        return replace(self, eigenvalues=eigenvalues, shapes=self.shapes[:, order], precision=known)
+
+    def first(self, count: int) -> "Solution":
+        """The first modes."""
+        return self.ordered(np.arange(count))
+
+
+def solution(
+    model: "Model | System",
+    count: int,
+    *,
+    held: str | None = None,
+    start: str = "as_given",
+    damped: bool = False,
+    own_axes: bool = False,
+) -> Solution:
+    """The modes of a state as ``modes`` computes them; own_axes : along the axes of each frame also at rest."""
+    from femb.base.options import Run
+    from femb.statics.start import started
+
+    run = Run(duration=1.0, start=start)  # refuses unknown starts
+    system = system_of(model, start == "assembled")
+    loaded = start == "equilibrium"
+    if loaded:
+        system = started(system, run)
+    check_flag("modes: damped", damped)
+    if held is not None and (not isinstance(held, str) or held not in system.layout.bodies):
+        names = ", ".join(system.layout.bodies)
+        wanted = f"wanted one of {names}" if names else "but there are no bodies"
+        raise ModelError(f"modes: held: got {shown(held)}, {wanted}")
+    motion = EigenProblem.of(system, loaded, own_axes, held)
+    free, rigid = free_motions(motion), None
+    if motion.spinning or damped:
+        square = abs(float(lowest(motion, free, 1)[0][0]))
+        rigid = rigid_states(motion, free, square)
+        shift = max(BELOW * float(np.sqrt(square)), np.finfo(float).tiny)
+        eigenvalues, shapes = complex_modes(motion, rigid, count, shift)
+        known = complex_precision(motion, eigenvalues, shapes, shift)
+    else:
+        squares, real = real_modes(motion, free, count)
+        known = precision(motion, free, squares, real)
+        eigenvalues, shapes = 1j * np.sqrt(squares), real.astype(complex)
+    state = "spinning" if motion.spinning else "loaded" if loaded else "unloaded"
+    return Solution(motion, free, state, eigenvalues, shapes, known, rigid)
+
+
+def leading(items: tuple[str, ...], energy: Floats) -> tuple[str, ...]:
+    """The item with the largest share (k, items) of each mode; of equal ones, as in symmetric structures, the first."""
+    return tuple(items[k] for k in np.argmax(np.round(energy, 4), axis=1))
+
+
+def _energy(motion: EigenProblem, shapes: Complex) -> tuple[tuple[str, ...], Floats]:
+    """Names of items and the share (k, items) that each has of the kinetic energy of the shapes (n_v, k)."""
+    layout = motion.system.layout
+    owner = np.full(motion.system.n_v, -1)
+    names = [f"bodies.{name}" for name in layout.bodies] + [f"beams.{name}" for name in layout.beams]
+    frames = [[frame] for frame in layout.bodies.values()]
+    frames += [[station.frame for station in beam.stations] for beam in layout.beams.values()]
+    for name, body in layout.flexible_bodies.items():
+        if f"bodies.{name}" not in names:
+            names.append(f"bodies.{name}")
+            frames.append([station.frame for station in body.stations.values()])
+    for k, own in enumerate(frames):
+        for frame in own:
+            where = motion.velocities_of(frame)
+            owner[where] = np.where(owner[where] < 0, k, owner[where])
+    for name, body in layout.flexible_bodies.items():
+        owner[np.asarray(layout.internal_v)[body.modes]] = names.index(f"bodies.{name}")
+    share = np.zeros((shapes.shape[1], len(names)))
+    for part in (np.real(shapes), np.imag(shapes)):
+        for j, phi in enumerate(np.ascontiguousarray(part.T)):
+            products = phi * motion.times(motion.mass, phi)
+            share[j] += np.bincount(owner[owner >= 0], products[owner >= 0], len(names))
+    return tuple(names), share / np.maximum(np.sum(share, axis=1, keepdims=True), np.finfo(float).tiny)
+
+
+# Mode shapes as motions: results from which pictures, films and meshes are drawn.
+#
+# A mode with eigenvalue lambda and shape phi moves a frame by s Re(phi exp(i |lambda| t)): translations along inertial
+# axes, rotations as rotation vectors in the frame's own axes. The scale s is chosen for the eye; a shape has no size.
+
+# The largest displacement by the size of the structure, and the largest rotation (rad), at scale 1.
+DISPLACEMENT = 0.1
+ROTATION = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class ModeShapes:
+    """Shapes (n_v, k), in inertial axes, of the small motions ``motion``, with frequencies (k,) Hz."""
+
+    motion: EigenProblem
+    frequencies: Floats
+    shapes: Complex
+
+    def all_shapes(self, scale: float = 1.0) -> Results:
+        """The unloaded state at time 0 and each mode at its largest displacement at the time of its number, 1 to k."""
+        parts = [self._largest(j, scale) for j in range(len(self.frequencies))]
+        changes = np.array([np.zeros(self.motion.system.n_v), *parts])
+        return self._results(np.arange(len(changes), dtype=float), changes, np.zeros_like(changes))
+
+    def one_period(self, mode: int, frames: int = 40, scale: float = 1.0) -> Results:
+        """One period of a mode, by its number from 1, at ``frames`` + 1 output times. Raises ModelError."""
+        if not 1 <= mode <= len(self.frequencies) or frames < 2:
+            raise ModelError(
+                f"mode shapes: got mode {shown(mode)} with {shown(frames)} frames, wanted a mode from 1 to "
+                f"{len(self.frequencies)} with 2 frames or more"
+            )
+        omega = 2.0 * np.pi * self.frequencies[mode - 1]
+        phases = np.exp(2j * np.pi * np.arange(frames + 1) / frames)[:, None]
+        motion = self._scaled(mode - 1, scale) * phases
+        period = 2.0 * np.pi / omega if omega > 0.0 else 1.0
+        return self._results(period * np.arange(frames + 1) / frames, motion.real, (1j * omega * motion).real)
+
+    def _scaled(self, k: int, scale: float) -> Complex:
+        """Shape (n_v,) of the size of a picture, real where it is largest."""
+        layout, phi = self.motion.system.layout, self.shapes[:, k]
+        moves, turns = [0.0], [0.0]
+        for frame, j in zip(layout.frames, layout.frame_v, strict=True):
+            if frame.freedom:
+                moves.append(float(np.max(np.abs(phi[j : j + 3]))))
+                turns.append(float(np.max(np.abs(phi[j + 3 : j + frame.freedom]), initial=0.0)))
+        sizes = (DISPLACEMENT * self._extent() / max(max(moves), 1e-300), ROTATION / max(max(turns), 1e-300))
+        largest = phi[int(np.argmax(np.abs(phi)))]
+        return np.asarray(scale * min(sizes) * phi * (np.conj(largest) / abs(largest)))
+
+    def _largest(self, k: int, scale: float) -> Floats:
+        return np.asarray(self._scaled(k, scale).real)
+
+    def _extent(self) -> float:
+        """Largest side of the box around all frames, m."""
+        layout, q = self.motion.system.layout, self.motion.q
+        points = np.array([q[i : i + 3] for i in layout.frame_q])
+        return float(np.max(np.ptp(points, axis=0))) or 1.0
+
+    def _results(self, time: Floats, changes: Floats, v: Floats) -> Results:
+        """Results of displacements and velocities (t, n_v) from the state."""
+        system = self.motion.system
+        layout, q = system.layout, np.tile(self.motion.q, (len(changes), 1))
+        q[:, layout.internal_q] += changes[:, layout.internal_v]
+        for frame, i, j in zip(layout.frames, layout.frame_q, layout.frame_v, strict=True):
+            q[:, i : i + 3] += changes[:, j : j + 3] if frame.freedom else 0.0
+            if frame.freedom == 6:
+                turn = rotations.exponential(changes[:, j + 3 : j + 6])
+                q[:, i + 3 : i + 7] = rotations.multiply(q[:, i + 3 : i + 7], turn)
+        return still(system, time, q, v, "modes")

@@ -1,0 +1,107 @@
+"""Craig-Bampton matrices: files read back, and pyyeti's own functions."""
+
+import sys
+
+import h5py
+import numpy as np
+import pytest
+from scipy.io import loadmat
+from vibration.test_modes import satellite
+
+from femb.base.errors import ModelError, ResultError
+from femb.handover import CraigBampton, hybrid_coordinates
+from femb.handover import craig_bampton as nastran
+
+
+@pytest.fixture(scope="module")
+def plant():
+    return hybrid_coordinates(satellite(), 6, held="hub", damping=0.01, points={})
+
+
+@pytest.fixture(scope="module", params=["whole", "appendage"])
+def reduced(plant, request):
+    return CraigBampton.of(plant if request.param == "whole" else plant.appendages[0])
+
+
+def test_matrices(plant, reduced):
+    assert len(reduced.dofs) == len(reduced.mass) in (12, 18)
+    frequencies = np.sqrt(np.diag(reduced.stiffness)[6:12]) / (2.0 * np.pi)
+    np.testing.assert_allclose(frequencies, plant.appendages[0].frequencies, rtol=1e-12)
+    np.testing.assert_allclose(np.diag(reduced.damping)[6:12], 0.04 * np.pi * frequencies, rtol=1e-12)
+    np.testing.assert_array_equal(reduced.stiffness[:6], 0.0)
+
+
+def test_modes_of_the_free_model(plant):
+    """Six zeros and the frequencies of the free satellite."""
+    whole = CraigBampton.of(hybrid_coordinates(satellite(), held="hub", points={}))
+    squares = np.linalg.eigvals(np.linalg.solve(whole.mass, whole.stiffness)).real
+    found = np.sqrt(np.sort(squares)[6:12]) / (2.0 * np.pi)
+    np.testing.assert_allclose(found, [0.273332, 0.537837, 1.571001, 1.752398, 1.904971, 3.304710], rtol=2e-6)
+
+
+def test_arrays_read_back(reduced, tmp_path):
+    again = CraigBampton.read(reduced.write(tmp_path / "cb.npz"))
+    matlab = loadmat(reduced.write(tmp_path / "cb.mat"))
+    with h5py.File(reduced.write(tmp_path / "cb.h5")) as file:
+        hdf = {word: file[f"craig_bampton/{word}"][()] for word in nastran.NAMES}
+    for word in nastran.NAMES:
+        for found in (getattr(again, word), matlab[word], hdf[word]):
+            np.testing.assert_array_equal(found, getattr(reduced, word))
+    assert again.dofs == reduced.dofs == tuple(str(cell[0]) for cell in matlab["dofs"][:, 0])
+
+
+def test_op4_and_punch_read_back(reduced, tmp_path):
+    pytest.importorskip("pyyeti", reason="pyyeti, the extra fe, is not installed")
+    op4 = nastran.read_op4(reduced.write(tmp_path / "cb.op4"))
+    punch, dofs = nastran.read_punch(reduced.write(tmp_path / "cb.pch"))
+    assert dofs == reduced.dofs
+    for word in nastran.NAMES:
+        np.testing.assert_array_equal(op4[word], getattr(reduced, word))
+        np.testing.assert_allclose(punch[word], getattr(reduced, word), rtol=1e-9, atol=0.0)
+
+
+def test_dynamic_mass_is_that_of_pyyeti(plant, reduced):
+    cb = pytest.importorskip("pyyeti.cb", reason="pyyeti, the extra fe, is not installed")
+    frequencies = np.array([0.1, 0.26, 1.0, 6.0, 40.0])
+    for k in range(6):
+        found = cb.cbtf(reduced.mass, reduced.damping, reduced.stiffness, np.eye(6)[k], frequencies, np.arange(6)).frc
+        ours = np.array([reduced.dynamic_mass(2j * np.pi * f)[:, k] for f in frequencies]).T
+        np.testing.assert_allclose(ours, found, rtol=0.0, atol=1e-12 * np.max(np.abs(found)))
+    part = plant.appendages[0]
+    whole = CraigBampton.of(part).dynamic_mass(3j)
+    np.testing.assert_allclose(part.dynamic_mass(3j), whole, atol=1e-12 * np.max(np.abs(whole)))
+
+
+def test_mass_properties_and_effective_masses_are_those_of_pyyeti(plant, reduced, tmp_path):
+    cb = pytest.importorskip("pyyeti.cb", reason="pyyeti, the extra fe, is not installed")
+    from pyyeti.nastran import addgrid
+
+    part = plant.appendages[0]
+    rigid, coupling = part.rigid_mass, part.coupling
+    if len(reduced.dofs) > 12:
+        rigid, coupling = plant.mass, np.vstack([part.coupling for part in plant.appendages])
+    at_centre, centre, *_ = cb.cgmass(reduced.mass[:6, :6], all6=True)
+    first_moment = np.array([rigid[5, 1], rigid[3, 2], rigid[4, 0]])
+    np.testing.assert_allclose(np.asarray(centre).ravel()[:3], first_moment / rigid[0, 0], atol=1e-12)
+    assert at_centre[0, 0] == pytest.approx(rigid[0, 0], rel=1e-12)
+    found = cb.cbcheck(
+        str(tmp_path / "check.txt"),
+        reduced.mass,
+        reduced.stiffness,
+        np.arange(6),
+        np.arange(6),
+        uset=addgrid(None, 1, "b", 0, [0.0, 0.0, 0.0], 0),
+        em_filt=0,
+        n_freefree_modes=8,
+    )
+    wanted = 100.0 * coupling**2 / np.diag(rigid)
+    np.testing.assert_allclose(np.asarray(found.effmass_percent), wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_unknown_formats_and_a_missing_package(reduced, tmp_path, monkeypatch):
+    with pytest.raises(ResultError, match=r"must be one of \.npz, \.mat, \.h5, \.op4, \.pch"):
+        reduced.write(tmp_path / "cb.txt")
+    monkeypatch.setitem(sys.modules, "pyyeti.nastran", None)
+    monkeypatch.setitem(sys.modules, "pyyeti", None)
+    with pytest.raises(ModelError, match=r"^pip install 'femb\[fe\]': .*pyyeti, which is not installed"):
+        reduced.write(tmp_path / "cb.op4")

@@ -1,0 +1,243 @@
+"""Modal damping in sparse linear models and in their truncations: the same as in the dense one."""
+
+import warnings
+
+import numpy as np
+import pytest
+from pyyeti.nastran import op4, rddmig
+from vibration.test_modes import satellite
+
+from femb import (
+    Attachment,
+    Beam,
+    FembWarning,
+    JointEnd,
+    JointSpringDamper,
+    ModalDamping,
+    Model,
+    ModelError,
+    Revolute,
+    RigidBody,
+    Section,
+    hybrid_coordinates,
+    linear_model,
+    linearize,
+    modes,
+)
+from femb.handover.craig_bampton import CraigBampton
+from femb.linear.base_shake import shake
+from femb.linear.report import truncated
+from femb.linear.truncate import craig_bampton
+
+WORDS = {"inputs": ["bodies.hub.torque"], "outputs": ["bodies.hub.turn"]}
+FREQUENCIES = (0.1, 0.2733, 1.57)
+
+
+@pytest.fixture(scope="module")
+def damped():
+    model = satellite()
+    model.add(ModalDamping("wings", held="hub", ratio=0.02, modes=6))
+    return model
+
+
+def test_sparse_and_dense_transfer_functions_agree(damped):
+    sparse, dense = linear_model(damped, **WORDS), linearize(damped, **WORDS)
+    undamped = linear_model(satellite(), **WORDS)
+    for frequency in FREQUENCIES:
+        s = 2j * np.pi * frequency
+        wanted = dense.transfer(s)
+        np.testing.assert_allclose(sparse.transfer(s), wanted, rtol=0, atol=2e-6 * np.max(np.abs(wanted)))
+    s = 2j * np.pi * FREQUENCIES[2]
+    assert np.max(np.abs(undamped.transfer(s) - sparse.transfer(s))) > 1e-3 * np.max(np.abs(sparse.transfer(s)))
+
+
+def test_truncation_keeps_the_damping_of_the_model(damped):
+    full = linear_model(damped, **WORDS, hub="hub")
+    reduction = craig_bampton(full, 6)
+    assert reduction.kind.endswith(
+        "modal damping of the case, 2 % on 12 modes of the appendages of hub: 6 of left yoke, 6 of right yoke"
+    )
+    for frequency in FREQUENCIES:
+        s = 2j * np.pi * frequency
+        wanted = full.transfer(s)
+        found = reduction.state_space(FREQUENCIES).transfer(s)
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5 * np.max(np.abs(wanted)))
+
+
+TORQUE = {"inputs": ["bodies.hub.torque"], "outputs": ["bodies.hub.turn"]}
+EVERY_MODE = 60
+
+
+def lowest(space, count=4):
+    """Frequencies (Hz) and ratios of the lowest oscillations of a state space."""
+    values = space.eigenvalues()
+    values = values[values.imag > 0.1]
+    values = values[np.argsort(np.abs(values), kind="stable")][:count]
+    return np.array([np.abs(values) / (2.0 * np.pi), -values.real / np.abs(values)])
+
+
+ROADS = {
+    "full order with a hub": lambda model: linearize(model, **TORQUE, hub="hub"),
+    "modes": lambda model: linearize(model, **TORQUE, modes=EVERY_MODE),
+    "residual vectors": lambda model: linearize(model, **TORQUE, modes=EVERY_MODE, residual_vectors=True),
+    "Craig-Bampton": lambda model: linearize(model, **TORQUE, hub="hub", craig_bampton=EVERY_MODE),
+    "hybrid coordinates": lambda model: hybrid_coordinates(model, held="hub").state_space(),
+    "all dampers": lambda model: hybrid_coordinates(model, held="hub").state_space(dampers=True),
+}
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_every_road_has_the_damping_of_the_case(damped, road):
+    complex_modes = modes(damped, 4, damped=True)
+    wanted = np.array([complex_modes.frequencies, complex_modes.damping])
+    np.testing.assert_allclose(lowest(ROADS[road](damped)), wanted, rtol=3e-6)
+
+
+def test_full_order_of_a_held_hub(damped):
+    found = linearize(damped, inputs=[], outputs=[], held="hub")
+    ratios = lowest(found, 14)[1]
+    np.testing.assert_allclose(ratios[:12], 0.02, rtol=1e-7)  # six of each wing; the next ones are not damped
+    np.testing.assert_allclose(ratios[12:], 0.0, atol=1e-10)
+    replaced = linearize(damped, inputs=[], outputs=[], held="hub", damping=0.03)
+    np.testing.assert_allclose(lowest(replaced, 14)[1], 0.03, rtol=1e-7)
+
+
+@pytest.mark.parametrize("order", [{"craig_bampton": EVERY_MODE}, {}])
+def test_a_given_ratio_replaces_that_of_the_case(damped, order):
+    """As a case without modal damping that is given the ratio, and zero takes the damping away."""
+    found = lowest(linearize(damped, **TORQUE, hub="hub", **order, damping=0.01))
+    np.testing.assert_allclose(found, lowest(linearize(satellite(), **TORQUE, hub="hub", **order, damping=0.01)))
+    assert np.all(found[1] < 0.021)
+    none = lowest(linearize(damped, **TORQUE, hub="hub", **order, damping=0.0))[1]
+    np.testing.assert_allclose(none, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("word", ["modes", "craig_bampton"])
+def test_the_table_says_whose_the_damping_is(damped, word):
+    def kind(model, **words):
+        truncation = linearize(model, **TORQUE, hub="hub", **{word: 3}, **words, frequencies=[0.1]).truncation
+        assert truncation is not None
+        return truncation.kind
+
+    assert "modal damping of the case, 2 % on 12 modes of the appendages of hub" in kind(damped)
+    assert kind(damped, damping=0.03).endswith("3 % damping in each, as given in place of that of the case")
+    assert kind(satellite(), damping=0.03).endswith("3 % damping in each, as given")
+    assert kind(satellite()).endswith("0.5 % damping in each, by default")
+    assert truncated(damped, hub="hub")[1].endswith("6 of right yoke")
+    assert modes(damped, 2, held="hub").table().endswith("6 of right yoke")
+
+
+def test_a_ratio_that_nothing_takes(damped):
+    for words in ({}, {"held": "hub", "damped": True}):
+        with pytest.raises(ModelError, match="it is the ratio of the modes of appendages"):
+            modes(damped, 2, **words, damping=0.02)
+    with pytest.raises(ModelError, match="a damping ratio is of the modes"):
+        linearize(damped, **TORQUE, damping=0.02)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".op4", ".pch"])
+def test_reduced_matrices_in_files(damped, suffix, tmp_path):
+    """The ratios of the case in the damping of modes, whatever other dampers there are."""
+    plant = hybrid_coordinates(damped, 8, held="hub")
+    for dampers in (False, True):
+        reduced = CraigBampton.of(plant, dampers=dampers)
+        path = reduced.write(tmp_path / f"cb{suffix}")
+        if suffix == ".npz":
+            matrix = CraigBampton.read(path).damping
+        elif suffix == ".op4":
+            matrix = op4.load(str(path), into="dct")["bcb"][0]
+        else:
+            matrix = rddmig(str(path))["bcb"].to_numpy()
+            matrix = matrix[np.ix_(np.any(matrix, axis=1), np.any(matrix, axis=0))]
+        found = np.diag(matrix)
+        found = found[found > 1e-9]
+        frequencies = np.concatenate([part.frequencies[:6] for part in plant.appendages])
+        np.testing.assert_allclose(np.sort(found), np.sort(0.08 * np.pi * frequencies), rtol=1e-9)
+
+
+def hinged(*items):
+    """A free hub, and on a sprung hinge a panel that carries a boom."""
+    model = Model("panel on a hinge")
+    model.add(RigidBody("hub", mass=8.0, inertia=(0.5, 0.6, 0.7)))
+    model.add(RigidBody("panel", mass=1.5, inertia=(0.05, 0.2, 0.25), center_of_mass=(0.0, 0.0, 0.02)))
+    first = JointEnd("hub", at=(0.3, 0.0, 0.1), axis=(0.0, 1.0, 0.2))
+    model.add(Revolute("hinge", first, JointEnd("panel", at=(-0.5, 0.0, 0.0))))
+    model.add(JointSpringDamper("spring", "hinge", stiffness=40.0))
+    section = Section("boom", 2e-4, (4e-9, 6e-9), 8e-9, 2.7e3, 7e10, 2.6e10)
+    model.add(Beam("boom", section, 2.0, 2, start=Attachment("panel", (0.1, 0.0, 0.0), direction=(1, 0.2, 0))))
+    for item in items:
+        model.add(item)
+    return model
+
+
+def test_reactions_of_joints_balance_modal_damping():
+    """The reaction of a hinge beside which modal damping acts, sparse, dense and truncated."""
+    model = hinged(ModalDamping("panel", "hub", 0.2, modes=4))
+    words = {"inputs": ["bodies.panel.torque"], "outputs": ["joints.hinge.force", "joints.hinge.torque"]}
+    dense, sparse = linearize(model, **words), linear_model(model, **words, hub="hub")
+    undamped = linear_model(hinged(), **words, hub="hub")
+    for frequency in (0.3, 1.2, 4.0):
+        s = 2j * np.pi * frequency
+        wanted = dense.transfer(s)
+        size = np.max(np.abs(wanted))
+        assert np.max(np.abs(undamped.transfer(s) - wanted)) > 1e-3 * size
+        np.testing.assert_allclose(sparse.transfer(s), wanted, rtol=0, atol=1e-7 * size)
+        for space in (linearize(model, **words, hub="hub"), linearize(model, **words, hub="hub", craig_bampton=99)):
+            np.testing.assert_allclose(space.transfer(s), wanted, rtol=0, atol=1e-7 * size)
+    # of a ratio that replaces it, too: with all modes the truncation is exact
+    truncation = linearize(model, **words, hub="hub", craig_bampton=99, damping=0.1, frequencies=[0.3, 1.2]).truncation
+    assert truncation is not None
+    np.testing.assert_allclose(truncation.reduced.values, truncation.full.values, rtol=1e-7, atol=1e-9)
+
+
+# Shaken bases
+
+
+def boom(*items, elements=4):
+    model = Model("boom")
+    section = Section("tube", 2.5e-3, (5.2e-7, 5.2e-7), 8e-7, 2800.0, 7.17e10, 2.7e10)
+    model.add(Beam("boom", section, 2.0, elements, start=Attachment("ground", direction=(1, 0, 0))))
+    for item in items:
+        model.add(item)
+    return model
+
+
+RANDOM = {"outputs": ["appendages.boom.force.z"], "density": ([5.0, 2000.0], [1.0, 1.0])}
+
+
+def test_a_shake_has_the_damping_of_the_case():
+    """The same as the ratio that is given to a case without; a ratio beside that of the case replaces it."""
+    damped = boom(ModalDamping("boom", "ground", 0.03, modes=15), elements=2)
+    own = shake(damped, "z", **RANDOM)
+    given = shake(boom(elements=2), "z", **RANDOM, damping=0.03)
+    at = [[each.space.frequency_response([f]).values for f in (10.2, 64.0, 500.0)] for each in (own, given)]
+    np.testing.assert_allclose(*at, rtol=1e-8)
+    np.testing.assert_allclose(own.rms, given.rms, rtol=1e-6)  # as accurate as the integral
+    assert "modal damping of the case, 3 % on 15 modes" in own.table()
+    default = shake(boom(elements=2), "z", **RANDOM)
+    np.testing.assert_allclose(shake(damped, "z", **RANDOM, damping=0.005).rms, default.rms, rtol=1e-6)
+    assert default.rms[0] > 2.0 * own.rms[0]
+
+
+def test_a_shake_of_fewer_modes_than_the_default():
+    found = shake(boom(elements=1), "z", **RANDOM)
+    assert "; 8 modes of the whole structure, 0.5 % damping in each, by default" in found.table()
+    with pytest.raises(ModelError, match="got 20, wanted"):
+        shake(boom(elements=1), "z", **RANDOM, modes=20)
+
+
+def test_modes_without_damping_in_the_span_of_a_shake():
+    """A warning, and infinite figures of what responds to them: not a number that rounding makes."""
+    model = boom(ModalDamping("boom", "ground", 0.03, modes=2))  # the first mode in either plane
+    outputs = ["appendages.boom.force.z", "beams.boom.-1.turn.x"]
+    with pytest.warns(FembWarning, match=r"modes at 64.0051 to 1\d+.\d+ Hz have no damping"):
+        found = shake(model, "z", outputs=outputs, density=RANDOM["density"])
+    assert found.rms is not None
+    assert found.rms[0] == found.peak[0] == np.inf
+    assert found.rms[1] < np.inf  # nothing shakes it
+    assert "inf" in found.table()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        below = shake(model, "z", outputs=outputs, density=([5.0, 40.0], [1.0, 1.0]))
+    assert below.rms is not None
+    assert np.all(np.isfinite(below.rms))

@@ -1,0 +1,139 @@
+"""Periodic motions and their Floquet multipliers, against closed forms and Mathieu's equation."""
+
+import numpy as np
+import pytest
+
+from femb import (
+    JointDriver,
+    JointEnd,
+    JointMotor,
+    JointSpringDamper,
+    Load,
+    Model,
+    ModelError,
+    Prismatic,
+    Revolute,
+    RigidBody,
+    SolveError,
+)
+from femb.linear import linearize, periodic
+from femb.profiles import Sine
+from femb.system.system import System
+
+
+def slide(frequency, damping=1.5):
+    """A mass on a sprung slide, shaken by a motor."""
+    model = Model("slide")
+    model.add(RigidBody("mass", mass=2.0, inertia=1.0))
+    model.add(Prismatic("rail", JointEnd("ground", axis=(1, 0, 0)), JointEnd("mass", axis=(1, 0, 0)), start=(0.1,)))
+    model.add(JointSpringDamper("spring", joint="rail", stiffness=50.0, damping=damping))
+    model.add(JointMotor("shaker", joint="rail", force=3.0, profile=lambda t: np.cos(frequency * t)))
+    return model
+
+
+def test_forced_vibration():
+    """The steady response of a linear oscillator, and multipliers exp(lambda T)."""
+    frequency = 4.0
+    period = 2.0 * np.pi / frequency
+    model = slide(frequency)
+    found = periodic(model, period, intervals=80)
+    response = 3.0 / (50.0 - 2.0 * frequency**2 + 1.5j * frequency)
+    system = found.point.system
+    stroke, rate = system.joint_motion(found.point.q, found.point.v)
+    np.testing.assert_allclose([stroke[0], rate[0]], [response.real, (1j * frequency * response).real], atol=1e-9)
+    wanted = np.exp(period * np.roots([2.0, 1.5, 50.0]))
+    np.testing.assert_allclose(np.sort_complex(found.multipliers), np.sort_complex(wanted), rtol=1e-9)
+    assert found.states == ("joints.rail.stroke", "joints.rail.stroke rate")
+    assert found.error < 1e-9
+
+
+def swing(amplitude, frequency, length=0.5):
+    """A pendulum whose pivot is shaken up and down."""
+    model = Model("swing", gravity=(0, 0, -9.81))
+    model.add(RigidBody("pivot", mass=1.0, inertia=1.0))
+    model.add(RigidBody("bob", mass=1.0, inertia=0.01))
+    model.add(Prismatic("lift", JointEnd("ground", axis=(0, 0, 1)), JointEnd("pivot", axis=(0, 0, 1))))
+    second = JointEnd("bob", at=(0, 0, length), axis=(0, 1, 0))
+    model.add(Revolute("pin", JointEnd("pivot", axis=(0, 1, 0)), second))
+
+    def motion(t):
+        c, s = np.cos(frequency * t), np.sin(frequency * t)
+        return amplitude * s, amplitude * frequency * c, -amplitude * frequency**2 * s
+
+    model.add(JointDriver("shaker", joint="lift", motion=motion))
+    return model
+
+
+@pytest.mark.parametrize(("amplitude", "stable"), [(0.005, True), (0.06, False)])
+def test_mathieu(amplitude, stable):
+    """Hanging straight is periodic; its multipliers are those of Mathieu's equation, integrated by scipy."""
+    from scipy.integrate import solve_ivp
+
+    frequency, length = 8.5, 0.5
+    period = 2.0 * np.pi / frequency
+    inertia = 0.01 + length**2
+
+    def rate(t, x):
+        gravity = 9.81 - amplitude * frequency**2 * np.sin(frequency * t)
+        return [x[1], -length * gravity / inertia * x[0]]
+
+    Phi = np.array([solve_ivp(rate, (0, period), e, rtol=1e-12, atol=1e-13).y[:, -1] for e in np.eye(2)]).T
+    found = periodic(swing(amplitude, frequency), period)
+    np.testing.assert_allclose(found.monodromy, Phi, atol=1e-8)
+    wanted = np.sort_complex(np.linalg.eigvals(Phi))
+    np.testing.assert_allclose(np.sort_complex(found.multipliers), wanted, atol=1e-7)
+    assert (np.abs(found.multipliers[0]) < 1.0 + 1e-6) == stable
+
+
+def test_the_order_of_the_collocation():
+    """Twice the intervals, a 64th of the error of the monodromy."""
+    frequency = 8.5
+    errors = []
+    fine = periodic(swing(0.06, frequency), 2.0 * np.pi / frequency, intervals=24).monodromy
+    for intervals in (4, 8):
+        coarse = periodic(swing(0.06, frequency), 2.0 * np.pi / frequency, intervals=intervals).monodromy
+        errors.append(np.abs(coarse - fine).max())
+    assert 40.0 < errors[0] / errors[1] < 90.0
+
+
+def test_free_libration_is_found_from_its_period():
+    """A pendulum swings freely: of all its swings the one that takes this time. One multiplier is 1, twice."""
+    from scipy.special import ellipk
+
+    amplitude, length = 1.0, 0.5
+    inertia = 0.01 + length**2
+    small = np.sqrt(9.81 * length / inertia)
+    period = 4.0 * ellipk(np.sin(0.5 * amplitude) ** 2) / small
+    model = Model("pendulum", gravity=(0, 0, -9.81))
+    model.add(RigidBody("bob", mass=1.0, inertia=0.01))
+    ends = JointEnd("ground", axis=(0, 1, 0)), JointEnd("bob", at=(0, 0, length), axis=(0, 1, 0))
+    model.add(Revolute("pin", *ends, start=(0.9,)))
+    found = periodic(model, period, vary=("joints.pin.angle",))
+    angle = found.point.system.joint_motion(found.point.q, found.point.v)[0][0]
+    np.testing.assert_allclose(angle, amplitude, rtol=1e-7)
+    np.testing.assert_allclose(np.linalg.det(found.monodromy), 1.0, rtol=1e-8)
+    np.testing.assert_allclose(found.multipliers, 1.0, atol=1e-3)  # a double eigenvalue
+
+
+def test_free_body_in_own_axes():
+    """A body that turns about a principal axis comes back after a turn; multipliers are those of its constant A."""
+    model = Model("top")
+    model.add(RigidBody("top", mass=1.0, inertia=(1.0, 1.4, 2.0), angular_velocity=(0, 0, 2.0)))
+    found = periodic(model, np.pi)
+    A = linearize(System(model)).A
+    wanted = np.exp(np.pi * np.linalg.eigvals(A))
+    nutation = 2.0 * np.sqrt((2.0 - 1.0) * (2.0 - 1.4) / (1.0 * 1.4))
+    assert np.min(np.abs(found.multipliers - np.exp(1j * np.pi * nutation))) < 1e-9
+    assert np.min(np.abs(wanted - np.exp(1j * np.pi * nutation))) < 1e-12
+
+
+def test_what_is_refused():
+    with pytest.raises(ModelError, match="got the period -1, must be greater than 0"):
+        periodic(slide(4.0), -1)
+    with pytest.raises(ModelError, match=r"no state 'height'; there are: joints\.rail\.stroke"):
+        periodic(slide(4.0), 1.0, vary=("height",))
+    model = Model("pushed")
+    model.add(RigidBody("b", mass=1.0, inertia=1.0))
+    model.add(Load("push", body="b", force=(1.0, 0, 0), profile=Sine(frequency=1.0, mean=1.0)))
+    with pytest.raises(SolveError, match=r"no motion of period 1 s found near the start: .* is still off by"):
+        periodic(model, 1.0, intervals=4)

@@ -1,0 +1,252 @@
+"""Pages of modes, buckling modes, linear models and compared runs: their data against closed forms."""
+
+import json
+
+import jsonschema
+import numpy as np
+import pytest
+from checkout import ROOT
+from click.testing import CliRunner
+from oracles.report_page import ReportPage
+from oracles.synthetic_results import flexible, satellite
+
+import femb
+from femb import ResultError, Results
+from femb.cli import cli
+from femb.numerics import rotations
+from femb.recording.record import attachments
+from femb.reporting.scene import carriers_of
+from femb.system.system import System
+
+SCHEMA = json.loads((ROOT / "femb" / "reporting" / "web" / "schema.json").read_text())
+BAR = femb.Section(
+    "bar", axial_stiffness=1e6, torsional_stiffness=1.0, bending_stiffness=(1.0, 4.0), mass_per_length=1.0,
+    inertia_per_length=(2e-3, 1e-3, 1e-3),
+)  # fmt: skip
+
+
+def page_of(results, tmp_path, **options):
+    page = ReportPage(femb.report(results, tmp_path / "report.html", **options))
+    jsonschema.validate(page.data, SCHEMA)
+    return page
+
+
+def machine():
+    """A hub with a boom, and a panel on a hinge at its tip, which a rod holds to the hub: a closed loop."""
+    model = femb.Model()
+    hub = model.add(femb.RigidBody("hub", mass=5.0, inertia=(1.0, 1.0, 1.0)))
+    model.add(femb.Beam("boom", BAR, 1.0, 2, start=hub.at((0.1, 0, 0), direction=(1, 0, 0))))
+    panel = model.add(femb.RigidBody("panel", mass=0.5, inertia=(0.02, 0.03, 0.04), position=(1.5, 0, 0)))
+    end = femb.JointEnd("panel", at=(-0.4, 0, 0))
+    model.add(femb.Revolute("hinge", femb.JointEnd(beam="boom", node=-1, axis=(0, 1, 0)), end))
+    model.add(femb.PointMass("tip", mass=0.1, on=panel.at((0.4, 0, 0))))
+    model.add(femb.Distance("rod", femb.JointEnd("hub"), femb.JointEnd("panel")))
+    return System(model)
+
+
+def test_items_record_where_they_attach():
+    found = {path: json.loads(words["attachments"]) for path, words in attachments(machine()).items()}
+    assert found["joints/hinge"] == {
+        "first": {"beam": "boom", "node": 2, "at": [0.0, 0.0, 0.0]},
+        "second": {"body": "panel", "at": [-0.4, 0.0, 0.0]},
+    }
+    assert found["beams/boom"] == {"start": {"body": "hub", "at": [0.1, 0.0, 0.0]}}
+    assert found["bodies/tip"]["on"]["body"] == "panel"
+
+
+def carriers(attributes, block, static):
+    results = Results(block, static, attributes)
+    return carriers_of(results, dict(results.bodies), dict(results.beams))
+
+
+def test_parts_are_carried_in_an_open_chain():
+    block, static, attributes = satellite()
+    more = {
+        "beams/right": {"start": {"body": "hub", "at": [0, 0, 0]}},
+        "beams/left": {"start": {"beam": "right", "node": 2, "at": [0, 0, 0]}},
+        "joints/loop": {
+            "first": {"beam": "left", "node": 2, "at": [0, 0, 0]},
+            "second": {"body": "hub", "at": [0, 0, 0]},
+        },
+    }
+    attributes |= {path: {"attachments": json.dumps(words)} for path, words in more.items()}
+    right, left = carriers(attributes, block, static)
+    # the joint closes a loop: what it carries stays where it is
+    assert right == {"part": 1, "on": 0, "at": None, "by": 0}
+    assert left == {"part": 2, "on": 0, "at": None, "by": None}
+    del attributes["joints/loop"]
+    assert carriers(attributes, block, static)[1] == {"part": 2, "on": 1, "at": 2, "by": 0}
+    # a loop of clamps has compatible deflections
+    more["beams/left"]["end"] = {"body": "hub", "at": [0, 0, 0]}
+    attributes["beams/left"] = {"attachments": json.dumps(more["beams/left"])}
+    assert [row["by"] for row in carriers(attributes, block, static)] == [0, 2]
+
+
+def test_interfaces_are_carried_by_their_flexible_body():
+    block, static, attributes = flexible({})
+    (row,) = carriers(attributes, block, static)
+    assert (row["part"], row["on"], row["flexible"]) == (1, 0, 0)
+    np.testing.assert_allclose(row["rest"], [0, 0, 0, 1, 0, 0, 0])
+    # the place and the axes of the interface in the body's own axes, whatever the attitude of both at rest
+    turn, own = rotations.exponential([0.3, -0.8, 0.5]), rotations.exponential([-0.6, 0.2, 0.9])
+    place, there = np.array([0.5, -0.2, 0.1]), np.array([1.0, 2.0, 3.0])
+    static["bodies/a/reference_position"], static["bodies/a/reference_quaternion"] = there, turn
+    static["bodies/a.tip/reference_position"] = there + rotations.rotate(turn, place)
+    static["bodies/a.tip/reference_quaternion"] = rotations.multiply(turn, own)
+    (row,) = carriers(attributes, block, static)
+    np.testing.assert_allclose(row["rest"], [*place, *own], atol=1e-14)
+    # files without attachments: beams alone, by the body of their deflection
+    block, static, attributes = satellite()
+    attributes["beams/left"] = {"deflection_body": "hub"}
+    assert carriers(attributes, block, static) == [{"part": 2, "on": 0, "at": None, "by": None}]
+
+
+def test_effective_masses_stand_beside_the_modes_they_belong_to(tmp_path):
+    block, static, attributes = satellite(times=3)
+    words = {"frequencies": [1.0, 1.0], "damping": [0.0, 0.0], "labels": ["beams.left", "beams.right"]}
+    words |= {"energy": [[0.9, 0.1], [0.2, 0.8]], "state": ["unloaded"], "held": ["hub"], "free_motions": [0, 0]}
+    static |= {f"modes/{word}": np.array(value) for word, value in words.items()}
+    for name in ("left", "right"):
+        path = f"modes/{name}/"
+        static[path + "frequencies"] = np.array([1.0, 7.0])
+        static[path + "coupling"] = np.array([[0, 0, 2.0, 0, 1.0, 0], [0, 0, 1.0, 0, 0, 0]])
+        static[path + "rigid_mass"] = np.diag([6.0, 6.0, 6.0, 1e-20, 2.0, 2.0])
+    attributes[""] |= {"method": "modes"}
+    data = page_of(Results(block, static, attributes), tmp_path).data
+    assert [(row["moves"], row["share"]) for row in data["modes"]] == [("left", 0.9), ("right", 0.8)]
+    left, right = data["participation"]
+    assert (left["modes"], right["modes"]) == ([1, None], [2, None])
+    assert left["effective"][0] == [0, 0, 4.0, 0, 1.0, 0]
+    assert left["rigid"] == [6.0, 6.0, 6.0, 0.0, 2.0, 2.0]
+    assert dict(data["head"]["facts"])["state"] == "undamped modes of the unloaded structure, hub held"
+
+
+def test_buckling_modes_swing_about_their_state(tmp_path):
+    block, static, attributes = satellite(times=4)
+    moved = np.zeros((1, 3, 3))
+    moved[0, :, 1] = [0.0, 0.5, 1.0]
+    static |= {
+        "static/load_factor": np.array([0.0, 1.0, 2.0, 3.0]),
+        "static/critical_load_factor": np.array([2.1]),
+        "static/mode_names": np.array(["right moves along y"]),
+        "static/modes/beams/right/translation": moved,
+        "static/modes/beams/right/rotation": np.zeros((1, 3, 3)),
+    }
+    attributes[""] |= {"method": "static"}
+    page = page_of(Results(block, static, attributes), tmp_path)
+    buckling = page.data["buckling"]
+    assert buckling["states"] == [2]
+    right = buckling["scene"]["beams"][0]
+    local = page.array(right["rest"]) + page.array(right["deflection"])
+    tips = [rotations.rotate(page.array(right["quaternion"])[k], local[k, -1]) for k in (0, 1)]
+    change = tips[1] - tips[0] + page.array(right["position"])[1] - page.array(right["position"])[0]
+    change += np.subtract(buckling["scene"]["path"][3:], buckling["scene"]["path"][:3])
+    places = [block[f"{item}/position"][2].reshape(-1, 3) for item in ("bodies/hub", "beams/left", "beams/right")]
+    size = np.max(np.ptp(np.concatenate(places), axis=0))
+    np.testing.assert_allclose(change, [0.0, 0.1 * size, 0.0], atol=5e-4)
+
+
+def test_linear_models_have_responses_poles_and_gains(tmp_path):
+    """x' = -2 x + u, y = 3 x."""
+    space = femb.StateSpace(
+        np.array([[-2.0]]), np.array([[1.0]]), np.array([[3.0]]), np.zeros((1, 1)), ("x",), ("force",), ("place",)
+    )
+    page = page_of(Results.read(space.write(tmp_path / "linear.h5")), tmp_path)
+    found = page.data["frequency"]
+    f = page.array(found["frequencies"])
+    transfer = 3.0 / (2j * np.pi * f + 2.0)
+    np.testing.assert_allclose(page.array(found["gain"])[:, 0], 20.0 * np.log10(np.abs(transfer)), atol=1e-4)
+    np.testing.assert_allclose(page.array(found["phase"])[:, 0], np.degrees(np.angle(transfer)), atol=0.01)
+    assert found["gains"] == [[pytest.approx(1.5)]]
+    assert found["hankel"] == [pytest.approx(0.75)]
+    assert found["poles"] == [{"real": -2.0, "imaginary": 0.0, "frequency": pytest.approx(1 / np.pi), "damping": 1.0}]
+
+
+def test_base_shakes_have_densities_and_a_table(tmp_path):
+    f, words = np.linspace(1.0, 5.0, 9), ("shake/outputs", "shake/inputs")
+    real = np.stack([1.0 / f, 1e-18 * f], axis=1)
+    arrays = {
+        "frequencies": f,
+        "real": real,
+        "imaginary": 0.0 * real,
+        "density": f,
+        "output_density": real**2 * f[:, None],
+    }
+    arrays |= {
+        "peak": real.max(axis=0),
+        "peak_frequency": f[[0, -1]],
+        "rms": np.array([2.0, 1e-18]),
+        "miles": np.ones(2),
+    }
+    static = {f"shake/{word}": array for word, array in arrays.items()}
+    static |= dict(
+        zip(
+            words, (np.array(["bodies.a.acceleration.x", "bodies.a.acceleration.y"]), np.array(["ground"])), strict=True
+        )
+    )
+    page = page_of(Results({}, static, {"": {"status": "complete"}}), tmp_path)
+    first, second = page.data["frequency"]["shaken"]
+    assert (first["unit"], first["peak"], first["rms"]) == ("m/s2", 1.0, 2.0)
+    assert (second["peak"], second["rms"], second["miles"]) == (0.0, 0.0, None)
+    np.testing.assert_allclose(10 ** (page.array(page.data["frequency"]["density"])[:, 0] / 10), 1.0 / f, rtol=1e-5)
+
+
+def test_other_runs_stand_beside_the_histories(tmp_path):
+    block, static, attributes = satellite()
+    file, other = tmp_path / "a" / "results.h5", tmp_path / "b" / "results.h5"
+    root = {"": attributes[""] | {"status": "complete"}}
+    Results(block, static, attributes | root).write(file)
+    late = {path: array[5:] for path, array in block.items() if path == "time" or path.startswith("bodies/")}
+    Results(late, {}, root).write(other)
+    said = CliRunner().invoke(cli, ["report", str(file.parent), str(other.parent)])
+    assert said.exit_code == 0, said.output
+    page = ReportPage(tmp_path / "a" / "report.html")
+    jsonschema.validate(page.data, SCHEMA)
+    (beside,) = page.data["others"]
+    assert beside["name"] == str(other.parent)
+    assert {entry["path"].split("/")[0] for entry in beside["histories"]["entries"]} == {"bodies"}
+    np.testing.assert_allclose(page.array(beside["histories"]["times"]), block["time"][5:])
+    with pytest.raises(ResultError, match="no history of the same name"):
+        femb.report(Results(late, {}, root), tmp_path / "x.html", beside={"c": Results({"time": block["time"]})})
+
+
+def test_the_folder_of_one_file_of_results_stands_for_it(tmp_path):
+    sweep = femb.Sweep({"k": [1.0, 2.0]}, {"peak": np.array([1.0, 2.0])}, np.zeros(2, bool), ["", ""])
+    sweep.write(tmp_path / "sweep.h5")
+    said = CliRunner().invoke(cli, ["report", str(tmp_path)])
+    assert said.output.strip() == str(tmp_path / "sweep_report.html")
+    sweep.write(tmp_path / "static.h5")
+    said = CliRunner().invoke(cli, ["report", str(tmp_path)])
+    assert said.exit_code == 2
+    assert f"name one of {tmp_path / 'static.h5'}, {tmp_path / 'sweep.h5'}" in said.output
+
+
+def test_envelopes_are_of_a_run_or_of_its_file_of_loads(tmp_path):
+    block, static, attributes = satellite()
+    for name in ("right", "left"):
+        force = block[f"beams/{name}/section_force"]
+        block[f"beams/{name}/midpoint_force"] = force.mean(axis=2)
+        block[f"beams/{name}/midpoint_moment"] = 0.0 * force[:, :, 0]
+    results = Results(block, static, attributes)
+    page = page_of(results, tmp_path)
+    right = next(each for each in page.data["envelopes"] if each["beam"] == "right")
+    (axial,) = right["loads"]  # the others are zero
+    assert (axial["load"], axial["unit"]) == ("axial force", "N")
+    np.testing.assert_allclose(axial["maximum"], right["position"], atol=1e-4)  # the distance from the start
+    again = page_of(Results.read(femb.peak_loads(results).write(tmp_path / "loads.h5")), tmp_path)
+    first, second = (sorted(each.data["envelopes"], key=lambda envelope: envelope["beam"]) for each in (page, again))
+    assert first == second
+    assert again.data["peaks"] == page.data["peaks"]
+
+
+def test_bodies_without_a_shape_are_rods_to_their_joints(tmp_path):
+    block, static, attributes = satellite()
+    ends = {"first": {"body": "hub", "at": [0.0, 1.5, 0.0]}, "second": {"beam": "left", "node": 0, "at": [0, 0, 0]}}
+    words = {"bodies/hub": {}, "joints/hinge": {"attachments": json.dumps(ends)}}
+    page = page_of(Results(block, static, attributes | words), tmp_path)
+    (hub,) = page.data["scene"]["bodies"]
+    _, rod = hub["meshes"]
+    points, triangles = page.array(rod["points"]), page.array(rod["triangles"]).astype(int)
+    np.testing.assert_allclose([points[:, 1].min(), points[:, 1].max()], [0.0, 1.5], atol=1e-4)
+    assert len(triangles) == 12
+    assert triangles.max() == len(points) - 1

@@ -1,0 +1,335 @@
+"""Runs that are resumed, extended, and started from the last state of another run."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import femb
+from femb.base.errors import ModelError, ResultError
+from femb.base.memory import recall, remembered
+from femb.cli import cli
+from femb.elements import Ground, JointEnd, JointFriction, JointStops, Latch, PointMass, Revolute, RigidBody
+from femb.profiles import Polynomial
+from femb.results.results import Results
+from femb.results.storage.file import unfinished
+from femb.run import checkpoints
+from femb.run.events import Event
+from femb.run.overview import overview
+
+METHODS = {
+    "rk4": {"method": "rk", "tableau": "rk4", "step": 0.01},
+    "gauss": {"method": "gauss", "step": 0.01},
+    "dop853": {"method": "rk", "rtol": 1e-6},
+    "radau": {"method": "radau"},
+    "bdf": {"method": "bdf"},
+    "generalized-alpha": {"method": "generalized-alpha"},
+}
+methods = pytest.mark.parametrize(
+    "name", [name if name == "rk4" else pytest.param(name, marks=pytest.mark.slow) for name in METHODS]
+)
+
+
+class KilledError(Exception):
+    """The end of a process."""
+
+
+class Kill:
+    """A reporter that ends the run at a time."""
+
+    def __init__(self, t: float) -> None:
+        self.t = t
+
+    def message(self, text: str) -> None:
+        """Nothing."""
+
+    def update(self, t: float) -> None:
+        """End the run after its time."""
+        if t > self.t:
+            raise KilledError
+
+
+def hinged(latch: float = -1.0, start: float = -0.5) -> femb.Model:
+    """A free hub and two panels: one meets a stop and locks at an angle, the other rubs and turns on and on."""
+    model = femb.Model("hinged")
+    model.add(RigidBody("hub", 40.0, (3.0, 4.0, 5.0), position=(0, 0, 0), angular_velocity=(0.02, 0.01, -0.03)))
+    for name, sign in (("left", -1.0), ("right", 1.0)):
+        model.add(RigidBody(name, 5.0, (0.2, 0.5, 0.6), center_of_mass=(0.5 * sign, 0, 0)))
+        ends = JointEnd(body="hub", at=(0.5 * sign, 0, 0), axis=(0, 0.2, 1)), JointEnd(body=name)
+        begin, rate = (start, 1.0) if name == "left" else (0.0, 9.0)
+        model.add(Revolute(f"{name} hinge", *ends, start=begin, rates=rate))
+    model.add(Latch("lock", "left hinge", at=latch))
+    model.add(JointFriction("rub", "right hinge", coulomb=0.3, transition_rate=0.5))
+    model.add(JointStops("stop", "left hinge", lower=-0.6, upper=9.0, stiffness=2.0))
+    return model
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """A checkpoint before every step."""
+    for word in ("INTERVAL", "PART", "COST"):
+        monkeypatch.setattr(checkpoints, word, 0.0)
+
+
+def run(model, out, duration=0.8, name="rk4", **more):
+    return femb.simulate(model, out=out, duration=duration, output_interval=0.05, **METHODS[name], **more)
+
+
+def same(a: Results, b: Results) -> None:
+    assert set(a.series) == set(b.series)
+    for path, array in a.series.items():
+        np.testing.assert_array_equal(b.series[path], array, err_msg=path)
+
+
+@methods
+def test_a_resumed_run_is_the_same_to_the_last_bit(tmp_path, often, name):
+    """Before and after the latch engages, over half a turn of the other hinge, across a contact."""
+    whole = run(hinged(), tmp_path / "whole.h5", name=name)
+    assert whole.joints["right hinge"].coordinates[-1, 0] > np.pi
+    for t in (0.6,) if name == "rk4" else (0.2, 0.6):
+        file = tmp_path / f"{t}.h5"
+        with pytest.raises(KilledError):
+            run(hinged(), file, name=name, progress=Kill(t))
+        assert 0 < len(Results.read(file).time) < len(whole.time)
+        resumed = run(hinged(), file, name=name, resume=True)
+        same(whole, resumed)
+        assert [event.time for event in resumed.events] == [event.time for event in whole.events]
+        assert len(whole.events) == 1
+        for word in ("steps", "rejected", "jacobians", "newton_iterations"):
+            assert resumed.statistics[word] == whole.statistics[word]
+
+
+def in_orbit():
+    """Two bodies on a spring; the frame's origin is on an orbit of the Earth."""
+    model = femb.Model("orbit")
+    model.add(RigidBody("hub", 10.0, 1.0, angular_velocity=(0, 0, 0.1)))
+    model.add(RigidBody("probe", 1.0, 0.1, position=(0, 3.0, 0), velocity=(0, 0, 0.1)))
+    ends = femb.SpringEnd("hub", at=(0, 0.5, 0)), femb.SpringEnd("probe")
+    model.add(femb.SpringDamper("tether", *ends, stiffness=2.0, damping=0.1, free_length=2.0))
+    model.add(femb.Orbit("earth", position=(7e6, 0, 0), velocity=(0, 7546.05, 0)))
+    return model, {"duration": 20.0, "method": "rk", "rtol": 1e-4}, (4.0, 11.0)
+
+
+def pushed():
+    """A body on a spring under a force that begins at 0.3 s, between steps."""
+    model = femb.Model("pushed")
+    model.add(RigidBody("top", 2.0, (1.0, 2.0, 3.0), angular_velocity=(0.1, 2.0, 0.3)))
+    ends = femb.SpringEnd("top", at=(0.2, 0, 0)), femb.SpringEnd(anchor=(1.0, 0, 0))
+    model.add(femb.SpringDamper("spring", *ends, stiffness=50.0, damping=0.5, free_length=0.5))
+    model.add(femb.Load("push", "top", force=(0, 5.0, 0), at=(0, 0, 0.1), profile=femb.profiles.Step(0.3)))
+    return model, {"duration": 0.6, "method": "generalized-alpha", "rtol": 1e-4}, (0.29, 0.3, 0.32, 0.45)
+
+
+def pushed_in_steps():
+    """The same in fixed steps, which are counted from the jump on."""
+    model, words, kills = pushed()
+    return model, {**words, "step": 0.007}, kills
+
+
+def bouncing():
+    """An arm that falls on a stop and leaves it."""
+    model = femb.Model("bouncing", gravity=(0, -9.81, 0))
+    model.add(Ground())
+    model.add(RigidBody("arm", 1.0, 0.1, center_of_mass=(0.5, 0, 0)))
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 0, 1)), JointEnd("arm")))
+    model.add(JointStops("stop", "hinge", lower=-0.3, stiffness=3e3))
+    return model, {"duration": 0.6, "method": "radau", "rtol": 1e-4}, (0.2, 0.22, 0.24, 0.26, 0.3)
+
+
+@pytest.mark.parametrize("made", [in_orbit, pushed, pushed_in_steps, bouncing])
+def test_a_run_goes_on_in_orbit_after_a_jump_and_in_contact(tmp_path, often, made):
+    """To the last bit, from the steps before and after; output times between the ends of steps."""
+    model, words, kills = made()
+    words = {**words, "output_interval": words["duration"] / 101.0}
+    whole = femb.simulate(model, out=tmp_path / "whole.h5", **words)
+    for k, t in enumerate(kills):
+        file = tmp_path / f"{k}.h5"
+        with pytest.raises(KilledError):
+            femb.simulate(model, out=file, progress=Kill(t), **words)
+        resumed = femb.simulate(model, out=file, resume=True, **words)
+        same(whole, resumed)
+        for word in ("steps", "rejected", "evaluations"):
+            assert resumed.statistics[word] == whole.statistics[word]
+
+
+@pytest.mark.slow
+def test_an_extended_run_is_a_longer_one(tmp_path, often):
+    """Also twice, across the event, and where the extension was killed itself."""
+    whole, file = run(hinged(), tmp_path / "whole.h5"), tmp_path / "run.h5"
+    run(hinged(), file, 0.3)
+    run(hinged(), file, 0.3, extend=0.25)
+    with pytest.raises(KilledError):
+        run(hinged(), file, 0.3, extend=0.25, progress=Kill(0.65))
+    assert Results.read(file).time[-1] == pytest.approx(0.55)  # the finished run stays until the longer one is whole
+    extended = run(hinged(), file, 0.3, resume=True)
+    assert extended.status == "complete"
+    np.testing.assert_allclose(extended.time, whole.time, atol=1e-12)
+    for name in ("hub", "left", "right"):
+        np.testing.assert_allclose(extended.bodies[name].position, whole.bodies[name].position, rtol=0.0, atol=1e-6)
+    # the steps differ from the end of the first run on, which they land at, and so do their errors
+    assert extended.events[0].time == pytest.approx(whole.events[0].time, abs=1e-6)
+    assert np.max(np.abs(extended.audit.energy_error)) < 1.5 * np.max(np.abs(whole.audit.energy_error))
+
+
+def test_the_last_state_starts_another_run(tmp_path):
+    """With the parts in another order, in another place, turns counted on, and the latch where it engaged."""
+    whole, file = run(hinged(), None), tmp_path / "first.h5"
+    run(hinged(), file, 0.6)
+    other = hinged()
+    other.tables["bodies"] = dict(reversed(other.tables["bodies"].items()))
+    second = run(other, None, 0.2, start={"results": str(file)})
+    later = slice(len(whole.time) - len(second.time), None)
+    for name, body in second.bodies.items():
+        np.testing.assert_allclose(body.position, whole.bodies[name].position[later], atol=1e-9)
+        np.testing.assert_allclose(body.angular_velocity, whole.bodies[name].angular_velocity[later], atol=1e-8)
+    for name, joint in second.joints.items():
+        np.testing.assert_allclose(joint.coordinates, whole.joints[name].coordinates[later], atol=1e-9)
+    # a latch that was not there stays as its model says
+    released = hinged()
+    del released.tables["latches"]["lock"]
+    assert run(released, None, 0.1, start={"results": str(file)}).time[-1] == pytest.approx(0.1)
+
+
+def driven_arm(begin, rate):
+    """An arm on the ground whose hinge is driven from an angle (rad) on, by a rate."""
+    model = femb.Model("arm")
+    model.add(Ground())
+    model.add(RigidBody("arm", 2.0, 0.3, center_of_mass=(0.5, 0, 0)))
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 0, 1)), JointEnd("arm")))
+    model.add(femb.JointDriver("drive", "hinge", motion=Polynomial((begin, rate))))
+    return model
+
+
+def test_a_driver_goes_on_where_the_first_run_left_its_joint(tmp_path):
+    """Turns counted on, without another start of the joint in the model; elsewhere it is refused."""
+    file = tmp_path / "first.h5"
+    first = femb.simulate(driven_arm(0.0, 8.41), duration=1.0, out=file)
+    second = femb.simulate(driven_arm(8.41, 8.41), duration=1.0, start={"results": str(file)})
+    np.testing.assert_allclose(second.joints["hinge"].coordinates[[0, -1], 0], [8.41, 16.82], atol=1e-9)
+    np.testing.assert_allclose(second.bodies["arm"].quaternion[0], first.bodies["arm"].quaternion[-1], atol=1e-9)
+    run = femb.Run(duration=1.0, start=femb.StartState(str(file)))
+    assert "1 joint" in overview(driven_arm(8.41, 8.41), run).text()
+    with pytest.raises(ModelError, match=r"drivers.drive: \(angle\) begins 0.0998 .* away from the last state"):
+        femb.simulate(driven_arm(8.31, 8.41), duration=1.0, start={"results": str(file)})
+    with pytest.raises(ModelError, match="let the driver begin with that rate"):
+        femb.simulate(driven_arm(8.41, 8.0), duration=1.0, start={"results": str(file)})
+
+
+def test_a_start_from_other_parts_is_refused(tmp_path):
+    file = tmp_path / "first.h5"
+    run(hinged(), file, 0.1)
+    other = hinged()
+    other.add(PointMass("tip", mass=1.0, position=(9.0, 0.0, 0.0)))
+    with pytest.raises(ModelError, match=r"run.start: the results have no 'tip' \(bodies and nodes\)"):
+        run(other, None, 0.1, start={"results": str(file)})
+    with pytest.raises(ResultError, match="no such result file"):
+        run(hinged(), None, 0.1, start={"results": str(tmp_path / "none.h5")})
+    Results.read(file).write(tmp_path / "copy.h5")
+    with pytest.raises(ResultError, match="has no last state to start from"):
+        run(hinged(), None, 0.1, start={"results": str(tmp_path / "copy.h5")})
+    with pytest.raises(ModelError, match="start: got 3, wanted"):
+        femb.Run(duration=1.0, start=3)
+
+
+def test_what_cannot_be_continued_is_refused(tmp_path, often):
+    file = tmp_path / "r.h5"
+    with pytest.raises(ModelError, match="out: is missing"):
+        run(hinged(), None, resume=True)
+    with pytest.raises(KilledError):
+        run(hinged(), file, progress=Kill(0.2))
+    before = unfinished(file)
+    assert before is not None
+    for words, change in (
+        (r"run.step was 0.01, now it is 0.02", {"step": 0.02}),
+        (r"run.duration was 0.8, now it is 1.5", {"duration": 1.5}),
+    ):
+        options = {"duration": 0.8, "output_interval": 0.05, **METHODS["rk4"], **change}
+        with pytest.raises(ResultError, match=words):
+            femb.simulate(hinged(), out=file, resume=True, **options)
+    other = hinged()
+    other.add(PointMass("tip", mass=1.0, position=(9.0, 0.0, 0.0)))
+    with pytest.raises(ResultError, match="has the run of another model"):
+        run(other, file, resume=True)
+    event = Event("high", lambda t, state: t - 9.0)
+    with pytest.raises(ResultError, match="had other events"):
+        run(hinged(), file, resume=True, events=(event,))
+    with pytest.raises(ResultError, match="not finished; resume it first"):
+        run(hinged(), file, extend=1.0)
+    with pytest.raises(ModelError, match="got -1"):
+        run(hinged(), file, extend=-1)
+    assert unfinished(file).frames == before.frames  # all of them left it as it was
+    same(run(hinged(), None), run(hinged(), file, resume=True))
+    assert not hasattr(Results.read(file).static, "checkpoint")
+    assert not [name for name in Results.read(file).arrays if name.startswith("checkpoint")]
+
+
+def test_a_run_that_an_event_ended_is_not_extended_but_starts_another(tmp_path):
+    file = tmp_path / "r.h5"
+    event = Event("early", lambda t, state: t - 0.123)
+    ended = run(hinged(), file, events=(event,))
+    with pytest.raises(ResultError, match="was ended by event 'early'"):
+        run(hinged(), file, extend=1.0, events=(event,))
+    again = run(hinged(), None, 0.1, start={"results": str(file)})
+    np.testing.assert_allclose(again.bodies["hub"].quaternion[0], ended.bodies["hub"].quaternion[-1], atol=1e-12)
+    assert ended.time[-1] == pytest.approx(0.123)
+
+
+CASE = """
+[bodies.top]
+mass = 2.0
+inertia = [1.0, 2.0, 3.0]
+angular_velocity = [0.1, 0.2, 2.0]
+[run]
+duration = 0.4
+output_interval = 0.1
+method = "rk"
+tableau = "rk4"
+step = 0.02
+"""
+
+
+def test_commands(tmp_path, monkeypatch):
+    """Messages and exit codes; paths of a start are relative to the folder of the case."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cases").mkdir()
+    file = tmp_path / "cases" / "a.toml"
+    file.write_text(CASE)
+
+    def femb_run(*arguments):
+        done = CliRunner().invoke(cli, ["run", "cases/a.toml", "--quiet", "--out", "cases/out", *arguments])
+        assert done.exception is None or isinstance(done.exception, SystemExit)
+        return done.exit_code, done.stderr
+
+    assert femb_run("--resume") == (0, "")  # nothing to resume: it begins
+    assert femb_run("--resume") == (0, "")  # nothing left to do
+    assert femb_run("--extend", "0.2") == (0, "")
+    assert Results.read("cases/out/results.h5").time[-1] == pytest.approx(0.6)
+    assert femb_run("--extend", "0") == (2, "--extend 0: wanted a duration above 0 (s)\n")
+    assert femb_run("--extend", "1", "--resume")[0] == femb_run("--resume", "--force")[0] == 2
+    file.write_text(CASE.replace("mass = 2.0", "mass = 3.0"))
+    for word in (["--resume"], ["--extend", "1"]):
+        code, stderr = femb_run(*word)
+        assert code == 2
+        assert "line 3 of the case was 'mass = 2.0', now it is 'mass = 3.0'" in stderr
+    (tmp_path / "cases" / "b.toml").write_text(CASE + 'start = { results = "out" }\n')
+    monkeypatch.chdir(tmp_path.parent)
+    loaded = femb.load_case(tmp_path / "cases" / "b.toml")
+    results = femb.simulate(loaded.model, loaded.run)
+    spin = Results.read(tmp_path / "cases" / "out" / "results.h5").bodies["top"].angular_velocity[-1]
+    np.testing.assert_allclose(results.bodies["top"].angular_velocity[0], spin, atol=1e-14)
+
+
+def test_options_of_the_run_are_in_the_results_also_from_python(tmp_path):
+    for out in (None, tmp_path / "r.h5"):
+        options = run(hinged(), out, 0.1, rtol=1e-5).attributes["run"]
+        assert (options["duration"], options["rtol"], options["formulation"]) == (0.1, 1e-5, "velocity")
+
+
+def test_a_memory_is_arrays_and_comes_back():
+    watch = checkpoints.RunSummary([])
+    assert remembered(watch).keys() == {"events", "warning"}
+    recall(watch, {"warning": np.array("careful")})
+    assert (watch.warning, watch.stopped_by) == ("careful", None)
+    with pytest.raises(TypeError, match="warning: a builtin_function_or_method cannot be remembered"):
+        remembered(replace(watch, warning=len))

@@ -1,0 +1,142 @@
+"""``method = "auto"``: the model decides, and the results say why."""
+
+import numpy as np
+import pytest
+from checkout import CASES
+from click.testing import CliRunner
+
+import femb
+from femb import Load, Model, RigidBody, Run, Section, simulate
+from femb.cli import cli
+from femb.elements import (
+    Beam,
+    JointEnd,
+    JointMotor,
+    JointStops,
+    PointMass,
+    Prismatic,
+    Revolute,
+    SpringDamper,
+    SpringEnd,
+)
+from femb.run.method_choice import ModelFacts, choose, facts_of, with_method
+from femb.system.system import System
+
+
+def on_a_spring(**spring):
+    """A mass of 2 kg on a spring or dashpot to the ground."""
+    model = Model("mass")
+    model.add(PointMass("m", mass=2.0, position=(1.0, 0, 0)))
+    model.add(SpringDamper("s", SpringEnd(body="ground"), SpringEnd(body="m"), free_length=1.0, **spring))
+    return model
+
+
+def boom(damping=0.0):
+    """A boom of steel on a hub."""
+    section = Section("boom", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=2e-9, density=7800.0,
+                      youngs_modulus=2e11, shear_modulus=8e10, damping=damping)  # fmt: skip
+    model = Model("boom")
+    hub = model.add(RigidBody("hub", mass=10.0, inertia=1.0, angular_velocity=(0, 0, 0.1)))
+    model.add(Beam("boom", section=section, length=2.0, elements=1, start=hub.at((0, 0, 0), direction=(1, 0, 0))))
+    return model
+
+
+def chosen(model, **options):
+    return with_method(System(model), Run(**{"duration": 10.0, "method": "auto", **options}))
+
+
+def test_facts_are_those_of_a_closed_form():
+    """Frequency sqrt(k/m), decay c/m."""
+    facts = facts_of(System(on_a_spring(stiffness=800.0, damping=6.0)))
+    assert facts.frequency == pytest.approx(20.0 / (2.0 * np.pi), rel=1e-6)
+    assert facts.decay == pytest.approx(3.0, rel=1e-6)
+    assert not facts.flexible
+    assert not facts.switches
+
+
+@pytest.mark.parametrize(
+    ("model", "method", "why"),
+    [
+        (lambda: on_a_spring(stiffness=800.0), "rk", "no spring, damper or control that an explicit step"),
+        (lambda: on_a_spring(stiffness=8e8), "radau", "a vibration of 3.18e+03 Hz"),
+        (lambda: on_a_spring(stiffness=800.0, damping=1e5), "radau", "a decay of 5e+04/s"),
+        (lambda: boom(damping=1e-4), "radau", "flexible members"),
+        (boom, "radau", "above 50 Hz, which 0.01 s between outputs cannot show"),
+    ],
+)  # fmt: skip
+def test_the_model_decides(model, method, why):
+    run, reason = chosen(model())
+    assert run.method == method
+    assert reason.startswith(f"{method}: ")
+    assert why in reason
+
+
+@pytest.mark.parametrize("rate", [30.0, 2e4])
+@pytest.mark.parametrize("what", ["rate", "angle"])
+def test_a_controller_in_python_counts_with_its_stiffness_and_damping(what, rate):
+    """It gives no derivatives: the torque -c omega slows the body at c/I, -k angle turns it at sqrt(k/I)."""
+    model = Model("controlled")
+    model.add(RigidBody("b", mass=1.0, inertia=2.0))
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 0, 1)), JointEnd("b", axis=(0, 0, 1))))
+
+    def control(t, state):
+        joint = state.joints["hinge"]
+        return -2.0 * rate * joint.rates[0] if what == "rate" else -2.0 * rate**2 * joint.coordinates[0]
+
+    model.add(JointMotor("drive", joint="hinge", force=control))
+    facts = facts_of(System(model))
+    found = facts.decay if what == "rate" else 2.0 * np.pi * facts.frequency
+    assert found == pytest.approx(rate, rel=1e-4)
+    load = Model("loaded")
+    load.add(RigidBody("b", mass=1.0, inertia=2.0))
+    torque = (
+        (lambda t, state: -2.0 * rate * state.bodies["b"].angular_velocity)
+        if what == "rate"
+        else (lambda t, state: -2.0 * rate**2 * 2.0 * state.bodies["b"].quaternion[1:])
+    )
+    load.add(Load("control", body="b", torque=torque, frame="body"))
+    method, words = chosen(load, output_interval=0.01)
+    assert method.method == ("radau" if rate > 1e3 else "rk")
+    assert ("too fast for explicit steps" in words) == (rate > 1e3)
+
+
+def test_only_an_undamped_structure_gets_a_filter():
+    """At the highest frequency that the output times show; a given filter and a given method stay."""
+    assert chosen(boom())[0].filter == 50.0
+    assert chosen(boom(), output_interval=0.001)[0].filter == 500.0
+    assert chosen(boom(), output_interval=1.0)[0].filter == 50.0
+    assert chosen(boom(damping=1e-4))[0].filter is None
+    assert chosen(boom(), filter=7.0)[0].filter == 7.0
+    given = Run(duration=10.0, method="bdf")
+    assert with_method(System(boom()), given) == (given, "")
+
+
+def test_stops_and_momenta():
+    model = Model("stopped")
+    model.add(RigidBody("b", mass=1.0, inertia=1.0, velocity=(1.0, 0, 0)))
+    model.add(Prismatic("rail", JointEnd("ground", axis=(1, 0, 0)), JointEnd("b", axis=(1, 0, 0))))
+    assert chosen(model)[0].method == "rk"
+    assert chosen(model, formulation="hamiltonian")[0].method == "rk"
+    model.add(JointStops("stop", joint="rail", stiffness=1e6, upper=0.3))
+    assert chosen(model)[0].method == "radau"
+
+
+def test_resolved_at_the_output_interval():
+    """The rule is in the product of frequency and output interval alone."""
+    for interval, method in ((0.01, "rk"), (0.004, "rk")):
+        facts = ModelFacts(False, False, False, 30.0, 0.0)
+        assert choose(facts, Run(duration=1000.0 * interval, output_interval=interval))[0] == method
+    assert choose(ModelFacts(False, False, False, 40.0, 0.0), Run(duration=10.0))[0] == "radau"
+
+
+def test_the_results_and_the_command_say_why(tmp_path):
+    results = simulate(on_a_spring(stiffness=800.0), duration=0.1, output_interval=0.05, method="auto")
+    assert results.method == "rk"
+    assert results.method_reason.startswith("rk: rigid bodies")
+    words = [str(CASES / "thompson_pendulum.toml"), "--set", "run.method=auto", "--set", "run.duration=0.1"]
+    words += ["--set", "run.output_interval=0.1"]
+    done = CliRunner().invoke(cli, ["run", *words, "--out", str(tmp_path)], prog_name="femb")
+    assert done.exit_code == 0, done.output
+    assert "method                rk: rigid bodies" in done.output
+    assert femb.Results.read(tmp_path / "results.h5").method_reason.startswith("rk: ")
+    assert "method rk: rigid bodies" in CliRunner().invoke(cli, ["check", *words], prog_name="femb").output

@@ -1,0 +1,491 @@
+"""Paths of equilibria: closed forms, joints and drivers, weight, what starts from them, files, and bad input."""
+
+import numpy as np
+import pytest
+from checkout import ROOT
+from click.testing import CliRunner
+
+import femb
+from femb import (
+    Attachment,
+    Beam,
+    DistributedLoad,
+    ExactBeam,
+    FembWarning,
+    Fixed,
+    Ground,
+    JointDriver,
+    JointEnd,
+    JointMotor,
+    JointSpringDamper,
+    Load,
+    Model,
+    ModelError,
+    Path,
+    PointMass,
+    Prismatic,
+    Pull,
+    Results,
+    Revolute,
+    RigidBody,
+    Section,
+    SolveError,
+    Spherical,
+    SpringDamper,
+    SpringEnd,
+    ThermalLoad,
+)
+from femb.cli import cli
+from femb.profiles import Polynomial
+from femb.run.static import path_of, report
+from femb.system.system import System
+
+X, Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+
+
+def rod(bending=(1.0, 1.0), axial=1e6, mass=1.0):
+    return Section("rod", axial_stiffness=axial, torsional_stiffness=1.0, bending_stiffness=bending,
+                   mass_per_length=mass, inertia_per_length=(2e-4, 1e-4, 1e-4))  # fmt: skip
+
+
+def cantilever(elements=4, direction=X, gravity=(0, 0, 0), **load):
+    model = Model(gravity=gravity)
+    model.add(Beam("b", rod(), 1.0, elements, start=Ground().at(direction=direction)))
+    if load:
+        model.add(Load("P", beam="b", **load))
+    return model
+
+
+# Limit points, with joints
+
+
+def truss(**load):
+    """Two springs of stiffness 1000 N/m that meet at a slider 0.5 m above their feet, 1 m to the sides."""
+    model = Model()
+    body = model.add(RigidBody("b", mass=1.0, inertia=1.0, position=(0, 0.5, 0)))
+    model.add(Prismatic("guide", JointEnd("ground", axis=(0, 1, 0)), JointEnd("b", axis=(0, 1, 0))))
+    for name, x in (("left", -1.0), ("right", 1.0)):
+        model.add(
+            SpringDamper(name, Ground().at((x, 0, 0)), body.at(), stiffness=1000.0, free_length=np.hypot(1.0, 0.5))
+        )
+    if load:
+        model.add(Load("P", body="b", **load))
+    return model
+
+
+def truss_force(y):
+    """The force down that holds the slider at the height y."""
+    return -2000.0 * (np.hypot(1.0, y) - np.hypot(1.0, 0.5)) * y / np.hypot(1.0, y)
+
+
+def test_snap_through():
+    """A path through both limit points of a shallow truss: every state, its stability, and the limit loads."""
+    y = np.sqrt(np.hypot(1.0, 0.5) ** (2 / 3) - 1.0)  # where the force is largest
+    results = femb.static(truss(force=(0, -100.0, 0)), factor=2.0, steps=10, arc_length=True)
+    height, load = results.bodies["b"].position[:, 1], results.load_factor
+    np.testing.assert_allclose(100.0 * load, truss_force(height), atol=1e-8)
+    assert load[-1] == 2.0
+    assert height[-1] < -0.5
+    assert load.max() == 2.0
+    assert load.min() < -0.2
+    np.testing.assert_array_equal(results.negative_eigenvalues, np.abs(height) < y)
+    found = femb.static(truss(force=(0, -100.0, 0)), factor=2.0, steps=10, arc_length=True, critical=2)
+    np.testing.assert_allclose(100.0 * found.critical_load_factors, [truss_force(y), -truss_force(y)], rtol=1e-6)
+    assert found.mode_names == ("b moves along y",) * 2
+
+
+def test_a_driver_goes_where_loads_could_not():
+    """The same truss with its slider driven: the driver's force is that of the path, and no step is repeated."""
+    model = truss()
+    motion = Polynomial((0.5, -1.0))
+    model.add(JointDriver("push", joint="guide", motion=motion))
+    results = femb.static(model, time=1.0, steps=8)
+    height = results.bodies["b"].position[:, 1]
+    np.testing.assert_allclose(height, 0.5 - results.load_factor, atol=1e-12)
+    np.testing.assert_allclose(results.drivers["push"].force[:, 0], -truss_force(height), atol=1e-8)
+    assert not results.negative_eigenvalues.any()
+
+
+def test_no_equilibrium_beyond_a_limit_point():
+    """A spring that softens, and bears 100/e N: the states so far are kept, and the message says how far."""
+
+    def law(stroke, rate):
+        force = 100.0 * stroke * np.exp(-stroke)
+        return force, 100.0 * (1.0 - stroke) * np.exp(-stroke), 0.0
+
+    model = Model()
+    model.add(RigidBody("b", mass=1.0, inertia=1.0))
+    model.add(Prismatic("guide", JointEnd("ground", axis=X), JointEnd("b", axis=X)))
+    model.add(JointSpringDamper("spring", joint="guide", force=law))
+    model.add(Load("P", body="b", force=(100.0, 0, 0)))
+    results = femb.static(model, factor=0.36, steps=2)
+    stroke = results.joints["guide"].coordinates[:, 0]
+    np.testing.assert_allclose(stroke * np.exp(-stroke), results.load_factor, atol=1e-12)
+    with pytest.raises(SolveError, match=r"no equilibrium found beyond the load factor 0.3: .*arc length") as caught:
+        femb.static(model, steps=10)
+    np.testing.assert_allclose(caught.value.results.arrays["static/load_factor"], [0.0, 0.1, 0.2, 0.3])
+    assert caught.value.results.status == "failed"
+
+
+# Loads and weight
+
+
+def test_weight_grows_with_the_load_factor():
+    """Half the weight at half the load factor, in the section forces too; a constant load stays as it is."""
+    model = cantilever(gravity=(0, -0.2, 0), force=(0.3, 0, 0))
+    results = femb.static(model, steps=2, constant=("P",))
+    root = results.beams["b"].section_force[:, 0, 0]
+    np.testing.assert_allclose(np.linalg.norm(root[:, :2], axis=1), np.hypot(0.3, [0.0, 0.1, 0.2]), rtol=1e-9)
+    np.testing.assert_allclose(results.loads["P"].force[:, 0], 0.3)
+    still = femb.static(model, steps=2, constant=("gravity",))
+    np.testing.assert_allclose(np.linalg.norm(still.beams["b"].section_force[:, 0, 0, :2], axis=1),
+                               np.hypot([0.0, 0.15, 0.3], 0.2), rtol=1e-9)  # fmt: skip
+
+
+def test_column_under_its_own_weight():
+    """q L^3/EI = 7.8373 (Greenhill)."""
+    results = femb.static(cantilever(8, direction=Z, gravity=(0, 0, -10.0)), steps=4, critical=2)
+    np.testing.assert_allclose(10.0 * results.critical_load_factors, 7.83735, rtol=1e-4)
+
+
+def test_pendulum_that_only_its_weight_holds():
+    """Without weight there is no equilibrium of its own to begin with; with it the beam hangs, and is stable."""
+    model = Model(gravity=(0, 0, -9.81))
+    beam = model.add(Beam("b", rod(), 1.0, 4, start=Attachment(at=(0, 0, 0), direction=(0.6, 0, -0.8))))
+    model.add(Revolute("pin", JointEnd("ground", axis=(0, 1, 0)), beam.node(0)))
+    results = femb.static(model, steps=2)
+    np.testing.assert_allclose(results.beams["b"].position[1:, -1, :2], 0.0, atol=1e-9)
+    np.testing.assert_allclose(results.joints["pin"].force[-1] @ results.joints["pin"].force[-1], 9.81**2, rtol=1e-9)
+    assert not results.negative_eigenvalues[1:].any()
+
+
+def test_double_pendulum_hangs():
+    """From a horizontal start, where without weight every posture is an equilibrium, to the stable one."""
+    results = femb.static(femb.load_case(ROOT / "cases" / "double_pendulum_flexible.toml").model, steps=1)
+    assert not results.negative_eigenvalues[-1]
+    np.testing.assert_allclose(results.beams["lower"].position[-1, -1], [0.0, -1.0001, 0.0], atol=1e-4)
+
+
+def test_closed_loop():
+    """A clamped beam whose far end a weld closes: symmetric, with half of the load on the weld."""
+    loop = Model()
+    beam = loop.add(Beam("b", rod(axial=1e3), 2.0, 8, start=Ground().at(direction=X)))
+    loop.add(Fixed("weld", JointEnd("ground", at=(2, 0, 0)), beam.node(-1)))
+    loop.add(Load("P", beam="b", node=4, force=(0, 8.0, 0)))
+    results = femb.static(loop, steps=2)
+    position = results.beams["b"].position[-1]
+    np.testing.assert_allclose(position[::-1] * (-1, 1, 1) + (2, 0, 0), position, atol=1e-9)
+    reaction = results.joints["weld"].force[-1]
+    assert reaction[1] == pytest.approx(-4.0, rel=1e-9)
+    assert not results.negative_eigenvalues.any()
+
+
+def test_spinning_structure():
+    """A relative equilibrium: that which a run starts from."""
+    section = Section("tape", area=1.2e-4, second_moments=(1e-9, 1e-9), torsion_constant=2e-9, density=1600.0,
+                      youngs_modulus=1e11, shear_modulus=4e10)  # fmt: skip
+    model = Model()
+    model.add(Beam("b", section, 10.0, 4, start=Attachment(at=(-5, 0, 0), direction=X), velocity=(0, -10.0, 0),
+                   angular_velocity=(0, 0, 2.0)))  # fmt: skip
+    results = femb.static(model, steps=1)
+    run = femb.simulate(model, duration=0.01, output_interval=0.01, start="equilibrium")
+    np.testing.assert_allclose(results.beams["b"].strain[-1], run.beams["b"].strain[0], atol=1e-13)
+    assert set(results.negative_eigenvalues) == {-1}
+    with pytest.raises(ModelError, match="structures that turn is not judged"):
+        femb.static(model, critical=1)
+    np.testing.assert_allclose(results.beams["b"].velocity[-1], run.beams["b"].velocity[0], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        Load("P", beam="b", force=(1.0, 2.0, 3.0), torque=(0.3, 0.2, 0.1), frame="body"),
+        Load("P", beam="b", force=lambda t, state: 3.0 * state.beams["b"].nodes[-1].position),
+        DistributedLoad("P", beam="b", force=((0, 1, 2), (3, 2, 1)), torque=(0.1, 0, 0), frame="body"),
+        Pull("P", start=SpringEnd(beam="b", node=-1), end=SpringEnd(anchor=(0, 2, 1)), force=2.0),
+        JointMotor("P", joint="hinge", force=2.0),
+    ],
+    ids=lambda load: type(load).__name__,
+)
+def test_equations_are_linear_in_the_load_factor(load):
+    """Of every kind of load, and of the weight: the exact derivative, by which a path is followed."""
+    model = Model(gravity=(1.0, -2.0, 3.0))
+    model.add(Beam("b", rod(), 1.0, 2, start=Ground().at(direction=X)))
+    model.add(PointMass("m", mass=2.0))
+    model.add(SpringDamper("s", SpringEnd(body="m"), SpringEnd(anchor=(1, 1, 1)), stiffness=3.0))
+    model.add(RigidBody("arm", mass=1.0, inertia=1.0, center_of_mass=(0.1, 0.2, 0.3)))
+    model.add(Revolute("hinge", JointEnd("ground", axis=Z), JointEnd("arm", axis=Z)))
+    model.add(load)
+    statics = path_of(System(model)).statics
+    system = statics.twin
+    q = system.retract(system.q0, 0.1 * np.random.default_rng(0).standard_normal(system.n_v))
+    zero, half, one = (statics.forces(q, factor)[1] for factor in (0.0, 0.5, 1.0))
+    np.testing.assert_allclose(half, 0.5 * (zero + one), atol=1e-9)
+    np.testing.assert_allclose(statics.by_load(q, 0.3)[: system.n_v], one - zero, atol=1e-9)
+    alone = path_of(System(model), constant=("gravity",)).statics
+    assert np.abs(alone.by_load(q, 0.3)).max() > 1e-3
+    assert np.abs(path_of(System(model), constant=("P",)).statics.by_load(q, 0.3)).max() > 1e-3
+    both = path_of(System(model), constant=("P", "gravity")).statics
+    np.testing.assert_allclose(both.by_load(q, 0.3), 0.0, atol=1e-12)
+
+
+def test_heating_along_an_arc():
+    """A half circle without stress, although the strain of a hot element is not quite linear in the load factor."""
+    model = cantilever(4)
+    model.add(ThermalLoad("heat", beam="b", strain=(0, 0, 0, np.pi)))
+    results = femb.static(model, steps=8, arc_length=True)
+    np.testing.assert_allclose(results.beams["b"].position[-1, -1], [0.0, 2.0 / np.pi, 0.0], atol=1e-6)
+
+
+# What starts from them
+
+
+def test_a_state_starts_a_run_and_a_linear_model():
+    """At rest in the state, and a frequency that falls to zero at the buckling load."""
+    model = cantilever(force=(-1.0, 0, 0))
+    buckling = np.pi**2 / 4
+    results = femb.static(model, factor=0.999 * buckling, steps=2)
+    start = femb.static(cantilever(force=(0, 1.0, 0)), steps=2).start()
+    run = femb.simulate(start, duration=0.2, output_interval=0.1)
+    assert np.ptp(run.beams["b"].position, axis=0).max() < 1e-9
+    squares = []
+    for k in (0, 1, 2):
+        scaled = cantilever(force=(-results.load_factor[k], 0, 0))
+        system = femb.static(scaled, steps=1).start()
+        eigenvalues = np.linalg.eigvals(femb.linearize(femb.operating_point(system)).A)
+        squares.append(np.min(np.abs(eigenvalues)) ** 2)
+        modes = femb.modes(system, 1, start="equilibrium")
+        assert (2.0 * np.pi * modes.frequencies[0]) ** 2 == pytest.approx(squares[-1], rel=1e-4, abs=1e-6)
+    assert squares[0] == pytest.approx(3.5160**2, rel=2e-3)
+    assert squares[2] / squares[0] == pytest.approx(0.0, abs=2e-3)
+    assert squares[1] / squares[0] == pytest.approx(0.51, abs=0.03)
+
+
+def test_results_file(tmp_path):
+    file = tmp_path / "static.h5"
+    found = femb.static(cantilever(force=(-4, 0, 0)), steps=4, critical=1, out=file)
+    read = Results.read(file)
+    np.testing.assert_array_equal(read.arrays["static/load_factor"], found.load_factor)
+    np.testing.assert_array_equal(read.beams["b"].position, found.beams["b"].position)
+    assert read.arrays["static/modes/beams/b/translation"].shape == (2, 5, 3)
+    assert read.status == "complete"
+    assert read.method == "static"
+    assert "energy_error" not in read.audit
+
+
+CASE = """
+[sections.rod]
+axial_stiffness = 1e6
+torsional_stiffness = 1.0
+bending_stiffness = [1.0, 1.0]
+mass_per_length = 1.0
+inertia_per_length = [2e-4, 1e-4, 1e-4]
+[beams.b]
+section = "rod"
+length = 1.0
+elements = 4
+start = { body = "ground", direction = [1, 0, 0] }
+[loads.P]
+beam = "b"
+force = [-1, 0, 0]
+"""
+
+
+def test_command(tmp_path):
+    case = tmp_path / "column.toml"
+    case.write_text(CASE)
+    words = ["static", str(case), "--out", str(tmp_path / "out"), "--factor", "4", "--steps", "4", "--critical", "2"]
+    result = CliRunner().invoke(cli, words)
+    assert result.exit_code == 0, result.output
+    assert result.output.count("critical load factor 2.467") == 2
+    assert CliRunner().invoke(cli, ["static", str(case), "--factor", "0"]).exit_code == 2
+    result = CliRunner().invoke(cli, ["static", str(case), "--critical", "1", "--out", str(tmp_path / "low")])
+    assert "warning: 0 of 1 critical load factors found up to 1" in result.output
+
+
+# What turns freely
+
+
+def strut(axis=X, kind=Beam, elements=6, sag=0.0):
+    """A rod of EI 100, GJ 130 and L 2 between a spherical joint and a slider with another, pushed by 1 N."""
+    axes = np.linalg.qr(np.column_stack([axis, (0.3, -0.5, 0.8), (0.2, 0.9, 0.1)]))[0]
+    axes *= np.sign(axes[:, 0] @ axis) * np.array([1.0, 1.0, np.linalg.det(axes)])
+    points = [axes @ (x, sag * np.sin(0.5 * np.pi * x), 0.0) for x in np.linspace(0.0, 2.0, elements + 1)]
+    section = Section("rod", axial_stiffness=1e6, torsional_stiffness=130.0, bending_stiffness=(100.0, 100.0),
+                      mass_per_length=1.0, inertia_per_length=(2e-4, 1e-4, 1e-4))  # fmt: skip
+    model = Model("strut")
+    start = Attachment(at=(0, 0, 0), direction=None if sag else axes[:, 0], up=axes[:, 2])
+    shape = {"path": Path(points)} if sag else {"length": 2.0}
+    beam = model.add(kind("b", section, elements=elements, start=start, **shape))
+    model.add(RigidBody("head", mass=1.0, inertia=0.01, position=points[-1]))
+    model.add(Prismatic("guide", JointEnd("ground", axis=axes[:, 0]), JointEnd("head")))
+    model.add(Spherical("foot", JointEnd("ground"), beam.node(0)))
+    model.add(Spherical("top", beam.node(-1), JointEnd("head")))
+    model.add(Load("P", body="head", force=-axes[:, 0]))
+    return model
+
+
+SKEW = ((1.0, 0.0, 0.0), (0.3, -0.4, 0.6), (-0.9, 0.2, 0.1))
+
+
+@pytest.mark.parametrize("axis", SKEW)
+@pytest.mark.parametrize("kind", [Beam, ExactBeam])
+def test_a_strut_that_spins_freely(axis, kind):
+    """The spin about its own axis is no sign of instability, and no critical load: P/(1 + P/EA) = pi^2 EI/L^2, of two
+    equal modes across the axis."""
+    results = femb.static(strut(axis, kind), factor=200.0, steps=4)
+    assert not results.negative_eigenvalues.any()
+    assert set(results.stability) == {"stable"}
+    assert set(results.neutral_motions) == {femb.modes(strut(axis, kind), 1).joint} == {1}
+    assert "1 motion of joints has no stiffness" in results.message
+    assert "turns about" in results.message
+    found = femb.static(strut(axis, kind), factor=400.0, steps=4, critical=2)
+    load = found.critical_load_factors
+    np.testing.assert_allclose(load / (1.0 + load / 1e6), 25.0 * np.pi**2, rtol=1e-3)
+    assert load[0] == pytest.approx(load[1], rel=1e-6)
+    for k in range(2):
+        translation, _ = found.mode(k, "beams/b")
+        assert np.max(np.abs(translation @ axis)) < 1e-6 * np.max(np.abs(translation))
+    assert found.stability[-1] == "unstable"
+
+
+@pytest.mark.parametrize("kind", [Beam, ExactBeam])
+def test_a_bent_strut_that_spins_freely(kind):
+    """Far beyond the critical load of a rod with a sag, by load steps and along the path: the same state, from which
+    nothing but the spin about the line of its ends costs no energy."""
+    model = strut(SKEW[1], kind, sag=0.05)
+    states = [femb.static(model, factor=450.0, steps=6, arc_length=arc) for arc in (False, True)]
+    for results in states:
+        assert not results.negative_eigenvalues.any()
+        assert set(results.neutral_motions) == {1}
+    ends = [np.linalg.norm(results.bodies["head"].position[-1]) for results in states]
+    assert ends[0] == pytest.approx(ends[1], rel=1e-9)
+    assert ends[0] < 0.5
+
+
+def apex(feet=3):
+    """Springs of 1000 N/m to a body 0.5 m above their feet on a circle of 1 m, which can turn about its centre."""
+    model = Model("dome")
+    body = model.add(RigidBody("apex", mass=1.0, inertia=1.0, position=(0, 0.5, 0)))
+    for k in range(feet):
+        foot = np.array([np.cos(2.0 * np.pi * k / feet), 0.0, np.sin(2.0 * np.pi * k / feet)])
+        spring = SpringDamper(f"s{k}", Ground().at(foot), body.at(), stiffness=1000.0, free_length=np.hypot(1.0, 0.5))
+        model.add(spring)
+    model.add(Load("P", body="apex", force=(0, -100.0, 0)))
+    return model
+
+
+def test_snap_through_of_an_apex_that_spins():
+    """The path of three springs is that of the plane truss times 3/2, and ends where the load is reached again."""
+    results = femb.static(apex(), factor=2.0, steps=10, arc_length=True)
+    height = results.bodies["apex"].position[:, 1]
+    np.testing.assert_allclose(100.0 * results.load_factor, 1.5 * truss_force(height), atol=1e-7)
+    assert results.load_factor[-1] == 2.0
+    assert len(height) < 40
+    assert set(results.neutral_motions) == {femb.modes(apex(), 1).joint} == {3}
+    y = np.sqrt(np.hypot(1.0, 0.5) ** (2 / 3) - 1.0)
+    np.testing.assert_array_equal(results.negative_eigenvalues, np.abs(height) < y)
+    found = femb.static(apex(), factor=2.0, steps=10, arc_length=True, critical=1)
+    np.testing.assert_allclose(100.0 * found.critical_load_factors, 1.5 * truss_force(y), rtol=1e-6)
+
+
+def test_a_wheel_with_nothing_against_it():
+    """It stays where it is, and the results say so, as the modes do."""
+    shaft = Model()
+    shaft.add(RigidBody("wheel", mass=1.0, inertia=1.0))
+    shaft.add(Revolute("bearing", JointEnd("ground", axis=Z), JointEnd("wheel", axis=Z)))
+    shaft.add(Load("P", body="wheel", force=(1, 0, 0)))
+    results = femb.static(shaft, steps=1)
+    assert results.message.endswith("of which stability does not tell: wheel turns about z")
+    np.testing.assert_allclose(results.joints["bearing"].coordinates, 0.0, atol=1e-12)
+    assert list(results.neutral_motions) == [1, 1]
+
+
+# Unstable equilibria in words
+
+
+def inverted():
+    """A pendulum of 2 kg that stands on its hinge."""
+    model = Model("inverted", gravity=(0, 0, -9.81))
+    model.add(RigidBody("rod", mass=2.0, inertia=0.3, position=(0, 0, 0.8)))
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 1, 0)), JointEnd("rod", at=(0, 0, -0.8))))
+    return model
+
+
+def test_an_unstable_equilibrium_is_called_so():
+    """In the table, by the results, and as a start of every analysis; a hanging pendulum draws no word."""
+    buckled = cantilever(force=(-3.0, 0, 0))
+    results = femb.static(buckled, steps=2)
+    assert results.stability == ("stable", "stable", "unstable")
+    assert [line.split()[-1] for line in report(results).splitlines()] == ["equilibrium", *results.stability]
+    assert "the equilibrium at the load factor 1 is unstable: 2 motions have a negative stiffness" in results.message
+    assert "unstable from 1 on" in results._repr_html_()
+    assert results.start(1) is not None
+    with pytest.warns(FembWarning, match="the equilibrium at the load factor 1 is unstable"):
+        results.start()
+    with pytest.warns(FembWarning, match="the start is an unstable equilibrium: 1 motion has a negative stiffness"):
+        femb.simulate(inverted(), duration=1e-3, start="equilibrium")
+    with pytest.warns(FembWarning, match="the start is an unstable equilibrium"):
+        linear = femb.linearize(femb.operating_point(inverted(), start="equilibrium"))
+    rate = np.sqrt(2.0 * 9.81 * 0.8 / (0.3 + 2.0 * 0.8**2))
+    np.testing.assert_allclose(np.sort(linear.eigenvalues().real), [-rate, rate], rtol=1e-9)
+    hanging = Model("hanging", gravity=(0, 0, 9.81))
+    for item in inverted().items():
+        hanging.add(item)
+    femb.simulate(hanging, duration=1e-3, start="equilibrium")
+
+
+# Bad input
+
+
+def test_what_drifts_is_named():
+    free = Model()
+    hub = free.add(RigidBody("hub", mass=1.0, inertia=1.0))
+    free.add(Beam("b", rod(), 1.0, 2, start=hub.at(direction=X)))
+    free.add(Load("P", beam="b", force=(0, 1, 0)))
+    with pytest.raises(SolveError, match=r"structure of 'hub' drifts: nothing holds it .*\(0, 1, 0\) N"):
+        femb.static(free)
+    shaft = Model()
+    shaft.add(RigidBody("wheel", mass=1.0, inertia=1.0))
+    shaft.add(Revolute("bearing", JointEnd("ground", axis=Z), JointEnd("wheel", axis=Z)))
+    shaft.add(Load("P", body="wheel", torque=(0, 0, 1)))
+    with pytest.raises(
+        SolveError, match="along motions without stiffness, and what they move drifts: wheel turns about z; "
+    ):
+        femb.static(shaft)
+    points = Model()
+    points.add(PointMass("m", mass=1.0))
+    points.add(Load("P", body="m", force=(1, 0, 0)))
+    with pytest.raises(SolveError, match="'m' drifts"):
+        femb.static(points)
+
+
+def test_free_structure_under_balanced_loads():
+    """Stretched by two forces: the strain is that of the force, and nothing drifts."""
+    model = Model()
+    model.add(Beam("b", rod(), 1.0, 2, start=Attachment(at=(0, 0, 0), direction=X)))
+    model.add(Load("P", beam="b", force=(1.0, 0, 0)))
+    model.add(Load("Q", beam="b", node=0, force=(-1.0, 0, 0)))
+    results = femb.static(model, steps=1)
+    np.testing.assert_allclose(results.beams["b"].strain[-1], 1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"factor": 0.0}, "factor: got 0.0"),
+        ({"factor": float("nan")}, "factor: got"),
+        ({"steps": 0}, "steps: got 0, wanted a whole number from 1"),
+        ({"critical": -1}, "critical: got -1"),
+        ({"time": -1.0}, "time: got -1.0"),
+        ({"constant": ("Q",)}, "constant: there is no load 'Q'; there are: gravity, P"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ModelError, match=message):
+        femb.static(cantilever(force=(0, 1, 0)), **options)
+
+
+def test_arc_length_needs_a_load():
+    with pytest.raises(ModelError, match="there is no load and no weight whose factor could change"):
+        femb.static(cantilever(), arc_length=True)

@@ -1,0 +1,382 @@
+"""Modes, participation and effective masses against closed forms, tables and the linearised model."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from femb import (
+    Attachment,
+    Beam,
+    FembWarning,
+    Fixed,
+    JointEnd,
+    JointSpringDamper,
+    Load,
+    Model,
+    PointMass,
+    Revolute,
+    RigidBody,
+    Section,
+    hybrid_coordinates,
+    linearize,
+    static,
+)
+from femb.base.errors import ModelError
+from femb.system.system import System
+from femb.vibration.modes import modes
+from femb.vibration.solution import solution
+
+# docs/theory/modes.md, section 3: effective masses of a uniform cantilever, of m and of m L^2 / 3.
+CANTILEVER = [
+    (1.8751041, 0.6130761, 0.9706882, 0.7264773),
+    (4.6940911, 0.1883004, 0.0247158, 0.2091710),
+    (7.8547574, 0.0647322, 0.0031525, 0.1274102),
+    (10.9955407, 0.0330869, 0.0008209, 0.0909429),
+    (14.1371684, 0.0200140, 0.0003004, 0.0707356),
+    (17.2787595, 0.0133978, 0.0001346, 0.0578745),
+]
+
+
+def slender(**changed):
+    words = {
+        "axial_stiffness": 1e6,
+        "torsional_stiffness": 1.0,
+        "bending_stiffness": [1.0, 4.0],
+        "mass_per_length": 1.0,
+        "inertia_per_length": [2e-9, 1e-9, 1e-9],
+    }
+    return Section("slender", **{**words, **changed})
+
+
+def hub(**words):
+    return RigidBody("hub", **{"mass": 5.0, "inertia": (1.0, 1.0, 1.0), **words})
+
+
+def boom(elements=8, root="hub", **words):
+    start = Attachment(root, direction=(1.0, 0.0, 0.0))
+    return Beam("boom", slender(**words), length=1.0, elements=elements, start=start)
+
+
+def of_parts(*items):
+    model = Model()
+    for item in items:
+        model.add(item)
+    return model
+
+
+def satellite(free_hinge=False):
+    """The reference satellite of docs/theory/modes.md, section 3."""
+    model = of_parts(RigidBody("hub", mass=500.0, inertia=(180.0, 150.0, 200.0)))
+    yoke = Section(
+        "yoke",
+        area=1.5e-4,
+        second_moments=[3e-7, 3e-7],
+        torsion_constant=6e-7,
+        density=3000.0,
+        youngs_modulus=7e10,
+        shear_modulus=2.7e10,
+    )
+    inertia = 8.0 / 12.0 * np.array([1.5**2, 2.0**2, 1.5**2 + 2.0**2])
+    for wing, side in (("left", -1.0), ("right", 1.0)):
+        root = Attachment("hub", at=(0.0, 0.6 * side, 0.0), direction=(0.0, side, 0.0), up=(0.0, 0.0, 1.0))
+        model.add(Beam(f"{wing} yoke", yoke, length=1.0, elements=8, start=root))
+        inner = JointEnd(beam=f"{wing} yoke", node=-1, axis=(0.0, 0.0, side))
+        for k in range(3):
+            panel = f"{wing} panel {k}"
+            model.add(RigidBody(panel, mass=8.0, inertia=inertia, position=(0.0, side * (2.35 + 1.5 * k), 0.0)))
+            outer = JointEnd(panel, at=(0.0, -0.75 * side, 0.0), axis=(1.0, 0.0, 0.0))
+            model.add(Revolute(f"{wing} hinge {k}", inner, outer))
+            if not (free_hinge and wing == "left" and k == 2):
+                model.add(JointSpringDamper(f"{wing} spring {k}", f"{wing} hinge {k}", stiffness=600.0))
+            inner = JointEnd(panel, at=(0.0, 0.75 * side, 0.0), axis=(1.0, 0.0, 0.0))
+    return model
+
+
+# Cantilevers
+
+
+def test_frequencies_and_effective_masses_of_a_cantilever():
+    found = modes(of_parts(boom(elements=16, root="ground")), 12)
+    plane = [k for k in range(12) if abs(found.frequencies[k] * 2.0 * np.pi - CANTILEVER[k // 2][0] ** 2) < 1.0]
+    assert plane[0] == 0
+    beta = np.sqrt(2.0 * np.pi * found.frequencies[0])
+    assert beta == pytest.approx(CANTILEVER[0][0], rel=1e-6)
+    part = modes(of_parts(hub(), boom(elements=16)), 12, held="hub").appendages[0]
+    bending = np.flatnonzero(part.coupling[:, 2] ** 2 > 1e-3)[:6]
+    for k, (beta, mass, inertia, lever) in zip(bending, CANTILEVER, strict=True):
+        assert np.sqrt(2.0 * np.pi * part.frequencies[k]) == pytest.approx(beta, rel=1e-3)
+        assert part.coupling[k, 2] ** 2 == pytest.approx(mass, rel=1e-3)
+        assert 3.0 * part.coupling[k, 4] ** 2 == pytest.approx(inertia, rel=1e-3)
+        assert part.lever[k] == pytest.approx(lever, rel=1e-3)
+
+
+@pytest.mark.parametrize("elements", [1, 3])
+def test_effective_masses_of_all_modes_are_the_rigid_mass_less_the_clamped_share(elements):
+    model = of_parts(hub(), boom(elements=elements))
+    count = 7 * elements + 1  # an axial strain more than nodes
+    part = modes(model, count, held="hub").appendages[0]
+    assert np.max(np.abs(part.residual_mass - part.clamped_mass)) < 1e-12 * np.max(part.rigid_mass)
+    assert np.max(part.clamped_mass) > 1e-6
+
+
+def test_a_clamp_to_the_ground_is_a_root_like_a_body():
+    grounded = modes(of_parts(boom(root="ground")), 6)
+    held = modes(of_parts(hub(), boom()), 6, held="hub")
+    np.testing.assert_allclose(grounded.frequencies, held.frequencies, rtol=1e-10)
+
+
+def test_participation_about_another_point_and_along_other_axes():
+    there = RigidBody("hub", mass=5.0, inertia=(1.0, 1.0, 1.0), position=(0.3, -0.2, 0.5), euler_angles=(0.4, 0.2, 1.0))
+    part = modes(of_parts(there, boom()), 4, held="hub").appendages[0]
+    straight = modes(of_parts(hub(), boom()), 4, held="hub").appendages[0]
+    turned = part.about((0.0, 0.0, 0.0), np.eye(3))
+    # of the straight one, about the point that the origin is of the turned one
+    point = part.axes.T @ (np.zeros(3) - part.point)
+    same = straight.about(point, part.axes.T)
+    # rounding of a stiffness that spans nine powers of ten shows in the shapes
+    np.testing.assert_allclose(np.abs(turned.coupling), np.abs(same.coupling), atol=1e-7)
+    np.testing.assert_allclose(turned.rigid_mass, same.rigid_mass, atol=1e-12)
+
+
+@pytest.mark.parametrize("start", ["as_given", "assembled"])
+def test_masses_of_elements_add_up_to_the_mass_of_the_system(start):
+    model = satellite()
+    model.add(PointMass("tip", mass=0.7, on=Attachment(beam="left yoke", node=3)))
+    system = System(model, assemble=start == "assembled")
+    total = np.zeros((system.n_v, system.n_v))
+    for batch in system.batches:
+        for places, masses in batch.element_masses(system.q0):
+            for index, mass in zip(places, masses, strict=True):
+                moving = index >= 0
+                total[np.ix_(index[moving], index[moving])] += mass[np.ix_(moving, moving)]
+    np.testing.assert_allclose(total, system.mass_matrix(system.q0).toarray(), rtol=0.0, atol=1e-12)
+
+
+# The reference satellite
+
+
+def test_reference_satellite_with_its_hub_held():
+    part = modes(satellite(), 8, held="hub").appendages[1]
+    assert part.name == "right yoke"
+    np.testing.assert_allclose(part.point, (0.0, 0.6, 0.0), atol=1e-12)
+    table = [
+        (0.264857, 0, 0, 4.09416, 16.78589, 0, 0),
+        (1.515494, 4.36485, 0, 0, 0, 0, 17.34857),
+        (1.737461, 0, 0, 2.09040, 3.04058, 0, 0),
+        (4.693016, 0, 0, 0.83927, 0.95913, 0, 0),
+        (7.161704, 0, 0, 0, 0, 2.82864, 0),
+        (26.520178, 0, 0, 1.54805, 1.48699, 0, 0),
+        (35.168909, 2.28706, 0, 0, 0, 0, 1.08330),
+        (104.943264, 0, 4.92956, 0, 0, 0, 0),
+    ]
+    np.testing.assert_allclose(part.frequencies, [row[0] for row in table], rtol=2e-6)
+    np.testing.assert_allclose(np.abs(part.coupling), [row[1:] for row in table], atol=6e-6)
+    np.testing.assert_allclose(np.diag(part.rigid_mass), (24.45, 24.45, 24.45, 294.1509, 8.0018, 302.1509), rtol=1e-6)
+    assert part.rigid_mass[2, 3] == pytest.approx(78.225, rel=1e-9)
+    after = 100.0 * np.cumsum(part.fractions, axis=0)
+    np.testing.assert_allclose(after[[3, 5]][:, [2, 3]], [(89.31, 99.25), (99.11, 100.0)], atol=5e-3)
+
+
+FREE = (0.273332, 0.537837, 1.571001, 1.752398, 1.904971, 3.304710, 4.699572, 4.747181, 7.161704, 7.534037)
+
+
+def test_reference_satellite_free():
+    found = modes(satellite(), 10)
+    assert (found.rigid, found.joint) == (6, 0)
+    np.testing.assert_allclose(found.frequencies, FREE, rtol=2e-6)
+    damped = modes(satellite(), 10, damped=True)
+    np.testing.assert_allclose(damped.frequencies, found.frequencies, rtol=1e-8)
+
+
+def test_modes_are_the_eigenvalues_of_the_linearised_model():
+    model = satellite()
+    poles = np.linalg.eigvals(linearize(model).A)
+    frequencies = np.sort(poles.imag[poles.imag > 1e-2]) / (2.0 * np.pi)
+    # the eigenvalues of a state matrix with entries from 1 to 1e13 are rounded to some 1e-6 of the lowest
+    np.testing.assert_allclose(modes(model, 10).frequencies, frequencies[:10], rtol=2e-6)
+
+
+def test_a_free_hinge_is_a_motion_of_its_own():
+    found = modes(satellite(free_hinge=True), 4)
+    assert (found.rigid, found.joint) == (6, 1)
+    assert found.frequencies[0] > 0.1
+
+
+# A hub with two opposite booms
+
+
+@pytest.mark.parametrize(
+    ("ratio", "radius", "wanted"),
+    [
+        (0.1, 0.0, (10.0340351, 25.0111934, 62.7099469)),
+        (1.0, 0.0, (4.8995766, 22.3105120, 61.7948729)),
+        (0.1, 0.25, (9.0858262, 29.5697985, 68.1835641)),
+        (1.0, 0.25, (5.5271931, 23.2749269, 62.5284092)),
+    ],
+)
+def test_antisymmetric_modes_of_a_hub_with_two_opposite_booms(ratio, radius, wanted):
+    inertia = ratio * 2.0 / 3.0
+    model = of_parts(RigidBody("hub", mass=2.0, inertia=(inertia, inertia, inertia)))
+    section = slender(bending_stiffness=[1.0, 1e4], torsional_stiffness=1e4, axial_stiffness=1e8)
+    for name, side in (("left", -1.0), ("right", 1.0)):
+        start = Attachment("hub", at=(side * radius, 0.0, 0.0), direction=(side, 0.0, 0.0))
+        model.add(Beam(name, section, length=1.0, elements=24, start=start))
+    found = modes(model, 8)
+    omega = 2.0 * np.pi * found.frequencies
+    for value in wanted:
+        assert np.min(np.abs(omega - value)) < 1e-5 * value
+
+
+def test_dynamic_mass_of_a_cantilever_is_the_closed_form():
+    part = modes(of_parts(hub(), boom(elements=20)), 141, held="hub").appendages[0]
+    for b in (0.5, 1.2, 2.5):
+        n = b**3 * (1.0 + np.cos(b) * np.cosh(b))
+        tt = b**2 * (np.cos(b) * np.sinh(b) + np.sin(b) * np.cosh(b)) / n
+        rr = (np.sin(b) * np.cosh(b) - np.cos(b) * np.sinh(b)) / n
+        found = replace_damping(part).dynamic_mass(1j * b**2)
+        assert found[2, 2].real == pytest.approx(tt, rel=1e-5)
+        assert found[4, 4].real == pytest.approx(rr, rel=1e-5)
+    np.testing.assert_allclose(part.dynamic_mass(0.0), part.rigid_mass, atol=1e-15)
+
+
+def replace_damping(part):
+    from dataclasses import replace
+
+    return replace(part, damping=np.zeros_like(part.damping))
+
+
+# Rotation
+
+
+@pytest.mark.parametrize(("eta", "flap"), [(0.0, (3.51602, 22.03449)), (3.0, (4.79728, 23.32026))])
+def test_a_spinning_cantilever(eta, flap):
+    """Frequencies of flap by series; in the plane of rotation less by the rotation: sqrt(flap^2 - eta^2)."""
+    section = slender(bending_stiffness=[1.0, 1.0], axial_stiffness=1e7)
+    model = of_parts(RigidBody("hub", mass=100.0, inertia=(50.0, 50.0, 90.0), angular_velocity=(0.0, 0.0, eta)))
+    for name, side in (("left", -1.0), ("right", 1.0)):
+        start = Attachment("hub", direction=(side, 0.0, 0.0))
+        model.add(Beam(name, section, length=1.0, elements=16, start=start))
+    found = modes(model, 8, held="hub", start="equilibrium")
+    assert found.state == ("spinning" if eta else "loaded")
+    wanted = np.repeat(np.sort([*flap, *np.sqrt(np.square(flap) - eta**2)]), 2)
+    np.testing.assert_allclose(2.0 * np.pi * found.frequencies, wanted, rtol=1e-4)
+    assert np.max(np.abs(found.damping)) < 1e-10
+
+
+# Loads
+
+
+def test_a_compressed_column_has_no_frequency_at_its_buckling_load():
+    critical = np.pi**2 / 4.0
+    squares = []
+    for share in (0.9, 0.99):
+        model = of_parts(boom(root="ground", bending_stiffness=[1.0, 400.0]))
+        model.add(Load("tip", beam="boom", node=-1, force=(-share * critical, 0.0, 0.0)))
+        squares.append((2.0 * np.pi * modes(model, 1, start="equilibrium").frequencies[0]) ** 2)
+    line = lambda share: squares[0] + (squares[1] - squares[0]) * (share - 0.9) / 0.09  # noqa: E731
+    assert brentq(line, 0.9, 1.1) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_system_is_taken_where_it_is_also_under_weight():
+    model = of_parts(boom(root="ground", bending_stiffness=[1.0, 400.0]))
+    model.gravity = np.array([0.0, 0.0, -9.81])
+    bent = static(model).start(-1)
+    found = solution(bent, 1)
+    tip = found.motion.system.layout.beams["boom"].stations[-1].frame
+    assert found.motion.q[found.motion.system.layout.frame_q[tip] + 2] < -0.3
+
+
+# What is refused
+
+
+@pytest.mark.parametrize("count", [0, 1000, True, 2.5])
+def test_more_modes_than_there_are_or_none(count):
+    with pytest.raises(ModelError, match=r"count: got .*, wanted a whole number from 1 to 57, the elastic modes"):
+        modes(of_parts(hub(), boom()), count)
+
+
+def test_an_unknown_body():
+    with pytest.raises(ModelError, match="held: got 'bus', wanted one of hub"):
+        modes(of_parts(hub(), boom()), 3, held="bus")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"start": "sideways"}, "start: got 'sideways', must be one of 'as_given', 'assembled', 'equilibrium'"),
+        ({"damping": 2.0}, "damping: got 2.0, wanted a ratio from 0 to below 1"),
+        ({"damping": -0.1}, "damping: got -0.1, wanted a ratio"),
+    ],
+)
+def test_an_unknown_start_and_ratios_that_are_none(words, message):
+    model = of_parts(hub(), boom())
+    with pytest.raises(ModelError, match=message):
+        modes(model, 1, held="hub", **words)
+    with pytest.raises(ModelError, match=message):
+        hybrid_coordinates(model, 1, held="hub", **words)
+
+
+def test_an_unstable_state_is_named():
+    model = of_parts(boom(root="ground"))
+    model.add(Load("tip", beam="boom", node=-1, force=(-3.0, 0.0, 0.0)))
+    with (
+        pytest.warns(FembWarning, match="the start is an unstable equilibrium: 1 motion has a negative stiffness"),
+        pytest.raises(ModelError, match="unstable: 1 of its motions have a negative stiffness"),
+    ):
+        modes(model, 2, start="equilibrium")
+
+
+@pytest.mark.parametrize("inertia", [1.0, 0.3, 1e-3])
+def test_an_inverted_pendulum(inertia):
+    """Refused in words; as damped modes it falls at sqrt(m g l/(I + m l^2)), one motion and its reverse."""
+    model = of_parts(RigidBody("rod", mass=1.0, inertia=inertia, position=(0.0, 0.0, 1.0)))
+    model.gravity = np.array([0.0, 0.0, -9.81])
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 1, 0)), JointEnd("rod", at=(0.0, 0.0, -1.0))))
+    with (
+        pytest.warns(FembWarning, match="the start is an unstable equilibrium"),
+        pytest.raises(ModelError, match="the state is unstable: 1 of its motions have a negative stiffness"),
+    ):
+        modes(model, 1, start="equilibrium")
+    with pytest.warns(FembWarning, match="the start is an unstable equilibrium"):
+        found = modes(model, 1, start="equilibrium", damped=True)
+    np.testing.assert_allclose(found.eigenvalues, [np.sqrt(9.81 / (1.0 + inertia))], rtol=1e-9)
+    assert "unstable: motions that leave this state" in found.table()
+    assert found.table().startswith("0 damped modes")
+
+
+def test_a_divergence_is_no_undamped_mode():
+    """A body that turns about its middle axis: rates w sqrt((B - C)(C - A)/A B), one grows and its reverse falls, and
+    the first alone is that which grows."""
+    body = RigidBody("body", mass=1.0, inertia=(1.0, 3.0, 2.0), angular_velocity=(0.0, 0.0, 2.0))
+    rate = 2.0 * np.sqrt(1.0 / 3.0)
+    found = modes(of_parts(body), 2, start="equilibrium")
+    np.testing.assert_allclose(found.eigenvalues, [rate, -rate], rtol=1e-9)
+    assert modes(of_parts(body), 1, start="equilibrium").eigenvalues.real == pytest.approx(rate, rel=1e-9)
+    lines = found.table().splitlines()
+    assert lines[0] == "0 undamped modes of the spinning structure"
+    assert [line.split() for line in lines[-2:]] == [["1", "1.1547", "bodies.body"], ["2", "-1.1547", "bodies.body"]]
+    assert "unstable: motions" in found._repr_html_()
+
+
+def test_what_a_structure_turns_about():
+    """Its mass centre; the table says how far a held hub is from there."""
+    model = of_parts(RigidBody("hub", mass=3.0, inertia=1.0, angular_velocity=(0.0, 0.0, 0.5)))
+    model.add(RigidBody("stone", mass=1.0, inertia=0.5, position=(2.0, 0.0, 0.0)))
+    model.add(Beam("boom", slender(mass_per_length=1e-9), length=2.0, elements=2,
+                   start=Attachment("hub", direction=(1.0, 0.0, 0.0))))  # fmt: skip
+    model.add(Fixed("weld", JointEnd("stone"), model.beams["boom"].node(-1)))
+    found = modes(model, 2, held="hub", start="equilibrium")
+    (rotation,) = found.rotations
+    np.testing.assert_allclose(rotation.omega, [0.0, 0.0, 0.5], atol=1e-12)
+    assert rotation.distance == pytest.approx(0.5, abs=1e-3)
+    np.testing.assert_allclose(rotation.point[1:], 0.0, atol=1e-9)
+    assert "through its mass centre and (0.5, 0, 0) m; the held hub is 0.5 m beside it" in found.table()
+
+
+def test_a_body_connected_with_nothing():
+    """Free, it has its own rigid motions; with a held hub it is named."""
+    stone = RigidBody("stone", mass=1.0, inertia=1.0, position=(3.0, 0.0, 0.0))
+    model = of_parts(hub(), boom(elements=2), stone)
+    assert modes(model, 1).rigid == 12
+    with pytest.raises(ModelError, match="'stone' can move without stiffness beside the held frame, in 6 ways"):
+        modes(model, 1, held="hub")

@@ -1,0 +1,90 @@
+"""Mode shapes as results: displacements are those of the shape, velocities their rates; films, meshes and pictures."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from femb import Attachment, Beam, Model, RigidBody, Section
+from femb.base.errors import ModelError, ResultError
+from femb.cli import cli
+from femb.pictures.figures import plot
+from femb.pictures.picture import draw_modes
+from femb.results.results import Results
+from femb.vibration.modes import modes
+
+
+@pytest.fixture(scope="module")
+def satellite():
+    model = Model("hub and boom")
+    model.add(RigidBody("hub", mass=5.0, inertia=(1.0, 1.0, 1.0), shape={"box": [0.2, 0.2, 0.2]}))
+    section = Section("slender", axial_stiffness=1e6, torsional_stiffness=1.0, bending_stiffness=[1.0, 4.0],
+                      mass_per_length=1.0, inertia_per_length=[2e-9, 1e-9, 1e-9])  # fmt: skip
+    model.add(Beam("boom", section, length=1.0, elements=4, start=Attachment("hub", direction=(1.0, 0.0, 0.0))))
+    return modes(model, 3)
+
+
+def test_the_displacements_are_those_of_the_shape(satellite):
+    results = satellite.results()
+    assert np.array_equal(results.time, [0.0, 1.0, 2.0, 3.0])
+    layout = satellite.motion.motion.system.layout
+    for k in range(3):
+        phi = satellite.shapes[:, k]
+        nodes = [station.frame for station in layout.beams["boom"].stations]
+        shape = np.array([phi[layout.frame_v[node] :][:3] for node in nodes]).real
+        moved = results.beams["boom"].position[k + 1] - results.beams["boom"].position[0]
+        scale = np.sum(moved * shape) / np.sum(shape * shape)
+        np.testing.assert_allclose(moved, scale * shape, rtol=0, atol=1e-12)
+        largest = max(np.max(np.abs(moved)), np.max(np.abs(results.bodies["hub"].displacement[k + 1])))
+        assert largest <= 0.1 + 1e-12  # of a structure of 1 m
+    assert results.beams["boom"].position[0, -1] == pytest.approx([1.0, 0.0, 0.0])
+
+
+def test_velocities_are_the_rates_of_a_period(satellite):
+    motion = satellite.motion.one_period(1, frames=16)
+    period = motion.time[-1]
+    assert period == pytest.approx(1.0 / satellite.frequencies[0])
+    position, velocity = (motion.beams["boom"][word][:-1, -1] for word in ("position", "velocity"))
+    # the derivative of a trigonometric polynomial by its transform
+    rate = np.fft.ifft(2j * np.pi / period * np.fft.fftfreq(16, 1 / 16)[:, None] * np.fft.fft(position, axis=0), axis=0)
+    np.testing.assert_allclose(velocity, rate.real, rtol=0, atol=1e-11 * np.max(np.abs(velocity)))
+    assert np.max(np.abs(velocity)) > 0.01
+
+
+def test_larger_scale_and_unknown_modes(satellite):
+    one, two = (satellite.results(scale).beams["boom"].position[1] for scale in (1.0, 2.0))
+    rest = satellite.results().beams["boom"].position[0]
+    np.testing.assert_allclose(two - rest, 2.0 * (one - rest), atol=1e-12)
+    with pytest.raises(ModelError, match="got mode 4 with 40 frames, wanted a mode from 1 to 3 with 2 frames or more"):
+        satellite.motion.one_period(4)
+
+
+def test_the_file_has_modes_and_shapes(satellite, tmp_path):
+    from femb.results.storage.read import read_content
+
+    path = satellite.write(tmp_path / "modes.h5")
+    arrays = read_content(path).static
+    np.testing.assert_array_equal(arrays["modes/frequencies"], satellite.frequencies)
+    titles = [axes.get_title() for axes in draw_modes(satellite.results()).get_axes()]
+    assert titles == [f"{k}   {frequency:.4g} Hz" for k, frequency in enumerate(satellite.frequencies, start=1)]
+    assert plot(satellite.results(), tmp_path / "named.png", "modes").exists()
+    with pytest.raises(ResultError, match="have no modes: give those of femb modes"):
+        draw_modes(Results({"time": np.zeros(1)}))
+
+
+def femb(*arguments):
+    return CliRunner().invoke(cli, list(map(str, arguments)), prog_name="femb")
+
+
+@pytest.mark.slow
+def test_films_and_meshes_of_the_command(tmp_path):
+    words = ["modes", "cases/satellite_free.toml", "--modes", "1", "--out", tmp_path]
+    result = femb(*words, "--films", "--export", "xdmf")
+    assert result.exit_code == 0
+    for name in ("modes.h5", "mode_1.gif", "xdmf/mode_1/solids.xdmf"):
+        assert (tmp_path / name).exists()
+        assert str(tmp_path / name) in result.output
+    assert femb("plot", tmp_path / "modes.h5", "--what", "modes").exit_code == 0
+    assert (tmp_path / "modes.png").exists()
+    wrong = femb(*words, "--force", "--export", "dxf")
+    assert wrong.exit_code == 2
+    assert "--export dxf: must be one of vtu, xdmf, csv" in wrong.stderr

@@ -1,0 +1,66 @@
+"""Modes followed over a parameter: whirl of a boom that turns about its own axis, and the angle of an array."""
+
+import numpy as np
+import pytest
+from vibration.test_modes import of_parts, slender
+
+from femb import Attachment, Beam, JointEnd, JointSpringDamper, Revolute, RigidBody
+from femb.base.errors import ModelError
+from femb.vibration.mode_sweep import mode_sweep
+from femb.vibration.modes import modes
+
+SECTION = slender(bending_stiffness=[1.0, 1.0], axial_stiffness=1e7, torsional_stiffness=1e3)
+
+
+def boom_about_its_axis(spin):
+    hub = RigidBody("hub", mass=100.0, inertia=(90.0, 50.0, 50.0), angular_velocity=(spin, 0.0, 0.0))
+    start = Attachment("hub", direction=(1.0, 0.0, 0.0))
+    return of_parts(hub, Beam("boom", SECTION, length=1.0, elements=4, start=start))
+
+
+def test_whirl_modes_are_followed_through_their_crossing():
+    """|omega_1 + Omega| and |omega_2 - Omega| cross at (omega_2 - omega_1) / 2, where sorted lists exchange them."""
+    still = 2.0 * np.pi * modes(boom_about_its_axis(0.0), 4, held="hub").frequencies
+    spins = np.linspace(0.4, 12.0, 16)
+    found = mode_sweep(boom_about_its_axis, spins, 4, held="hub", start="equilibrium")
+    omega = 2.0 * np.pi * found.frequencies
+    rising = np.argmin(np.abs(omega[0] - (still[0] + spins[0])))
+    falling = np.argmin(np.abs(omega[0] - (still[2] - spins[0])))
+    np.testing.assert_allclose(omega[:, rising], still[0] + spins, rtol=1e-5)
+    np.testing.assert_allclose(omega[:, falling], still[2] - spins, rtol=1e-5)
+    assert omega[0, rising] < omega[0, falling]
+    assert omega[-1, rising] > omega[-1, falling]
+    assert np.min(found.assurance) > 0.7
+
+
+def turned_array(angle):
+    """A hub with unequal inertias, and an array on a stiff hinge at an angle."""
+    model = of_parts(
+        RigidBody("hub", mass=20.0, inertia=(2.0, 5.0, 6.0)),
+        RigidBody("root", mass=0.5, inertia=(0.01, 0.01, 0.01)),
+        Revolute(
+            "drive",
+            JointEnd("hub", at=(0.0, 0.5, 0.0), axis=(0.0, 1.0, 0.0)),
+            JointEnd("root", axis=(0.0, 1.0, 0.0)),
+            start=angle,
+        ),
+        JointSpringDamper("drive", "drive", stiffness=1e4, free=angle),
+    )
+    section = slender(bending_stiffness=[40.0, 10.0], torsional_stiffness=20.0)
+    start = Attachment("root", direction=(0.0, 1.0, 0.0), up=(0.0, 0.0, 1.0))
+    model.add(Beam("array", section, length=2.0, elements=4, start=start))
+    return model
+
+
+def test_frequencies_of_a_turned_array_return_after_half_a_revolution():
+    angles = np.linspace(0.0, np.pi, 7)
+    found = mode_sweep(turned_array, angles, 3)
+    np.testing.assert_allclose(found.frequencies[-1], found.frequencies[0], rtol=1e-7)
+    assert np.max(np.abs(found.frequencies[3] / found.frequencies[0] - 1.0)) > 1e-3
+    for angle, row in zip(angles, found.frequencies, strict=True):
+        np.testing.assert_allclose(np.sort(row), modes(turned_array(angle), 3).frequencies, rtol=1e-7)
+
+
+def test_values_that_are_none():
+    with pytest.raises(ModelError, match=r"values: got .*, wanted at least two numbers"):
+        mode_sweep(turned_array, [0.0], 2)
