@@ -2,8 +2,8 @@
 
     python docs/write_python_reference.py
 
-The purpose is the first sentence of the docstring. The site adds pages with the whole docstrings, which ``hooks.py``
-makes of the same groups. ``tests/docs/test_site.py`` checks that the page is up to date and that no name is missing.
+The purpose is the first sentence of the docstring. The site adds pages with the whole docstrings of the same groups
+(``site/hooks.py``). ``tests/docs/test_site.py`` checks that the page is up to date and that no name is missing.
 """
 
 import inspect

@@ -80,7 +80,8 @@ def test_every_case_has_a_picture_and_is_in_the_gallery():
 def test_site_is_built_without_a_warning(tmp_path):
     for module in ("mkdocs", "material", "mkdocstrings", "latex2mathml"):
         pytest.importorskip(module)
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+    command = [sys.executable, "-m", "mkdocs", "build", "-f", "docs/site/mkdocs.yml", "--strict"]
+    command += ["--site-dir", str(tmp_path / "site")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     beam = (tmp_path / "site" / "theory" / "beam.html").read_text()

@@ -18,7 +18,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
-DOCS = Path(__file__).resolve().parent
+DOCS = Path(__file__).resolve().parents[1]
 ROOT = DOCS.parent
 sys.path.insert(0, str(DOCS))
 import write_python_reference as python_names  # noqa: E402  (of this folder)
