@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import tarfile
-import time
 import tomllib
 from pathlib import Path
 
@@ -102,12 +101,12 @@ def test_import_is_light():
 
 
 def test_import_is_quick():
-    def seconds() -> float:
-        begin = time.perf_counter()
-        assert python("import femb").returncode == 0
-        return time.perf_counter() - begin
+    """Processor time of a process that does nothing else: other processes of the machine do not count."""
 
-    assert any(seconds() < 0.3 for _ in range(5))
+    def seconds() -> float:
+        return float(python("import time, femb; print(time.process_time())").stdout)
+
+    assert min(seconds() for _ in range(3)) < 0.3
 
 
 def test_everything_imported_is_declared():
