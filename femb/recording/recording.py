@@ -16,9 +16,10 @@ from femb.recording.frames import Frames
 from femb.recording.instants import Part, evaluated
 from femb.recording.named_state import named_state, names_of
 from femb.recording.record import Recorder
-from femb.results.arrays import CHECKPOINT, NOTHING, Arrays, joined
+from femb.results.arrays import CHECKPOINT, NOTHING, Arrays, Block, joined
 from femb.results.results import Results
-from femb.results.storage.file import Block, Earlier, MemoryWriter, ResultWriter, Writer
+from femb.results.storage.file import MemoryWriter, ResultWriter, Writer
+from femb.results.storage.read import Earlier
 from femb.system.system import System
 
 # Output instants collected before their evaluation and their conversion to named arrays, which is cheaper for many at

@@ -17,7 +17,7 @@ from femb.formulations.contract import Formulation
 from femb.layout.discrete import DiscreteState
 from femb.results.arrays import Arrays
 from femb.results.groups import EventRecord
-from femb.results.storage.file import Earlier
+from femb.results.storage.read import Earlier
 from femb.steppers.contract import F, Stepper, StepperState, located
 
 # What the time loop tells of a run besides its output.

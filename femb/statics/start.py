@@ -12,8 +12,7 @@ from femb.base.options import Run, StartState
 from femb.base.values import shown
 from femb.recording.named_state import starting_from
 from femb.results.arrays import CHECKPOINT
-from femb.results.storage.file import Earlier, read_earlier, unfinished
-from femb.results.storage.read import find_results, is_being_written, is_finished
+from femb.results.storage.read import Earlier, find_results, is_being_written, is_finished, read_earlier, unfinished
 from femb.system.system import System
 
 # The duration and output interval of a run before it was extended, among its options.

@@ -4,7 +4,6 @@ import hashlib
 import inspect
 import json
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
@@ -96,7 +95,7 @@ class Journal:
 
     def _begin(self, parts: Mapping[str, str], again: bool) -> None:
         try:
-            lock(self.file, time.monotonic() + PATIENCE)
+            lock(self.file, PATIENCE)
         except BlockingIOError:
             raise ResultError(
                 f"{self.path}: another study writes to it now; wait for its end, or try --out DIR"

@@ -18,7 +18,7 @@ import numpy as np
 
 import femb
 from femb.results.results import Results
-from femb.results.storage.file import unfinished
+from femb.results.storage.read import unfinished
 from femb.run import checkpoints
 
 # A run of some 0.2 s, most of it in steps, so that most moments at which it is killed are between its output times.

@@ -13,7 +13,7 @@ from femb.cli import cli
 from femb.elements import Ground, JointEnd, JointFriction, JointStops, Latch, PointMass, Revolute, RigidBody
 from femb.profiles import Polynomial
 from femb.results.results import Results
-from femb.results.storage.file import unfinished
+from femb.results.storage.read import unfinished
 from femb.run import checkpoints
 from femb.run.events import Event
 from femb.run.overview import overview

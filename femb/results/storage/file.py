@@ -9,259 +9,21 @@ is converted to the HDF5 file, which then replaces an earlier one. A run that en
 results; its own stay in ``results.h5.part``.
 """
 
-import json
-import os
-import time
 import uuid
-import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from femb.base.errors import ContinuationError, ResultError
-from femb.results.arrays import CHECKPOINT, NOTHING, Arrays, Attributes, Content, Growing, visible
-from femb.results.arrays import Block as Block
-from femb.results.storage.hdf5 import ORDERED, OpenFile, write_at
-from femb.results.storage.journal import (
-    COUNT,
-    MAGIC,
-    RECORD,
-    STATUS_ROOM,
-    JournalReader,
-    Row,
-    is_at,
-    is_journal,
-    lock,
-    packed,
-    put_in_place,
-    remove_drafts,
-    to_json,
-)
-from femb.results.storage.read import attributes_of, is_finished, lazily, opened, part_of, read_content, reading
-
-# The part of a run up to its last checkpoint, from which the run is continued.
-#
-# A checkpoint has the state of the integration, of the recorder and of the model after the output times before it, as
-# arrays below ``checkpoint/``; see `femb.run.checkpoints`. A journal has the last one as a record, a result file
-# as
-# constant arrays; `femb.Results` does not show them.
-
-# The number of output times before the checkpoint, in result files.
-FRAMES = CHECKPOINT + "frames"
-# Output times that are read at a time.
-ROWS = 1024
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """What a file has of a run: attributes with its status, constant arrays, the checkpoint, and its output times.
-
-    path : of the file. checkpoint : empty where there is none. frames : number of output times before it. blocks : a
-    function that yields these in order.
-    """
-
-    path: Path
-    attributes: Attributes
-    static: Arrays
-    checkpoint: Arrays
-    frames: int
-    blocks: Callable[[], Iterator[dict[str, np.ndarray]]]
-
-    @property
-    def status(self) -> str:
-        """ "running" of a run that was killed, "complete" or "failed"."""
-        return str(self.attributes[""]["status"])
-
-    def check_model(self, static: Arrays) -> None:
-        """Raise ContinuationError where the constant arrays of a model are not those of this run."""
-        for name, array in static.items():
-            old = self.static.get(name)
-            if old is None or not np.array_equal(old, array, equal_nan=np.asarray(array).dtype.kind in "fc"):
-                raise ContinuationError(
-                    f"{self.path}: has the run of another model, which cannot be continued: {name} differs"
-                )
-
-    def part(self, name: str) -> dict[str, np.ndarray]:
-        """The arrays of one part of the checkpoint, such as "stepper", by their paths in it."""
-        prefix = f"{CHECKPOINT}{name}/"
-        return {path.removeprefix(prefix): array for path, array in self.checkpoint.items() if path.startswith(prefix)}
-
-
-def unfinished(path: Path) -> Earlier | None:
-    """The run that ended before its time, of a result file of this path: its journal, or a file with the status
-    "failed"; None where there is none. Raises ResultError where a file is damaged."""
-    part = part_of(path)
-    for file in (part, path, part.with_name(part.name + ".old")):
-        if file.exists():
-            earlier = read_earlier(file)
-            # a complete journal had no room for its result file
-            return earlier if file == part or earlier.status != "complete" else None
-    return None
-
-
-def read_earlier(path: Path) -> Earlier:
-    """The run of a result file or a journal. Raises ResultError where it cannot be read."""
-    if not path.exists():
-        raise ResultError(f"{path}: there is no such result file")
-    with reading(path), OpenFile(path) as file:
-        if not is_journal(file):
-            return _of_results(path)
-        journal = JournalReader(file, str(path))
-        hidden = {name: array for name, array in journal.static.items() if name.startswith(CHECKPOINT)}
-        checkpoint = {**hidden, **journal.checkpoint} if journal.checkpoint else {}
-
-    def blocks() -> Iterator[dict[str, np.ndarray]]:
-        with reading(path), OpenFile(path) as file:
-            yield from JournalReader(file, str(path)).blocks(journal.kept)
-
-    return Earlier(path, attributes_of(journal), visible(journal.static), checkpoint, journal.kept, blocks)
-
-
-def _of_results(path: Path) -> Earlier:
-    import h5py
-
-    from femb.results.storage.hdf5 import read_array
-
-    content = read_content(path, lazy=True)
-    checkpoint: dict[str, np.ndarray] = {}
-    with reading(path), h5py.File(path, "r", locking=False) as file:
-        if CHECKPOINT in file:
-            file[CHECKPOINT].visititems(
-                lambda name, item: (
-                    checkpoint.update({CHECKPOINT + name: read_array(item)}) if isinstance(item, h5py.Dataset) else None
-                )
-            )
-    frames = int(checkpoint.pop(FRAMES, np.array(0)))
-
-    def blocks() -> Iterator[dict[str, np.ndarray]]:
-        with reading(path), h5py.File(path, "r", locking=False) as file:
-            for first in range(0, frames, ROWS):
-                rows = slice(first, min(first + ROWS, frames))
-                block = {name: np.asarray(file[name][rows]) for name in content.series}
-                if len(block["time"]) != rows.stop - rows.start:
-                    raise ResultError(f"{path}: ends before its checkpoint")
-                yield block
-
-    return Earlier(path, content.attributes, content.static, checkpoint, frames, blocks)
-
-
-# Journal: the file of an unfinished run, a sequence of records that is only appended to.
-#
-# The data of a record are in the file when `Journal.append` returns, and stay there if the process is killed. A reader
-# takes the records up to the first incomplete one, independently of the writer. The layout::
-#
-#     MAGIC, then records: kind (4 bytes), length of the content and its CRC-32, then the content
-#
-#     STAT   status of the run: a JSON object of fixed length, overwritten in place, so that the end of a run can be
-#            recorded also on a full disk
-#     HEAD   attributes, and arrays that do not change with time
-#     FORM   names, types and shapes of the arrays over time
-#     ROWS   k output times of them
-#     KEEP   a checkpoint: the arrays from which the run continues after the output times so far; the last one counts
-#     MORE   constant arrays that were not known before
-#
-# Arrays are a JSON list of (name, type, shape), followed by their bytes. At the end of the run a journal is converted
-# to
-# an HDF5 file, see `femb.results.storage.file`.
-
-
-class Journal:
-    """The writer of a journal, see `femb.results.storage.journal.JournalReader`: creates the file, locks it, appends.
-
-    earlier : the part of a run that this one continues; it is in the file before the file has its name.
-    Raises OSError where that fails, BlockingIOError where another process writes to it.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        attributes: Mapping[str, Mapping[str, Any]],
-        static: Mapping[str, Any],
-        earlier: Earlier | None = None,
-    ) -> None:
-        head = packed(static, {"attributes": attributes})
-        self.path = path
-        self._form: list[Row] = []
-        remove_drafts(path)
-        # Created under another name, so that a file named ``path`` always has a complete beginning.
-        draft = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}")
-        self._file = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
-        try:
-            lock(self._file, time.monotonic())
-            self._size = len(MAGIC)
-            write_at(self._file, MAGIC, 0)
-            self._append(b"STAT", b" " * STATUS_ROOM)
-            self.set_status("running", "", {})
-            self._append(b"HEAD", head)
-            if earlier is not None:
-                for block in earlier.blocks():
-                    self.append(block)
-                self.keep(earlier.checkpoint)
-            put_in_place(draft, path)
-        except BaseException:
-            os.close(self._file)
-            raise
-        finally:
-            draft.unlink(missing_ok=True)
-
-    def append(self, block: Mapping[str, np.ndarray]) -> None:
-        """Add k output times; a failure leaves the file unchanged."""
-        if not self._form:
-            form = [(name, array.dtype.str, array.shape[1:]) for name, array in block.items()]
-            self._append(b"FORM", json.dumps(form).encode())
-            self._form = form
-        rows = [np.ascontiguousarray(block[name], dtype).ravel().view(np.uint8).data for name, dtype, _ in self._form]
-        self._append(b"ROWS", COUNT.pack(len(block["time"])), *rows)
-
-    def keep(self, checkpoint: Mapping[str, Any]) -> None:
-        """Add a checkpoint of the run after the output times so far."""
-        self._append(b"KEEP", packed(checkpoint, {}))
-
-    def more(self, arrays: Mapping[str, Any]) -> None:
-        """Add arrays that do not change with time."""
-        self._append(b"MORE", packed(arrays, {}))
-
-    def set_status(self, status: str, message: str, statistics: Mapping[str, Any]) -> None:
-        """Overwrite the status of the run; that needs no further disk space."""
-        for words in (message, message[:500]):
-            text = to_json({"status": status, "message": words, "statistics": statistics})
-            if len(text) <= STATUS_ROOM:
-                break
-        else:
-            text = to_json({"status": status, "message": message[:500], "statistics": {}})
-        text = text.ljust(STATUS_ROOM)
-        write_at(self._file, RECORD.pack(b"STAT", len(text), zlib.crc32(text)) + text, len(MAGIC))
-
-    def close(self, discard: bool = False) -> None:
-        """Close the file; ``discard`` also deletes it, unless another file has its name now."""
-        if self._file < 0:
-            return
-        if discard and is_at(self._file, self.path):
-            self.path.unlink()
-        os.close(self._file)
-        self._file = -1
-
-    def _append(self, kind: bytes, *parts: bytes | memoryview) -> None:
-        """Append a record whose content is these parts, one after the other; they are not copied."""
-        length, checksum, end = sum(map(len, parts)), 0, self._size
-        for part in parts:
-            checksum = zlib.crc32(part, checksum)
-        try:
-            for part in filter(len, (RECORD.pack(kind, length, checksum), *parts)):
-                write_at(self._file, part, end)
-                end += len(part)
-        except BaseException:
-            # An incomplete record would hide the following ones.
-            os.ftruncate(self._file, self._size)
-            raise
-        self._size = end
-
+from femb.base.errors import ResultError
+from femb.results.arrays import NOTHING, Arrays, Attributes, Block, Content, Growing, visible
+from femb.results.storage.hdf5 import ORDERED, OpenFile, write_hdf5
+from femb.results.storage.journal import Journal, JournalReader
+from femb.results.storage.read import FRAMES, Earlier, is_finished, lazily, opened, part_of, read_content
 
 # The results of a file that this process has just written: names and shapes are known without reading it again.
 
@@ -422,7 +184,8 @@ class ResultWriter(Writer):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.is_dir():
                 raise IsADirectoryError("it is a folder")
-            self._journal = Journal(self.file, _started(attributes), static, earlier)
+            kept = (earlier.blocks(), earlier.checkpoint) if earlier is not None else ()
+            self._journal = Journal(self.file, _started(attributes), static, *kept)
 
     def append(self, block: Block) -> None:
         """Write k output times."""
@@ -442,8 +205,6 @@ class ResultWriter(Writer):
         ``file`` is then the path of the results. Raises ResultError where there is no room for the HDF5 file; all
         blocks and the end of the run stay in the journal.
         """
-        from femb.results.storage.hdf5 import write_hdf5
-
         with _writing(self.path):
             self._journal.set_status(status, message, statistics)
             if more:
@@ -452,10 +213,10 @@ class ResultWriter(Writer):
             draft.unlink(missing_ok=True)
             try:
                 with OpenFile(self.file) as file:
-                    journal = JournalReader(file, str(self.file))
+                    journal = JournalReader(file, self.file)
                     kept = journal.checkpoint
                     static = journal.static | kept | ({FRAMES: np.array(journal.kept)} if kept else {})
-                    content = attributes_of(journal), static, journal.frames, journal.blocks()
+                    content = journal.attributes, static, journal.frames, journal.blocks()
                     series = write_hdf5(draft, *content, compression=self._compression)
                 self._written = content[0], {name: np.shape(array) for name, array in static.items()}, series
                 if status == "complete" or not is_finished(self.path):
@@ -479,8 +240,6 @@ class ResultWriter(Writer):
 
 def write_content(content: Content, path: str | Path) -> None:
     """Write a new file that `read_content` reads back; it replaces an older one once it is complete."""
-    from femb.results.storage.hdf5 import write_hdf5
-
     path = Path(path)
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
     with _writing(path):

@@ -1,14 +1,12 @@
 """Arrays and attributes in HDF5 files, laid out as in `femb.results.storage.file`; every file read is checked.
 
-Everything has a checksum: arrays by HDF5's filter fletcher32, groups by HDF5's format 1.8. Datasets over time are those
-that can grow along their first axis.
+Everything has a checksum of HDF5's own: numbers by the filter fletcher32; groups, and where the parts of arrays are, by
+the format of HDF5 1.10. Datasets over time are those that can grow along their first axis.
 """
 
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from itertools import product
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -62,10 +60,6 @@ def chunk_shape(shape: tuple[int, ...], itemsize: int, together: int = 1) -> tup
 
 
 # Files through which HDF5 reads and writes by calls of Python.
-#
-# `OpenFile` reads the file it opened even after renaming; `ForgivingFile` hides errors of writing from HDF5, which
-# does
-# not recover from them.
 
 
 def write_at(file: int, data: bytes | memoryview, offset: int) -> None:
@@ -77,50 +71,31 @@ def write_at(file: int, data: bytes | memoryview, offset: int) -> None:
 
 
 class OpenFile(io.RawIOBase):
-    """A file to read, which stays the same also when another file takes its name."""
+    """A file to read, which stays the same also when another file takes its name; each process has its own offset."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, flags: int = os.O_RDONLY) -> None:
         super().__init__()
         if path.is_dir():
             raise IsADirectoryError(path)
-        self._open(path, os.O_RDONLY)
-
-    def _open(self, path: Path, flags: int) -> None:
         self._file = os.open(path, flags, 0o666)
         self._offset, self._size = 0, os.fstat(self._file).st_size
 
-    def read(self, size: int | None = -1) -> bytes:
-        """Up to ``size`` bytes; all that follow if it is negative or None."""
-        data = os.pread(self._file, self._size - self._offset if size is None or size < 0 else size, self._offset)
-        self._offset += len(data)
-        return data
+    def at(self, offset: int, count: int) -> bytes:
+        """Up to so many bytes from an offset on."""
+        return os.pread(self._file, count, offset)
 
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer, as far as the file reaches."""
         view = memoryview(buffer).cast("B")
-        data = self.read(len(view))
+        data = self.at(self._offset, len(view))
         view[: len(data)] = data
+        self._offset += len(data)
         return len(data)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Set the offset."""
         self._offset = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._offset, os.SEEK_END: self._size}[whence]
         return self._offset
-
-    def tell(self) -> int:
-        """The offset of the next read or write."""
-        return self._offset
-
-    def flush(self) -> None:
-        """No effect: nothing is buffered."""
-
-    def readable(self) -> bool:
-        """Yes."""
-        return True
-
-    def seekable(self) -> bool:
-        """Yes."""
-        return True
 
     def fileno(self) -> int:
         """The file descriptor."""
@@ -141,50 +116,38 @@ class ForgivingFile(OpenFile):
     """
 
     def __init__(self, path: Path) -> None:
-        io.RawIOBase.__init__(self)
+        super().__init__(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
         self.error: OSError | None = None
-        self._open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
 
-    @contextmanager
-    def _forgiving(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            self.error = self.error or error
+    def _try(self, work: Callable[..., None], *arguments: Any) -> None:
+        if self.error is None:
+            try:
+                work(*arguments)
+            except OSError as error:
+                self.error = error
 
     def write(self, data: Any) -> int:
         """Write, unless there has been an error."""
         offset, length = self._offset, memoryview(data).nbytes
         self._offset += length
         self._size = max(self._size, self._offset)
-        if self.error is None:
-            with self._forgiving():
-                write_at(self._file, data, offset)
+        self._try(write_at, self._file, data, offset)
         return length
 
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, with zeros where a write failed."""
-        view = memoryview(buffer).cast("B")
-        view[:] = os.pread(self._file, len(view), self._offset).ljust(len(view), b"\0")
-        self._offset += len(view)
-        return len(view)
+    def at(self, offset: int, count: int) -> bytes:
+        """So many bytes from an offset on, zeros where a write failed."""
+        return super().at(offset, count).ljust(count, b"\0")
 
     def truncate(self, size: int | None = None) -> int:
         """Set the length."""
         self._size = self._offset if size is None else size
-        with self._forgiving():
-            os.ftruncate(self._file, self._size)
+        self._try(os.ftruncate, self._file, self._size)
         return self._size
-
-    def writable(self) -> bool:
-        """Yes."""
-        return True
 
     def close(self) -> None:
         """Flush the file to the disk and close it."""
         if not self.closed:
-            with self._forgiving():
-                os.fsync(self._file)
+            self._try(os.fsync, self._file)
         super().close()
 
 
@@ -214,7 +177,7 @@ def write_hdf5(
     """
     import h5py
 
-    with ForgivingFile(path) as target, h5py.File(target, "w", libver=("v108", "v108")) as file:
+    with ForgivingFile(path) as target, h5py.File(target, "w", libver=("v110", "v110")) as file:
         for kind in ORDERED:
             file.create_group(kind, track_order=True)
         for name, array in static.items():
@@ -281,7 +244,7 @@ def _fill(dataset: Any, start: int, array: np.ndarray) -> None:
 
 
 class Listing:
-    """The content of an open file, checked: attributes by path, and the names of arrays over time and of others.
+    """The content of an open file, checked once: attributes by path, and the shapes of arrays over time and of others.
 
     Raises ResultError for anything that no result file contains: links out of the tree of groups, arrays of other types
     than numbers and text, arrays without stored data.
@@ -289,48 +252,34 @@ class Listing:
 
     def __init__(self, file: Any) -> None:
         self.attributes: dict[str, dict[str, Any]] = {}
-        self.series: list[str] = []
-        self.static: list[str] = []
-        # number of leading rows of an array that were written
-        self.filled: dict[str, int] = {}
-        self._seen: set[Any] = set()
-        self._group(file, "", 0)
+        self.series: dict[str, tuple[int, ...]] = {}
+        self.static: dict[str, tuple[int, ...]] = {}
+        self._seen: set[int] = set()
+        self._item(file, "", 0)
 
-    def _group(self, group: Any, path: str, depth: int) -> None:
-        import h5py
-
-        self._once(group, path)
-        if depth > DEPTH:
-            raise ResultError(f"{path}: more than {DEPTH} groups within each other")
-        self._attributes(group, path)
-        # Not h5py's visititems, whose order is the alphabet, not that of the model.
-        for name in group:
-            below = f"{path}/{name}" if path else name
-            link = group.get(name, getlink=True)
-            if not isinstance(link, h5py.HardLink):
-                raise ResultError(
-                    f"{below}: a link to {getattr(link, 'path', 'something else')}, not an array or a group"
-                )
-            item = group[name]
-            if isinstance(item, h5py.Group):
-                self._group(item, below, depth + 1)
-            elif isinstance(item, h5py.Dataset):
-                self._once(item, below)
-                self._dataset(item, below)
-                self._attributes(item, below)
-            else:
-                raise ResultError(f"{below}: a {type(item).__name__}, not an array or a group")
-
-    def _once(self, item: Any, path: str) -> None:
+    def _item(self, item: Any, path: str, depth: int) -> None:
         import h5py
 
         address = h5py.h5o.get_info(item.id).addr
         if address in self._seen:
             raise ResultError(f"{path}: the same thing under another name: links that lead in circles")
         self._seen.add(address)
-
-    def _attributes(self, item: Any, path: str) -> None:
+        if isinstance(item, h5py.Dataset):
+            self._dataset(item, path)
+        elif not isinstance(item, h5py.Group):
+            raise ResultError(f"{path}: a {type(item).__name__}, not an array or a group")
+        elif depth > DEPTH:
+            raise ResultError(f"{path}: more than {DEPTH} groups within each other")
         self.attributes[path] = {key: _plain(value) for key, value in item.attrs.items()}
+        # Not h5py's visititems, whose order is the alphabet, not that of the model.
+        for name in item if isinstance(item, h5py.Group) else ():
+            below = f"{path}/{name}" if path else name
+            link = item.get(name, getlink=True)
+            if not isinstance(link, h5py.HardLink):
+                raise ResultError(
+                    f"{below}: a link to {getattr(link, 'path', 'something else')}, not an array or a group"
+                )
+            self._item(item[name], below, depth + 1)
 
     def _dataset(self, dataset: Any, path: str) -> None:
         kind, shape = dataset.dtype.kind, dataset.shape
@@ -343,63 +292,16 @@ class Listing:
         if size > dataset.id.get_storage_size() * expansion + ALWAYS_ADMITTED_BYTES:
             raise ResultError(f"{path}: shape {shape}, of which the file holds next to nothing")
         over_time = dataset.maxshape[:1] == (None,)
-        if shape and dataset.chunks is not None:
-            self.filled[path] = _whole_rows(dataset, path)
-            if self.filled[path] < shape[0] and not over_time:
-                raise ResultError(f"{path}: a part of it is missing")
         if over_time and kind not in "biufc":
             raise ResultError(f"{path}: an array over time of kind {dataset.dtype}, expected numbers")
-        (self.series if over_time else self.static).append(path)
+        (self.series if over_time else self.static)[path] = shape
 
 
-def _whole_rows(dataset: Any, path: str) -> int:
-    """Number of leading rows with all chunks. Raises ResultError where the index of chunks, which has no checksum, is
-    damaged."""
-    offsets, addresses = set(), set()
-    for k in range(dataset.id.get_num_chunks()):
-        chunk = dataset.id.get_chunk_info(k)
-        offsets.add(tuple(chunk.chunk_offset))
-        addresses.add(chunk.byte_offset)
-    counts = [range(0, size, part) for size, part in zip(dataset.shape, dataset.chunks, strict=True)]
-    wanted = set(product(*counts))
-    # at the address zero is the file's own head; HDF5 reads a chunk there as one that was never written
-    if not offsets <= wanted or len(addresses) != len(offsets) or 0 in addresses:
-        raise ResultError(f"{path}: parts of it are not where they should be")
-    return min((offset[0] for offset in wanted - offsets), default=dataset.shape[0])
-
-
-def check_complete(dataset: Any, path: str) -> None:
-    """Raise ResultError where a dataset has not all of its chunks. The checksums are those that are read."""
-    if dataset.chunks is not None:
-        counts = [-(-size // part) for size, part in zip(dataset.shape, dataset.chunks, strict=True)]
-        if dataset.id.get_num_chunks() != int(np.prod(counts)):
-            raise ResultError(f"{path}: a part of it is missing")
-
-
-def read_array(dataset: Any) -> np.ndarray:
-    """An array of numbers or text."""
+def read_array(dataset: Any, part: Any = ...) -> np.ndarray:
+    """An array of numbers or text, or a part of it."""
     if dataset.dtype.kind == "S" or _is_text(dataset):
-        return np.asarray(dataset.asstr()[...], dtype=str)
-    array = np.asarray(dataset[...])
-    if dataset.chunks is not None:
-        _check_found(dataset, array)
-    return array
-
-
-def _check_found(dataset: Any, array: np.ndarray) -> None:
-    """Raise ResultError for a stored chunk that HDF5 did not find, by damaged keys of its index: it reads as unwritten,
-    full of the fill value."""
-    fill = np.full(1, dataset.fillvalue, array.dtype)
-    for k in range(dataset.id.get_num_chunks()):
-        offset = dataset.id.get_chunk_info(k).chunk_offset
-        part = array[tuple(slice(first, first + size) for first, size in zip(offset, dataset.chunks, strict=True))]
-        if part.size and part.flat[0] != fill[0] and part.flat[0] == part.flat[0]:
-            continue
-        if np.array_equal(part, np.broadcast_to(fill, part.shape), equal_nan=part.dtype.kind in "fc"):
-            try:
-                dataset.id.read_direct_chunk(offset)
-            except (OSError, RuntimeError) as error:
-                raise ResultError(f"{dataset.name}: parts of it are not where they should be") from error
+        return np.asarray(dataset.asstr()[part], dtype=str)
+    return np.asarray(dataset[part])
 
 
 def _is_text(dataset: Any) -> bool:

@@ -1,4 +1,21 @@
-"""The reader of a journal, `femb.results.storage.file`."""
+"""Journal: the file of an unfinished run, a sequence of records that is only appended to.
+
+The data of a record are in the file when `Journal.append` returns, and stay there if the process is killed. A reader
+takes the records up to the first incomplete one, independently of the writer. The layout::
+
+    MAGIC, then records: kind (4 bytes), length of the content and its CRC-32, then the content
+
+    STAT   status of the run: a JSON object of fixed length, overwritten in place, so that the end of a run can be
+           recorded also on a full disk
+    HEAD   attributes, and arrays that do not change with time
+    FORM   names, types and shapes of the arrays over time
+    ROWS   k output times of them
+    KEEP   a checkpoint: the arrays from which the run continues after the output times so far; the last one counts
+    MORE   constant arrays that were not known before
+
+Arrays are a JSON list of (name, type, shape), followed by their bytes. At the end of the run a journal is converted to
+an HDF5 file, see `femb.results.storage.file`.
+"""
 
 import json
 import math
@@ -6,17 +23,16 @@ import os
 import struct
 import time
 import zlib
-from collections.abc import Iterator, Mapping
-from glob import escape
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.results.storage.hdf5 import OpenFile
-
-# The layout of journals: records with checksums, and arrays in them; see `femb.results.storage.file`.
+from femb.results.arrays import NOTHING, Arrays, Attributes, Block
+from femb.results.storage.hdf5 import OpenFile, write_at
 
 MAGIC = b"femb journal 1\n"
 RECORD = struct.Struct("<4sQI")
@@ -26,9 +42,258 @@ STATUS_ROOM = 4096
 KINDS = "biufcU"
 
 Row = tuple[str, str, tuple[int, ...]]
+"""Name, type and shape of an array."""
 
 
-def to_json(value: Any) -> bytes:
+def lock(file: int, patience: float = 0.0) -> None:
+    """Lock a file for writing; the end of the process, in whatever way, unlocks it.
+
+    patience : s, how long to wait for another process. Raises BlockingIOError where it has the file after that. The
+    package filelock does the same; it takes some 45 ms of each start, a tenth of a small run.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return
+    limit = time.monotonic() + patience
+    while True:
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > limit:
+                raise
+            time.sleep(0.01)
+
+
+def is_locked(file: OpenFile) -> bool:
+    """Whether a process is writing to the file now."""
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        fcntl.flock(file, fcntl.LOCK_UN)
+    return False
+
+
+class Journal:
+    """The writer of a journal: creates the file, locks it, appends.
+
+    blocks, checkpoint : of the part of a run that this one continues; they are in the file before it has its name. A
+    file of that name, which a killed run left, gets the suffix ``.old``.
+    Raises OSError where that fails, BlockingIOError where another process writes to it.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        attributes: Attributes,
+        static: Arrays,
+        blocks: Iterable[Block] = (),
+        checkpoint: Arrays | None = None,
+    ) -> None:
+        head = _packed(static, {"attributes": attributes})
+        self.path = path
+        self._form: list[Row] = []
+        # A file named ``path`` always has a complete beginning. Who has locked the draft is the only one that begins.
+        draft = path.with_name(f".{path.name}.draft")
+        self._file = os.open(draft, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            lock(self._file)
+            if not self._is_at(draft):
+                raise BlockingIOError
+            try:
+                self._begin(head, blocks, checkpoint)
+                if path.exists():
+                    with OpenFile(path) as existing:
+                        if is_locked(existing):
+                            raise BlockingIOError
+                    path.replace(path.with_name(path.name + ".old"))
+                draft.rename(path)
+            except BaseException:
+                draft.unlink()
+                raise
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def _begin(self, head: bytes, blocks: Iterable[Block], checkpoint: Arrays | None) -> None:
+        os.ftruncate(self._file, 0)  # the draft of a process that was killed
+        self._size = len(MAGIC)
+        write_at(self._file, MAGIC, 0)
+        self._append(b"STAT", b" " * STATUS_ROOM)
+        self.set_status("running", "", {})
+        self._append(b"HEAD", head)
+        for block in blocks:
+            self.append(block)
+        if checkpoint is not None:
+            self.keep(checkpoint)
+
+    def append(self, block: Block) -> None:
+        """Add k output times; a failure leaves the file unchanged."""
+        if not self._form:
+            form = [(name, array.dtype.str, array.shape[1:]) for name, array in block.items()]
+            self._append(b"FORM", json.dumps(form).encode())
+            self._form = form
+        rows = [np.ascontiguousarray(block[name], dtype).ravel().view(np.uint8).data for name, dtype, _ in self._form]
+        self._append(b"ROWS", COUNT.pack(len(block["time"])), *rows)
+
+    def keep(self, checkpoint: Arrays) -> None:
+        """Add a checkpoint of the run after the output times so far."""
+        self._append(b"KEEP", _packed(checkpoint, NOTHING))
+
+    def more(self, arrays: Arrays) -> None:
+        """Add arrays that do not change with time."""
+        self._append(b"MORE", _packed(arrays, NOTHING))
+
+    def set_status(self, status: str, message: str, statistics: Mapping[str, Any]) -> None:
+        """Overwrite the status of the run; that needs no further disk space."""
+        for words, numbers in ((message, statistics), (message[:500], statistics), (message[:500], {})):
+            text = _to_json({"status": status, "message": words, "statistics": numbers})
+            if len(text) <= STATUS_ROOM:
+                break
+        text = text.ljust(STATUS_ROOM)
+        write_at(self._file, RECORD.pack(b"STAT", len(text), zlib.crc32(text)) + text, len(MAGIC))
+
+    def close(self, discard: bool = False) -> None:
+        """Close the file; ``discard`` also deletes it, unless another file has its name now."""
+        if self._file < 0:
+            return
+        if discard and self._is_at(self.path):
+            self.path.unlink()
+        os.close(self._file)
+        self._file = -1
+
+    def _is_at(self, path: Path) -> bool:
+        """Whether the file has this name."""
+        try:
+            return os.path.samestat(os.fstat(self._file), os.stat(path))
+        except FileNotFoundError:
+            return False
+
+    def _append(self, kind: bytes, *parts: bytes | memoryview) -> None:
+        """Append a record whose content is these parts, one after the other; they are not copied."""
+        length, checksum, end = sum(map(len, parts)), 0, self._size
+        for part in parts:
+            checksum = zlib.crc32(part, checksum)
+        try:
+            for part in filter(len, (RECORD.pack(kind, length, checksum), *parts)):
+                write_at(self._file, part, end)
+                end += len(part)
+        except BaseException:
+            # An incomplete record would hide the following ones.
+            os.ftruncate(self._file, self._size)
+            raise
+        self._size = end
+
+
+class JournalReader:
+    """The complete records of a journal at the time of opening, of a run that continues or has ended.
+
+    attributes, with the status of the run, and static : as in `Results`. frames : number of output times.
+    checkpoint : the last one, empty if there is none; kept : number of output times before it.
+    dropped : bytes after the last complete record. live : whether the run continues.
+    Raises ResultError where the beginning cannot be read.
+    """
+
+    def __init__(self, file: OpenFile, path: Path) -> None:
+        self._file = file
+        self.live = is_locked(file)
+        self.attributes: dict[str, dict[str, Any]] = {}
+        self.static: dict[str, np.ndarray] = {}
+        self.frames = self.kept = 0
+        self._status: dict[str, Any] = {}
+        self._form: list[Row] = []
+        self._checkpoint = b""
+        self._rows: list[tuple[int, int]] = []
+        size = os.fstat(file.fileno()).st_size
+        if not is_journal(file):
+            raise ResultError(f"{path}: cannot be read: not a journal of femb")
+        end, headed = len(MAGIC), False
+        try:
+            while (record := self._record(end, size)) is not None:
+                kind, content = record
+                self._take(kind, content, end + RECORD.size)
+                headed |= kind == b"HEAD"
+                end += RECORD.size + len(content)
+            if not headed:
+                raise ResultError(
+                    f"{path}: cannot be read: damaged or cut off at byte {end}, before the first output time"
+                )
+            root = self.attributes.setdefault("", {})
+            root |= {word: str(self._status.get(word, "")) for word in ("status", "message")}
+            root["status"] = root["status"] or "running"
+            self.attributes.setdefault("statistics", {}).update(self._status.get("statistics", {}))
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+            raise ResultError(f"{path}: cannot be read: damaged at byte {end} ({error})") from error
+        self.dropped = size - end
+
+    @property
+    def checkpoint(self) -> dict[str, np.ndarray]:
+        """The arrays of the last checkpoint."""
+        return _unpacked(self._checkpoint)[0] if self._checkpoint else {}
+
+    def blocks(self, frames: int | None = None) -> Iterator[dict[str, np.ndarray]]:
+        """The output times in order, in blocks as they were written; only the first ``frames`` if given."""
+        left = self.frames if frames is None else frames
+        for offset, length in self._rows:
+            if left <= 0:
+                return
+            content = self._file.at(offset, length)
+            (count,) = COUNT.unpack_from(content)
+            form = [(name, dtype, (count, *shape)) for name, dtype, shape in self._form]
+            yield {name: array[:left] for name, array in _arrays(form, content, COUNT.size).items()}
+            left -= count
+
+    def _record(self, offset: int, size: int) -> tuple[bytes, bytes] | None:
+        """Kind and content of the record at an offset; None without a complete one."""
+        head = self._file.at(offset, RECORD.size)
+        if len(head) < RECORD.size:
+            return None
+        kind, length, checksum = RECORD.unpack(head)
+        if length > size - offset - RECORD.size:
+            return None
+        content = self._file.at(offset + RECORD.size, length)
+        if len(content) < length:
+            return None
+        if zlib.crc32(content) != checksum:
+            # STAT may be read while it is overwritten.
+            return (kind, b"{}") if kind == b"STAT" and length == STATUS_ROOM else None
+        return kind, content
+
+    def _take(self, kind: bytes, content: bytes, offset: int) -> None:
+        if kind == b"STAT":
+            self._status = json.loads(content)
+        elif kind in (b"HEAD", b"MORE"):
+            arrays, about = _unpacked(content)
+            self.static |= arrays
+            self.attributes |= {path: dict(values) for path, values in about.get("attributes", {}).items()}
+        elif kind == b"FORM":
+            self._form = [_row(entry) for entry in json.loads(content)]
+        elif kind == b"ROWS":
+            (count,) = COUNT.unpack_from(content)
+            wanted = COUNT.size + sum(_byte_count(dtype, (count, *shape)) for _, dtype, shape in self._form)
+            if wanted != len(content):
+                raise ValueError(f"{len(content)} bytes of output times, expected {wanted}")
+            self.frames += count
+            self._rows.append((offset, len(content)))
+        elif kind == b"KEEP":
+            self._checkpoint, self.kept = content, self.frames
+        else:
+            raise ValueError(f"a record of unknown kind {kind!r}")
+
+
+def is_journal(file: OpenFile) -> bool:
+    """Whether a file begins as a journal does."""
+    return file.at(0, len(MAGIC)) == MAGIC
+
+
+# Arrays and JSON in a record.
+
+
+def _to_json(value: Any) -> bytes:
     return json.dumps(value, default=_plain).encode()
 
 
@@ -41,7 +306,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} cannot be written to a result file")
 
 
-def packed(arrays: Mapping[str, Any], about: Mapping[str, Any]) -> bytes:
+def _packed(arrays: Mapping[str, Any], about: Mapping[str, Any]) -> bytes:
     rows, contents = [], []
     for name, value in arrays.items():
         array = np.ascontiguousarray(value).reshape(np.shape(value))
@@ -49,17 +314,17 @@ def packed(arrays: Mapping[str, Any], about: Mapping[str, Any]) -> bytes:
             raise TypeError(f"{name}: an array of kind {array.dtype} cannot be written to a result file")
         rows.append((name, array.dtype.str, array.shape))
         contents.append(array.tobytes())
-    head = to_json({**about, "arrays": rows})
+    head = _to_json({**about, "arrays": rows})
     return b"".join([COUNT.pack(len(head)), head, *contents])
 
 
-def unpacked(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def _unpacked(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     (length,) = COUNT.unpack_from(content)
     about = json.loads(content[COUNT.size : COUNT.size + length])
-    return arrays_of([row_of(entry) for entry in about["arrays"]], content, COUNT.size + length), about
+    return _arrays([_row(entry) for entry in about["arrays"]], content, COUNT.size + length), about
 
 
-def row_of(entry: Any) -> Row:
+def _row(entry: Any) -> Row:
     """Name, type and shape of an array from JSON. Raises ValueError for types that are not stored."""
     name, dtype, shape = entry
     if np.dtype(dtype).kind not in KINDS or any(size < 0 for size in shape):
@@ -67,222 +332,15 @@ def row_of(entry: Any) -> Row:
     return str(name), str(dtype), tuple(map(int, shape))
 
 
-def byte_count(dtype: str, shape: tuple[int, ...]) -> int:
+def _byte_count(dtype: str, shape: tuple[int, ...]) -> int:
     return np.dtype(dtype).itemsize * math.prod(shape)
 
 
-def arrays_of(rows: list[Row], content: bytes, offset: int) -> dict[str, np.ndarray]:
+def _arrays(rows: list[Row], content: bytes, offset: int) -> dict[str, np.ndarray]:
     result = {}
     for name, dtype, shape in rows:
-        length = byte_count(dtype, shape)
+        length = _byte_count(dtype, shape)
         part = content[offset : offset + length]
         result[name] = np.frombuffer(part, dtype).reshape(shape)
         offset += length
     return result
-
-
-# Files with a single writer: locked during writing, and renamed when complete.
-
-# s; a reader that checks for a writer holds the lock for some microseconds.
-LOCK_PATIENCE = 0.25
-
-
-def is_locked(file: OpenFile | int) -> bool:
-    """Whether a process is writing to the file now."""
-    try:
-        import fcntl
-    except ImportError:
-        return False
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    fcntl.flock(file, fcntl.LOCK_UN)
-    return False
-
-
-def remove_drafts(path: Path) -> None:
-    """Remove drafts of ``path``, named .NAME.PROCESS.RANDOM, that processes left when they were killed."""
-    for draft in path.parent.glob(f".{escape(path.name)}.*.*"):
-        process = draft.name.split(".")[-2]
-        if not process.isdecimal() or _is_running(int(process)):
-            continue
-        try:
-            with draft.open("rb") as file:
-                locked = is_locked(file.fileno())
-            if not locked:
-                draft.unlink()
-        except OSError:
-            pass  # of another user, or removed meanwhile
-
-
-def _is_running(process: int) -> bool:
-    """Whether there is a process of that number on this machine; True where this cannot be asked."""
-    if os.name != "posix":
-        return True
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def put_in_place(draft: Path, path: Path) -> None:
-    """Rename a file to ``path``. A file of that name left by a killed run gets the suffix ``.old``; one that another
-    process has locked stays: BlockingIOError."""
-    limit = time.monotonic() + LOCK_PATIENCE
-    while True:
-        try:
-            _rename(draft, path)
-            return
-        except FileExistsError:
-            existing = os.open(path, os.O_RDWR)
-            try:
-                lock(existing, limit)
-                if is_at(existing, path):
-                    path.replace(path.with_name(path.name + ".old"))
-            finally:
-                os.close(existing)
-
-
-def _rename(draft: Path, path: Path) -> None:
-    """Rename a file, or raise FileExistsError if the new name exists."""
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        raise
-    except OSError:
-        # A file system without hard links.
-        if path.exists():
-            raise FileExistsError(path) from None
-        draft.rename(path)
-
-
-def lock(file: int, limit: float) -> None:
-    """Lock a file for writing; the end of the process, in whatever way, unlocks it."""
-    try:
-        import fcntl
-    except ImportError:
-        return
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > limit:
-                raise
-            time.sleep(0.01)
-
-
-def is_at(file: int, path: Path) -> bool:
-    """Whether an open file has the name ``path``."""
-    try:
-        return os.path.samestat(os.fstat(file), os.stat(path))
-    except FileNotFoundError:
-        return False
-
-
-class JournalReader:
-    """The complete records of a journal at the time of opening, of a run that continues or has ended.
-
-    status, message, statistics, attributes, static : as in `Results`. frames : number of output times.
-    checkpoint : the last one, empty if there is none; kept : number of output times before it.
-    dropped : bytes after the last complete record. live : whether the run continues.
-    Raises ResultError where the beginning cannot be read.
-    """
-
-    def __init__(self, file: OpenFile, name: str) -> None:
-        self._file, self._name = file, name
-        self.live = is_locked(file)
-        self.status, self.message, self.statistics = "running", "", dict[str, Any]()
-        self.attributes: dict[str, dict[str, Any]] = {}
-        self.static: dict[str, np.ndarray] = {}
-        self.form: list[Row] = []
-        self.frames = self.kept = 0
-        self._checkpoint = b""
-        self._rows: list[tuple[int, int]] = []
-        size = os.fstat(file.fileno()).st_size
-        if not is_journal(file):
-            raise ResultError(f"{name}: cannot be read: not a journal of femb")
-        end, headed = len(MAGIC), False
-        try:
-            while (record := self._record(end, size)) is not None:
-                kind, content = record
-                self._take(kind, content, end + RECORD.size)
-                headed |= kind == b"HEAD"
-                end += RECORD.size + len(content)
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-            raise ResultError(f"{name}: cannot be read: damaged at byte {end} ({error})") from error
-        if not headed:
-            raise ResultError(f"{name}: cannot be read: damaged or cut off at byte {end}, before the first output time")
-        self.dropped = size - end
-
-    @property
-    def checkpoint(self) -> dict[str, np.ndarray]:
-        """The arrays of the last checkpoint."""
-        return unpacked(self._checkpoint)[0] if self._checkpoint else {}
-
-    def blocks(self, frames: int | None = None) -> Iterator[dict[str, np.ndarray]]:
-        """The output times in order, in blocks as they were written; only the first ``frames`` if given."""
-        left = self.frames if frames is None else frames
-        for offset, length in self._rows:
-            if left <= 0:
-                return
-            self._file.seek(offset)
-            block = self._block(self._file.read(length))
-            yield {name: array[:left] for name, array in block.items()}
-            left -= len(block["time"])
-
-    def _record(self, offset: int, size: int) -> tuple[bytes, bytes] | None:
-        """Kind and content of the record at an offset; None without a complete one."""
-        self._file.seek(offset)
-        head = self._file.read(RECORD.size)
-        if len(head) < RECORD.size:
-            return None
-        kind, length, checksum = RECORD.unpack(head)
-        if length > size - offset - RECORD.size:
-            return None
-        content = self._file.read(length)
-        if len(content) < length:
-            return None
-        if zlib.crc32(content) != checksum:
-            # STAT may be read while it is overwritten.
-            return (kind, b"{}") if kind == b"STAT" and length == STATUS_ROOM else None
-        return kind, content
-
-    def _take(self, kind: bytes, content: bytes, offset: int) -> None:
-        if kind == b"STAT":
-            status = json.loads(content)
-            self.status, self.message = str(status.get("status", "running")), str(status.get("message", ""))
-            self.statistics = dict(status.get("statistics", {}))
-        elif kind in (b"HEAD", b"MORE"):
-            arrays, about = unpacked(content)
-            self.static |= arrays
-            self.attributes |= about.get("attributes", {})
-        elif kind == b"FORM":
-            self.form = [row_of(entry) for entry in json.loads(content)]
-        elif kind == b"ROWS":
-            (count,) = COUNT.unpack_from(content)
-            wanted = COUNT.size + sum(byte_count(dtype, (count, *shape)) for _, dtype, shape in self.form)
-            if wanted != len(content):
-                raise ValueError(f"{len(content)} bytes of output times, expected {wanted}")
-            self.frames += count
-            self._rows.append((offset, len(content)))
-        elif kind == b"KEEP":
-            self._checkpoint, self.kept = content, self.frames
-        else:
-            raise ValueError(f"a record of unknown kind {kind!r}")
-
-    def _block(self, content: bytes) -> dict[str, np.ndarray]:
-        (count,) = COUNT.unpack_from(content)
-        return arrays_of([(name, dtype, (count, *shape)) for name, dtype, shape in self.form], content, COUNT.size)
-
-
-def is_journal(file: OpenFile) -> bool:
-    """Whether a file begins as a journal does."""
-    file.seek(0)
-    return file.read(len(MAGIC)) == MAGIC

@@ -2,27 +2,29 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from femb.base.errors import ResultError
-from femb.base.types import Bools
+from femb.base.errors import ContinuationError, ResultError
 from femb.base.values import shown
-from femb.results.arrays import Attributes, Content, LazyArrays, joined, listing, visible
+from femb.results.arrays import CHECKPOINT, Arrays, Attributes, Content, LazyArrays, joined, listing, visible
 from femb.results.quantity import selection_note
-from femb.results.storage.hdf5 import OpenFile
+from femb.results.storage.hdf5 import Listing, OpenFile, read_array
 from femb.results.storage.journal import JournalReader, is_journal, is_locked
 
-# The first bytes of HDF5 files.
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
 STATUSES = ("running", "complete", "failed")
 KILLED = "the process ended before the run did"
 # Attributes in JSON, and the type of their content.
 STRUCTURED = {"shape": dict, "names": list, "attachments": dict}
+# The number of output times before the checkpoint, in result files.
+FRAMES = CHECKPOINT + "frames"
+# Output times that are read at a time.
+ROWS = 1024
 
 
 def part_of(path: Path) -> Path:
@@ -39,156 +41,53 @@ def is_finished(path: Path) -> bool:
     import h5py
 
     try:
-        with path.open("rb") as file:
-            if file.read(len(SIGNATURE)) != SIGNATURE:
-                return False
+        if not h5py.is_hdf5(path):
+            return False
         with h5py.File(path, "r", locking=False) as content:
             return content.attrs.get("status") not in ("running", "failed", b"running", b"failed")
-    except FileNotFoundError:
-        return False
     except (OSError, RuntimeError, KeyError, ValueError, TypeError):
-        return True
+        return path.exists()
 
 
 def is_being_written(path: Path) -> bool:
     """Whether a run that will write this file is in progress."""
-    try:
-        with OpenFile(part_of(path)) as file:
-            return is_journal(file) and is_locked(file)
-    except OSError:
-        return False
-
-
-def read_content(path: str | Path, lazy: bool = False) -> Content:
-    """The content of a result file; of an unfinished one, the complete output times.
-
-    Without a file of that name, that of an unfinished run, `part_of` the path, is read. lazy : read and check arrays
-    on first use. Raises ResultError where the file is missing, damaged, or no result file.
-    """
-    path = Path(path)
-    file = opened(path)
-    with reading(path):
-        if is_journal(file):
-            return _of_journal(file, path)
-        if lazy:
-            return _listed(file, path)
-        with file:
-            return _of_hdf5(file, path)
+    with suppress(OSError), OpenFile(part_of(path)) as file:
+        return is_journal(file) and is_locked(file)
+    return False
 
 
 def find_results(path: Path) -> Path:
     """The result file of a path: the file itself, or of a folder the finished ``results.h5``, or else the file of the
     unfinished or killed run."""
-    try:
-        folder = path.is_dir()
-    except (OSError, ValueError) as error:  # such as a name that is too long, or has a zero byte
-        what = getattr(error, "strerror", None) or error
-        raise ResultError(f"{shown(str(path))}: cannot be read as a result file ({what})") from error
-    if not folder:
-        return path
+    with _naming(path):
+        if not path.is_dir():
+            return path
     file = path / "results.h5"
     part = part_of(file)
     return part if part.exists() and not is_finished(file) else file
 
 
-def attributes_of(journal: JournalReader) -> dict[str, dict[str, Any]]:
-    """The attributes of a journal, with the status of its run."""
-    attributes = {path: dict(values) for path, values in journal.attributes.items()}
-    attributes.setdefault("", {}).update(status=journal.status, message=journal.message)
-    attributes.setdefault("statistics", {}).update(journal.statistics)
-    return attributes
+def opened(path: Path) -> OpenFile:
+    """The file of a path, or of its unfinished run. Raises ResultError where there is none."""
+    # A run may end, and rename its file, between the attempts.
+    for attempt in (path, part_of(path), path):
+        with suppress(FileNotFoundError, NotADirectoryError), _naming(path):
+            return OpenFile(attempt)
+    raise ResultError(f"{path}: there is no such result file")
 
 
-def _of_journal(file: OpenFile, path: Path) -> Content:
-    journal = JournalReader(file, str(path))
-    attributes = attributes_of(journal)
-    if journal.status == "running" and not journal.live:
-        lost = f"; {journal.dropped} damaged bytes at the end are left out" if journal.dropped else ""
-        attributes[""]["message"] = KILLED + lost
-    return Content(joined(list(journal.blocks())), visible(journal.static), attributes)
-
-
-def _of_hdf5(file: OpenFile, path: Path) -> Content:
-    import h5py
-
-    from femb.results.storage.hdf5 import Listing, read_array
-
-    with h5py.File(file, "r") as content:
-        names = Listing(content)
-        _check_attributes(names.attributes, path)
-        series = {name: read_array(content[name]) for name in names.series}
-        static = {name: read_array(content[name]) for name in visible(dict.fromkeys(names.static))}
-    # A truncated or edited file may have more of some series than of others.
-    frames = min((len(array) for array in series.values()), default=0)
-    written = np.isfinite(series["time"][:frames]) if "time" in series else np.ones(frames, bool)
-    if not written.all():
-        _check_unwritten(written, names.attributes.get("", {}).get("status"))
-        frames = int(np.argmin(written))
-    for name in names.series:
-        rows = names.filled.get(name, frames)
-        if rows < frames:
-            raise ResultError(f"{name}: ends after {rows} of {frames} output times")
-    attributes = {name: values for name, values in visible(names.attributes).items() if values}
-    return Content({name: array[:frames] for name, array in series.items()}, static, attributes)
-
-
-def _check_unwritten(written: Bools, status: Any) -> None:
-    """Raise ResultError for a time that is no number, except at the end of a run that ended early."""
-    k = int(np.argmin(written))
-    if status == "complete" or written[k:].any():
-        raise ResultError(f"time: is no number at output time {k}: the file is damaged; make the results anew")
-
-
-def _listed(file: OpenFile, path: Path) -> Content:
-    """The results of a file, with arrays read on first use."""
-    import h5py
-
-    from femb.results.storage.hdf5 import Listing
-
-    with h5py.File(file, "r") as content:
-        names = Listing(content)
-        series = {name: content[name].shape for name in names.series}
-        static = {name: content[name].shape for name in visible(dict.fromkeys(names.static))}
-    return lazily(file, path, series, static, visible(names.attributes))
-
-
-def lazily(
-    file: OpenFile,
-    path: Path,
-    series: Mapping[str, tuple[int, ...]],
-    static: Mapping[str, tuple[int, ...]],
-    attributes: Attributes,
-) -> Content:
-    """Results with arrays of known shapes that are read from a file on first use; groups without attributes are left
-    out."""
-    import h5py
-
-    from femb.results.storage.hdf5 import read_array
-
-    def load(name: str) -> np.ndarray:
-        with reading(path), h5py.File(file, "r") as content:
-            array = read_array(content[name])
-            if name == "time" and not (written := np.isfinite(array)).all():
-                _check_unwritten(written, attributes.get("", {}).get("status"))
-            return array
-
-    kept = {name: values for name, values in attributes.items() if values}
-    return Content(LazyArrays(series, load), LazyArrays(static, load), kept)
-
-
-def _check_attributes(attributes: Mapping[str, Mapping[str, Any]], path: Path) -> None:
-    root = attributes[""]
-    if "status" not in root:
-        raise ResultError("an HDF5 file, but not one of femb's: it has no attribute 'status'")
-    if root["status"] not in STATUSES:
-        raise ResultError(f"attribute status: got {root['status']!r}, expected one of {', '.join(STATUSES)}")
-    for word in ("message", "method", "case"):
-        if not isinstance(root.get(word, ""), str):
-            raise ResultError(f"attribute {word}: got {root[word]!r}, expected text")
-    for name, values in attributes.items():
-        for word, kind in STRUCTURED.items():
-            if word in values and "/" in name and not isinstance(json.loads(values[word]), kind):
-                raise ResultError(f"{name}: attribute {word}: got {values[word]!r}, expected a {kind.__name__}")
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Turn errors of the system, but for a missing file, into a ResultError."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except IsADirectoryError as error:
+        raise ResultError(f"{path}: a folder, not result file") from error
+    except (OSError, ValueError) as error:  # such as a path that is too long, or has a zero byte
+        what = getattr(error, "strerror", None) or error
+        raise ResultError(f"{shown(str(path))}: cannot be read as a result file ({what})") from error
 
 
 @contextmanager
@@ -205,22 +104,92 @@ def reading(path: Path) -> Iterator[None]:
         ) from error
 
 
-def opened(path: Path) -> OpenFile:
-    # A run may end, and rename its file, between the attempts.
-    for attempt in (path, part_of(path), path):
-        try:
-            return OpenFile(attempt)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except IsADirectoryError as error:
-            raise ResultError(f"{path}: a folder, not result file") from error
-        except (OSError, ValueError) as error:  # such as a path with a zero byte
-            what = getattr(error, "strerror", None) or error
-            raise ResultError(f"{shown(str(path))}: cannot be read ({what})") from error
-    raise ResultError(f"{path}: there is no such result file")
+def read_content(path: str | Path, lazy: bool = False) -> Content:
+    """The content of a result file; of an unfinished one, the complete output times.
+
+    Without a file of that name, that of an unfinished run, `part_of` the path, is read. lazy : read and check arrays
+    on first use. Raises ResultError where the file is missing, damaged, or no result file.
+    """
+    import h5py
+
+    path = Path(path)
+    file = opened(path)
+    with reading(path):
+        if is_journal(file):
+            return _of_journal(JournalReader(file, path))
+        with h5py.File(file, "r") as content:
+            names = Listing(content)
+            _check_attributes(names.attributes)
+            static = visible(names.static)
+            if lazy:
+                return lazily(file, path, names.series, static, visible(names.attributes))
+            series = {name: read_array(content[name]) for name in names.series}
+            arrays = {name: read_array(content[name]) for name in static}
+    # An edited file may have more of some series than of others, or times that were never filled.
+    frames = min(map(len, series.values()), default=0)
+    if "time" in series:
+        with reading(path):
+            frames = _check_time(series["time"][:frames], names.attributes)
+    attributes = {name: values for name, values in visible(names.attributes).items() if values}
+    return Content({name: array[:frames] for name, array in series.items()}, arrays, attributes)
 
 
-# Reading of one array of a result file, or of one node in it.
+def _of_journal(journal: JournalReader) -> Content:
+    root = journal.attributes[""]
+    if root["status"] == "running" and not journal.live:
+        lost = f"; {journal.dropped} damaged bytes at the end are left out" if journal.dropped else ""
+        root["message"] = KILLED + lost
+    return Content(joined(list(journal.blocks())), visible(journal.static), journal.attributes)
+
+
+def lazily(
+    file: OpenFile,
+    path: Path,
+    series: Mapping[str, tuple[int, ...]],
+    static: Mapping[str, tuple[int, ...]],
+    attributes: Attributes,
+) -> Content:
+    """Results with arrays of known shapes that are read from a file on first use; groups without attributes are left
+    out."""
+    import h5py
+
+    def load(name: str, part: Any = ...) -> np.ndarray:
+        with reading(path), h5py.File(file, "r") as content:
+            array = read_array(content[name], part)
+            if name == "time":
+                _check_time(array, attributes)
+            return array
+
+    kept = {name: values for name, values in attributes.items() if values}
+    return Content(LazyArrays(series, load), LazyArrays(static, load), kept)
+
+
+def _check_time(time: np.ndarray, attributes: Attributes) -> int:
+    """The number of output times. Raises ResultError for a time that is no number, except at the end of a run that
+    ended early."""
+    written = np.isfinite(time)
+    if written.all():
+        return len(time)
+    k = int(np.argmin(written))
+    if attributes.get("", {}).get("status") == "complete" or written[k:].any():
+        raise ResultError(f"time: is no number at output time {k}: the file is damaged; make the results anew")
+    return k
+
+
+def _check_attributes(attributes: Attributes) -> None:
+    root = attributes[""]
+    if "status" not in root:
+        raise ResultError("an HDF5 file, but not one of femb's: it has no attribute 'status'")
+    if root["status"] not in STATUSES:
+        raise ResultError(f"attribute status: got {root['status']!r}, expected one of {', '.join(STATUSES)}")
+    for word in ("message", "method", "case"):
+        if not isinstance(root.get(word, ""), str):
+            raise ResultError(f"attribute {word}: got {root[word]!r}, expected text")
+    for name, values in attributes.items():
+        for word, kind in STRUCTURED.items():
+            if word in values and "/" in name and not isinstance(json.loads(values[word]), kind):
+                raise ResultError(f"{name}: attribute {word}: got {values[word]!r}, expected a {kind.__name__}")
+
 
 # KIND/NAME[NODE]/QUANTITY
 OF_NODE = re.compile(r"(?P<item>.+)\[(?P<node>-?\d+)\]/(?P<word>[^/]+)")
@@ -228,50 +197,112 @@ OF_NODE = re.compile(r"(?P<item>.+)\[(?P<node>-?\d+)\]/(?P<word>[^/]+)")
 
 def read_array_of(path: str | Path, name: str) -> np.ndarray:
     """See `femb.Results.read_array`."""
-    path = Path(path)
     match = OF_NODE.fullmatch(name)
     whole, node = (f"{match['item']}/{match['word']}", int(match["node"])) if match else (name, None)
-    with opened(path) as file:
-        if not is_journal(file):
-            with reading(path):
-                return _one_of_hdf5(file, whole, node, name)
-    content = read_content(path)
-    arrays = {**content.series, **content.static}
+    content = read_content(path, lazy=True)
+    arrays = content.series if whole in content.series else content.static
     if whole not in arrays:
-        raise _missing(path, name, content.attributes, list(content.series))
-    array = arrays[whole]
-    return array if node is None else array[_part(whole, array.shape, node, whole in content.series)]
+        group = whole.rpartition("/")[0] + "/"
+        near = [each.removeprefix(group) for each in (*content.series, *content.static) if each.startswith(group)]
+        known = dict.fromkeys(near or content.series)
+        raise ResultError(f"{path}: no array {name!r}; there are: {listing(known)}{selection_note(content.attributes)}")
+    if node is None:
+        return arrays[whole]
+    shape = arrays.shapes[whole] if isinstance(arrays, LazyArrays) else arrays[whole].shape
+    axis = 1 if arrays is content.series else 0
+    if len(shape) <= axis + 1 or not whole.startswith("beams/"):
+        raise ResultError(f"{path}: {whole}: has no nodes, its shape is {shape}: leave out [{node}]")
+    if not -shape[axis] <= node < shape[axis]:
+        raise ResultError(f"{path}: {whole}: no number {node}; they are 0 to {shape[axis] - 1}, or -1 for the last")
+    part = (slice(None),) * axis + (node,)
+    return arrays.part(whole, part) if isinstance(arrays, LazyArrays) else arrays[whole][part]
 
 
-def _one_of_hdf5(file: Any, whole: str, node: int | None, name: str) -> np.ndarray:
+# The part of a run up to its last checkpoint, from which the run is continued.
+#
+# A checkpoint has the state of the integration, of the recorder and of the model after the output times before it, as
+# arrays below ``checkpoint/``; see `femb.run.checkpoints`. A journal has the last one as a record, a result file as
+# constant arrays; `femb.Results` does not show them.
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What a file has of a run: attributes with its status, constant arrays, the checkpoint, and its output times.
+
+    path : of the file. checkpoint : empty where there is none. frames : number of output times before it. blocks : a
+    function that yields these in order.
+    """
+
+    path: Path
+    attributes: Attributes
+    static: Arrays
+    checkpoint: Arrays
+    frames: int
+    blocks: Callable[[], Iterator[dict[str, np.ndarray]]]
+
+    @property
+    def status(self) -> str:
+        """ "running" of a run that was killed, "complete" or "failed"."""
+        return str(self.attributes[""]["status"])
+
+    def check_model(self, static: Arrays) -> None:
+        """Raise ContinuationError where the constant arrays of a model are not those of this run."""
+        for name, array in static.items():
+            old = self.static.get(name)
+            if old is None or not np.array_equal(old, array, equal_nan=np.asarray(array).dtype.kind in "fc"):
+                raise ContinuationError(
+                    f"{self.path}: has the run of another model, which cannot be continued: {name} differs"
+                )
+
+    def part(self, name: str) -> dict[str, np.ndarray]:
+        """The arrays of one part of the checkpoint, such as "stepper", by their paths in it."""
+        prefix = f"{CHECKPOINT}{name}/"
+        return {path.removeprefix(prefix): array for path, array in self.checkpoint.items() if path.startswith(prefix)}
+
+
+def unfinished(path: Path) -> Earlier | None:
+    """The run that ended before its time, of a result file of this path: its journal, or a file with the status
+    "failed"; None where there is none. Raises ResultError where a file is damaged."""
+    part = part_of(path)
+    for file in (part, path, part.with_name(part.name + ".old")):
+        if file.exists():
+            earlier = read_earlier(file)
+            # a complete journal had no room for its result file
+            return earlier if file == part or earlier.status != "complete" else None
+    return None
+
+
+def read_earlier(path: Path) -> Earlier:
+    """The run of a result file or a journal. Raises ResultError where it cannot be read."""
     import h5py
 
-    from femb.results.storage.hdf5 import check_complete, read_array
+    if not path.exists():
+        raise ResultError(f"{path}: there is no such result file")
+    with reading(path), OpenFile(path) as file:
+        if is_journal(file):
+            journal = JournalReader(file, path)
+            attributes, arrays, frames = journal.attributes, journal.static, journal.kept
+            arrays = arrays | journal.checkpoint if journal.checkpoint else visible(arrays)
+        else:
+            with h5py.File(file, "r") as content:
+                names = Listing(content)
+                _check_attributes(names.attributes)
+                attributes = {name: values for name, values in visible(names.attributes).items() if values}
+                arrays = {name: read_array(content[name]) for name in names.static}
+            frames = int(arrays.pop(FRAMES, np.array(0)))
 
-    with h5py.File(file, "r") as content:
-        dataset = content.get(whole)
-        if not isinstance(dataset, h5py.Dataset):
-            group = content.get(whole.rpartition("/")[0])
-            near = list(group) if isinstance(group, h5py.Group) else list(content)
-            raise _missing(None, name, {"": dict(content.attrs)}, near)
-        check_complete(dataset, whole)
-        if node is None:
-            return read_array(dataset)
-        return np.asarray(dataset[_part(whole, dataset.shape, node, dataset.maxshape[:1] == (None,))])
+    def blocks() -> Iterator[dict[str, np.ndarray]]:
+        with reading(path), OpenFile(path) as file:
+            if is_journal(file):
+                yield from JournalReader(file, path).blocks(frames)
+                return
+            with h5py.File(file, "r") as content:
+                for first in range(0, frames, ROWS):
+                    rows = slice(first, min(first + ROWS, frames))
+                    block = {name: np.asarray(content[name][rows]) for name in names.series}
+                    if len(block["time"]) != rows.stop - rows.start:
+                        raise ResultError(f"{path}: ends before its checkpoint")
+                    yield block
 
-
-def _missing(path: Path | None, name: str, attributes: Any, known: list[str]) -> ResultError:
-    place = f"{path}: " if path is not None else ""
-    text = f"no array {name!r}; there are: {listing(dict.fromkeys(known))}{selection_note(attributes)}"
-    return ResultError(place + text)
-
-
-def _part(name: str, shape: tuple[int, ...], node: int, over_time: bool) -> tuple[Any, ...]:
-    """The index of a node, in its array over time or constant array."""
-    axis = 1 if over_time else 0
-    if len(shape) <= axis + 1 or not name.startswith("beams/"):
-        raise ResultError(f"{name}: has no nodes, its shape is {shape}: leave out [{node}]")
-    count = shape[axis]
-    if not -count <= node < count:
-        raise ResultError(f"{name}: no number {node}; they are 0 to {count - 1}, or -1 for the last")
-    return (slice(None),) * axis + (node,)
+    static = visible(arrays)
+    return Earlier(path, attributes, static, {k: v for k, v in arrays.items() if k not in static}, frames, blocks)
