@@ -115,6 +115,8 @@ ROUNDING = 1e-14
 LIMITING = 30.0
 # Default limit of the number of steps with error control: minutes for the smallest models.
 MOST_STEPS = 1_000_000
+# Relative tolerance of the local error, unless it is given.
+DEFAULT_RTOL = 1e-6
 # Limit by the memory of the times alone, 8 bytes each; that of the results is checked once the model's size is known.
 MOST_OUTPUTS = 1e8
 # The kinds of quantity that have an absolute tolerance of their own.
@@ -205,7 +207,7 @@ class Run:
     output_interval: Annotated[float | None, Unit("s")] = None
     method: Annotated[str, OneOf((*METHODS, AUTO))] = "radau"
     formulation: Annotated[str, OneOf(FORMULATIONS)] = "velocity"
-    rtol: Annotated[float, Unit("")] = 1e-6
+    rtol: Annotated[float, Unit("")] = DEFAULT_RTOL
     atol: Tolerances = Tolerances()
     start: Annotated[str, OneOf(STARTS)] | StartState = "as_given"
     tableau: Annotated[str, OneOf(TABLEAUX)] = "dop853"

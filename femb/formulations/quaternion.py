@@ -490,5 +490,7 @@ class QuaternionForm(Transformed):
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Groups and tolerances of the coordinates; for rates the absolute tolerances are divided by ``atol.time``."""
-        start, size, scale, relative = self.system.error_scale(rtol, atol)[0]
-        return (start, size, scale, relative), (start, size, scale / atol.time, relative)
+        (start, size, scale, relative), (_, _, rates, _) = self.system.error_scale(rtol, atol)
+        frames = len(scale) - len(self.layout.internal)
+        of_rates = np.concatenate([scale[:frames] / atol.time, rates[frames:]])
+        return (start, size, scale, relative), (start, size, of_rates, relative)

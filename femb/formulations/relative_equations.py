@@ -319,13 +319,14 @@ class RelativeCoordinates(RelativeColumns):
         of_q, of_v = np.full(self.n_q, quaternion), np.full(self.n_v, quaternion)
         for frame, (i, j) in zip(self.joints.frames, self._parts, strict=True):
             of_q[i : i + len(frame.strokes)] = of_v[j : j + len(frame.strokes)] = position
-        of_q[self._internal[0] :] = of_v[self._internal[1] :] = self.layout.internal_tolerances(atol, rtol)[0]
-        scales = []
-        for scale, time in ((of_q, 1.0), (of_v, atol.time)):
-            # for the tolerance an angle is at most one radian
-            sizes = np.where((scale == quaternion) & (time == 1.0), -1, 1)
-            scales.append((np.arange(len(scale)), sizes, scale / time, rtol))
-        return scales[0], scales[1]
+        # for the tolerance an angle is at most one radian
+        sizes = np.where(of_q == quaternion, -1, 1)
+        of_v /= atol.time
+        i, j, _ = self._internal
+        of_q[i:], of_v[j:], angles = self.layout.internal_tolerances(atol, rtol)
+        sizes[i:] = np.where(angles, -1, 1)
+        ones = np.ones(self.n_v, dtype=sizes.dtype)
+        return (np.arange(self.n_q), sizes, of_q, rtol), (np.arange(self.n_v), ones, of_v, rtol)
 
 
 def _axis_rotation(axis: int, angle: float) -> Floats:

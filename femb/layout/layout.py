@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ModelError
-from femb.base.options import TOLERANCES, Tolerances
+from femb.base.options import DEFAULT_RTOL, TOLERANCES, Tolerances
 from femb.base.types import Bools, Floats, Ints
 from femb.layout.element import Input
 from femb.numerics import rotations
@@ -19,8 +19,11 @@ from femb.numerics import rotations
 # Internal coordinates: scalar unknowns of an element in addition to the positions and quaternions of frames.
 #
 # Examples are the axial strain at a node of a beam, the amplitude of a mode, the angle of a rotor inside a body.
-# Layout,
-# steppers and results number, integrate and name them and scale their errors; they need no other information.
+# Layout, steppers and results number, integrate and name them and scale their errors; they need no other information.
+#
+# A *first-order state* z' = g(t, q, v, z, u) is a velocity whose coordinate no equation reads: the current of a motor,
+# the output of a filter, the integral of an error, the speed of a wheel whose angle does not matter. Every method then
+# integrates it at its own order. Source: docs/theory/states.md.
 
 # The absolute tolerance of a run that applies, by the unit of the coordinate.
 TOLERANCE = {"m": "position", "rad": "quaternion", "-": "strain"}
@@ -30,19 +33,30 @@ TOLERANCE = {"m": "position", "rad": "quaternion", "-": "strain"}
 class InternalQuantity:
     """The quantity of an internal coordinate: its name, as in "boom, node 1: strain", and its unit.
 
-    unit : "m", "rad" or "-", with the tolerance of positions, of quaternions or of strains. Raises ValueError.
+    unit : "m", "rad" or "-", with the tolerance of positions, of quaternions or of strains; of a first-order state any.
+    tolerance : of a first-order state its absolute tolerance, in its unit, at the default relative tolerance of 1e-6;
+    None for a coordinate. Raises ValueError.
     """
 
     name: str
     unit: str
+    tolerance: float | None = None
 
     def __post_init__(self) -> None:
-        if self.unit not in TOLERANCE:
-            raise ValueError(f"{self.name}: got the unit {self.unit!r}, wanted one of {', '.join(TOLERANCE)}")
+        if self.tolerance is None:
+            if self.unit not in TOLERANCE:
+                raise ValueError(f"{self.name}: got the unit {self.unit!r}, wanted one of {', '.join(TOLERANCE)}")
+        elif not 0.0 < self.tolerance < math.inf:
+            raise ValueError(f"{self.name}: got the tolerance {self.tolerance!r}, must be above 0, in {self.unit}")
 
     @property
-    def tolerance(self) -> str:
-        """The field of ``femb.base.options.Tolerances`` that applies."""
+    def first_order(self) -> bool:
+        """Whether it is a first-order state, whose value is a velocity and whose coordinate no equation reads."""
+        return self.tolerance is not None
+
+    @property
+    def kind(self) -> str:
+        """The field of ``femb.base.options.Tolerances`` that applies to a coordinate."""
         return TOLERANCE[self.unit]
 
 
@@ -53,6 +67,7 @@ class InternalCoordinate:
     label : the name of the item and the position in it, such as "boom, node 1". quantity : its name and unit. owner :
     the moving frame whose block of the matrices contains it; None for a separate block. table : of the item.
     block : the number of the coordinate whose separate block contains it too; None for a block of its own.
+    start, start_rate : at the start of the motion; of a first-order state ``start_rate`` is the value.
     """
 
     label: str
@@ -60,11 +75,18 @@ class InternalCoordinate:
     owner: int | None
     table: str
     block: int | None = None
+    start: float = 0.0
+    start_rate: float = 0.0
 
     @property
     def name(self) -> str:
         """Its name as a state of a linearisation: "boom, node 1.strain"."""
         return f"{self.label}.{self.quantity.name}"
+
+    @property
+    def rate_name(self) -> str:
+        """The name of its rate as a state of a linearisation; a first-order state is called by its own name."""
+        return self.name if self.quantity.first_order else f"{self.name} rate"
 
 
 # Blocks of constraint rows, and the earliest point at which each block of multipliers can be eliminated.
@@ -297,8 +319,9 @@ class Numbering:
         self.block_start: Ints = np.concatenate([starts, n_v + np.cumsum(row_sizes)]).astype(np.int64)
 
     def start_coordinates(self) -> Floats:
-        """q (n_q,) of the start poses, with internal coordinates of zero."""
+        """q (n_q,) of the start poses and of the internal coordinates."""
         q = np.zeros(self.n_q)
+        q[self.internal_q] = [coordinate.start for coordinate in self.internal]
         for k, frame in enumerate(self.frames):
             i = self.frame_q[k]
             if frame.freedom:
@@ -306,6 +329,18 @@ class Numbering:
             if frame.freedom == 6:
                 q[i + 3 : i + 7] = frame.quaternion
         return q
+
+    def start_velocities(self) -> Floats:
+        """v (n_v,) at rest: zero but for the rates of internal coordinates and the values of first-order states."""
+        v = np.zeros(self.n_v)
+        v[self.internal_v] = [coordinate.start_rate for coordinate in self.internal]
+        return v
+
+    @cached_property
+    def first_order_v(self) -> Ints:
+        """Indices in v of the first-order states; their coordinates are at the same places of ``internal``."""
+        states = [k for k, coordinate in enumerate(self.internal) if coordinate.quantity.first_order]
+        return self.internal_v[states]
 
     def velocity_labels(self) -> list[str]:
         """Names (n_v,) of the velocities for messages: 'hub: velocity x', ..."""
@@ -315,7 +350,8 @@ class Numbering:
             for i in range(frame.freedom):
                 labels[self.frame_v[k] + i] = f"{frame.label}: {words[i]}"
         for coordinate, index in zip(self.internal, self.internal_v, strict=True):
-            labels[index] = f"{coordinate.label}: {coordinate.quantity.name} rate"
+            rate = "" if coordinate.quantity.first_order else " rate"
+            labels[index] = f"{coordinate.label}: {coordinate.quantity.name}{rate}"
         return labels
 
 
@@ -486,19 +522,28 @@ class Layout(Numbering):
         table: str,
         shared: bool = False,
         block: int | None = None,
+        start: float = 0.0,
+        start_rate: float = 0.0,
     ) -> int:
-        """The number of a new internal coordinate; see ``InternalCoordinate``.
+        """The number of a new internal coordinate, or of a first-order state; see ``InternalCoordinate``.
 
         owner : the frame with which it is eliminated; None or a fixed frame gives it a separate block. shared : all
         elements that request this quantity at this frame get the same coordinate. block : the number of an earlier
-        coordinate without owner; its separate block then contains this one too, at the next index.
+        coordinate without owner; its separate block then contains this one too, at the next index. start, start_rate :
+        at the start of the motion; of a first-order state ``start`` is its value.
+
+        The batch of the item gives the row of its equation. That of a first-order state z' = g has z' = a[internal_v]
+        with the mass 1 (or another), z = v[internal_v], and nothing by q[internal_q].
         """
+        if quantity.first_order:
+            start, start_rate = 0.0, start
         if shared and owner is not None:
             known = self._shared.setdefault((quantity, owner), len(self.internal))
             if known < len(self.internal):
                 return known
         moving = owner is not None and self.frames[owner].freedom > 0
-        self.internal.append(InternalCoordinate(label, quantity, owner if moving else None, table, block))
+        owner = owner if moving else None
+        self.internal.append(InternalCoordinate(label, quantity, owner, table, block, start, start_rate))
         return len(self.internal) - 1
 
     def couple(self, frames: Iterable[int], internal: Iterable[int] = ()) -> None:
@@ -549,11 +594,22 @@ class Layout(Numbering):
         node: Station = self.beams[marker.beam].stations[marker.node]
         return node.frame
 
-    def internal_tolerances(self, atol: Tolerances, rtol: float) -> tuple[Floats, Bools]:
-        """Absolute tolerances (S,) of the internal coordinates, and (S,) whether they are angles."""
+    def internal_tolerances(self, atol: Tolerances, rtol: float) -> tuple[Floats, Floats, Bools]:
+        """Absolute tolerances (S,) of the internal coordinates and (S,) of their rates, and whether they are angles.
+
+        That of the coordinate of a first-order state is infinite. Its own is for the default relative tolerance, with
+        which it changes as those of coordinates do.
+        """
         values = dict(zip(TOLERANCES, atol.values(rtol), strict=True))
-        tolerances = np.array([values[item.quantity.tolerance] for item in self.internal], dtype=float)
-        return tolerances, np.array([item.quantity.unit == "rad" for item in self.internal], dtype=bool)
+        share = Tolerances().values(rtol)[0] / Tolerances().values(DEFAULT_RTOL)[0]
+        quantities = [coordinate.quantity for coordinate in self.internal]
+        of_q = [math.inf if each.first_order else values[each.kind] for each in quantities]
+        of_v = [
+            first / atol.time if each.tolerance is None else share * each.tolerance
+            for each, first in zip(quantities, of_q, strict=True)
+        ]
+        angles = [each.unit == "rad" and not each.first_order for each in quantities]
+        return np.array(of_q, dtype=float), np.array(of_v, dtype=float), np.array(angles, dtype=bool)
 
     @property
     def extent(self) -> float:

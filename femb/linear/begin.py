@@ -1,6 +1,6 @@
 """Operating point of a linearisation, defined by the start of a case, values of states by name, and a trim."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,16 +84,19 @@ def _changed(system: "System", at_rest: bool, state: Mapping[str, float], t: flo
     point = OperatingPoint.of(system, t=t)
     chart = chart_of(point)
     p, w = np.zeros((2, chart.H.shape[1]))
+    values = {each.name for each in system.layout.internal if each.quantity.first_order}
+    moving = [k for k, name in enumerate(chart.names) if name not in values]
     if at_rest:
-        w[: chart.free] = -chart.speeds[: chart.free]
+        w[moving] = -chart.speeds[moving]
     now = point.system.joint_motion(point.q, point.v)[0]
     coordinates = {chart.names[k]: float(now[number]) for number, k in chart.joints.items() if k < chart.free}
     for name, value in state.items():
         word = name.removesuffix(" rate")
-        if word not in chart.names or (word == name and word not in coordinates):
-            raise ModelError(f"state: got {name!r}; {_wanted(chart, coordinates)}")
+        known = word in chart.names and (word not in values if word != name else name in coordinates or name in values)
+        if not known:
+            raise ModelError(f"state: got {name!r}; {_wanted(chart, coordinates, values)}")
         k = chart.names.index(word)
-        if word == name:
+        if word == name and name not in values:
             p[k] = value - coordinates[name]
         else:
             w[k] = value - chart.speeds[k]
@@ -101,6 +104,8 @@ def _changed(system: "System", at_rest: bool, state: Mapping[str, float], t: flo
     return system.starting_at(q, v)
 
 
-def _wanted(chart: Chart, coordinates: Mapping[str, float]) -> str:
+def _wanted(chart: Chart, coordinates: Mapping[str, float], values: Collection[str]) -> str:
     listed = f"coordinates {', '.join(coordinates)}" if coordinates else "no coordinates"
-    return f"there are {listed}, and the rates: {', '.join(f'{name} rate' for name in chart.names) or 'none'}"
+    states = f", the states {', '.join(values)}" if values else ""
+    rates = ", ".join(f"{name} rate" for name in chart.names if name not in values)
+    return f"there are {listed}{states}, and the rates: {rates or 'none'}"

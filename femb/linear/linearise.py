@@ -195,14 +195,18 @@ def state_space(
     y = np.vstack([np.zeros((0, p.shape[1])), *(changes.of(part) for part in parts)])
     x_rate = np.vstack([p_rate, rate[:P]])
     n = 2 * P
+    # no equation reads the coordinate of a first-order state: as a state it would be a pole at zero that is none
+    first_order = {each.name for each in point.system.layout.internal if each.quantity.first_order}
+    states = [k for k in range(n) if k >= P or chart.names[k] not in first_order]
+    names_of_states = (*chart.names, *(name if name in first_order else f"{name} rate" for name in chart.names))
     names_of_inputs = [*(each.name for each in forces), *driven]
     order = [n + names_of_inputs.index(each if isinstance(each, str) else each.name) for each in chosen]
     return StateSpace(
-        x_rate[:, :n],
-        x_rate[:, order],
-        y[:, :n],
+        x_rate[np.ix_(states, states)],
+        x_rate[np.ix_(states, order)],
+        y[:, states],
         y[:, order],
-        (*chart.names, *(f"{name} rate" for name in chart.names)),
+        tuple(names_of_states[k] for k in states),
         tuple(names_of_inputs[k - n] for k in order),
         tuple(name for part in parts for name in part.names),
     )

@@ -149,7 +149,7 @@ class OperatingPoint(Brief):
     @property
     def at_rest(self) -> bool:
         """Whether all velocities are zero."""
-        return bool(np.max(np.abs(self.v), initial=0.0) <= STILL)
+        return not self.system.moves(self.v, STILL)
 
     @cached_property
     def mass(self) -> Sparse:

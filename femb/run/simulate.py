@@ -131,8 +131,8 @@ def tolerance_notes(system: "System", run: Run) -> list[str]:
     layout = system.layout
     sizes = {"position": layout.extent, "quaternion": 1.0, "strain": 0.0}
     for internal, value in zip(layout.internal, np.abs(system.q0[layout.internal_q]), strict=True):
-        word = internal.quantity.tolerance
-        sizes[word] = max(sizes[word], float(value))
+        if not internal.quantity.first_order:
+            sizes[internal.quantity.kind] = max(sizes[internal.quantity.kind], float(value))
     return run.atol.notes(run.rtol, sizes)
 
 

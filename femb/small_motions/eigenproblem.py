@@ -87,7 +87,7 @@ class EigenProblem:
         free = free.at(q)
         u = free.inputs_at(0.0, q, v)
         multipliers = np.zeros(free.n_c)
-        spinning = bool(np.any(v))
+        spinning = free.moves(v)
         if loaded:
             inputs = system.inputs_at(0.0, system.q0, system.v0)
             start, multipliers = system.at(system.q0).forward(inputs, system.q0, system.v0)
@@ -114,7 +114,7 @@ class EigenProblem:
     @property
     def spinning(self) -> bool:
         """Whether the state is a steady rotation."""
-        return bool(np.any(self.v))
+        return self.system.moves(self.v)
 
     def rigid_motions(self) -> Floats:
         """(6, n_v): displacements of all frames in translations along, then rotations about, the inertial axes."""
@@ -130,6 +130,12 @@ class EigenProblem:
         held = self.held.copy()
         for frame in frames:
             held[self.velocities_of(frame)] = True
+        return replace(self, held=held)
+
+    def without_states(self) -> "EigenProblem":
+        """The same with first-order states held, as modes without damping have them."""
+        held = self.held.copy()
+        held[self.system.layout.first_order_v] = True
         return replace(self, held=held)
 
     def only(self, *frames: int) -> "EigenProblem":

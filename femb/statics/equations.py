@@ -13,7 +13,7 @@ from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Bools, Floats, Ints
 from femb.layout.layout import Layout
 from femb.numerics.newton import LARGEST_ROTATION, Iteration
 from femb.steppers.diagnosis import Repetition
@@ -65,6 +65,8 @@ class StaticEquations:
         if system.n_c:
             self.twin = System(system.model, assemble=True, layout=CoupledLayout()).with_discrete(system.discrete)
         self.motions, self.time, self.repetition = rigid_motions(self.twin), time, Repetition()
+        # first-order states stay as they are at the start: they have no rows here
+        self.states, self.values = self.twin.layout.first_order_v, system.v0[system.layout.first_order_v]
         self.in_orbit = any(item.follows_origin for item in system.model.items())
         self.gravity = None if WEIGHT in constant else np.array(system.model.gravity)
         held = {id(each) for each in self.twin.constraint_set.inputs}
@@ -118,6 +120,7 @@ class StaticEquations:
         v, a = np.zeros((2, self.twin.n_v))
         for each in self.motions:
             each.state(q, v, a)
+        v[self.states] = self.values
         return v, a
 
     def about_axes(self, q: Floats, part: float = 1.0) -> Self:
@@ -141,6 +144,7 @@ class StaticEquations:
 
     def falling(self, q: Floats, force: Floats) -> Floats:
         """A force (n_v,), in orbit without what accelerates the mass centres of free structures, which fall freely."""
+        force[self.states] = 0.0
         if not self.in_orbit:
             return force
         mass, whole = self.twin.mass_data(q), self.twin.rigid_velocities(q)[:3]
@@ -157,6 +161,7 @@ class StaticEquations:
         (u, v, a), force = self.forces(q, load)
         more = np.where(self.loads, self.inputs(q, v, load + 1.0), u)
         change: Floats = self.under(load + 1.0).residual(more[None], q[None], v[None], a[None])[0] - force
+        change[self.states] = 0.0
         if not self.twin.n_c:
             return change
         rates = self.twin.constraint_rates(self.inputs(q, v, load)[None], q[None], np.zeros_like(v)[None])[0]
@@ -203,7 +208,17 @@ class StaticEquations:
         jacobian = np.zeros(system.pattern.size)
         system.constraint_set.jacobian(u, q, jacobian)
         system.constraint_set.constraint_tangent(u, q, np.zeros_like(v), multipliers, stiffness)
+        if self.states.size:
+            of_states, diagonal = self._of_states
+            stiffness[of_states], stiffness[diagonal] = 0.0, 1.0
         return stiffness, jacobian
+
+    @cached_property
+    def _of_states(self) -> tuple[Bools, Bools]:
+        """The entries of block data in rows or columns of first-order states, and those of them on the diagonal."""
+        flags = np.zeros(self.twin.n_v + self.twin.n_c, dtype=bool)
+        flags[self.states] = True
+        return self.twin.pattern.entries_of(flags)
 
     def products(self, jacobian: Floats) -> Floats:
         """J^T J as block data, for J and J^T as block data."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from femb.base.errors import FembWarning, ModelError, SolveError
 from femb.base.types import Floats
+from femb.layout.connections import components
 from femb.layout.element import TrialError
 from femb.statics.equations import AdaptiveShift, CautiousShift, MassShift, Regularisation
 from femb.statics.neutral import moves_freely
@@ -15,6 +16,8 @@ from femb.statics.stability import negative_stiffness
 from femb.system.system import System
 
 SMALLEST_LOAD_STEP = 1.0 / 512.0
+# Newton's iterations on first-order states, and the last step, relative to the values.
+SETTLING, SETTLED = 50, 1e-12
 
 
 def in_equilibrium(system: System) -> System:
@@ -82,12 +85,48 @@ def _balanced(system: System) -> tuple[LoadPath, Balanced]:
 def _started(system: System, path: LoadPath, found: Balanced) -> tuple[Floats, Floats]:
     v, _ = path.statics.motion(found.q)
     try:
-        return system.projected(system.inputs_at(0.0, found.q, v), found.q, v)
+        q, v = system.projected(system.inputs_at(0.0, found.q, v), found.q, v)
+        return q, _settled(system, q, v)
     except TrialError as error:
         raise SolveError(
             f"no equilibrium found to start from: {error} where the forces are in balance, a posture in which rows of "
             "constraints depend on each other; start nearer"
         ) from error
+
+
+def _settled(system: System, q: Floats, v: Floats) -> Floats:
+    """v (n_v,) in which first-order states that act on nothing but each other have no rate, as filters that measure.
+
+    Others, and those whose rate does not depend on them, as integrals, stay at their start: they would move the
+    structure out of its equilibrium. States that act on each other are settled together. See docs/theory/states.md.
+    """
+    states = system.layout.first_order_v
+    if not states.size:
+        return v
+    v, still = v.copy(), np.zeros_like(v)
+    by_states = system.pattern.to_csc(system.tangent(system.inputs_at(0.0, q, v), q, v, still)[0])[:, states].toarray()
+    A, others = by_states[states], np.delete(by_states, states, axis=0)
+    pairs = np.argwhere(A != 0.0).tolist()
+    groups = np.array(components(len(states), pairs))
+    for group in np.unique(groups):
+        members = np.flatnonzero(groups == group)
+        if np.any(others[:, members]) or np.linalg.matrix_rank(A[np.ix_(members, members)]) < len(members):
+            continue
+        of = states[members]
+        for _ in range(SETTLING):
+            u = system.inputs_at(0.0, q, v)
+            rate = system.residual(u[None], q[None], v[None], still[None])[0][of]
+            tangent = system.pattern.to_csc(system.tangent(u, q, v, still)[0])[:, of].toarray()[of]
+            step = np.linalg.solve(tangent, rate)
+            v[of] -= step
+            if np.all(np.abs(step) <= SETTLED * np.abs(v[of])):
+                break
+        else:
+            name = system.layout.velocity_labels()[of[0]]
+            raise SolveError(
+                f"no equilibrium found to start from: {name!r} does not come to rest in {SETTLING} iterations"
+            )
+    return v
 
 
 def _check_rates(system: System) -> None:

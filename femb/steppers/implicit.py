@@ -148,6 +148,7 @@ class LowPass:
         fast = FAST[-1] * power
         for coefficient in FAST[-2::-1]:
             fast = part(fast) + coefficient * power
+        fast[system.layout.first_order_v] = 0.0
         slower = V - share * fast
         before, after = system.energy_momentum(np.stack([Q, Q]), np.stack([V, slower]))[:, 0]
         if not after <= before:

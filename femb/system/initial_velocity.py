@@ -253,7 +253,7 @@ def start_velocities(system: Equations, q: Floats) -> Floats:
     if problems:
         raise ModelError(*problems)
     leader = _leader_of(twists, component, layout) if layout.rows else {}
-    v = np.zeros(layout.n_v)
+    v = layout.start_velocities()
     alone = {motion.station.frame: twist for motion, twist in given if motion.alone}
     for k, frame in enumerate(layout.frames):
         twist, i = alone.get(k) or twists.get(leader.get(component[k], component[k])), layout.frame_v[k]

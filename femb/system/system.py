@@ -71,7 +71,7 @@ class System(Equations):
         super().__init__(model, layout)
         q = self.layout.start_coordinates()
         if assemble is None:
-            self.q0, self.v0 = q, np.zeros(self.n_v)
+            self.q0, self.v0 = q, self.layout.start_velocities()
             return
         if self.n_c:
             check_pairs(self, q)

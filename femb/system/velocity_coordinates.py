@@ -62,6 +62,12 @@ class VelocityCoordinates:
         result: Ints = (self.coordinates[3][:, None] + np.arange(3)).ravel()
         return result
 
+    def moves(self, v: Floats, still: float = 0.0) -> bool:
+        """Whether a velocity of v (n_v,) is larger than ``still``; the values of first-order states are none."""
+        sizes = np.abs(v)
+        sizes[self.layout.first_order_v] = 0.0
+        return bool(np.max(sizes, initial=0.0) > still)
+
     def tangents(self, q: Floats, dq: Floats) -> Floats:
         """The velocities v (s, n_v) with H(q) v = dq, for q (n_q,) or (s, n_q) and dq (s, n_q)."""
         out = np.empty((len(dq), self.n_v))
@@ -99,14 +105,15 @@ class VelocityCoordinates:
         """Arguments of ``kinematics.error_norm`` before the error, for q and for v, by ``rtol``, a ratio, and
         ``atol``."""
         position, quaternion, _ = atol.values(rtol)
-        internal, angles = self.layout.internal_tolerances(atol, rtol)
+        *internal, angles = self.layout.internal_tolerances(atol, rtol)
         result = []
-        for groups, count, angle, time in ((self._groups_q, 4, -1, 1.0), (self._groups_v, 3, 1, atol.time)):
+        parts = (self._groups_q, 4, -1, 1.0, internal[0]), (self._groups_v, 3, 1, atol.time, internal[1])
+        for groups, count, angle, time, of_internal in parts:
             points, attitudes, _ = (len(group) for group in groups)
             sizes = np.repeat((3, count), (points, attitudes))
             scale = np.repeat((position, quaternion), (points, attitudes))
             sizes = np.concatenate([sizes, np.where(angles, angle, 1)])
-            result.append((np.concatenate(groups), sizes, np.concatenate([scale, internal]) / time, rtol))
+            result.append((np.concatenate(groups), sizes, np.concatenate([scale / time, of_internal]), rtol))
         return result[0], result[1]
 
 

@@ -254,12 +254,17 @@ def complex_modes(motion: EigenProblem, rigid: RigidStates, count: int, shift: f
         raise SolveError(f"modes: the matrices are singular at the shift {shift:.6g} rad/s") from error
 
     held = np.tile(motion.held, 2)
+    # no equation reads the coordinates of first-order states: without them these have no eigenvalue at zero
+    states = motion.system.layout.first_order_v
 
     def inverse(b: Floats) -> Floats:
         first, second = np.split(rigid.without(np.where(held, 0.0, b)), 2)
+        first[states] = 0.0
         force = motion.damping_times(first) + motion.times(motion.mass, shift * first + second)
         x = solve(-force)
-        return rigid.without(np.concatenate([x, first + shift * x]))
+        found = rigid.without(np.concatenate([x, first + shift * x]))
+        found[states] = 0.0
+        return found
 
     start = inverse(np.tile(np.random.default_rng(SEED).standard_normal(n), 2))
     operator = LinearOperator((2 * n, 2 * n), matvec=inverse, dtype=np.float64)
@@ -276,6 +281,7 @@ def complex_modes(motion: EigenProblem, rigid: RigidStates, count: int, shift: f
     chosen = chosen[np.lexsort((-np.round(values[chosen].real / np.abs(values[chosen]), 8), sizes))][:count]
     if len(chosen) < count:
         raise ModelError(f"modes: got {count} modes to compute, found {len(chosen)}: ask for fewer")
+    vectors[states] = vectors[n + states] / np.where(values == 0.0, 1.0, values)
     eigenvalues, shapes = values[chosen], _of_unit_mass(motion, vectors[:n, chosen])
     if np.max(_rounding(motion, eigenvalues, shapes)) > ROUNDED:
         return _refined(motion, eigenvalues, shapes, solve, shift)

@@ -116,9 +116,12 @@ def solution(
         wanted = f"wanted one of {names}" if names else "but there are no bodies"
         raise ModelError(f"modes: held: got {shown(held)}, {wanted}")
     motion = EigenProblem.of(system, loaded, own_axes, held)
+    complex_ones = motion.spinning or damped
+    if not complex_ones:
+        motion = motion.without_states()
     free, rigid = free_motions(motion), None
-    if motion.spinning or damped:
-        square = abs(float(lowest(motion, free, 1)[0][0]))
+    if complex_ones:
+        square = abs(float(lowest(motion.without_states(), free, 1)[0][0]))
         rigid = rigid_states(motion, free, square)
         shift = max(BELOW * float(np.sqrt(square)), np.finfo(float).tiny)
         eigenvalues, shapes = complex_modes(motion, rigid, count, shift)

@@ -72,7 +72,7 @@ class TreeCoordinates:
                 count = frame.q.stop - frame.angles.start
                 angles += [(frame.angles.start + k, frame.u.start + strokes + k, -1) for k in range(count)]
         q, u = self.tree.internal
-        signs = [-1 if item.quantity.unit == "rad" else 1 for item in self.tree.layout.internal]
+        signs = [-1 if each else 1 for each in self.tree.layout.internal_tolerances(Tolerances(), 1.0)[2]]
         internal = [(q.start + k, u.start + k, size) for k, size in enumerate(signs)]
         self._groups = (lengths, angles, [(*pair, 4) for pair in quaternions], internal)
         quaternion_q, omega_u = np.array(corotated, dtype=np.int64).reshape(-1, 2).T
@@ -136,13 +136,15 @@ class TreeCoordinates:
         position, quaternion, _ = atol.values(rtol)
         lengths, angles, quaternions, internal = self._groups
         scale = [position] * len(lengths) + [quaternion] * (len(angles) + len(quaternions))
-        scale += self.tree.layout.internal_tolerances(atol, rtol)[0].tolist()
+        *of_internal, _ = self.tree.layout.internal_tolerances(atol, rtol)
         groups = [*lengths, *angles, *quaternions, *internal]
         starts = [(q, u) for q, u, _ in groups]
         sizes = [(size, min(abs(size), 3)) for _, _, size in groups]
-        (of_q, of_v), (size_q, size_v), absolute = np.array(starts).T, np.array(sizes).T, np.array(scale)
+        (of_q, of_v), (size_q, size_v) = np.array(starts).T, np.array(sizes).T
+        pairs = zip((1.0, atol.time), of_internal, strict=True)
+        at_q, at_v = (np.concatenate([np.array(scale) / time, each]) for time, each in pairs)
         of_q, size_q, of_v, size_v = (np.ascontiguousarray(array) for array in (of_q, size_q, of_v, size_v))
-        return (of_q, size_q, absolute, rtol), (of_v, size_v, absolute / atol.time, rtol)
+        return (of_q, size_q, at_q, rtol), (of_v, size_v, at_v, rtol)
 
 
 # Solvers of bordered matrices, sparse and dense, with the interface of ``femb.system.block_lu.LinearSolver``.

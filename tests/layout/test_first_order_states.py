@@ -1,0 +1,357 @@
+"""First-order states z' = g: an element with a lag that measures a body and may push it, in every method."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from long_runs import slow
+from oracles.finite_differences import residual_change
+from scipy.linalg import expm
+
+import femb
+import femb.elements
+import femb.model.model
+import femb.system.equations
+from femb.base.errors import ModelError
+from femb.base.memory import recall, remembered
+from femb.base.options import Run, Tolerances
+from femb.elements import Revolute, RigidBody
+from femb.elements.item import Item
+from femb.elements.marker import JointEnd
+from femb.layout.element import Batch
+from femb.layout.layout import InternalQuantity
+from femb.linear import linearize
+from femb.linear.begin import operating_point
+from femb.linear.model import linear_model
+from femb.numerics.vector3 import scatter
+from femb.statics.equilibrium import in_equilibrium
+from femb.steppers import generalized_alpha as alpha
+from femb.steppers import make_stepper
+from femb.system.system import System
+
+MASS, STIFFNESS, DAMPING, TAU = 3.0, 40.0, 1.2, 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Lag(Item):
+    """tau z' = position x + rate x' + own z^2 - z with the body's x; the body feels force z - stiffness x - damping x'.
+
+    separate : whether z has a block of its own.
+    """
+
+    table: ClassVar[str] = "lags"
+    kind: ClassVar[str] = "lag"
+
+    name: str
+    body: str
+    tau: float = TAU
+    position: float = 1.0
+    rate: float = 0.0
+    own: float = 0.0
+    decay: float = 1.0
+    force: float = 0.0
+    stiffness: float = STIFFNESS
+    damping: float = DAMPING
+    weight: float = 0.0
+    start: float = 0.0
+    tolerance: float = 1e-7
+    separate: bool = False
+
+    def declare_dofs(self, layout, placement, model):
+        frame = layout.bodies[self.body]
+        quantity = InternalQuantity("output", "V", tolerance=self.tolerance)
+        owner = None if self.separate else frame
+        number = layout.add_internal(self.name, quantity, owner, self.table, start=self.start)
+        layout.couple([frame], [number])
+
+    @staticmethod
+    def batches(items, layout, model):
+        return [Lags(items, layout)]
+
+
+class Lags(Batch):
+    def __init__(self, items, layout):
+        self.items, names = items, [each.label for each in layout.internal]
+        self.z = layout.internal_v[[names.index(item.name) for item in items]]
+        frames = [layout.bodies[item.body] for item in items]
+        self.x, self.v = layout.frame_q[frames], layout.frame_v[frames]
+
+    def allocate(self, pattern):
+        self.offset, self.stride = pattern.offsets(np.stack([self.v, self.z], axis=1))
+
+    def residual(self, u, q, v, a, out):
+        for item, k, x, j in zip(self.items, self.z, self.x, self.v, strict=True):
+            z = v[:, k]
+            g = item.position * q[:, x] + item.rate * v[:, j] + item.own * z**2 - item.decay * z
+            out[:, k] += a[:, k] - g / item.tau
+            out[:, j] += item.stiffness * q[:, x] + item.damping * v[:, j] - item.force * z - item.weight
+
+    def nonconservative_force(self, u, q, v, out):
+        for item, k, j in zip(self.items, self.z, self.v, strict=True):
+            out[:, j] += item.force * v[:, k] - item.damping * v[:, j] + item.weight
+
+    def add(self, n, rows, data):
+        block = np.zeros((4, 4))
+        for (row, column), value in rows.items():
+            block[row, column] = value
+        scatter(block, np.array([0, 3]), np.array([3, 1]), self.offset[n], self.stride[n], data)
+
+    def mass(self, q, mass):
+        for n in range(len(self.items)):
+            self.add(n, {(3, 3): 1.0}, mass)
+
+    def matrices(self, u, q, v, mass, damping, stiffness):
+        self.mass(q, mass)
+        self.force_tangent(u, q, v, damping, stiffness)
+
+    def force_tangent(self, u, q, v, damping, stiffness):
+        for n, (item, k) in enumerate(zip(self.items, self.z, strict=True)):
+            by_z = (item.decay - 2.0 * item.own * v[k]) / item.tau
+            self.add(
+                n, {(3, 3): by_z, (3, 0): -item.rate / item.tau, (0, 0): item.damping, (0, 3): -item.force}, damping
+            )
+            self.add(n, {(3, 0): -item.position / item.tau, (0, 0): item.stiffness}, stiffness)
+
+    def energy_momentum(self, q, v, out):
+        for item, x in zip(self.items, self.x, strict=True):
+            out[:, 1] += 0.5 * item.stiffness * q[:, x] ** 2
+
+    def records(self, frames, batches):
+        return {f"lags/{item.name}/output": frames.v[:, k] for item, k in zip(self.items, self.z, strict=True)}
+
+
+@pytest.fixture(autouse=True)
+def catalogue(monkeypatch):
+    extended = (*femb.elements.CATALOGUE, Lag)
+    for module in (femb.elements, femb.model.model, femb.system.equations):
+        monkeypatch.setattr(module, "CATALOGUE", extended)
+
+
+def sprung(*more, **words):
+    """A body that moves along x alone, with a lag."""
+    model = femb.Model("lag")
+    given = {key: words.pop(key) for key in ("position", "velocity") if key in words}
+    speed = given.get("velocity", 0.0)
+    model.add(
+        RigidBody("m", MASS, (1.0, 1.0, 1.0), position=(given.get("position", 0.1), 0, 0), velocity=(speed, 0, 0))
+    )
+    model.add(Lag("lag", "m", **{"position": words.pop("gain", 1.0), **words}))
+    for item in more:
+        model.add(item)
+    return model
+
+
+def exact(times, x=0.1, speed=0.0, z=0.0, gain=1.0, rate=0.0, force=0.0, tau=TAU, stiffness=STIFFNESS, damping=DAMPING):
+    """(k, 3): x, x' and z of the linear equations by the matrix exponential, and their matrix."""
+    A = np.array([[0, 1, 0], [-stiffness / MASS, -damping / MASS, force / MASS], [gain / tau, rate / tau, -1 / tau]])
+    return np.array([expm(A * t) @ [x, speed, z] for t in times]), A
+
+
+METHODS = {
+    "radau": {"method": "radau"},
+    "bdf": {"method": "bdf", "max_order": 5},
+    "generalized-alpha": {"method": "generalized-alpha"},
+    "rk": {"method": "rk"},
+    "gauss": {"method": "gauss", "step": 0.01},
+}
+PAIRS = [(method, formulation) for method in METHODS for formulation in ("velocity", "quaternion", "reduced")]
+QUICK = {(method, "velocity") for method in METHODS} | {("radau", "quaternion"), ("radau", "reduced")}
+
+
+@pytest.mark.parametrize(("method", "formulation"), [p if p in QUICK else slow(p) for p in PAIRS])
+def test_closed_form(method, formulation):
+    """A lag that pushes what it measures, with the start of all."""
+    words = {"gain": 2.0, "rate": 0.3, "force": 5.0, "tau": 0.15}
+    model = sprung(start=0.4, velocity=0.5, **words)
+    results = femb.simulate(
+        model, duration=1.0, output_interval=0.05, rtol=1e-8, formulation=formulation, **METHODS[method]
+    )
+    wanted, _ = exact(results.time, speed=0.5, z=0.4, **words)
+    np.testing.assert_allclose(results.arrays["lags/lag/output"], wanted[:, 2], atol=2e-6)
+    np.testing.assert_allclose(results.bodies["m"].position[:, 0], wanted[:, 0], atol=2e-6)
+    # the energies are those of the body and its spring; the lag's work is that of its force
+    assert np.abs(results.audit.energy_error).max() < 1e-5
+
+
+@pytest.mark.parametrize("separate", [False, True])
+def test_stiff_lags_cost_no_steps(separate):
+    """Measured faster and faster: the output follows x."""
+    steps = []
+    for tau in (0.2, 2e-4, 2e-7):
+        results = femb.simulate(
+            sprung(tau=tau, separate=separate, tolerance=1e-5, start=0.1), duration=2.0, method="radau"
+        )
+        steps.append(results.statistics["steps"])
+    assert max(steps) < 1.3 * steps[0]
+    x = results.bodies["m"].position[1:, 0]
+    np.testing.assert_allclose(results.arrays["lags/lag/output"][1:], x, atol=1e-5)
+
+
+COUNTS = {"radau": (10, 15, 20), "generalized-alpha": (40, 60, 80)}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_order(name, monkeypatch):
+    """Order 5 of radau and 2 of generalized-alpha, in the state as in the motion; the error estimate is silenced."""
+    monkeypatch.setattr(alpha, "SOLVED", 1e-5)
+    words = {"gain": 2.0, "rate": 0.3, "force": 5.0}
+    system, end, errors = System(sprung(start=0.4, **words)), 2.0, []
+    wanted = exact([end], z=0.4, **words)[0][0]
+    tight = {"rtol": 1e-10, "atol": Tolerances(1e-10, 1e-10, 1e-10, time=1.0)}
+    for count in COUNTS[name]:
+        h = end / count
+        length = {"step": h} if name == "generalized-alpha" else {"first_step": h, "max_step": h}
+        stepper = make_stepper(system, Run(duration=end, method=name, **length, **tight))
+        if name == "radau":
+            stepper._error, stepper.tolerance = (lambda *_: 1e-8), 1e-5
+        while stepper.t < end:
+            stepper.step(end)
+        assert stepper.statistics.steps == count
+        z = stepper.v[system.layout.first_order_v]
+        errors.append(np.abs([stepper.q[0] - wanted[0], stepper.v[0] - wanted[1], z[0] - wanted[2]]))
+    slopes = -np.polyfit(np.log(COUNTS[name]), np.log(errors), 1)[0]
+    np.testing.assert_allclose(slopes, {"radau": 5.0, "generalized-alpha": 2.0}[name], atol=0.2)
+
+
+@pytest.mark.parametrize("method", ["radau", "bdf", "rk"])
+def test_the_tolerance_is_its_own(method):
+    """An accurate state costs steps, a rough one none; what nobody reads, the integral of the state, costs none."""
+    counts = [
+        femb.simulate(sprung(tolerance=tolerance), duration=2.0, rtol=1e-5, method=method).statistics["steps"]
+        for tolerance in (1e-11, 1e-1)
+    ]
+    assert counts[0] > counts[1]
+    system = System(sprung(start=0.4, tolerance=3e-4))
+    for rtol, wanted in ((1e-6, 3e-4), (1e-8, 3e-6)):
+        (*_, of_q, _), (*_, of_v, _) = system.error_scale(rtol, Tolerances(time=5.0))
+        assert (of_q[-1], of_v[-1]) == (np.inf, pytest.approx(wanted))
+    for wrong in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(ValueError, match="output: got the tolerance"):
+            InternalQuantity("output", "V", tolerance=wrong)
+
+
+def test_tangent():
+    system, rng = System(sprung(force=3.0, rate=0.4, own=0.3)), np.random.default_rng(2)
+    v, a = rng.standard_normal((2, system.n_v))
+    u = system.inputs_at(0.0, system.q0, v)
+    damping, stiffness = (system.pattern.to_csc(x).toarray() for x in system.tangent(u, system.q0, v, a))
+    for dx, dv in rng.standard_normal((3, 2, system.n_v)):
+        wanted = residual_change(system, system.q0, v, a, u, dx, dv)
+        np.testing.assert_allclose(stiffness @ dx + damping @ dv, wanted, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_continues_from_its_memory(name):
+    system = System(sprung(force=3.0, start=0.4))
+    first, second = (make_stepper(system, Run(duration=50.0, **METHODS[name])) for _ in range(2))
+    for _ in range(4):
+        first.step(50.0)
+    recall(second, remembered(first))
+    for _ in range(3):
+        first.step(50.0), second.step(50.0)
+        np.testing.assert_array_equal(first.v, second.v)
+        np.testing.assert_array_equal(first.q, second.q)
+
+
+def test_a_run_starts_from_the_last_state_of_another(tmp_path):
+    out = tmp_path / "first.h5"
+    first = femb.simulate(sprung(start=0.4), duration=0.5, out=out, method="rk", rtol=1e-10)
+    second = femb.simulate(sprung(), duration=0.5, method="rk", rtol=1e-10, start=femb.StartState(str(out)))
+    assert second.arrays["lags/lag/output"][0] == first.arrays["lags/lag/output"][-1]
+    wanted, _ = exact([1.0], z=0.4)
+    assert second.arrays["lags/lag/output"][-1] == pytest.approx(wanted[0, 2], abs=1e-8)
+
+
+# Linear models
+
+
+@pytest.mark.parametrize("hinged", [False, True])
+def test_poles(hinged):
+    """No pole at zero for the coordinate that nobody reads; the state has its name."""
+    words = {"gain": 2.0, "rate": 0.3, "force": 5.0}
+    model = sprung(**words)
+    if hinged:  # the chart of a joint tree
+        model.add(RigidBody("arm", 1.0, (1.0, 1.0, 1.0)))
+        model.add(Revolute("hinge", JointEnd("m", axis=(1, 0, 0)), JointEnd("arm")))
+        _, A = exact([0.0], **words)
+        A[1] *= MASS / (MASS + 1.0)
+    else:
+        _, A = exact([0.0], **words)
+    linear = linearize(model, outputs=["bodies.m.position"])
+    assert "lag.output" in linear.states
+    assert not any(name.startswith("lag.output ") for name in linear.states)
+    poles = linear.eigenvalues()
+    assert sum(abs(poles) < 1e-8) == len(poles) - 3
+    np.testing.assert_allclose(sorted(poles[abs(poles) > 1e-8], key=np.imag), sorted(np.linalg.eigvals(A), key=np.imag))
+    k = linear.states.index("lag.output")
+    assert linear.A[k, k] == pytest.approx(-1.0 / TAU)
+    system = System(sprung(start=0.4, velocity=0.5))
+    j, k = system.layout.frame_v[0], system.layout.first_order_v[0]
+    for given, z in (({}, 0.4), ({"lag.output": 0.7}, 0.7)):
+        v = operating_point(system, state=given, at_rest=True).v
+        assert (v[j], v[k]) == (0.0, z)
+    with pytest.raises(ModelError, match=r"got 'lag.output rate'; .* the states lag.output"):
+        linearize(model, state={"lag.output rate": 0.7})
+
+
+def test_modes():
+    """Undamped modes are those with the state held; complex ones have the poles of the whole."""
+    words = {"gain": 2.0, "rate": 0.3, "force": 5.0}
+    held = femb.Model("held")
+    held.add(RigidBody("m", MASS, (1.0, 1.0, 1.0)))
+    held.add(Lag("lag", "m", position=2.0, rate=0.3, force=5.0, start=0.3))
+    modes = femb.modes(held, count=1)
+    assert modes.frequencies[0] == pytest.approx(np.sqrt(STIFFNESS / MASS) / (2.0 * np.pi))
+    _, A = exact([0.0], **words)
+    found = femb.modes(held, count=2, damped=True).eigenvalues
+    wanted = [pole for pole in np.linalg.eigvals(A) if pole.imag >= 0.0]
+    np.testing.assert_allclose(sorted(found, key=np.real), sorted(wanted, key=np.real), rtol=1e-7)
+    sparse = linear_model(held, outputs=["bodies.m.position"])
+    assert sparse.inputs == ()
+
+
+# Statics
+
+
+def test_equilibrium():
+    """A state that acts on nothing comes to rest with what it measures; one that pushes stays at its start."""
+    measures = sprung(weight=8.0, start=0.3, own=0.1)
+    system = in_equilibrium(System(measures))
+    x = 8.0 / STIFFNESS
+    z = system.v0[system.layout.first_order_v][0]
+    assert system.q0[0] == pytest.approx(x)
+    assert x + 0.1 * z * z - z == pytest.approx(0.0, abs=1e-12)
+    assert system.acceleration(np.zeros(0), system.q0, system.v0) == pytest.approx(0.0, abs=1e-9)
+    pushes = in_equilibrium(System(sprung(weight=8.0, start=0.3, force=4.0)))
+    assert pushes.q0[0] == pytest.approx((8.0 + 4.0 * 0.3) / STIFFNESS)
+    assert pushes.v0[pushes.layout.first_order_v] == pytest.approx(0.3)
+    integral = in_equilibrium(System(sprung(weight=8.0, start=0.3, decay=0.0)))
+    assert integral.v0[integral.layout.first_order_v] == pytest.approx(0.3)
+    results = femb.simulate(measures, duration=1.0, start="equilibrium", method="radau")
+    np.testing.assert_allclose(results.arrays["lags/lag/output"], z, atol=1e-9)
+
+
+def test_forms_without_such_states_refuse_by_name():
+    with pytest.raises(ModelError, match=r"lags\.lag.*has an unknown of its own.*output"):
+        femb.simulate(sprung(), duration=1.0, method="rk", formulation="hamiltonian")
+    with pytest.raises(ModelError, match=r"lags\.lag: .*output.*no joint or driver prescribes"):
+        femb.inverse(sprung(), duration=1.0)
+
+
+def test_the_filter_leaves_states_alone():
+    """Fast vibrations are taken out of velocities, not out of a state that happens to be fast."""
+    plain = femb.simulate(sprung(tau=1e-3), duration=0.5, method="radau")
+    damped = femb.simulate(sprung(tau=1e-3), duration=0.5, method="radau", filter=20.0)
+    np.testing.assert_allclose(damped.arrays["lags/lag/output"], plain.arrays["lags/lag/output"], atol=1e-5)
+
+
+def test_names():
+    system = System(replace_start())
+    assert "lag: output" in system.layout.velocity_labels()
+
+
+def replace_start():
+    model = sprung()
+    model.tables["lags"]["lag"] = replace(model.tables["lags"]["lag"], start=1.0)
+    return model
