@@ -21,7 +21,15 @@ from femb.elements.beam.columns import (
     end_rates,
     end_states,
 )
-from femb.elements.beam.ends import QUATERNION, element_shape, end_accelerations, end_rows, end_velocities, ends_motion
+from femb.elements.beam.ends import (
+    QUATERNION,
+    element_shape,
+    end_accelerations,
+    end_rows,
+    end_velocities,
+    ends_motion,
+    section_ends,
+)
 from femb.elements.beam.force import forces
 from femb.elements.beam.inertia import (
     HERMITE_MASS,
@@ -37,7 +45,7 @@ from femb.elements.beam.natural import natural_rates
 from femb.elements.beam.shape import reference_strains
 from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, WEIGHTS, strains, twist_angles
 from femb.elements.element_ranges import NO_ROWS, in_ranges
-from femb.elements.private_blocks import PrivateBlocks
+from femb.elements.private_blocks import FreeBody, PrivateBlocks
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.stacking import Shift, shifted
@@ -298,6 +306,7 @@ ROUNDINGS = 64.0
 # Columns of ``index`` with the indices of velocities, and of coordinates: frame and strain of one end, then the other.
 VELOCITIES = [2, 6, 3, 7]
 COORDINATES = [0, 4, 1, 5]
+SIZES = (6, 1, 6, 1)
 
 
 class BeamBatch(Batch):
@@ -395,7 +404,7 @@ class BeamBatch(Batch):
         def of_range(part: slice, rows: Floats) -> Callable[[], int]:
             return partial(forces, index[part], kind[groups_of(part)], *rest, rows)
 
-        evaluate = in_ranges(of_range, self.index[:, VELOCITIES], (6, 1, 6, 1), out, LANES)
+        evaluate = in_ranges(of_range, self.index[:, VELOCITIES], SIZES, out, LANES)
         return lambda: self._check(evaluate())
 
     @property
@@ -419,7 +428,7 @@ class BeamBatch(Batch):
         self._check(matrices(*self._groups, *self._blocks, q, q, self.fixed, False, mass, mass, mass))
 
     def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        private = PrivateBlocks(self.index[:, VELOCITIES], (6, 1, 6, 1))
+        private = PrivateBlocks(self.index[:, VELOCITIES], SIZES)
         out = np.zeros(private.count * private.n**2)
         places = (private.offset, private.stride)
         blocks = out[None]
@@ -429,7 +438,7 @@ class BeamBatch(Batch):
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without stiffness and gravity, where the residual is M a
         data = self.without_stiffness().data
-        private = PrivateBlocks(self.index[:, VELOCITIES], (6, 1, 6, 1))
+        private = PrivateBlocks(self.index[:, VELOCITIES], SIZES)
         index = self.index.copy()
         index[:, VELOCITIES] = private.starts
         elements = (index, self.ends, data, self.has_mass_offset, private.offset, private.stride)
@@ -438,6 +447,19 @@ class BeamBatch(Batch):
             self._check(beam_tangent.tangent(*elements, q, v, a, self.fixed, np.zeros(3), damping, stiffness))
 
         return [(private.indices, private.by_columns(change))]
+
+    def element_number(self, path: str, k: int) -> int:
+        """The number of element k of the beam "beams.NAME"; -1 of another item."""
+        rows = self.slices.get(path.removeprefix("beams."))
+        return -1 if rows is None else rows.start + k
+
+    def free_body(self, number: int) -> FreeBody:
+        """One element alone; its ends are those of the beam's axis."""
+        private, one = FreeBody.blocks(SIZES), self.row(number)
+        places = tuple(one.index[0, VELOCITIES].tolist())
+        one.index[:, VELOCITIES] = private.starts
+        one.offset, one.stride = private.offset, private.stride
+        return FreeBody(one, SIZES, places, section_ends(one.ends[0], (0, 2)))
 
     def without_stiffness(self) -> Self:
         other, data = copy(self), self.data.copy()

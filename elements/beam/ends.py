@@ -118,6 +118,13 @@ def force_to_frame(F, moment, end, Rn, force, torque):
 OFFSET, AXES, QUATERNION = 1, 4, 13
 
 
+def section_ends(rows: Floats, groups: tuple[int, int]) -> tuple[tuple[int, Floats, Floats], ...]:
+    """Group, offset (3,) and section axes (3, 3) in the frame, of both ends of an element, from its rows (2, 13)."""
+    return tuple(
+        (group, row[OFFSET:AXES], row[AXES:QUATERNION].reshape(3, 3)) for group, row in zip(groups, rows, strict=True)
+    )
+
+
 def end_rows(beams: Sequence[BeamLayout], corners: Floats) -> Floats:
     """(e, 2, 17) of both ends of every element of beams: 1 if it has an offset or a rotation, offset (3) in the frame,
     section axes (9) in it and their quaternion (4).

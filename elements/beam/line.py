@@ -12,15 +12,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints, Vector
 from femb.elements.beam.section import Section
 from femb.elements.beam.section_shapes import shape_properties, thickness_in_torsion
 from femb.elements.beam.shape import Path, Sections, Shape, path_shape, uniform_shape
 from femb.elements.item import Item, StartMotion
 from femb.elements.marker import Attachment, Place, check_markers
+from femb.elements.private_blocks import end_rows_of, free_body
 from femb.elements.records import RecordedSystem, Records, StationMotions, shape_changes
+from femb.layout.element import ForceColumns, OutputRows
 from femb.layout.layout import BeamLayout, Layout, Station
-from femb.layout.views import ModelView, OutputStates, StartPoses
+from femb.layout.state import RATE, STATION_FORCES, internal_rows, motion_outputs, station_force_columns, station_rows
+from femb.layout.views import LinearPoint, ModelView, OutputStates, StartPoses
 from femb.numerics import rotations
 
 # Data for stresses in the sections of a beam: points, area, second moments and torsional section modulus.
@@ -167,6 +171,10 @@ class _BeamRecorder:
 MOST_ELEMENTS = 100_000
 
 
+# Section loads as outputs of linear models, and which of the two they are.
+SECTION_LOADS = {"section_force": "force", "section_moment": "torque"}
+
+
 class LineItem(Item):
     """Base class of beams. A kind is a dataclass with these fields or properties:
 
@@ -304,6 +312,42 @@ class LineItem(Item):
                 host = layout.station(clamp)
                 stations.append(Station(host.frame, host.offset, rotations.multiply(host.rotation, rotation)))
         return stations
+
+    # Linear models
+
+    def linear_outputs(self, layout: Layout) -> Mapping[str, bool]:
+        """The motion of its nodes, its section forces and moments, and its internal coordinates there."""
+        internal = [f"{word}{rate}" for word in layout.beams[self.name].internal for rate in ("", RATE)]
+        words = (*motion_outputs(6), *SECTION_LOADS, *internal)
+        return {f"{node}.{word}": False for node in (0, -1) for word in words}
+
+    def output_rows(self, point: LinearPoint, quantity: str) -> OutputRows | None:
+        """The rows of a quantity at a node; section forces are those of the element before it, or of the first."""
+        layout, (text, _, word) = point.system.layout, quantity.partition(".")
+        entry = layout.beams[self.name]
+        station = entry.node(text)
+        if station is None:
+            return None
+        node = int(text) % len(entry.stations)
+        element, end = (node - 1, 1) if node else (0, 0)
+        if word.removesuffix(RATE) in entry.internal:
+            return internal_rows(point, int(entry.internal[word.removesuffix(RATE)][element, end]), word.endswith(RATE))
+        if word not in SECTION_LOADS:
+            return station_rows(point, station, word)
+        cut = free_body(point, f"{self.table}.{self.name}", element)
+        if cut is None:
+            raise ModelError(f"beams of the kind {self.kind!r} give no exact rows of their section forces")
+        return end_rows_of(point, cut, end, station.frame, SECTION_LOADS[word], 1.0 if end else -1.0)
+
+    def linear_forces(self, layout: Layout) -> tuple[str, ...]:
+        """A force and a torque on a node, in the axes of its section."""
+        return tuple(f"{node}.{word}" for node in (0, -1) for word in STATION_FORCES)
+
+    def force_columns(self, point: LinearPoint, quantity: str) -> ForceColumns | None:
+        """The columns of a force or a torque on a node."""
+        text, _, word = quantity.partition(".")
+        station = point.system.layout.beams[self.name].node(text)
+        return None if station is None else station_force_columns(point, station, word)
 
     # The results
 

@@ -1,6 +1,6 @@
 """Base classes of bodies: what all record, and the attitude of those with axes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -11,8 +11,10 @@ from femb.base.types import Floats
 from femb.elements.item import Item, StartPose
 from femb.elements.marker import Attachment
 from femb.elements.records import RecordedSystem, Records, StationMotions
-from femb.layout.layout import Station
-from femb.layout.views import OutputStates
+from femb.layout.element import ForceColumns, OutputRows
+from femb.layout.layout import Layout, Station
+from femb.layout.state import STATION_FORCES, motion_outputs, station_force_columns, station_rows
+from femb.layout.views import LinearPoint, OutputStates
 from femb.numerics.euler import from_euler
 from femb.numerics.turns import axes_problem
 
@@ -54,6 +56,27 @@ class Body(Item):
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:
         return body_records([item.name for item in items], system)
+
+    def linear_outputs(self, layout: Layout) -> Mapping[str, bool]:
+        """The motion of its frame; by default, of one that moves, without accelerations."""
+        if self.name not in layout.bodies:
+            return {}
+        freedom = layout.frames[layout.bodies[self.name]].freedom
+        return {word: bool(freedom) and "acceleration" not in word for word in motion_outputs(freedom)}
+
+    def output_rows(self, point: LinearPoint, quantity: str) -> OutputRows | None:
+        """The rows of its motion."""
+        frame = point.system.layout.bodies.get(self.name)
+        return None if frame is None else station_rows(point, Station(frame), quantity)
+
+    def linear_forces(self, layout: Layout) -> tuple[str, ...]:
+        """A force and a torque at its reference point, body axes."""
+        return tuple(STATION_FORCES) if self.name in layout.bodies else ()
+
+    def force_columns(self, point: LinearPoint, quantity: str) -> ForceColumns | None:
+        """The columns of a force or a torque."""
+        frame = point.system.layout.bodies.get(self.name)
+        return None if frame is None else station_force_columns(point, Station(frame), quantity)
 
 
 class OrientedBody(Body):

@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy
-from femb.elements.beam.ends import end_rows
+from femb.elements.beam.ends import end_rows, section_ends
 from femb.elements.element_ranges import NO_ROWS, in_ranges
 from femb.elements.exact import tangent as kernels
 from femb.elements.exact.element_data import (
@@ -28,7 +28,7 @@ from femb.elements.exact.element_data import (
 from femb.elements.exact.energy import compliance, solve, strain
 from femb.elements.exact.force import element_coordinates, forces, gather_poses, gather_rates
 from femb.elements.exact.inertia import angular_momenta
-from femb.elements.private_blocks import PrivateBlocks
+from femb.elements.private_blocks import FreeBody, PrivateBlocks
 from femb.elements.records import load_factors
 from femb.layout.element import Batch, FoldedError, Input
 from femb.layout.layout import Layout, unfixed_frames
@@ -204,6 +204,7 @@ def stacked_shares(shares: Sequence[Floats]) -> Floats:
 
 NO_SECTION = np.zeros((0, 0, 0, 0))
 VELOCITIES = slice(2, 4)
+SIZES = (6, 6)
 # Elastic, damping and inertia forces.
 ALL, ELASTIC, INERTIAL = (True, True, True), (True, False, False), (False, False, True)
 # Compliance of an element whose elastic force vanishes beside all others.
@@ -322,7 +323,7 @@ class ExactBatch(SectionRecords):
         elements, rest = self.elements(free), (*state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION)
         evaluate = in_ranges(
             lambda part, rows: partial(forces, *of_range(part, *elements), *rest, rows),
-            *(self.index[:, VELOCITIES], (6, 6), out, LANES),
+            *(self.index[:, VELOCITIES], SIZES, out, LANES),
         )
         return lambda: self.check(evaluate())
 
@@ -358,14 +359,14 @@ class ExactBatch(SectionRecords):
         kernels.masses(self.index, *self._kinds, q, self.fixed, self.offset, self.stride, mass)
 
     def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        private = PrivateBlocks(self.index[:, VELOCITIES], (6, 6))
+        private = PrivateBlocks(self.index[:, VELOCITIES], SIZES)
         out = np.zeros(private.count * private.n**2)
         kernels.masses(self.index, *self._kinds, q[None], self.fixed, private.offset, private.stride, out[None])
         return [(private.indices, private.matrices(out))]
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without stiffness and gravity, where the residual is M a
-        private, index = PrivateBlocks(self.index[:, VELOCITIES], (6, 6)), self.index.copy()
+        private, index = PrivateBlocks(self.index[:, VELOCITIES], SIZES), self.index.copy()
         index[:, VELOCITIES] = private.starts
         free, own = np.zeros((0, 0, 0, LANES)), groups(np.full(self.own.shape, np.nan))
         elements = (index, *self.without_stiffness()._kinds, free, own)
@@ -377,6 +378,19 @@ class ExactBatch(SectionRecords):
 
         return [(private.indices, private.by_columns(change))]
 
+    def element_number(self, path: str, k: int) -> int:
+        """The number of element k of the beam "beams.NAME"; -1 of another item."""
+        rows = self.slices.get(path.removeprefix("beams."))
+        return -1 if rows is None else rows.start + k
+
+    def free_body(self, number: int) -> FreeBody:
+        """One element alone; its ends are those of the beam's axis."""
+        private, one = FreeBody.blocks(SIZES), self.row(number)
+        places = tuple(one.index[0, VELOCITIES].tolist())
+        one.index[:, VELOCITIES] = private.starts
+        one.offset, one.stride = private.offset, private.stride
+        return FreeBody(one, SIZES, places, section_ends(one.ends[0], (0, 1)))
+
     def stress_stiffness(self, q: Floats, own: Floats) -> list[tuple[Ints, Floats]]:
         """Velocities (n, 12) and matrices (n, 12, 12): what stresses ``own`` (n, 6) add to the stiffness at q (n_q,).
 
@@ -384,7 +398,7 @@ class ExactBatch(SectionRecords):
         """
         data = self.data
         data[:, DAMPING] = 0.0
-        private, index = PrivateBlocks(self.index[:, VELOCITIES], (6, 6)), self.index.copy()
+        private, index = PrivateBlocks(self.index[:, VELOCITIES], SIZES), self.index.copy()
         index[:, VELOCITIES] = private.starts
         still = np.zeros((1, private.count * private.n))
         found = []

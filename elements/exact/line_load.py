@@ -10,13 +10,14 @@ Source: docs/theory/exact_beam.md, section 10.
 """
 
 import math
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.beam.strain import POINTS, WEIGHTS
-from femb.elements.exact.batch import NO_SECTION, VELOCITIES, ExactBatch
+from femb.elements.exact.batch import NO_SECTION, SIZES, VELOCITIES, ExactBatch
 from femb.elements.exact.coordinates import gradient
 from femb.elements.exact.element_data import LENGTH, QUADRATIC, REFERENCE
 from femb.elements.exact.energy import (
@@ -40,6 +41,7 @@ from femb.elements.exact.tangent import (
 )
 from femb.elements.load.line_load_batch import LineLoadRows
 from femb.elements.load.line_load_kernels import INERTIAL, SECTION
+from femb.elements.private_blocks import FreeBody
 from femb.elements.records import load_factors
 from femb.layout.element import Batch, Input
 from femb.layout.views import BlockPattern, OutputStates
@@ -637,6 +639,19 @@ class ExactLineLoadBatch(Batch):
         self._force(u, q, 1.0, np.zeros_like(v), section)
         for k, row in enumerate(self.rows):
             out[:, row] += section[:, k]
+
+    def load_on(self, batch: Batch, number: int) -> Self | None:
+        """The loads on one element of ``batch``, with the velocities of its free body; None where there are none."""
+        rows = np.flatnonzero(self.rows == number) if isinstance(batch, ExactBatch) else np.zeros(0, dtype=np.int64)
+        if not rows.size:
+            return None
+        private, other = FreeBody.blocks(SIZES), copy(self)
+        other.rows, other.index = self.rows[rows], self.index[rows]
+        other.ends, other.data = self.ends[rows], self.data[rows]
+        other.values, other.kind, other._first = self.values[rows], self.kind[rows], self._first[rows]
+        other.index[:, VELOCITIES] = private.starts
+        other.offset, other.stride = (np.repeat(part, len(rows), axis=0) for part in (private.offset, private.stride))
+        return other
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         index, ends, data, free, *loads = self._elements(u[None])

@@ -11,12 +11,13 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.joint import constraint_kernels as row_kernels
-from femb.elements.joint.columns import ANGLE, ROW
+from femb.elements.joint.columns import ANGLE, FIRST, ROW, SECOND
 from femb.elements.joint.constraint_kernels import rate_of, row
 from femb.elements.joint.constraint_set import ConstraintSet, Row
 from femb.elements.joint.rows import Coordinate, make_row
 from femb.layout.layout import JointLayout, Layout
 from femb.numerics.compiler.compile import kernel
+from femb.numerics.vector3 import HAS_AXES, IN_V
 
 # Kernels over coordinates of joints, computed from the dot products of rows of constraints.
 #
@@ -139,6 +140,37 @@ class JointCoordinates:
         w = np.where(self.is_angle, s * s + c * c, 1.0)
         angular = (c * s2 - s * c2 - 2.0 * (c * s1 - s * c1) * (s * s1 + c * c1) / w) / w
         return np.where(self.is_angle, self.signs * angular, s2)
+
+    def rows(self, number: int, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """(12,) derivatives of a coordinate, and of its rate at constant v, by the pose, at a state q (n_q,), v (n_v,).
+
+        Columns are (r_i, rotation of frame i, r_j, rotation of frame j), rotations in the axes of the frames. The first
+        is also the derivative J of the rate by the velocities. The second rate at v' = 0 is quadratic in v, so that
+        differences of it are exact, but symmetric in two motions; rotations one after the other in turned axes are not:
+
+            B(v, xi) = d(J v)/dq H xi = (v''(v + xi) - v''(v - xi)) / 4 + J (xi x v) / 2
+
+        with v'' the second rate, and cross products of angular velocities. Source: docs/theory/linearisation.md, 3.
+        """
+        one = self.picked(np.array([number]))
+        gradient = one.measure(q[None], v[None])[2][0, 0]
+        size = max(1.0, float(np.max(np.abs(v), initial=0.0)))
+        places = [(one.index[0, first + IN_V], 6 * k) for k, first in enumerate((FIRST, SECOND))]
+        by_pose = np.zeros(12)
+        freedoms = [6 if one.index[0, first + HAS_AXES] else 3 for first in (FIRST, SECOND)]
+        for (place, column), freedom in zip(places, freedoms, strict=True):
+            if place < 0:
+                continue
+            changes = np.zeros((2 * freedom, len(v)))
+            changes[np.arange(freedom), place + np.arange(freedom)] = size
+            changes[freedom:] = -changes[:freedom]
+            still = np.zeros_like(changes)
+            second = one.accelerations(np.tile(q, (2 * freedom, 1)), v + changes, still)[:, 0]
+            by_pose[column : column + freedom] = (second[:freedom] - second[freedom:]) / (4.0 * size)
+            if freedom == 6:
+                turn, omega = gradient[column + 3 : column + 6], v[place + 3 : place + 6]
+                by_pose[column + 3 : column + 6] += 0.5 * np.cross(omega, turn)
+        return gradient, by_pose
 
     def unwrapped(self, values: Floats, reference: Floats) -> Floats:
         """Values with multiples of 2 pi added to the angles: within pi of a reference (m,) or (s, m)."""

@@ -1,6 +1,7 @@
 """Base class of joints: two ends, axes, a table of rows of constraint, and coordinates."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -12,12 +13,14 @@ from femb.base.errors import ModelError
 from femb.base.types import Coordinates, Floats, Unit
 from femb.elements.item import Item
 from femb.elements.joint.constraint_set import Row
-from femb.elements.joint.records import joint_records
+from femb.elements.joint.records import REACTION, coordinate_force, coordinate_rows, joint_records, reaction_rows
 from femb.elements.joint.rows import LOCK, PARALLEL, Coordinate, X, Y, Z, make_row, row_words
 from femb.elements.marker import LEAST_SINE, JointEnd, Place, check_markers
 from femb.elements.records import RecordedSystem, Records
+from femb.layout.element import ForceColumns, OutputRows
 from femb.layout.layout import JointLayout, Layout, Station
-from femb.layout.views import ModelView, StartPoses
+from femb.layout.state import RATE
+from femb.layout.views import LinearPoint, ModelView, StartPoses
 from femb.numerics import formulas, rotations
 
 # Axes of a joint from directions in a body.
@@ -235,6 +238,28 @@ class Joint(Item):
             make_row(layout, number, spec, entry.first, entry.second, self.constant(k, layout))
             for k, (number, spec) in enumerate(zip(entry.rows, self.rows, strict=False))  # latches add row numbers
         ]
+
+    # Linear models
+
+    def linear_outputs(self, layout: Layout) -> Mapping[str, bool]:
+        """Its coordinates and their rates, and its reaction on the second end."""
+        names = [f"{coordinate.name}{rate}" for coordinate in self.coordinates for rate in ("", RATE)]
+        return dict.fromkeys(names, True) | dict.fromkeys(REACTION, False)
+
+    def output_rows(self, point: LinearPoint, quantity: str) -> OutputRows | None:
+        """The rows of a coordinate or its rate, or of the reaction."""
+        entry = point.system.layout.joints[self.name]
+        if quantity in REACTION:
+            return reaction_rows(point, entry, quantity)
+        return coordinate_rows(point, entry, quantity)
+
+    def linear_forces(self, layout: Layout) -> tuple[str, ...]:
+        """A force along each coordinate."""
+        return tuple(f"{coordinate.name}.force" for coordinate in self.coordinates)
+
+    def force_columns(self, point: LinearPoint, quantity: str) -> ForceColumns | None:
+        """The column of a force along a coordinate."""
+        return coordinate_force(point, point.system.layout.joints[self.name], quantity)
 
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:

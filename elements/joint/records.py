@@ -8,9 +8,12 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.elements.records import RecordedSystem, Records
+from femb.layout.element import ForceColumns, OutputRows
 from femb.layout.layout import JointLayout, Layout, Station
-from femb.layout.views import OutputStates
+from femb.layout.state import RATE, frame_pose
+from femb.layout.views import LinearPoint, OutputStates
 from femb.numerics import rotations
+from femb.numerics.rotations import cross_matrix
 
 # Reactions: force and torque of the rows of a joint, from their multipliers.
 #
@@ -48,6 +51,94 @@ def joint_reactions(
     torque += np.where(with_axes, rotations.rotate(attitude, on_end[..., 3:]), 0.0)
     axes = _poses(layout, [joint.first for joint in joints], q)[1]
     return rotations.rotate_back(axes, force), rotations.rotate_back(axes, torque)
+
+
+REACTION = {"force": "N", "torque": "N m"}
+"""Outputs of the reaction of a joint, with units."""
+
+
+def reaction_rows(point: LinearPoint, joint: JointLayout, quantity: str) -> OutputRows:
+    """The rows of the reaction of a joint on small changes of the pose and of the multipliers; see ``joint_reactions``.
+
+        force = A^T f,  torque = A^T t,  f = -g,  t = -R (c - d x R^T g),  [g; c] = J_joint^T lambda on the second end
+
+    with A the joint's axes at the first end and d its point on the second, whose axes are R. A point mass has no c.
+    """
+    system, layout = point.system, point.system.layout
+    moving = layout.frames[joint.second.frame].freedom > 0
+    end, sign = (joint.second, -1.0) if moving else (joint.first, 1.0)
+    size = layout.frames[end.frame].freedom
+    j = layout.frame_v[end.frame]
+    line, spin = slice(j, j + 3), slice(j + 3, j + 6)
+    own = np.zeros(system.n_c, dtype=bool)
+    own[layout.row_c[joint.rows]] = True
+    by_pose, by_multipliers = np.zeros((6, system.n_v)), np.zeros((6, system.n_c))
+    by_multipliers[:size] = sign * point.jacobian[:, j : j + size].toarray().T * own
+    stiffness = point.reaction_stiffness(np.where(own, point.multipliers, 0.0)).tocsr()
+    by_pose[:size] = sign * stiffness[j : j + size].toarray()
+    g, c = np.split(by_multipliers @ point.multipliers, 2)
+    position, R = frame_pose(layout, end.frame, point.q)
+    first = layout.frames[joint.first.frame]
+    A = frame_pose(layout, joint.first.frame, point.q)[1] @ joint.first.axes
+    # the point of the second end, in axes of the frame on which the reaction is taken
+    second, S = frame_pose(layout, joint.second.frame, point.q)
+    d = R.T @ (second + S @ joint.second.offset - position)
+    w = c - np.cross(d, R.T @ g)
+    rows = []
+    for change, turned in ((by_pose, True), (by_multipliers, False)):
+        if quantity == "force":
+            row, value = A.T @ change[:3], A.T @ g
+        else:
+            row = change[3:] - cross_matrix(d) @ (R.T @ change[:3])
+            if turned and size == 6:
+                row[:, spin] -= cross_matrix(d) @ cross_matrix(R.T @ g) + cross_matrix(w)
+                if not moving:  # the point is on the other frame, which is fixed: d changes
+                    row[:, spin] += cross_matrix(R.T @ g) @ cross_matrix(d)
+            if turned and not moving:
+                row[:, line] -= cross_matrix(R.T @ g) @ R.T
+            row, value = A.T @ R @ row, A.T @ R @ w
+        if turned and first.freedom == 6:
+            i = layout.frame_v[joint.first.frame] + 3
+            row[:, i : i + 3] += cross_matrix(value) @ joint.first.axes.T
+        rows.append(row)
+    return OutputRows(REACTION[quantity], rows[0], multipliers=rows[1])
+
+
+def coordinate_rows(point: LinearPoint, joint: JointLayout, name: str) -> OutputRows | None:
+    """The row of a coordinate of a joint, or of its rate, after " rate"; None of another name."""
+    system, rate = point.system, name.endswith(RATE)
+    names = [coordinate.name for coordinate in joint.coordinates]
+    if name.removesuffix(RATE) not in names:
+        return None
+    number = names.index(name.removesuffix(RATE))
+    unit = "rad" if joint.coordinates[number].is_angle else "m"
+    by_coordinate = system.coordinates_of_joints.rows(joint.part.start + number, point.q, point.v)
+    gradient, turned = (_on_frames(system.layout, joint, each, system.n_v) for each in by_coordinate)
+    if rate:
+        return OutputRows(f"{unit}/s", turned, gradient, components=())
+    return OutputRows(unit, gradient, components=())
+
+
+def coordinate_force(point: LinearPoint, joint: JointLayout, name: str) -> ForceColumns | None:
+    """The column of a force along a coordinate of a joint, NAME.force; None of another name."""
+    coordinate, _, word = name.rpartition(".")
+    names = [each.name for each in joint.coordinates]
+    if word != "force" or coordinate not in names:
+        return None
+    number = names.index(coordinate)
+    gradient = point.system.coordinates_of_joints.rows(joint.part.start + number, point.q, point.v)[0]
+    unit = "N m" if joint.coordinates[number].is_angle else "N"
+    return ForceColumns(unit, _on_frames(point.system.layout, joint, gradient, point.system.n_v), ())
+
+
+def _on_frames(layout: Layout, joint: JointLayout, row: Floats, n_v: int) -> Floats:
+    """(1, n_v) of a row (12,) on the motions of the frames of both ends."""
+    wide = np.zeros((1, n_v))
+    for e, end in enumerate((joint.first, joint.second)):
+        freedom, j = layout.frames[end.frame].freedom, layout.frame_v[end.frame]
+        if freedom:
+            wide[0, j : j + freedom] += row[6 * e : 6 * e + freedom]
+    return wide
 
 
 def _poses(layout: Layout, stations: Sequence[Station], q: Floats) -> tuple[Floats, Floats]:

@@ -1,13 +1,17 @@
 """Base class of batches of loads along beams: the elements of some beams of a model."""
 
+from copy import copy
+from typing import Self
+
 import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
-from femb.elements.beam.batch import NO_SECTION, BeamBatch
+from femb.elements.beam.batch import NO_SECTION, SIZES, VELOCITIES, BeamBatch
 from femb.elements.beam.beam import Beam
 from femb.elements.beam.ends import force_to_frame
 from femb.elements.beam.matrices import attachment_stiffness, frame_map, scatter_ends, to_frames
+from femb.elements.private_blocks import FreeBody
 from femb.elements.records import load_factors
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout
@@ -43,7 +47,18 @@ class AlongBeams(Batch):
         self.in_model, self.labels = self.in_model[rows], [self.labels[k] for k in rows]
 
     def allocate(self, pattern: BlockPattern) -> None:
-        self.offset, self.stride = pattern.offsets(self.index[:, [2, 6, 3, 7]])
+        self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])
+
+    def load_on(self, batch: Batch, number: int) -> Self | None:
+        """The loads on one element of ``batch``, with the velocities of its free body; None where there are none."""
+        rows = np.flatnonzero(self.in_model == number).tolist() if isinstance(batch, BeamBatch) else []
+        if not rows:
+            return None
+        private, other = FreeBody.blocks(SIZES), copy(self)
+        other.select(rows)
+        other.index[:, VELOCITIES] = private.starts  # a copy, by select
+        other.offset, other.stride = (np.repeat(part, len(rows), axis=0) for part in (private.offset, private.stride))
+        return other
 
     def check(self, folded: int) -> None:
         """Raise FoldedError for the row that a kernel returned, unless it is -1."""

@@ -4,6 +4,7 @@ Source: docs/theory/beam_loads.md, section 3.
 """
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -19,6 +20,7 @@ from femb.elements.beam.interpolation import cubics, slopes
 from femb.elements.beam.strain import POINTS, WEIGHTS
 from femb.elements.exact.batch import ExactBatch
 from femb.elements.exact.element_data import REFERENCE
+from femb.elements.private_blocks import FreeBody
 from femb.layout.element import Batch, ForceBatch, Input, WithoutDerivatives, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern, ModelView, OutputStates
@@ -358,6 +360,7 @@ class DragBatch(ForceBatch):
             raise ModelError.at(("beams", item.beam), what)
         self.kind = type(batch)
         self.points = LinePoints(batch)
+        self._own = slice(None)  # of the elements of the beam
         before = list(model.beams.values())[: list(model.beams).index(item.beam)]
         self.first_row = sum(other.elements for other in before if type(other) is type(beam))
         label = f"loads.{item.name}"
@@ -403,8 +406,8 @@ class DragBatch(ForceBatch):
 
     def _of_inputs(self, u: Floats) -> Floats:
         """(s, e, 3, 21) force of the law, and its derivatives, at the points."""
-        width = LAW_WIDTH * self.points.s.size
-        return u[:, self.first_input : self.first_input + width].reshape(len(u), *self.points.s.shape, LAW_WIDTH)
+        of_law = u[:, self.first_input : self.first_input + self.inputs[0].width]
+        return of_law.reshape(len(u), -1, self.points.s.shape[1], LAW_WIDTH)[:, self._own]
 
     def _drag(self, u: Floats, motion: Motion, *out: Floats) -> None:
         points = self.points
@@ -464,6 +467,20 @@ class DragBatch(ForceBatch):
             local = np.einsum("enji,senj->seni", points.sections, value)
             out[:, rows, 0, part] += local[:, :, 0]
             out[:, rows, 1, part] -= local[:, :, 1]
+
+    def load_on(self, batch: Batch, number: int) -> Self | None:
+        """The load on one element of ``batch``, with the velocities of its free body; None where there is none."""
+        k = number - self.first_row
+        if not isinstance(batch, BeamBatch | ExactBatch) or type(batch) is not self.kind:
+            return None
+        if not 0 <= k < len(self.points.length):
+            return None
+        body, other = batch.free_body(number), copy(self)
+        assert isinstance(body.batch, BeamBatch | ExactBatch)
+        private = FreeBody.blocks(body.sizes)
+        other.points, other._own = LinePoints(body.batch), slice(k, k + 1)
+        other.offset, other.stride = private.offset, private.stride
+        return other
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """The force of the whole beam, inertial axes."""

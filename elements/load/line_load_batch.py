@@ -215,9 +215,13 @@ class LineLoadBatch(AlongBeams):
         super().__init__([load.beam for load in loads], layout, model)
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in loads)
         rows = LineLoadRows.of(loads, self.slices, self.data[:, LENGTH])
-        self.select(rows.elements)
+        super().select(rows.elements)
         self.values, self.kind, self._first = rows.values, rows.kind, rows.load
         self._has_moments = bool(self.values[:, :, 3:].any())
+
+    def select(self, rows: list[int]) -> None:
+        super().select(rows)
+        self.values, self.kind, self._first = self.values[rows], self.kind[rows], self._first[rows]
 
     @property
     def _rows(self) -> tuple[Any, ...]:

@@ -17,6 +17,7 @@ from typing import Self
 import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
+from femb.elements.private_blocks import CutsFree
 from femb.layout.connections import components
 from femb.layout.element import B, Batch, ForceBatch, OfMotion
 from femb.layout.layout import Layout, unfixed_frames
@@ -276,6 +277,35 @@ class MassField(ForceBatch):
         slopes = np.zeros((len(self.own) + len(self.turning), 3, 3))
         slopes[: len(self.own)] = np.broadcast_to(-self.slopes(u, whole), (len(self.index), 3, 3))[self.own]
         self._add(self.mass_data(whole, len(stiffness)), slopes, stiffness)
+
+    def field_tangent(self, batch: CutsFree, number: int, u: Floats, q: Floats) -> Floats | float:
+        """The derivative (n, n) by the pose of the field's residual on the free body of one element, at one state.
+
+        Exact as ``tangent`` is, of which it is the part of one element.
+        """
+        three = self._rotations(u[None], q[None])
+        if three is None:
+            return 0.0
+        assert isinstance(batch, Batch)
+        whole, body = three.q[0], self._whole(batch).free_body(number)
+        own = {place: k for k, place in enumerate(self.index[:, IN_V].tolist())}
+        ends = [
+            (start, own[place]) for start, place in zip(body.starts.tolist(), body.places, strict=True) if place in own
+        ]
+        slopes = np.broadcast_to(-self.slopes(u, whole), (len(self.index), 3, 3))
+        at_frames = np.zeros((body.size, body.size))
+        for start, k in ends:
+            at_frames[start : start + 3, start : start + 3] = slopes[k]
+        result = body.mass(whole) @ at_frames
+        for k, weight in enumerate(three.weights[:, 0]):
+            v, a = three.v[k, 0], three.a[k, 0]
+            by_v, by_q = body.tangent(u, whole, v, a)
+            for start, frame in ends:
+                spin = slice(self.index[frame, IN_V] + 3, self.index[frame, IN_V] + 6)
+                at_frames[start : start + 3, start : start + 3] = cross_matrix(three.omega[k, 0, frame])
+                at_frames[start + 3 : start + 6, start + 3 : start + 6] = cross_matrix(v[spin])
+            result -= weight * (by_q + by_v @ at_frames)
+        return np.asarray(result)
 
     def mass_data(self, q: Floats, size: int) -> Floats:
         """Block data (size,) of the mass matrix at one state."""

@@ -216,6 +216,10 @@ class ThermalBatch(AlongBeams):
                 if name == load.beam:
                     self._shares[i, g] = share
 
+    def select(self, rows: list[int]) -> None:
+        super().select(rows)
+        self.group = self.group[rows]
+
     def _strains(self, u: Floats) -> Floats:
         """Thermal strains (s, g, 3, 4)."""
         factors = u[:, self.first_input : self.first_input + len(self.inputs)]

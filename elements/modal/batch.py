@@ -9,7 +9,7 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import frame_indices
 from femb.elements.modal import columns
-from femb.elements.modal.columns import MASS, OMEGA, RATE, STIFFNESS, R
+from femb.elements.modal.columns import IN_FRAME, MASS, OFFSET, OMEGA, POINT, RATE, STIFFNESS, R
 from femb.elements.modal.data import ReducedBody
 from femb.elements.modal.force import forces
 from femb.elements.modal.inertia import (
@@ -28,7 +28,7 @@ from femb.elements.modal.inertia import (
 )
 from femb.elements.modal.matrices import matrices
 from femb.elements.modal.motion import measured, station_motion
-from femb.elements.private_blocks import PrivateBlocks
+from femb.elements.private_blocks import FreeBody, PrivateBlocks
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout, Station, unfixed_frames
 from femb.layout.views import BlockPattern, OutputStates
@@ -357,20 +357,27 @@ class ModalBatch(Batch):
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         self._check(energy_momentum(self.index, *self.arrays, q, v, self.fixed, self.gravity, out))
 
+    def element_number(self, path: str, k: int) -> int:
+        """0 of the body "bodies.NAME" itself, which is one element; -1 of another item."""
+        return k if path == self.label else -1
+
+    def free_body(self, number: int) -> FreeBody:
+        """The body alone; its ends are the interfaces."""
+        sizes = tuple(self.sizes.tolist())
+        private, other = FreeBody.blocks(sizes), copy(self)
+        other.index = self.index.copy()
+        other.index[:, IN_V] = private.starts[0]
+        other.offset, other.stride = private.offset[0], private.stride[0]
+        place, rests = self.arrays[:2]
+        ends = tuple((k, place[k, OFFSET:POINT], rests[k, IN_FRAME]) for k in range(len(self.names)))
+        return FreeBody(other, sizes, tuple(self.index[:, IN_V].tolist()), ends)
+
     def interface_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """(s, k, 6) force (N, inertial axes) and torque (N m, axes of the frame, about its origin) on the frames that
         carry the interfaces, fixed ones too, in s states with accelerations."""
         k = len(self.names)
-        index, own = self.index.copy(), np.zeros((2, len(q), int(self.sizes.sum())))
-        index[:, IN_V] = self.starts
-        for first, size, place in zip(self.starts, self.sizes, self.index[:, IN_V], strict=True):
-            if place >= 0:
-                for part, whole in zip(own, (v, a), strict=True):
-                    part[:, first : first + size] = whole[:, place : place + size]
-        out = np.zeros(own[0].shape)
-        factors = 1.0, 1.0, 1.0, -1.0
-        self._check(forces(index, *self.arrays, q, *own, self.fixed, self.gravity, *factors, out))
-        return out[:, : 6 * k].reshape(-1, k, 6)
+        u = np.zeros((len(q), 0))  # the body has no inputs
+        return -self.free_body(0).residual(u, q, v, a)[:, : 6 * k].reshape(-1, k, 6)
 
     def coordinates(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """(s, 3, n) the coordinates that strain the body, their rates and second rates."""

@@ -18,10 +18,11 @@ from femb.elements.item import StartMotion
 from femb.elements.marker import Attachment
 from femb.elements.modal.data import ReducedBody
 from femb.elements.modal.file import read_reduced_body
+from femb.elements.private_blocks import end_rows_of, free_body
 from femb.elements.records import RecordedSystem, Records, inertial_motion_of
-from femb.layout.element import Batch
+from femb.layout.element import Batch, OutputRows
 from femb.layout.layout import FlexibleLayout, InternalQuantity, Layout, Station
-from femb.layout.views import ModelView, OutputStates, StartPoses
+from femb.layout.views import LinearPoint, ModelView, OutputStates, StartPoses
 from femb.numerics import rotations
 from femb.numerics.turns import EulerSequence
 
@@ -147,6 +148,10 @@ def _root(item: Any, layout: Layout) -> Station:
 
 DAMPING_RATIO = 0.005
 File = Annotated[Any, Forms((str,))]
+
+
+# Loads of interfaces as outputs of linear models, and which of the two they are.
+INTERFACE_LOADS = {"interface_force": "force", "interface_torque": "torque"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,6 +335,22 @@ class FlexibleBody(OrientedBody):
             batch.node_shapes = item.reduced.node_shapes if item.nodal_displacements else None
             batches.append(batch)
         return batches
+
+    def linear_outputs(self, layout: Layout) -> Mapping[str, bool]:
+        """The motion of its root, if this has a frame of its own, and the forces of its interfaces."""
+        loads = [f"{name}.{word}" for name in layout.flexible_bodies[self.name].stations for word in INTERFACE_LOADS]
+        return {**super().linear_outputs(layout), **dict.fromkeys(loads, False)}
+
+    def output_rows(self, point: LinearPoint, quantity: str) -> OutputRows | None:
+        """The rows of a quantity; forces of interfaces are those on what carries them, in the axes of the interface."""
+        name, _, word = quantity.rpartition(".")
+        stations = point.system.layout.flexible_bodies[self.name].stations
+        if word not in INTERFACE_LOADS or name not in stations:
+            return super().output_rows(point, quantity)
+        cut = free_body(point, f"{self.table}.{self.name}", 0)
+        assert cut is not None
+        end = self.reduced.interface_names.index(name)
+        return end_rows_of(point, cut, end, stations[name].frame, INTERFACE_LOADS[word], -1.0)
 
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:

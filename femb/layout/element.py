@@ -10,7 +10,7 @@ Arrays q (s, n_q), v, a, out (s, n_v) contain s states, u (s, n_u) the inputs. A
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy, shown
 from femb.layout.discrete import DiscreteState
-from femb.layout.views import BlockPattern, OutputStates
+from femb.layout.views import BlockPattern, LinearPoint, OutputStates
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
@@ -141,7 +141,8 @@ class Input:
     differentiated : whether the value of an input ``of_state`` contains its derivatives, which the batch's tangents
     use; if a user's function gives none, the value is a WithoutDerivatives. label : its name in messages.
     by_differences : whether linearisation may take differences where there are no derivatives. surroundings : whether
-    it is of the surroundings, such as the motion of the frame, so that linear models do not have it as an input.
+    it is of the surroundings, such as the motion of the frame, so that linear models do not have it as an input. unit :
+    of its components as inputs of linear models, "-" for a factor.
     """
 
     width: int
@@ -153,6 +154,7 @@ class Input:
     differentiated: bool = False
     by_differences: bool = False
     surroundings: bool = False
+    unit: str = "-"
 
     @staticmethod
     def of_profile(profile: Any, label: str) -> "Input":
@@ -344,3 +346,60 @@ class ForceBatch(Batch):
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         self.add_forces(u, q, v, 0.0, -1.0, out)
+
+
+# Outputs and inputs of linear models: exact rows and columns on small changes of the motion, which items give by name.
+
+
+@dataclass(frozen=True, eq=False)
+class OutputRows:
+    """Rows of an output with k components on small changes of the motion at an operating point.
+
+    pose, velocity, acceleration (k, n_v) : on the changes xi of the pose, of q by H(q) xi, and of v and v'. multipliers
+    (k, n_c) and inputs (k, n_u) : on the changes of the multipliers and of u. None stands for zero. components : names
+    of the k rows after that of the output; none for a single number. unit : SI.
+    """
+
+    unit: str
+    pose: Floats | None = None
+    velocity: Floats | None = None
+    acceleration: Floats | None = None
+    multipliers: Floats | None = None
+    inputs: Floats | None = None
+    components: tuple[str, ...] = ("x", "y", "z")
+
+
+@dataclass(frozen=True, eq=False)
+class ForceColumns:
+    """Forces (k, n_v) on the velocities by k unit inputs; components and unit as of ``OutputRows``."""
+
+    unit: str
+    columns: Floats
+    components: tuple[str, ...] = ("x", "y", "z")
+
+
+@runtime_checkable
+class GivesOutputs(Protocol):
+    """An item with outputs of linear models, named TABLE.NAME.QUANTITY, beside those of its internal coordinates."""
+
+    @property
+    def table(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+
+    def linear_outputs(self, layout: Any) -> Mapping[str, bool]:
+        """Its quantities, each with whether it is an output by default; of a series of points those at both ends."""
+
+    def output_rows(self, point: LinearPoint, quantity: str) -> OutputRows | None:
+        """The exact rows of a quantity; None of an unknown one. Raises ModelError: it has no exact row, and why."""
+
+
+@runtime_checkable
+class TakesForces(Protocol):
+    """An item on which a force can be an input of linear models, named TABLE.NAME.QUANTITY."""
+
+    def linear_forces(self, layout: Any) -> tuple[str, ...]:
+        """Its quantities; of a series of points those at both ends."""
+
+    def force_columns(self, point: LinearPoint, quantity: str) -> ForceColumns | None:
+        """The columns of a quantity; None of an unknown one. Raises ModelError: the force can do nothing there."""

@@ -424,6 +424,12 @@ class BeamLayout:
         """The number of elements."""
         return len(self.stations) - 1
 
+    def node(self, text: str) -> Station | None:
+        """The station of a node by its number, from 0, or from -1 at the end; None where there is none."""
+        count = len(self.stations)
+        known = text.removeprefix("-").isdecimal() and -count <= int(text) < count
+        return self.stations[int(text)] if known else None
+
     @property
     def frames_of_elements(self) -> Ints:
         """(e, 2) frames of the first and the last node of every element."""
@@ -584,6 +590,15 @@ class Layout(Numbering):
                 if ".".join(parts[:k]) in self.bodies:
                     return [table, ".".join(parts[:k]), *parts[k:]]
         return [table, *parts]
+
+    def named_station(self, name: str) -> Station | None:
+        """The station of "bodies.NAME", or of "beams.NAME.NODE" with a node from 0, or from -1 at the end, or None."""
+        match self.parts_of(name):
+            case ["bodies", body] if body in self.bodies:
+                return Station(self.bodies[body])
+            case ["beams", beam, node] if beam in self.beams:
+                return self.beams[beam].node(node)
+        return None
 
     def frame_of(self, marker: Any) -> int:
         """The number of the frame of a marker's station."""

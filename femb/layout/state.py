@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.errors import ModelError
 from femb.base.types import Floats
+from femb.layout.element import ForceColumns, OutputRows
 from femb.layout.layout import Layout, Station
-from femb.layout.views import BlockPattern
+from femb.layout.views import BlockPattern, LinearPoint
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
 
@@ -176,6 +178,113 @@ def accelerated_by(
     """Acceleration and angular acceleration (..., 3) of stations, from those of their frames."""
     relative = rotations.cross(alpha, offset) + rotations.cross(omega, rotations.cross(omega, offset))
     return linear + rotations.rotate(quaternion, relative), rotations.rotate_back(rotation, alpha)
+
+
+# Stations in linear models: rows of their motion, and columns of forces on them.
+
+STATION_MOTION = {
+    "position": "m",
+    "turn": "rad",
+    "velocity": "m/s",
+    "angular_velocity": "rad/s",
+    "acceleration": "m/s2",
+    "angular_acceleration": "rad/s2",
+}
+"""Outputs of a station, with units: inertial axes; own axes for "turn", the change of the attitude, and its rates."""
+LINEAR_MOTION = ("position", "velocity", "acceleration")
+RATE = " rate"
+"""After the name of a coordinate: its rate."""
+RATES = {"-": "1/s"}
+STATION_FORCES = {"force": "N", "torque": "N m"}
+"""Forces on a station, in its own axes, with units."""
+
+
+def motion_outputs(freedom: int) -> tuple[str, ...]:
+    """The outputs of a station on a frame with this number of velocities; a point mass does not turn."""
+    return LINEAR_MOTION if freedom == 3 else tuple(STATION_MOTION)
+
+
+def frame_pose(layout: Layout, frame: int, q: Floats) -> tuple[Floats, Floats]:
+    """Position (3,) from ``layout.origin`` and axes (3, 3) of a frame at one state."""
+    if not layout.frames[frame].freedom:
+        return layout.frames[frame].position, rotations.rotation_matrix(layout.frames[frame].quaternion)
+    i = layout.frame_q[frame]
+    if layout.frames[frame].freedom == 3:
+        return q[i : i + 3], np.eye(3)
+    return q[i : i + 3], rotations.rotation_matrix(rotations.normalise(q[i + 3 : i + 7]))
+
+
+def station_rows(point: LinearPoint, station: Station, quantity: str) -> OutputRows | None:
+    """The rows of the motion of a station, one of ``STATION_MOTION``; None of another quantity.
+
+    Raises ModelError: the turn of a point mass.
+    """
+    if quantity not in STATION_MOTION:
+        return None
+    layout, n = point.system.layout, point.system.n_v
+    frame = layout.frames[station.frame]
+    pose, velocity, acceleration = np.zeros((3, 3, n))
+    rows = OutputRows(STATION_MOTION[quantity], pose, velocity, acceleration)
+    if not frame.freedom:
+        return rows
+    j = layout.frame_v[station.frame]
+    line, spin = slice(j, j + 3), slice(j + 3, j + 6)
+    if frame.freedom == 3:
+        if quantity not in LINEAR_MOTION:
+            raise ModelError("a point mass does not turn")
+        {"position": pose, "velocity": velocity, "acceleration": acceleration}[quantity][:, line] = np.eye(3)
+        return rows
+    R = frame_pose(layout, station.frame, point.q)[1]
+    arm, omega = station.offset, point.v[spin]
+    tilde = cross_matrix
+    speed = np.cross(omega, arm)
+    if quantity in ("turn", "angular_velocity", "angular_acceleration"):
+        changes = {"turn": pose, "angular_velocity": velocity, "angular_acceleration": acceleration}[quantity]
+        changes[:, spin] = rotations.rotation_matrix(station.rotation).T
+    elif quantity == "position":
+        pose[:, line], pose[:, spin] = np.eye(3), -R @ tilde(arm)
+    elif quantity == "velocity":
+        pose[:, spin] = -R @ tilde(speed)
+        velocity[:, line], velocity[:, spin] = np.eye(3), -R @ tilde(arm)
+    else:
+        pose[:, spin] = -R @ tilde(np.cross(point.a[spin], arm) + np.cross(omega, speed))
+        velocity[:, spin] = -R @ (tilde(speed) + tilde(omega) @ tilde(arm))
+        acceleration[:, line], acceleration[:, spin] = np.eye(3), -R @ tilde(arm)
+    return rows
+
+
+def internal_rows(point: LinearPoint, number: int, rate: bool = False) -> OutputRows:
+    """The row of an internal coordinate, by its number in the layout, or of its rate."""
+    layout = point.system.layout
+    row = np.zeros((1, point.system.n_v))
+    row[0, layout.internal_v[number]] = 1.0
+    unit = layout.internal[number].quantity.unit
+    if rate:
+        return OutputRows(RATES.get(unit, f"{unit}/s"), velocity=row, components=())
+    return OutputRows(unit, row, components=())
+
+
+def station_force_columns(point: LinearPoint, station: Station, quantity: str) -> ForceColumns | None:
+    """The columns of a force or a torque on a station along its axes; None of another quantity.
+
+    Raises ModelError: a torque on a point mass.
+    """
+    if quantity not in STATION_FORCES:
+        return None
+    layout = point.system.layout
+    frame = layout.frames[station.frame]
+    columns = np.zeros((3, point.system.n_v))
+    j = layout.frame_v[station.frame]
+    if frame.freedom == 3:
+        if quantity == "torque":
+            raise ModelError("a point mass does not turn")
+        columns[:, j : j + 3] = np.eye(3)
+    elif frame.freedom and quantity == "force":
+        columns[:, j : j + 3] = (frame_pose(layout, station.frame, point.q)[1] @ station.axes).T
+        columns[:, j + 3 : j + 6] = np.cross(station.offset, station.axes.T)
+    elif frame.freedom:
+        columns[:, j + 3 : j + 6] = station.axes.T
+    return ForceColumns(STATION_FORCES[quantity], columns)
 
 
 # Motion of the stations of elements, and the transfer of forces and matrices to the frames; for elements in numpy.

@@ -4,10 +4,10 @@ The classes are in ``femb.model``, ``femb.system`` and ``femb.results``. A Proto
 use, so that they need not import these rooms.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats, Ints, Sparse
 
 
 class BlockPattern(Protocol):
@@ -92,3 +92,44 @@ class OutputStates(Protocol):
     @property
     def coordinate_rates(self) -> Floats:
         """(k, m) their rates."""
+
+
+class LinearPoint(Protocol):
+    """A state with its accelerations and reactions (``femb.linear.point.OperatingPoint``), for rows of linear outputs.
+
+    system : the System. u (n_u,), q (n_q,), v (n_v,), a (n_v,), multipliers (n_c,).
+    """
+
+    @property
+    def system(self) -> Any: ...
+    @property
+    def u(self) -> Floats: ...
+    @property
+    def q(self) -> Floats: ...
+    @property
+    def v(self) -> Floats: ...
+    @property
+    def a(self) -> Floats: ...
+    @property
+    def multipliers(self) -> Floats: ...
+    @property
+    def jacobian(self) -> Sparse:
+        """J (n_c, n_v)."""
+
+    def feedback_of(self, batch: Any) -> list[Any]:
+        """Derivatives of the inputs of a batch that are functions of the state, beyond those in its tangents."""
+
+    def reaction_stiffness(self, multipliers: Floats | None = None) -> Sparse:
+        """d(J^T lambda)/dq H (n_v, n_v) at constant multipliers, by default those of the point."""
+
+    def input_components(self) -> Iterator[tuple[Any, int, str]]:
+        """The components of u of loads and motors: batch, index in u, and name."""
+
+    def input_unit(self, k: int) -> str:
+        """The unit of component k of u."""
+
+    def force_of(self, batch: Any, k: int) -> Floats:
+        """The derivative (n_v,), N and N m, of the force of a batch by input k."""
+
+    def by_input(self, of: Callable[[Floats], Floats], k: int) -> Floats:
+        """The derivative by input k of a function of the inputs (n_u,)."""

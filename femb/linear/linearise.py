@@ -18,8 +18,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import check_flag, names_of
 from femb.linear.begin import operating_point
-from femb.linear.inputs import Input, inputs_of
-from femb.linear.outputs import Output, default_outputs, output
+from femb.linear.channels import Input, Output, default_outputs, inputs_of, output
 from femb.linear.point import OperatingPoint, with_differences
 from femb.linear.second_order import SecondOrder, chart_of, second_order
 from femb.linear.state_space import StateSpace
@@ -61,8 +60,8 @@ def linearize(
 
     model : or an OperatingPoint of ``trim`` or ``operating_point``. The state is given by q (n_q,), v (n_v,),
     coordinates and velocities of the System, or by start, at_rest, trim, vary and state as of ``operating_point``, the
-    options of ``femb linearize``. t : s. outputs : names (femb.linear.outputs), by default the motion of all
-    bodies and joints. inputs : names (femb.linear.inputs), by default the factors of loads and motors, and the
+    options of ``femb linearize``. t : s. outputs : names (femb.linear.channels), by default the motion of all
+    bodies and joints. inputs : names, by default the factors of loads and motors, and the
     motion of every driver, its rate and its acceleration.
 
     differences : whether loads, springs and motors that are functions of the state without derivatives are
@@ -121,23 +120,17 @@ def linearize(
 
 @dataclass(frozen=True, eq=False)
 class _Changes:
-    """Changes of the motion by states and inputs (.., c): pose, velocity, acceleration (n_v,), coordinates p and speeds
-    w (P + D,), multipliers (n_c,), inputs of the System (n_u,)."""
+    """Changes of the motion by states and inputs (.., c): pose, velocity, acceleration (n_v,), multipliers (n_c,) and
+    inputs of the System (n_u,)."""
 
     pose: Floats
     velocity: Floats
     acceleration: Floats
-    p: Floats
-    w: Floats
     multipliers: Floats
     inputs: Floats
 
     def of(self, output: Output) -> Floats:
         """(k, c): the rows of an output."""
-        if output.coordinate >= 0:
-            return self.p[[output.coordinate]]
-        if output.speed >= 0:
-            return self.w[[output.speed]]
         rows = output.pose @ self.pose + output.velocity @ self.velocity + output.acceleration @ self.acceleration
         if output.multipliers is not None:
             rows = rows + output.multipliers @ self.multipliers
@@ -175,8 +168,8 @@ def state_space(
     balance[:, 2 * P : 2 * P + m] += chart.H[:, :P].T @ force
     rate[:P] = cho_solve(factor, balance)
     p_rate = (chart.E @ p + w)[:P]
-    names = default_outputs(point, chart) if outputs is None else names_of("outputs", outputs)
-    parts = [output(point, chart, name) for name in names]
+    names = default_outputs(point) if outputs is None else names_of("outputs", outputs)
+    parts = [output(point, name) for name in names]
     pose, velocity = chart.H @ p, chart.eta_p @ p + chart.H @ w
     acceleration = chart.alpha_p @ p + chart.alpha_w @ w + chart.H @ rate
     multipliers, by_input = np.zeros((point.system.n_c, p.shape[1])), np.zeros((point.system.n_u, p.shape[1]))
@@ -190,8 +183,8 @@ def state_space(
         unbalanced = point.mass @ acceleration + point.tangents[0] @ velocity
         unbalanced += (point.tangents[1] + point.reaction_stiffness()) @ pose
         unbalanced[:, 2 * P : 2 * P + m] -= force
-        multipliers = -np.linalg.pinv(point.system.jacobian(point.u, point.q).toarray().T) @ unbalanced
-    changes = _Changes(pose, velocity, acceleration, p, w, multipliers, by_input)
+        multipliers = -np.linalg.pinv(point.jacobian.toarray().T) @ unbalanced
+    changes = _Changes(pose, velocity, acceleration, multipliers, by_input)
     y = np.vstack([np.zeros((0, p.shape[1])), *(changes.of(part) for part in parts)])
     x_rate = np.vstack([p_rate, rate[:P]])
     n = 2 * P

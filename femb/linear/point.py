@@ -11,7 +11,7 @@ from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.types import Floats, Sparse
 from femb.layout.element import Batch, Differentiated, Input, WithoutDerivatives
-from femb.linear.outputs import output
+from femb.linear.channels import output
 from femb.steppers.diagnosis import Repetition
 from femb.system.constraints import reaction_stiffness
 from femb.system.system import System
@@ -50,12 +50,18 @@ def check_differentiable(system: "System", t: float, q: Floats, v: Floats) -> No
             )
 
 
-def feedback(point: "OperatingPoint") -> list[Feedback]:
-    """The derivatives of all users' functions of the state that are not in the tangents of the elements."""
+def feedback(point: "OperatingPoint", batch: Batch | None = None) -> list[Feedback]:
+    """The derivatives of users' functions of the state that are not in the tangents of the elements.
+
+    batch : whose inputs; by default all.
+    """
     system, found = point.system, []
     state = system.state(point.t, point.q, point.v) if system.inputs_of_state else None
+    own = range(system.n_u)
+    if batch is not None:
+        own = range(batch.first_input, batch.first_input + sum(each.width for each in batch.inputs))
     for each, part in system.parts_of_inputs:
-        if not each.of_state:
+        if not each.of_state or part.start not in own:
             continue
         value = each.function(point.t, state)
         if isinstance(value, Differentiated):
@@ -74,7 +80,7 @@ def _returned(point: "OperatingPoint", first: int, value: Differentiated, label:
     by_pose, by_velocity = np.zeros((2, 3, point.system.n_v))
     for name, matrix in value.by.items():
         try:
-            rows = output(point, None, name)
+            rows = output(point, name)
         except ModelError as error:
             raise ModelError(f"{label}: derivative by {error}") from error
         if np.any(rows.acceleration) or rows.multipliers is not None or rows.by_input is not None:
@@ -183,9 +189,19 @@ class OperatingPoint(Brief):
         full = low_rank.sparse()
         return damping + full[0], stiffness + full[1]
 
-    def reaction_stiffness(self) -> Sparse:
-        """d(J^T lambda)/dq H (n_v, n_v), scipy.sparse, at constant multipliers."""
-        return reaction_stiffness(self.system, self.u, self.q, self.v, self.multipliers)
+    @cached_property
+    def jacobian(self) -> Sparse:
+        """J (n_c, n_v), scipy.sparse.csc_array."""
+        return self.system.jacobian(self.u, self.q).tocsc()
+
+    def reaction_stiffness(self, multipliers: Floats | None = None) -> Sparse:
+        """d(J^T lambda)/dq H (n_v, n_v), scipy.sparse, at constant multipliers, by default those of the point."""
+        of = self.multipliers if multipliers is None else multipliers
+        return reaction_stiffness(self.system, self.u, self.q, self.v, of)
+
+    def feedback_of(self, batch: Batch) -> list[Feedback]:
+        """The derivatives of the inputs of a batch that are functions of the state, beyond those in its tangents."""
+        return feedback(self, batch)
 
     def force_inputs(self) -> tuple[Floats, tuple[str, ...]]:
         """Derivatives (n_v, m) of the forces by the inputs of loads and motors, and the names of these inputs."""
@@ -203,6 +219,10 @@ class OperatingPoint(Brief):
                     continue
                 for k in indices:
                     yield batch, k, input_.label if input_.width == 1 else f"{input_.label}.{k - indices.start}"
+
+    def input_unit(self, k: int) -> str:
+        """The unit of component k of u."""
+        return next(each.unit for each, part in self.system.parts_of_inputs if part.start <= k < part.stop)
 
     def force_of(self, batch: Batch, k: int) -> Floats:
         """The derivative (n_v,), N and N m, of the force of a ``batch`` by input k."""

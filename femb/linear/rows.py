@@ -1,6 +1,6 @@
 """Inputs and outputs of a sparse linear model by name, as columns of forces and rows on its coordinates.
 
-Beside those of ``femb.linear.inputs`` and ``outputs``:
+Beside those of ``femb.linear.channels``:
 
 ground.acceleration, bodies.HELD.acceleration            input: the base accelerates; inertial axes, three columns
 ground.angular_acceleration, bodies.HELD.angular_acceleration    about the origin, about the body's; own axes
@@ -21,9 +21,8 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import nearest
+from femb.linear.channels import Input, Output, default_outputs, inputs_of, output
 from femb.linear.chart import driver_slopes
-from femb.linear.inputs import Input, inputs_of
-from femb.linear.outputs import Output, default_outputs, output
 from femb.linear.point import OperatingPoint
 from femb.numerics import rotations
 from femb.small_motions.eigenproblem import EigenProblem
@@ -169,7 +168,7 @@ def rows_of(
     if outputs is None:
         layout = motion.system.layout
         fixed = {name for name, k in layout.bodies.items() if motion.held[motion.velocities_of(k)].any()}
-        outputs = [name for name in default_outputs(point, None) if layout.parts_of(name)[1] not in fixed]
+        outputs = [name for name in default_outputs(point) if layout.parts_of(name)[1] not in fixed]
     parts = [_part(motion, point, name, hub, loaded) for name in outputs]
     n, m = motion.system.n_v, len(columns)
     forces = np.array([column.force for column in columns]).reshape(m, n).T
@@ -325,7 +324,7 @@ def _part(motion: EigenProblem, point: OperatingPoint, name: str, hub: str | Non
         case ["appendages", appendage, word, *axis] if word in ROOT and axis in ([], ["x"], ["y"], ["z"]):
             part = of_appendage(motion, f"appendages.{appendage}.{word}", appendage, word, hub, loaded)
             return part if not axis else part.row("xyz".index(axis[0]))
-    found = output(point, None, name)
+    found = output(point, name)
     own = _on_own_axes(motion, found)
     zero = np.zeros_like(found.pose)
     if found.multipliers is None:

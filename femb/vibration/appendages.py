@@ -195,21 +195,14 @@ def stations(motion: EigenProblem, points: Mapping[str, Place | str]) -> dict[st
 
 def _station(motion: EigenProblem, name: str, point: Place | str) -> Station:
     layout = motion.system.layout
-    wanted = "wanted a Place of the model, bodies.NAME or beams.NAME.NODE"
-    match layout.parts_of(point) if isinstance(point, str) else point:
-        case ["bodies", body] if body in layout.bodies:
-            return Station(layout.bodies[body])
-        case ["beams", beam, node] if beam in layout.beams and _is_node(node, len(layout.beams[beam].stations)):
-            return layout.beams[beam].stations[int(node)]
-        case Place(body=body, beam=beam, node=number):
-            known = body in layout.bodies if body is not None else beam in layout.beams
-            if known and (beam is None or _is_node(str(number), len(layout.beams[beam].stations))):
-                return layout.station(point)
-    raise ModelError(f"points: {name}: got {point!r}, {wanted}")
-
-
-def _is_node(text: str, count: int) -> bool:
-    return text.removeprefix("-").isdigit() and -count <= int(text) < count
+    if isinstance(point, Place):
+        host = f"bodies.{point.body}" if point.body is not None else f"beams.{point.beam}.{point.node}"
+        found = None if layout.named_station(host) is None else layout.station(point)
+    else:
+        found = layout.named_station(point)
+    if found is None:
+        raise ModelError(f"points: {name}: got {point!r}, wanted a Place of the model, bodies.NAME or beams.NAME.NODE")
+    return found
 
 
 def default_points(motion: EigenProblem, frames: set[int]) -> dict[str, str]:

@@ -449,11 +449,11 @@ MUTANTS = (
            "return np.vstack([self.scale * of.shapes, of.shapes])",
            "tests/vibration/test_sweep.py", "modes told apart by their rates"),
     # --- linear models and reductions
-    Mutant("femb/linear/outputs.py",
+    Mutant("femb/layout/state.py",
            "velocity[:, spin] = -R @ (tilde(speed) + tilde(omega) @ tilde(arm))",
            "velocity[:, spin] = -R @ tilde(speed)",
            "tests/linear/test_inputs_outputs.py", "acceleration output beside the origin of a spinning frame"),
-    Mutant("femb/linear/outputs.py",
+    Mutant("femb/layout/state.py",
            "pose[:, spin] = -R @ tilde(speed)", "pose[:, spin] = 0.0",
            "tests/linear/test_inputs_outputs.py", "velocity output beside the origin of a spinning frame"),
     Mutant("femb/linear/multiblade.py",
