@@ -111,7 +111,13 @@ class Item(Brief):
     # The equations
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """Declare frames, internal coordinates, rows of constraints and couplings. Raises ModelError."""
+        """Declare frames, internal coordinates, first-order and discrete states with the updates of these, rows of
+        constraints and couplings; see ``Layout`` and docs/theory/states.md. Raises ModelError.
+
+        A first-order state is ``layout.add_internal`` with an ``InternalQuantity`` that has a tolerance. A discrete
+        state is ``layout.add_discrete``, and ``layout.add_update`` says when it changes; the batch reads it by an
+        ``Input.of_array``.
+        """
 
     @staticmethod
     def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:

@@ -12,8 +12,10 @@ from femb.base.values import whole_number
 from femb.elements.joint.constraint_set import Row
 from femb.elements.joint.coordinates import coordinate_row
 from femb.elements.joint.on_coordinate import OnCoordinate
+from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Input
 from femb.layout.layout import LatchLayout, Layout
+from femb.layout.state import State
 from femb.layout.views import ModelView, StartPoses
 
 
@@ -55,24 +57,51 @@ class Latch(OnCoordinate):
         """One more row of its joint."""
         joint, k = self.joint_and_index(layout)
         label = f"latches.{self.name}: {joint.coordinates[k].name}"
-        number = layout.add_row(label, joint.first.frame, joint.second.frame)
-        joint.rows.append(number)
-        layout.latches.append(LatchLayout(self, joint.part.start + k, number))
+        row = layout.add_row(label, joint.first.frame, joint.second.frame)
+        joint.rows.append(row)
+        number = joint.part.start + k
+        latch = LatchLayout(self, number, row)
+        layout.latches.append(latch)
+        on = layout.add_discrete(latch.on, float(self.engaged))
+        at = layout.add_discrete(latch.at, lambda coordinates: coordinates[number])
+
+        def switch(t: float, state: State, discrete: DiscreteState) -> dict[str, Any]:
+            return {on: 1.0 - discrete[on], at: state.coordinates[number]}
+
+        def zero(t: float, state: State, discrete: DiscreteState) -> float:
+            if self.when is not None:
+                return self.when(t, state)
+            if self.time is not None:
+                return t - self.time
+            return float(state.coordinates[number]) - self.at  # type: ignore[operator]
+
+        layout.add_update(
+            Update(
+                f"latches.{self.name}",
+                switch,
+                zero=zero,
+                direction=self.direction,
+                watched=lambda discrete: latch.engaged(discrete) == self.engaged,
+                order=2,
+                recorded=True,
+                rows=(row,),
+            )
+        )
 
     def constraint_rows(self, layout: Layout) -> list[Row]:
         """A row that fixes its coordinate, in force while it is engaged."""
-        entry = layout.latches[self._number(layout)]
+        entry = self._entry(layout)
         joint, coordinate = layout.joints[self.joint], self.coordinate_of(layout)
         return [coordinate_row(layout, entry.row, joint, coordinate, follows=0, in_force=1)]
 
     def constraint_inputs(self, layout: Layout) -> tuple[Input, ...]:
         """The value at which the coordinate is fixed, and whether the latch is engaged."""
-        k = self._number(layout)
+        latch = self._entry(layout)
         return (
-            Input(3, lambda discrete: np.array([discrete.latched[k], 0.0, 0.0]), of_discrete=True),
-            Input(1, lambda discrete: discrete.engaged[k], of_discrete=True),
+            Input(3, lambda discrete: np.array([discrete[latch.at], 0.0, 0.0]), of_discrete=True),
+            Input.of_array(latch.on),
         )
 
-    def _number(self, layout: Layout) -> int:
-        """Its index in the latches of the layout."""
-        return next(k for k, latch in enumerate(layout.latches) if latch.item is self)
+    def _entry(self, layout: Layout) -> LatchLayout:
+        """Its entry in the latches of the layout."""
+        return next(latch for latch in layout.latches if latch.item is self)

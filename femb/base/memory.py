@@ -87,6 +87,8 @@ def _restored(node: Any, template: Any) -> Any:
         return {name: _restored(part, None) for name, part in (node or {}).items()}
     if isinstance(template, list):
         return [] if node is None else [tuple(row) for row in node.tolist()]
+    if isinstance(node, dict) and not all(name.isdecimal() for name in node):
+        return {name: _restored(part, None) for name, part in node.items()}
     if isinstance(node, dict) or isinstance(template, tuple | deque):
         parts = tuple(_restored(node[k], None) for k in sorted(node or {}, key=int))
         return deque(parts, template.maxlen) if isinstance(template, deque) else parts

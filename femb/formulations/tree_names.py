@@ -94,8 +94,7 @@ class TreeForm(Transformed):
     """
 
     def _select_rows(self, tree: JointTree) -> None:
-        engaged = self.system.discrete.engaged
-        idle = {latch.row for latch, on in zip(self.layout.latches, engaged, strict=True) if not on}
+        idle = {latch.row for latch in self.layout.latches if not latch.engaged(self.system.discrete)}
         rows = [row for row in tree.retained_rows if row not in idle]
         self.retained: Ints = np.asarray(self.layout.row_c[rows], dtype=np.int64)
         self.n_c = len(rows)

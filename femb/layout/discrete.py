@@ -1,19 +1,160 @@
-"""Discrete state: quantities that change only after a step or at an event, never during an evaluation.
+"""Discrete states: named arrays that change only between steps, and the updates that change them.
 
-Coordinates give the angles of joints modulo 2 pi; the unwrapped angles of the last accepted state are stored here. A
-latch is engaged or not; while engaged it keeps its joint coordinate at the value at which it was engaged.
+An item declares the arrays with ``Layout.add_discrete``, and with ``Layout.add_update`` what changes them and when: at
+the samples of a clock, at an instant that the arrays themselves name, where a function of the state passes through
+zero, or after every step. Within a step they are constants of the equations, which read them as inputs
+(``femb.layout.element.Input.of_array``). The counted revolutions of joints, ``ANGLES``, are such an array, which
+``System.at`` sets after every step. Source: docs/theory/states.md.
 """
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from femb.base.errors import FembError, SolveError
 from femb.base.types import Floats
+from femb.base.values import as_numbers, shown
+
+if TYPE_CHECKING:
+    from femb.layout.state import State
+
+# The name of the coordinates (m,) of all joints at the last accepted state, unwrapped, rad or m.
+ANGLES = "joints.coordinates"
+
+
+class DiscreteState(Mapping[str, Floats]):
+    """Arrays by name, as "latches.lock.engaged"; another state is another object."""
+
+    def __init__(self, arrays: Mapping[str, Floats]) -> None:
+        self._arrays = dict(arrays)
+
+    def __getitem__(self, name: str) -> Floats:
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __repr__(self) -> str:
+        return f"DiscreteState({self._arrays!r})"
+
+    @property
+    def angles(self) -> Floats:
+        """(m,) coordinates of all joints at the last accepted state, unwrapped, rad or m."""
+        return self._arrays[ANGLES]
+
+    def with_angles(self, angles: Floats) -> "DiscreteState":
+        """The same with other coordinates of joints (m,)."""
+        return DiscreteState({**self._arrays, ANGLES: angles})
+
+    def replaced(self, values: Mapping[str, Floats]) -> "DiscreteState":
+        """The same with other values of some arrays; itself if they are the same to the last bit."""
+        changed = {name: value for name, value in values.items() if not np.array_equal(value, self._arrays[name])}
+        return DiscreteState({**self._arrays, **changed}) if changed else self
+
+    def alike(self, other: "DiscreteState") -> bool:
+        """Whether all arrays but the coordinates of joints are those of the other."""
+        return all(array is other._arrays[name] for name, array in self._arrays.items() if name != ANGLES)
 
 
 @dataclass(frozen=True, eq=False)
-class DiscreteState:
-    """angles (m,) : joint coordinates at the last accepted state, unwrapped, rad or m. engaged (k,) : one for engaged
-    latches, else zero. latched (k,) : the values of the coordinates that engaged latches keep, rad or m."""
+class DiscreteArray:
+    """A declared array: its value at the start, or the function of the joints' coordinates (m,) there that gives it.
 
-    angles: Floats
-    engaged: Floats
-    latched: Floats
+    carried : whether a run that starts from the last state of another takes it from there; instants, which that run
+    counts from its own start, are not.
+    """
+
+    start: Floats | Callable[[Floats], Any]
+    carried: bool = True
+
+    def at_start(self, angles: Floats) -> Floats:
+        """The array at the start, for the coordinates of joints (m,) there."""
+        return np.array(self.start(angles) if callable(self.start) else self.start, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """A change of discrete states, and what it waits for: any of the four.
+
+    label : of the item, as in messages. change : function (t, state, discrete) of the time (s), the ``State`` at the
+    end of the step and the present discrete state, which gives the arrays that change by name, and no others.
+    period, phase : s; a clock, with the samples phase + k period, k = 0, 1, 2 ...; the array ``count`` of the update is
+    the number of samples so far. instant : function of the discrete state, which gives the next instant (s), infinity
+    for none. zero : function (t, state, discrete) that passes through zero, with direction 1 or -1 only rising or
+    falling; watched where ``watched`` of the discrete state says so. after_steps : whether after every step.
+
+    At one instant updates with a lower ``order`` come first, then those declared first; each sees the arrays that those
+    before it have changed, and all of them the same motion. Sensors have the order 0, controllers 1, what they set 2.
+
+    recorded : whether a zero is among the events of the results. rows : rows of constraints that it sets in force; the
+    energy that their impulses take is recorded with the event.
+    """
+
+    label: str
+    change: "Callable[[float, State, DiscreteState], Mapping[str, Any]]"
+    period: float | None = None
+    phase: float = 0.0
+    instant: Callable[[DiscreteState], float] | None = None
+    zero: "Callable[[float, State, DiscreteState], float] | None" = None
+    direction: int = 0
+    watched: Callable[[DiscreteState], bool] | None = None
+    after_steps: bool = False
+    order: int = 0
+    recorded: bool = False
+    rows: tuple[int, ...] = ()
+
+    @property
+    def count(self) -> str:
+        """The name of the array () with the number of samples so far, of an update with a period."""
+        return f"{self.label}.samples"
+
+    def next(self, discrete: DiscreteState) -> float:
+        """The next instant (s) that it waits for; infinity for none."""
+        sample = inf if self.period is None else self.phase + float(discrete[self.count]) * self.period
+        if self.instant is None:
+            return sample
+        asked = self.instant(discrete)
+        if not asked == asked:
+            raise SolveError(f"{self.label}: got NaN for the next instant, wanted a time (s), or infinity for none")
+        return min(sample, float(asked))
+
+    def samples(self, discrete: DiscreteState, t: float) -> bool:
+        """Whether a sample of its clock is due at the time t (s)."""
+        return self.period is not None and self.phase + float(discrete[self.count]) * self.period <= t
+
+    def watches(self, discrete: DiscreteState) -> bool:
+        """Whether it waits for a zero now."""
+        return self.zero is not None and (self.watched is None or self.watched(discrete))
+
+    def changed(self, t: float, state: "State", discrete: DiscreteState, sampled: bool = False) -> DiscreteState:
+        """The discrete state after the update at time t (s); itself if nothing changes. sampled : whether it counts as
+        a sample.
+
+        Raises SolveError, by its label, where its function fails, or gives unknown arrays, other shapes or NaN.
+        """
+        try:
+            given = self.change(t, state, discrete)
+        except FembError:
+            raise
+        except Exception as error:
+            raise SolveError(f"{self.label}: raised {type(error).__name__} at t = {t:.6g} s: {error}") from error
+        values: dict[str, Floats] = {}
+        for name, value in given.items():
+            if name not in discrete or name == ANGLES:
+                listed = ", ".join(known for known in discrete if known != ANGLES)
+                raise SolveError(f"{self.label}: changes {name!r}; there are the discrete states {listed}")
+            wanted = discrete[name].shape
+            numbers = as_numbers(float(value) if isinstance(value, bool | np.bool_) else value)
+            if numbers is None or numbers.shape != wanted or np.isnan(numbers).any():
+                shape = f"numbers of the shape {wanted}" if wanted else "a number"
+                raise SolveError(f"{self.label}: {name}: got {shown(value)} at t = {t:.6g} s, wanted {shape}")
+            values[name] = numbers
+        if sampled:
+            values[self.count] = discrete[self.count] + 1.0
+        return discrete.replaced(values)

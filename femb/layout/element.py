@@ -5,6 +5,10 @@ equations are M a + h + f + J^T lambda = f_applied. Batches give all terms excep
 ``femb.elements.joint.constraint_set.ConstraintSet`` gives: J v + Phi_t = dPhi/dt, J a = gamma is d2Phi/dt2 = 0.
 
 Arrays q (s, n_q), v, a, out (s, n_v) contain s states, u (s, n_u) the inputs. An evaluation changes no batch.
+
+The row of a first-order state z' = g is a - g with z in v: mass 1, damping -dg/dv and stiffness -dg/dq H. Its
+coordinate in q has no meaning, and no batch reads it. Energies are those of the batches, never v M v/2. A batch changes
+no discrete state: it reads one as an input, and ``femb.layout.discrete.Update`` changes it between steps.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -137,7 +141,7 @@ def breakpoints_of(function: Any) -> tuple[float, ...]:
 class Input:
     """``width`` components of u: function(t), or function(t, state) if ``of_state``; smooth between ``breakpoints``.
 
-    of_discrete : it is function(discrete) of the discrete state (femb.layout.discrete), constant within a step.
+    of_discrete : it is function(discrete) of the ``DiscreteState``, constant within a step; see ``of_array``.
     differentiated : whether the value of an input ``of_state`` contains its derivatives, which the batch's tangents
     use; if a user's function gives none, the value is a WithoutDerivatives. label : its name in messages.
     by_differences : whether linearisation may take differences where there are no derivatives. surroundings : whether
@@ -155,6 +159,11 @@ class Input:
     by_differences: bool = False
     surroundings: bool = False
     unit: str = "-"
+
+    @staticmethod
+    def of_array(name: str, width: int = 1, label: str = "") -> "Input":
+        """The discrete state of this name, an array of ``width`` numbers."""
+        return Input(width, lambda discrete: np.ravel(discrete[name]), of_discrete=True, label=label or name)
 
     @staticmethod
     def of_profile(profile: Any, label: str) -> "Input":

@@ -13,6 +13,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.options import DEFAULT_RTOL, TOLERANCES, Tolerances
 from femb.base.types import Bools, Floats, Ints
+from femb.layout.discrete import ANGLES, DiscreteArray, DiscreteState, Update
 from femb.layout.element import Input
 from femb.numerics import rotations
 
@@ -463,11 +464,29 @@ class JointLayout:
 
 @dataclass(frozen=True, eq=False)
 class LatchLayout:
-    """A latch, the number of the joint coordinate that it locks, and the number of its row."""
+    """A latch, the number of the joint coordinate that it locks, and the number of its row.
+
+    Its discrete states are ``on``, one while it is engaged, else zero, and ``at``, the coordinate that it keeps, rad or
+    m.
+    """
 
     item: Any
     coordinate: int
     row: int
+
+    @property
+    def on(self) -> str:
+        """The name of the first."""
+        return f"latches.{self.item.name}.engaged"
+
+    @property
+    def at(self) -> str:
+        """The name of the second."""
+        return f"latches.{self.item.name}.coordinate"
+
+    def engaged(self, discrete: DiscreteState) -> bool:
+        """Whether it is engaged."""
+        return bool(discrete[self.on])
 
 
 @dataclass(frozen=True, eq=False)
@@ -502,6 +521,8 @@ class Layout(Numbering):
         self.flexible_bodies: dict[str, FlexibleLayout] = {}
         self.joints: dict[str, JointLayout] = {}
         self.latches: list[LatchLayout] = []
+        self.discrete: dict[str, DiscreteArray] = {}
+        self.updates: list[Update] = []
         self.drivers: dict[str, DriverLayout] = {}
         self._shared: dict[tuple[InternalQuantity, int], int] = {}
         self._inertial: int | None = None
@@ -551,6 +572,24 @@ class Layout(Numbering):
         owner = owner if moving else None
         self.internal.append(InternalCoordinate(label, quantity, owner, table, block, start, start_rate))
         return len(self.internal) - 1
+
+    def add_discrete(self, name: str, start: Any, carried: bool = True) -> str:
+        """The name of a new discrete state, such as "thrusters.t1.level"; see ``femb.layout.discrete``.
+
+        start, carried : as of ``DiscreteArray``. Raises ValueError where there is one of this name, or it has a slash.
+        """
+        if name in self.discrete or name == ANGLES or "/" in name:
+            raise ValueError(f"got the discrete state {name!r}, wanted a name that is new and has no '/'")
+        self.discrete[name] = DiscreteArray(start, carried)
+        return name
+
+    def add_update(self, update: Update) -> None:
+        """Declare when and how discrete states change; one with a period counts its samples. Raises ValueError."""
+        if update.period is not None:
+            if not (update.period > 0.0 and update.phase >= 0.0):
+                raise ValueError(f"{update.label}: got the period {update.period} s and the phase {update.phase} s")
+            self.add_discrete(update.count, 0.0, carried=False)
+        self.updates.append(update)
 
     def couple(self, frames: Iterable[int], internal: Iterable[int] = ()) -> None:
         """Declare that an element couples these frames and internal coordinates."""

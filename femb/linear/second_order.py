@@ -355,8 +355,7 @@ def _parts(system: "System", tree: JointTree) -> tuple[list[int], list[int], dic
     driven = {
         index[driver.coordinate]: driver.inputs[0].label.removesuffix(".motion") for driver in layout.drivers.values()
     }
-    latches = zip(layout.latches, system.discrete.engaged, strict=True)
-    latched = {index[latch.coordinate] for latch, engaged in latches if engaged}
+    latched = {index[latch.coordinate] for latch in layout.latches if latch.engaged(system.discrete)}
     free = [k for k in range(tree.n_u) if k not in driven and k not in latched]
     return free, [k for k in driven if k not in latched], driven
 

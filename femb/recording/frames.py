@@ -3,7 +3,7 @@
 States inside steps come from ``femb.recording.instants``.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Self
 
 import numpy as np
@@ -68,18 +68,17 @@ class SystemsAt:
         return SystemsAt(self.systems[some], self.angles[some])
 
     @property
-    def latched_alike(self) -> bool:
-        """Whether no latch switched between the states."""
+    def alike(self) -> bool:
+        """Whether no discrete state but the angles of joints changed between the states."""
         first = self.systems[0].discrete
-        states = [system.discrete for system in dict.fromkeys(self.systems)]
-        return all(state.engaged is first.engaged and state.latched is first.latched for state in states)
+        return all(system.discrete.alike(first) for system in dict.fromkeys(self.systems))
 
     def at(self, k: int) -> System:
         """The System at one state."""
         system, angles = self.systems[k], self.angles[k]
         if np.array_equal(angles, system.discrete.angles):
             return system
-        return system.with_discrete(replace(system.discrete, angles=angles))
+        return system.with_discrete(system.discrete.with_angles(angles))
 
     def joint_motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Coordinates, unwrapped, and rates (k, m) of all joints at the states q (k, n_q), v (k, n_v)."""
@@ -158,7 +157,7 @@ def frames_of(
 def inputs_of(systems: SystemsAt, times: Floats, q: Floats, v: Floats) -> Floats:
     """u (k, n_u) at times and states."""
     system = systems.systems[0]
-    if not system.inputs_of_state and systems.latched_alike:
+    if not system.inputs_of_state and systems.alike:
         together = system.inputs_of_times(times, systems.angles)
         if together is not None:
             return together

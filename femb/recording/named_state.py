@@ -1,4 +1,4 @@
-"""The state of a system by the names of its frames, internal coordinates, joints and latches.
+"""The state of a system by the names of its frames, internal coordinates, joints and discrete states.
 
 Positions and velocities are inertial, so that another system with parts of the same names can start from the state,
 also if its coordinates are numbered in another order.
@@ -11,7 +11,6 @@ import numpy as np
 
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
-from femb.layout.discrete import DiscreteState
 from femb.layout.layout import Layout
 from femb.system.initial_position import TYPED, assembled, gap_problems
 from femb.system.initial_velocity import shared_velocity
@@ -30,7 +29,6 @@ def names_of(layout: Layout) -> dict[str, np.ndarray]:
         "frames": [frame.label for frame in layout.frames if frame.freedom],
         "internal": [coordinate.name for coordinate in layout.internal],
         "joints": joints,
-        "latches": [latch.item.name for latch in layout.latches],
     }
     return {part: np.array(entries, dtype=str) for part, entries in names.items()}
 
@@ -54,11 +52,12 @@ def named_state(system: System, t: float, q: Floats, v: Floats, angles: Floats) 
     return {"time": np.array(t), "pose": pose, "motion": motion, "internal": internal, "joints": angles}
 
 
-def starting_from(system: System, names: Arrays, state: Arrays, latches: Arrays) -> System:
+def starting_from(system: System, names: Arrays, state: Arrays, discrete: Arrays) -> System:
     """The system at the start of a motion from a state of this or another system with the same names.
 
-    latches : "engaged" and "latched" (k,), the state of the latches in ``names``. A latch that the state does not have
-    stays as its model says. Raises ModelError where parts are missing, or where joints or drivers contradict the state.
+    discrete : its discrete states by name. Of these the system takes those that it has too, but not instants, which are
+    of the other's time; others are as its model says. Raises ModelError where parts are missing, or where joints or
+    drivers contradict the state.
     """
     layout = system.layout
     own = names_of(layout)
@@ -76,7 +75,21 @@ def starting_from(system: System, names: Arrays, state: Arrays, latches: Arrays)
     order = _order(own["internal"], names["internal"])
     q[layout.internal_q], v[layout.internal_v] = state["internal"][order].T
     other = copy(system)
-    other.discrete = _discrete(system, own, names, state["joints"], latches)
+    if "engaged" in discrete:  # by number, in files of earlier versions
+        columns = list(zip(discrete["engaged"], discrete["latched"], strict=True))
+        pairs = zip(names["latches"].tolist(), columns, strict=True)
+        discrete = {
+            f"latches.{name}.{word}": value
+            for name, values in pairs
+            for word, value in zip(("engaged", "coordinate"), values, strict=True)
+        }
+    angles = state["joints"][_order(own["joints"], names["joints"])]
+    carried = {
+        name: discrete[name]
+        for name, array in layout.discrete.items()
+        if array.carried and name in discrete and discrete[name].shape == system.discrete[name].shape
+    }
+    other.discrete = system.discrete.replaced(carried).with_angles(angles)
     other.q0 = _closed(other, q) if system.n_c else q
     layout.origin_velocity = shared_velocity(other, v)
     v = v - layout.origin_velocity @ other.rigid_velocities(other.q0)[:3]
@@ -106,16 +119,6 @@ def _order(own: np.ndarray, names: np.ndarray) -> list[int]:
         return [places[name].pop(0) for name in own.tolist()]
     except IndexError:
         raise _refused("the elements of a beam differ") from None
-
-
-def _discrete(system: System, own: Arrays, names: Arrays, angles: Floats, latches: Arrays) -> DiscreteState:
-    discrete = system.discrete
-    engaged, latched = discrete.engaged.copy(), discrete.latched.copy()
-    there = {name: k for k, name in enumerate(names["latches"].tolist())}
-    for k, name in enumerate(own["latches"].tolist()):
-        if name in there:
-            engaged[k], latched[k] = latches["engaged"][there[name]], latches["latched"][there[name]]
-    return DiscreteState(angles[_order(own["joints"], names["joints"])], engaged, latched)
 
 
 def _closed(system: System, q: Floats) -> Floats:

@@ -19,7 +19,6 @@ import numpy as np
 from femb.base.types import Floats
 from femb.elements.item import Item
 from femb.elements.modal.flexible_body import FlexibleBody
-from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch
 from femb.layout.layout import Station
 from femb.layout.state import station_motion
@@ -94,8 +93,7 @@ class Connector:
         parts: list[Floats] = [np.zeros((len(frames.time), 0))]
         for input_, columns in zip(self.batch.inputs, self.columns, strict=True):
             if columns is None:
-                kept = system.discrete.engaged, system.discrete.latched
-                states = [DiscreteState(angles, *kept) for angles in frames.coordinates]
+                states = [system.discrete.with_angles(angles) for angles in frames.coordinates]
                 parts.append(np.array([input_.function(state) for state in states]).reshape(len(states), -1))
             else:
                 parts.append(frames.u[:, columns])

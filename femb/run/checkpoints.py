@@ -18,7 +18,8 @@ from femb.layout.discrete import DiscreteState
 from femb.results.arrays import Arrays
 from femb.results.groups import EventRecord
 from femb.results.storage.read import Earlier
-from femb.steppers.contract import F, Stepper, StepperState, located
+from femb.run.events import update_events
+from femb.steppers.contract import F, Stepper, StepperState
 
 # What the time loop tells of a run besides its output.
 
@@ -73,7 +74,7 @@ class Checkpoints:
             return
         begin, discrete = time.perf_counter(), form.system.discrete
         arrays: dict[str, np.ndarray] = {f"stepper/{path}": array for path, array in remembered(stepper).items()}
-        arrays |= {f"discrete/{name}": array for name, array in remembered(discrete).items()}
+        arrays |= {f"discrete/{name}": array for name, array in discrete.items()}
         arrays["loop/values"] = np.array(values, dtype=float)
         arrays["loop/warning"], arrays["loop/stopped_by"] = (
             np.array(summary.warning),
@@ -91,22 +92,20 @@ class Checkpoints:
         formulation and the values of events. wanted : the number of the user's events. Raises ContinuationError."""
         assert self.earlier is not None
         loop, events = self.earlier.part("loop"), self.earlier.part("events")
-        form = form.with_discrete(DiscreteState(**self.earlier.part("discrete")))
+        form = form.with_discrete(DiscreteState(self.earlier.part("discrete")))
         stepper.form = form
         recall(stepper, self.earlier.part("stepper"))
         records = zip(events["time"].tolist(), events["name"].tolist(), events["energy_loss"].tolist(), strict=True)
         summary.events[:] = [EventRecord(*record) for record in records]
         summary.warning = str(loop["warning"])
         values: list[float] = loop["values"].tolist()
-        if len(values) != wanted + sum(
-            bool(form.system.discrete.engaged[k]) == latch.item.engaged for k, latch in enumerate(form.layout.latches)
-        ):
+        if len(values) != wanted + len(update_events(form)):
             raise ContinuationError(f"{self.earlier.path}: the run had other events: give the same to continue it")
-        if self._extended and any(abs(t - stepper.t) <= SAME * stepper.t for t in form.breakpoints):
-            # the shorter run ended where an input may jump
-            with located(stepper.t):
-                stepper.restart()
         return form, values
+
+    def ended_at_jump(self, form: Formulation, t: float) -> bool:
+        """Whether a shorter run ended at the time t (s), where an input may jump."""
+        return self._extended and any(abs(instant - t) <= SAME * t for instant in form.breakpoints)
 
     def done(self, times: Floats, t: float) -> int:
         """The number of output times (T,) up to t (s) that the earlier run has recorded."""

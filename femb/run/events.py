@@ -1,4 +1,4 @@
-"""Events, and the velocity jump where a latch engages.
+"""Events, updates of discrete states, and the velocity jump where one sets constraints in force, as a latch does.
 
 The velocities jump by the smallest change, in the metric of the mass M, that satisfies the constraints:
 
@@ -10,8 +10,10 @@ energy is the sum over the rows i of (v+ + v-)/2 . J_i^T p_i: zero for joints, t
 loss of each latch. Source: docs/theory/constraints.md, section 12.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic
 
 import numpy as np
 
@@ -19,8 +21,8 @@ from femb.base.errors import FembError, ModelError, Problem, SolveError
 from femb.base.types import Floats
 from femb.base.values import as_numbers, shown, whole_number
 from femb.formulations.contract import Formulation
-from femb.layout.element import raised
-from femb.layout.layout import LatchLayout
+from femb.layout.discrete import DiscreteState, Update
+from femb.layout.element import Input, raised
 from femb.layout.state import State
 from femb.steppers.contract import F
 from femb.system.constraints import mass_factors, projected
@@ -32,7 +34,7 @@ from femb.system.system import System
 class Event:
     """An event: a zero of a function of (t, state), t in s; with ``direction`` 1 or -1, only a rising or a falling one.
 
-    name : in ``results.events``. latch : number of the latch that it switches; -1 for events of users.
+    name : in ``results.events``. update : of discrete states, which waits for the zero; None for events of users.
 
     A terminal event ends the run. Two zeros within an eighth of a step may be missed: limit ``max_step``.
 
@@ -43,7 +45,7 @@ class Event:
     function: Callable[[float, State], float]
     terminal: bool = True
     direction: int = 0
-    latch: int = -1
+    update: Update | None = None
 
     def __post_init__(self) -> None:
         problems = []
@@ -55,15 +57,15 @@ class Event:
             problems.append(("terminal", f"got {shown(self.terminal)}, wanted True or False"))
         if not whole_number(self.direction) or self.direction not in (-1, 0, 1):
             problems.append(("direction", f"got {shown(self.direction)}, must be -1, 0 or 1"))
-        if not whole_number(self.latch):
-            problems.append(("latch", f"got {shown(self.latch)}, leave it out: it is the program's"))
+        if not isinstance(self.update, Update | None):
+            problems.append(("update", f"got {shown(self.update)}, leave it out: it is the program's"))
         if problems:
             raise ModelError(*(Problem(("event", word), text) for word, text in problems))
 
     @property
     def label(self) -> str:
         """Its name in messages."""
-        return self.name if self.latch >= 0 else f"event {self.name!r}"
+        return self.name if self.update is not None else f"event {self.name!r}"
 
     def value(self, t: float, state: State) -> float:
         """The function at an instant. Raises SolveError where it fails or does not return a number."""
@@ -85,24 +87,19 @@ class Event:
         return float(number.reshape(-1)[0])
 
 
-def latch_events(form: Formulation) -> tuple[Event, ...]:
-    """The events at which the latches of a formulation's system switch from its discrete state."""
-    result, system = [], form.system
-    for k, latch in enumerate(system.layout.latches):
-        item, engaged = latch.item, bool(system.discrete.engaged[k])
-        if engaged == item.engaged:
-            result.append(Event(f"latches.{item.name}", _function(latch), False, item.direction, k))
-    return tuple(result)
+def update_events(form: Formulation) -> tuple[Event, ...]:
+    """The zeros that updates of a formulation's system wait for in its discrete state."""
+    discrete = form.system.discrete
+    return tuple(
+        Event(update.label, partial(_zero, update, discrete), False, update.direction, update)
+        for update in form.layout.updates
+        if update.watches(discrete)
+    )
 
 
-def _function(latch: LatchLayout) -> Callable[[float, State], float]:
-    item = latch.item
-    if item.when is not None:
-        when: Callable[[float, State], float] = item.when
-        return when
-    if item.time is not None:
-        return lambda t, state: t - item.time
-    return lambda t, state: state.coordinates[latch.coordinate] - item.at
+def _zero(update: Update, discrete: DiscreteState, t: float, state: State) -> float:
+    assert update.zero is not None
+    return update.zero(t, state, discrete)
 
 
 def kinetic_energy(form: Formulation, q: Floats, v: Floats) -> float:
@@ -110,26 +107,50 @@ def kinetic_energy(form: Formulation, q: Floats, v: Floats) -> float:
     return float(form.system.energy_momentum(*form.to_system(q[None], v[None]))[0, 0])
 
 
-def switched(form: F, latches: list[int], t: float, q: Floats, v: Floats) -> tuple[F, Floats, Floats, Floats]:
-    """The formulation with switched latches, coordinates and velocities after the jump, and the energy loss (J) of each
-    of the latches.
+@dataclass(frozen=True)
+class Switched(Generic[F]):
+    """A formulation after updates of its discrete state, and coordinates and velocities after the jump.
 
-    The loss of one of several latches that engage together may be negative, by the impulse of another one.
+    acts : whether an input has changed. jumps : whether one of the constraints has, the motion that they prescribe or
+    whether they are in force, so that velocities jump. losses : energy (J) that the rows of each of the updates took.
+    """
+
+    form: F
+    q: Floats
+    v: Floats
+    losses: list[float]
+    acts: bool = False
+    jumps: bool = False
+
+
+def switched(form: F, updates: Sequence[Update], t: float, q: Floats, v: Floats, same: float = 0.0) -> Switched[F]:
+    """The formulation at a state after updates, in their order; itself if nothing changes.
+
+    same : s, instants that differ by less are one. The loss of one of several latches that engage together may be
+    negative, by the impulse of another one. Raises SolveError as ``Update.changed``.
     """
     system = form.system
-    discrete = system.discrete
+    state, discrete = form.state(t, q, v), system.discrete
+    for update in sorted(updates, key=lambda each: each.order):
+        discrete = update.changed(t, state, discrete, sampled=update.samples(discrete, t + same))
+    nothing = [0.0] * len(updates)
+    if discrete is system.discrete:
+        return Switched(form, q, v, nothing)
+    other = form.with_discrete(discrete)
+    if not _changed(system.constraint_set.inputs, system.discrete, discrete):
+        return Switched(other, q, v, nothing, _changed(system.inputs, system.discrete, discrete))
     q, v = (x[0] for x in form.to_system(q[None], v[None]))
-    engaged, held = discrete.engaged.copy(), discrete.latched.copy()
-    coordinates = system.joint_motion(q, v)[0]
-    for k in latches:
-        engaged[k] = 1.0 - engaged[k]
-        held[k] = coordinates[system.layout.latches[k].coordinate]
-    other = form.with_discrete(replace(discrete, engaged=engaged, latched=held))
     system = other.system
     u, v_before = system.inputs_at(t, q, v), v
     q, v = projected(system, u, q, v)
-    losses = _losses(system, u, q, v_before, v)[[system.layout.row_c[system.layout.latches[k].row] for k in latches]]
-    return other, *other.from_system(q, v), losses
+    losses, row_c = _losses(system, u, q, v_before, v), system.layout.row_c
+    of_updates = [float(np.sum(losses[row_c[list(update.rows)]])) for update in updates]
+    return Switched(other, *other.from_system(q, v), of_updates, True, True)
+
+
+def _changed(inputs: Sequence[Input], before: DiscreteState, after: DiscreteState) -> bool:
+    """Whether an input of the discrete state has another value after a change."""
+    return any(not np.array_equal(each.function(before), each.function(after)) for each in inputs if each.of_discrete)
 
 
 def _losses(system: System, u: Floats, q: Floats, v_before: Floats, v_after: Floats) -> Floats:

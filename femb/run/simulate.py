@@ -119,7 +119,7 @@ def simulate(
 def check_events(events: object) -> None:
     """Raise ModelError where ``events`` is not a list or tuple of events."""
     if not isinstance(events, list | tuple) or not all(
-        isinstance(event, Event) and event.latch == -1 for event in events
+        isinstance(event, Event) and event.update is None for event in events
     ):
         raise ModelError.at(("events",), f"got {shown(events)}, wanted a tuple of femb.run.simulate.Event")
 

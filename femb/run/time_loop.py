@@ -3,11 +3,12 @@
 The loop is in Python, as are controllers, events and progress.
 """
 
+import math
 import time
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from femb.base.errors import SolveError
 from femb.base.progress import Reporter
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
+from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
 from femb.recording.frames import Frames, output_frames
@@ -22,7 +24,7 @@ from femb.recording.instants import Part, passed_instants, step_instants
 from femb.results.groups import EventRecord
 from femb.run.checkpoints import Checkpoints
 from femb.run.checkpoints import RunSummary as RunSummary
-from femb.run.events import Event, kinetic_energy, latch_events, switched
+from femb.run.events import Event, kinetic_energy, switched, update_events
 from femb.steppers.contract import F, Statistics, Step, Stepper, StepperOfMany, StepperState, left_limit, located
 from femb.steppers.dense import HermiteStep, PassedSteps
 from femb.steppers.diagnosis import Repetition, cause, event_values, limiting_component
@@ -325,9 +327,11 @@ class Pace:
 
 # Number of evaluations of an event's sign in a step.
 LOOKS = 8
+# The least size of the value of an event after its zero.
+LEAST_VALUE = 1e-300
 # Instants that differ by less than this, relative to the duration, are equal up to rounding.
 SAME_INSTANT = 1e-12
-# Latches that switch within this part of a step switch together: rounding could hide the second zero after the first.
+# Updates whose zeros are within this part of a step come together: rounding could hide the second after the first.
 SIMULTANEOUS = 1e-6
 
 
@@ -381,10 +385,12 @@ def _integrate(
 
     if checkpoints is not None and checkpoints.earlier is not None:
         form, values = checkpoints.restore(form, stepper, summary, len(events))
-        events = (*events, *latch_events(form))
+        events = (*events, *update_events(form))
         done = checkpoints.done(times, stepper.t)
+        jumps = checkpoints.ended_at_jump(form, stepper.t)
     else:
-        events = (*events, *latch_events(form))
+        events = (*events, *update_events(form))
+        jumps = False
         values = event_values(form, events, stepper.t, stepper.q, stepper.v)
         yield _last_state(form, stepper, motion_only)
         done = 1
@@ -392,17 +398,38 @@ def _integrate(
     many = stepper if isinstance(stepper, StepperOfMany) else None
     pace, repetition = Pace(stepper.t, end, max_steps), Repetition()
     shown = stepper.t
-    for limit, instant in _landings(form.breakpoints, float(times[0]), end):
-        if instant <= stepper.t:
-            continue
-        while stepper.t < limit:
+    landings, updates = Landings(form, float(times[0]), end), form.layout.updates
+    after_steps = [update for update in updates if update.after_steps]
+
+    def go_on(waiting: list[Update], jumps: bool) -> bool:
+        """Carry out updates at the end of a step, and begin a smooth interval where these, or an input that may jump,
+        change the motion; whether a discrete state changes."""
+        nonlocal form, events, values
+        before = form
+        form, begins = _updated(form, stepper, waiting, jumps, landings.same, summary)
+        if crossing and begins:
+            crossing.reset()
+        if form is before:
+            # values are those at the end of the step: with new ones, a zero there could be detected twice, by rounding
+            return False
+        waited = update_events(form)
+        values = values[: len(user_events)] + event_values(form, waited, stepper.t, stepper.q, stepper.v)
+        events = (*user_events, *waited)
+        return True
+
+    if updates or jumps:
+        go_on(landings.due(stepper.t, form.system.discrete), jumps)
+    while stepper.t < end:
+        limit, instant, jumps = landings.after(stepper.t, form.system.discrete)
+        changed = False
+        while stepper.t < limit and not changed:
             if checkpoints is not None and checkpoints.due:
                 keep()
             passed: PassedSteps | None = None
             try:
                 pace.check(stepper)
                 repetition.check(form, stepper.t, stepper.q, stepper.v, events)
-                if many is not None and not events and (crossing is None or crossing.is_far):
+                if many is not None and not (events or after_steps) and (crossing is None or crossing.is_far):
                     wanted = times[done : bisect_right(instants, instant)]
                     passed = many.steps(limit, instant, wanted, pace.room(stepper))
                 if passed is None:
@@ -411,7 +438,7 @@ def _integrate(
                 if stepper.t > shown:
                     yield _last_state(form, stepper, motion_only)
                 raise
-            stops: list[tuple[float, Event]] = []
+            stops: list[Zero] = []
             if passed is not None:
                 pace.pass_over(passed.ends)
                 if crossing:
@@ -425,7 +452,7 @@ def _integrate(
                 if events:
                     stops, values = _find_events(form, events, step, values, summary)
                 reached = instant if step.end == limit else step.end
-                last = stops[0][0] if stops else reached
+                last = stops[0].t if stops else reached
                 count = bisect_right(instants, last)
                 wanted = times[done:count]
                 if summary.stopped_by is not None and (len(wanted) == 0 or wanted[-1] < last):
@@ -445,18 +472,20 @@ def _integrate(
                 return
             stepper.form = form = form.at(stepper.q) if passed is None else passed.after(form, stepper.q)
             if stops:
-                form = _switch(form, stepper, step, stops, summary)
+                form, sides = _switch(form, stepper, step, stops, summary)
                 if crossing:
                     crossing.reset()
-                events = (*user_events, *latch_events(form))
+                events = (*user_events, *update_events(form))
                 values = event_values(form, events, stepper.t, stepper.q, stepper.v)
+                values = [_beyond(value, sides.get(event.update)) for event, value in zip(events, values, strict=True)]
+                changed = bool(updates)
+            if after_steps and stepper.t < limit:
+                changed = go_on(after_steps, False) or changed
+        if stepper.t < limit:
+            continue
         stepper.t = instant
         if instant < end:
-            # values are those at the end of the step: with new ones, a zero there could be detected twice, by rounding
-            with located(instant):
-                stepper.restart()
-            if crossing:
-                crossing.reset()
+            go_on([*after_steps, *landings.due(instant, form.system.discrete)], jumps)
     repetition.finish()
     keep()
 
@@ -466,23 +495,58 @@ def _last_state(form: Formulation, stepper: StepperState, motion_only: bool) -> 
     return output_frames(form, now, stepper.q[None].copy(), stepper.v[None].copy(), work, motion_only)
 
 
-def _landings(breakpoints: list[float], start: float, end: float) -> list[tuple[float, float]]:
-    """Instants to step to, each with the time to continue from: the last instant that differs only by rounding."""
-    result: list[tuple[float, float]] = []
-    for t in [*(t for t in breakpoints if start < t < end), end]:
-        if result and t - result[-1][1] <= SAME_INSTANT * (end - start):
-            result[-1] = (result[-1][0], t)
-        else:
-            result.append((t, t))
-    return result
+class Landings:
+    """The instants at which steps end: where inputs are not smooth, samples of clocks, and instants of updates.
+
+    same : s, instants that differ by less are one: steps go to the first, and go on from the last.
+    """
+
+    def __init__(self, form: Formulation, start: float, end: float) -> None:
+        self._breakpoints = [t for t in form.breakpoints if start < t < end]
+        self._updates = [each for each in form.layout.updates if each.period is not None or each.instant is not None]
+        self._end, self.same = end, SAME_INSTANT * (end - start)
+
+    def after(self, t: float, discrete: DiscreteState) -> tuple[float, float, bool]:
+        """The next instant after t (s) to step to, the time to continue from, and whether an input may jump there."""
+        first = bisect_right(self._breakpoints, t)
+        wanted = [(self._end, False), *((next, False) for next in self._next(t, discrete))]
+        wanted += [(breakpoint, True) for breakpoint in self._breakpoints[first : first + 1]]
+        limit = instant = min(time for time, _ in wanted)
+        jumps = False
+        while first < len(self._breakpoints) and self._breakpoints[first] - instant <= self.same:
+            instant, jumps, first = max(instant, self._breakpoints[first]), True, first + 1
+        instant = max([instant, *(time for time, _ in wanted if time - limit <= self.same)])
+        return limit, min(instant, self._end), jumps
+
+    def due(self, t: float, discrete: DiscreteState) -> list[Update]:
+        """The updates that wait for the time t (s)."""
+        return [update for update in self._updates if update.next(discrete) <= t + self.same]
+
+    def _next(self, t: float, discrete: DiscreteState) -> list[float]:
+        instants = [update.next(discrete) for update in self._updates]
+        for update, instant in zip(self._updates, instants, strict=True):
+            if instant <= t:
+                raise SolveError(
+                    f"{update.label}: waits for t = {instant:.6g} s at t = {t:.6g} s: after an update name a later "
+                    "instant, or infinity"
+                )
+        return instants
+
+
+class Zero(NamedTuple):
+    """A zero of an event at a time, s, and the sign of its function after it."""
+
+    t: float
+    event: Event
+    side: float
 
 
 def _find_events(
     form: Formulation, events: tuple[Event, ...], step: Step, start_values: list[float], summary: RunSummary
-) -> tuple[list[tuple[float, Event]], list[float]]:
+) -> tuple[list[Zero], list[float]]:
     """Record the zeros of events in a step, up to the first that ends it.
 
-    Returns that event, or all latches at that instant, with their times, and the values at the end of the step.
+    Returns that one, or those of all updates at that instant, and the values at the end of the step.
     """
     from scipy.optimize import brentq
 
@@ -502,32 +566,80 @@ def _find_events(
                 t = instants[k]
                 if b != 0.0:
                     t = brentq(lambda s, e=event: at(e, s), instants[k - 1], t, xtol=1e-14, rtol=1e-15)
-                zeros.append((float(t), event))
-    zeros.sort(key=lambda zero: zero[0])
-    for t, event in zeros:
-        if event.latch >= 0:
+                zeros.append(Zero(float(t), event, 1.0 if a < 0.0 else -1.0))
+    zeros.sort(key=lambda zero: zero.t)
+    for zero in zeros:
+        t, event, _ = zero
+        if event.update is not None:
             near = t + SIMULTANEOUS * (step.end - step.start)
-            return [zero for zero in zeros if zero[1].latch >= 0 and t <= zero[0] <= near], values
+            return [other for other in zeros if other.event.update is not None and t <= other.t <= near], values
         summary.events.append(EventRecord(t, event.name))
         if event.terminal:
             summary.stopped_by = event.name
-            return [(t, event)], values
+            return [zero], values
     return [], values
 
 
-def _switch(form: F, stepper: Stepper[F], step: Step, stops: list[tuple[float, Event]], summary: RunSummary) -> F:
-    """Switch the latches of ``stops`` and set the stepper to that instant; returns the new formulation."""
-    t = stops[0][0]
+def _switch(
+    form: F, stepper: Stepper[F], step: Step, stops: list[Zero], summary: RunSummary
+) -> tuple[F, dict[Update | None, float]]:
+    """Carry out the updates of ``stops`` and set the stepper to that instant; returns the new formulation, and the sign
+    of the function of those whose zero is still there."""
+    t = stops[0].t
     q, v, work = step(np.array([t]))
     form = form.at(q[0])
+    updates = [zero.event.update for zero in stops if zero.event.update is not None]
     with located(t):
         # removes the gaps of the interpolation, whose energy is no loss of a latch
         q, v = form.projected(form.inputs_at(t, q[0], v[0]), q[0], v[0])
         energy = kinetic_energy(form, q, v)
-        form, q, v, losses = switched(form, [event.latch for _, event in stops], t, q, v)
-    summary.events += [EventRecord(t, event.name, float(loss)) for (_, event), loss in zip(stops, losses, strict=True)]
-    stepper.form = form
+        after = switched(form, updates, t, q, v)
+    _record(t, updates, after.losses, summary)
+    stepper.form = after.form
     with located(t):
         # the work of drivers in the jump is part of the work
-        stepper.jump(t, q, v, float(work[0]) + kinetic_energy(form, q, v) - energy)
-    return form
+        more = kinetic_energy(after.form, after.q, after.v) - energy if after.jumps else 0.0
+        stepper.jump(t, after.q, after.v, float(work[0]) + more)
+    state, now = after.form.state(t, after.q, after.v), {event.update: event for event in update_events(after.form)}
+    same = [zero for zero in stops if zero.event.update in now]
+    return after.form, {
+        zero.event.update: zero.side
+        for zero in same
+        if zero.event.value(t, state) == now[zero.event.update].value(t, state)
+    }
+
+
+def _beyond(value: float, side: float | None) -> float:
+    """A value of an event, that of a zero which has just passed on the side where it goes."""
+    return value if side is None else math.copysign(max(abs(value), LEAST_VALUE), side)
+
+
+def _updated(
+    form: F, stepper: Stepper[F], updates: list[Update], jumps: bool, same: float, summary: RunSummary
+) -> tuple[F, bool]:
+    """Carry out updates at the end of a step; returns the formulation, itself if nothing changes, and whether a smooth
+    interval begins.
+
+    jumps : whether an input may jump there. same : s, instants that differ by less are one.
+    """
+    t = stepper.t
+    with located(t):
+        after = switched(form, updates, t, stepper.q, stepper.v, same)
+        stepper.form = after.form
+        if after.jumps:
+            energy = kinetic_energy(form, stepper.q, stepper.v)
+            more = kinetic_energy(after.form, after.q, after.v) - energy
+            stepper.jump(t, after.q, after.v, stepper.work + more)
+        elif jumps:
+            stepper.restart()
+        elif after.acts:
+            stepper.resume()
+    if after.form is not form:
+        _record(t, updates, after.losses, summary)
+    return after.form, jumps or after.acts
+
+
+def _record(t: float, updates: list[Update], losses: list[float], summary: RunSummary) -> None:
+    for update, loss in zip(updates, losses, strict=True):
+        if update.recorded:
+            summary.events.append(EventRecord(t, update.label, loss))

@@ -11,7 +11,8 @@ constructor takes the formulation, as ``form``, and a Run; the type of ``form`` 
     fixed), and if the equations were solved to a hundredth of that;
 5.  scale quaternions to unit length after acceptance, never inside a step;
 6.  evaluate inputs at the end of a step from the left: ``limit`` may be an instant where they jump;
-7.  on ``restart()`` discard what it assumes of smoothness: the time loop calls it after such an instant;
+7.  on ``restart()`` discard what it assumes of smoothness: the time loop calls it after such an instant; and on
+    ``resume()``, after a change of the discrete state that leaves constraints as they are; that may be the same;
     and on ``jump(t, q, v, work)`` go back to an instant of its last step and restart with that state;
 8.  integrate the power of loads and dampers along with the state, outside the error test;
 9.  return a Step that interpolates the state inside it to about the order of the method, and the accelerations through
@@ -132,6 +133,9 @@ class Stepper(StepperState, Protocol[F]):
 
     def restart(self) -> None:
         """Begin a smooth interval at the present state, without history. Raises TrialError."""
+
+    def resume(self) -> None:
+        """The same where only inputs have changed: a method may keep its step length, matrices and factors."""
 
     def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
         """Restart from an instant within the last step with another state. Raises TrialError."""

@@ -8,7 +8,7 @@ of a method's positions.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TypeAlias
 
@@ -316,7 +316,7 @@ class PassedSteps:
         """The formulation after the steps, which end at q (n_q,)."""
         if self.end_angles is None:
             return form.at(q)
-        return form.with_discrete(replace(form.system.discrete, angles=self.end_angles))
+        return form.with_discrete(form.system.discrete.with_angles(self.end_angles))
 
 
 class StepLoop:

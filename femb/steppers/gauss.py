@@ -275,6 +275,10 @@ class Gauss:
         """Discard the rates that stages are extrapolated from: inputs may jump here."""
         self.core.begin(self.t, self.core.y)
 
+    def resume(self) -> None:
+        """Restart: there is nothing to keep."""
+        self.restart()
+
     def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
         """Restart from a state within the last step."""
         self.t, self.work = t, work

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb, expm1, inf, isfinite, pi
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -222,6 +222,10 @@ class Convergence:
         return rate / (1.0 - rate) * size <= self.tolerance or None
 
 
+# Where matrices were formed: the discrete state, and as arrays inputs, q, v, accelerations and multipliers.
+FormedAt = tuple[Any, ...]
+
+
 class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
     """A stepper that solves its equations by Newton's iteration with matrices of one state, reused over steps."""
 
@@ -238,8 +242,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         super().__init__(form, run)
         self.q, self.v, self.work = form.q0.copy(), form.v0.copy(), 0.0
         self._matrices: tuple[Matrix, Matrix, Matrix] | None = None
-        # where the matrices were formed: the discrete state, inputs, q, v, accelerations and multipliers
-        self._formed_at: tuple[Floats, ...] = ()
+        self._formed_at: FormedAt = ()
         self._factored: Factors | None = None
         # mu or h of the factorisation, zero for none; and whether the matrices are of the present step
         self._factored_for, self._fresh = 0.0, False
@@ -307,21 +310,21 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
             matrices = form.system.exact_matrices(u, q, v, self.a, self.multipliers)
         else:
             matrices = form.matrices(u, q, v, self.multipliers)
-        self._matrices, discrete = matrices, form.system.discrete
-        self._formed_at = (discrete.angles, discrete.engaged, discrete.latched, u.copy(), q.copy(), v.copy())
-        self._formed_at += (self.a.copy(), self.multipliers.copy())
+        self._matrices = matrices
+        arrays = (each.copy() for each in (u, q, v, self.a, self.multipliers))
+        self._formed_at = (form.system.discrete, *arrays)
         self._matrices_q = q.copy()
         self._factored_for, self._fresh = 0.0, True
         self.statistics.jacobians += 1
         return matrices
 
     @property
-    def state_of_matrices(self) -> tuple[Floats, ...]:
+    def state_of_matrices(self) -> FormedAt:
         """Where the present matrices were formed; empty without any."""
         return self._formed_at if self._matrices is not None else ()
 
     @state_of_matrices.setter
-    def state_of_matrices(self, value: tuple[Floats, ...]) -> None:
+    def state_of_matrices(self, value: FormedAt) -> None:
         self._formed_at, self._matrices = value, None
 
     def recalled(self) -> None:
@@ -329,8 +332,8 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         of_state = self.form, self.a, self.multipliers
         of_matrices = self._factored_for, self._fresh, replace(self.statistics)
         if self._formed_at:
-            angles, engaged, latched, u, q, v, self.a, self.multipliers = self._formed_at
-            self.form = self.form.with_discrete(DiscreteState(angles, engaged, latched))
+            discrete, u, q, v, self.a, self.multipliers = self._formed_at
+            self.form = self.form.with_discrete(DiscreteState(discrete))
             self._form_matrices(u, q, v)
             if of_matrices[0] > 0.0:
                 self._factorise(of_matrices[0])

@@ -248,6 +248,8 @@ MAX_ITERATIONS = 7
 SOLVED = 3e-4, 3e-3
 # The second correction over the first one, above which Newton's iteration diverges.
 DIVERGING = 1.0
+# Steps whose lengths differ by this part have the same factors: those between samples differ in the last digits.
+SAME_LENGTH = 1e-9
 # A lower rate is not relied on: the first corrections also remove quadratic parts, which later ones do not have.
 LEAST_RATE = 0.05
 # Part of the tolerance of the step below which corrections that do not decrease are rounding.
@@ -326,7 +328,7 @@ class RadauEquations(ImplicitStepper[Stages]):
 
     def _factorise(self, h: float) -> None:
         mass, damping, stiffness = self._matrices or self._form_matrices(self._u, self.q, self.v)
-        if self._factored_for == h:
+        if abs(self._factored_for - h) <= SAME_LENGTH * h:
             return
         solver = self.form.solver
 
@@ -442,6 +444,14 @@ class Radau(RadauEquations):
         """Evaluate the start of a smooth interval; its first stages are not extrapolated."""
         self._evaluate()
         self._allocate()
+        self._begin()
+
+    def resume(self) -> None:
+        """The same where the arrays keep their sizes; step length, matrices and factors are kept."""
+        self._evaluate()
+        self._begin()
+
+    def _begin(self) -> None:
         self._reset_trend()
         self._starting, self._fresh = True, False
         if not self.h:

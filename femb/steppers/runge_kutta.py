@@ -61,6 +61,10 @@ class Explicit:
         """Evaluate the rate anew: inputs may jump here."""
         self.rate = self._rate(self.t, self.y)
 
+    def resume(self) -> None:
+        """Restart: there is nothing to keep."""
+        self.restart()
+
     def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
         """Restart from a state within the last step."""
         self._go_to(t, np.concatenate([q, v, [work]]))

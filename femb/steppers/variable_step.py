@@ -319,6 +319,10 @@ class VariableStep(ABC, Generic[F, T]):
     def restart(self) -> None:
         """Begin a smooth interval at the present state, without history. Raises TrialError."""
 
+    def resume(self) -> None:
+        """The same after a change of inputs alone. Raises TrialError."""
+        self.restart()
+
     @abstractmethod
     def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
         """Restart from an instant within the last step, with another state. Raises TrialError."""

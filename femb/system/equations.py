@@ -23,7 +23,7 @@ from femb.elements.item import Item
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.connections import check_singularities
-from femb.layout.discrete import DiscreteState
+from femb.layout.discrete import ANGLES, DiscreteState
 from femb.layout.element import Batch, Input, InputError, LowRank, raised
 from femb.layout.layout import Layout
 from femb.layout.state import State
@@ -207,8 +207,7 @@ class NumberedModel(VelocityCoordinates):
         """The same system with the unwrapped angles of its joints after a step to q (n_q,)."""
         if not self.has_angles:
             return self
-        angles, discrete = self.joint_motion(q, np.zeros(self.n_v))[0], self.discrete
-        return self.with_discrete(DiscreteState(angles, discrete.engaged, discrete.latched))
+        return self.with_discrete(self.discrete.with_angles(self.joint_motion(q, np.zeros(self.n_v))[0]))
 
     def angles_along(self, q: Floats) -> Floats:
         """The joint coordinates (s + 1, m) at the present and at the ends q (s, n_q) of further steps, unwrapped."""
@@ -229,11 +228,10 @@ class NumberedModel(VelocityCoordinates):
         return other
 
     def discrete_at(self, q: Floats) -> DiscreteState:
-        """The discrete state at a start: angles within half a revolution, latches as given, at their coordinates."""
-        latches = self.layout.latches
+        """The discrete state at a start, with the angles of joints within half a revolution."""
         angles = self.coordinates_of_joints.measure(q[None], np.zeros((1, self.n_v)))[0][0]
-        engaged = np.array([float(latch.item.engaged) for latch in latches])
-        return DiscreteState(angles, engaged, np.array([angles[latch.coordinate] for latch in latches]))
+        arrays = {name: array.at_start(angles) for name, array in self.layout.discrete.items()}
+        return DiscreteState({ANGLES: angles, **arrays})
 
     def joint_motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Coordinates, unwrapped, and rates (m,) of all joints at one state, in the order of the layout."""
@@ -336,8 +334,8 @@ class NumberedModel(VelocityCoordinates):
         """u (s, n_u) at s times with the joint coordinates ``angles`` (s, m) in the discrete state, of inputs that do
         not depend on the state; None if one fails, as ``inputs_at`` will tell."""
         u = np.empty((len(times), self.n_u))
-        instants, engaged, latched = times.tolist(), self.discrete.engaged, self.discrete.latched
-        discrete = [DiscreteState(row, engaged, latched) for row in angles] if self.inputs_of_discrete else []
+        instants = times.tolist()
+        discrete = [self.discrete.with_angles(row) for row in angles] if self.inputs_of_discrete else []
         for input_, part in self.parts_of_inputs:
             try:
                 arguments = discrete if input_.of_discrete else instants

@@ -128,7 +128,9 @@ def _functions(parts: Sequence[tuple[Input, slice]]) -> list[tuple[Callable[...,
 def refused(system: System) -> list[Problem]:
     """What of a model cannot be integrated together with others, by item."""
     problems: list[Problem] = []
-    simple = not any(input_.of_state for input_ in system.inputs)
+    for update in system.layout.updates:
+        problems.append(Problem((update.label,), f"has discrete states: {WANTED}"))
+    simple = not (problems or any(input_.of_state for input_ in system.inputs))
     if (
         simple
         and not system.n_c

@@ -411,7 +411,7 @@ def test_latching_is_the_impulse_of_maximal_coordinates():
     tree = form.tree
     before = form.momentum_equations.motion(y, p)
     # the same state goes on with the hinge held: its place holds its rate
-    held = form.with_discrete(switched(form, [0], 1.0, y, p)[0].system.discrete)
+    held = form.with_discrete(switched(form, form.layout.updates, 1.0, y, p).form.system.discrete)
     p_after = p.copy()
     p_after[6 + k] = 0.0
     after = held.momentum_equations.motion(y, p_after)
@@ -429,15 +429,16 @@ def test_latching_is_the_impulse_of_maximal_coordinates():
     loss = kinetic_energy(before) - kinetic_energy(after)
     assert loss > 0.0
     # and that is the state after the event of a run
-    _, y_run, p_run, loss_run = switched(form, [0], 1.0, y, p)
-    np.testing.assert_allclose(y_run, y, rtol=0.0, atol=1e-12)
-    assert relative(p_run, p_after) < 1e-12
-    np.testing.assert_allclose(loss_run, loss, rtol=1e-10)
+    switch = switched(form, form.layout.updates, 1.0, y, p)
+    np.testing.assert_allclose(switch.q, y, rtol=0.0, atol=1e-12)
+    assert relative(switch.v, p_after) < 1e-12
+    np.testing.assert_allclose(switch.losses, [loss], rtol=1e-10)
 
 
 def test_release_goes_on_with_the_same_velocities():
     form, y, p, k = latched_tree(13, 4, engaged=True)
-    free, y1, p1, _ = switched(form, [0], 1.0, y, p)
+    switch = switched(form, form.layout.updates, 1.0, y, p)
+    free, y1, p1 = switch.form, switch.q, switch.v
     one, other = form.momentum_equations.motion(y, p), free.momentum_equations.motion(y1, p1)
     assert relative(other.rate, one.rate) < 1e-11
     assert relative(other.v, one.v) < 1e-11

@@ -347,7 +347,8 @@ def test_latching_changes_no_other_momentum():
     rng = np.random.default_rng(1)
     q, v = moved(form, rng)
     form = form.at(q)
-    other, q_after, v_after, loss = switched(form, [0], 1.0, q, v)
+    switch = switched(form, form.layout.updates, 1.0, q, v)
+    other, q_after, v_after, (loss,) = switch.form, switch.q, switch.v, switch.losses
     wrist = form.n_v - form.tree.n + form.tree.index("wrist.angle")
     assert loss > 1e-3
     assert v_after[wrist] == pytest.approx(0.0, abs=1e-14)

@@ -9,7 +9,7 @@ latches are evaluated by the System. Source: docs/theory/hamiltonian.md, section
 """
 
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -69,15 +69,16 @@ def driven_hinges(system: System, hinge_of: Any) -> list[DrivenHinge]:
     for name, driver in layout.drivers.items():
         hinge = int(hinge_of[driver.coordinate])
         driven[hinge] = DrivenHinge(hinge, f"drivers.{name}", first_input=first_input[id(driver.inputs[0])])
-    for latch, engaged, value in zip(layout.latches, system.discrete.engaged, system.discrete.latched, strict=True):
+    for latch in layout.latches:
         hinge = int(hinge_of[latch.coordinate])
         if hinge in driven and driven[hinge].first_input >= 0:
             raise refused(
                 f"'hamiltonian' drives a hinge or latches it, got {driven[hinge].name} and latches.{latch.item.name} "
                 "on the same one; leave one out, or use 'velocity'"
             )
-        if engaged:
-            driven.setdefault(hinge, DrivenHinge(hinge, f"latches.{latch.item.name}", value=float(value)))
+        if latch.engaged(system.discrete):
+            value = float(system.discrete[latch.at])
+            driven.setdefault(hinge, DrivenHinge(hinge, f"latches.{latch.item.name}", value=value))
     return list(driven.values())
 
 
@@ -537,7 +538,7 @@ class MomentumForm(Transformed):
         other, hinges = copy(self), self.map.hinge_of
         if (hinges >= 0).all():  # q counts revolutions
             angles = q[self.momentum_equations.first + hinges]
-            other.system = self.system.with_discrete(replace(self.system.discrete, angles=angles))
+            other.system = self.system.with_discrete(self.system.discrete.with_angles(angles))
         else:
             Q, _ = self.map.to_system(q[None], np.zeros((1, self.tree.n)), np.zeros((1, 6)))
             other.system = self.system.at(Q[0])

@@ -9,7 +9,6 @@ not formed where a sweep over the tree is sufficient. Source: docs/theory/reduce
 Thompson, AIAA 2011-6277, equations (13) to (18).
 """
 
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -384,7 +383,8 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
 
     def _update_discrete(self, previous: DiscreteState) -> None:
         """Select the retained rows again: engaged latches are among them."""
-        if np.any(previous.engaged != self.system.discrete.engaged):
+        now = self.system.discrete
+        if any(latch.engaged(previous) != latch.engaged(now) for latch in self.layout.latches):
             self._choose_rows()
 
     def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
@@ -414,4 +414,4 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
         """The system with the joint angles of q in its discrete state; q counts revolutions in steps of any length."""
         if not self.system.coordinates_of_joints.count:
             return self.system
-        return self.system.with_discrete(replace(self.system.discrete, angles=self.joint_angles(q[None])[0]))
+        return self.system.with_discrete(self.system.discrete.with_angles(self.joint_angles(q[None])[0]))

@@ -159,7 +159,8 @@ def test_momentum_and_energy_through_the_jump():
     """Momenta do not change in it, to rounding, and the energy lost is that of the velocities taken away."""
     system = System(panel_on_hub(at=0.25))
     q, v = system.q0, system.v0
-    other, q_after, v_after, loss = switched(system, [0], 0.0, q, v)
+    switch = switched(system, system.layout.updates, 0.0, q, v)
+    other, q_after, v_after, (loss,) = switch.form, switch.q, switch.v, switch.losses
     before, after = (system.energy_momentum(q[None], each[None])[0] for each in (v, v_after))
     np.testing.assert_array_equal(q_after, q)
     np.testing.assert_allclose(after[2:], before[2:], rtol=0.0, atol=1e-13)
@@ -167,8 +168,9 @@ def test_momentum_and_energy_through_the_jump():
     assert loss == pytest.approx(0.5 * taken @ (system.mass_matrix(q) @ taken), rel=1e-12)
     assert loss == pytest.approx(before[0] - after[0], rel=1e-12)
     assert loss > 0.01
-    assert other.discrete.engaged[0] == 1.0
-    assert system.discrete.engaged[0] == 0.0
+    assert switch.jumps
+    assert other.discrete["latches.lock.engaged"] == 1.0
+    assert system.discrete["latches.lock.engaged"] == 0.0
 
 
 def test_latches_at_one_instant_switch_together():
