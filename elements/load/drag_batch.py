@@ -280,17 +280,19 @@ class LinePoints:
         rotation = batch.ends[:, :, 4:13].reshape(n, 2, 3, 3)
         self.sections: Floats = rotation
         if isinstance(batch, BeamBatch):
-            self.starts = batch.index[:, BEAM_VELOCITIES]
+            self.starts = np.ascontiguousarray(batch.index[:, BEAM_VELOCITIES])
             pairs = batch.index[:, COORDINATES].reshape(n, 2, 2), self.starts.reshape(n, 2, 2)
-            self.index: Ints = np.stack([pairs[part][:, :, m] for m in (0, 1) for part in (0, 1)], axis=2)
+            self.index: Ints = np.ascontiguousarray(
+                np.stack([pairs[part][:, :, m] for m in (0, 1) for part in (0, 1)], axis=2)
+            )
             self.values = cubics(POINTS)
             n2, n3, n4 = slopes(POINTS)[:, :3].T
             self.slopes: Floats = np.stack([-n3, n2, n3, n4], axis=1)
             along: Floats = rotation[..., 0] * self.length[:, None, None]
         else:
-            self.starts = batch.index[:, 2:4]
+            self.starts = np.ascontiguousarray(batch.index[:, 2:4])
             none = np.full((n, 2), -1)
-            self.index = np.stack([batch.index[:, 0:2], self.starts, none, none], axis=2)
+            self.index = np.ascontiguousarray(np.stack([batch.index[:, 0:2], self.starts, none, none], axis=2))
             self.values, self.slopes = QUADRATIC, QUADRATIC_SLOPES
             along = np.einsum("neij,nj->nei", rotation, batch.data[:, REFERENCE : REFERENCE + 3])
         self.ends: Floats = np.concatenate([batch.ends[:, :, 1:4], along], axis=2)

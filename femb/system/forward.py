@@ -41,4 +41,6 @@ def _forward(
         StackedFactors(system.solver, data.copy() if keep else data).solve(x)
     except SingularError as error:
         raise singular_mass(system, error, *(array[error.state] for array in (u, q, v))) from error
-    return x[:, : system.n_v], x[:, system.n_v :], force, data
+    # both parts as the arrays of one state are, for which kernels are compiled already
+    a, multipliers = (np.ascontiguousarray(part) for part in (x[:, : system.n_v], x[:, system.n_v :]))
+    return a, multipliers, force, data

@@ -167,7 +167,8 @@ class Pattern:
 
         starts (n, g) : the first unknown of each group, negative if it is fixed.
         """
-        starts = np.asarray(starts)
+        # columns that a list selects lie in the order of Fortran, for which kernels would be compiled once more
+        starts = np.ascontiguousarray(starts)
         moving = starts >= 0
         block = self.block_of[starts * moving]
         inside = starts - self.block_start[block]

@@ -34,6 +34,7 @@ from femb.numerics import rotations
 from femb.profiles import Polynomial
 from femb.recording.frames import Frames
 from femb.recording.record import Recorder
+from femb.system.forward import forward_each
 from femb.system.system import System
 from femb.vibration.completion import completed
 
@@ -314,6 +315,20 @@ def test_exact_tangent(kind, systems):
         for dx, dv in rng.standard_normal((2, 2, system.n_v)):
             wanted = residual_change(system, q, v, a, u, dx, dv)
             close(stiffness @ dx + damping @ dv, wanted, 1e-8)
+
+
+@every_kind
+def test_arrays_of_kernels_are_in_the_order_of_rows(kind, systems):
+    """Kernels are compiled anew for arrays in another order, as those of columns that a list selects."""
+    system = systems(kind)
+    _, *at, _ = state(system, 0, on_constraints=True)
+    pairs = (np.stack([x, x]) for x in at)
+    arrays = dict(zip(("accelerations", "multipliers"), forward_each(system, *pairs), strict=True))
+    for batch in system.batches:
+        for name in ("index", "ends", "data", "offset", "stride"):
+            if isinstance(array := getattr(batch, name, None), np.ndarray):
+                arrays[f"{type(batch).__name__}.{name}"] = array
+    assert [name for name, array in arrays.items() if not array.flags.c_contiguous] == []
 
 
 @every_kind
