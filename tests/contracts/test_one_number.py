@@ -22,7 +22,7 @@ from femb.numerics import rotations
 from femb.profiles import SmoothStep, Versine
 from femb.system.mass_properties import mass_properties
 
-QUICK, SLOW = range(3), range(3, 100)
+QUICK, SLOW = range(2), range(2, 100)  # the two have both kinds of arms and both of booms
 TORQUE, TURN = "bodies.hub.torque", "bodies.hub.turn"
 BASE = ("bodies.hub.acceleration", "bodies.hub.angular_acceleration")
 # Hz, of transfer functions: below, among and above the first modes
@@ -661,16 +661,13 @@ def cases(tmp_path_factory):
     return case
 
 
-def roads(seeds):
-    return [pytest.param(seed, quantity, id=f"{seed}-{quantity}") for seed in seeds for quantity in QUANTITIES]
-
-
-def check(case, quantity):
+def wrong(case, quantity):
+    """What the other roads to a quantity say of the first, where it is too far off."""
     first, *others = (each for each in ROADS if each.quantity == quantity)
     reference = np.asarray(first.of(case))
-    wrong = []
+    messages = []
     for each in others:
-        if each.by_run and case.seed not in QUICK and case.seed % 10:
+        if each.by_run and case.seed > 2 and case.seed % 10:
             continue
         try:
             with warnings.catch_warnings():
@@ -686,16 +683,18 @@ def check(case, quantity):
         if np.ndim(reference) == 1 and "poles" in quantity:
             error = np.max(np.abs(found - reference) / np.abs(reference))
         if not error <= each.within:
-            wrong.append(f"{each.name}: {error:.2e} off, within {each.within:.0e}")
-    assert not wrong, "; ".join(wrong)
+            messages.append(f"{quantity}, {each.name}: {error:.2e} off, within {each.within:.0e}")
+    return messages
 
 
-@pytest.mark.parametrize(("seed", "quantity"), roads(QUICK))
+@pytest.mark.parametrize("quantity", QUANTITIES)
+@pytest.mark.parametrize("seed", QUICK)
 def test_every_road_gives_the_same_number(seed, quantity, cases):
-    check(cases(seed), quantity)
+    assert wrong(cases(seed), quantity) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seed", "quantity"), roads(SLOW))
-def test_every_road_gives_the_same_number_in_many_satellites(seed, quantity, cases):
-    check(cases(seed), quantity)
+@pytest.mark.parametrize("seed", SLOW)
+def test_every_road_gives_the_same_number_in_many_satellites(seed, cases):
+    """All quantities of a satellite in one process, which shares its models."""
+    assert [message for quantity in QUANTITIES for message in wrong(cases(seed), quantity)] == []

@@ -37,8 +37,8 @@ step = 0.01
 """
 
 
-FEW = {"kills": 8, "reads": 20, "full_disk": 16, "resumes": 1}
-MANY = {"kills": 200, "reads": 500, "full_disk": 100, "resumes": 20}
+FEW = {"kills": 8, "reads": 20, "full_disk": 8, "resumes": 1}
+MANY = {"kills": 100, "reads": 300, "full_disk": 60, "resumes": 10}
 
 
 @pytest.fixture(scope="module", params=[pytest.param(FEW, id="few"), pytest.param(MANY, id="many", marks=slow)])

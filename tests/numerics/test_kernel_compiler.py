@@ -7,7 +7,7 @@ import sys
 import numba
 import numpy as np
 import pytest
-from long_runs import slow_but
+from long_runs import slow, slow_but
 from numba import njit
 from numba.core import errors, types
 
@@ -42,7 +42,7 @@ def outer_of(function):
 
 
 @pytest.mark.parametrize("dtype", slow_but([float, np.int64], [float, complex, np.int64]))
-@pytest.mark.parametrize("skip", [None, 1])
+@pytest.mark.parametrize("skip", [None, slow(1)])
 def test_results_are_those_of_numba(dtype, skip):
     x = np.arange(2, 12).reshape(2, 5).astype(dtype)
     own = njit(error_model="numpy", pipeline_class=KernelCompiler)(outer_of(called["own"]))

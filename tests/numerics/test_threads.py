@@ -113,7 +113,7 @@ def test_runs_are_the_same_to_the_last_bit(kind, method):
     runs = []
     for count in (1, 2, 3):
         with limited_threads(count):
-            runs.append(simulate(branched(kind), duration=0.02, method=method, rtol=1e-4, atol=Tolerances(1e-4, 1e-3)))
+            runs.append(simulate(branched(kind), duration=0.004, method=method, rtol=1e-4, atol=Tolerances(1e-4, 1e-3)))
     for other in runs[1:]:
         assert other.statistics["newton_iterations"] == runs[0].statistics["newton_iterations"]
         for name, beam in runs[0].beams.items():

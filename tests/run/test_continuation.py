@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from long_runs import slow
 
 import femb
 from femb.base.errors import ModelError, ResultError
@@ -137,7 +138,7 @@ def bouncing():
     return model, {"duration": 0.6, "method": "radau", "rtol": 1e-4}, (0.2, 0.22, 0.24, 0.26, 0.3)
 
 
-@pytest.mark.parametrize("made", [in_orbit, pushed, pushed_in_steps, bouncing])
+@pytest.mark.parametrize("made", [in_orbit, pushed, slow(pushed_in_steps), bouncing])
 def test_a_run_goes_on_in_orbit_after_a_jump_and_in_contact(tmp_path, often, made):
     """To the last bit, from the steps before and after; output times between the ends of steps."""
     model, words, kills = made()
