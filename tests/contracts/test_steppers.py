@@ -13,6 +13,7 @@ import pytest
 from added_files import with_added
 from checkout import ROOT
 from long_runs import slow_but
+from models import steps_to
 
 import femb
 from femb.base.memory import recall, remembered
@@ -41,14 +42,6 @@ def run(name, duration, h=None, **options):
     if name in ("gauss", "rk4"):
         return Run(duration=duration, step=h or 0.01, **method)
     return Run(duration=duration, **method, **{"rtol": 1e-8, "atol": TIGHT, "max_step": h, "first_step": h, **options})
-
-
-def taken(stepper, end):
-    """Steps to ``end``."""
-    steps = []
-    while stepper.t < end:
-        steps.append(stepper.step(end))
-    return steps
 
 
 # A symmetric top without forces: A = 1, C = 2
@@ -140,7 +133,7 @@ COUNTS = {"radau": (10, 20), "generalized-alpha": (100, 200), "gauss": (16, 32),
 
 
 def end_error(stepper, end):
-    taken(stepper, end)
+    steps_to(stepper, end)
     p, omega = attitude(end)
     return max(np.max(np.abs(stepper.q[3:] - p)), np.max(np.abs(stepper.v[3:] - omega)))
 
@@ -249,7 +242,7 @@ def test_jump(name):
     """Back to an instant inside the last step, with another velocity and work, and on from there."""
     system = pushed()
     stepper = make_stepper(system, run(name, 1.0, 0.05))
-    steps = taken(stepper, 0.2)
+    steps = steps_to(stepper, 0.2)
     t = 0.5 * (steps[-1].start + steps[-1].end)
     q, _, _ = steps[-1](np.array([t]))
     x = 0.5 * t + 0.5 * t * t
@@ -259,7 +252,7 @@ def test_jump(name):
     assert (stepper.t, stepper.work) == (t, 3.0)
     np.testing.assert_array_equal(stepper.q, q[0])
     np.testing.assert_array_equal(stepper.v, [-1.0, 0.5, 0.0])
-    taken(stepper, 0.4)
+    steps_to(stepper, 0.4)
     rest = 0.4 - t
     np.testing.assert_allclose(stepper.q, [x - rest + 0.5 * rest**2, 0.5 * rest, 0.0], atol=1e-7)
     np.testing.assert_allclose(stepper.v, [-1.0 + rest, 0.5, 0.0], atol=1e-7)

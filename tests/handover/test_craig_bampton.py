@@ -5,8 +5,8 @@ import sys
 import h5py
 import numpy as np
 import pytest
+from models import winged_satellite
 from scipy.io import loadmat
-from vibration.test_modes import satellite
 
 from femb.base.errors import ModelError, ResultError
 from femb.handover import CraigBampton, hybrid_coordinates
@@ -15,7 +15,7 @@ from femb.handover import craig_bampton as nastran
 
 @pytest.fixture(scope="module")
 def plant():
-    return hybrid_coordinates(satellite(), 6, held="hub", damping=0.01, points={})
+    return hybrid_coordinates(winged_satellite(), 6, held="hub", damping=0.01, points={})
 
 
 @pytest.fixture(scope="module", params=["whole", "appendage"])
@@ -33,7 +33,7 @@ def test_matrices(plant, reduced):
 
 def test_modes_of_the_free_model(plant):
     """Six zeros and the frequencies of the free satellite."""
-    whole = CraigBampton.of(hybrid_coordinates(satellite(), held="hub", points={}))
+    whole = CraigBampton.of(hybrid_coordinates(winged_satellite(), held="hub", points={}))
     squares = np.linalg.eigvals(np.linalg.solve(whole.mass, whole.stiffness)).real
     found = np.sqrt(np.sort(squares)[6:12]) / (2.0 * np.pi)
     np.testing.assert_allclose(found, [0.273332, 0.537837, 1.571001, 1.752398, 1.904971, 3.304710], rtol=2e-6)

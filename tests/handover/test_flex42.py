@@ -4,8 +4,8 @@ import re
 
 import numpy as np
 import pytest
+from models import hub, of_parts, slender, slender_boom, winged_satellite
 from scipy.spatial.transform import Rotation
-from vibration.test_modes import boom, hub, of_parts, satellite, slender
 
 from femb import Attachment, Beam, ModelError, RigidBody, SpringDamper, SpringEnd, modal_model, write_flex42
 from femb.handover import hybrid_coordinates
@@ -118,8 +118,8 @@ def assert_same(found, body, factor):
 
 
 def test_the_whole_in_mean_axes(tmp_path):
-    files = write_flex42(satellite(), tmp_path, 6, held="hub")
-    body = mean_axes_body(satellite(), 6, held="hub")
+    files = write_flex42(winged_satellite(), tmp_path, 6, held="hub")
+    body = mean_axes_body(winged_satellite(), 6, held="hub")
     reference, ((mass, inertia, centre, nodes, flex),), joints = read_bodies(files[0])
     names, places = read_nodes(tmp_path / nodes)
     found = read_flex(tmp_path / flex, len(names))
@@ -142,13 +142,13 @@ def test_the_whole_in_mean_axes(tmp_path):
 
 @pytest.mark.parametrize("factor", [1.0, 0.5])
 def test_appendages_on_a_rigid_hub(tmp_path, factor):
-    files = write_flex42(satellite(), tmp_path, 4, held="hub", reference="joint", hf_factor=factor)
+    files = write_flex42(winged_satellite(), tmp_path, 4, held="hub", reference="joint", hf_factor=factor)
     reference, bodies, joints = read_bodies(files[0])
     assert reference == "REFPT_JOINT"
     assert bodies[0][0] == 500.0
     assert bodies[0][3:] == ("NONE", "NONE")
     np.testing.assert_allclose(joints, [[0.0, -0.6, 0.0], [0.0, 0.6, 0.0]], atol=1e-12)
-    wings = appendage_bodies(satellite(), 4, held="hub")
+    wings = appendage_bodies(winged_satellite(), 4, held="hub")
     for (mass, inertia, centre, nodes, flex), body in zip(bodies[1:], wings, strict=True):
         assert mass == pytest.approx(24.45)
         np.testing.assert_allclose(np.diag(inertia), (294.1509, 8.0018, 302.1509), atol=1e-4)
@@ -164,8 +164,8 @@ def test_appendages_on_a_rigid_hub(tmp_path, factor):
 def test_momenta_of_appendages_are_their_participation():
     from femb.vibration.modes import modes
 
-    wing = appendage_bodies(satellite(), 4, held="hub", points={})[0]
-    part = modes(satellite(), 4, held="hub").appendages[0]
+    wing = appendage_bodies(winged_satellite(), 4, held="hub", points={})[0]
+    part = modes(winged_satellite(), 4, held="hub").appendages[0]
     np.testing.assert_allclose(np.hstack([wing.integrals.S1, wing.integrals.C0]), part.coupling, atol=1e-12)
 
 
@@ -252,15 +252,15 @@ def test_second_order_inertia_is_that_of_particles_that_move():
 
 def test_refusals(tmp_path):
     with pytest.raises(ModelError, match="reference: got 'root', wanted 'cm' or 'joint'"):
-        write_flex42(satellite(), tmp_path, 2, held="hub", reference="root")
+        write_flex42(winged_satellite(), tmp_path, 2, held="hub", reference="root")
     with pytest.raises(ModelError, match=r"hf_factor: got 0\.5"):
-        write_flex42(satellite(), tmp_path, 2, held="hub", hf_factor=0.5)
+        write_flex42(winged_satellite(), tmp_path, 2, held="hub", hf_factor=0.5)
     with pytest.raises(ModelError, match="wanted one of hub"):
-        write_flex42(of_parts(hub(), boom(1)), tmp_path, 2, held="bus")
+        write_flex42(of_parts(hub(), slender_boom(1)), tmp_path, 2, held="bus")
     with pytest.raises(ModelError, match="1 motions of joints without stiffness"):
-        write_flex42(satellite(free_hinge=True), tmp_path, 2, held="hub")
+        write_flex42(winged_satellite(free_hinge=True), tmp_path, 2, held="hub")
     with pytest.raises(ModelError, match="got 0 rigid-body motions"):
-        write_flex42(of_parts(hub(), boom(1), spring_to_ground()), tmp_path, 2, held="hub")
+        write_flex42(of_parts(hub(), slender_boom(1), spring_to_ground()), tmp_path, 2, held="hub")
 
 
 def spring_to_ground():

@@ -4,9 +4,9 @@ import sys
 
 import numpy as np
 import pytest
+from models import hub, of_parts, slender_boom
 from scipy.linalg import expm
 from scipy.signal import lsim
-from vibration.test_modes import boom, hub, of_parts
 
 from femb import Load, linearize, simulate, write_fmu
 from femb.base.errors import ModelError, ResultError
@@ -75,7 +75,7 @@ def test_names_and_description_are_valid(tmp_path):
 
 
 def test_a_small_pulse_against_the_simulation(tmp_path):
-    model = of_parts(hub(), boom(elements=4))
+    model = of_parts(hub(), slender_boom(elements=4))
     model.add(Load("wheel", body="hub", torque=(0.0, 5e-3, 0.0), profile=Step(duration=0.5)))
     words = ("bodies.hub.angular_velocity", "beams.boom.-1.position")
     path = write_fmu(linearize(model, outputs=words), tmp_path / "boom.fmu")

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 from checkout import ROOT
-from vibration.test_modes import hub, of_parts, satellite, slender
+from models import hub, of_parts, slender, winged_satellite
 
 from femb import Attachment, Beam, Load, Place, linearize, load_case
 from femb.base.errors import ModelError, ResultError
@@ -20,7 +20,10 @@ from femb.handover.hybrid import HybridCoordinates
 def plant():
     tip = Place("left panel 2", at=(0.4, -0.75, 0.1))
     return hybrid_coordinates(
-        satellite(), held="hub", damping=0.0, points={"tip": tip, "yoke": "beams.right yoke.-1", "wheel": "bodies.hub"}
+        winged_satellite(),
+        held="hub",
+        damping=0.0,
+        points={"tip": tip, "yoke": "beams.right yoke.-1", "wheel": "bodies.hub"},
     )
 
 
@@ -61,7 +64,7 @@ def test_a_damaged_file_is_refused(plant, tmp_path):
 
 def test_sensors_and_actuators_against_the_linearised_model(plant):
     """With all modes: torque on the hub to a yoke's tip, and force on the tip of an array to the hub."""
-    model = satellite()
+    model = winged_satellite()
     model.add(Load("wheel", body="hub", torque=(1.0, 0.0, 0.0), profile=lambda t: 0.0))
     model.add(
         Load(
@@ -91,7 +94,7 @@ def test_sensors_and_actuators_against_the_linearised_model(plant):
 
 
 def test_default_points_are_bodies_and_ends_of_beams():
-    plant = hybrid_coordinates(satellite(), 2, held="hub")
+    plant = hybrid_coordinates(winged_satellite(), 2, held="hub")
     names = {point.name for point in plant.points}
     assert names == {"hub", *(f"{side} panel {k}" for side in ("left", "right") for k in range(3))} | {
         "left yoke.root",
@@ -105,7 +108,7 @@ def test_default_points_are_bodies_and_ends_of_beams():
 @pytest.mark.parametrize("point", ["bodies.eye", "beams.left yoke.9", "hub", Place(beam="left yoke", node=9)])
 def test_unknown_points(point):
     with pytest.raises(ModelError, match=r"points: eye: got .*wanted a Place of the model, bodies.NAME or"):
-        hybrid_coordinates(satellite(), 1, held="hub", points={"eye": point})
+        hybrid_coordinates(winged_satellite(), 1, held="hub", points={"eye": point})
 
 
 def test_unknown_names_of_sensors(plant):
@@ -120,7 +123,7 @@ def test_states_and_counts_without_such_modes():
     with pytest.raises(ModelError, match="the state is a rotation"):
         hybrid_coordinates(spinning, held="hub", start="equilibrium")
     with pytest.raises(ModelError, match="count: got 0, wanted a whole number from 1"):
-        hybrid_coordinates(satellite(), 0, held="hub")
+        hybrid_coordinates(winged_satellite(), 0, held="hub")
 
 
 def test_a_point_elsewhere():

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from vibration.test_modes import satellite
+from models import winged_satellite
 
 from femb import hinged_panels, sliding_masses
 from femb.base.errors import FembWarning, ModelError
@@ -16,7 +16,7 @@ KINDS = (sliding_masses, hinged_panels)
 
 @pytest.fixture(scope="module")
 def plant():
-    return hybrid_coordinates(satellite(), 6, held="hub", points={})
+    return hybrid_coordinates(winged_satellite(), 6, held="hub", points={})
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from vibration.test_modes import of_parts, satellite, slender
+from models import of_parts, slender, winged_satellite
 
 from femb import Attachment, Beam, Place, RigidBody, port
 from femb.base.errors import ModelError
@@ -73,11 +73,11 @@ def test_a_chain_of_two():
 def test_a_child_on_a_jointed_panel():
     """Joints and springs between the ports; without a child it is the appendage."""
     place = Place("left panel 2", at=(0.0, -0.75, 0.0))
-    wing = port(satellite(), place, held="hub", damping=0.0)
-    part = hybrid_coordinates(satellite(), held="hub", damping=0.0, points={}).appendages[0]
+    wing = port(winged_satellite(), place, held="hub", damping=0.0)
+    part = hybrid_coordinates(winged_satellite(), held="hub", damping=0.0, points={}).appendages[0]
     np.testing.assert_allclose(wing.child, (0.0, -5.5, 0.0), atol=1e-12)
     np.testing.assert_allclose(wing.frequencies[:4], part.frequencies[:4], rtol=1e-8)
-    few = port(satellite(), place, 8, held="hub", damping=0.0)  # from the sparse factorisation
+    few = port(winged_satellite(), place, 8, held="hub", damping=0.0)  # from the sparse factorisation
     heavy = np.diag([20.0, 20.0, 20.0, 1.0, 2.0, 3.0])
     at_root = part.about((0.0, -0.6, 0.0))
     for frequency in (0.05, 0.5, 1.0):

@@ -6,10 +6,11 @@ References: roots of the characteristic equations; docs/theory/beam.md, sections
 
 import numpy as np
 import pytest
+from models import satellite, sections_like
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
-from femb import Beam, FembWarning, Ground, Load, Model, PointMass, RigidBody, Section
+from femb import Beam, FembWarning, Ground, Load, Model, PointMass, RigidBody
 from femb.elements import Attachment
 from femb.run.simulate import simulate
 from femb.system.system import System
@@ -22,17 +23,7 @@ LENGTH = 2.0
 NONE = np.zeros(0)
 
 
-def slender(**words):
-    """Length over radius of gyration 2000."""
-    given = {
-        "area": 1e-4,
-        "second_moments": (1e-10, 1e-10),
-        "torsion_constant": 1.5e-10,
-        "density": 2700.0,
-        "youngs_modulus": 7e10,
-        "shear_modulus": 2.6e10,
-    }
-    return Section("slender", **{**given, **words})
+slender = sections_like("slender", 1e-4, (1e-10, 1e-10), 1.5e-10, 2700.0, 7e10, 2.6e10)  # L / i = 2000
 
 
 # So thin that the rotary inertia, which the references leave out, changes bending by 1e-8 only.
@@ -297,28 +288,10 @@ def test_hub_with_two_beams(ratio, wanted):
     np.testing.assert_allclose(antisymmetric, wanted, rtol=1e-5)
 
 
-def satellite(share_strain):
-    boom = Section(
-        "boom",
-        area=2.5e-3,
-        second_moments=(5.2e-7, 5.2e-7),
-        torsion_constant=1.04e-6,
-        density=2800.0,
-        youngs_modulus=7.17e10,
-        shear_modulus=2.68e10,
-    )
-    model = Model("satellite")
-    hub = model.add(RigidBody("hub", mass=22.4, inertia=0.149))
-    for name, x in (("right", 1), ("left", -1)):
-        start = hub.at((0.1 * x, 0, 0), direction=(x, 0, 0))
-        model.add(Beam(name, section=boom, length=2.0, elements=2, start=start, share_strain=share_strain))
-    return System(model)
-
-
 @pytest.mark.parametrize(("share_strain", "largest"), [(True, 48857.0), (False, 48900.7)])
 def test_satellite(share_strain, largest):
     """docs/theory/beam.md, section 8."""
-    got, _ = modes(satellite(share_strain))
+    got, _ = modes(System(satellite(forced=False, rates=None, share_strain=share_strain)))
     assert np.all(got[:6] < 0.01)
     bending_modes = got[6:]
     np.testing.assert_allclose(bending_modes[[0, 1]], 78.94, atol=0.005)

@@ -176,15 +176,7 @@ def test_whole_bracket_at_a_moving_point(name):
 
 
 def cantilever(elements=4):
-    section = Section(
-        "s",
-        area=1e-3,
-        second_moments=(2e-8, 1e-8),
-        torsion_constant=1e-8,
-        density=1e3,
-        youngs_modulus=1e9,
-        shear_modulus=4e8,
-    )
+    section = Section("s", 1e-3, (2e-8, 1e-8), 1e-8, 1e3, 1e9, 4e8)
     model = Model("cantilever")
     model.add(Ground("wall"))
     start = Attachment(body="wall", direction=(1, 0, 0))
@@ -244,15 +236,7 @@ def test_spinning_boom(rate, flap):
     square of the rate.
     """
     unit = np.sqrt(7e10 * 1e-10 / (2700.0 * 1e-4))
-    section = Section(
-        "s",
-        area=1e-4,
-        second_moments=(1e-10, 1e-10),
-        torsion_constant=2e-10,
-        density=2700.0,
-        youngs_modulus=7e10,
-        shear_modulus=2.6e10,
-    )
+    section = Section("s", 1e-4, (1e-10, 1e-10), 2e-10, 2700.0, 7e10, 2.6e10)
     model = Model("spinner")
     hub = model.add(RigidBody("hub", mass=1e6, inertia=1e6, angular_velocity=(0, 0, rate * unit)))
     for name, x in (("a", 1.0), ("b", -1.0)):
@@ -266,15 +250,7 @@ def test_spinning_boom(rate, flap):
 
 def test_hinged_booms_that_spin_are_constant_in_their_axes():
     """Beams on sprung hinges of a spinning hub: the same state space at every azimuth."""
-    section = Section(
-        "s",
-        area=1e-4,
-        second_moments=(1e-9, 1e-9),
-        torsion_constant=2e-9,
-        density=2700.0,
-        youngs_modulus=7e9,
-        shear_modulus=2.6e9,
-    )
+    section = Section("s", 1e-4, (1e-9, 1e-9), 2e-9, 2700.0, 7e9, 2.6e9)
     found = []
     for psi in (0.0, 0.9):
         model = Model("spinner")

@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from models import winged_satellite
 from pyyeti.nastran import op4, rddmig
-from vibration.test_modes import satellite
 
 from femb import (
     Attachment,
@@ -35,14 +35,14 @@ FREQUENCIES = (0.1, 0.2733, 1.57)
 
 @pytest.fixture(scope="module")
 def damped():
-    model = satellite()
+    model = winged_satellite()
     model.add(ModalDamping("wings", held="hub", ratio=0.02, modes=6))
     return model
 
 
 def test_sparse_and_dense_transfer_functions_agree(damped):
     sparse, dense = linear_model(damped, **WORDS), linearize(damped, **WORDS)
-    undamped = linear_model(satellite(), **WORDS)
+    undamped = linear_model(winged_satellite(), **WORDS)
     for frequency in FREQUENCIES:
         s = 2j * np.pi * frequency
         wanted = dense.transfer(s)
@@ -106,7 +106,7 @@ def test_full_order_of_a_held_hub(damped):
 def test_a_given_ratio_replaces_that_of_the_case(damped, order):
     """As a case without modal damping that is given the ratio, and zero takes the damping away."""
     found = lowest(linearize(damped, **TORQUE, hub="hub", **order, damping=0.01))
-    np.testing.assert_allclose(found, lowest(linearize(satellite(), **TORQUE, hub="hub", **order, damping=0.01)))
+    np.testing.assert_allclose(found, lowest(linearize(winged_satellite(), **TORQUE, hub="hub", **order, damping=0.01)))
     assert np.all(found[1] < 0.021)
     none = lowest(linearize(damped, **TORQUE, hub="hub", **order, damping=0.0))[1]
     np.testing.assert_allclose(none, 0.0, atol=1e-9)
@@ -121,8 +121,8 @@ def test_the_table_says_whose_the_damping_is(damped, word):
 
     assert "modal damping of the case, 2 % on 12 modes of the appendages of hub" in kind(damped)
     assert kind(damped, damping=0.03).endswith("3 % damping in each, as given in place of that of the case")
-    assert kind(satellite(), damping=0.03).endswith("3 % damping in each, as given")
-    assert kind(satellite()).endswith("0.5 % damping in each, by default")
+    assert kind(winged_satellite(), damping=0.03).endswith("3 % damping in each, as given")
+    assert kind(winged_satellite()).endswith("0.5 % damping in each, by default")
     assert truncated(damped, hub="hub")[1].endswith("6 of right yoke")
     assert modes(damped, 2, held="hub").table().endswith("6 of right yoke")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from vibration.test_modes import of_parts
+from models import of_parts
 
 from femb import Attachment, Beam, ModelError, ResultError, Results, Section, linear_model
 from femb.cli import cli

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from vibration.test_modes import of_parts, slender
+from models import of_parts, slender
 
 from femb import Attachment, Beam, JointEnd, JointSpringDamper, Load, Revolute, RigidBody, linearize, simulate
 

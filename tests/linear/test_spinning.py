@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from checkout import CASES
 from click.testing import CliRunner
-from vibration.test_modes import hub, of_parts, slender
+from models import hub, of_parts, slender
 from vibration.test_rigid_states import SPIN, turning, with_wheels
 
 import femb

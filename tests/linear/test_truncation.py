@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from models import FREE, hub, of_parts, slender, winged_satellite
 from vibration.test_hybrid import TABLE
-from vibration.test_modes import FREE, hub, of_parts, satellite, slender
 
 from femb import (
     Attachment,
@@ -40,7 +40,7 @@ SAME = 2e-7
 
 @pytest.fixture(scope="module")
 def wings():
-    return satellite()
+    return winged_satellite()
 
 
 @pytest.fixture(scope="module")

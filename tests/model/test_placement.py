@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from models import sections_like
 
-from femb import Beam, Ground, Load, Model, ModelError, PointMass, RigidBody, Section
+from femb import Beam, Ground, Load, Model, ModelError, PointMass, RigidBody
 from femb.elements import Attachment, JointEnd, Place, Revolute
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES, from_euler, omega_from_euler_rates
@@ -13,16 +14,7 @@ from femb.system.system import System
 X = np.array([1.0, 0.0, 0.0])
 
 
-def section(**words):
-    given = {
-        "area": 2e-3,
-        "second_moments": (3e-7, 5e-7),
-        "torsion_constant": 4e-7,
-        "density": 2700.0,
-        "youngs_modulus": 7e10,
-        "shear_modulus": 2.6e10,
-    }
-    return Section("boom", **{**given, **words})
+section = sections_like("boom", 2e-3, (3e-7, 5e-7), 4e-7, 2700.0, 7e10, 2.6e10)
 
 
 def pose(system, body):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from checkout import ROOT
+from models import sections_like
 
 from femb import (
     Attachment,
@@ -21,7 +22,6 @@ from femb import (
     Results,
     Revolute,
     RigidBody,
-    Section,
     SpringDamper,
     SpringEnd,
     load_case,
@@ -37,16 +37,7 @@ from femb.results.quantity import section_loads
 E, AREA, MOMENT, DENSITY = 7.17e10, 2.5e-3, 5.2e-7, 2800.0
 
 
-def section(**words):
-    given = {
-        "area": AREA,
-        "second_moments": (MOMENT, MOMENT),
-        "torsion_constant": 8.79e-7,
-        "density": DENSITY,
-        "youngs_modulus": E,
-        "shear_modulus": 2.68e10,
-    }
-    return Section("boom", **(given | words))
+section = sections_like("boom", AREA, (MOMENT, MOMENT), 8.79e-7, DENSITY, E, 2.68e10)
 
 
 def cantilever(*items, gravity=(0.0, 0.0, 0.0), elements=3, **words):

@@ -9,6 +9,8 @@ import time
 import h5py
 import numpy as np
 import pytest
+from checkout import ROOT
+from models import boom
 
 from femb import (
     Beam,
@@ -20,7 +22,6 @@ from femb import (
     Results,
     RigidBody,
     Run,
-    Section,
     SolveError,
     simulate,
 )
@@ -32,15 +33,7 @@ X = (1.0, 0.0, 0.0)
 
 def satellite(push=None):
     """One of everything: a hub, beams attached at either end, ground with a mast, point masses, and loads."""
-    section = Section(
-        "boom",
-        area=2.5e-3,
-        second_moments=(5.2e-7, 5.2e-7),
-        torsion_constant=1.04e-6,
-        density=2800.0,
-        youngs_modulus=7.17e10,
-        shear_modulus=2.68e10,
-    )
+    section = boom()
     model = Model("satellite")
     shape = {"box": [0.2, 0.2, 0.2]}
     hub = model.add(RigidBody("hub", mass=22.4, inertia=0.149, euler_rates=(0.1, 0.2, 0.3), shape=shape))
@@ -188,7 +181,7 @@ import signal, sys, time
 # what a shell starts in the background ignores interrupts
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, {tests!r})
-from test_simulate import satellite
+from run.test_simulate import satellite
 from femb import simulate
 from femb.elements import Load
 
@@ -206,7 +199,7 @@ simulate(model, duration=1000.0, output_interval=0.001, out={out!r})
 def started(tmp_path):
     """A long run in a process of its own, once its file has more than a block of outputs."""
     out = tmp_path / "results.h5"
-    code = SLOW_RUN.format(tests=os.path.dirname(__file__), out=str(out))
+    code = SLOW_RUN.format(tests=str(ROOT / "tests"), out=str(out))
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
     limit = time.monotonic() + 120.0
     while time.monotonic() < limit:

@@ -4,6 +4,7 @@ has no equilibrium."""
 import numpy as np
 import pytest
 from long_runs import slow_but
+from models import tape
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
@@ -33,18 +34,6 @@ from femb.system.rigid_motion import about_mass_centres
 from femb.system.system import System
 
 X = (1.0, 0.0, 0.0)
-
-
-def tape(**words):
-    given = {
-        "area": 1.2e-4,
-        "second_moments": (1e-9, 1e-9),
-        "torsion_constant": 2e-9,
-        "density": 1600.0,
-        "youngs_modulus": 1e11,
-        "shear_modulus": 4e10,
-    }
-    return Section("tape", **{**given, **words})
 
 
 def steady(model):
@@ -231,15 +220,7 @@ def test_cantilever_at_rest_stays_at_rest():
 def cantilever(elements, length, EA, EI, GJ=1.0, **load):
     """Of stiffnesses; of a length along x, loaded at the tip."""
     moments = np.broadcast_to(EI, 2) / EA
-    section = Section(
-        "s",
-        area=1.0,
-        second_moments=moments,
-        torsion_constant=GJ / EA,
-        density=1.0,
-        youngs_modulus=EA,
-        shear_modulus=EA,
-    )
+    section = Section("s", 1.0, moments, GJ / EA, 1.0, EA, EA)
     model = Model("cantilever")
     model.add(Beam("beam", section=section, length=length, elements=elements, start=Ground().at(direction=X)))
     model.add(Load("tip", beam="beam", **load))
@@ -348,15 +329,9 @@ def test_princeton_beam(degrees, force):
     width, thickness, E = 12.3777e-3, 3.2024e-3, 71.7e9
     ratio = thickness / width
     shape = 1.0 / 3.0 - 0.21 * ratio * (1.0 - ratio**4 / 12.0)
-    section = Section(
-        "princeton",
-        area=width * thickness,
-        second_moments=(width * thickness**3 / 12.0, thickness * width**3 / 12.0),
-        torsion_constant=shape * width * thickness**3,
-        density=2800.0,
-        youngs_modulus=E,
-        shear_modulus=E / 2.62,
-    )
+    moments = (width * thickness**3 / 12.0, thickness * width**3 / 12.0)
+    torsion = shape * width * thickness**3
+    section = Section("princeton", width * thickness, moments, torsion, 2800.0, E, E / 2.62)
     model = Model("princeton")
     model.add(Beam("beam", section=section, length=0.508, elements=16, start=Ground().at(direction=X)))
     angle = np.radians(degrees)

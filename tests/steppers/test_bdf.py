@@ -8,6 +8,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from models import satellite, tape
 
 from femb import Attachment, Beam, Load, Model, ModelError, RigidBody, Run, Section, SolveError
 from femb.base.options import Tolerances
@@ -19,46 +20,12 @@ from femb.steppers.bdf import ERROR, History, resampling
 from femb.system.system import System
 
 
-def satellite(forced, elements=2):
-    """A hub with two stiff undamped booms, turning slowly; its axial waves start with a strain of 4.6e-8."""
-    boom = Section(
-        "boom",
-        area=2.5e-3,
-        second_moments=(5.2e-7, 5.2e-7),
-        torsion_constant=1.04e-6,
-        density=2800.0,
-        youngs_modulus=7.17e10,
-        shear_modulus=2.68e10,
-    )
-    model = Model("satellite")
-    hub = model.add(RigidBody("hub", mass=22.4, inertia=0.149, euler_rates=(0.1, 0.1, 0.1)))
-    for name, x in (("right", 1.0), ("left", -1.0)):
-        start = hub.at((0.1 * x, 0.0, 0.0), direction=(x, 0.0, 0.0))
-        model.add(Beam(name, section=boom, length=2.0, elements=elements, start=start))
-    if forced:
-        model.add(Load("slew", body="hub", torque=(0.0, 15.0, 0.0), frame="body", profile=Versine(1.0)))
-    return model
-
-
-def tape(damping=0.0):
-    return Section(
-        "tape",
-        area=1.2e-4,
-        second_moments=(1e-9, 1e-9),
-        torsion_constant=2e-9,
-        density=1600.0,
-        youngs_modulus=1e11,
-        shear_modulus=4e10,
-        damping=damping,
-    )
-
-
 def damped_boom():
     """A slack boom with damping on a hub that is turned: bending resolved, the rest stiff and damped."""
     model = Model("damped")
     hub = model.add(RigidBody("hub", mass=50.0, inertia=5.0))
     start = hub.at((0.5, 0.0, 0.0), direction=(1.0, 0.0, 0.0))
-    model.add(Beam("boom", section=tape(2e-3), length=4.0, elements=4, start=start))
+    model.add(Beam("boom", section=tape(damping=2e-3), length=4.0, elements=4, start=start))
     model.add(Load("slew", body="hub", torque=(0.0, 2.0, 1.0), frame="body", profile=Versine(1.0)))
     return model
 
@@ -79,15 +46,7 @@ def forced_tumbling():
 
 def rubber():
     """A body on a rubber beam, all of whose vibrations are slow enough to be resolved by a hundredth of a second."""
-    section = Section(
-        "rubber",
-        area=1e-2,
-        second_moments=(8e-6, 8e-6),
-        torsion_constant=1.4e-5,
-        density=1000.0,
-        youngs_modulus=1e5,
-        shear_modulus=4e4,
-    )
+    section = Section("rubber", 1e-2, (8e-6, 8e-6), 1.4e-5, 1000.0, 1e5, 4e4)
     model = Model("rubber")
     velocities = {"angular_velocity": (1.0, 2.0, 0.5), "velocity": (0.2, 0.0, 0.0)}
     hub = model.add(RigidBody("hub", mass=5.0, inertia=0.5, **velocities))

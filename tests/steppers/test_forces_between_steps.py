@@ -113,15 +113,7 @@ def test_tension_in_steps_that_are_long_for_the_axis():
 @pytest.mark.parametrize("mass", slow_but([1.0], [0.9, 1.0, 1.1]))
 def test_deflection_in_steps_of_half_a_second(mass):
     """A slewed satellite with stiff booms: at rtol = 1e-4 as at 1e-8; first corrections grow at some instants."""
-    section = Section(
-        "boom",
-        area=2.5e-3,
-        second_moments=(5.2e-7, 5.2e-7),
-        torsion_constant=1.04e-6,
-        density=2700.0,
-        youngs_modulus=7e10,
-        shear_modulus=2.7e10,
-    )
+    section = Section("boom", 2.5e-3, (5.2e-7, 5.2e-7), 1.04e-6, 2700.0, 7e10, 2.7e10)
 
     def deflection(rtol):
         model = Model("satellite")
@@ -231,16 +223,7 @@ PUSH = np.array([2.0, 5.0, 0.0])
 @pytest.mark.parametrize("method", ["radau", "bdf"])
 def test_momentum_of_a_cantilever_under_gravity(method, damping):
     """What the root carries is weight less inertia: against the rate of the momentum, at all output times."""
-    section = Section(
-        "bar",
-        area=4e-4,
-        second_moments=(1.3e-8, 1.3e-8),
-        torsion_constant=2e-8,
-        density=2700.0,
-        youngs_modulus=7e10,
-        shear_modulus=2.6e10,
-        damping=damping,
-    )
+    section = Section("bar", 4e-4, (1.3e-8, 1.3e-8), 2e-8, 2700.0, 7e10, 2.6e10, damping=damping)
     model = Model("cantilever", gravity=(0, 0, -9.81))
     model.add(Ground())
     model.add(Beam("bar", section=section, length=1.0, elements=2, start=Ground().at((0, 0, 0), direction=(1, 0, 1))))

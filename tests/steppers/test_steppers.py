@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 from long_runs import slow_but
+from models import boom, satellite, steps_to
 from scipy.special import ellipj
 
 import femb.steppers.radau as radau_module
@@ -73,45 +74,11 @@ def driven_body():
 
 def stubby_beam(damping=0.005):
     """A beam so short and soft that no stepper finds it stiff, turning, bent and pushed by a turning force."""
-    section = Section(
-        "soft",
-        area=1.0,
-        second_moments=(0.3, 0.2),
-        torsion_constant=0.3,
-        density=1.0,
-        youngs_modulus=20.0,
-        shear_modulus=10.0,
-        damping=damping,
-    )
+    section = Section("soft", 1.0, (0.3, 0.2), 0.3, 1.0, 20.0, 10.0, damping=damping)
     model = Model("stubby beam")
     start = Attachment(direction=X)
     model.add(Beam("b", section=section, length=2.0, start=start, angular_velocity=(0.2, 0.3, 0.5)))
     model.add(Load("push", beam="b", force=(0.5, 0, 1.0), frame="body", profile=lambda t: math.sin(2.0 * t)))
-    return model
-
-
-def boom(**words):
-    given = {
-        "area": 2.5e-3,
-        "second_moments": (5.2e-7, 5.2e-7),
-        "torsion_constant": 1.04e-6,
-        "density": 2800.0,
-        "youngs_modulus": 7.17e10,
-        "shear_modulus": 2.68e10,
-    }
-    return Section("boom", **{**given, **words})
-
-
-def satellite(forced=True, **words):
-    """The satellite of docs/theory/beam.md, section 8: stiff, frequencies from 79 to 49000 rad/s."""
-    model = Model("satellite")
-    hub = model.add(RigidBody("hub", mass=22.4, inertia=0.149, euler_rates=(0.1, 0.1, 0.1)))
-    section = boom(**words)
-    for name, x in (("right", 1), ("left", -1)):
-        start = hub.at((0.1 * x, 0, 0), direction=(x, 0, 0))
-        model.add(Beam(name, section=section, length=2.0, elements=2, start=start))
-    if forced:
-        model.add(Load("slew", body="hub", torque=(0, 15.0, 0), frame="body", profile=Versine(1.0)))
     return model
 
 
@@ -132,21 +99,13 @@ def oscillator(k=50.0, m=2.0, x0=0.4):
 PROBLEMS = {"free body": free_body, "driven body": driven_body, "stubby beam": stubby_beam}
 
 
-def reached(system, stepper, end):
-    """Steps until ``end``."""
-    steps = []
-    while stepper.t < end:
-        steps.append(stepper.step(end))
-    return steps
-
-
 def reference(system, times):
     """States by DOP853 near rounding, landing on every time."""
     tight = Run(duration=times[-1], method="rk", rtol=1e-13, atol=Tolerances(1e-14, 1e-14, 1e-14))
     stepper = make_stepper(system, tight)
     states = []
     for t in times:
-        reached(system, stepper, t)
+        steps_to(stepper, t)
         states.append((stepper.q.copy(), stepper.v.copy()))
     return states
 
@@ -217,7 +176,7 @@ def test_order(problem, name, monkeypatch):
     errors = []
     for count in counts:
         stepper = fixed_steps(system, name, count, end, monkeypatch)
-        assert len(reached(system, stepper, end)) == count
+        assert len(steps_to(stepper, end)) == count
         errors.append((np.max(np.abs(stepper.q - q)), np.max(np.abs(stepper.v - v))))
     for each in np.transpose(errors):
         assert np.max(each) > 1e-11  # above rounding
@@ -238,7 +197,7 @@ def test_order_of_dense_output(problem, name, monkeypatch):
     errors = []
     for count in counts:
         stepper = fixed_steps(system, name, count, end, monkeypatch)
-        last = reached(system, stepper, end)[-1]
+        last = steps_to(stepper, end)[-1]
         times = end - end / count * np.array([0.7, 0.45, 0.2])
         q, v, _ = last(times)
         wanted = reference(system, times)
@@ -258,7 +217,7 @@ def test_dense_output_is_continuous(name):
     system = System(stubby_beam())
     stepper = make_stepper(system, Run(duration=2.0, **STEPPERS[name]))
     before, length = (system.q0, system.v0, 0.0), 1.0
-    for step in reached(system, stepper, 2.0):
+    for step in steps_to(stepper, 2.0):
         q, v, work = step(np.array([step.start, step.end]))
         np.testing.assert_allclose(q[0], before[0], rtol=0.0, atol=1e-13)
         rounding = 5e-14 / min(length, step.end - step.start)
@@ -314,7 +273,7 @@ def test_error_falls_with_rtol(name):
         atol = Tolerances(*[rtol] * 3, time=1.0)
         run = Run(duration=3.0, method=STEPPERS[name]["method"], rtol=rtol, atol=atol)
         stepper = make_stepper(system, run)
-        reached(system, stepper, 3.0)
+        steps_to(stepper, 3.0)
         errors.append(max(np.max(np.abs(stepper.q - q)), np.max(np.abs(stepper.v - v))))
     assert np.all(np.array(errors) < 100.0 * tolerances)
     assert np.polyfit(np.log(tolerances), np.log(errors), 1)[0] == pytest.approx(1.0, abs=0.3)
@@ -457,7 +416,7 @@ def test_step_to_limits_leaves_no_sliver():
     system = System(free_body())
     for name in ("radau", "dop853"):
         stepper = make_stepper(system, Run(duration=10.0, **STEPPERS[name]))
-        lengths = [step.end - step.start for step in reached(system, stepper, 10.0)]
+        lengths = [step.end - step.start for step in steps_to(stepper, 10.0)]
         assert lengths[-1] > 0.4 * lengths[-2]
 
 
@@ -610,7 +569,7 @@ def test_statistics(name):
     options = STEPPERS[name] if name in FIXED else {**STEPPERS[name], "rtol": 1e-6}
     counts = counted(system)
     stepper = make_stepper(system, Run(duration=2.0, **options))
-    steps = reached(system, stepper, 2.0)
+    steps = steps_to(stepper, 2.0)
     got = stepper.statistics
     assert got.steps == len(steps)
     if name == "radau":

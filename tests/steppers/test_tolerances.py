@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from models import of_parts, slender
 from steppers.test_steppers import free_body, jacobi
-from vibration.test_modes import of_parts, slender
 
 from femb import Attachment, Beam, Load, Model, PointMass, RigidBody, Run, SpringDamper, SpringEnd, Tolerances
 from femb.profiles import Sine

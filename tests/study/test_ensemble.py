@@ -31,15 +31,7 @@ TIP = "beams.boom.-1.position.z"
 
 def section(stiffness, damping=1e-3, **more):
     return Section(
-        "boom",
-        area=2.5e-3,
-        second_moments=(5.2e-7, 4.0e-7),
-        torsion_constant=8e-7,
-        density=2800.0,
-        youngs_modulus=7e9 * stiffness,
-        shear_modulus=2.7e9 * stiffness,
-        damping=damping,
-        **more,
+        "boom", 2.5e-3, (5.2e-7, 4.0e-7), 8e-7, 2800.0, 7e9 * stiffness, 2.7e9 * stiffness, damping=damping, **more
     )
 
 

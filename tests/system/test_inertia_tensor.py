@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import sparse
+from models import sections_like
 
-from femb import Attachment, Beam, Load, Model, PointMass, RigidBody, Section
+from femb import Attachment, Beam, Load, Model, PointMass, RigidBody
 from femb.numerics.rotations import exponential, multiply
 from femb.system.inertia_tensor import gyroscopic_force, mass_derivative
 from femb.system.system import System
@@ -13,10 +14,7 @@ X = (1.0, 0.0, 0.0)
 INERTIA = np.array([[2.0, 0.2, -0.1], [0.2, 1.5, 0.3], [-0.1, 0.3, 1.8]])
 
 
-def section(**words):
-    given = {"area": 0.03, "second_moments": (3e-4, 1e-4), "torsion_constant": 2e-4, "density": 1000.0,
-             "youngs_modulus": 2e3, "shear_modulus": 1e3}  # fmt: skip
-    return Section("s", **{**given, **words})
+section = sections_like("s", 0.03, (3e-4, 1e-4), 2e-4, 1000.0, 2e3, 1e3)
 
 
 def body(**words):

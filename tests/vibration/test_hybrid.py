@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from vibration.test_modes import FREE, hub, of_parts, satellite
+from models import FREE, hub, of_parts, winged_satellite
 
 from femb import Load, linearize
 from femb.base.errors import ModelError, ResultError
@@ -14,7 +14,7 @@ from femb.vibration.modes import modes
 
 @pytest.fixture(scope="module")
 def hybrid():
-    return HybridCoordinates.of(modes(satellite(), 60, held="hub"))
+    return HybridCoordinates.of(modes(winged_satellite(), 60, held="hub"))
 
 
 def undamped(hybrid):
@@ -50,7 +50,7 @@ def test_torque_to_rotation(hybrid, frequency, wanted, errors):
 
 
 def test_the_linearised_model_has_the_same_transfer_function(hybrid):
-    model = satellite()
+    model = winged_satellite()
     model.add(Load("wheel", body="hub", torque=(1.0, 0.0, 0.0)))
     space = linearize(model, outputs=["bodies.hub.turn"])
     for frequency in (0.1, 0.3, 1.0):
@@ -102,7 +102,7 @@ def test_file(tmp_path, hybrid):
 
 def test_modes_without_a_held_body():
     with pytest.raises(ModelError, match="give held = the hub"):
-        HybridCoordinates.of(modes(satellite(), 4))
+        HybridCoordinates.of(modes(winged_satellite(), 4))
 
 
 def test_a_hub_without_appendages():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import FREE, hub, of_parts, slender, slender_boom, winged_satellite
 from scipy.optimize import brentq
 
 from femb import (
@@ -10,13 +11,10 @@ from femb import (
     FembWarning,
     Fixed,
     JointEnd,
-    JointSpringDamper,
     Load,
-    Model,
     PointMass,
     Revolute,
     RigidBody,
-    Section,
     hybrid_coordinates,
     linearize,
     static,
@@ -37,71 +35,16 @@ CANTILEVER = [
 ]
 
 
-def slender(**changed):
-    words = {
-        "axial_stiffness": 1e6,
-        "torsional_stiffness": 1.0,
-        "bending_stiffness": [1.0, 4.0],
-        "mass_per_length": 1.0,
-        "inertia_per_length": [2e-9, 1e-9, 1e-9],
-    }
-    return Section("slender", **{**words, **changed})
-
-
-def hub(**words):
-    return RigidBody("hub", **{"mass": 5.0, "inertia": (1.0, 1.0, 1.0), **words})
-
-
-def boom(elements=8, root="hub", **words):
-    start = Attachment(root, direction=(1.0, 0.0, 0.0))
-    return Beam("boom", slender(**words), length=1.0, elements=elements, start=start)
-
-
-def of_parts(*items):
-    model = Model()
-    for item in items:
-        model.add(item)
-    return model
-
-
-def satellite(free_hinge=False):
-    """The reference satellite of docs/theory/modes.md, section 3."""
-    model = of_parts(RigidBody("hub", mass=500.0, inertia=(180.0, 150.0, 200.0)))
-    yoke = Section(
-        "yoke",
-        area=1.5e-4,
-        second_moments=[3e-7, 3e-7],
-        torsion_constant=6e-7,
-        density=3000.0,
-        youngs_modulus=7e10,
-        shear_modulus=2.7e10,
-    )
-    inertia = 8.0 / 12.0 * np.array([1.5**2, 2.0**2, 1.5**2 + 2.0**2])
-    for wing, side in (("left", -1.0), ("right", 1.0)):
-        root = Attachment("hub", at=(0.0, 0.6 * side, 0.0), direction=(0.0, side, 0.0), up=(0.0, 0.0, 1.0))
-        model.add(Beam(f"{wing} yoke", yoke, length=1.0, elements=8, start=root))
-        inner = JointEnd(beam=f"{wing} yoke", node=-1, axis=(0.0, 0.0, side))
-        for k in range(3):
-            panel = f"{wing} panel {k}"
-            model.add(RigidBody(panel, mass=8.0, inertia=inertia, position=(0.0, side * (2.35 + 1.5 * k), 0.0)))
-            outer = JointEnd(panel, at=(0.0, -0.75 * side, 0.0), axis=(1.0, 0.0, 0.0))
-            model.add(Revolute(f"{wing} hinge {k}", inner, outer))
-            if not (free_hinge and wing == "left" and k == 2):
-                model.add(JointSpringDamper(f"{wing} spring {k}", f"{wing} hinge {k}", stiffness=600.0))
-            inner = JointEnd(panel, at=(0.0, 0.75 * side, 0.0), axis=(1.0, 0.0, 0.0))
-    return model
-
-
 # Cantilevers
 
 
 def test_frequencies_and_effective_masses_of_a_cantilever():
-    found = modes(of_parts(boom(elements=16, root="ground")), 12)
+    found = modes(of_parts(slender_boom(elements=16, root="ground")), 12)
     plane = [k for k in range(12) if abs(found.frequencies[k] * 2.0 * np.pi - CANTILEVER[k // 2][0] ** 2) < 1.0]
     assert plane[0] == 0
     beta = np.sqrt(2.0 * np.pi * found.frequencies[0])
     assert beta == pytest.approx(CANTILEVER[0][0], rel=1e-6)
-    part = modes(of_parts(hub(), boom(elements=16)), 12, held="hub").appendages[0]
+    part = modes(of_parts(hub(), slender_boom(elements=16)), 12, held="hub").appendages[0]
     bending = np.flatnonzero(part.coupling[:, 2] ** 2 > 1e-3)[:6]
     for k, (beta, mass, inertia, lever) in zip(bending, CANTILEVER, strict=True):
         assert np.sqrt(2.0 * np.pi * part.frequencies[k]) == pytest.approx(beta, rel=1e-3)
@@ -112,7 +55,7 @@ def test_frequencies_and_effective_masses_of_a_cantilever():
 
 @pytest.mark.parametrize("elements", [1, 3])
 def test_effective_masses_of_all_modes_are_the_rigid_mass_less_the_clamped_share(elements):
-    model = of_parts(hub(), boom(elements=elements))
+    model = of_parts(hub(), slender_boom(elements=elements))
     count = 7 * elements + 1  # an axial strain more than nodes
     part = modes(model, count, held="hub").appendages[0]
     assert np.max(np.abs(part.residual_mass - part.clamped_mass)) < 1e-12 * np.max(part.rigid_mass)
@@ -120,15 +63,15 @@ def test_effective_masses_of_all_modes_are_the_rigid_mass_less_the_clamped_share
 
 
 def test_a_clamp_to_the_ground_is_a_root_like_a_body():
-    grounded = modes(of_parts(boom(root="ground")), 6)
-    held = modes(of_parts(hub(), boom()), 6, held="hub")
+    grounded = modes(of_parts(slender_boom(root="ground")), 6)
+    held = modes(of_parts(hub(), slender_boom()), 6, held="hub")
     np.testing.assert_allclose(grounded.frequencies, held.frequencies, rtol=1e-10)
 
 
 def test_participation_about_another_point_and_along_other_axes():
     there = RigidBody("hub", mass=5.0, inertia=(1.0, 1.0, 1.0), position=(0.3, -0.2, 0.5), euler_angles=(0.4, 0.2, 1.0))
-    part = modes(of_parts(there, boom()), 4, held="hub").appendages[0]
-    straight = modes(of_parts(hub(), boom()), 4, held="hub").appendages[0]
+    part = modes(of_parts(there, slender_boom()), 4, held="hub").appendages[0]
+    straight = modes(of_parts(hub(), slender_boom()), 4, held="hub").appendages[0]
     turned = part.about((0.0, 0.0, 0.0), np.eye(3))
     # of the straight one, about the point that the origin is of the turned one
     point = part.axes.T @ (np.zeros(3) - part.point)
@@ -140,7 +83,7 @@ def test_participation_about_another_point_and_along_other_axes():
 
 @pytest.mark.parametrize("start", ["as_given", "assembled"])
 def test_masses_of_elements_add_up_to_the_mass_of_the_system(start):
-    model = satellite()
+    model = winged_satellite()
     model.add(PointMass("tip", mass=0.7, on=Attachment(beam="left yoke", node=3)))
     system = System(model, assemble=start == "assembled")
     total = np.zeros((system.n_v, system.n_v))
@@ -156,7 +99,7 @@ def test_masses_of_elements_add_up_to_the_mass_of_the_system(start):
 
 
 def test_reference_satellite_with_its_hub_held():
-    part = modes(satellite(), 8, held="hub").appendages[1]
+    part = modes(winged_satellite(), 8, held="hub").appendages[1]
     assert part.name == "right yoke"
     np.testing.assert_allclose(part.point, (0.0, 0.6, 0.0), atol=1e-12)
     table = [
@@ -177,19 +120,16 @@ def test_reference_satellite_with_its_hub_held():
     np.testing.assert_allclose(after[[3, 5]][:, [2, 3]], [(89.31, 99.25), (99.11, 100.0)], atol=5e-3)
 
 
-FREE = (0.273332, 0.537837, 1.571001, 1.752398, 1.904971, 3.304710, 4.699572, 4.747181, 7.161704, 7.534037)
-
-
 def test_reference_satellite_free():
-    found = modes(satellite(), 10)
+    found = modes(winged_satellite(), 10)
     assert (found.rigid, found.joint) == (6, 0)
     np.testing.assert_allclose(found.frequencies, FREE, rtol=2e-6)
-    damped = modes(satellite(), 10, damped=True)
+    damped = modes(winged_satellite(), 10, damped=True)
     np.testing.assert_allclose(damped.frequencies, found.frequencies, rtol=1e-8)
 
 
 def test_modes_are_the_eigenvalues_of_the_linearised_model():
-    model = satellite()
+    model = winged_satellite()
     poles = np.linalg.eigvals(linearize(model).A)
     frequencies = np.sort(poles.imag[poles.imag > 1e-2]) / (2.0 * np.pi)
     # the eigenvalues of a state matrix with entries from 1 to 1e13 are rounded to some 1e-6 of the lowest
@@ -197,7 +137,7 @@ def test_modes_are_the_eigenvalues_of_the_linearised_model():
 
 
 def test_a_free_hinge_is_a_motion_of_its_own():
-    found = modes(satellite(free_hinge=True), 4)
+    found = modes(winged_satellite(free_hinge=True), 4)
     assert (found.rigid, found.joint) == (6, 1)
     assert found.frequencies[0] > 0.1
 
@@ -228,7 +168,7 @@ def test_antisymmetric_modes_of_a_hub_with_two_opposite_booms(ratio, radius, wan
 
 
 def test_dynamic_mass_of_a_cantilever_is_the_closed_form():
-    part = modes(of_parts(hub(), boom(elements=20)), 141, held="hub").appendages[0]
+    part = modes(of_parts(hub(), slender_boom(elements=20)), 141, held="hub").appendages[0]
     for b in (0.5, 1.2, 2.5):
         n = b**3 * (1.0 + np.cos(b) * np.cosh(b))
         tt = b**2 * (np.cos(b) * np.sinh(b) + np.sin(b) * np.cosh(b)) / n
@@ -270,7 +210,7 @@ def test_a_compressed_column_has_no_frequency_at_its_buckling_load():
     critical = np.pi**2 / 4.0
     squares = []
     for share in (0.9, 0.99):
-        model = of_parts(boom(root="ground", bending_stiffness=[1.0, 400.0]))
+        model = of_parts(slender_boom(root="ground", bending_stiffness=[1.0, 400.0]))
         model.add(Load("tip", beam="boom", node=-1, force=(-share * critical, 0.0, 0.0)))
         squares.append((2.0 * np.pi * modes(model, 1, start="equilibrium").frequencies[0]) ** 2)
     line = lambda share: squares[0] + (squares[1] - squares[0]) * (share - 0.9) / 0.09  # noqa: E731
@@ -278,7 +218,7 @@ def test_a_compressed_column_has_no_frequency_at_its_buckling_load():
 
 
 def test_a_system_is_taken_where_it_is_also_under_weight():
-    model = of_parts(boom(root="ground", bending_stiffness=[1.0, 400.0]))
+    model = of_parts(slender_boom(root="ground", bending_stiffness=[1.0, 400.0]))
     model.gravity = np.array([0.0, 0.0, -9.81])
     bent = static(model).start(-1)
     found = solution(bent, 1)
@@ -292,12 +232,12 @@ def test_a_system_is_taken_where_it_is_also_under_weight():
 @pytest.mark.parametrize("count", [0, 1000, True, 2.5])
 def test_more_modes_than_there_are_or_none(count):
     with pytest.raises(ModelError, match=r"count: got .*, wanted a whole number from 1 to 57, the elastic modes"):
-        modes(of_parts(hub(), boom()), count)
+        modes(of_parts(hub(), slender_boom()), count)
 
 
 def test_an_unknown_body():
     with pytest.raises(ModelError, match="held: got 'bus', wanted one of hub"):
-        modes(of_parts(hub(), boom()), 3, held="bus")
+        modes(of_parts(hub(), slender_boom()), 3, held="bus")
 
 
 @pytest.mark.parametrize(
@@ -309,7 +249,7 @@ def test_an_unknown_body():
     ],
 )
 def test_an_unknown_start_and_ratios_that_are_none(words, message):
-    model = of_parts(hub(), boom())
+    model = of_parts(hub(), slender_boom())
     with pytest.raises(ModelError, match=message):
         modes(model, 1, held="hub", **words)
     with pytest.raises(ModelError, match=message):
@@ -317,7 +257,7 @@ def test_an_unknown_start_and_ratios_that_are_none(words, message):
 
 
 def test_an_unstable_state_is_named():
-    model = of_parts(boom(root="ground"))
+    model = of_parts(slender_boom(root="ground"))
     model.add(Load("tip", beam="boom", node=-1, force=(-3.0, 0.0, 0.0)))
     with (
         pytest.warns(FembWarning, match="the start is an unstable equilibrium: 1 motion has a negative stiffness"),
@@ -376,7 +316,7 @@ def test_what_a_structure_turns_about():
 def test_a_body_connected_with_nothing():
     """Free, it has its own rigid motions; with a held hub it is named."""
     stone = RigidBody("stone", mass=1.0, inertia=1.0, position=(3.0, 0.0, 0.0))
-    model = of_parts(hub(), boom(elements=2), stone)
+    model = of_parts(hub(), slender_boom(elements=2), stone)
     assert modes(model, 1).rigid == 12
     with pytest.raises(ModelError, match="'stone' can move without stiffness beside the held frame, in 6 ways"):
         modes(model, 1, held="hub")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from checkout import CASES as CASE_FILES
+from models import hub, of_parts, slender
 from oracles.modal_beam import BeamModel
-from vibration.test_modes import hub, of_parts, slender
 
 import femb
 from femb import Attachment, Beam, FlexibleBody, JointEnd, JointSpringDamper, PointMass, Revolute, RigidBody

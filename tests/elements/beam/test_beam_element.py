@@ -35,17 +35,7 @@ def close(got, wanted, tolerance=TIGHT):
 
 
 def section(damping=0.3, moments=(1.3, 0.4)):
-    return Section(
-        "soft",
-        area=1.1,
-        second_moments=moments,
-        torsion_constant=0.7,
-        density=0.9,
-        youngs_modulus=2.0,
-        shear_modulus=1.5,
-        damping=damping,
-        polar_moment=1.2,
-    )
+    return Section("soft", 1.1, moments, 0.7, 0.9, 2.0, 1.5, damping=damping, polar_moment=1.2)
 
 
 def one_element(**words):

@@ -2,20 +2,13 @@
 
 import numpy as np
 import pytest
+from models import soft_rod
 
 from femb import Attachment, Beam, Ground, Load, Model, ModelError, Section
 from femb.layout.state import State
 from femb.numerics.rotations import from_axis_angle, multiply, rotate, rotation_matrix
 from femb.statics.equilibrium import steady_start
 from femb.system.system import System
-
-
-def section(**changes):
-    values = {
-        "axial_stiffness": 1e6, "torsional_stiffness": 2.0, "bending_stiffness": (3.0, 5.0),
-        "mass_per_length": 0.7, "inertia_per_length": (3e-5, 1e-5, 2e-5),
-    }  # fmt: skip
-    return Section("s", **{**values, **changes})
 
 
 def tip(model, beam="b"):
@@ -25,7 +18,7 @@ def tip(model, beam="b"):
 
 
 def test_an_arc_is_a_circle_and_a_helix_a_helix():
-    arc = Beam("b", section(), 2.0, 7, start=Attachment(direction=(1, 0, 0)), curvature=(0, 0, 1 / 1.5))
+    arc = Beam("b", soft_rod(), 2.0, 7, start=Attachment(direction=(1, 0, 0)), curvature=(0, 0, 1 / 1.5))
     positions, quaternions = arc.reference()
     centre = np.array([0.0, 1.5, 0.0])
     np.testing.assert_allclose(np.linalg.norm(positions - centre, axis=1), 1.5, rtol=1e-14)
@@ -33,10 +26,10 @@ def test_an_arc_is_a_circle_and_a_helix_a_helix():
     np.testing.assert_allclose(np.einsum("ni,ni->n", tangents, positions - centre), 0.0, atol=1e-14)
     # equal angles between nodes, of the length over the radius
     np.testing.assert_allclose(np.arccos(tangents[-1] @ tangents[0]), 2.0 / 1.5, rtol=1e-13)
-    helix = Beam("b", section(), 3.0, 5, start=Attachment(direction=(1, 0, 0)), curvature=(0.9, 0.4, -1.1))
+    helix = Beam("b", soft_rod(), 3.0, 5, start=Attachment(direction=(1, 0, 0)), curvature=(0.9, 0.4, -1.1))
     positions, quaternions = helix.reference()
     k = np.array([0.9, 0.4, -1.1])
-    fine = Beam("b", section(), 3.0, 5000, start=Attachment(direction=(1, 0, 0)), curvature=k).reference()
+    fine = Beam("b", soft_rod(), 3.0, 5000, start=Attachment(direction=(1, 0, 0)), curvature=k).reference()
     tangents = rotation_matrix(fine[1])[:, :, 0]
     by_sum = np.sum(0.5 * (tangents[1:] + tangents[:-1]), axis=0) * 3.0 / 5000
     np.testing.assert_allclose(positions[-1], by_sum, atol=1e-6)
@@ -49,7 +42,7 @@ def test_an_arc_is_a_circle_and_a_helix_a_helix():
 @pytest.mark.parametrize("strain", ["exact", "source"])
 def test_the_reference_shape_is_free_of_force_however_it_is_turned(curvature, strain):
     model = Model()
-    model.add(Beam("b", section(), 2.0, 4, start=Attachment(direction=(1, 2, 3)), curvature=curvature, strain=strain))
+    model.add(Beam("b", soft_rod(), 2.0, 4, start=Attachment(direction=(1, 2, 3)), curvature=curvature, strain=strain))
     system = System(model)
     turn = from_axis_angle((1.0, -2.0, 0.5), 2.1)
     q = system.q0.copy()
@@ -88,7 +81,7 @@ def test_roll_up_to_a_full_circle(elements, gap):
     """ML/EI = 2 pi; the distance of the tip from the root falls with order 4 and does not depend on slenderness."""
     for slenderness in (100.0, 1000.0):
         model = Model()
-        rod = section(axial_stiffness=12.0 * slenderness**2, torsional_stiffness=1.0, bending_stiffness=(1.0, 1.0))
+        rod = soft_rod(axial_stiffness=12.0 * slenderness**2, torsional_stiffness=1.0, bending_stiffness=(1.0, 1.0))
         model.add(Beam("b", rod, 1.0, elements, start=Ground().at(direction=(1, 0, 0))))
         model.add(Load("m", beam="b", torque=(0, 0, 2 * np.pi), frame="body"))
         assert np.linalg.norm(tip(model).position) == pytest.approx(gap, rel=0.05)
@@ -97,7 +90,7 @@ def test_roll_up_to_a_full_circle(elements, gap):
 def test_an_arc_straightened_by_its_end_moment():
     """The moment EI/R turned the other way takes an arc to a straight line, exactly what rolls a straight beam up."""
     model = Model()
-    model.add(Beam("b", section(), 1.0, 16, start=Ground().at(direction=(1, 0, 0)), curvature=(0, 0, 0.8)))
+    model.add(Beam("b", soft_rod(), 1.0, 16, start=Ground().at(direction=(1, 0, 0)), curvature=(0, 0, 0.8)))
     model.add(Load("m", beam="b", torque=(0, 0, -5.0 * 0.8), frame="body"))
     np.testing.assert_allclose(tip(model).position, (1.0, 0.0, 0.0), atol=2e-6)
 
@@ -106,7 +99,7 @@ def test_bending_and_twist_coupled_by_the_section():
     """A small end moment bends and twists a cantilever by the inverse of its stiffness matrix."""
     matrix = np.diag([1e6, 2.0, 3.0, 5.0])
     matrix[1, 2] = matrix[2, 1] = 0.9
-    rod = section(axial_stiffness=None, torsional_stiffness=None, bending_stiffness=None, stiffness_matrix=matrix)
+    rod = soft_rod(axial_stiffness=None, torsional_stiffness=None, bending_stiffness=None, stiffness_matrix=matrix)
     model = Model()
     model.add(Beam("b", rod, 1.0, 4, start=Ground().at(direction=(1, 0, 0))))
     model.add(Load("m", beam="b", torque=(1e-5, 0.0, 0.0)))
@@ -129,7 +122,7 @@ def test_bending_and_twist_coupled_by_the_section():
 )  # fmt: skip
 def test_sections_said_twice_or_not_wholly_are_refused(changes, field):
     with pytest.raises(ModelError) as caught:
-        section(**changes)
+        soft_rod(**changes)
     assert any(problem.item == ("sections", "s", field) for problem in caught.value.problems)
 
 
@@ -152,17 +145,17 @@ def frequencies(model, count):
 
 def test_a_beam_on_the_end_of_a_beam_goes_on_as_one():
     """In line, two beams have the frequencies of one of twice the length: only the axial strain may jump between."""
-    _, two = frequencies(l_frame(4, section(), 0.0), 6)
+    _, two = frequencies(l_frame(4, soft_rod(), 0.0), 6)
     model = Model()
-    model.add(Beam("one", section(), 2.0, 8, start=Ground().at(direction=(1, 0, 0))))
+    model.add(Beam("one", soft_rod(), 2.0, 8, start=Ground().at(direction=(1, 0, 0))))
     _, one = frequencies(model, 6)
     np.testing.assert_allclose(two, one, rtol=1e-9)
 
 
 def test_the_frequencies_of_a_frame_converge_with_order_four():
-    system, fine = frequencies(l_frame(16, section()), 2)
+    system, fine = frequencies(l_frame(16, soft_rod()), 2)
     assert system.layout.is_tree
-    errors = [frequencies(l_frame(n, section()), 2)[1][0] / fine[0] - 1.0 for n in (2, 4)]
+    errors = [frequencies(l_frame(n, soft_rod()), 2)[1][0] / fine[0] - 1.0 for n in (2, 4)]
     # in-plane bending of the plane frame does not twist it
     assert 0.0 < errors[1] < 1e-4
     assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.3)
@@ -170,7 +163,7 @@ def test_the_frequencies_of_a_frame_converge_with_order_four():
 
 def test_the_corner_of_a_frame_is_rigid():
     """A moment at the tip of an L bends both legs by ML/EI; the tip moves as beam theory says."""
-    model = l_frame(2, section())
+    model = l_frame(2, soft_rod())
     model.add(Load("m", beam="second", torque=(0, 0, 1e-4)))
     got = tip(model, "second")
     turn = 1e-4 / 5.0
@@ -181,7 +174,7 @@ def test_the_corner_of_a_frame_is_rigid():
 
 
 def test_a_cross_of_booms_is_a_tree_and_moves_as_one():
-    model, boom = Model(), section()
+    model, boom = Model(), soft_rod()
     mast = model.add(
         Beam("mast", boom, 2.0, 2, start=Attachment(direction=(0, 0, 1)), angular_velocity=(0.3, 0.1, -0.2))
     )
@@ -198,7 +191,7 @@ def test_a_cross_of_booms_is_a_tree_and_moves_as_one():
 
 
 def test_beams_on_each_other_only_are_refused():
-    model, boom = Model(), section()
+    model, boom = Model(), soft_rod()
     model.add(Beam("a", boom, 1.0, start=Attachment(beam="b", direction=(1, 0, 0))))
     model.add(Beam("b", boom, 1.0, start=Attachment(beam="a", direction=(1, 0, 0))))
     with pytest.raises(ModelError, match="on each other only"):

@@ -10,16 +10,7 @@ from femb.layout.element import FoldedError
 from femb.numerics import rotations
 from femb.system.system import System
 
-SECTION = Section(
-    "soft",
-    area=1.1,
-    second_moments=(1.3, 0.4),
-    torsion_constant=0.7,
-    density=0.9,
-    youngs_modulus=2.0,
-    shear_modulus=1.5,
-    polar_moment=1.2,
-)
+SECTION = Section("soft", 1.1, (1.3, 0.4), 0.7, 0.9, 2.0, 1.5, polar_moment=1.2)
 
 
 def batch_of(n, *, clamped, differ=True):

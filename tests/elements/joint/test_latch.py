@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import panel_on_hub
 
 from femb.base.errors import ModelError
 from femb.base.options import Tolerances
@@ -13,17 +14,6 @@ from femb.run.simulate import simulate
 from femb.system.system import System
 
 METHODS = ["radau", "bdf", "rk", "generalized-alpha"]
-
-
-def panel_on_hub(**latch):
-    """A free hub with a panel that swings on a hinge at 1 rad/s against it."""
-    model = Model()
-    model.add(RigidBody("hub", 40.0, (3.0, 4.0, 5.0), position=(0, 0, 0), angular_velocity=(0.02, 0.01, -0.03)))
-    model.add(RigidBody("panel", 5.0, (0.2, 0.5, 0.6), center_of_mass=(0.5, 0, 0)))
-    first, second = JointEnd(body="hub", at=(0.5, 0, 0), axis=(0, 0.2, 1)), JointEnd(body="panel")
-    model.add(Revolute("hinge", first, second, start=-0.5, rates=1.0))
-    model.add(Latch("lock", "hinge", **latch))
-    return model
 
 
 def run(model, method="radau", duration=2.0, rtol=1e-9, **options):

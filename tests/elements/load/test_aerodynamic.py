@@ -149,15 +149,7 @@ def test_mass_centre_by_default():
 
 def test_on_a_beam_node():
     """In the axes of the node's section, which are turned against those of its frame where it is a hub's."""
-    section = Section(
-        "s",
-        area=1e-3,
-        second_moments=(2e-8, 1e-8),
-        torsion_constant=1e-8,
-        density=1e3,
-        youngs_modulus=1e7,
-        shear_modulus=4e6,
-    )
+    section = Section("s", 1e-3, (2e-8, 1e-8), 1e-8, 1e3, 1e7, 4e6)
     model = Model("wing")
     hub = model.add(RigidBody("hub", mass=1.0, inertia=INERTIA, euler_angles=(0.3, -0.2, 0.5)))
     start = hub.at((0.1, 0.2, 0.3), direction=(0.3, 1.0, 0.4))

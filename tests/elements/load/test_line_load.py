@@ -4,10 +4,11 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 from autograd import grad
+from models import bent, soft_rod
 from oracles import beam as plain
 from oracles.finite_differences import only, residual_change
 
-from femb import Beam, DistributedLoad, ExactBeam, Ground, Model, ModelError, RigidBody, Section, simulate, static
+from femb import Beam, DistributedLoad, ExactBeam, Ground, Model, ModelError, RigidBody, simulate, static
 from femb.elements.beam.strain import FEW, TWIST_POINTS, TWIST_WEIGHTS
 from femb.elements.load.line_load_batch import LineLoadBatch
 from femb.layout.state import State
@@ -21,19 +22,11 @@ RULE = (TWIST_POINTS[FEW:], TWIST_WEIGHTS[:, FEW:])
 FORCE, TORQUE = [(0.3, -0.7, 0.4), (0.1, 0.5, -0.9), (-0.6, 0.2, 0.2)], [(0.2, 0.9, -0.5), (0.4, -0.3, 0.7)]
 
 
-def section(**changes):
-    values = {
-        "axial_stiffness": 1e6, "torsional_stiffness": 2.0, "bending_stiffness": (3.0, 5.0),
-        "mass_per_length": 0.7, "inertia_per_length": (3e-5, 1e-5, 2e-5),
-    }  # fmt: skip
-    return Section("s", **{**values, **changes})
-
-
 def loaded(frame, force=True, torque=True):
     """Curved and straight beams clamped off a hub, under two loads each."""
     model = Model()
     hub = model.add(RigidBody("hub", mass=1.7, inertia=(2.0, 1.5, 1.8), center_of_mass=(0.1, -0.2, 0.15)))
-    soft = section(axial_stiffness=3.0, bending_stiffness=(0.8, 1.4), torsional_stiffness=1.1)
+    soft = soft_rod(axial_stiffness=3.0, bending_stiffness=(0.8, 1.4), torsional_stiffness=1.1)
     right = hub.at((0.3, 0.1, -0.2), direction=(1, 0.4, 0.2), up=(0, 1, 2))
     model.add(Beam("right", soft, 2.4, 2, start=right, curvature=(0.1, 0.2, -0.3)))
     model.add(Beam("left", soft, 1.1, 1, end=hub.at((-0.2, 0.2, 0.1), direction=(0.3, -1, 0.5))))
@@ -42,14 +35,6 @@ def loaded(frame, force=True, torque=True):
     model.add(DistributedLoad("b", beam="left", frame=frame, **{name: value[1] for name, value in words.items()}))
     model.add(DistributedLoad("c", beam="right", frame=frame, **{name: value[0] for name, value in words.items()}))
     return model
-
-
-def bent(system, seed):
-    """A state bent and turned at random, and inputs."""
-    rng = np.random.default_rng(seed)
-    q = system.q0 + system.rates(system.q0[None], 0.2 * rng.standard_normal((1, system.n_v)))[0]
-    system.normalise(q)
-    return q, rng.standard_normal(system.n_v), rng.standard_normal(system.n_v), 1.0 + rng.random(system.n_u)
 
 
 def sections_at(beam, frames, eps):
@@ -131,7 +116,7 @@ def test_resultant(frame):
     """The rates of the momenta that a load adds are its resultant and its moment about the origin."""
     model = Model()
     hub = model.add(RigidBody("hub", mass=1.7, inertia=(2.0, 1.5, 1.8)))
-    model.add(Beam("b", section(), 2.0, 3, start=hub.at((0.3, 0.1, -0.2), direction=(1, 0.4, 0.2))))
+    model.add(Beam("b", soft_rod(), 2.0, 3, start=hub.at((0.3, 0.1, -0.2), direction=(1, 0.4, 0.2))))
     model.add(DistributedLoad("a", beam="b", force=FORCE, torque=TORQUE, frame=frame))
     system = System(model)
     q, v = system.q0, np.zeros(system.n_v)
@@ -168,7 +153,7 @@ def at_rest(model, elements=None):
 
 def cantilever(elements=3, **words):
     model = Model()
-    model.add(Beam("b", section(), 2.0, elements, start=Ground().at(direction=X)))
+    model.add(Beam("b", soft_rod(), 2.0, elements, start=Ground().at(direction=X)))
     model.add(DistributedLoad("q", beam="b", **words))
     return model
 
@@ -223,7 +208,7 @@ def test_a_function_is_a_polynomial_where_it_is_one():
 def test_weight_is_a_distributed_load():
     """Gravity on the mass per length, and the same as a load: the same large deflection."""
     model = Model(gravity=(0, -9.0, 0))
-    model.add(Beam("b", section(), 2.0, 4, start=Ground().at(direction=X)))
+    model.add(Beam("b", soft_rod(), 2.0, 4, start=Ground().at(direction=X)))
     wanted, _ = at_rest(model)
     got, forces = at_rest(cantilever(4, force=(0, -9.0 * 0.7, 0)))
     assert got[-1].position[1] < -0.9
@@ -237,7 +222,7 @@ def ring(pressure, elements=16):
     """A ring of radius 1 with pressure from outside, closed by a speck of a body; soft in its plane only."""
     model = Model()
     speck = model.add(RigidBody("speck", mass=1e-3, inertia=1e-6))
-    rod = section(bending_stiffness=(1e3, 1.0), torsional_stiffness=1e3, axial_stiffness=1e6)
+    rod = soft_rod(bending_stiffness=(1e3, 1.0), torsional_stiffness=1e3, axial_stiffness=1e6)
     ends = {"start": speck.at(direction=X), "end": speck.at(direction=X)}
     model.add(Beam("b", rod, 2.0 * np.pi, elements, **ends, curvature=(0, 0, 1.0)))
     model.add(DistributedLoad("p", beam="b", force=(0, pressure, 0), frame="body"))
@@ -282,7 +267,7 @@ def test_rows_at_stations(kind, word):
     """On 1 m to 3 m of a cantilever of 4 m, linear between stations at nodes: the reactions at the root."""
     rows = np.array([(0.0, 2.0, 1.0), (0.0, 4.0, -3.0), (0.0, 1.0, 0.0)])
     model = Model()
-    model.add(kind("b", section(axial_stiffness=100.0), 4.0, 4, start=Ground().at(direction=X)))
+    model.add(kind("b", soft_rod(axial_stiffness=100.0), 4.0, 4, start=Ground().at(direction=X)))
     model.add(DistributedLoad("q", beam="b", stations=(1.0, 2.0, 3.0), **{word: 1e-6 * rows}))
     beam = static(model, steps=1).beams["b"]
     total = 0.5 * rows[0] + rows[1] + 0.5 * rows[2]
@@ -297,7 +282,7 @@ def test_rows_at_stations(kind, word):
 
 def test_stations_beyond_the_beam():
     model = Model()
-    model.add(Beam("b", section(), 1.0, 2, start=Ground().at(direction=X)))
+    model.add(Beam("b", soft_rod(), 1.0, 2, start=Ground().at(direction=X)))
     model.add(DistributedLoad("q", beam="b", stations=(0.0, 2.0), force=[X, X]))
     with pytest.raises(ModelError, match=r"loads.q.stations: got stations from 0 to 2 m, wanted them within 0 and 1 m"):
         System(model)
@@ -307,7 +292,7 @@ def test_power_of_a_load():
     """What a turning load does on a free beam is the energy of the audit."""
     model = Model()
     hub = model.add(RigidBody("hub", mass=1.0, inertia=0.1, angular_velocity=(0.2, 0.1, 0.3)))
-    model.add(Beam("b", section(), 2.0, 3, start=hub.at(direction=X)))
+    model.add(Beam("b", soft_rod(), 2.0, 3, start=hub.at(direction=X)))
     model.add(DistributedLoad("q", beam="b", force=[(0, 0, 0), (0.3, 2.0, -1.0)], torque=(0.1, 0, 0.2), frame="body",
                               profile=Versine(1.0)))  # fmt: skip
     results = simulate(model, duration=2.0, output_interval=0.1, rtol=1e-7)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from long_runs import slow
+from models import sections_like
 
-from femb import Attachment, Beam, Ground, Load, Model, ModelError, PointMass, RigidBody, Section, SolveError
+from femb import Attachment, Beam, Ground, Load, Model, ModelError, PointMass, RigidBody, SolveError
 from femb.base.options import Tolerances
 from femb.numerics import rotations
 from femb.profiles import Constant, Step, Table, Versine
@@ -16,16 +17,7 @@ FORCE, TORQUE = np.array([1.3, -0.7, 0.4]), np.array([0.2, 0.9, -0.5])
 OFFSET = np.array([0.3, 0.5, -0.2])
 
 
-def soft(**words):
-    given = {
-        "area": 1e-3,
-        "second_moments": (2e-8, 1e-8),
-        "torsion_constant": 1e-8,
-        "density": 1000.0,
-        "youngs_modulus": 1e7,
-        "shear_modulus": 4e6,
-    }
-    return Section("soft", **{**given, **words})
+soft = sections_like("soft", 1e-3, (2e-8, 1e-8), 1e-8, 1000.0, 1e7, 4e6)
 
 
 def satellite(gravity=(0, 0, 0), damping=0.0, **words):

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from long_runs import slow_but
+from models import sections_like
 from oracles.modal_example import Particles
 from scipy.special import ellipk
 
 import femb
-from femb import Attachment, Beam, Load, ModelError, Orbit, PointMass, RigidBody, Section, simulate
+from femb import Attachment, Beam, Load, ModelError, Orbit, PointMass, RigidBody, simulate
 from femb.elements import ExactBeam, FlexibleBody, Ground, JointEnd, Revolute
 from femb.layout.state import State
 from femb.numerics import orbits as kepler
@@ -30,11 +31,7 @@ def model_of(*items, orbit=CIRCULAR):
     return model
 
 
-def tube(**words):
-    return Section(
-        "tube", area=1e-4, second_moments=(2e-9, 1e-9), torsion_constant=3e-9, density=1600.0, youngs_modulus=1e11,
-        shear_modulus=4e10, **words,
-    )  # fmt: skip
+tube = sections_like("tube", 1e-4, (2e-9, 1e-9), 3e-9, 1600.0, 1e11, 4e10)
 
 
 def gravity(position):

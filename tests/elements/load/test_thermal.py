@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from models import bent, sections_like
 from oracles.finite_differences import only, residual_change
 
-from femb import Attachment, Beam, Ground, Model, ModelError, RigidBody, Section, ThermalLoad, simulate
+from femb import Attachment, Beam, Ground, Model, ModelError, RigidBody, ThermalLoad, simulate
 from femb.elements.load.thermal_batch import ThermalBatch
 from femb.layout.state import State
 from femb.numerics import rotations
@@ -16,12 +17,10 @@ ALPHA = 2e-5
 X = (1.0, 0.0, 0.0)
 
 
-def section(**changes):
-    values = {
-        "axial_stiffness": 1e5, "torsional_stiffness": 2.0, "bending_stiffness": (3.0, 5.0), "mass_per_length": 0.7,
-        "inertia_per_length": (3e-5, 1e-5, 2e-5), "expansion": ALPHA,
-    }  # fmt: skip
-    return Section("s", **{**values, **changes})
+section = sections_like(
+    name="s", axial_stiffness=1e5, torsional_stiffness=2.0, bending_stiffness=(3.0, 5.0), mass_per_length=0.7,
+    inertia_per_length=(3e-5, 1e-5, 2e-5), expansion=ALPHA,
+)  # fmt: skip
 
 
 def cantilever(*loads, elements=4, length=2.0, **words):
@@ -127,14 +126,6 @@ def loaded():
     model.add(ThermalLoad("b", beam="right", strain=(0.05, 0.2, 0.1, -0.3)))
     model.add(ThermalLoad("c", beam="left", temperature=-0.1, gradient=(0.2, 0.3)))
     return model
-
-
-def bent(system, seed):
-    """A state bent and turned at random, and inputs."""
-    rng = np.random.default_rng(seed)
-    q = system.q0 + system.rates(system.q0[None], 0.2 * rng.standard_normal((1, system.n_v)))[0]
-    system.normalise(q)
-    return q, rng.standard_normal(system.n_v), rng.standard_normal(system.n_v), 1.0 + rng.random(system.n_u)
 
 
 @pytest.mark.parametrize("seed", range(3))

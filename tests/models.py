@@ -1,0 +1,134 @@
+"""Models that tests of several folders share, and what their own are made of."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from femb import (
+    Attachment,
+    Beam,
+    JointEnd,
+    JointSpringDamper,
+    Latch,
+    Load,
+    Model,
+    Revolute,
+    RigidBody,
+    Section,
+)
+from femb.profiles import Versine
+
+WORDS = ("name", "area", "second_moments", "torsion_constant", "density", "youngs_modulus", "shear_modulus")
+
+
+def sections_like(*numbers: Any, **words: Any) -> Callable[..., Section]:
+    """A function that makes sections of these values, in the order of WORDS, with those that it is given changed."""
+    given = {**dict(zip(WORDS, numbers, strict=False)), **words}
+    return lambda **changes: Section(**{**given, **changes})
+
+
+def of_parts(*items: Any, **words: Any) -> Model:
+    """A model of these items."""
+    model = Model(**words)
+    for item in items:
+        model.add(item)
+    return model
+
+
+# The section of docs/theory/beam.md, section 8: an aluminium square of 50 mm.
+boom = sections_like("boom", 2.5e-3, (5.2e-7, 5.2e-7), 1.04e-6, 2800.0, 7.17e10, 2.68e10)
+# A tape spring of 0.2 kg/m, so thin that it waves.
+tape = sections_like("tape", 1.2e-4, (1e-9, 1e-9), 2e-9, 1600.0, 1e11, 4e10)
+# Of unlike stiffnesses, none of which is large.
+soft_rod = sections_like(
+    name="s", axial_stiffness=1e6, torsional_stiffness=2.0, bending_stiffness=(3.0, 5.0), mass_per_length=0.7,
+    inertia_per_length=(3e-5, 1e-5, 2e-5),
+)  # fmt: skip
+
+
+def satellite(
+    forced: bool = True, elements: int = 2, rates: Any = (0.1, 0.1, 0.1), share_strain: bool = False, **words: Any
+) -> Model:
+    """The satellite of docs/theory/beam.md, section 8: stiff, frequencies from 79 to 49000 rad/s.
+
+    words : changes of its section.
+    """
+    model = Model("satellite")
+    hub = model.add(RigidBody("hub", mass=22.4, inertia=0.149, euler_rates=rates))
+    section = boom(**words)
+    for name, x in (("right", 1.0), ("left", -1.0)):
+        start = hub.at((0.1 * x, 0.0, 0.0), direction=(x, 0.0, 0.0))
+        model.add(Beam(name, section, 2.0, elements, start=start, share_strain=share_strain))
+    if forced:
+        model.add(Load("slew", body="hub", torque=(0.0, 15.0, 0.0), frame="body", profile=Versine(1.0)))
+    return model
+
+
+def panel_on_hub(**latch: Any) -> Model:
+    """A free hub with a panel that swings on a hinge at 1 rad/s against it, and its latch."""
+    model = Model()
+    model.add(RigidBody("hub", 40.0, (3.0, 4.0, 5.0), position=(0, 0, 0), angular_velocity=(0.02, 0.01, -0.03)))
+    model.add(RigidBody("panel", 5.0, (0.2, 0.5, 0.6), center_of_mass=(0.5, 0, 0)))
+    first, second = JointEnd(body="hub", at=(0.5, 0, 0), axis=(0, 0.2, 1)), JointEnd(body="panel")
+    model.add(Revolute("hinge", first, second, start=-0.5, rates=1.0))
+    model.add(Latch("lock", "hinge", **latch))
+    return model
+
+
+def bent(system: Any, seed: int) -> tuple[Any, ...]:
+    """A state of a system bent and turned at random: q, v, a and inputs."""
+    rng = np.random.default_rng(seed)
+    q = system.q0 + system.rates(system.q0[None], 0.2 * rng.standard_normal((1, system.n_v)))[0]
+    system.normalise(q)
+    return q, rng.standard_normal(system.n_v), rng.standard_normal(system.n_v), 1.0 + rng.random(system.n_u)
+
+
+def steps_to(stepper: Any, end: float) -> list[Any]:
+    """The steps of a stepper until ``end``, s."""
+    steps = []
+    while stepper.t < end:
+        steps.append(stepper.step(end))
+    return steps
+
+
+# A slender rod of unit mass and bending stiffness, and a boom of it of 1 m, for closed forms of modes.
+slender = sections_like(
+    name="slender", axial_stiffness=1e6, torsional_stiffness=1.0, bending_stiffness=[1.0, 4.0], mass_per_length=1.0,
+    inertia_per_length=[2e-9, 1e-9, 1e-9],
+)  # fmt: skip
+
+
+def hub(**words: Any) -> RigidBody:
+    """A body of 5 kg; words : changes."""
+    return RigidBody("hub", **{"mass": 5.0, "inertia": (1.0, 1.0, 1.0), **words})
+
+
+def slender_boom(elements: int = 8, root: str = "hub", **words: Any) -> Beam:
+    """words : changes of its section."""
+    start = Attachment(root, direction=(1.0, 0.0, 0.0))
+    return Beam("boom", slender(**words), length=1.0, elements=elements, start=start)
+
+
+# Hz, of the winged satellite when it is free, docs/theory/modes.md, section 3.
+FREE = (0.273332, 0.537837, 1.571001, 1.752398, 1.904971, 3.304710, 4.699572, 4.747181, 7.161704, 7.534037)
+
+
+def winged_satellite(free_hinge: bool = False) -> Model:
+    """The reference satellite of docs/theory/modes.md, section 3."""
+    model = of_parts(RigidBody("hub", mass=500.0, inertia=(180.0, 150.0, 200.0)))
+    yoke = Section("yoke", 1.5e-4, [3e-7, 3e-7], 6e-7, 3000.0, 7e10, 2.7e10)
+    inertia = 8.0 / 12.0 * np.array([1.5**2, 2.0**2, 1.5**2 + 2.0**2])
+    for wing, side in (("left", -1.0), ("right", 1.0)):
+        root = Attachment("hub", at=(0.0, 0.6 * side, 0.0), direction=(0.0, side, 0.0), up=(0.0, 0.0, 1.0))
+        model.add(Beam(f"{wing} yoke", yoke, length=1.0, elements=8, start=root))
+        inner = JointEnd(beam=f"{wing} yoke", node=-1, axis=(0.0, 0.0, side))
+        for k in range(3):
+            panel = f"{wing} panel {k}"
+            model.add(RigidBody(panel, mass=8.0, inertia=inertia, position=(0.0, side * (2.35 + 1.5 * k), 0.0)))
+            outer = JointEnd(panel, at=(0.0, -0.75 * side, 0.0), axis=(1.0, 0.0, 0.0))
+            model.add(Revolute(f"{wing} hinge {k}", inner, outer))
+            if not (free_hinge and wing == "left" and k == 2):
+                model.add(JointSpringDamper(f"{wing} spring {k}", f"{wing} hinge {k}", stiffness=600.0))
+            inner = JointEnd(panel, at=(0.0, 0.75 * side, 0.0), axis=(1.0, 0.0, 0.0))
+    return model
