@@ -59,7 +59,9 @@ TWO_WINDOWS = {
 @pytest.mark.parametrize(
     ("name", "duration"),
     [
-        *((name, 2.0) for name in TWO_WINDOWS if name != "dop853"),
+        *slow_but(
+            [("radau", 2.0), ("generalized-alpha", 2.0)], [(name, 2.0) for name in TWO_WINDOWS if name != "dop853"]
+        ),
         *slow_but([("dop853", 10.0)], [(name, 10.0) for name in TWO_WINDOWS]),
     ],
 )

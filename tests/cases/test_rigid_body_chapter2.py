@@ -133,6 +133,7 @@ def test_crossing_of_a_thousandth():
     assert np.abs(results.audit.energy_error).max() < 1e-10
 
 
+@pytest.mark.slow
 def test_torque_stays_finite_on_the_way():
     body = singularity("run.method=rk", *TIGHT).results.bodies["rod"]
     distance = gimbal_distance(body.quaternion[-1])
@@ -158,11 +159,11 @@ def test_without_damping_it_is_missed():
 @pytest.mark.parametrize(
     ("override", "time"),
     [
-        ("loads.spin.damping=[0, 0, 0.0101]", 0.161650),
+        slow(("loads.spin.damping=[0, 0, 0.0101]", 0.161650)),
         slow(("loads.spin.torque=[0, 0, 0.101]", 0.161515)),
         ("loads.spin.torque=[0, 0, 0]", 0.176394),
         slow(("loads.spin.damping=[0, 0, 0.005]", 0.158490)),
-        ("bodies.rod.center_of_mass=[0, 0, 0]", 0.161621),
+        slow(("bodies.rod.center_of_mass=[0, 0, 0]", 0.161621)),
         slow(("loads.spin.damping=[0.01, 0.01, 0.01]", 0.181314)),
     ],
 )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import shared_runs
 from click.testing import CliRunner
+from long_runs import slow
 
 from femb import Model, PointMass, ResultError, Results, peak_loads, plot, simulate
 from femb.cli import cli
@@ -102,7 +103,8 @@ def test_the_command_prints_a_table_and_writes_files(file, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "count", "unit"), [("root-loads", 2, "N"), ("section_forces", 2, "N"), ("stress", 2, "MPa")]
+    ("name", "count", "unit"),
+    [("root-loads", 2, "N"), slow(("section_forces", 2, "N")), slow(("stress", 2, "MPa"))],
 )
 def test_figures(results, tmp_path, name, count, unit):
     shown = rows(results, request(results, name))

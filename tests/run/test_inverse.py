@@ -2,7 +2,7 @@
 
 import math
 import re
-from functools import cached_property
+from functools import cache
 
 import numpy as np
 import pytest
@@ -401,18 +401,25 @@ class TestRefused:
             femb.inverse(moving(), femb.Run(1.0), duration=1.0)
 
 
+@cache
+def robot_arm():
+    """The case and its results, once for all tests: each has an object of the class of its own."""
+    case = femb.load_case(TestRobotArm.CASE)
+    return case, femb.inverse(case.model, case.run)
+
+
 class TestRobotArm:
     """cases/robot_arm_inverse.toml, and the numbers of its page."""
 
     CASE = CASES / "robot_arm_inverse.toml"
 
-    @cached_property
+    @property
     def case(self):
-        return femb.load_case(self.CASE)
+        return robot_arm()[0]
 
-    @cached_property
+    @property
     def results(self):
-        return femb.inverse(self.case.model, self.case.run)
+        return robot_arm()[1]
 
     def newton_euler(self, t):
         """Torques of the six motors by the recursive Newton-Euler method, outwards and inwards along the chain.

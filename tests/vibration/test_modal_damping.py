@@ -192,7 +192,7 @@ def test_records():
 
 @pytest.mark.parametrize(
     ("formulation", "method"),
-    [("reduced", "radau"), slow(("quaternion", "radau")), slow(("velocity", "rk")), ("velocity", "bdf")],
+    [("reduced", "radau"), slow(("quaternion", "radau")), slow(("velocity", "rk")), slow(("velocity", "bdf"))],
 )
 def test_formulations_and_steppers_agree(formulation, method):
     rtol = 1e-7 if method != "bdf" else 1e-9
