@@ -31,8 +31,13 @@ HELIX = np.array([0.4, -0.6, 0.9])
 
 
 @cache
+def section():
+    """One for all: two items of one name would be refused."""
+    return soft_rod()
+
+
 def beam(path, elements=8, start=None, **words):
-    return Beam("b", soft_rod(), elements=elements, start=start or Ground().at(), path=path, **words)
+    return Beam("b", section(), elements=elements, start=start or Ground().at(), path=path, **words)
 
 
 def built(*items):
@@ -49,7 +54,7 @@ def nodes(system, name="b"):
 
 def helix(s):
     """A point and the section's y axis of a helix of uniform curvature and twist, in the axes of its first section."""
-    positions = Beam("h", soft_rod(), max(s, 1e-40), 1, start=Attachment(direction=(1, 0, 0)), curvature=HELIX)
+    positions = Beam("h", section(), max(s, 1e-40), 1, start=Attachment(direction=(1, 0, 0)), curvature=HELIX)
     return positions.reference()[0][-1], rotations.rotate(positions.reference()[1][-1], (0.0, 1.0, 0.0))
 
 
@@ -136,7 +141,7 @@ def test_a_smooth_beam_goes_through_its_points():
 
 def test_points_on_a_line_are_a_straight_beam():
     given = nodes(built(beam(Path(points=[(0, 0, 0), (0.3, 0.6, 0.9), (1, 2, 3)]), 4)))
-    wanted = nodes(built(Beam("b", soft_rod(), np.sqrt(14.0), 4, start=Ground().at(direction=(1, 2, 3)))))
+    wanted = nodes(built(Beam("b", section(), np.sqrt(14.0), 4, start=Ground().at(direction=(1, 2, 3)))))
     for one, other in zip(given, wanted, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-14)
 
@@ -144,7 +149,7 @@ def test_points_on_a_line_are_a_straight_beam():
 def test_an_arc_by_radius_and_angle_is_one_of_that_curvature():
     start = Ground().at(direction=(1, 0, 0))
     one = beam(Path(radius=0.8, angle=2.0), start=start)
-    other = Beam("b", soft_rod(), 1.6, 8, start=start, curvature=(0, 0, 1 / 0.8))
+    other = Beam("b", section(), 1.6, 8, start=start, curvature=(0, 0, 1 / 0.8))
     assert one.length == pytest.approx(1.6)
     np.testing.assert_allclose(one.shape.positions, other.shape.positions, atol=1e-15)
     np.testing.assert_allclose(one.shape.quaternions, other.shape.quaternions, atol=1e-15)
@@ -166,7 +171,7 @@ def test_points_on_an_arc_come_close_to_it():
 def test_a_function_with_directions_is_followed_exactly():
     given = nodes(built(beam(Path(curve=helix), 6, length=2.0)))
     start = Ground().at(direction=(1, 0, 0), up=(0, 1, 0))
-    wanted = nodes(built(Beam("b", soft_rod(), 2.0, 6, start=start, curvature=HELIX)))
+    wanted = nodes(built(Beam("b", section(), 2.0, 6, start=start, curvature=HELIX)))
     for one, other in zip(given, wanted, strict=True):
         np.testing.assert_allclose(one, other, atol=2e-10)
 
@@ -181,7 +186,7 @@ def test_the_end_that_is_attached_places_the_beam(path):
     reach = rotations.rotate(turn, np.subtract(BENT[-1], BENT[0]))
     np.testing.assert_allclose(on_start[[0, -1]], [corner, corner + reach], atol=1e-12)
     up = (0.0, 1.0, 0.3)
-    on_end = built(hub, Beam("b", soft_rod(), elements=8, end=hub.at((0.1, 0.2, 0.3), up=up), path=path))
+    on_end = built(hub, Beam("b", section(), elements=8, end=hub.at((0.1, 0.2, 0.3), up=up), path=path))
     positions, quaternions = nodes(on_end)
     np.testing.assert_allclose(positions[[0, -1]], [corner - reach, corner], atol=1e-12)
     np.testing.assert_allclose(positions - positions[0], on_start - on_start[0], atol=1e-12)
@@ -197,7 +202,7 @@ def test_the_end_that_is_attached_places_the_beam(path):
 def test_a_body_at_the_end_of_a_path_is_put_there():
     hub = RigidBody("hub", mass=1.0, inertia=0.1, position=(1, 2, 3))
     tip = RigidBody("tip", mass=1.0, inertia=0.1)
-    system = built(hub, tip, Beam("b", soft_rod(), elements=8, start=hub.at(), end=tip.at((0, 0, 0.5)),
+    system = built(hub, tip, Beam("b", section(), elements=8, start=hub.at(), end=tip.at((0, 0, 0.5)),
                                   path=Path(points=BENT)))  # fmt: skip
     state = State(system.layout, 0.0, system.q0, system.v0)
     np.testing.assert_allclose(state.bodies["tip"].position, np.add((1, 2, 2.5), BENT[-1]), atol=1e-12)
@@ -257,8 +262,8 @@ def test_a_frame_by_its_corners_is_two_beams():
 
     load = Load("p", beam="b", force=force)
     one = tip(built(beam(Path(points=L_POINTS, kinks=True), 8, start=Ground().at(up=(0, 1, 0))), load), "b")
-    leg = Beam("a", soft_rod(), 1.0, 4, start=Ground().at(direction=(1, 0, 0), up=(0, 1, 0)))
-    other = Beam("b", soft_rod(), 1.0, 4, start=leg.at(-1, direction=(0, 1, 0), up=(-1, 0, 0)))
+    leg = Beam("a", section(), 1.0, 4, start=Ground().at(direction=(1, 0, 0), up=(0, 1, 0)))
+    other = Beam("b", section(), 1.0, 4, start=leg.at(-1, direction=(0, 1, 0), up=(-1, 0, 0)))
     two = tip(built(leg, other, load), "b")
     assert np.linalg.norm(one - (1, 1, 0)) > 0.3
     np.testing.assert_allclose(one, two, atol=1e-9)
@@ -322,5 +327,5 @@ def test_paths_refused(words, field):
 )
 def test_beams_refused(words, field):
     with pytest.raises(ModelError) as caught:
-        Beam("b", soft_rod(), start=Ground().at(), **words)
+        Beam("b", section(), start=Ground().at(), **words)
     assert field in {problem.item[-1] for problem in caught.value.problems}
