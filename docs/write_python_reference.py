@@ -32,7 +32,8 @@ DESCRIBED: dict[str, str] = {
     "marker": "Places",
 }
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Models and cases": ("Model", "load_case", "schema", "Run", "StartState", "Tolerances", "Output", "Figure"),
+    "Models and cases": ("Model", "load_case", "schema", "Run", "StartState", "Tolerances", "Output", "Figure",
+                         "register"),
     "Motion in time": ("simulate", "Event", "inverse", "compare", "differences", "System", "mass_derivative",
                        "gyroscopic_force", "lock_angles", "Differentiated"),
     "Statics": ("static", "StaticResults"),

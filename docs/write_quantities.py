@@ -9,7 +9,7 @@ the page is up to date.
 import re
 from pathlib import Path
 
-from femb.results.groups import GROUPS
+from femb.results.groups import groups
 
 PAGE = Path(__file__).resolve().parent / "reference" / "results.md"
 TABLE = re.compile(r"(<!-- quantities of ([\w ]+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
@@ -25,7 +25,7 @@ def table(kinds: list[str]) -> str:
     rows = ["| path | shape | unit | meaning |", "| --- | --- | --- | --- |"]
     for kind in kinds:
         path = kind if kind == "audit" else f"{kind}/NAME"
-        for name, quantity in GROUPS[kind].quantities().items():
+        for name, quantity in groups()[kind].quantities().items():
             rows.append(f"| `/{path}/{name}` | {quantity.shape} | {quantity.unit} | {quantity.meaning} |")
     return "\n".join(rows) + "\n"
 

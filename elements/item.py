@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from femb.base.checks import Checks
 from femb.base.html import Brief
+from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
 from femb.elements.joint.constraint_set import Row
 from femb.elements.marker import Marker
@@ -53,6 +54,7 @@ class Item(Brief):
     follows_origin : whether positions are relative to a moving origin that the item itself gives.
     slow_to_compile : whether two processes share the compilation of its kernels at the first use.
     in_case_files : whether users describe it; otherwise other items make it, as their ``parts``.
+    results : its quantities (``femb.base.quantity.Quantity``), declared in a class derived from ``Group``.
 
     Arguments of the methods: model, the model; layout, the numbering of its unknowns; placement, the poses at the
     start; system, its equations; check, the collection of the problems of the item.
@@ -66,6 +68,7 @@ class Item(Brief):
     follows_origin: ClassVar[bool] = False
     slow_to_compile: ClassVar[bool] = False
     in_case_files: ClassVar[bool] = True
+    results: ClassVar[type[Group]] = Group
 
     name: str
 
@@ -133,6 +136,11 @@ class Item(Brief):
         return ()
 
     # The results
+
+    @classmethod
+    def given_quantities(cls) -> dict[str, Quantity]:
+        """Its quantities whose declaration gives their values, by name."""
+        return {name: quantity for name, quantity in cls.results.quantities().items() if quantity.given}
 
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:

@@ -24,6 +24,7 @@ from femb.elements.catalogue import *  # noqa: F403
 from femb.elements.modal.data import ReducedBody as ReducedBody
 from femb.elements.modal.file import read_reduced_body as read_reduced_body
 from femb.elements.modal.file import write_reduced_body as write_reduced_body
+from femb.elements.registry import register as register
 from femb.export.catalogue import *  # noqa: F403
 from femb.fem import FeModel as FeModel
 from femb.fem import MeshInterface as MeshInterface

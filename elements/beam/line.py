@@ -13,7 +13,9 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.quantity import Group
 from femb.base.types import Floats, Ints, Vector
+from femb.elements.beam.results import BeamResults
 from femb.elements.beam.section import Section
 from femb.elements.beam.section_shapes import shape_properties, thickness_in_torsion
 from femb.elements.beam.shape import Path, Sections, Shape, path_shape, uniform_shape
@@ -185,6 +187,7 @@ class LineItem(Item):
     """
 
     table: ClassVar[str] = "beams"
+    results: ClassVar[type[Group]] = BeamResults
     has_dofs: ClassVar[bool] = True
     carries_loads: ClassVar[bool] = False
 

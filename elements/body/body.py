@@ -7,7 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.quantity import Group
 from femb.base.types import Floats
+from femb.elements.body.results import BodyResults
 from femb.elements.item import Item, StartPose
 from femb.elements.marker import Attachment
 from femb.elements.records import RecordedSystem, Records, StationMotions
@@ -51,6 +53,7 @@ class Body(Item):
     """Base class of rigid bodies, point masses and grounds."""
 
     table: ClassVar[str] = "bodies"
+    results: ClassVar[type[Group]] = BodyResults
     has_dofs: ClassVar[bool] = True
 
     @staticmethod

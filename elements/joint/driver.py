@@ -8,6 +8,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import FembError, ModelError, SolveError
+from femb.base.quantity import Group, Quantity
 from femb.base.types import Direction, Floats, OneOf, Unit
 from femb.base.values import as_numbers, shown
 from femb.elements.item import Item
@@ -25,6 +26,35 @@ from femb.profiles import PROFILES, Motion, Profile
 Follow = Callable[[float], Any]
 
 
+class DriverResults(Group):
+    """Prescribed motion and force of a driver; the attribute ``names`` has the n components of the force.
+
+    The power of the drive is the sum of force times rate.
+    """
+
+    word: ClassVar[str] = "driver"
+
+    value = Quantity(
+        "(T, n)",
+        "m or rad",
+        "prescribed value: a coordinate of a joint, a distance, n components of a position; of an orientation (T, 4), "
+        "the quaternion of the second end relative to the first",
+    )
+    rate = Quantity(
+        "(T, n)",
+        "m/s or rad/s",
+        "of the value; of an orientation the angular velocity (T, 3) of the second end relative to the first, in the "
+        "axes of the second",
+    )
+    force = Quantity(
+        "(T, n)",
+        "N or N m",
+        "of the drive, positive if it acts towards larger values: the force or torque on the second end, with the "
+        "opposite one on the first; of an orientation the torque (T, 3) in the axes of the second. The sum of force "
+        "times rate is the power of the drive. The attribute `names` (JSON) names the n components",
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Driver(Item):
     """Base class of drivers: the driven quantities follow functions of time, with the necessary force.
@@ -34,6 +64,7 @@ class Driver(Item):
     """
 
     table: ClassVar[str] = "drivers"
+    results: ClassVar[type[Group]] = DriverResults
 
     name: str
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.quantity import Group, Quantity
 from femb.base.types import Coordinates, Floats, Unit
 from femb.elements.item import Item
 from femb.elements.joint.constraint_set import Row
@@ -45,6 +46,25 @@ START_ERROR = 1e-3
 ROUNDING = 1e-6
 
 
+class JointResults(Group):
+    """Reaction of a joint on its second body, and its c coordinates where it has any."""
+
+    word: ClassVar[str] = "joint"
+
+    force = Quantity(
+        "(T, 3)", "N", "constraint reaction on the second end at its point, in the joint's axes at the first end"
+    )
+    torque = Quantity("(T, 3)", "N m", "in the same axes; about the point of the second end")
+    coordinates = Quantity(
+        "(T, c)",
+        "m or rad",
+        "in the order of the attribute `names` (JSON); angles count full revolutions",
+        level="motion",
+    )
+    rates = Quantity("(T, c)", "m/s or rad/s", "of the coordinates", level="motion")
+    accelerations = Quantity("(T, c)", "m/s2 or rad/s2", "of the coordinates")
+
+
 @dataclass(frozen=True, eq=False)
 class Joint(Item):
     """Base class of joints between two ends.
@@ -58,6 +78,7 @@ class Joint(Item):
     """
 
     table: ClassVar[str] = "joints"
+    results: ClassVar[type[Group]] = JointResults
     # synonyms of the kind in case files, from other programs and from the sources
     also: ClassVar[tuple[str, ...]] = ()
     acts_on_attitude: ClassVar[bool] = True

@@ -9,6 +9,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.quantity import Group, Quantity
 from femb.base.types import Coordinates, Floats, Unit
 from femb.base.values import number_problem, numbered, shown
 from femb.elements.item import Item
@@ -20,6 +21,26 @@ from femb.layout.views import ModelView, StartPoses
 
 # Ratio of every mode, and number of modes of an appendage, where none are given.
 RATIO, MODES = 0.005, 10
+
+
+class ModalDampingResults(Group):
+    """What modal damping takes from the motion, of k modes."""
+
+    word: ClassVar[str] = "modaldamping"
+
+    power = Quantity("(T,)", "W", "that modal damping takes from the motion, never negative")
+    modal_rates = Quantity(
+        "(T, k)",
+        "-",
+        "of the modal coordinates, sqrt(kg) m/s; the attribute `names` (JSON) names the modes",
+    )
+    frequencies = Quantity("(k,)", "Hz", "of the damped modes, with the body held")
+    ratios = Quantity("(k,)", "-", "damping ratios of these modes")
+
+    @property
+    def description(self) -> str:
+        """Ratios, numbers of modes and appendages, as text."""
+        return str(self.attributes.get("description", ""))
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +64,7 @@ class ModalDamping(Item):
     """
 
     table: ClassVar[str] = "modal_damping"
+    results: ClassVar[type[Group]] = ModalDampingResults
     kind: ClassVar[str] = "modal_damping"
 
     name: str

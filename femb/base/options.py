@@ -18,18 +18,6 @@ from femb.base.values import shown
 PRECISIONS = ("float64", "float32")
 # Recorded in every run, whatever is selected.
 ALWAYS = ("time", "audit")
-# By kind of item, the quantities that follow from positions and velocities alone.
-FRAME_MOTION = ("position", "quaternion", "velocity", "angular_velocity", "displacement", "rotation")
-MOTION = {
-    "bodies": (*FRAME_MOTION, "deformation", "deformation_rate", "modal_coordinates", "nodal_displacement"),
-    "beams": (*FRAME_MOTION, "strain", "deflection"),
-    "joints": ("coordinates", "rates"),
-}
-# Of these, the small ones beside positions: as the steps interpolate positions they are not accurate.
-DEFORMATION = {
-    "bodies": ("deformation", "deformation_rate", "modal_coordinates", "nodal_displacement"),
-    "beams": ("strain", "deflection"),
-}
 
 
 @dataclass(frozen=True)
@@ -72,11 +60,8 @@ class Output:
         return bool(self.select or self.exclude or self.motion_only)
 
     def admits(self, path: str) -> bool:
-        """Whether the quantity at a path of the results file is recorded."""
-        kind, word = path.partition("/")[0], path.rpartition("/")[2]
-        if self.motion_only and path != "time" and word not in MOTION.get(kind, ()):
-            return False
-        if kind in ALWAYS:
+        """Whether the patterns choose the quantity at a path of the results file."""
+        if path.partition("/")[0] in ALWAYS:
             return True
         chosen = not self.select or any(matches(pattern, path) for pattern in self.select)
         return chosen and not any(matches(pattern, path) for pattern in self.exclude)

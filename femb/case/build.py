@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from femb import elements
 from femb.base.errors import ModelError, Problem
 from femb.base.options import Run
 from femb.base.values import shown
@@ -11,6 +10,7 @@ from femb.case.lines import Path
 from femb.case.schema import unknown_key
 from femb.case.tables import given, kind_in, read_table
 from femb.case.units import ANYWHERE, Scope, converted
+from femb.elements import registry
 from femb.elements.item import Item
 from femb.elements.joint.joint import Joint
 from femb.elements.joint.on_coordinate import OnCoordinate
@@ -30,7 +30,7 @@ def build(document: dict[str, Any]) -> tuple[Model, dict[str, Any], list[Problem
 def kinds() -> dict[str, dict[str, type]]:
     """The dataclasses of the items of a model by table and by the word for their kind; the first is the default."""
     result: dict[str, dict[str, type]] = {}
-    every: tuple[type[Item | Figure], ...] = (*(kind for kind in elements.CATALOGUE if kind.in_case_files), Figure)
+    every: tuple[type[Item | Figure], ...] = (*(kind for kind in registry.kinds() if kind.in_case_files), Figure)
     for kind in every:
         result.setdefault(kind.table, {})[kind.kind] = kind
     return result

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
-from femb import elements
 from femb.base.annotations import alternatives, fit, mark_of
 from femb.base.types import OneOf
 from femb.base.values import shown
 from femb.case.lines import Path
+from femb.elements import registry
 from femb.profiles import PROFILES, Profile
 
 MISSING = "is missing"
@@ -134,7 +134,7 @@ def unknown_key(word: str, known: Iterable[str]) -> str:
 
 def choices(hint: Any) -> tuple[Any, ...]:
     """The alternatives of an annotation that a file can express; items of the model are given by their names."""
-    return _choices(hint, elements.CATALOGUE)
+    return _choices(hint, registry.kinds())
 
 
 @cache

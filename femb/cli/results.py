@@ -184,7 +184,7 @@ def _listing(results: "Results") -> dict[str, list[str]]:
         "figures of the case": list(plots.figures_of(results)) or ["none"],
         "figures": [*plots.FIGURES, *plots.DRAWINGS],
     }
-    rows["quantities"] = list(plots.WORDS)
+    rows["quantities"] = list(plots.words())
     rows["by name"] = list(results.names)
     for kind in ("bodies", "beams", "joints", "drivers", "springs", "loads", "appendages", "modal_damping"):
         if names := getattr(results, kind):

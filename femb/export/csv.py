@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from femb.base.errors import ResultError
+from femb.base.quantity import Group
 from femb.base.types import Floats
 from femb.pictures.files import chosen_times, writing
 from femb.results.names import COMPONENTS
-from femb.results.quantity import Group
 from femb.results.results import Results
 from femb.results.view import INERTIAL
 
@@ -61,7 +61,7 @@ def export_csv(
 
 def _name(group: Group) -> str:
     """The name of a group's table: body_hub, audit."""
-    return group.path if group.path == "audit" else f"{type(group).__name__.lower()}_{group.name}"
+    return group.path if group.path == "audit" else f"{group.word or group.path.partition('/')[0]}_{group.name}"
 
 
 def _series(results: Results, group: Group) -> dict[str, Floats]:

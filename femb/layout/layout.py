@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -524,6 +524,8 @@ class Layout(Numbering):
         self.discrete: dict[str, DiscreteArray] = {}
         self.updates: list[Update] = []
         self.drivers: dict[str, DriverLayout] = {}
+        # by table and name: what users' functions see of an item that declares its quantities, from a State
+        self.views: dict[str, dict[str, Callable[[Any], Any]]] = {}
         self._shared: dict[tuple[InternalQuantity, int], int] = {}
         self._inertial: int | None = None
         self.origin: Floats = np.zeros(3)
@@ -590,6 +592,17 @@ class Layout(Numbering):
                 raise ValueError(f"{update.label}: got the period {update.period} s and the phase {update.phase} s")
             self.add_discrete(update.count, 0.0, carried=False)
         self.updates.append(update)
+
+    def internal_number(self, table: str, item: str, name: str) -> int:
+        """The number of an internal coordinate of an item by its name. Raises KeyError, which says what there is."""
+        of_item = {
+            each.quantity.name: k for k, each in enumerate(self.internal) if (each.table, each.label) == (table, item)
+        }
+        if name not in of_item:
+            raise KeyError(
+                f"{table}.{item}: no internal coordinate {name!r}; there are: {', '.join(of_item) or 'none'}"
+            )
+        return of_item[name]
 
     def couple(self, frames: Iterable[int], internal: Iterable[int] = ()) -> None:
         """Declare that an element couples these frames and internal coordinates."""

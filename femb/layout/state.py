@@ -102,6 +102,14 @@ class State:
         """JointState by joint name."""
         return _Names(self._layout.joints, self._joint)
 
+    def __getattr__(self, table: str) -> Any:
+        """The items of another table by name, with the quantities that they declare, as ``state.wheels["w"].speed``."""
+        views = self.__dict__["_layout"].views if "_layout" in self.__dict__ else {}
+        if table not in views:
+            there = ", ".join(["bodies", "beams", "joints", *views])
+            raise AttributeError(f"the state has no {table!r}; it has {there}")
+        return _Names(views[table], lambda name: views[table][name](self))
+
     def _joint(self, name: str) -> JointState:
         coordinates, rates = self._joint_motion(*self._arrays)
         joint = self._layout.joints[name]

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
+from femb.base.arrays import listing
 from femb.base.errors import ResultError
 from femb.base.html import Tabled
+from femb.base.quantity import Group
 from femb.base.types import Bools, Floats
 from femb.base.values import names_of, span_of
+from femb.elements.beam.results import BeamResults, section_loads
 from femb.results.array_file import Arrays, write_arrays
-from femb.results.arrays import listing
-from femb.results.groups import Beam
-from femb.results.quantity import Group, section_loads
 from femb.results.results import Results
 
 SECTION_LOADS = (
@@ -165,7 +165,7 @@ def peak_loads(
     envelopes = {
         group.name: _envelope(group, time, inside)
         for group in chosen
-        if isinstance(group, Beam) and "midpoint_force" in group
+        if isinstance(group, BeamResults) and "midpoint_force" in group
     }
     peaks = [peak for group in chosen for peak in _peaks(group, time, inside, envelopes)]
     if not peaks:
@@ -178,7 +178,7 @@ def _fits(group: Group, patterns: Sequence[str]) -> bool:
 
 
 def _peaks(group: Group, time: Floats, inside: Bools, envelopes: dict[str, BeamEnvelope]) -> Iterator[PeakLoad]:
-    if isinstance(group, Beam):
+    if isinstance(group, BeamResults):
         if group.name in envelopes:
             yield from _of_envelope(group.path, envelopes[group.name])
         return
@@ -203,7 +203,7 @@ def _of_history(group: Group, load: str, values: Floats, time: Floats, inside: B
     return PeakLoad(group.path, load, unit, *ends)
 
 
-def _envelope(beam: Beam, time: Floats, inside: Bools) -> BeamEnvelope:
+def _envelope(beam: BeamResults, time: Floats, inside: Bools) -> BeamEnvelope:
     """The envelopes of a beam over the chosen instants."""
     time = time[inside]
     loads = section_loads(beam)[inside]

@@ -10,7 +10,6 @@ from femb.base import html
 from femb.base.errors import ModelError, Problem
 from femb.base.values import array_problem, frozen_array, shown, whole_number
 from femb.elements import (
-    CATALOGUE,
     Attachment,
     FlexibleBody,
     Ground,
@@ -24,6 +23,7 @@ from femb.elements import (
 from femb.elements.beam.line import LineItem
 from femb.elements.item import Item
 from femb.elements.marker import Marker
+from femb.elements.registry import kinds
 from femb.model.figure import Figure
 
 Body: TypeAlias = RigidBody | PointMass | Ground | FlexibleBody | Interface
@@ -50,18 +50,20 @@ class Model:
             raise ModelError.at(("gravity",), problem + " (m/s2)")
         self.title = title
         self.gravity = frozen_array(gravity)
-        kinds: tuple[type[Item | Figure], ...] = (*CATALOGUE, Figure)
-        self.tables: dict[str, dict[str, Any]] = {kind.table: {} for kind in kinds}
+        known: tuple[type[Item | Figure], ...] = (*kinds(), Figure)
+        self.tables: dict[str, dict[str, Any]] = {kind.table: {} for kind in known}
 
     def add(self, item: Added) -> Added:
         """Add an item of the element catalogue, or a figure, and return it.
 
         Raises ModelError: its class is not in the catalogue, or its name is taken.
         """
-        if not isinstance(item, (*CATALOGUE, Figure)):
-            kinds = ", ".join([*(kind.__name__ for kind in CATALOGUE if kind.in_case_files), Figure.__name__])
-            raise ModelError.at(("model",), f"got {shown(item)}, wanted one of {kinds}")
-        table = self.tables[item.table]
+        if not isinstance(item, (*kinds(), Figure)):
+            names = ", ".join([*(kind.__name__ for kind in kinds() if kind.in_case_files), Figure.__name__])
+            hint = "; a class of your own needs femb.register" if isinstance(item, Item) else ""
+            raise ModelError.at(("model",), f"got {shown(item)}, wanted one of {names}{hint}")
+        # a class may have been registered after the model was made
+        table = self.tables.setdefault(item.table, {})
         if item.name in table and table[item.name] is not item:
             raise ModelError.at((item.table, item.name), "there is one of this name already: names must differ")
         table[item.name] = item

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 from femb.base.errors import ModelError, Problem
 from femb.elements import FlexibleBody
 from femb.pictures.choice import is_name, listed, problem_of, split
-from femb.pictures.subject import KINDS, matches
-from femb.pictures.words import WORDS
+from femb.pictures.subject import matches
+from femb.pictures.words import words
+from femb.results.groups import groups
 from femb.results.names import SHORT
 from femb.results.view import node_of
 
@@ -77,8 +78,8 @@ def _path_problem(model: "Model", path: str) -> str | None:
     kind, word = parts[0], parts[-1].partition("[")[0]
     if kind == "audit" and len(parts) == 2:
         return None if word in _words("audit") else f"audit has no {word!r}; there are: {listed(_words('audit'))}"
-    if kind not in KINDS or len(parts) < 3:
-        return f"no such path; paths are KIND/NAME/QUANTITY with a kind of {listed(KINDS)}, or audit/QUANTITY"
+    if kind not in _kinds() or len(parts) < 3:
+        return f"no such path; paths are KIND/NAME/QUANTITY with a kind of {listed(_kinds())}, or audit/QUANTITY"
     if not ("*" in word or "?" in word or word in _words(kind)):
         return f"{kind} have no {word!r}; there are: {listed(_words(kind))}"
     return item_problem(model, "/".join(parts[:-1]))
@@ -99,21 +100,25 @@ def _name_problem(model: "Model", name: str) -> str | None:
         listing = listed(dict.fromkeys(item for _, item in places))
         return f"no such item; wanted ITEM.QUANTITY with one of: {listing}"
     # coordinates of joints have names of their own
-    known = [*WORDS, *SHORT]
+    known = [*words(), *SHORT]
     if any(kind == "joints" or any(part in known for part in rest[:2]) for kind, rest in rests):
         return None
     kind = rests[0][0]
     return f"{kind} have no {rests[0][1][0]!r}; there are: {listed(_words(kind))}"
 
 
+def _kinds() -> list[str]:
+    return [kind for kind in groups() if kind != "audit"]
+
+
 def _words(kind: str) -> list[str]:
-    return [word for word, known in WORDS.items() if kind in known.kinds]
+    return [word for word, known in words().items() if kind in known.kinds]
 
 
 def _items(model: "Model") -> Iterator[tuple[str, str, int]]:
     """Kind, name and number of nodes of every item that results may contain."""
     yield "bodies", "ground", 0
-    for kind in KINDS:
+    for kind in _kinds():
         for name, item in model.tables.get(kind, {}).items():
             yield kind, name, item.elements + 1 if kind == "beams" else 0
     for kind in ("beams", "bodies", "joints", "springs"):  # an appendage has the name of what connects it

@@ -2,7 +2,7 @@
 
 The text is one of::
 
-    NAME                    a figure of `FIGURES` (sheets.py) or a quantity of `WORDS` (words.py)
+    NAME                    a figure of `FIGURES` (sheets.py) or a quantity of `words` (words.py)
     NAME.COMPONENT          one component of a quantity, such as velocity.x or coordinates.first_angle
     NAME of ITEM, ITEM      the same for some items only; see `Subject` (subject.py) for patterns of items
     ITEM.QUANTITY           a quantity by its name, such as hub.position or boom.tip.deflection.z (femb.results.names)
@@ -16,8 +16,8 @@ from fnmatch import fnmatchcase
 
 from femb.base.errors import ResultError
 from femb.pictures.sheets import FIGURES
-from femb.pictures.subject import KINDS, Rows, Subject, fits, groups_of
-from femb.pictures.words import WORDS, component_name
+from femb.pictures.subject import Rows, Subject, fits, groups_of
+from femb.pictures.words import component_name, words
 from femb.results.names import Named, named
 
 SIDE_BY_SIDE = " | "
@@ -42,13 +42,13 @@ def split(text: str) -> tuple[str, tuple[str, ...]]:
 
 def problem_of(name: str, of_case: Iterable[str] = (), paths: Sequence[str] = ()) -> str | None:
     """Why a name is no figure and no quantity; None if it is one. ``of_case`` are figures of the case."""
-    names = [*of_case, *FIGURES, *WORDS]
-    if name in names or name.partition(".")[0] in WORDS:
+    names = [*of_case, *FIGURES, *words()]
+    if name in names or name.partition(".")[0] in words():
         return None
     guess = difflib.get_close_matches(name.lower().replace(" ", "_"), [*names, *paths], n=1, cutoff=0.7)
     hint = f"did you mean {guess[0]!r}? " if guess else ""
     return (
-        f"no figure {name!r}; {hint}figures are: {listed([*of_case, *FIGURES])}; quantities: {listed(WORDS)}; "
+        f"no figure {name!r}; {hint}figures are: {listed([*of_case, *FIGURES])}; quantities: {listed(words())}; "
         "or the path of an array, such as bodies/NAME/position"
     )
 
@@ -61,7 +61,7 @@ def _part(subject: Subject, text: str) -> Rows:
     if name in FIGURES:
         return FIGURES[name](subject)
     word, _, component = name.partition(".")
-    if word in WORDS:
+    if word in words():
         rows = subject.rows(word, component)
         if component and not rows and subject.rows(word):
             shown = {component_name(label) for row in subject.rows(word) for panel in row for label in panel.labels}
@@ -79,7 +79,7 @@ def _part(subject: Subject, text: str) -> Rows:
 
 def is_name(name: str) -> bool:
     """Whether a text is the name of a quantity of an item, as hub.position, and not of a figure or of any item's."""
-    return "." in name and "/" not in name and name not in FIGURES and name.partition(".")[0] not in WORDS
+    return "." in name and "/" not in name and name not in FIGURES and name.partition(".")[0] not in words()
 
 
 def _by_name(subject: Subject, quantity: Named) -> Rows:
@@ -99,27 +99,27 @@ def _by_path(subject: Subject, path: str) -> Rows:
     kind, pattern, word = parts[0], "/".join(parts[1:-1]), parts[-1]
     if kind == "audit" and len(parts) == 2:
         return subject.only(()).rows(word) if word in subject.results.audit else []
-    if kind not in KINDS or not pattern:
+    if kind not in subject.results.tables or not pattern:
         return []
     word, bracket, node = word.partition("[")
     rows: Rows = []
-    known = [name for name, entry in WORDS.items() if kind in entry.kinds]
+    known = [name for name, entry in words().items() if kind in entry.kinds]
     recorded = [name for group in groups_of(subject.results, kind).values() for name in group.arrays]
     over_time = [name for name in recorded if any(path.endswith(f"/{name}") for path in subject.results.series)]
-    words = [name for name in dict.fromkeys([*known, *over_time]) if fnmatchcase(name, word)]
+    chosen = [name for name in dict.fromkeys([*known, *over_time]) if fnmatchcase(name, word)]
     for name in groups_of(subject.results, kind):
         if fits(name, pattern):
             item = f"{kind}/{name}{bracket}{node}"
-            for quantity in words:
+            for quantity in chosen:
                 rows += subject.only((item,)).rows(quantity)
     return rows
 
 
 def check_items(subject: Subject) -> None:
     """Raise ResultError for patterns that match no item of the results."""
-    names = list(dict.fromkeys(name for kind in KINDS for name in groups_of(subject.results, kind)))
+    names = list(dict.fromkeys(name for kind in subject.results.tables for name in groups_of(subject.results, kind)))
     for item in subject.items:
-        if not subject.only((item,)).chosen(KINDS):
+        if not subject.only((item,)).chosen(subject.results.tables):
             stem = item.split("[")[0].rsplit("/", 1)[-1]
             guess = difflib.get_close_matches(stem, names, n=1)
             hint = f"; did you mean {guess[0]!r}?" if guess and guess[0] != stem else ""

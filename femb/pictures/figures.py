@@ -33,7 +33,7 @@ from femb.pictures.rounding import Scales
 from femb.pictures.sheets import FIGURES
 from femb.pictures.study import STUDY_FIGURES, default_figure
 from femb.pictures.subject import Rows, Subject
-from femb.pictures.words import WORDS
+from femb.pictures.words import words
 from femb.results.names import named
 from femb.results.results import Results
 from femb.results.spectrum import SpectrumKind, spectrum_of, unit_of_spectrum
@@ -152,7 +152,7 @@ def between(results: Results, times: Span) -> np.ndarray:
     return inside
 
 
-__all__ = ["FIGURES", "WORDS", "Figure", "animate", "figure", "figures_of", "picture", "plot", "request", "rows"]
+__all__ = ["FIGURES", "Figure", "animate", "figure", "figures_of", "picture", "plot", "request", "rows", "words"]
 
 DRAWINGS: dict[str, Callable[..., "Drawn"]] = {
     "modes": draw_modes,
@@ -209,10 +209,10 @@ def figure(
     ----------
     results : a run with output times.
     what : content of the figure, one text or several below one another; None is ``"overview"``, of modes ``"modes"``
-        The name of a quantity, see ``Results.names``; a figure of the case, a name in `FIGURES`, `DRAWINGS` or `WORDS`,
-        with ``" of ITEM, ITEM"`` for some items only, or the path of an array; see `femb.pictures.choice`. Of a
-        study a name in `STUDY_FIGURES`, with ``" of OUTPUT, OUTPUT"`` for some outputs only; by default the one that
-        shows its design.
+        The name of a quantity, see ``Results.names``; a figure of the case, a name in `FIGURES`, `DRAWINGS` or of
+        `femb.pictures.words`, with ``" of ITEM, ITEM"`` for some items only, or the path of an array; see
+        `femb.pictures.choice`. Of a study a name in `STUDY_FIGURES`, with ``" of OUTPUT, OUTPUT"`` for some outputs
+        only; by default the one that shows its design.
     items : patterns of the items to show, see `femb.pictures.subject.Subject`; None for all.
     frame : frame that the motion is relative to, see `Results.in_frame`; None for that of the results.
     times : first and last instant, s; None for the first or last of the results.

@@ -8,12 +8,13 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats
-from femb.elements import CATALOGUE
 from femb.elements.beam.line import LineItem
+from femb.elements.beam.results import BeamResults
 from femb.elements.beam.shape import Sections, along, element_ends
+from femb.elements.body.results import BodyResults
+from femb.elements.registry import kinds
 from femb.numerics import rotations
 from femb.pictures import geometry
-from femb.results.groups import Beam, Body
 from femb.results.results import Results
 
 CELLS = "cells_"
@@ -43,7 +44,7 @@ class BeamLine:
     cell_type = "line"
     outline = np.zeros((1, 2))
 
-    def __init__(self, beam: Beam, subdivisions: int) -> None:
+    def __init__(self, beam: BeamResults, subdivisions: int) -> None:
         self.name = beam.name
         self.beam = beam
         self.length = beam.element_length
@@ -82,16 +83,16 @@ class BeamSolid(BeamLine):
 
     cell_type = "wedge"
 
-    def __init__(self, beam: Beam, subdivisions: int, outline: Floats | None = None) -> None:
+    def __init__(self, beam: BeamResults, subdivisions: int, outline: Floats | None = None) -> None:
         super().__init__(beam, subdivisions)
         self.outline = beam.outline if outline is None else outline
         self.cells = geometry.wedge_cells(self.length.size, subdivisions, self.outline)
         self.element = np.repeat(np.arange(self.length.size), len(self.cells) // self.length.size)
 
 
-def sections_of(beam: Beam) -> Callable[[Mapping[str, Floats], Floats], Sections]:
+def sections_of(beam: BeamResults) -> Callable[[Mapping[str, Floats], Floats], Sections]:
     """The interpolation of a beam's kind."""
-    for kind in CATALOGUE:
+    for kind in kinds():
         if issubclass(kind, LineItem) and kind.kind == beam.kind:
             return kind.sections_between
     raise ResultError(
@@ -106,7 +107,7 @@ class BodyPoint:
     kind = "body"
     cell_type = "vertex"
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, body: BodyResults) -> None:
         self.name = body.name
         self.body = body
         self.points = np.zeros((1, 3))
@@ -130,7 +131,7 @@ class BodySolid(BodyPoint):
 
     cell_type = "triangle"
 
-    def __init__(self, body: Body, shape: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, body: BodyResults, shape: Mapping[str, Any] | None = None) -> None:
         super().__init__(body)
         self.points, self.cells = geometry.body_surface(shape or body.shape or {})
         self.element = np.zeros(len(self.cells), dtype=np.int64)
@@ -141,7 +142,7 @@ class FlexibleMesh:
 
     kind = "body"
 
-    def __init__(self, body: Body, cell_type: str) -> None:
+    def __init__(self, body: BodyResults, cell_type: str) -> None:
         self.name, self.body, self.cell_type = body.name, body, cell_type
         cells = body[CELLS + cell_type].astype(np.int64)
         used, numbers = np.unique(cells, return_inverse=True)
@@ -164,7 +165,7 @@ class FlexibleMesh:
         return _of_body(body, k, points, velocities, {"deflection": deflection})
 
 
-def _of_body(body: Body, k: int, points: Floats, velocities: Floats, fields: Mapping[str, Floats]) -> PartState:
+def _of_body(body: BodyResults, k: int, points: Floats, velocities: Floats, fields: Mapping[str, Floats]) -> PartState:
     """The state of points and their velocities relative to the reference point, both (P, 3) in body axes."""
     quaternion = body.quaternion[k]
     return PartState(
@@ -175,7 +176,7 @@ def _of_body(body: Body, k: int, points: Floats, velocities: Floats, fields: Map
     )
 
 
-def flexible_meshes(body: Body) -> list[FlexibleMesh]:
+def flexible_meshes(body: BodyResults) -> list[FlexibleMesh]:
     """The meshes of a flexible body, one for each type of its cells; none if its file holds no cells."""
     return [FlexibleMesh(body, name.removeprefix(CELLS)) for name in body.arrays if name.startswith(CELLS)]
 

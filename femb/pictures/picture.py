@@ -13,10 +13,11 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats, Ints
+from femb.elements.beam.results import BeamResults
+from femb.elements.body.results import BodyResults
 from femb.pictures import geometry
 from femb.pictures.drawing import INK, WIDTH, Sheet, save
 from femb.pictures.parts import BeamSolid, BodySolid, FlexibleMesh, flexible_meshes
-from femb.results.groups import Beam, Body
 from femb.results.results import Results
 from femb.results.view import INERTIAL, View
 
@@ -146,7 +147,7 @@ def surfaces_of(results: Results, extent: float) -> list[Surface]:
     return [*bodies, *(_beam_surface(beam, extent) for beam in results.beams.values())]
 
 
-def _body_surfaces(body: Body, extent: float) -> list[Surface]:
+def _body_surfaces(body: BodyResults, extent: float) -> list[Surface]:
     """The boundary of a flexible body's mesh; of any other body, and of a mesh of lines, its shape or a sphere."""
     meshes = [(part, geometry.outer_faces(part.cell_type, part.cells)) for part in flexible_meshes(body)]
     found = [Surface(part, faces, BODY_COLOURS) for part, faces in meshes if faces]
@@ -156,7 +157,7 @@ def _body_surfaces(body: Body, extent: float) -> list[Surface]:
     return [Surface(part, [part.cells], BODY_COLOURS)]
 
 
-def _beam_surface(beam: Beam, extent: float) -> Surface:
+def _beam_surface(beam: BeamResults, extent: float) -> Surface:
     angle = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
     outline = beam.outline if "outline" in beam else THINNEST / 2 * extent * np.stack([np.cos(angle), np.sin(angle)], 1)
     outline = outline * max(1.0, THINNEST * extent / float(np.max(np.ptp(outline, axis=0))))

@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from femb.base.quantity import Group
 from femb.base.types import Floats
+from femb.elements.beam.results import BeamResults, axial_stress, shear_stress, von_mises
+from femb.elements.beam.results import section_loads as loads_of_sections
+from femb.elements.body.results import BodyResults
 from femb.pictures.drawing import Panel
 from femb.pictures.subject import Rows, Subject, some
-from femb.pictures.words import ANGLES, WORDS, XYZ, channels
-from femb.results.groups import Beam, Body
-from femb.results.quantity import Group, axial_stress, shear_stress, von_mises
-from femb.results.quantity import section_loads as loads_of_sections
+from femb.pictures.words import ANGLES, LABELLED, XYZ, channels
 
 # Sheets of loads: root loads of appendages, section loads and stresses of beams over time.
 
@@ -84,7 +85,7 @@ def tips(subject: Subject) -> Rows:
     """A row for each beam: displacement and deflection of its end."""
     rows = []
     for beam in subject.of("beams"):
-        assert isinstance(beam, Beam)
+        assert isinstance(beam, BeamResults)
         title = f"{beam.name}, tip in {_axes(beam)}"
         rows.append([_panel(subject, title, "deflection", beam.deflection[:, -1])])
         if subject.results.frame == "inertial":  # in another frame they are the same
@@ -96,7 +97,7 @@ def rotations(subject: Subject) -> Rows:
     """A row for each beam: Euler angles of every node's rotation from the reference shape, degrees."""
     rows = []
     for beam in subject.of("beams"):
-        assert isinstance(beam, Beam)
+        assert isinstance(beam, BeamResults)
         nodes = some(beam.rotation.shape[1])
         labels = [f"node {i}" for i in nodes]
         angles = np.rad2deg(beam.euler_angles()[:, nodes])
@@ -181,9 +182,9 @@ def momentum(subject: Subject) -> Rows:
     for word in ("linear_momentum", "angular_momentum"):
         if word in subject.results.audit:
             values = subject.results.audit[word]
-            title = WORDS[word].label
+            title = LABELLED[word].label
             shown = subject.clean(values - values[0], word.removeprefix("linear_"))
-            row.append(Panel(title, "change", WORDS[word].unit, shown, XYZ))
+            row.append(Panel(title, "change", LABELLED[word].unit, shown, XYZ))
     return [row] if row else []
 
 
@@ -223,13 +224,13 @@ def _of_items(subject: Subject, kind: str, *words: str) -> Rows:
 
 def _of_one(subject: Subject, kind: str, group: Group, *words: str) -> list[Panel]:
     """A row of some quantities of one item."""
-    if isinstance(group, Body) and "quaternion" not in group:
+    if isinstance(group, BodyResults) and "quaternion" not in group:
         return []
     return [subject.panel(group.name, channel) for word in words for channel in channels(kind, group, word)]
 
 
 def _panel(subject: Subject, title: str, word: str, values: Floats) -> Panel:
-    known = WORDS[word]
+    known = LABELLED[word]
     return Panel(title, known.label, known.unit, subject.clean(values, known.scale), known.components)
 
 
@@ -238,9 +239,9 @@ def _together(subject: Subject, title: str, *words: str, log: bool = False) -> l
     recorded = [word for word in words if word in subject.results.audit]
     if not recorded:
         return []
-    values = [subject.clean(subject.results.audit[word][:, None], WORDS[word].scale) for word in recorded]
-    labels = [WORDS[word].components[0] for word in recorded]
-    first = WORDS[recorded[0]]
+    values = [subject.clean(subject.results.audit[word][:, None], LABELLED[word].scale) for word in recorded]
+    labels = [LABELLED[word].components[0] for word in recorded]
+    first = LABELLED[recorded[0]]
     return [Panel(title, first.label, first.unit, np.concatenate(values, axis=1), labels, log=log)]
 
 
@@ -249,6 +250,6 @@ def _differing(rows: Rows) -> Rows:
     return [row for row in rows if any(np.any(panel.values) for panel in row)]
 
 
-def _axes(beam: Beam) -> str:
+def _axes(beam: BeamResults) -> str:
     """The axes of a beam's deflection, in words."""
     return f"axes of {beam.deflection_body}" if beam.deflection_body else "start section"

@@ -5,12 +5,13 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
+from femb.base.quantity import Group
 from femb.base.types import Floats, Ints
+from femb.elements.beam.results import BeamResults
+from femb.elements.body.results import BodyResults
 from femb.pictures.drawing import LEGEND_LIMIT, Panel
 from femb.pictures.rounding import Scales, without_noise
-from femb.pictures.words import POINTS, WORDS, Channel, channels
-from femb.results.groups import GROUPS, Beam, Body
-from femb.results.quantity import Group
+from femb.pictures.words import POINTS, Channel, channels, words
 from femb.results.results import Results
 from femb.results.view import node_of
 
@@ -19,7 +20,6 @@ Chosen = tuple[str, Group, int | None]  # kind, group, node of a beam
 
 OF_ELEMENTS = ("strain", "section_force", "section_moment")
 COORDINATES = ("coordinates", "rates", "accelerations", "value")
-KINDS = tuple(kind for kind in GROUPS if kind != "audit")
 CURVES = 2 * LEGEND_LIMIT  # items in one panel that can be distinguished
 NODES = 40  # nodes in one panel, distinguished by their order
 
@@ -55,9 +55,9 @@ class Subject:
                     continue
                 for name, group in groups_of(self.results, kind).items():
                     matched, indices = matches(pattern, kind, name, _count(group))
-                    if not matched or (not self.items and isinstance(group, Body) and group.fixed):
+                    if not matched or (not self.items and isinstance(group, BodyResults) and group.fixed):
                         continue
-                    if nodes and isinstance(group, Beam) and not indices:
+                    if nodes and isinstance(group, BeamResults) and not indices:
                         indices = [_count(group) - 1]
                     chosen += [(kind, group, node) for node in (indices or (None,))]
         return list({(kind, group.name, node): (kind, group, node) for kind, group, node in chosen}.values())
@@ -77,8 +77,9 @@ class Subject:
         A single item has its components in one panel. With several items each component has a panel, with the items
         as curves; numbers have one panel for all items of the same unit.
         """
-        kinds = WORDS[word].kinds if word in WORDS else (*KINDS, "audit")
-        points = word in WORDS and set(kinds) <= set(POINTS) and word not in OF_ELEMENTS
+        known = words()
+        kinds = known[word].kinds if word in known else (*self.results.tables, "audit")
+        points = word in known and set(kinds) <= set(POINTS) and word not in OF_ELEMENTS
         selected: list[Channel] = []
         for kind, group, node in self.chosen(kinds, nodes=points):
             ends_only = kind == "beams" and not points and node is None
@@ -121,7 +122,7 @@ class Subject:
         """Channels of the components of a quantity (T, e, 2) or (T, e, 2, 3) at both ends of all elements of a beam."""
         if word not in group:
             return []
-        values, known = group[word], WORDS.get(word)
+        values, known = group[word], words().get(word)
         if known is None or values.ndim not in (3, 4):
             return channels("beams", group, word)
         elements = values.shape[1]
@@ -173,7 +174,7 @@ def fits(name: str, pattern: str) -> bool:
 
 def _count(group: Group) -> int:
     """Nodes of a beam, 0 for anything else."""
-    return group["position"].shape[1] if isinstance(group, Beam) and "position" in group else 0
+    return group["position"].shape[1] if isinstance(group, BeamResults) and "position" in group else 0
 
 
 def some(count: int) -> Ints:

@@ -1,18 +1,22 @@
 """Words: the quantities that a figure can show, by name, with labels and units.
 
-`WORDS` is the catalogue. A word may exist for several kinds of items: ``force`` for joints, drivers, springs and loads.
+`words` is the catalogue: those of `LABELLED`, whose labels, units or components are not those of their declaration, and
+all quantities that items declare. A word may exist for several kinds of items: ``force`` for joints, drivers, springs
+and loads.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
+from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
-from femb.results.groups import GROUPS, Beam
+from femb.elements.beam.results import BeamResults
+from femb.results.groups import groups
 from femb.results.names import LINEAR, at_node
-from femb.results.quantity import Group, Quantity
 
 XYZ = ("x", "y", "z")
 WXYZ = ("$p_0$", "$p_1$", "$p_2$", "$p_3$")
@@ -74,7 +78,7 @@ def component_name(label: str) -> str:
     return label[label.rfind("(") + 1 : -1] if label.endswith(")") else label.replace(" ", "_")
 
 
-WORDS: dict[str, Word] = {
+LABELLED: dict[str, Word] = {
     "position": Word("position", "m", XYZ, scale="length"),
     "displacement": Word("displacement", "m", XYZ, derived=True, scale="length"),
     "deflection": Word("deflection", "m", XYZ, ("beams",), derived=True, scale="length"),
@@ -117,21 +121,42 @@ WORDS: dict[str, Word] = {
 """Name -> word. ``coordinates``, ``rates``, ``value`` and similar words take their units from the item."""
 
 
-def _add(kind: str, name: str, quantity: Quantity) -> None:
-    """Add a word for a quantity with a function that records it, with the components of its shape."""
-    known = WORDS.get(name)
-    if known is None:
-        components = {"3": XYZ, "4": WXYZ}.get(quantity.sizes[-1], ("",) if len(quantity.sizes) == 1 else ())
-        unit = quantity.unit.replace("s2", "s²") if quantity.unit != "-" else ""
-        WORDS[name] = Word(name.replace("_", " "), unit, components, (kind,))
-    elif kind not in known.kinds:
-        WORDS[name] = replace(known, kinds=(*known.kinds, kind))
+# By unit, the name of the size of a quantity in `femb.pictures.rounding.Scales`.
+SCALES = {
+    "-": "one", "rad": "one", "m": "length", "m/s": "speed", "m/s2": "acceleration", "rad/s": "angular_speed",
+    "rad/s2": "angular_acceleration", "N": "force", "N m": "torque", "J": "energy",
+}  # fmt: skip
 
 
-for _kind, _group in GROUPS.items():
-    for _name, _quantity in _group.quantities().items():
-        if _quantity.recorded and _kind != "audit":
-            _add(_kind, _name, _quantity)
+def words() -> Mapping[str, Word]:
+    """Name -> word, of all quantities of items over time."""
+    return _words(tuple(groups().items()))
+
+
+@lru_cache(maxsize=8)
+def _words(of: tuple[tuple[str, type[Group]], ...]) -> Mapping[str, Word]:
+    found = dict(LABELLED)
+    labelled = {kind for word in LABELLED.values() for kind in word.kinds}
+    for kind, group in of:
+        for name, quantity in group.quantities().items():
+            declared = quantity.given or (quantity.recorded and kind != "audit") or kind not in labelled
+            if declared and quantity.sizes[:1] == ["T"]:
+                known = found.get(name)
+                if known is None:
+                    found[name] = _declared(kind, name, quantity)
+                elif kind not in known.kinds:
+                    found[name] = replace(known, kinds=(*known.kinds, kind))
+    return found
+
+
+def _declared(kind: str, name: str, quantity: Quantity) -> Word:
+    """The word of a quantity as it is declared, with the components of its shape."""
+    components = quantity.components or {"3": XYZ, "4": WXYZ}.get(quantity.sizes[-1], ())
+    components = components or (("",) if len(quantity.sizes) == 1 else ())
+    unit = "" if quantity.unit == "-" else quantity.unit.replace("s2", "s²")
+    label = quantity.label or name.replace("_", " ")
+    return Word(label, unit, components, (kind,), scale=SCALES.get(quantity.unit, ""))
+
 
 MEASURES = {
     "coordinates": (("angle", "deg", "one"), ("stroke", "m", "length")),
@@ -149,7 +174,10 @@ MEASURES = {
 
 def channels(kind: str, group: Group, name: str, node: int | None = None) -> list[Channel]:
     """Channels of a quantity of one item, or of the node ``node`` of a beam; none where it is not recorded."""
-    word = WORDS.get(name) or Word(name.replace("_", " "), "", ())
+    word = words().get(name)
+    if word is None or kind not in word.kinds:
+        declared = type(group).quantities().get(name)
+        word = word or (Word(name.replace("_", " "), "", ()) if declared is None else _declared(kind, name, declared))
     if not word.derived and name not in group:
         return []
     value = getattr(group, name) if word.derived else group[name]
@@ -159,7 +187,7 @@ def channels(kind: str, group: Group, name: str, node: int | None = None) -> lis
     item = group.name
     if kind == "audit":
         item = name.replace("_", " ")
-    if node is not None and isinstance(group, Beam):
+    if node is not None and isinstance(group, BeamResults):
         here = at_node(group, name, values, node)
         if here is None:
             return []

@@ -10,11 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb import __version__
+from femb.base.arrays import NOTHING
 from femb.base.errors import ModelError, Problem
-from femb.base.options import DEFORMATION, EVERYTHING, MOTION, Output
+from femb.base.options import EVERYTHING, Output
 from femb.base.types import Floats
 from femb.base.values import nearest
 from femb.elements.item import Item
+from femb.elements.item_states import declared_records
 from femb.elements.modal.flexible_body import FlexibleBody
 from femb.elements.records import Records
 from femb.model.model import Model
@@ -22,8 +24,7 @@ from femb.numerics.rotations import cross
 from femb.recording.frames import Frames
 from femb.recording.instants import Part, evaluated, interpolated
 from femb.recording.root_loads import RootLoads
-from femb.results.arrays import NOTHING
-from femb.results.groups import GROUPS
+from femb.results.groups import groups
 from femb.results.results import Results
 from femb.results.verdicts import AuditWatch
 from femb.system.system import System
@@ -74,10 +75,10 @@ class Selection:
 
     def __init__(self, output: Output, model: Model, appendages: list[str]) -> None:
         self.output, self.text = output, output.words()
-        self.admits: Callable[[str], bool] = cache(output.admits)
+        self.admits: Callable[[str], bool] = cache(partial(_admits, output))
         self._yields: dict[int, bool] = {}
         self.root_loads = True
-        self._names = tuple((kind, name) for kind in GROUPS if kind in model.tables for name in model.tables[kind])
+        self._names = tuple((kind, name) for kind in groups() if kind in model.tables for name in model.tables[kind])
         bodies = model.tables["bodies"]
         self._flexible = tuple(
             (kind, name)
@@ -135,29 +136,39 @@ class Selection:
 # Functions of the words and the names alone, of which the models of a study have the same.
 
 
+def _admits(output: Output, path: str) -> bool:
+    """Whether the quantity at a path of the results file is recorded."""
+    if output.motion_only and path != "time":
+        kind, word = path.partition("/")[0], path.rpartition("/")[2]
+        if kind not in groups() or word in _of_level(kind, "forces") or word not in groups()[kind].quantities():
+            return False
+    return output.admits(path)
+
+
+def _of_level(kind: str, level: str) -> list[str]:
+    """The quantities of a table that depend on this."""
+    return [word for word, quantity in groups()[kind].quantities().items() if quantity.level == level]
+
+
 @lru_cache(maxsize=1 << 12)
 def _some_admitted(output: Output, table: str, name: str) -> bool:
     """Whether a quantity of an item may be recorded; its name is of no account where there are no patterns."""
-    group = GROUPS.get(table)
-    return group is None or any(output.admits(f"{table}/{name}/{word}") for word in group.quantities())
+    group = groups().get(table)
+    return group is None or any(_admits(output, f"{table}/{name}/{word}") for word in group.quantities())
 
 
 @lru_cache
 def _beyond_motion(output: Output, items: tuple[tuple[str, str], ...]) -> bool:
     """Whether a quantity of these items, kind and name, is recorded that is not of motion alone."""
-    paths = (
-        f"{kind}/{name}/{word}"
-        for kind, name in items
-        for word in set(GROUPS[kind].quantities()).difference(MOTION.get(kind, ()))
-    )
-    return any(map(output.admits, paths))
+    paths = (f"{kind}/{name}/{word}" for kind, name in items for word in _of_level(kind, "forces"))
+    return any(_admits(output, path) for path in paths)
 
 
 @lru_cache
 def _deformation(output: Output, items: tuple[tuple[str, str], ...]) -> bool:
     """Whether a deformation of these items, kind and name, may be recorded."""
-    paths = (f"{kind}/{name}/{word}" for kind, name in items for word in DEFORMATION.get(kind, ()))
-    return any(map(output.admits, paths))
+    paths = (f"{kind}/{name}/{word}" for kind, name in items for word in _of_level(kind, "deformation"))
+    return any(_admits(output, path) for path in paths)
 
 
 @lru_cache
@@ -180,7 +191,7 @@ def _paths(items: tuple[tuple[str, str], ...], appendages: tuple[str, ...]) -> I
     """The paths of the quantities that items may have; ``time`` and the audit are always recorded."""
     for kind, name in (*items, *(("appendages", name) for name in appendages)):
         if kind != "audit":
-            words = (word for word, quantity in GROUPS[kind].quantities().items() if DERIVED not in quantity.meaning)
+            words = (word for word, quantity in groups()[kind].quantities().items() if DERIVED not in quantity.meaning)
             yield from (f"{kind}/{name}/{word}" for word in words)
 
 
@@ -244,7 +255,7 @@ quantity, or None where the item has no such quantity."""
 
 def recorded_outputs(system: System) -> Iterator[tuple[str, str, RecordedFunction]]:
     """Path, name of the item and function of every quantity with a function that records it."""
-    for kind, group in GROUPS.items():
+    for kind, group in groups().items():
         for word, quantity in group.quantities().items():
             if quantity.recorded:
                 function = getattr(import_module(quantity.recorded), word)
@@ -262,9 +273,10 @@ def records_of(
         if tables is None or kind.table in tables:
             items = list(group)
             some = list(filter(wanted, items)) if wanted is not None else items
-            every.append(kind.records(items, system))
-            if some:
-                chosen.append(every[-1] if len(some) == len(items) else kind.records(some, system))
+            for records in (kind.records, declared_records) if kind.given_quantities() else (kind.records,):
+                every.append(records(items, system))
+                if some:
+                    chosen.append(every[-1] if len(some) == len(items) else records(some, system))
     return every, chosen
 
 

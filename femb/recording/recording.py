@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from femb.base.arrays import CHECKPOINT, NOTHING, Arrays, Block, joined
 from femb.base.errors import ResultError, SolveError
 from femb.base.memory import recall, remembered
 from femb.base.options import EVERYTHING, Output
@@ -16,7 +17,6 @@ from femb.recording.frames import Frames
 from femb.recording.instants import Part, evaluated
 from femb.recording.named_state import named_state, names_of
 from femb.recording.record import Recorder
-from femb.results.arrays import CHECKPOINT, NOTHING, Arrays, Block, joined
 from femb.results.results import Results
 from femb.results.storage.file import MemoryWriter, ResultWriter, Writer
 from femb.results.storage.read import Earlier

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.quantity import Group
 from femb.base.types import Floats
+from femb.elements.beam.results import BeamResults
+from femb.elements.body.results import BodyResults
 from femb.reporting.packing import FINE, Packing
-from femb.results.groups import GROUPS, Beam, Body
-from femb.results.quantity import Group
 from femb.results.results import Results
 
 ROWS, FEWEST = 2000, 500  # largest number of output times, and with very many quantities
@@ -61,12 +62,12 @@ def histories_of(results: Results, packing: Packing, paths: Container[str] | Non
 def quantities_of(results: Results) -> Iterator[tuple[str, str, Sequence[str], Floats]]:
     """Path, unit, labels of the c components and values (T, c), of the most looked at first."""
     for group in _groups(results):
-        if isinstance(group, Beam):
+        if isinstance(group, BeamResults):
             yield from _of_beam(group)
             continue
         if group.attributes.get("fixed"):
             continue
-        if isinstance(group, Body) and "quaternion" in group:
+        if isinstance(group, BodyResults) and "quaternion" in group:
             yield f"{group.path}/{ANGLES}", "deg", list("xyz"), np.degrees(group.euler_angles())
         kinds = type(group).quantities()
         for name in group.arrays:
@@ -81,7 +82,7 @@ def quantities_of(results: Results) -> Iterator[tuple[str, str, Sequence[str], F
             if group.path.startswith("joints/") and name in OF_COORDINATES:
                 unit = _unit_of_coordinates(unit, labels)
             yield path, unit if unit != "-" else "", labels, array
-    known = {*GROUPS, "time"}
+    known = {*results.tables, "audit", "time"}
     for path, array in results.series.items():
         if path.split("/")[0] not in known and array.ndim <= 2:
             yield path, "", _numbered(array), array
@@ -94,9 +95,9 @@ def _groups(results: Results) -> list[Group]:
     return sorted(groups, key=lambda group: order.index(kind) if (kind := group.path.split("/")[0]) in order else 9)
 
 
-def _of_beam(beam: Beam) -> Iterator[tuple[str, str, Sequence[str], Floats]]:
+def _of_beam(beam: BeamResults) -> Iterator[tuple[str, str, Sequence[str], Floats]]:
     """Of the first, middle and last node, and at both ends of the beam."""
-    kinds = Beam.quantities()
+    kinds = BeamResults.quantities()
     for name in OF_NODES:
         if name in beam or name in ("deflection", "displacement"):
             array = getattr(beam, name)

@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 
 from femb.base.errors import ResultError
+from femb.base.quantity import Group
 from femb.base.types import Floats, Ints
+from femb.elements.beam.results import BeamResults
+from femb.elements.body.results import BodyResults
 from femb.numerics import rotations
 from femb.pictures import geometry
 from femb.pictures.parts import FlexibleMesh, flexible_meshes, sections_of
 from femb.pictures.picture import THINNEST
 from femb.reporting.packing import Packing, Reference
-from femb.results.groups import Beam, Body
-from femb.results.quantity import Group
 from femb.results.results import Results
 
 # A beam of a scene: its stations, deformed in the axes of what carries it, and the quantities that colour it.
@@ -49,7 +50,7 @@ class BeamMotion:
     deflection (t, s) at the stations.
     """
 
-    def __init__(self, beam: Beam, bodies: Mapping[str, Body]) -> None:
+    def __init__(self, beam: BeamResults, bodies: Mapping[str, BodyResults]) -> None:
         self.beam = beam
         elements = beam.element_length.size
         self.segments = segments_of(elements)
@@ -77,13 +78,13 @@ class BeamMotion:
         self.colours = _colours(beam) | {"deflection": np.linalg.norm(self.deflection, axis=-1)}
 
     @staticmethod
-    def size(beam: Beam) -> int:
+    def size(beam: BeamResults) -> int:
         """How many numbers a scene stores of a beam at one output time."""
         elements = int(beam.element_length.size)
         return 6 * elements * (segments_of(elements) + 1) + 2 * len(QUANTITIES) * elements
 
     def _at_rest(
-        self, between: Any, xi: Floats, owner: Body | None, local: Floats, turned: Floats
+        self, between: Any, xi: Floats, owner: BodyResults | None, local: Floats, turned: Floats
     ) -> tuple[Floats, Floats]:
         """Stations (s, 3) and quaternions (s, 4) of the undeformed beam in the axes of the carrier."""
         beam = self.beam
@@ -151,11 +152,11 @@ def _lid(outline: Floats) -> Ints:
         return np.zeros((0, 3), dtype=np.int64)
 
 
-def _pose(body: Body) -> tuple[Floats, Floats]:
+def _pose(body: BodyResults) -> tuple[Floats, Floats]:
     return body.position, body.quaternion
 
 
-def _colours(beam: Beam) -> dict[str, Floats]:
+def _colours(beam: BeamResults) -> dict[str, Floats]:
     """(t, e, 2) of the quantities that are recorded."""
     result: dict[str, Floats] = {}
     if "section_force" in beam and "section_moment" in beam:
@@ -183,7 +184,9 @@ INTERFACE = -1  # one that moves with the deformation of a flexible body; its ow
 FLEXIBLE = "modal"
 
 
-def carriers_of(results: Results, bodies: Mapping[str, Body], beams: Mapping[str, Beam]) -> list[dict[str, Any]]:
+def carriers_of(
+    results: Results, bodies: Mapping[str, BodyResults], beams: Mapping[str, BeamResults]
+) -> list[dict[str, Any]]:
     """A row for each part that another one carries, the carrier's own row before it.
 
     ``part`` is carried at its node ``by`` on the part ``on`` at its node ``at``; a node is null of a body, and of a
@@ -265,7 +268,7 @@ def _towards(edge: Edge, part: int) -> Edge:
     return (first, second, joint) if second[0] == part else (second, first, joint)
 
 
-def _roots(results: Results, bodies: Mapping[str, Body], numbers: Mapping[str, int]) -> Iterator[int]:
+def _roots(results: Results, bodies: Mapping[str, BodyResults], numbers: Mapping[str, int]) -> Iterator[int]:
     """Numbers of parts, best ones first: the ground, bodies with appendages, other bodies, beams."""
     parents = {each.parent for each in results.appendages.values()}
     first = sorted(bodies, key=lambda name: (not bodies[name].fixed, name not in parents))
@@ -274,7 +277,7 @@ def _roots(results: Results, bodies: Mapping[str, Body], numbers: Mapping[str, i
 
 
 def _connections(
-    results: Results, bodies: Mapping[str, Body], beams: Mapping[str, Beam], numbers: Mapping[str, int]
+    results: Results, bodies: Mapping[str, BodyResults], beams: Mapping[str, BeamResults], numbers: Mapping[str, int]
 ) -> Iterator[Edge]:
     """Pairs of places that move together, or whose relative motion is that of a joint."""
 
@@ -303,11 +306,11 @@ def _connections(
             yield ends[0], ends[1], True
 
 
-def _flexible(body: Body) -> bool:
+def _flexible(body: BodyResults) -> bool:
     return body.attributes.get("kind") == FLEXIBLE
 
 
-def _rest(carrier: Body, body: Body) -> list[float]:
+def _rest(carrier: BodyResults, body: BodyResults) -> list[float]:
     """Position (3,) and quaternion (4,) of a body in the axes of its carrier, undeformed."""
     known = all("reference_position" in each and "reference_quaternion" in each for each in (carrier, body))
     (p, q), (r, s) = (
@@ -429,7 +432,7 @@ def scene_of(results: Results, packing: Packing, frames: int = FRAMES, kind: str
     }
 
 
-def _links(bodies: dict[str, Body]) -> list[list[int]]:
+def _links(bodies: dict[str, BodyResults]) -> list[list[int]]:
     """Numbers of flexible bodies without a mesh and of their interfaces, NAME.INTERFACE: lines show these bodies."""
     numbers = {name: number for number, name in enumerate(bodies)}
     parents = {name: name.rpartition(".")[0] for name in bodies}
@@ -445,7 +448,9 @@ def packed_pose(position: Floats, quaternion: Floats, path: Floats, packing: Pac
     return {"position": packing.add(position - path), "quaternion": packing.add(quaternion)}
 
 
-def _body(body: Body, path: Floats, extent: float, packing: Packing, attached: Iterable[Floats]) -> dict[str, Any]:
+def _body(
+    body: BodyResults, path: Floats, extent: float, packing: Packing, attached: Iterable[Floats]
+) -> dict[str, Any]:
     result: dict[str, Any] = {"name": body.name, "fixed": body.fixed}
     result |= packed_pose(body.position, body.quaternion, path, packing)
     result["meshes"] = []
@@ -481,13 +486,13 @@ def _triangles(faces: Ints) -> Ints:
     return faces if faces.shape[1] == 3 else np.concatenate([faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]])
 
 
-def _size_of_shapes(bodies: list[Body]) -> float:
+def _size_of_shapes(bodies: list[BodyResults]) -> float:
     """The largest side of the shapes, m; 1 without any: of a scene in one point."""
     sizes = [float(np.max(np.ptp(geometry.body_surface(body.shape)[0], axis=0))) for body in bodies if body.shape]
     return max(sizes, default=0.0) or 1.0
 
 
-def _largest_deflection(body: Body) -> float:
+def _largest_deflection(body: BodyResults) -> float:
     """The largest deflection of a flexible body at some output times, m; 0 of a rigid one."""
     parts = flexible_meshes(body)
     every = max(1, len(body.position) // LOOKED_AT)

@@ -6,7 +6,7 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats
-from femb.results.groups import Beam
+from femb.elements.beam.results import BeamResults
 from femb.results.names import STRESSES, named
 from femb.results.results import Results
 
@@ -28,7 +28,7 @@ def history(results: Results, name: str) -> History:
         return History(last, np.array([float(results.statistics[rest])]), "s" if rest.endswith("time") else "")
     found = named(results, name)
     values = found.values
-    if isinstance(found.group, Beam) and found.node is None:
+    if isinstance(found.group, BeamResults) and found.node is None:
         if found.component is None and values.ndim > 2 and found.word not in (*STRESSES, "strain"):
             values = np.linalg.norm(values, axis=-1)
         values = np.max(np.abs(values.reshape(len(values), -1)), axis=1)

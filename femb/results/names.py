@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from femb.base.arrays import listing
 from femb.base.errors import ResultError
+from femb.base.quantity import Group
 from femb.base.types import Floats
 from femb.base.values import shown
-from femb.results.arrays import listing
-from femb.results.groups import GROUPS, Beam
-from femb.results.quantity import Group
+from femb.elements.beam.results import BeamResults
 
 if TYPE_CHECKING:
     from femb.results.results import Results
@@ -88,12 +88,12 @@ class Named:
         return declared if len(declared) == len(shape) else [str(size) for size in shape]
 
 
-def at_node(beam: Beam, word: str, array: Floats, node: int) -> Floats | None:
+def at_node(beam: BeamResults, word: str, array: Floats, node: int) -> Floats | None:
     """(T, ...) of an array of nodes, or of ends of elements, at a node: the end of the element before it, of the first
     node the start of the one after. None for any other array and for a node that the beam does not have."""
     if array.ndim < 2:
         return None
-    sizes = Beam.quantities()[word].sizes if word in Beam.quantities() else ["T", "n"]
+    sizes = BeamResults.quantities()[word].sizes if word in BeamResults.quantities() else ["T", "n"]
     nodes = array.shape[1] + ("e" in sizes)
     if not -nodes <= node < nodes:
         return None
@@ -185,7 +185,7 @@ def _instead(results: "Results", name: str, places: list[tuple[Group, str]]) -> 
         return f"did you mean {', '.join(map(repr, close))}?" if close else f"items are {items}"
     group, rest = places[0]
     start, words = name[: len(name) - len(rest)], dict.fromkeys(_words(results, group))
-    if isinstance(group, Beam) and "position" in group:
+    if isinstance(group, BeamResults) and "position" in group:
         node, _, more = rest.partition(".")
         last = group["position"].shape[1] - 1
         if node.removeprefix("-").isdecimal() and not -last - 1 <= int(node) <= last:
@@ -205,7 +205,7 @@ def known_names(results: "Results") -> list[str]:
     for group in results.groups():
         path = group.path.replace("/", ".")
         for word in _words(results, group):
-            at_ends = isinstance(group, Beam) and _named(results, group, f"0.{word}") is not None
+            at_ends = isinstance(group, BeamResults) and _named(results, group, f"0.{word}") is not None
             names += [f"{path}.{node}{word}" for node in ("", *(("root.", "tip.") if at_ends else ()))]
     return names
 
@@ -239,7 +239,7 @@ def _places(results: "Results", name: str) -> Iterator[tuple[Group, str]]:
 
     Names of items may contain dots.
     """
-    for kind in GROUPS:
+    for kind in (*results.tables, "audit"):
         groups = {"audit": results.audit} if kind == "audit" else dict(getattr(results, kind))
         for start in ("", f"{kind}."):
             matching = [item for item in groups if name.startswith(f"{start}{item}.")]
@@ -257,14 +257,14 @@ def _named(results: "Results", group: Group, rest: str) -> Named | None:
                 unit = ("m" if coordinate in LINEAR else "rad") + {"": "", " rate": "/s"}.get(ending, "/s2")
                 return Named(group, word, None, group[word], unit, names.index(coordinate))
     node: int | None = None
-    if isinstance(group, Beam):
+    if isinstance(group, BeamResults):
         first, _, more = rest.partition(".")
         if first in ENDS or first.removeprefix("-").isdecimal():
             node, rest = ENDS[first] if first in ENDS else int(first), more
     word, _, component = rest.partition(".")
     word = word if word in group else SHORT.get(word, word)
     array, unit = array_of(group, word)
-    if array is not None and node is not None and isinstance(group, Beam):
+    if array is not None and node is not None and isinstance(group, BeamResults):
         array = at_node(group, word, array, node)
     if array is None or array.shape[:1] != results.time.shape:
         return None

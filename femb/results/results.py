@@ -16,27 +16,15 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
+from femb.base.arrays import NOTHING, Arrays, Attributes, Content, ReadOnly, listing, read_only, shapes_of
 from femb.base.errors import ResultError
 from femb.base.html import table
+from femb.base.quantity import Group, Groups
 from femb.base.types import Floats
 from femb.base.values import check_text
 from femb.results import spectrum as spectra
-from femb.results.arrays import NOTHING, Arrays, Attributes, Content, ReadOnly, listing, read_only, shapes_of
-from femb.results.groups import (
-    Appendage,
-    Audit,
-    Beam,
-    Body,
-    Driver,
-    EventRecord,
-    Joint,
-    Load,
-    ModalDamping,
-    Spring,
-    event_records,
-)
+from femb.results.groups import Audit, EventRecord, event_records, groups
 from femb.results.names import COMPONENTS, Named, named, short_names, unit_of
-from femb.results.quantity import Group, Groups
 from femb.results.storage.file import write_content
 from femb.results.storage.read import read_array_of, read_content
 from femb.results.view import INERTIAL, seen_from
@@ -46,7 +34,15 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
+    from femb.elements.beam.results import BeamResults
+    from femb.elements.body.results import BodyResults
+    from femb.elements.joint.driver import DriverResults
+    from femb.elements.joint.joint import JointResults
+    from femb.elements.load.load import LoadResults
+    from femb.elements.spring.modal_damping import ModalDampingResults
+    from femb.elements.spring.point import SpringResults
     from femb.reporting.report import Shown
+    from femb.results.groups import AppendageResults
 
 
 # Results as tables of other libraries, which are imported on first use.
@@ -243,47 +239,35 @@ class Results(ByQuantity):
                     f"{path}: shape {shape}, but there are {times[0]} output times; the first axis must be time"
                 )
 
-    # The groups of each kind, made on first use: of a large model with many arrays few kinds are asked for.
+    if TYPE_CHECKING:
+        # The tables of the catalogue, for editors; ``__getattr__`` has those of all items.
+        bodies: Groups[BodyResults]
+        beams: Groups[BeamResults]
+        joints: Groups[JointResults]
+        drivers: Groups[DriverResults]
+        springs: Groups[SpringResults]
+        loads: Groups[LoadResults]
+        appendages: Groups[AppendageResults]
+        modal_damping: Groups[ModalDampingResults]
+
+    def __getattr__(self, name: str) -> Groups[Any]:
+        """The groups of a table by name, made on first use: of a large model with many arrays few are asked for."""
+        if name.startswith("_") or name not in self._tables:
+            there = f"; it has the tables {', '.join(self._tables)}" if not name.startswith("_") else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{there}")
+        found: Groups[Any] = Groups(name, self._tables[name], self.arrays, self.attributes, self.series)
+        self.__dict__[name] = found
+        return found
 
     @cached_property
-    def bodies(self) -> Groups[Body]:
-        """The rigid bodies, point masses and flexible bodies, by name."""
-        return Groups("bodies", Body, self.arrays, self.attributes)
+    def _tables(self) -> dict[str, type[Group]]:
+        """The kinds of groups by table: those of all items, and those of items that are not known here."""
+        known = {table: kind for table, kind in groups().items() if table != "audit"}
+        others = dict.fromkeys(path.partition("/")[0] for path in self.series if path.count("/") == 2)
+        return known | {table: Group for table in others if table not in known}
 
-    @cached_property
-    def beams(self) -> Groups[Beam]:
-        """The beams, by name."""
-        return Groups("beams", Beam, self.arrays, self.attributes, self.series)
-
-    @cached_property
-    def joints(self) -> Groups[Joint]:
-        """The joints, by name."""
-        return Groups("joints", Joint, self.arrays, self.attributes)
-
-    @cached_property
-    def drivers(self) -> Groups[Driver]:
-        """The drivers, by name."""
-        return Groups("drivers", Driver, self.arrays, self.attributes)
-
-    @cached_property
-    def springs(self) -> Groups[Spring]:
-        """The springs, by name."""
-        return Groups("springs", Spring, self.arrays, self.attributes)
-
-    @cached_property
-    def loads(self) -> Groups[Load]:
-        """The loads, by name."""
-        return Groups("loads", Load, self.arrays, self.attributes)
-
-    @cached_property
-    def appendages(self) -> Groups[Appendage]:
-        """The appendages, by name."""
-        return Groups("appendages", Appendage, self.arrays, self.attributes, self.series)
-
-    @cached_property
-    def modal_damping(self) -> Groups[ModalDamping]:
-        """The modal damping, by name."""
-        return Groups("modal_damping", ModalDamping, self.arrays, self.attributes)
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._tables]
 
     @cached_property
     def audit(self) -> Audit:
@@ -408,12 +392,15 @@ class Results(ByQuantity):
                 if quantity is not None and not quantity.admits(array, sizes, strict=group.of_nodes):
                     raise ResultError(f"{group.path}/{name}: shape {array.shape}, expected {quantity.shape}")
 
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables of items, such as "bodies", also those that these results have no items of."""
+        return tuple(self._tables)
+
     def groups(self) -> Iterator[Group]:
-        """The groups of all items, kind by kind, and the audit."""
-        kinds: list[Groups[Any]] = [self.bodies, self.beams, self.joints, self.drivers, self.springs, self.loads]
-        kinds += [self.appendages, self.modal_damping]
-        for kind in kinds:
-            yield from kind.values()
+        """The groups of all items, table by table, and the audit."""
+        for kind in self._tables:
+            yield from getattr(self, kind).values()
         yield self.audit
 
     def _repr_html_(self) -> str:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from femb.base import html
+from femb.base.arrays import listing
 from femb.base.errors import ResultError
 from femb.base.types import Bools, Floats
 from femb.base.values import numbered
-from femb.results.arrays import listing
 from femb.results.results import Results
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from femb.base.arrays import Content, listing
 from femb.base.errors import ResultError
 from femb.base.types import Floats
+from femb.elements.beam.results import BeamResults
+from femb.elements.body.results import BodyResults
 from femb.numerics import rotations
-from femb.results.arrays import Content, listing
-from femb.results.groups import Beam, Body
 
 if TYPE_CHECKING:
     from femb.results.results import Results
@@ -100,7 +101,7 @@ def seen_from(results: "Results", frame: str) -> Content:
     series, static = dict(results.series), dict(results.static)
     attributes: dict[str, dict[str, Any]] = {path: dict(values) for path, values in results.attributes.items()}
     attributes.setdefault("", {})["frame"] = frame
-    groups: list[Body | Beam] = [*results.bodies.values(), *results.beams.values()]
+    groups: list[BodyResults | BeamResults] = [*results.bodies.values(), *results.beams.values()]
     for group in groups:
         path = group.path
         if "position" not in group or "quaternion" not in group:
@@ -122,7 +123,9 @@ def seen_from(results: "Results", frame: str) -> Content:
     return Content(series, static, attributes)
 
 
-def relative(view: View, group: Body | Beam, of_frame: tuple[Floats, Floats] | None = None) -> dict[str, Floats]:
+def relative(
+    view: View, group: BodyResults | BeamResults, of_frame: tuple[Floats, Floats] | None = None
+) -> dict[str, Floats]:
     """Arrays of the motion of a body or beam relative to a frame, all output times; with accelerations if
     ``of_frame``, the frame's acceleration and angular acceleration in inertial axes, and those of the group exist."""
     times = slice(None)
@@ -154,7 +157,7 @@ def start_pose(results: "Results", frame: str) -> tuple[Floats, Floats]:
     return (position, quaternion) if node is None else (position[node], quaternion[node])
 
 
-def _start_of(group: Body | Beam) -> tuple[Floats, Floats]:
+def _start_of(group: BodyResults | BeamResults) -> tuple[Floats, Floats]:
     """Positions and quaternions in the start configuration; at the first output time in results without them."""
 
     def start_value(word: str) -> Floats:
@@ -178,7 +181,7 @@ def _frame_accelerations(results: "Results", frame: str) -> tuple[Floats, Floats
     return linear, rotations.rotate(quaternion, angular)
 
 
-def _owner(results: "Results", frame: str) -> tuple[Body | Beam, int | None]:
+def _owner(results: "Results", frame: str) -> tuple[BodyResults | BeamResults, int | None]:
     """The body, or the beam and its node, of a frame's name."""
     if frame in results.bodies:
         return results.bodies[frame], None

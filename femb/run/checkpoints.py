@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from femb.base.arrays import Arrays
 from femb.base.errors import ContinuationError
 from femb.base.memory import WithMemory, recall, remembered
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.layout.discrete import DiscreteState
-from femb.results.arrays import Arrays
 from femb.results.groups import EventRecord
 from femb.results.storage.read import Earlier
 from femb.run.events import update_events

@@ -13,6 +13,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from femb.base.arrays import listing
 from femb.base.errors import FembError, ModelError, ResultError
 from femb.base.methods import METHODS
 from femb.base.options import FORMULATIONS, METHODS_OF, Run
@@ -20,8 +21,7 @@ from femb.base.progress import Reporter, reporting
 from femb.base.types import Floats
 from femb.model.model import Model
 from femb.numerics import rotations
-from femb.results.arrays import listing
-from femb.results.groups import GROUPS as CATALOGUE
+from femb.results.groups import groups
 from femb.results.results import Results
 from femb.run.calling import RunOptions, read_call
 from femb.run.simulate import simulate
@@ -61,7 +61,7 @@ class _Kind:
     vectors: bool = True
 
 
-KINDS: tuple[_Kind, ...] = (
+NAMED: tuple[_Kind, ...] = (
     _Kind("position", "m", ("bodies", "beams"), "position"),
     _Kind("orientation", "rad", ("bodies", "beams"), "quaternion"),
     _Kind("velocity", "m/s", ("bodies", "beams"), "velocity"),
@@ -78,20 +78,25 @@ KINDS: tuple[_Kind, ...] = (
     _Kind("root force", "N", ("appendages",), "force"),
     _Kind("root torque", "N m", ("appendages",), "torque"),
 )
-KINDS += tuple(
-    _Kind(word.replace("_", " "), quantity.unit, (kind,), word, vectors=quantity.sizes[-1] == "3")
-    for kind, group in CATALOGUE.items()
-    for word, quantity in group.quantities().items()
-    if quantity.recorded and kind != "audit"
-)
 GROUPS = ("bodies", "beams", "joints", "drivers")
+
+
+def kinds_of_quantities() -> tuple[_Kind, ...]:
+    """The quantities that are compared: the named ones, and those that items declare with their values."""
+    declared = tuple(
+        _Kind(word.replace("_", " "), quantity.unit, (kind,), word, vectors=quantity.sizes[-1] == "3")
+        for kind, group in groups().items()
+        for word, quantity in group.quantities().items()
+        if (quantity.recorded or quantity.given) and kind != "audit"
+    )
+    return NAMED + declared
 
 
 def differences(
     first: Results, second: Results, names: tuple[str, str] = ("the first", "the second")
 ) -> tuple[Difference, ...]:
     """A Difference for each kind of quantity that both results, ``first`` and ``second``, have, in the order of
-    ``KINDS``.
+    ``kinds_of_quantities``.
 
     Both must have the same output times and items; nothing is interpolated. A kind of quantity is left out if one of
     the two results has no array of it. names : of the two results, for messages.
@@ -101,7 +106,7 @@ def differences(
     check_times(first.time, second.time, names)
     for group in GROUPS:
         _check_names(group, first, second, names)
-    result = [_largest(kind, first, second, names) for kind in KINDS]
+    result = [_largest(kind, first, second, names) for kind in kinds_of_quantities()]
     return tuple(difference for difference in result if difference is not None)
 
 

@@ -12,6 +12,7 @@ from typing import Self
 
 import numpy as np
 
+from femb.base.arrays import listing
 from femb.base.errors import FembWarning, ModelError, SolveError
 from femb.base.html import table
 from femb.base.progress import LoadProgress, Reporter, reporting
@@ -21,7 +22,6 @@ from femb.layout.layout import Station
 from femb.model.model import Model
 from femb.recording.frames import Frames, unbalanced
 from femb.recording.recording import Recording
-from femb.results.arrays import listing
 from femb.results.results import Results
 from femb.statics.equations import WEIGHT
 from femb.statics.neutral import motion_name, motion_of, moves_freely

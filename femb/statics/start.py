@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from femb import __version__
+from femb.base.arrays import CHECKPOINT
 from femb.base.errors import ContinuationError, ModelError
 from femb.base.options import Run, StartState
 from femb.base.values import shown
 from femb.recording.named_state import starting_from
-from femb.results.arrays import CHECKPOINT
 from femb.results.storage.read import Earlier, find_results, is_being_written, is_finished, read_earlier, unfinished
 from femb.system.system import System
 

@@ -8,7 +8,7 @@ Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/th
 """
 
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from math import isfinite
 from typing import Any, Self
 
@@ -17,11 +17,13 @@ import numpy as np
 from femb.base.errors import FembError, SolveError
 from femb.base.types import Bools, Floats, Ints, Loop, Sparse
 from femb.base.values import shallow_copy, shown
-from femb.elements import CATALOGUE, Ground
+from femb.elements import Ground
 from femb.elements.body.mass_batch import MassBatch, PointBatch
 from femb.elements.item import Item
+from femb.elements.item_states import ItemState
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
+from femb.elements.registry import kinds
 from femb.layout.connections import check_singularities
 from femb.layout.discrete import ANGLES, DiscreteState
 from femb.layout.element import Batch, Input, InputError, LowRank, raised
@@ -175,19 +177,23 @@ class NumberedModel(VelocityCoordinates):
         self.items: list[Item] = []
         if "ground" in placement.bodies and "ground" not in model.bodies:
             self.items.append(Ground())
-        items: dict[type[Item], list[Item]] = {kind: [] for kind in CATALOGUE}
+        catalogue = kinds()
+        items: dict[type[Item], list[Item]] = {kind: [] for kind in catalogue}
         for item in model.items():
             items[type(item)].append(item)
-        for kinds in _by_table(CATALOGUE):
-            self.items += placement.in_order([item for kind in kinds for item in items[kind]])
+        for of_table in _by_table(catalogue):
+            self.items += placement.in_order([item for kind in of_table for item in items[kind]])
         for item in self.items:
             item.declare_dofs(layout, placement, model)
         layout.finish()
+        for item in self.items:
+            if item.given_quantities():
+                layout.views.setdefault(item.table, {})[item.name] = partial(ItemState, item, layout)
         super().__init__(layout)
         self.pattern = Pattern(layout)
         self.solver: LinearSolver = LowRankSolver(self.pattern)
         self.batches = _merged(
-            [batch for kind in CATALOGUE if items[kind] for batch in kind.batches(items[kind], layout, model)]
+            [batch for kind in catalogue if items[kind] for batch in kind.batches(items[kind], layout, model)]
         )
         self.singular_batches = [batch for batch in self.batches if batch.singularities]
         self.constraint_set = ConstraintSet.of(self.items, layout)

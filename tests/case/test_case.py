@@ -143,7 +143,6 @@ class Spring(Item):
 def with_springs(monkeypatch):
     catalogue = (*femb.elements.CATALOGUE, Spring)
     monkeypatch.setattr(femb.elements, "CATALOGUE", catalogue)
-    monkeypatch.setattr(femb.model.model, "CATALOGUE", catalogue)
 
 
 BODY = "[bodies.hub]\nmass = 1\ninertia = 1\n"

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from seeds import SEED
 
 import femb
+from femb.base.arrays import LazyArrays
 from femb.cli import cli
-from femb.results.arrays import LazyArrays
 from femb.results.results import Results
 from femb.results.storage.file import ResultWriter
 

@@ -11,8 +11,6 @@ from scipy.linalg import expm
 
 import femb
 import femb.elements
-import femb.model.model
-import femb.system.equations
 from femb.base.errors import ModelError
 from femb.base.memory import recall, remembered
 from femb.base.options import Run, Tolerances
@@ -124,8 +122,7 @@ class Lags(Batch):
 @pytest.fixture(autouse=True)
 def catalogue(monkeypatch):
     extended = (*femb.elements.CATALOGUE, Lag)
-    for module in (femb.elements, femb.model.model, femb.system.equations):
-        monkeypatch.setattr(module, "CATALOGUE", extended)
+    monkeypatch.setattr(femb.elements, "CATALOGUE", extended)
 
 
 def sprung(*more, **words):

@@ -10,8 +10,8 @@ from long_runs import slow
 
 from femb import Model, PointMass, ResultError, Results, peak_loads, plot, simulate
 from femb.cli import cli
+from femb.elements.beam.results import section_loads
 from femb.pictures.figures import request, rows
-from femb.results.quantity import section_loads
 
 
 @pytest.fixture(scope="module")

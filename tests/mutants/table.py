@@ -380,7 +380,7 @@ MUTANTS = (
     Mutant("femb/results/spectrum.py",
            "amplitude[-1] *= 0.5", "amplitude[-1] *= 1.0",
            "tests/results/test_results.py tests/pictures/test_plots.py", "last line of a spectrum"),
-    Mutant("femb/results/quantity.py",
+    Mutant("elements/beam/results.py",
            "- about_z * (points[:, 0] / section[2])", "+ about_z * (points[:, 0] / section[2])",
            "tests/results tests/elements/beam/test_section_shapes.py", "axial stress by bending about z"),
     Mutant("femb/recording/root_loads.py",

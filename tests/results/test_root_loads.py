@@ -29,10 +29,10 @@ from femb import (
     static,
 )
 from femb.elements import Latch
+from femb.elements.beam.results import section_loads
 from femb.elements.beam.section_shapes import thickness_in_torsion
 from femb.numerics import rotations
 from femb.profiles import Versine
-from femb.results.quantity import section_loads
 
 E, AREA, MOMENT, DENSITY = 7.17e10, 2.5e-3, 5.2e-7, 2800.0
 

@@ -10,8 +10,6 @@ from long_runs import slow
 
 import femb
 import femb.elements
-import femb.model.model
-import femb.system.equations
 from femb.base.errors import SolveError
 from femb.base.memory import recall, remembered
 from femb.base.options import Run
@@ -75,8 +73,7 @@ class Pushers(ForceBatch):
 @pytest.fixture(autouse=True)
 def catalogue(monkeypatch):
     extended = (*femb.elements.CATALOGUE, Pusher)
-    for module in (femb.elements, femb.model.model, femb.system.equations):
-        monkeypatch.setattr(module, "CATALOGUE", extended)
+    monkeypatch.setattr(femb.elements, "CATALOGUE", extended)
 
 
 def pushed(updates, *items, force=0.0, velocity=0.0, **more):

@@ -19,8 +19,8 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
+from femb.base.arrays import NOTHING, Arrays, Attributes, Block, Content, Growing, visible
 from femb.base.errors import ResultError
-from femb.results.arrays import NOTHING, Arrays, Attributes, Block, Content, Growing, visible
 from femb.results.storage.hdf5 import ORDERED, OpenFile, write_hdf5
 from femb.results.storage.journal import Journal, JournalReader
 from femb.results.storage.read import FRAMES, Earlier, is_finished, lazily, opened, part_of, read_content

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.arrays import Block, joined
 from femb.base.errors import ResultError
-from femb.results.arrays import Block, joined
 
 # The layout of arrays over time in HDF5 files: chunks, and batches of output times that fill whole ones.
 

@@ -30,8 +30,8 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.arrays import NOTHING, Arrays, Attributes, Block
 from femb.base.errors import ResultError
-from femb.results.arrays import NOTHING, Arrays, Attributes, Block
 from femb.results.storage.hdf5 import OpenFile, write_at
 
 MAGIC = b"femb journal 1\n"

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.arrays import CHECKPOINT, Arrays, Attributes, Content, LazyArrays, joined, listing, visible
 from femb.base.errors import ContinuationError, ResultError
+from femb.base.quantity import selection_note
 from femb.base.values import shown
-from femb.results.arrays import CHECKPOINT, Arrays, Attributes, Content, LazyArrays, joined, listing, visible
-from femb.results.quantity import selection_note
 from femb.results.storage.hdf5 import Listing, OpenFile, read_array
 from femb.results.storage.journal import JournalReader, is_journal, is_locked
 

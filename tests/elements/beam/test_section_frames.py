@@ -7,11 +7,11 @@ from femb.base.errors import ResultError
 from femb.elements.beam import strain as beam_strain
 from femb.elements.beam.interpolation import section_at
 from femb.elements.beam.natural import natural_coordinates
+from femb.elements.beam.results import BeamResults
 from femb.elements.beam.shape import beam_sections, section_frames
 from femb.numerics import rotations
 from femb.numerics.compiler.compile import kernel
 from femb.pictures.parts import BeamLine
-from femb.results.groups import Beam
 
 LENGTH = 0.7
 POSITION = np.array([[0.3, -0.2, 1.0], [0.75, 0.2, 1.3]])
@@ -92,6 +92,6 @@ def test_velocities_are_the_rates_of_positions():
 
 
 def test_a_beam_of_another_kind_is_not_drawn_as_one_of_ours():
-    beam = Beam("beams/b", {"beams/b/element_length": np.array([LENGTH])}, {"beams/b": {"kind": "rope"}})
+    beam = BeamResults("beams/b", {"beams/b/element_length": np.array([LENGTH])}, {"beams/b": {"kind": "rope"}})
     with pytest.raises(ResultError, match=r"beams/b: is of the kind 'rope', which is not in the catalogue here"):
         BeamLine(beam, 2)

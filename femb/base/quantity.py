@@ -7,19 +7,29 @@ from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
+from femb.base.arrays import NOTHING, Arrays, Attributes, Below, ByName, Chosen, listing
 from femb.base.errors import ResultError
 from femb.base.types import Floats
-from femb.results.arrays import NOTHING, Arrays, Attributes, Below, ByName, Chosen, listing
 
 GroupType = TypeVar("GroupType", bound="Group")
+
+
+LEVELS = ("motion", "deformation", "forces")
 
 
 class Quantity:
     """A named array of a `Group`, read as an attribute; knows its shape, unit and meaning.
 
-    otherwise : function that computes it from the group where the results do not contain it. recorded : the module of
-    the function of the same name by which a run records it, a `femb.recording.record.RecordedFunction`. Without one,
-    elements record it (``Item.records`` and ``Batch.records``), or the audit.
+    shape : of the array, such as "(T, 3)": T output times; letters are sizes. unit : "-" for none. meaning : with the
+    axes. components : names of the last axis; by default x, y, z of three and w, x, y, z of four. label : in figures,
+    by default the name.
+    level : what it depends on: "motion" (positions and velocities), "deformation" (small coordinates beside positions)
+    or "forces" (accelerations, reactions, inputs).
+    A run records it from what gives it, or from the records of its item (``Item.records``, ``Batch.records``):
+    coordinate, rate : name of an internal coordinate of the item, of which it is the value or the rate. of : a function
+    of the item and its states, `femb.elements.item_states.ItemStates`, that returns (s, ...) at s states. recorded :
+    the module of a function of the same name, a `femb.recording.record.RecordedFunction`.
+    otherwise : function that computes it from the group where the results do not contain it.
     """
 
     def __init__(
@@ -29,10 +39,27 @@ class Quantity:
         meaning: str,
         otherwise: "Callable[[Group], Floats] | None" = None,
         recorded: str = "",
+        *,
+        level: str = "forces",
+        coordinate: str = "",
+        rate: str = "",
+        of: Callable[[Any, Any], Floats] | None = None,
+        components: tuple[str, ...] = (),
+        label: str = "",
     ) -> None:
+        if level not in LEVELS:
+            raise ValueError(f"quantity: level: got {level!r}, wanted one of {', '.join(LEVELS)}")
         self.shape, self.unit, self.meaning = shape, unit, meaning
-        self.otherwise, self.recorded = otherwise, recorded
+        self.otherwise, self.recorded, self.of = otherwise, recorded, of
+        self.coordinate, self.rate = coordinate, rate
+        self.level = "motion" if coordinate or rate else level
+        self.components, self.label = components, label
         self.__doc__ = f"{shape} {unit}: {meaning}."
+
+    @property
+    def given(self) -> bool:
+        """Whether the declaration itself gives the values, by a coordinate, a rate or a function."""
+        return bool(self.coordinate or self.rate or self.of)
 
     @property
     def sizes(self) -> list[str]:
@@ -84,9 +111,10 @@ class Group:
     """The arrays and attributes under one path; ``group["name"]`` reads any of them.
 
     series : names of the arrays over time. of_nodes : whether its arrays are of a sequence of nodes, (T, n, ...); then
-    a letter has the same size in all of its shapes.
+    a letter has the same size in all of its shapes. word : one item of the kind, as in the names of tables.
     """
 
+    word: ClassVar[str] = ""
     of_nodes: ClassVar[bool] = False
 
     def __init__(self, path: str, arrays: Arrays, attributes: Attributes, series: Collection[str] = ()) -> None:
@@ -102,7 +130,8 @@ class Group:
     @cache
     def quantities(cls) -> Mapping[str, Quantity]:
         """The quantities of this kind of group, by name."""
-        return {name: var for name, var in vars(cls).items() if isinstance(var, Quantity)}
+        declared = {name: var for one in reversed(cls.__mro__) for name, var in vars(one).items()}
+        return {name: var for name, var in declared.items() if isinstance(var, Quantity)}
 
     @property
     def attachments(self) -> dict[str, dict[str, Any]]:
@@ -134,7 +163,8 @@ class Group:
         return type(self), (self.path, arrays, attributes, series)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}: {', '.join(self.arrays) or 'no arrays'}>"
+        kind = (self.word or self.path.partition("/")[0]).replace("_", " ").capitalize()
+        return f"<{kind} {self.name!r}: {', '.join(self.arrays) or 'no arrays'}>"
 
 
 class Groups(ByName[GroupType]):
@@ -176,45 +206,3 @@ class Groups(ByName[GroupType]):
 
     def __repr__(self) -> str:
         return f"<{self._kind}: {listing(self)}>"
-
-
-# Stresses at the recovery points of beams, from section forces and moments.
-#
-#     sigma = N/A + M_y z/I_y - M_z y/I_z,    tau = |M_x|/W_t,    von Mises = sqrt(sigma^2 + 3 tau^2)
-#
-# tau is the largest shear stress of torsion in the section, taken at every point; the shear of the shear forces is
-# left
-# out. Source: docs/theory/loads.md, section 2.
-
-
-def section_loads(group: Group) -> Floats:
-    """(T, e, 3, 6): section force (N) and moment (N m) at start, middle and end of every element, section axes."""
-    force, moment = (
-        np.stack([group[ends][:, :, 0], group[middle], group[ends][:, :, 1]], axis=2)
-        for ends, middle in (("section_force", "midpoint_force"), ("section_moment", "midpoint_moment"))
-    )
-    return np.concatenate([force, moment], axis=-1)
-
-
-def axial_stress(group: Group) -> Floats:
-    """(T, e, 3, p) Pa at start, middle and end of every element."""
-    loads, points, section = section_loads(group), group["recovery_points"], group["stress_section"]
-    force, about_y, about_z = loads[..., 0, None], loads[..., 4, None], loads[..., 5, None]
-    result: Floats = force / section[0] + about_y * (points[:, 1] / section[1]) - about_z * (points[:, 0] / section[2])
-    return result
-
-
-def shear_stress(group: Group) -> Floats:
-    """(T, e, 3) Pa: the largest of torsion; NaN where the torsional section modulus is unknown."""
-    moment = np.stack(
-        [group["section_moment"][:, :, 0, 0], group["midpoint_moment"][..., 0], group["section_moment"][:, :, 1, 0]],
-        axis=2,
-    )
-    result: Floats = np.abs(moment) / group["stress_section"][3]
-    return result
-
-
-def von_mises(group: Group) -> Floats:
-    """(T, e, 3, p) Pa; without torsion where the torsional section modulus is unknown."""
-    shear = np.nan_to_num(shear_stress(group), nan=0.0)
-    return np.sqrt(axial_stress(group) ** 2 + 3.0 * shear[..., None] ** 2)
