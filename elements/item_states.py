@@ -4,25 +4,36 @@ A quantity that declares a coordinate, a rate or a function (``femb.base.quantit
 users' functions from here, without code of its item for each of these.
 """
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.quantity import Quantity
 from femb.base.types import Floats
+from femb.elements.marker import Marker
 from femb.elements.records import RecordedSystem, Records
-from femb.layout.layout import Layout
+from femb.layout.element import Input
+from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
 from femb.layout.views import OutputStates
+
+
+class DeclaringSystem(RecordedSystem, Protocol):
+    """The members of a System that the records of declared quantities need."""
+
+    @property
+    def parts_of_inputs(self) -> list[tuple[Input, slice]]: ...
 
 
 class ItemStates:
     """An item at s states, as the functions of its quantities read it (``femb.base.quantity.Quantity``).
 
     item : its description. time (s,) s. q (s, n_q), v (s, n_v), u (s, n_u) : coordinates, velocities and inputs of the
-    system. a (s, n_v) : accelerations, and multipliers (s, n_c), None where they are not known.
+    system. inputs : the parts of u by the labels of the inputs. a (s, n_v) : accelerations, and multipliers (s, n_c),
+    None where they are not known.
     """
 
     def __init__(
@@ -33,10 +44,11 @@ class ItemStates:
         q: Floats,
         v: Floats,
         u: Floats,
+        inputs: Mapping[str, slice],
         a: Floats | None = None,
         multipliers: Floats | None = None,
     ) -> None:
-        self.item, self.layout, self.time = item, layout, time
+        self.item, self.layout, self.time, self.inputs = item, layout, time, inputs
         self.q, self.v, self.u, self.a, self.multipliers = q, v, u, a, multipliers
 
     def coordinate(self, name: str) -> Floats:
@@ -52,12 +64,19 @@ class ItemStates:
         values: Floats = self.v[:, self.layout.internal_v[self._number(name)]]
         return values
 
-    def motion(self, marker: Any) -> tuple[Floats, Floats, Floats, Floats]:
-        """Position (m), quaternion, velocity (m/s) and angular velocity (rad/s) (s, 3 or 4) of a marker of the item.
+    def input(self, word: str) -> Floats:
+        """(s, width) the input TABLE.NAME.word of the item, or its discrete state of this name. Raises KeyError."""
+        values: Floats = self.u[:, self.inputs[f"{self.item.table}.{self.item.name}.{word}"]]
+        return values
 
-        Position and velocity are inertial, the angular velocity is in the axes of the marker's station.
+    def motion(self, of: str | Marker) -> tuple[Floats, Floats, Floats, Floats]:
+        """Position (m), quaternion, velocity (m/s) and angular velocity (rad/s) (s, 3 or 4) of a body or a marker.
+
+        of : the name of a body, or a marker of the item (``Item.markers``). Position and velocity are inertial, the
+        angular velocity is in the axes of the body or of the marker's station.
         """
-        position, quaternion, velocity, omega = station_motion(self.layout, self.layout.station(marker), self.q, self.v)
+        station = Station(self.layout.bodies[of]) if isinstance(of, str) else self.layout.station(of)
+        position, quaternion, velocity, omega = station_motion(self.layout, station, self.q, self.v)
         position, velocity = self.layout.to_inertial(self.time, position, velocity)
         return position, quaternion, velocity, omega
 
@@ -86,7 +105,7 @@ class ItemState:
     def __init__(self, item: Any, layout: Layout, state: Any) -> None:
         q, v = state.arrays()
         none = np.zeros((1, 0))
-        self._at = ItemStates(item, layout, np.array([state.time]), q[None], v[None], none)
+        self._at = ItemStates(item, layout, np.array([state.time]), q[None], v[None], none, {})
         self._quantities = {name: each for name, each in item.given_quantities().items() if each.level != "forces"}
 
     def __getattr__(self, name: str) -> Any:
@@ -99,15 +118,18 @@ class ItemState:
         return list(self._quantities)
 
 
-def declared_records(items: list[Any], system: RecordedSystem) -> Records:
+def declared_records(items: list[Any], system: DeclaringSystem) -> Records:
     """The records of items of one class that their quantities declare."""
     layout, quantities = system.layout, type(items[0]).given_quantities()
+    inputs = {given.label: part for given, part in system.parts_of_inputs}
     motion = {name: quantity for name, quantity in quantities.items() if quantity.level != "forces"}
 
     def series(of: dict[str, Quantity], frames: OutputStates) -> dict[str, Floats]:
         found = {}
         for item in items:
-            at = ItemStates(item, layout, frames.time, frames.q, frames.v, frames.u, frames.a, frames.multipliers)
+            at = ItemStates(
+                item, layout, frames.time, frames.q, frames.v, frames.u, inputs, frames.a, frames.multipliers
+            )
             for name, quantity in of.items():
                 found[f"{item.table}/{item.name}/{name}"] = given_values(name, quantity, at)
         return found

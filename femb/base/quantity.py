@@ -29,6 +29,8 @@ class Quantity:
     coordinate, rate : name of an internal coordinate of the item, of which it is the value or the rate. of : a function
     of the item and its states, `femb.elements.item_states.ItemStates`, that returns (s, ...) at s states. recorded :
     the module of a function of the same name, a `femb.recording.record.RecordedFunction`.
+    rows : a function of the item and the operating point that returns its exact `femb.layout.element.OutputRows`, with
+    which it is an output of linear models; a coordinate and a rate have theirs.
     otherwise : function that computes it from the group where the results do not contain it.
     """
 
@@ -44,6 +46,7 @@ class Quantity:
         coordinate: str = "",
         rate: str = "",
         of: Callable[[Any, Any], Floats] | None = None,
+        rows: Callable[[Any, Any], Any] | None = None,
         components: tuple[str, ...] = (),
         label: str = "",
     ) -> None:
@@ -51,7 +54,7 @@ class Quantity:
             raise ValueError(f"quantity: level: got {level!r}, wanted one of {', '.join(LEVELS)}")
         self.shape, self.unit, self.meaning = shape, unit, meaning
         self.otherwise, self.recorded, self.of = otherwise, recorded, of
-        self.coordinate, self.rate = coordinate, rate
+        self.coordinate, self.rate, self.rows = coordinate, rate, rows
         self.level = "motion" if coordinate or rate else level
         self.components, self.label = components, label
         self.__doc__ = f"{shape} {unit}: {meaning}."

@@ -262,11 +262,14 @@ def station_rows(point: LinearPoint, station: Station, quantity: str) -> OutputR
 
 
 def internal_rows(point: LinearPoint, number: int, rate: bool = False) -> OutputRows:
-    """The row of an internal coordinate, by its number in the layout, or of its rate."""
+    """The row of an internal coordinate or a first-order state, by its number in the layout, or of a rate."""
     layout = point.system.layout
     row = np.zeros((1, point.system.n_v))
     row[0, layout.internal_v[number]] = 1.0
-    unit = layout.internal[number].quantity.unit
+    quantity = layout.internal[number].quantity
+    unit = quantity.unit
+    if quantity.first_order:
+        return OutputRows(unit, velocity=row, components=())
     if rate:
         return OutputRows(RATES.get(unit, f"{unit}/s"), velocity=row, components=())
     return OutputRows(unit, row, components=())

@@ -95,7 +95,14 @@ def output(point: LinearPoint, name: str) -> Output:
 
 def known_outputs(point: LinearPoint) -> list[str]:
     """The names of all outputs, of beams at their ends, without components."""
-    return [*_known(point, GivesOutputs, lambda item, layout: item.linear_outputs(layout)), *_internal_names(point)]
+    given = _known(point, GivesOutputs, lambda item, layout: item.linear_outputs(layout))
+    declared = (
+        f"{item.table}.{item.name}.{name}"
+        for item in point.system.items
+        for name, quantity in item.given_quantities().items()
+        if quantity.coordinate or quantity.rate or quantity.rows
+    )
+    return list(dict.fromkeys([*given, *declared, *_internal_names(point)]))
 
 
 def _known(point: LinearPoint, contract: Any, of: Callable[[Any, Any], Iterable[str]]) -> Iterator[str]:
@@ -126,10 +133,26 @@ def _rows(point: LinearPoint, name: str) -> OutputRows | None:
             rows = item.output_rows(point, quantity) if isinstance(item, GivesOutputs) else None
         except ModelError as error:
             raise ModelError(f"output {name!r}: {error}") from error
+        rows = _declared_rows(point, item, quantity) if rows is None else rows
         if rows is not None:
             return rows
     number = _internal_names(point).get(name.removesuffix(RATE))
     return None if number is None else internal_rows(point, number, name.endswith(RATE))
+
+
+def _declared_rows(point: LinearPoint, item: Any, name: str) -> OutputRows | None:
+    """The rows of a quantity that an item declares with its values; None where it has none."""
+    quantity = item.given_quantities().get(name)
+    if quantity is None:
+        return None
+    if quantity.rows is not None:
+        rows: OutputRows = quantity.rows(item, point)
+        return rows
+    coordinate = quantity.coordinate or quantity.rate
+    if not coordinate:
+        raise ModelError("the item declares no derivatives of this quantity (femb.base.quantity.Quantity, rows)")
+    number = point.system.layout.internal_number(item.table, item.name, coordinate)
+    return internal_rows(point, number, bool(quantity.rate))
 
 
 def _internal_names(point: LinearPoint) -> dict[str, int]:
