@@ -150,7 +150,11 @@ def _declared_rows(point: LinearPoint, item: Any, name: str) -> OutputRows | Non
         return rows
     coordinate = quantity.coordinate or quantity.rate
     if not coordinate:
-        raise ModelError("the item declares no derivatives of this quantity (femb.base.quantity.Quantity, rows)")
+        path = f"{item.table}.{item.name}.{name}"
+        raise ModelError(
+            f"output {path!r}: the item declares no derivatives of this quantity; give rows in its declaration "
+            "(femb.base.quantity.Quantity)"
+        )
     number = point.system.layout.internal_number(item.table, item.name, coordinate)
     return internal_rows(point, number, bool(quantity.rate))
 
