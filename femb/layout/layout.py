@@ -84,11 +84,6 @@ class InternalCoordinate:
         """Its name as a state of a linearisation: "boom, node 1.strain"."""
         return f"{self.label}.{self.quantity.name}"
 
-    @property
-    def rate_name(self) -> str:
-        """The name of its rate as a state of a linearisation; a first-order state is called by its own name."""
-        return self.name if self.quantity.first_order else f"{self.name} rate"
-
 
 # Blocks of constraint rows, and the earliest point at which each block of multipliers can be eliminated.
 #
@@ -342,6 +337,11 @@ class Numbering:
         """Indices in v of the first-order states; their coordinates are at the same places of ``internal``."""
         states = [k for k, coordinate in enumerate(self.internal) if coordinate.quantity.first_order]
         return self.internal_v[states]
+
+    @cached_property
+    def first_order_names(self) -> tuple[str, ...]:
+        """The names of the first-order states, in the order of ``first_order_v``."""
+        return tuple(coordinate.name for coordinate in self.internal if coordinate.quantity.first_order)
 
     def velocity_labels(self) -> list[str]:
         """Names (n_v,) of the velocities for messages: 'hub: velocity x', ..."""

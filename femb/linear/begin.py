@@ -84,7 +84,7 @@ def _changed(system: "System", at_rest: bool, state: Mapping[str, float], t: flo
     point = OperatingPoint.of(system, t=t)
     chart = chart_of(point)
     p, w = np.zeros((2, chart.H.shape[1]))
-    values = {each.name for each in system.layout.internal if each.quantity.first_order}
+    values = system.layout.first_order_names
     moving = [k for k, name in enumerate(chart.names) if name not in values]
     if at_rest:
         w[moving] = -chart.speeds[moving]

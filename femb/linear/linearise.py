@@ -21,7 +21,7 @@ from femb.linear.begin import operating_point
 from femb.linear.channels import Input, Output, default_outputs, inputs_of, output
 from femb.linear.point import OperatingPoint, with_differences
 from femb.linear.second_order import SecondOrder, chart_of, second_order
-from femb.linear.state_space import StateSpace
+from femb.linear.state_space import StateSpace, names_of_states
 from femb.model.model import Model
 from femb.small_motions.spin_watch import warn_of_spin
 from femb.vibration.completion import system_of
@@ -188,10 +188,7 @@ def state_space(
     y = np.vstack([np.zeros((0, p.shape[1])), *(changes.of(part) for part in parts)])
     x_rate = np.vstack([p_rate, rate[:P]])
     n = 2 * P
-    # no equation reads the coordinate of a first-order state: as a state it would be a pole at zero that is none
-    first_order = {each.name for each in point.system.layout.internal if each.quantity.first_order}
-    states = [k for k in range(n) if k >= P or chart.names[k] not in first_order]
-    names_of_states = (*chart.names, *(name if name in first_order else f"{name} rate" for name in chart.names))
+    states, state_names = names_of_states(chart.names, point.system.layout.first_order_names)
     names_of_inputs = [*(each.name for each in forces), *driven]
     order = [n + names_of_inputs.index(each if isinstance(each, str) else each.name) for each in chosen]
     return StateSpace(
@@ -199,7 +196,7 @@ def state_space(
         x_rate[np.ix_(states, order)],
         y[:, states],
         y[:, order],
-        tuple(names_of_states[k] for k in states),
+        state_names,
         tuple(names_of_inputs[k - n] for k in order),
         tuple(name for part in parts for name in part.names),
     )

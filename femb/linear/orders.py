@@ -14,7 +14,7 @@ from femb.base.types import Floats
 from femb.base.values import shown
 from femb.linear.chart import dependent_columns, frame_names
 from femb.linear.model import LinearModel
-from femb.linear.state_space import StateSpace
+from femb.linear.state_space import StateSpace, names_of_states
 from femb.linear.tail import (
     ResidualTail,
     SecondOrderModel,
@@ -258,7 +258,11 @@ def state_space_of(
     for name, value in (("modes", modes), ("craig_bampton", craig_bampton), ("balanced", balanced)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
             raise ModelError(f"linearize: {name}: got {shown(value)}, wanted a whole number from 1")
-    spinning = model.motion.spinning
+    spinning, states = model.motion.spinning, model.motion.system.layout.first_order_names
+    if states and (modes, craig_bampton, balanced) != (None, None, None):
+        raise ModelError(
+            f"linearize: {states[0]} is a first-order state, which modes do not have: linearize without truncation"
+        )
     if craig_bampton is not None:
         return craig_bampton_modes(model, craig_bampton, damping=damping).state_space(frequencies)
     if balanced is not None:
@@ -319,7 +323,10 @@ def full_order(model: LinearModel, damping: float | None = None) -> StateSpace:
         rows_of.acceleration @ basis,
         rows_of.direct,
     )
-    return first_order(whole, model.inputs, model.outputs)
+    space = first_order(whole, model.inputs, model.outputs)
+    kept, state_names = names_of_states(whole.names, motion.system.layout.first_order_names)
+    A, B, C = space.A[np.ix_(kept, kept)], space.B[kept], space.C[:, kept]
+    return replace(space, A=A, B=B, C=C, states=state_names)
 
 
 def _with_ratio_of_appendages(model: LinearModel, damping: float) -> LinearModel:

@@ -20,6 +20,7 @@ from femb.base.types import Complexes, Floats
 from femb.linear.linearise import state_space
 from femb.linear.point import OperatingPoint
 from femb.linear.second_order import chart_of, second_order
+from femb.linear.state_space import names_of_states
 from femb.model.model import Model
 from femb.numerics.newton import Iteration, largest, newton
 from femb.numerics.tableaux import GAUSS
@@ -91,7 +92,7 @@ def periodic(
         if start.chart.local_difference is None:
             raise ModelError("periodic motion: coordinates of closed loops differ from state to state; open the loop")
         end, Phi = _flow(start.system, period, intervals, rtol, atol)
-        return start.chart.local_difference(*end), Phi
+        return start.chart.local_difference(*end)[start.kept], Phi
 
     def correction(it: Iteration[_Start, tuple[Floats, Floats]]) -> Floats:
         states, (change, Phi) = it.x.states, it.residual
@@ -104,7 +105,7 @@ def periodic(
         _Start(system_of(model)),
         after_a_period,
         correction,
-        lambda start, step, _: _Start(start.system.starting_at(*start.chart.after(step))),
+        lambda start, step, _: start.after(step),
         lambda it: it.within(PERIODIC),
         iterations=ITERATIONS,
         residual_size=lambda residual: largest(residual[0]),
@@ -125,7 +126,14 @@ class _Start:
     def __init__(self, system: System) -> None:
         self.system, self.point = system, OperatingPoint.of(system)
         self.chart = chart_of(self.point)
-        self.states = (*self.chart.names, *(f"{name} rate" for name in self.chart.names))
+        # first-order states are periodic, not their integrals, which nothing reads
+        self.kept, self.states = names_of_states(self.chart.names, system.layout.first_order_names)
+
+    def after(self, step: Floats) -> "_Start":
+        """The start after a change of the states."""
+        change = np.zeros(2 * self.chart.free)
+        change[self.kept] = step
+        return _Start(self.system.starting_at(*self.chart.after(change)))
 
 
 def _shortest(slopes: Floats, right: Floats) -> Floats:

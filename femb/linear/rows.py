@@ -257,9 +257,10 @@ class _Driven:
         """(n_v, D): displacements by the coordinates, as slow as the structure can follow them without inertia."""
         motion, n = self.motion, self.motion.system.n_v
         free = free_motions(motion)
-        elastic = freedoms(motion) > free.count
+        stiff = motion.without_states()
+        elastic = freedoms(stiff) > free.count
         # the stiffness alone is singular on free motions, which then follow by inertia
-        shift = SHIFT * abs(float(lowest(motion, free, 1)[0][0])) if elastic else 1.0
+        shift = SHIFT * abs(float(lowest(stiff, free, 1)[0][0])) if elastic else 1.0
         factors = motion.factorise(motion.stiffness + shift * motion.mass)
         found = np.array([factors.solve(np.concatenate([np.zeros(n), rows]))[:n] for rows in self.slopes.T])
         for name, shape, rows in zip(self.names, found, self.slopes.T, strict=True):

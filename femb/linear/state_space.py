@@ -1,6 +1,6 @@
 """State space x' = A x + B u, y = C x + D u of small changes, with names; export to files and other packages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,17 @@ if TYPE_CHECKING:
 SAMPLES, SEED = 4, 1
 FORMATS = (".npz", ".mat", ".h5")
 NAMES = ("states", "inputs", "outputs")
+
+
+def names_of_states(coordinates: Sequence[str], first_order: Collection[str]) -> tuple[list[int], tuple[str, ...]]:
+    """Of the states (p, p'), by the names of p, those that a state space has, and their names.
+
+    first_order : names of first-order states among p, whose value is p'. No equation reads their coordinates, which as
+    states would be poles at zero that the model does not have.
+    """
+    names = (*coordinates, *(name if name in first_order else f"{name} rate" for name in coordinates))
+    kept = [k for k, name in enumerate(names) if k >= len(coordinates) or name not in first_order]
+    return kept, tuple(names[k] for k in kept)
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,6 +70,7 @@ def consistent_start(
         # Flexible structures may bend: all velocities that are not given are free.
         given = {k for k in range(len(layout.frames)) if component[k] in twists} | alone
         free = np.ones(system.n_v, dtype=bool)
+        free[layout.first_order_v] = False
         for k in given:
             if layout.frames[k].freedom:
                 free[layout.frame_v[k] : layout.frame_v[k] + layout.frames[k].freedom] = False

@@ -14,7 +14,7 @@ import femb.elements
 from femb.base.errors import ModelError
 from femb.base.memory import recall, remembered
 from femb.base.options import Run, Tolerances
-from femb.elements import Revolute, RigidBody
+from femb.elements import JointSpringDamper, Load, Revolute, RigidBody
 from femb.elements.item import Item
 from femb.elements.marker import JointEnd
 from femb.layout.element import Batch
@@ -22,7 +22,10 @@ from femb.layout.layout import InternalQuantity
 from femb.linear import linearize
 from femb.linear.begin import operating_point
 from femb.linear.model import linear_model
+from femb.linear.orders import full_order
+from femb.linear.periodic import periodic
 from femb.numerics.vector3 import scatter
+from femb.profiles import Sine
 from femb.statics.equilibrium import in_equilibrium
 from femb.steppers import generalized_alpha as alpha
 from femb.steppers import make_stepper
@@ -119,9 +122,69 @@ class Lags(Batch):
         return {f"lags/{item.name}/output": frames.v[:, k] for item, k in zip(self.items, self.z, strict=True)}
 
 
+@dataclass(frozen=True, eq=False)
+class Controller(Item):
+    """A torque z about the x axis of a body, tau z' = -(angle 2 q_x + rate omega_x) - z."""
+
+    table: ClassVar[str] = "controllers"
+    kind: ClassVar[str] = "pd"
+
+    name: str
+    body: str
+    tau: float
+    angle: float = 46.65
+    rate: float = 435.4
+
+    def declare_dofs(self, layout, placement, model):
+        frame = layout.bodies[self.body]
+        number = layout.add_internal(self.name, InternalQuantity("state", "N m", tolerance=1e-7), frame, self.table)
+        layout.couple([frame], [number])
+
+    @staticmethod
+    def batches(items, layout, model):
+        return [Controllers(items[0], layout)]
+
+
+class Controllers(Batch):
+    def __init__(self, item, layout):
+        self.item, frame = item, layout.bodies[item.body]
+        self.z = int(layout.first_order_v[0])
+        self.p, self.w = int(layout.frame_q[frame]) + 3, int(layout.frame_v[frame]) + 3
+
+    def allocate(self, pattern):
+        self.offset, self.stride = pattern.offsets(np.array([[self.w, self.z]]))
+
+    def residual(self, u, q, v, a, out):
+        z = v[:, self.z]
+        command = self.item.angle * 2.0 * q[:, self.p + 1] + self.item.rate * v[:, self.w]
+        out[:, self.z] += a[:, self.z] + (command + z) / self.item.tau
+        out[:, self.w] -= z
+
+    def nonconservative_force(self, u, q, v, out):
+        out[:, self.w] += v[:, self.z]
+
+    def add(self, block, data):
+        scatter(block, np.array([0, 3]), np.array([3, 1]), self.offset[0], self.stride[0], data)
+
+    def mass(self, q, mass):
+        self.add(np.diag([0.0, 0.0, 0.0, 1.0]), mass)
+
+    def matrices(self, u, q, v, mass, damping, stiffness):
+        self.mass(q, mass)
+        self.force_tangent(u, q, v, damping, stiffness)
+
+    def force_tangent(self, u, q, v, damping, stiffness):
+        C, K, (q0, _, y, z) = np.zeros((4, 4)), np.zeros((4, 4)), q[self.p : self.p + 4]
+        C[3, 3], C[3, 0], C[0, 3] = 1.0 / self.item.tau, self.item.rate / self.item.tau, -1.0
+        # 2 dq_x of a rotation in body axes
+        K[3, :3] = self.item.angle / self.item.tau * np.array([q0, -z, y])
+        self.add(C, damping)
+        self.add(K, stiffness)
+
+
 @pytest.fixture(autouse=True)
 def catalogue(monkeypatch):
-    extended = (*femb.elements.CATALOGUE, Lag)
+    extended = (*femb.elements.CATALOGUE, Lag, Controller)
     monkeypatch.setattr(femb.elements, "CATALOGUE", extended)
 
 
@@ -305,7 +368,66 @@ def test_modes():
     wanted = [pole for pole in np.linalg.eigvals(A) if pole.imag >= 0.0]
     np.testing.assert_allclose(sorted(found, key=np.real), sorted(wanted, key=np.real), rtol=1e-7)
     sparse = linear_model(held, outputs=["bodies.m.position"])
-    assert sparse.inputs == ()
+    dense = full_order(sparse)
+    assert dense.states[-1] == "lag.output"
+    poles = dense.eigenvalues()
+    np.testing.assert_allclose(
+        sorted(poles[abs(poles) > 1e-8], key=np.imag), sorted(np.linalg.eigvals(A), key=np.imag), rtol=1e-9
+    )
+    with pytest.raises(ModelError, match=r"lag\.output is a first-order state, which modes do not have"):
+        linearize(held, modes=1)
+
+
+def test_periodic_motion():
+    """The state is periodic, its integral, which nothing reads, is not."""
+    omega, size = 4.0, 6.0
+    push = Load("push", "m", force=(size, 0, 0), profile=Sine(frequency=omega / (2.0 * np.pi), mean=0.2))
+    found = periodic(sprung(push, gain=2.0), 2.0 * np.pi / omega, vary=["bodies.m.x", "bodies.m.x rate", "lag.output"])
+    s = 1j * omega
+    x = size / (s * s * MASS + s * DAMPING + STIFFNESS)
+    z = np.imag(2.0 * x / (1.0 + s * TAU)) + 0.2 * 2.0 * size / STIFFNESS
+    system = System(sprung())
+    assert found.point.v[system.layout.first_order_v[0]] == pytest.approx(z, abs=1e-8)
+    assert "lag.output" in found.states
+    assert len(found.multipliers) == 13
+    assert np.exp(-2.0 * np.pi / omega / TAU) == pytest.approx(np.min(np.abs(found.multipliers)), rel=1e-6)
+
+
+def satellite(tau, omega=(0.0, 0.0, 0.0)):
+    """A hub and two panels on springs, with a filtered controller about x."""
+    model = femb.Model("satellite")
+    inertia = ((300.0, 5.0, -8.0), (5.0, 250.0, 4.0), (-8.0, 4.0, 350.0))
+    model.add(RigidBody("hub", 500.0, inertia, position=(0, 0, 0), angular_velocity=omega))
+    for name, side in (("right", 1.0), ("left", -1.0)):
+        of_panel = (500.0 / 3.0, 20.0 / 3.0, 520.0 / 3.0)
+        model.add(RigidBody(name, 20.0, of_panel, center_of_mass=(0, 5.0 * side, 0)))
+        model.add(Revolute(name, JointEnd("hub", at=(0, side, 0), axis=(1, 0, 0)), JointEnd(name, axis=(1, 0, 0))))
+        model.add(JointSpringDamper(name, name, stiffness=1650.0, damping=10.5))
+    model.add(Controller("pd", "hub", tau))
+    return model
+
+
+def test_a_satellite_with_a_filtered_controller():
+    """Its closed-loop poles are those of an independent program, and a stiff filter costs no steps."""
+    linear = linearize(satellite(0.2))
+    assert "pd.state" in linear.states
+    poles = linear.eigenvalues()
+    wanted = [-0.10720907 + 0.11048872j, -0.43452962 + 4.39940110j, -4.02189761]
+    for pole in wanted:
+        assert np.min(np.abs(poles - pole)) < 1e-8
+    # beside the free motions of the hub and the bending that is symmetric: 5 coordinates and their rates, and a pair
+    assert len(poles) == 2 * 8 + 1
+    assert sum(abs(poles) < 1e-6) == 10
+    omega = (0.01, 0.002, -0.003)
+    counts = []
+    for tau in (0.2, 2e-7):
+        results = femb.simulate(satellite(tau, omega), duration=20.0, method="radau", output_interval=1.0)
+        counts.append(results.statistics["steps"])
+        if tau == 0.2:
+            fine = femb.simulate(satellite(tau, omega), duration=20.0, method="rk", rtol=1e-10, output_interval=1.0)
+            errors = results.bodies["hub"].angular_velocity - fine.bodies["hub"].angular_velocity
+            assert np.abs(errors).max() < 1e-8
+    assert counts[1] < 1.1 * counts[0]
 
 
 # Statics
