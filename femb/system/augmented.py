@@ -169,6 +169,9 @@ def _names(layout: Layout) -> tuple[tuple[str, ...], tuple[str, ...]]:
         joints[i] = label
     rows = [f"{label}: force {name}" for label, name in parts] + [f"{label}: length of p" for label in norms] + joints
     columns = [f"{label}: second rate of {name}" for label, name in parts]
+    for internal, i in zip(layout.internal, layout.internal_q, strict=True):
+        if internal.quantity.first_order:
+            columns[i] = f"{internal.label}: rate of {internal.quantity.name}"
     columns += [f"{label}: multiplier of the length of p" for label in norms]
     columns += [f"{label}: multiplier" for label in joints]
     return tuple(rows), tuple(columns)

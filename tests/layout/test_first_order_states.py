@@ -1,6 +1,6 @@
 """First-order states z' = g: an element with a lag that measures a body and may push it, in every method."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -466,11 +466,8 @@ def test_the_filter_leaves_states_alone():
 
 
 def test_names():
-    system = System(replace_start())
+    system = System(sprung(start=1.0))
     assert "lag: output" in system.layout.velocity_labels()
-
-
-def replace_start():
-    model = sprung()
-    model.tables["lags"]["lag"] = replace(model.tables["lags"]["lag"], start=1.0)
-    return model
+    assert "lag: rate of output" in system.augmented().columns
+    with pytest.raises(ValueError, match="got the discrete state 'a/b'"):
+        system.layout.add_discrete("a/b", 0.0)
