@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from html import escape
 from typing import Any
 
@@ -96,3 +96,21 @@ class Tabled(Brief, ABC):
 
     def _repr_html_(self) -> str:
         return text(self.table())
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A page as notebooks show it: what ``Results.show`` returns. page : its HTML. height : in pixels."""
+
+    page: str
+    height: int
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, so that its styles and scripts do not meet those of the notebook."""
+        return (
+            f'<iframe srcdoc="{escape(self.page)}" style="width:100%;height:{self.height}px;border:0" '
+            'sandbox="allow-scripts allow-downloads" allowfullscreen></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<Shown: a page of {len(self.page) / 1e6:.2g} MB, for notebooks; femb.report writes it to a file>"

@@ -26,8 +26,8 @@ from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.layout.element import TrialError
 from femb.recording.frames import Frames, SystemsAt, frames_of, inputs_of, projected_frames
-from femb.steppers.contract import Step
-from femb.steppers.dense import HermiteStep, PassedSteps, hermite_states
+from femb.steppers.contract import PassedSteps, Step
+from femb.steppers.dense import HermiteStep, hermite_states
 from femb.system.block_lu import SingularError
 from femb.system.stacked import EachMatrices, matrices_each, projected_each
 from femb.system.system import System

@@ -1,14 +1,14 @@
 """Reports: one page of HTML for browsers with all that results contain, moving; in notebooks the same page inline."""
 
-import html
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from femb.base.errors import ResultError
+from femb.base.html import Shown
 from femb.base.types import Complexes, Floats
 from femb.base.values import without_rounding
 from femb.linear.peak_loads import NOISE, PeakLoad, peak_loads
@@ -202,24 +202,6 @@ def _rows(peaks: Sequence[PeakLoad]) -> list[dict[str, Any]]:
 
 NOTHING: Mapping[str, Any] = {}
 HEIGHT = 820  # pixels of a page in a notebook
-
-
-@dataclass(frozen=True, eq=False)
-class Shown:
-    """A page as notebooks show it: what `show` returns. page : its HTML. height : in pixels."""
-
-    page: str
-    height: int
-
-    def _repr_html_(self) -> str:
-        """The page in a frame of its own, so that its styles and scripts do not meet those of the notebook."""
-        return (
-            f'<iframe srcdoc="{html.escape(self.page)}" style="width:100%;height:{self.height}px;border:0" '
-            'sandbox="allow-scripts allow-downloads" allowfullscreen></iframe>'
-        )
-
-    def __repr__(self) -> str:
-        return f"<Shown: a page of {len(self.page) / 1e6:.2g} MB, for notebooks; femb.report writes it to a file>"
 
 
 class Tabled(Protocol):

@@ -18,7 +18,7 @@ import numpy as np
 
 from femb.base.arrays import NOTHING, Arrays, Attributes, Content, ReadOnly, listing, read_only, shapes_of
 from femb.base.errors import ResultError
-from femb.base.html import table
+from femb.base.html import Shown, table
 from femb.base.quantity import Group, Groups
 from femb.base.types import Floats
 from femb.base.values import check_text
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from femb.elements.load.load import LoadResults
     from femb.elements.spring.modal_damping import ModalDampingResults
     from femb.elements.spring.point import SpringResults
-    from femb.reporting.report import Shown
     from femb.results.groups import AppendageResults
 
 

@@ -25,8 +25,18 @@ from femb.results.groups import EventRecord
 from femb.run.checkpoints import Checkpoints
 from femb.run.checkpoints import RunSummary as RunSummary
 from femb.run.events import Event, kinetic_energy, switched, update_events
-from femb.steppers.contract import F, Statistics, Step, Stepper, StepperOfMany, StepperState, left_limit, located
-from femb.steppers.dense import HermiteStep, PassedSteps
+from femb.steppers.contract import (
+    F,
+    PassedSteps,
+    Statistics,
+    Step,
+    Stepper,
+    StepperOfMany,
+    StepperState,
+    left_limit,
+    located,
+)
+from femb.steppers.dense import HermiteStep
 from femb.steppers.diagnosis import Repetition, cause, event_values, limiting_component
 from femb.system.constraints import mass_factors
 from femb.system.system import System

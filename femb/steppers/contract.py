@@ -33,16 +33,13 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from femb.base.errors import SolveError
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.layout.element import InputError, TrialError
-
-if TYPE_CHECKING:
-    from femb.steppers.dense import PassedSteps
 
 # Smallest step, in ulp of t.
 SMALLEST_STEP = 16.0
@@ -122,6 +119,35 @@ class StepperState(Protocol):
 F = TypeVar("F", bound=Formulation)
 
 
+@dataclass(frozen=True)
+class PassedSteps:
+    """Accepted steps that end at the times ``ends`` (s,), and output instants inside them.
+
+    time (k,), q (k, n_q) with unit quaternions, v (k, n_v), work (k,), accelerations a (k, n_v), and start and end (k,)
+    of the step of each instant, s. angles (k, m) : joint coordinates from which those of each instant are unwrapped,
+    end_angles (m,) : those at the last end; None where q counts them. is_near : whether a singular configuration of a
+    closed loop is near.
+    """
+
+    ends: Floats
+    time: Floats
+    q: Floats
+    v: Floats
+    work: Floats
+    a: Floats
+    start: Floats
+    end: Floats
+    angles: Floats | None
+    end_angles: Floats | None
+    is_near: bool
+
+    def after(self, form: F, q: Floats) -> F:
+        """The formulation after the steps, which end at q (n_q,)."""
+        if self.end_angles is None:
+            return form.at(q)
+        return form.with_discrete(form.system.discrete.with_angles(self.end_angles))
+
+
 class Stepper(StepperState, Protocol[F]):
     """A time integrator of a formulation of type F. See the docstring of this module."""
 
@@ -145,7 +171,7 @@ class Stepper(StepperState, Protocol[F]):
 class StepperOfMany(Protocol):
     """A stepper that may make many steps in one call, between which nothing is asked of it."""
 
-    def steps(self, limit: float, last: float, times: Floats, most: float, /) -> "PassedSteps | None":
+    def steps(self, limit: float, last: float, times: Floats, most: float, /) -> PassedSteps | None:
         """Make at most ``most`` accepted steps towards ``limit`` (s), with output at the next of ``times`` (k,).
 
         last : the last output time that counts as the limit. None where the next step has to be made by ``step``.

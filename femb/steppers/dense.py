@@ -19,7 +19,7 @@ from femb.formulations.contract import Formulation, WithSteps
 from femb.numerics import dop853 as dop
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.dop853_kernels import EVALUATIONS, INSTANTS, LENGTH, REJECTED, STEPS, TIME
-from femb.steppers.contract import SMALLEST_STEP, F, Statistics
+from femb.steppers.contract import SMALLEST_STEP, PassedSteps, Statistics
 
 # Kernels of the quintic Hermite interpolation; see ``femb.steppers.dense``.
 
@@ -288,35 +288,6 @@ class Dop853Step:
 # progress, writes checkpoints and answers Ctrl-C between calls.
 MOST_INSTANTS, MOST_STEPS = 256, 100
 NUMBERS_OF_INSTANTS, NUMBERS_OF_STEPS = 200_000, 40_000
-
-
-@dataclass(frozen=True)
-class PassedSteps:
-    """Accepted steps that end at the times ``ends`` (s,), and output instants inside them.
-
-    time (k,), q (k, n_q) with unit quaternions, v (k, n_v), work (k,), accelerations a (k, n_v), and start and end (k,)
-    of the step of each instant, s. angles (k, m) : joint coordinates from which those of each instant are unwrapped,
-    end_angles (m,) : those at the last end; None where q counts them. is_near : whether a singular configuration of a
-    closed loop is near.
-    """
-
-    ends: Floats
-    time: Floats
-    q: Floats
-    v: Floats
-    work: Floats
-    a: Floats
-    start: Floats
-    end: Floats
-    angles: Floats | None
-    end_angles: Floats | None
-    is_near: bool
-
-    def after(self, form: F, q: Floats) -> F:
-        """The formulation after the steps, which end at q (n_q,)."""
-        if self.end_angles is None:
-            return form.at(q)
-        return form.with_discrete(form.system.discrete.with_angles(self.end_angles))
 
 
 class StepLoop:

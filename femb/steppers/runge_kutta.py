@@ -20,8 +20,8 @@ from femb.formulations.contract import Formulation, WithStages, WithSteps
 from femb.layout.element import InputError, TrialError
 from femb.numerics import dop853 as dop
 from femb.numerics.dop853_kernels import MAX_FACTOR, MIN_FACTOR, SAFETY, error_size
-from femb.steppers.contract import Statistics, Step, lands, left_limit
-from femb.steppers.dense import Dop853Step, End, HermiteStep, PassedSteps, StepLoop
+from femb.steppers.contract import PassedSteps, Statistics, Step, lands, left_limit
+from femb.steppers.dense import Dop853Step, End, HermiteStep, StepLoop
 from femb.steppers.diagnosis import largest_frequency
 from femb.steppers.variable_step import VariableStep
 
