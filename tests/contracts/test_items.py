@@ -9,6 +9,7 @@ The right-hand sides are differences of order 6; so are those that the exact tan
 """
 
 import ast
+import csv
 import dataclasses
 import graphlib
 import inspect
@@ -29,11 +30,14 @@ from femb.elements.load.mass_field import MassField
 from femb.elements.marker import Attachment, JointEnd, Place, SpringEnd
 from femb.elements.records import Records
 from femb.elements.spring.batch import PairBatch
+from femb.export.csv import export_csv
 from femb.layout.element import Batch, ForceBatch
 from femb.numerics import rotations
+from femb.pictures.words import channels
 from femb.profiles import Polynomial
 from femb.recording.frames import Frames
 from femb.recording.record import Recorder
+from femb.results.results import Results
 from femb.system.forward import forward_each
 from femb.system.system import System
 from femb.vibration.completion import completed
@@ -423,16 +427,21 @@ def test_objectivity(kind, systems):
         close(position[0], np.zeros(system.n_c), 1e-10)
 
 
-@every_kind
-def test_records(kind, systems):
-    """Every item that is recorded writes below its own table and name; every batch and item gives k values."""
-    system = systems(kind)
+def recorded(system):
+    """Results of two output instants at one state, and the recorder."""
     t, u, q, v, a = state(system, 0, on_constraints=True)
     coordinates, rates, _ = system.coordinates_of_joints.measure(q[None], v[None])
     two = [np.repeat(np.atleast_2d(x), 2, axis=0) for x in (q, v, u, a, np.zeros(system.n_c), coordinates, rates)]
     frames = Frames(np.array([t, t]), *two[:2], np.zeros(2), *two[2:], np.zeros((2, 2)))
+    return Recorder(system), frames
+
+
+@every_kind
+def test_records(kind, systems):
+    """Every item that is recorded writes below its own table and name; every batch and item gives k values."""
+    system = systems(kind)
     paths = {f"{item.table}/{item.name}" for item in system.items}
-    recorder = Recorder(system)
+    recorder, frames = recorded(system)
     assert all(isinstance(each, Records) for each in recorder.records)
     for each in recorder.records:
         series = each.series(frames)
@@ -442,6 +451,34 @@ def test_records(kind, systems):
     silent = [item for item in system.items if not any(path.startswith(f"{item.table}/{item.name}/") for path in block)]
     assert {type(item) for item in silent} <= {e.Section, e.Latch, e.PointMass}
     assert all(item.on is not None for item in silent if isinstance(item, e.PointMass))
+
+
+@every_kind
+def test_exits(kind, systems, tmp_path):
+    """What an item records is declared with its unit, and has a name, a column, a label and a path in the file."""
+    recorder, frames = recorded(systems(kind))
+    block = recorder.block(frames)
+    made = Results(block, recorder.static(), recorder.attributes("", "radau"))
+    made.write(tmp_path / "results.h5")
+    results = Results.read(tmp_path / "results.h5")
+    export_csv(results, tmp_path / "tables")
+    columns = {
+        file.stem: next(csv.reader(file.read_text().splitlines())) for file in (tmp_path / "tables").glob("*.csv")
+    }
+    for path in block:
+        if path == "time":
+            continue
+        *place, word = path.split("/")
+        group = results.audit if place == ["audit"] else getattr(results, place[0])[place[1]]
+        quantity = type(group).quantities()[word]
+        assert quantity.unit
+        assert quantity.meaning
+        np.testing.assert_array_equal(getattr(group, word), block[path])
+        np.testing.assert_array_equal(results[path.replace("/", ".")], block[path])
+        table = "audit" if place == ["audit"] else f"{group.word}_{group.name}"
+        if block[path].size:
+            assert any(word in column and column.endswith(f"[{quantity.unit}]") for column in columns[table]), path
+            assert channels(place[0], group, word)
 
 
 def _below(kind):
