@@ -52,3 +52,18 @@ def results_of(name: str, *overrides: str) -> Results:
     code, output, file = command("run", f"cases/{path.name}", overrides)
     assert code == 0, output
     return Results.read(file)
+
+
+def invoked(*words: object) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command in this process; any exception but an exit is raised."""
+    done = CliRunner().invoke(cli, list(map(str, words)), prog_name="femb")
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.stdout, done.stderr
+
+
+def said(*words: object, code: int = 0) -> str:
+    """Stdout and stderr of a command in this process, which ends with this exit code."""
+    found, *texts = invoked(*words)
+    assert found == code, texts
+    return "".join(texts)

@@ -10,6 +10,7 @@ import pytest
 from checkout import BAD_CASES, ROOT
 from click.testing import CliRunner
 from jsonschema import Draft7Validator
+from shared_runs import said
 
 import femb
 from femb.case.build import kinds
@@ -133,9 +134,8 @@ def test_joints_go_by_their_kind_and_its_other_words(word, fits):
 
 
 def test_command_prints_it_and_writes_it(tmp_path):
-    run = CliRunner().invoke(cli, ["schema"])
-    assert run.exit_code == 0
-    assert json.loads(run.output) == SCHEMA
+    run = said("schema")
+    assert json.loads(run) == SCHEMA
     file = tmp_path / "new" / "femb.schema.json"
     assert CliRunner().invoke(cli, ["schema", "--out", str(file)]).output.split() == [str(file)]
     assert json.loads(file.read_text(encoding="utf-8")) == SCHEMA

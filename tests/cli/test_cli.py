@@ -11,12 +11,11 @@ from pathlib import Path
 import checkout
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from shared_runs import invoked
 
 import femb
 from femb.base.errors import ModelError, ResultError, SolveError
 from femb.base.progress import Progress
-from femb.cli import cli
 from femb.cli.files import check_writable
 from femb.cli.report import audit
 from femb.results.results import Results
@@ -32,14 +31,6 @@ inertia = 1.0
 [run]
 duration = 4.0
 """
-
-
-def invoke(*arguments: object) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command; anything but an exit is raised."""
-    result = CliRunner().invoke(cli, list(map(str, arguments)), prog_name="femb")
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 @pytest.fixture
@@ -93,7 +84,7 @@ def test_bad_case(path, tmp_path):
     before = tmp_path / "results.h5"
     before.write_bytes(b"results of a run long ago")
 
-    code, stdout, stderr = invoke("run", path, "--out", tmp_path)
+    code, stdout, stderr = invoked("run", path, "--out", tmp_path)
 
     assert stderr.splitlines() == [f"{path}:{line}" for line in expected]
     assert (code, stdout) == (2, "")
@@ -110,7 +101,7 @@ def test_a_bad_case_in_a_process_of_its_own():
 
 
 def test_overridden_entries_are_checked(case):
-    code, _, stderr = invoke("run", case, "--set", "bodies.hub.mass=-1", "--set", "run.duration=0")
+    code, _, stderr = invoked("run", case, "--set", "bodies.hub.mass=-1", "--set", "run.duration=0")
     assert code == 2
     assert stderr.splitlines() == [
         "--set bodies.hub.mass: got -1.0, must be greater than 0",
@@ -120,13 +111,13 @@ def test_overridden_entries_are_checked(case):
 
 @pytest.mark.parametrize("arguments", [["run"], ["run", "a", "b"], ["run", "a", "--pace"], ["fly"]])
 def test_bad_command(arguments):
-    code, _, stderr = invoke(*arguments)
+    code, _, stderr = invoked(*arguments)
     assert code == 2
     assert "Error" in stderr
 
 
 def test_output_below_a_file(case, simulation):
-    code, _, stderr = invoke("run", case, "--out", case / "below" / "that")
+    code, _, stderr = invoked("run", case, "--out", case / "below" / "that")
     assert (code, stderr) == (2, "case.toml/below/that/results.h5: cannot be written: case.toml is not a folder\n")
     assert not simulation.calls
     assert case.read_text() == CASE
@@ -134,7 +125,7 @@ def test_output_below_a_file(case, simulation):
 
 def test_output_where_there_is_a_folder(case, simulation):
     Path("results/results.h5").mkdir(parents=True)
-    assert invoke("run", case, "--out", "results")[0] == 2
+    assert invoked("run", case, "--out", "results")[0] == 2
     assert not simulation.calls
 
 
@@ -149,7 +140,7 @@ def test_output_without_permission(tmp_path):
 
 
 def test_run(case, simulation):
-    code, stdout, stderr = invoke("run", case, "--set", "bodies.hub.mass=3")
+    code, stdout, stderr = invoked("run", case, "--set", "bodies.hub.mass=3")
     assert (code, stderr) == (0, "compiling\n")
     assert re.split(r"\s{2,}|\n", stdout.strip()) == [
         *("status", "complete"),
@@ -166,7 +157,7 @@ def test_run(case, simulation):
 
 
 def test_quiet(case, simulation):
-    assert invoke("run", case, "--quiet", "--out", "here") == (0, "", "")
+    assert invoked("run", case, "--quiet", "--out", "here") == (0, "", "")
     assert Path("here/results.h5").is_file()
 
 
@@ -181,7 +172,7 @@ def test_quiet(case, simulation):
 )
 def test_run_that_ends_early(case, simulation, ending, code, message):
     simulation.ending = ending
-    found, stdout, stderr = invoke("run", case)
+    found, stdout, stderr = invoked("run", case)
     assert (found, stdout) == (code, "")
     assert stderr.splitlines() == ["compiling", message, "the results up to there are in out/case/results.h5"]
     results = Results.read("out/case/results.h5")
@@ -193,7 +184,7 @@ def test_a_problem_that_shows_when_the_system_is_built(case, simulation):
     Path("out/case").mkdir(parents=True)
     Path("out/case/results.h5").write_bytes(b"old")
     simulation.ending = ModelError.at(("bodies", "hub", "inertia"), "is in the way")
-    assert invoke("run", case) == (2, "", "case.toml:5: bodies.hub.inertia: is in the way\n")
+    assert invoked("run", case) == (2, "", "case.toml:5: bodies.hub.inertia: is in the way\n")
     assert Path("out/case/results.h5").read_bytes() == b"old"
 
 
@@ -202,11 +193,11 @@ def test_interrupt_before_the_run(case, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("femb.case.load_case", interrupt)
-    assert invoke("run", case) == (130, "", "interrupted\n")
+    assert invoked("run", case) == (130, "", "interrupted\n")
 
 
 def test_check(case):
-    code, stdout, stderr = invoke("check", case)
+    code, stdout, stderr = invoked("check", case)
     assert (code, stdout.splitlines()[:2], stderr) == (0, ["One body", "1 body, 0 beams, 0 loads, 0 springs"], "")
 
 
@@ -215,7 +206,7 @@ def test_check_reports_what_building_finds(case, monkeypatch):
         raise ModelError.at(("bodies", "hub", "position"), "is in the way")
 
     monkeypatch.setattr("femb.run.overview.overview", overview)
-    assert invoke("check", case) == (2, "", "case.toml:3: bodies.hub.position: is in the way\n")
+    assert invoked("check", case) == (2, "", "case.toml:3: bodies.hub.position: is in the way\n")
 
 
 def test_audit_of_results_without_any():
@@ -248,14 +239,14 @@ def results(tmp_path):
 
 
 def test_export(results, tmp_path):
-    code, stdout, stderr = invoke("export", results, "--every", 2, "--frame", "hub", "--out", tmp_path / "mesh")
+    code, stdout, stderr = invoked("export", results, "--every", 2, "--frame", "hub", "--out", tmp_path / "mesh")
     assert (code, stderr) == (0, "")
     assert stdout.split() == [str(tmp_path / "mesh" / name) for name in ("lines.pvd", "solids.pvd")]
     assert len(list((tmp_path / "mesh").glob("lines_*.vtu"))) == 3
 
 
 def test_export_of_lines_beside_the_results(results):
-    code, stdout, _ = invoke("export", results / "results.h5", "--lines-only")
+    code, stdout, _ = invoked("export", results / "results.h5", "--lines-only")
     assert (code, stdout.split()) == (0, [str(results / "vtu" / "lines.pvd")])
 
 
@@ -270,7 +261,7 @@ def test_export_of_lines_beside_the_results(results):
 )
 def test_bad_export(results, monkeypatch, arguments, message):
     monkeypatch.chdir(results)
-    code, stdout, stderr = invoke("export", ".", *arguments)
+    code, stdout, stderr = invoked("export", ".", *arguments)
     assert (code, stdout) == (2, "")
     assert message in stderr
 
@@ -280,8 +271,8 @@ def test_options_an_exporter_does_not_take(results, monkeypatch):
         return []
 
     monkeypatch.setitem(importlib.import_module("femb.export.formats").EXPORTERS, "table", export_table)
-    assert invoke("export", results, "--format", "table") == (0, "", "")
-    assert invoke("export", results, "--format", "table", "--lines-only") == (
+    assert invoked("export", results, "--format", "table") == (0, "", "")
+    assert invoked("export", results, "--format", "table", "--lines-only") == (
         *(2, ""),
         "--lines-only: the format table has no such option\n",
     )
@@ -291,28 +282,28 @@ def test_options_an_exporter_does_not_take(results, monkeypatch):
 def test_no_results(command, tmp_path):
     (tmp_path / "text.h5").write_text("no results")
     for name in ("text.h5", "missing.h5", ""):
-        code, _, stderr = invoke(command, tmp_path / name)
+        code, _, stderr = invoked(command, tmp_path / name)
         assert code == 2
         assert str(tmp_path) in stderr
 
 
 def test_plot(results, tmp_path):
-    code, stdout, _ = invoke("plot", results)
+    code, stdout, _ = invoked("plot", results)
     assert (code, stdout.strip()) == (0, str(results / "overview.png"))
     assert (results / "overview.png").read_bytes().startswith(b"\x89PNG")
-    code, _, stderr = invoke("plot", results, "--what", "weather")
+    code, _, stderr = invoked("plot", results, "--what", "weather")
     assert code == 2
     assert "figures are: overview" in stderr
 
 
 def test_plot_of_what_and_when(results):
-    code, stdout, stderr = invoke("plot", results, "--what", "bodies/hub/position", "--from", 0.25, "--to", 0.75)
+    code, stdout, stderr = invoked("plot", results, "--what", "bodies/hub/position", "--from", 0.25, "--to", 0.75)
     assert (code, stderr, stdout.strip()) == (0, "", str(results / "bodies_hub_position.png"))
-    code, stdout, _ = invoke(
+    code, stdout, _ = invoked(
         "plot", results, "--what", "velocity", "--what", "energy", "--item", "hub", "--frame", "hub"
     )
     assert (code, stdout.strip()) == (0, str(results / "velocity_energy.png"))
-    code, stdout, _ = invoke("plot", results, "--list")
+    code, stdout, _ = invoked("plot", results, "--list")
     assert code == 0
     for word in ("overview", "quaternion_rate", "bodies                hub"):
         assert word in stdout
@@ -332,25 +323,25 @@ def test_plot_of_what_and_when(results):
 )
 def test_bad_plot(results, arguments, message):
     before = sorted(results.parent.rglob("*"))
-    code, stdout, stderr = invoke("plot", results, *arguments)
+    code, stdout, stderr = invoked("plot", results, *arguments)
     assert (code, stdout) == (2, "")
     assert message in stderr
     assert sorted(results.parent.rglob("*")) == before, "nothing is written anywhere"
 
 
 def test_picture(results):
-    code, stdout, stderr = invoke("picture", results, "--times", "0,0.5", "--azimuth", 30)
+    code, stdout, stderr = invoked("picture", results, "--times", "0,0.5", "--azimuth", 30)
     assert (code, stderr, stdout.strip()) == (0, "", str(results / "picture.png"))
     assert (results / "picture.png").read_bytes().startswith(b"\x89PNG")
-    code, _, stderr = invoke("picture", results, "--times", "now")
+    code, _, stderr = invoked("picture", results, "--times", "now")
     assert (code, stderr) == (2, "--times now: wanted instants in s with commas between them, as 0,0.5,1\n")
 
 
 def test_animate(results):
-    code, stdout, stderr = invoke("animate", results, "--fps", 4, "--dpi", 30, "--quiet")
+    code, stdout, stderr = invoked("animate", results, "--fps", 4, "--dpi", 30, "--quiet")
     assert (code, stderr, stdout.strip()) == (0, "", str(results / "animation.gif"))
     assert (results / "animation.gif").read_bytes().startswith(b"GIF89a")
-    code, _, stderr = invoke("animate", results, "--out", results / "film.avi")
+    code, _, stderr = invoked("animate", results, "--out", results / "film.avi")
     assert code == 2
     assert "a film is written as .gif or .mp4" in stderr
 
@@ -359,11 +350,11 @@ def test_animate(results):
 
 
 def test_version():
-    assert invoke("--version") == (0, f"femb {femb.__version__}\n", "")
+    assert invoked("--version") == (0, f"femb {femb.__version__}\n", "")
 
 
 def test_help_lists_every_command():
-    code, stdout, _ = invoke("--help")
+    code, stdout, _ = invoked("--help")
     assert code == 0
     commands = [
         "new",

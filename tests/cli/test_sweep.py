@@ -8,21 +8,14 @@ import sys
 import time
 
 import pytest
-from click.testing import CliRunner
 from oracles.spring_study import STUDY, written
+from shared_runs import said
 
-from femb.cli import cli
 from femb.study.runner import Runner
 
 RANDOM = STUDY.replace('"grid"', '"latin-hypercube"\nruns = 8').replace(
     "values = [50.0, 80.0]", 'kind = "uniform"\nlow = 40.0\nhigh = 90.0'
 )
-
-
-def femb(*words, wanted=0):
-    result = CliRunner().invoke(cli, list(map(str, words)))
-    assert result.exit_code == wanted, result.output
-    return result.output
 
 
 @pytest.fixture
@@ -32,29 +25,27 @@ def study(tmp_path, monkeypatch):
 
 
 def test_a_study_is_carried_out_and_drawn(study, tmp_path):
-    output = femb("sweep", study, "--workers", 0, "--set", "run.duration=2.0")
+    output = said("sweep", study, "--workers", 0, "--set", "run.duration=2.0")
     assert output.splitlines()[0] == "Masses: 4 runs, 0 failed"
     assert output.splitlines()[-2:] == ["out/study/sweep.csv", "out/study/sweep.h5"]
-    output = femb("sweep", study, "--workers", 0, wanted=2)
+    output = said("sweep", study, "--workers", 0, code=2)
     assert "has the results of a finished run; --force replaces them" in output
-    assert femb("sweep", study, "--workers", 0, "--force", "--quiet", "--set", "run.duration=2.0") == ""
+    assert said("sweep", study, "--workers", 0, "--force", "--quiet", "--set", "run.duration=2.0") == ""
     table = "out/study/sweep.h5"
-    assert femb("plot", table).strip() == "out/study/curves.png"
+    assert said("plot", table).strip() == "out/study/curves.png"
     for figure in ("histogram of lowest", "scatter", "curves"):
         name = figure.replace(" ", "_")
-        assert femb("plot", table, "--what", figure, "--dpi", 30).strip() == f"out/study/{name}.png"
-    assert "no figure 'tips' of a study; there are: histogram, scatter" in femb(
-        "plot", table, "--what", "tips", wanted=2
-    )
-    assert "no output 'depth'" in femb("plot", table, "--what", "curves of depth", wanted=2)
-    assert "need the design 'saltelli'" in femb("plot", table, "--what", "sobol", wanted=2)
-    assert femb("plot", table, "--list").splitlines()[1] == "outputs               lowest, frequency"
+        assert said("plot", table, "--what", figure, "--dpi", 30).strip() == f"out/study/{name}.png"
+    assert "no figure 'tips' of a study; there are: histogram, scatter" in said("plot", table, "--what", "tips", code=2)
+    assert "no output 'depth'" in said("plot", table, "--what", "curves of depth", code=2)
+    assert "need the design 'saltelli'" in said("plot", table, "--what", "sobol", code=2)
+    assert said("plot", table, "--list").splitlines()[1] == "outputs               lowest, frequency"
 
 
 def test_sobol_indices_are_computed_and_drawn(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = written(tmp_path, RANDOM)
-    output = femb("sweep", path, "--sobol", "--workers", 0, "--set", "run.duration=0.5")
+    output = said("sweep", path, "--sobol", "--workers", 0, "--set", "run.duration=0.5")
     assert "Masses: 32 runs, 0 failed" in output
     assert "Sobol indices of lowest, 8 samples" in output
     assert "Sobol indices of frequency: got " in output  # half a second is too short
@@ -64,18 +55,18 @@ def test_sobol_indices_are_computed_and_drawn(tmp_path, monkeypatch):
 
 def test_errors_have_their_lines(study):
     study.write_text(STUDY.replace('"grid"', '"gird"'))
-    assert femb("sweep", study, wanted=2).startswith(f"{study}:3: design: got 'gird', must be one of 'grid'")
+    assert said("sweep", study, code=2).startswith(f"{study}:3: design: got 'gird', must be one of 'grid'")
     study.write_text(STUDY.replace("position.x", "positoin.x"))
-    output = femb("sweep", study, "--workers", 0, wanted=2)
+    output = said("sweep", study, "--workers", 0, code=2)
     assert output.startswith(f"{study}:15: outputs.lowest.of: got 'bodies.mass.positoin.x', no such quantity")
     study.write_text(STUDY.replace("bodies.mass.mass", "bodies.mass.mas"))
-    output = femb("sweep", study, "--workers", 0, wanted=2)
+    output = said("sweep", study, "--workers", 0, code=2)
     assert output.startswith(
         f"{study}:10: variables.mass.key: got 'bodies.mass.mas': unknown key; did you mean 'mass'?"
     )
-    assert "there is no such file" in femb("sweep", study.with_name("other.toml"), wanted=2)
+    assert "there is no such file" in said("sweep", study.with_name("other.toml"), code=2)
     study.write_text(STUDY)
-    assert femb("sweep", study, "--set", "runs=3", "--workers", 0, wanted=2).startswith("--set runs: unknown key")
+    assert said("sweep", study, "--set", "runs=3", "--workers", 0, code=2).startswith("--set runs: unknown key")
 
 
 def test_an_interruption_says_how_to_go_on(study, monkeypatch):
@@ -87,25 +78,25 @@ def test_an_interruption_says_how_to_go_on(study, monkeypatch):
         return run(self, number, values)
 
     monkeypatch.setattr(Runner, "__call__", called)
-    output = femb("sweep", study, "--workers", 0, wanted=130)
+    output = said("sweep", study, "--workers", 0, code=130)
     assert "interrupted after 2 of 4 runs; the same command goes on with the others" in output
     monkeypatch.setattr(Runner, "__call__", run)
-    assert "4 runs, 0 failed" in femb("sweep", study, "--workers", 0)
+    assert "4 runs, 0 failed" in said("sweep", study, "--workers", 0)
 
 
 def test_a_study_without_a_complete_run_has_failed(study):
     study.write_text(STUDY.replace("[2.0, 3.0]", "[-1.0, -2.0]"))
-    assert "run 3 failed: " in femb("sweep", study, "--workers", 0, wanted=1)
+    assert "run 3 failed: " in said("sweep", study, "--workers", 0, code=1)
 
 
 def test_the_schema_of_studies_is_printed():
-    assert json.loads(femb("schema", "--study"))["title"] == "femb study"
+    assert json.loads(said("schema", "--study"))["title"] == "femb study"
 
 
 def test_dask_is_asked_for_by_name(study, monkeypatch):
-    assert "cluster: got 'cray', must be one of 'local', 'slurm'" in femb("sweep", study, "--cluster", "cray", wanted=2)
+    assert "cluster: got 'cray', must be one of 'local', 'slurm'" in said("sweep", study, "--cluster", "cray", code=2)
     monkeypatch.setitem(sys.modules, "distributed", None)
-    output = femb("sweep", study, "--cluster", "local", wanted=2)
+    output = said("sweep", study, "--cluster", "local", code=2)
     assert "pip install 'femb[cluster]': dask.distributed is not installed" in output
 
 

@@ -4,15 +4,14 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from fem.solids import bar
 from oracles.modal_beam import BeamModel
 from oracles.modal_example import Particles
 from scipy.linalg import eigh
+from shared_runs import said
 
 import femb
 from femb.base.errors import ModelError, ResultError
-from femb.cli import cli
 from femb.elements.modal.file import read_reduced_body, write_reduced_body
 from femb.fem.further import ShapedBody, reduce_further, referred_arrays
 from femb.fem.model import combined_arrays
@@ -170,21 +169,17 @@ def test_another_root_keeps_the_free_frequencies(boom):
 
 def test_command_reduces_a_finished_body(boom, tmp_path):
     write_reduced_body(tmp_path / "boom.npz", boom)
-    whole = CliRunner().invoke(cli, ["reduce", str(tmp_path / "boom.npz")])
-    assert whole.exit_code == 0, whole.output
-    assert "mass          1 kg" in whole.output
+    whole = said("reduce", tmp_path / "boom.npz")
+    assert "mass          1 kg" in whole
     assert sorted(each.name for each in tmp_path.iterdir()) == ["boom.npz"]  # only the table
     out = str(tmp_path / "small.h5")
     words = ["reduce", str(tmp_path / "boom.npz"), "--interfaces", "root", "--modes", "3", "--out", out]
-    small = CliRunner().invoke(cli, words)
-    assert small.exit_code == 0, small.output
+    said(*words)
     body = read_reduced_body(out)
     assert body.second_order
     assert (body.size, body.modes, body.interface_names) == (3, 3, ("root",))
     np.testing.assert_allclose(body.frequencies()[0], boom.frequencies()[0], rtol=1e-3)
-    refused = CliRunner().invoke(cli, ["reduce", str(tmp_path / "boom.npz"), "--modes", "40", "--out", out, "--force"])
-    assert refused.exit_code == 2
-    assert "modes: got 40, the source has 4" in refused.output
-    other = CliRunner().invoke(cli, ["reduce", str(tmp_path / "boom.npz"), "--effective-mass", "0.9"])
-    assert other.exit_code == 2
-    assert "is a reduced body, to which --effective-mass does not apply" in other.output
+    refused = said("reduce", tmp_path / "boom.npz", "--modes", "40", "--out", out, "--force", code=2)
+    assert "modes: got 40, the source has 4" in refused
+    other = said("reduce", tmp_path / "boom.npz", "--effective-mass", "0.9", code=2)
+    assert "is a reduced body, to which --effective-mass does not apply" in other

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy.sparse import csc_array
+from shared_runs import said
 
 import femb
 from femb.base.errors import ModelError, ResultError
@@ -165,8 +166,7 @@ def test_craig_bampton_matrices_that_nastran_wrote(tmp_path):
     files = FILES / "nastran"
     words = ["--interfaces", "a=3", "--interfaces", "b=11", "--interfaces", "c=19", "--interfaces", "d=27", "--quiet"]
     source = ["reduce", files / "outboard.op4", "--craig-bampton", "--nodes", files / "outboard.asm"]
-    result = CliRunner().invoke(cli, list(map(str, [*source, *words, "--out", tmp_path / "outboard.npz"])))
-    assert result.exit_code == 0, result.output
+    said(*source, *words, "--out", tmp_path / "outboard.npz")
     body = femb.read_reduced_body(tmp_path / "outboard.npz")
     assert body.mass == pytest.approx(1.590384, rel=1e-6)
     centre = body.first_moment / body.mass
@@ -255,16 +255,13 @@ def test_command_writes_the_body_and_prints_the_table(tmp_path):
     out = tmp_path / "body.npz"
     words = ["--interfaces", "root=root", "--interfaces", "tip=tip:mean", "--modes", "3", "--out", out]
     mesh = ["reduce", FILES / "bar.msh", "-E", "7e10", "--density", "2700"]
-    result = CliRunner().invoke(cli, list(map(str, [*mesh, *words])))
-    assert result.exit_code == 0, result.output
-    assert "mass          5.4 kg" in result.output
-    assert result.output.rstrip().endswith(str(out))
+    result = said(*mesh, *words)
+    assert "mass          5.4 kg" in result
+    assert result.rstrip().endswith(str(out))
     assert femb.read_reduced_body(out).modes == 3
-    matrices = CliRunner().invoke(cli, list(map(str, ["reduce", FILES / "bar.npz", *words, "--force"])))
-    assert matrices.exit_code == 0, matrices.output
-    missing = CliRunner().invoke(cli, ["reduce", str(FILES / "bar.msh"), "--interfaces", "root=root", "--modes", "3"])
-    assert missing.exit_code == 2
-    assert "--youngs-modulus: is missing" in missing.output
+    said("reduce", FILES / "bar.npz", *words, "--force")
+    missing = said("reduce", FILES / "bar.msh", "--interfaces", "root=root", "--modes", "3", code=2)
+    assert "--youngs-modulus: is missing" in missing
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from checkout import CASES
-from click.testing import CliRunner
 from long_runs import slow
 from oracles.random_trees import KINDS, random_model
+from shared_runs import said
 
 from femb import (
     Beam,
@@ -28,7 +28,6 @@ from femb import (
     simulate,
 )
 from femb.base.errors import ModelError
-from femb.cli import cli
 from femb.elements import (
     AerodynamicLoad,
     Distance,
@@ -238,8 +237,7 @@ def test_chain_of_universal_joints_moves_alike():
 def test_free_trees_keep_their_momenta(name, tmp_path):
     """By the command line: to 1e-13 of what the parts have, through latches too."""
     out = tmp_path / "out"
-    done = CliRunner().invoke(cli, ["run", str(CASES / f"{name}.py"), "--out", str(out)])
-    assert done.exit_code == 0, done.output
+    said("run", CASES / f"{name}.py", "--out", out)
     results = Results.read(out / "results.h5")
     model = load_case(CASES / f"{name}.py").model
     parts = {key: np.abs(body.velocity).max() * model.bodies[key].mass for key, body in results.bodies.items()}

@@ -7,6 +7,7 @@ from checkout import ROOT
 from click.testing import CliRunner
 from formulations.test_reduced import loaded, wheel
 from oracles.random_trees import random_model
+from shared_runs import said
 
 from femb import (
     Attachment,
@@ -223,10 +224,9 @@ def test_nine_blocks_are_written(tmp_path):
 def test_the_command_gives_the_nine_blocks_about_the_state_it_linearises(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     case = str(ROOT / "cases" / "thompson_aircraft.toml")
-    done = CliRunner().invoke(cli, ["linearize", case, "--blocks"])
-    assert done.exit_code == 0, done.output
+    done = said("linearize", case, "--blocks")
     found = nine_blocks(load_case(case).model)
-    assert found.table() in done.output
+    assert found.table() in done
     with np.load("out/thompson_aircraft/blocks.npz") as written:
         np.testing.assert_array_equal(written["right"], found.right)
     refused = CliRunner().invoke(cli, ["linearize", str(ROOT / "cases" / "thompson_pendulum.toml"), "--blocks"])

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from models import of_parts
+from shared_runs import said
 
 from femb import (
     AerodynamicLoad,
@@ -19,7 +19,6 @@ from femb import (
     linearize,
     simulate,
 )
-from femb.cli import cli
 
 K, D = np.diag([0.3, 0.4, 0.5]), np.array([[2.0, 0.3, 0.0], [0.0, 3.0, 0.1], [0.2, 0.0, 4.0]])
 OMEGA = np.array([0.05, -0.02, 0.03])
@@ -130,9 +129,7 @@ def test_command(tmp_path):
     case = tmp_path / "held.py"
     case.write_text(CASE, encoding="utf-8")
     words = ["linearize", str(case), "--out", str(tmp_path)]
-    result = CliRunner().invoke(cli, words)
-    assert result.exit_code == 2
-    assert "--differences" in result.output
-    result = CliRunner().invoke(cli, [*words, "--differences"])
-    assert result.exit_code == 0, result.output
-    assert "0.0795775" in result.output  # Hz, of 0.5 rad/s
+    result = said(*words, code=2)
+    assert "--differences" in result
+    result = said(*words, "--differences")
+    assert "0.0795775" in result  # Hz, of 0.5 rad/s

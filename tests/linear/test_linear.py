@@ -11,6 +11,7 @@ from checkout import CASES
 from click.testing import CliRunner
 from oracles.reduced_examples import EXAMPLES, ROTOR_RATE, TURBINE_RATE, Example, about
 from scipy.optimize import brentq
+from shared_runs import said
 
 from femb import (
     Attachment,
@@ -800,10 +801,9 @@ def test_commands_of_the_pages_print_what_stands_there(page, monkeypatch, tmp_pa
     found = [each for each in _commands(page) if "--periodic" not in each[0]]
     assert found
     for command, text in found:
-        done = CliRunner().invoke(cli, shlex.split(command.replace("\\\n", " "))[1:])
-        assert done.exit_code == 0, done.output
-        np.testing.assert_allclose(_values_of(text), _values_of(done.output), rtol=2e-6)
-        assert text.splitlines()[0] in done.output
+        done = said(*shlex.split(command.replace("\\\n", " "))[1:])
+        np.testing.assert_allclose(_values_of(text), _values_of(done), rtol=2e-6)
+        assert text.splitlines()[0] in done
     name = page.stem.removeprefix("thompson_")
     values = StateSpace.read(tmp_path / "out" / page.stem / "linear.npz").eigenvalues()
     for value in PRINTED.get(name, [-0.121435 + 0.969989j, -0.202903 + 65.252282j]):
@@ -874,10 +874,9 @@ force = [3, 0, 0]
 profile = { shape = "sine", frequency = 0.5 }
 """
     )
-    done = CliRunner().invoke(cli, ["linearize", "shaken.toml", "--periodic", "2.0", "--vary", "joints.rail.stroke",
-                                    "--vary", "joints.rail.stroke rate"])  # fmt: skip
-    assert done.exit_code == 0, done.output
-    assert "no small motion grows" in done.output
+    vary = ("joints.rail.stroke", "joints.rail.stroke rate")
+    done = said("linearize", "shaken.toml", "--periodic", "2.0", *(word for name in vary for word in ("--vary", name)))
+    assert "no small motion grows" in done
     with np.load("out/shaken/periodic.npz") as found:
         multipliers = found["multipliers"]
     wanted = np.exp(2.0 * np.roots([2.0, 1.5, 50.0]))
@@ -913,15 +912,14 @@ joint = "hinge"
 damping = 0.5
 """
     )
-    done = CliRunner().invoke(cli, ["linearize", "rod.toml", "--trim", "--output", "joints.hinge.angle"])
-    assert done.exit_code == 0, done.output
+    done = said("linearize", "rod.toml", "--trim", "--output", "joints.hinge.angle")
     space = StateSpace.read("out/rod/linear.npz")
     assert (space.states[0], space.outputs) == ("joints.hinge.angle", ("joints.hinge.angle",))
     inertia = 0.3 + 2.0 * 0.64
     wanted = np.roots([inertia, 0.5, 2.0 * 9.81 * 0.8])
     np.testing.assert_allclose(np.sort_complex(space.eigenvalues()), np.sort_complex(wanted), rtol=1e-10)
-    assert "2 states, 0 inputs, 1 output; about steady motion" in done.output
-    assert f"{wanted[0].real:.6g}" in done.output
+    assert "2 states, 0 inputs, 1 output; about steady motion" in done
+    assert f"{wanted[0].real:.6g}" in done
     assert Path("out/rod/linear.mat").is_file()
     unsteady = CliRunner().invoke(cli, ["linearize", "rod.toml", "--quiet", "--force"])
     assert (unsteady.exit_code, unsteady.output) == (0, "")

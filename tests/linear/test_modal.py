@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 from checkout import ROOT
-from click.testing import CliRunner
 from scipy.integrate import solve_ivp
+from shared_runs import said
 from system.test_inertia_tensor import MODELS, section, state
 
 from femb import (
@@ -26,7 +26,6 @@ from femb import (
     modal_model,
     simulate,
 )
-from femb.cli import cli
 from femb.elements.beam import tangent as beam_tangent
 from femb.numerics.rotations import exponential, multiply, rotate_back
 from femb.system.inertia_tensor import MassChange
@@ -243,14 +242,12 @@ def test_what_is_refused(tmp_path):
 
 def test_the_command_writes_them(tmp_path):
     case = str(ROOT / "cases" / "satellite_free.toml")
-    done = CliRunner().invoke(cli, ["modal", case, "--modes", "4", "--held", "hub", "--out", str(tmp_path)])
-    assert done.exit_code == 0, done.output
-    assert "angular velocity z\nmode 1, " in done.output
+    done = said("modal", case, "--modes", "4", "--held", "hub", "--out", tmp_path)
+    assert "angular velocity z\nmode 1, " in done
     assert ModalModel.read(tmp_path / "modal.npz").rigid == 6
     assert "modal/quadratic" in Results.read(tmp_path / "modal.h5").static
-    done = CliRunner().invoke(cli, ["modal", case, "--held", "wing", "--force", "--out", str(tmp_path)])
-    assert done.exit_code == 2
-    assert "held: got 'wing', wanted one of hub" in done.output
+    done = said("modal", case, "--held", "wing", "--force", "--out", tmp_path, code=2)
+    assert "held: got 'wing', wanted one of hub" in done
 
 
 def bent(frame):

@@ -5,11 +5,10 @@ import csv
 import numpy as np
 import pytest
 import shared_runs
-from click.testing import CliRunner
 from long_runs import slow
+from shared_runs import said
 
 from femb import Model, PointMass, ResultError, Results, peak_loads, plot, simulate
-from femb.cli import cli
 from femb.elements.beam.results import section_loads
 from femb.pictures.figures import request, rows
 
@@ -80,9 +79,8 @@ def test_the_envelope_of_one_instant_is_that_instant(results):
 
 
 def test_the_command_prints_a_table_and_writes_files(file, tmp_path):
-    result = CliRunner().invoke(cli, ["loads", str(file), "--item", "beams/r*", "--out", str(tmp_path / "to")])
-    assert result.exit_code == 0, result.output
-    lines = result.output.splitlines()
+    result = said("loads", file, "--item", "beams/r*", "--out", tmp_path / "to")
+    lines = result.splitlines()
     assert lines[0] == "Satellite with two boom antennas, slew pulse"
     assert lines[2:4] == ["beams/right", lines[3]]
     (line,) = [line for line in lines if line.startswith("bending moment y")]

@@ -6,13 +6,12 @@ import jsonschema
 import numpy as np
 import pytest
 from checkout import ROOT
-from click.testing import CliRunner
 from oracles.report_page import ReportPage
 from oracles.synthetic_results import flexible, satellite
+from shared_runs import said
 
 import femb
 from femb import ResultError, Results
-from femb.cli import cli
 from femb.numerics import rotations
 from femb.recording.record import attachments
 from femb.reporting.scene import carriers_of
@@ -198,8 +197,7 @@ def test_other_runs_stand_beside_the_histories(tmp_path):
     Results(block, static, attributes | root).write(file)
     late = {path: array[5:] for path, array in block.items() if path == "time" or path.startswith("bodies/")}
     Results(late, {}, root).write(other)
-    said = CliRunner().invoke(cli, ["report", str(file.parent), str(other.parent)])
-    assert said.exit_code == 0, said.output
+    said("report", file.parent, other.parent)
     page = ReportPage(tmp_path / "a" / "report.html")
     jsonschema.validate(page.data, SCHEMA)
     (beside,) = page.data["others"]
@@ -213,12 +211,9 @@ def test_other_runs_stand_beside_the_histories(tmp_path):
 def test_the_folder_of_one_file_of_results_stands_for_it(tmp_path):
     sweep = femb.Sweep({"k": [1.0, 2.0]}, {"peak": np.array([1.0, 2.0])}, np.zeros(2, bool), ["", ""])
     sweep.write(tmp_path / "sweep.h5")
-    said = CliRunner().invoke(cli, ["report", str(tmp_path)])
-    assert said.output.strip() == str(tmp_path / "sweep_report.html")
+    assert said("report", tmp_path).strip() == str(tmp_path / "sweep_report.html")
     sweep.write(tmp_path / "static.h5")
-    said = CliRunner().invoke(cli, ["report", str(tmp_path)])
-    assert said.exit_code == 2
-    assert f"name one of {tmp_path / 'static.h5'}, {tmp_path / 'sweep.h5'}" in said.output
+    assert f"name one of {tmp_path / 'static.h5'}, {tmp_path / 'sweep.h5'}" in said("report", tmp_path, code=2)
 
 
 def test_envelopes_are_of_a_run_or_of_its_file_of_loads(tmp_path):

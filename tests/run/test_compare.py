@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from oracles import synthetic_results
+from shared_runs import invoked
 
 from femb import ModelError, ResultError, Results
 from femb.base.options import FORMULATIONS, METHODS_OF, Run
-from femb.cli import cli
 from femb.numerics import rotations
 from femb.run.compare import admitted, differences
 
@@ -44,13 +43,6 @@ def satellite(**changes):
         path = path.replace("__", "/")
         block[path] = block[path] + change
     return Results(block, static, attributes)
-
-
-def invoke(*arguments):
-    result = CliRunner().invoke(cli, list(map(str, arguments)), prog_name="femb")
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
 
 
 def table():
@@ -141,7 +133,7 @@ def test_results_that_cannot_be_compared():
 
 def test_formulations_of_a_case_agree(case, tmp_path):
     """In one command: a table, its files, and the results of every run."""
-    code, stdout, _ = invoke("compare", case, "--out", "there")
+    code, stdout, _ = invoked("compare", case, "--out", "there")
     assert code == 0
     assert "quaternion less velocity" in stdout
     rows = table()
@@ -168,8 +160,8 @@ def test_formulations_of_a_case_agree(case, tmp_path):
 
 def test_against_a_file(case):
     """The run itself differs by nothing; a changed copy by its change; a shorter run is refused."""
-    assert invoke("run", case, "--out", "mine", "--quiet")[0] == 0
-    assert invoke("compare", case, "--against", "mine", "--out", "there", "--quiet") == (0, "", "")
+    assert invoked("run", case, "--out", "mine", "--quiet")[0] == 0
+    assert invoked("compare", case, "--against", "mine", "--out", "there", "--quiet") == (0, "", "")
     rows = table()
     velocity = [row for row in rows if row["formulation"] == "velocity"]
     assert len(velocity) == 11
@@ -179,8 +171,8 @@ def test_against_a_file(case):
     results = Results.read("mine/results.h5")
     moved = {"bodies/bob/position": results.bodies["bob"].position + np.array([0.0, 0.03, 0.04])}
     Results({**results.series, **moved}, results.static, results.attributes).write("moved.h5")
-    assert invoke("compare", case, "--against", "moved.h5", "--out", "there")[0] == 2, "finished results are there"
-    assert invoke("compare", case, "--against", "moved.h5", "--out", "there", "--force")[0] == 0
+    assert invoked("compare", case, "--against", "moved.h5", "--out", "there")[0] == 2, "finished results are there"
+    assert invoked("compare", case, "--against", "moved.h5", "--out", "there", "--force")[0] == 0
     rows = table()
     found = {row["quantity"]: row for row in rows if row["formulation"] == "velocity"}
     assert float(found["position"]["largest"]) == pytest.approx(0.05, rel=1e-9)
@@ -205,12 +197,12 @@ def test_wrong_file(case, file, message):
         sets = [word for each in run.get(file, "").split() for word in ("--set", each)]
         path = Path("case.toml") if file != "other.h5" else Path("other.toml")
         path.write_text(CASE if file != "other.h5" else CASE.replace("bob", "rod"))
-        assert invoke("run", path, "--out", "made", "--quiet", *sets)[0] == 0
+        assert invoked("run", path, "--out", "made", "--quiet", *sets)[0] == 0
         data = Path("made/results.h5").read_bytes()
         Path(file).write_bytes(data[: len(data) // 2] if file == "cut.h5" else data)
     if file == "text.h5":
         Path(file).write_text("no results")
-    code, stdout, stderr = invoke("compare", "case.toml", "--against", file, "--out", "there", "--quiet")
+    code, stdout, stderr = invoked("compare", "case.toml", "--against", file, "--out", "there", "--quiet")
     assert (code, stdout) == (2, "")
     assert message in stderr
     assert Path("there").exists() == (file == "other.h5")
@@ -218,17 +210,17 @@ def test_wrong_file(case, file, message):
 
 def test_bad_cases_are_reported_as_by_run(case):
     Path("bad.toml").write_text(CASE.replace("mass = 2.0", "mass = -2.0"))
-    assert invoke("compare", "bad.toml") == (2, "", "bad.toml:5: bodies.bob.mass: got -2.0, must be greater than 0\n")
+    assert invoked("compare", "bad.toml") == (2, "", "bad.toml:5: bodies.bob.mass: got -2.0, must be greater than 0\n")
     Path("open.toml").write_text(CASE.replace('second = { body = "bob" }', 'second = { body = "bob", at = [1, 0, 0] }'))
     Path("open.toml").write_text(
         Path("open.toml").read_text().replace("mass = 2.0", "mass = 2.0\nposition = [5, 0, 0]")
     )
-    code, _, stderr = invoke("compare", "open.toml")
+    code, _, stderr = invoked("compare", "open.toml")
     assert code == 2
     assert stderr.startswith("open.toml:")
     assert "joints.ball" in stderr
     Path("still.toml").write_text(CASE.partition("[run]")[0])
-    assert "run: is missing" in invoke("compare", "still.toml")[2]
+    assert "run: is missing" in invoked("compare", "still.toml")[2]
 
 
 def test_a_method_that_a_formulation_admits():
@@ -241,7 +233,7 @@ def test_a_method_that_a_formulation_admits():
 
 def test_a_run_that_stops_is_told(case):
     """Exit code 1, with the cause; what ran is still compared."""
-    code, stdout, _ = invoke("compare", case, "--set", "run.max_steps=2")
+    code, stdout, _ = invoked("compare", case, "--set", "run.max_steps=2")
     assert code == 1
     assert re.search(r"^velocity +stopped: ", stdout, re.MULTILINE)
     assert "after max_steps" in stdout

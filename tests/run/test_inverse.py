@@ -7,11 +7,10 @@ from functools import cache
 import numpy as np
 import pytest
 from checkout import CASES
-from click.testing import CliRunner
+from shared_runs import said
 
 import femb
 from femb import ModelError, SolveError
-from femb.cli import cli
 from femb.elements import (
     Cylindrical,
     DistanceDriver,
@@ -475,11 +474,8 @@ class TestRobotArm:
         )
 
     def test_on_the_command_line(self, tmp_path):
-        result = CliRunner().invoke(
-            cli, ["inverse", str(self.CASE), "--set", "run.duration=0.05", "--out", str(tmp_path)]
-        )
-        assert result.exit_code == 0, result.output
-        assert "status                complete" in result.output
+        result = said("inverse", self.CASE, "--set", "run.duration=0.05", "--out", tmp_path)
+        assert "status                complete" in result
         results = femb.Results.read(tmp_path / "results.h5")
         assert results.method == "inverse"
         np.testing.assert_array_equal(results.drivers["elbow"].force, self.results.drivers["elbow"].force[:6])
@@ -489,7 +485,6 @@ class TestRobotArm:
         start, end = text.index("[drivers.elbow]"), text.index("[drivers.roll]")
         file = tmp_path / "arm.toml"
         file.write_text(text[:start] + text[end:])
-        result = CliRunner().invoke(cli, ["inverse", str(file), "--out", str(tmp_path)])
-        assert result.exit_code == 2
-        assert re.search(r"arm\.toml:\d+: drivers: joints and drivers leave 1 degree of freedom: ", result.output)
-        assert "'angle' of joints.elbow" in result.output
+        result = said("inverse", file, "--out", tmp_path, code=2)
+        assert re.search(r"arm\.toml:\d+: drivers: joints and drivers leave 1 degree of freedom: ", result)
+        assert "'angle' of joints.elbow" in result

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from checkout import ROOT
-from click.testing import CliRunner
+from shared_runs import said
 
 import femb
 from femb import Attachment, ExactBeam, JointEnd, JointSpringDamper, Model, ModelError, Revolute, RigidBody, Section
 from femb.case import load_case
-from femb.cli import cli
 from femb.vibration.modes import modes
 
 X, Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
@@ -16,12 +15,6 @@ BLADE, BOOM = (ROOT / "cases" / f"{name}.toml" for name in ("wind_blade", "short
 # of the short boom: its stiffness, shear stiffness, mass per length; frequency of Timoshenko's cantilever in Hz
 EI, KGA, MASS = 2.1e11 * 7.5e-5, 2.0192307692e9, 7850.0 * 0.03
 FREQUENCY = 3.435275 * np.sqrt(EI / MASS) / (2.0 * np.pi)
-
-
-def run(*words):
-    result = CliRunner().invoke(cli, [str(word) for word in words])
-    assert result.exit_code == 0, result.output
-    return result.output
 
 
 def lines_of(output):
@@ -36,16 +29,16 @@ def lines_of(output):
 
 
 def test_static_command(tmp_path):
-    run("static", BOOM, "--out", tmp_path, "--quiet")
+    said("static", BOOM, "--out", tmp_path, "--quiet")
     tip = femb.Results.read(tmp_path / "static.h5").beams["bar"].position[-1, -1]
     np.testing.assert_allclose(tip[1], -1000.0 * (1.0 / (3.0 * EI) + 1.0 / KGA), rtol=1e-6)
 
 
 def test_modes_and_linearize_commands(tmp_path):
     """Frequencies of the free vibration, and damping in proportion to the stiffness, beta omega / 2."""
-    found = lines_of(run("modes", BOOM, "--modes", 2, "--out", tmp_path))
+    found = lines_of(said("modes", BOOM, "--modes", 2, "--out", tmp_path))
     np.testing.assert_allclose(found[:, 1], FREQUENCY, rtol=1.2e-4)
-    poles = lines_of(run("linearize", BOOM, "--out", tmp_path))
+    poles = lines_of(said("linearize", BOOM, "--out", tmp_path))
     assert (tmp_path / "linear.npz").exists()
     np.testing.assert_allclose(poles[0, 2], FREQUENCY, rtol=1.2e-4)
     np.testing.assert_allclose(-poles[0, 0], 0.5 * 2e-6 * (2.0 * np.pi * FREQUENCY) ** 2, rtol=1e-3)
@@ -54,8 +47,8 @@ def test_modes_and_linearize_commands(tmp_path):
 def test_loads_command(tmp_path):
     """A blade in steady rotation: the root carries the centrifugal force of all its mass, 60 kg/m at the root and 15 at
     the tip, 1 m to 21 m from the axis, a little of it for its bending."""
-    run("run", BLADE, "--set", "run.duration=0.02", "--out", tmp_path, "--quiet")
-    run("loads", tmp_path, "--quiet")
+    said("run", BLADE, "--set", "run.duration=0.02", "--out", tmp_path, "--quiet")
+    said("loads", tmp_path, "--quiet")
     lines = (line.split(",") for line in (tmp_path / "loads.csv").read_text().splitlines())
     force = next(float(line[3]) for line in lines if line[:2] == ["beams/blade", "axial force"])
     wanted = 3.0**2 * (60.0 * 20.0 + 57.75 * 20.0**2 / 2.0 - 2.25 * 20.0**3 / 3.0)
@@ -65,8 +58,8 @@ def test_loads_command(tmp_path):
 def test_modes_of_a_rotor_with_one_blade(tmp_path):
     """About the steady rotation, with the mass centre beside the hub: the same poles as those of the linear model."""
     words = ("--set", "beams.blade.elements=3")
-    found = lines_of(run("modes", BLADE, "--modes", 12, "--out", tmp_path, *words))
-    poles = lines_of(run("linearize", BLADE, "--out", tmp_path, *words))
+    found = lines_of(said("modes", BLADE, "--modes", 12, "--out", tmp_path, *words))
+    poles = lines_of(said("linearize", BLADE, "--out", tmp_path, *words))
     elastic = found[found[:, 1] > 1.0][:3]
     assert len(elastic) == 3
     for _, frequency, damping in elastic:

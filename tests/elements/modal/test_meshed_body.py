@@ -5,10 +5,9 @@ from pathlib import Path
 import meshio
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from shared_runs import said
 
 import femb
-from femb.cli import cli
 from femb.numerics import rotations
 
 MESH = Path(__file__).parents[2] / "fem" / "files" / "bar.msh"
@@ -30,11 +29,6 @@ output_interval = 0.01
 """
 
 
-def command(*words):
-    result = CliRunner().invoke(cli, list(map(str, words)))
-    assert result.exit_code == 0, result.output
-
-
 def last_points(folder, form):
     """Cells of bricks and the points at the last output time."""
     if form == "vtu":
@@ -52,15 +46,15 @@ def last_points(folder, form):
 def test_mesh_of_a_case_file_deforms(tmp_path):
     ties = ["--interfaces", "root=root", "--interfaces", "tip=tip"]
     material = ["-E", "7e5", "--density", "2700", "--modes", "3"]
-    command("reduce", MESH, *ties, *material, "--out", tmp_path / "bar.npz", "--quiet")
+    said("reduce", MESH, *ties, *material, "--out", tmp_path / "bar.npz", "--quiet")
     (tmp_path / "case.toml").write_text(CASE)
-    command("run", tmp_path / "case.toml", "--out", tmp_path / "run", "--quiet")
+    said("run", tmp_path / "case.toml", "--out", tmp_path / "run", "--quiet")
     bar = femb.Results.read(tmp_path / "run" / "results.h5").bodies["bar"]
     moved = femb.read_reduced_body(tmp_path / "bar.npz").nodes + bar.nodal_displacement[-1]
     places = bar.position[-1] + moved @ rotations.rotation_matrix(bar.quaternion[-1]).T
     assert np.abs(bar.nodal_displacement[-1]).max() > 1e-5
     for form in ("vtu", "xdmf"):
-        command("export", tmp_path / "run", "--format", form, "--quiet")
+        said("export", tmp_path / "run", "--format", form, "--quiet")
         cells, points = last_points(tmp_path / "run", form)
         assert len(cells) == 2
         own = points[np.unique(cells)]
