@@ -66,6 +66,8 @@ def imports(path: Path, known: dict[str, Path]) -> Iterator[tuple[str, list[str]
 
 def _nodes(node: ast.AST, typing_only: bool) -> Iterator[tuple[ast.AST, bool]]:
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            continue  # holds no imports, and most of the nodes
         inside = typing_only or (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test))
         yield child, inside
         yield from _nodes(child, inside)

@@ -113,7 +113,10 @@ def test_everything_imported_is_declared():
     declared = {re.split(r"[<>=\[ ]", each)[0] for each in PROJECT["project"]["dependencies"]}
     found = set()
     for source in sources():
-        for node in ast.walk(ast.parse(source.read_text())):
+        nodes: list[ast.AST] = [ast.parse(source.read_text())]
+        while nodes:
+            node = nodes.pop()
+            nodes += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
             if isinstance(node, ast.Import):
                 found |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
