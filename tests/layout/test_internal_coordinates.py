@@ -40,10 +40,13 @@ class Rotor(Item):
     axis: Any = (0.0, 0.0, 1.0)
     stiffness: float = 0.0
     damping: float = 0.0
+    angle: float = 0.0
+    rate: float = 0.0
 
     def declare_dofs(self, layout, placement, model):
         frame = None if self.body is None else layout.bodies[self.body]
-        number = layout.add_internal(self.name, ANGLE, frame, self.table)
+        starts = {"start": self.angle, "start_rate": self.rate}
+        number = layout.add_internal(self.name, ANGLE, frame, self.table, **starts)
         layout.couple([] if frame is None else [frame], [number])
 
     @staticmethod
@@ -179,6 +182,14 @@ def test_a_scalar_in_a_body(options):
     audit = femb.simulate(system, duration=1.0, rtol=1e-8, **options).audit
     assert np.abs(audit.energy_error).max() < 1e-5
     assert np.ptp(audit.angular_momentum, axis=0).max() < 1e-5
+
+
+def test_start_values():
+    model = femb.Model("wheel")
+    model.add(Rotor("a", inertia=2.0, stiffness=50.0, angle=0.1, rate=0.2))
+    results = femb.simulate(model, duration=1.0, rtol=1e-9, method="rk")
+    wanted = 0.1 * np.cos(5.0 * results.time) + 0.2 / 5.0 * np.sin(5.0 * results.time)
+    np.testing.assert_allclose(results.arrays["rotors/a/angle"], wanted, atol=1e-8)
 
 
 def test_tangent_of_the_rotor():

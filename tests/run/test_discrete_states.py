@@ -19,6 +19,7 @@ from femb.elements.marker import JointEnd
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import ForceBatch, Input
 from femb.profiles import Table
+from femb.recording.named_state import named_state, names_of, starting_from
 from femb.run import checkpoints
 from femb.run.time_loop import Landings, RunSummary, integrate
 from femb.steppers import make_stepper
@@ -372,6 +373,20 @@ def test_latches_are_discrete_states():
     assert update.rows == (system.layout.latches[0].row,)
     results = femb.simulate(model, duration=2.0, method="rk")
     assert results.events[0].energy_loss == pytest.approx(0.5 * 0.8 * 0.01, rel=1e-6)
+
+
+def test_files_of_earlier_versions_have_latches_by_number():
+    model = femb.Model("door")
+    model.add(RigidBody("door", 2.0, (0.1, 0.2, 0.3), center_of_mass=(0.5, 0, 0)))
+    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 0, 1)), JointEnd("door"), start=0.2, rates=0.1))
+    for name in ("one", "two"):
+        model.add(Latch(name, "hinge", time=1.0))
+    system = System(model)
+    names = names_of(system.layout) | {"latches": np.array(["two", "one"])}
+    last = named_state(system, 1.0, system.q0, system.v0, system.discrete.angles)
+    earlier = {"engaged": np.array([0.0, 0.0]), "latched": np.array([0.3, 0.4])}
+    found = starting_from(system, names, last, earlier).discrete
+    assert [found[f"latches.{name}.coordinate"] for name in ("one", "two")] == [0.4, 0.3]
 
 
 # The mapping
