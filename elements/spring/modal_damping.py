@@ -14,7 +14,7 @@ from femb.base.types import Coordinates, Floats, Unit
 from femb.base.values import number_problem, numbered, shown
 from femb.elements.item import Item
 from femb.elements.records import RecordedSystem, Records
-from femb.elements.spring.modal_damping_batch import DampedModes
+from femb.elements.spring.damped_modes import DampedModes
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses

@@ -1,12 +1,13 @@
 """Modal damping of all appendages, evaluated together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import frame_indices
+from femb.elements.spring.damped_modes import DampedModes
 from femb.layout.element import Batch, ForceBatch, LowRank
 from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern, OutputStates
@@ -111,34 +112,6 @@ def forces(body, frames, internal, d, e, c, q, v, fixed, factor, eta_rates, out)
         if at >= 0:
             for m in range(6):
                 out[s, at + m] -= on_body[m]
-
-
-# The modes of an appendage that modal damping acts on.
-
-
-@dataclass(frozen=True, eq=False)
-class DampedModes:
-    """The k damped modes of one appendage, with its root held.
-
-    appendage : its name. frequencies (k,) Hz. ratios (k,). frames (n,), internal (m,) : the frames and internal
-    coordinates of the layout that move in them. labels (n,) : of the frames. d (k, n, 6), e (k, m) : M phi of frames,
-    in the axes of the held body, and of internal coordinates, with phi of unit modal mass; sqrt(kg) and sqrt(kg) m.
-    """
-
-    appendage: str
-    frequencies: Floats
-    ratios: Floats
-    frames: Ints
-    internal: Ints
-    labels: tuple[str, ...]
-    d: Floats
-    e: Floats
-
-    def damped_above(self, ratio: float) -> "DampedModes":
-        """Those of the modes that have a larger ratio."""
-        chosen = self.ratios > ratio
-        words = ("frequencies", "ratios", "d", "e")
-        return replace(self, **{word: getattr(self, word)[chosen] for word in words})
 
 
 # Ratio up to which more iterations cost less than a mode's damping in Newton's matrix.

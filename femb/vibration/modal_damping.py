@@ -8,8 +8,8 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import numbered, shown
+from femb.elements.spring.damped_modes import DampedModes
 from femb.elements.spring.modal_damping import MODES, ModalDamping
-from femb.elements.spring.modal_damping_batch import DampedModes
 from femb.layout.layout import Layout
 from femb.numerics import rotations
 from femb.small_motions.eigenproblem import EigenProblem
