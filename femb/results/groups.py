@@ -5,14 +5,17 @@ tables, labels of figures and the table of docs/reference/results.md follow from
 Declared here is what belongs to no item: root loads of appendages, and the audit of a run.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
-from femb.base.arrays import Arrays
-from femb.base.quantity import Group, Quantity
+from femb.base.arrays import Arrays, Attributes
+from femb.base.quantity import Group, Groups, Quantity
+from femb.base.types import Floats
+from femb.elements.beam.results import BeamResults
+from femb.elements.body.results import BodyResults
 from femb.elements.item import Item
 from femb.elements.registry import kinds
 
@@ -86,6 +89,27 @@ def event_records(static: Arrays) -> tuple[EventRecord, ...]:
         for t, loss in zip(static[f"events/{name}/time"], static[f"events/{name}/energy_loss"], strict=True)
     ]
     return tuple(sorted(events, key=lambda event: event.time))
+
+
+class NamedArrays(Protocol):
+    """The members of `femb.Results` that names, views and spectra read."""
+
+    series: Arrays
+    static: Arrays
+    attributes: Attributes
+    bodies: Groups[BodyResults]
+    beams: Groups[BeamResults]
+
+    @property
+    def time(self) -> Floats: ...
+    @property
+    def tables(self) -> tuple[str, ...]: ...
+    @property
+    def statistics(self) -> Mapping[str, Any]: ...
+    @property
+    def audit(self) -> Audit: ...
+    def groups(self) -> Iterator[Group]: ...
+    def __getattr__(self, table: str) -> Groups[Any]: ...
 
 
 def groups() -> Mapping[str, type[Group]]:

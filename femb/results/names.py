@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,10 +26,7 @@ from femb.base.quantity import Group
 from femb.base.types import Floats
 from femb.base.values import shown
 from femb.elements.beam.results import BeamResults
-
-if TYPE_CHECKING:
-    from femb.results.results import Results
-
+from femb.results.groups import NamedArrays
 
 # A named quantity of a group of results, with its array, unit and components.
 
@@ -155,7 +152,7 @@ SHORT = {"euler": "euler_angles"}
 """Other words for quantities."""
 
 
-def named(results: "Results", name: str) -> Named:
+def named(results: NamedArrays, name: str) -> Named:
     """The quantity of a name. Raises ResultError, which names what there is: none of the name, or several."""
     if not isinstance(name, str):
         raise ResultError(f"got {shown(name)}, wanted the name of a quantity, as 'hub.position'")
@@ -177,7 +174,7 @@ def named(results: "Results", name: str) -> Named:
     )
 
 
-def _instead(results: "Results", name: str, places: list[tuple[Group, str]]) -> str:
+def _instead(results: NamedArrays, name: str, places: list[tuple[Group, str]]) -> str:
     """What there is instead of a name: the most similar names, or those of its item, or the items."""
     if not places:
         close = get_close_matches(name, [*known_names(results), *short_names(results)], n=3, cutoff=0.6)
@@ -199,7 +196,7 @@ def _instead(results: "Results", name: str, places: list[tuple[Group, str]]) -> 
     return f"did you mean {', '.join(map(repr, close))}?" if close else f"{group.name!r} has {listing(words)}"
 
 
-def known_names(results: "Results") -> list[str]:
+def known_names(results: NamedArrays) -> list[str]:
     """The full names of all quantities over time, of beams also at their ends, without components."""
     names = [f"statistics.{word}" for word in results.statistics]
     for group in results.groups():
@@ -210,7 +207,7 @@ def known_names(results: "Results") -> list[str]:
     return names
 
 
-def short_names(results: "Results") -> list[str]:
+def short_names(results: NamedArrays) -> list[str]:
     """The names of all quantities over time as `named` takes them, without kinds of items where these are clear."""
     names = [name for name in known_names(results) if not name.startswith("statistics.")]
     short = [name if name.startswith("audit.") else name.partition(".")[2] for name in names]
@@ -218,7 +215,7 @@ def short_names(results: "Results") -> list[str]:
     return [brief if counts[brief] == 1 else name for brief, name in zip(short, names, strict=True)]
 
 
-def _words(results: "Results", group: Group) -> list[str]:
+def _words(results: NamedArrays, group: Group) -> list[str]:
     """The quantities of a group over time, and the coordinates of a joint."""
     known = group.quantities()
     words = [word for word in group.arrays if f"{group.path}/{word}" in results.series]
@@ -234,7 +231,7 @@ def _has(group: Group, words: tuple[str, ...]) -> bool:
     return all(word in group for word in words)
 
 
-def _places(results: "Results", name: str) -> Iterator[tuple[Group, str]]:
+def _places(results: NamedArrays, name: str) -> Iterator[tuple[Group, str]]:
     """The groups that the beginning of a name may mean, of each kind the one with the longest name, and the remainder.
 
     Names of items may contain dots.
@@ -248,7 +245,7 @@ def _places(results: "Results", name: str) -> Iterator[tuple[Group, str]]:
                 yield groups[item], name[len(start) + len(item) + 1 :]
 
 
-def _named(results: "Results", group: Group, rest: str) -> Named | None:
+def _named(results: NamedArrays, group: Group, rest: str) -> Named | None:
     """A quantity of a group; None where there is none of that name."""
     if group.path.startswith("joints/"):
         for ending, word in COORDINATES.items():

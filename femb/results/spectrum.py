@@ -1,16 +1,14 @@
 """Spectra of quantities over time at equal intervals."""
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.base.values import shown
+from femb.results.groups import NamedArrays
 from femb.results.names import named
-
-if TYPE_CHECKING:
-    from femb.results.results import Results
 
 # Relative difference of intervals between output times up to which they are equal.
 UNIFORM = 1e-6
@@ -26,7 +24,7 @@ class Spectrum(NamedTuple):
     values: Floats
 
 
-def spectrum(results: "Results", name: str, kind: SpectrumKind) -> Spectrum:
+def spectrum(results: NamedArrays, name: str, kind: SpectrumKind) -> Spectrum:
     """As ``Results.spectrum``."""
     return spectrum_of(results.time, named(results, name).values, kind, name)
 

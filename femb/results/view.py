@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from femb.base.types import Floats
 from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
 from femb.numerics import rotations
-
-if TYPE_CHECKING:
-    from femb.results.results import Results
+from femb.results.groups import NamedArrays
 
 INERTIAL = "inertial"
 MOTION = ("position", "quaternion", "velocity", "angular_velocity")
@@ -33,7 +31,7 @@ class View:
     angular_velocity: Floats
 
     @classmethod
-    def of(cls, results: "Results", frame: str) -> Self:
+    def of(cls, results: NamedArrays, frame: str) -> Self:
         """The frame ``"inertial"``, that of the body of that name, or that of a beam's node, ``"NAME[NODE]"``.
 
         Raises ResultError for any other name and for a node that the beam does not have.
@@ -93,7 +91,7 @@ class View:
         return angular_accelerations - spin_rate + np.cross(angular_velocities, spin)
 
 
-def seen_from(results: "Results", frame: str) -> Content:
+def seen_from(results: NamedArrays, frame: str) -> Content:
     """The content of `Results.in_frame`."""
     view = View.of(results, frame)
     origin, axes = start_pose(results, frame)
@@ -150,7 +148,7 @@ def node_of(text: str) -> tuple[str, int | None]:
     return (match["name"], int(match["node"])) if match else (text, None)
 
 
-def start_pose(results: "Results", frame: str) -> tuple[Floats, Floats]:
+def start_pose(results: NamedArrays, frame: str) -> tuple[Floats, Floats]:
     """Position (3,) and quaternion (4,) of a frame in the start configuration, inertial axes."""
     group, node = _owner(results, frame)
     position, quaternion = _start_of(group)
@@ -166,13 +164,13 @@ def _start_of(group: BodyResults | BeamResults) -> tuple[Floats, Floats]:
     return start_value("position"), start_value("quaternion")
 
 
-def _motion(results: "Results", frame: str, words: tuple[str, ...] = MOTION) -> list[Floats]:
+def _motion(results: NamedArrays, frame: str, words: tuple[str, ...] = MOTION) -> list[Floats]:
     """Position, quaternion, velocity and angular velocity of a frame, or other quantities, (T, 3 or 4) each."""
     group, node = _owner(results, frame)
     return [group[word] if node is None else group[word][:, node] for word in words]
 
 
-def _frame_accelerations(results: "Results", frame: str) -> tuple[Floats, Floats] | None:
+def _frame_accelerations(results: NamedArrays, frame: str) -> tuple[Floats, Floats] | None:
     """Acceleration and angular acceleration (T, 3) of a frame in inertial axes; None in results without them."""
     group, _ = _owner(results, frame)
     if "acceleration" not in group or "angular_acceleration" not in group:
@@ -181,7 +179,7 @@ def _frame_accelerations(results: "Results", frame: str) -> tuple[Floats, Floats
     return linear, rotations.rotate(quaternion, angular)
 
 
-def _owner(results: "Results", frame: str) -> tuple[BodyResults | BeamResults, int | None]:
+def _owner(results: NamedArrays, frame: str) -> tuple[BodyResults | BeamResults, int | None]:
     """The body, or the beam and its node, of a frame's name."""
     if frame in results.bodies:
         return results.bodies[frame], None
