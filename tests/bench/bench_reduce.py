@@ -1,12 +1,20 @@
-"""What the reduction of a meshed solid to 30 modes costs: a panel of 100,000 nodes with geometric stiffening."""
+"""What the reduction of a meshed solid to 30 modes costs: a panel of 100,000 nodes with geometric stiffening.
+
+``python tests/bench/bench_reduce.py 56 19 3`` takes a panel of so many bricks, and with the word ``scipy`` compares the
+factors and the modes of the panel held at one end with those of scipy's splu and eigsh.
+"""
 
 import resource
 import sys
 import time
+from contextlib import contextmanager
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from femb.fem import MeshInterface, reduce_model
+from femb.fem.craig_bampton import Multifrontal, dissection, largest
+from femb.fem.model import FeModel
 from femb.fem.reduction import Keep
 from femb.fem.solids import Material, solid_model
 
@@ -29,6 +37,41 @@ def panel(counts: tuple[int, int, int]) -> tuple[np.ndarray, dict[str, np.ndarra
     return nodes.reshape(-1, 3), {"tetra10": np.vstack(cells)}
 
 
+@contextmanager
+def timed(what: str):
+    start = time.process_time()
+    yield
+    print(f"{what:36s} {time.process_time() - start:6.2f} s of CPU", flush=True)
+
+
+def beside_scipy(model: FeModel, count: int = 30) -> None:
+    """Print times and entries of factors, and times of modes, by femb and by scipy."""
+    own = np.flatnonzero(model.nodes[model.node_of, 0] > 0.0)
+    K, M = (matrix.tocsc()[own][:, own].tocsc() for matrix in (model.stiffness, model.mass))
+    with timed("dissection"):
+        blocks = dissection(K, model.nodes[model.node_of[own]])
+    with timed("fronts"):
+        factors = Multifrontal(K, blocks)
+    print(f"entries {factors.entries:.4g}")
+    with timed("block Lanczos"):
+        values, _ = largest(factors.solve, M, count)
+    with timed("eigsh, solving by the fronts"):
+        inverse = LinearOperator(
+            K.shape, lambda b: factors.solve(b.reshape(len(own), -1)).reshape(b.shape), dtype=float
+        )
+        others = eigsh(K, count, M=M, sigma=0.0, OPinv=inverse, v0=np.ones(len(own)), return_eigenvectors=False)
+    print(f"largest difference of a frequency {np.max(np.abs(np.sqrt(np.sort(others)[:count] * values) - 1.0)):.1e}")
+    order = np.concatenate(blocks)
+    words = {"diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+    for name, matrix, rule in (
+        ("splu, minimum degree", K, "MMD_AT_PLUS_A"),
+        ("splu, dissection", K[order][:, order].tocsc(), "NATURAL"),
+    ):
+        with timed(name):
+            found = splu(matrix, permc_spec=rule, **words)
+        print(f"entries {found.nnz / 2:.4g} and as many of the other factor")
+
+
 def main() -> None:
     """Print times and the memory of the process, of the given numbers of bricks or of 100 x 35 x 3."""
     counts = tuple(map(int, sys.argv[1:4])) if len(sys.argv) > 3 else (100, 35, 3)
@@ -36,6 +79,8 @@ def main() -> None:
     start, used = time.perf_counter(), time.process_time()
     model = solid_model(nodes, cells, Material(7e10, 0.3, 2700.0))
     assembled = time.perf_counter() - start
+    if sys.argv[-1] == "scipy":
+        return beside_scipy(model)
     root = np.flatnonzero((nodes[:, 0] == 0.0) & (np.abs(nodes[:, 1] - 0.35) < 0.1))
     tip = np.flatnonzero((nodes[:, 0] == 2.0) & (np.abs(nodes[:, 1] - 0.35) < 0.1))
     found = reduce_model(model, [MeshInterface("root", root), MeshInterface("tip", tip)], Keep(30), pictures=False)
