@@ -298,19 +298,6 @@ def test_files_that_cannot_be_read_say_why(tmp_path):
         Results.read(tmp_path / "other.h5")
 
 
-def test_files_in_the_format_of_hdf5_1_8_are_read(tmp_path, results, monkeypatch):
-    """As femb wrote them before that of 1.10."""
-    path, file = tmp_path / "old.h5", h5py.File
-    with monkeypatch.context() as patch:
-        patch.setattr(h5py, "File", lambda *words, **others: file(*words, **others | {"libver": ("v108", "v108")}))
-        results.write(path)
-    assert path.read_bytes()[8] == 2, "the version of the superblock"
-    assert_same(results, Results.read(path))
-    np.testing.assert_array_equal(
-        Results.read_array(path, "beams/left[1]/position"), results.beams["left"].position[:, 1]
-    )
-
-
 def test_one_run_begins_at_a_time_and_takes_the_draft_of_a_killed_one(tmp_path):
     draft = tmp_path / ".r.h5.part.draft"
     draft.write_bytes(b"femb journal 1\n" + bytes(10_000))

@@ -1,12 +1,14 @@
 """Arrays and attributes in HDF5 files, laid out as in `femb.results.storage.file`; every file read is checked.
 
-Everything has a checksum of HDF5's own: numbers by the filter fletcher32; groups, and where the parts of arrays are, by
-the format of HDF5 1.10. Datasets over time are those that can grow along their first axis.
+Everything has a checksum of HDF5's own, arrays by its filter fletcher32 and groups by its format 1.8, but for the index
+of the chunks of an array, which is checked on reading. In format 1.10 the index has one too; but of some damaged files
+in it HDF5 reads the attributes without end. Datasets over time are those that can grow along their first axis.
 """
 
 import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +179,7 @@ def write_hdf5(
     """
     import h5py
 
-    with ForgivingFile(path) as target, h5py.File(target, "w", libver=("v110", "v110")) as file:
+    with ForgivingFile(path) as target, h5py.File(target, "w", libver=("v108", "v108")) as file:
         for kind in ORDERED:
             file.create_group(kind, track_order=True)
         for name, array in static.items():
@@ -254,6 +256,8 @@ class Listing:
         self.attributes: dict[str, dict[str, Any]] = {}
         self.series: dict[str, tuple[int, ...]] = {}
         self.static: dict[str, tuple[int, ...]] = {}
+        # number of leading rows of an array that were written
+        self.filled: dict[str, int] = {}
         self._seen: set[int] = set()
         self._item(file, "", 0)
 
@@ -292,16 +296,57 @@ class Listing:
         if size > dataset.id.get_storage_size() * expansion + ALWAYS_ADMITTED_BYTES:
             raise ResultError(f"{path}: shape {shape}, of which the file holds next to nothing")
         over_time = dataset.maxshape[:1] == (None,)
+        if shape and dataset.chunks is not None:
+            self.filled[path] = _whole_rows(dataset, path)
+            if self.filled[path] < shape[0] and not over_time:
+                raise ResultError(f"{path}: a part of it is missing")
         if over_time and kind not in "biufc":
             raise ResultError(f"{path}: an array over time of kind {dataset.dtype}, expected numbers")
         (self.series if over_time else self.static)[path] = shape
 
 
+def _whole_rows(dataset: Any, path: str) -> int:
+    """Number of leading rows with all chunks. Raises ResultError where the index of chunks is damaged."""
+    offsets, addresses = set(), set()
+    for k in range(dataset.id.get_num_chunks()):
+        chunk = dataset.id.get_chunk_info(k)
+        offsets.add(tuple(chunk.chunk_offset))
+        addresses.add(chunk.byte_offset)
+    wanted = set(product(*(range(0, size, part) for size, part in zip(dataset.shape, dataset.chunks, strict=True))))
+    # at the address zero is the file's own head; HDF5 reads a chunk there as one that was never written
+    if not offsets <= wanted or len(addresses) != len(offsets) or 0 in addresses:
+        raise ResultError(f"{path}: parts of it are not where they should be")
+    return min((offset[0] for offset in wanted - offsets), default=dataset.shape[0])
+
+
 def read_array(dataset: Any, part: Any = ...) -> np.ndarray:
-    """An array of numbers or text, or a part of it."""
+    """An array of numbers or text, or a part of it.
+
+    Raises ResultError for a stored chunk that HDF5 did not find, by damaged keys of its index: it reads as unwritten,
+    full of the fill value.
+    """
     if dataset.dtype.kind == "S" or _is_text(dataset):
         return np.asarray(dataset.asstr()[part], dtype=str)
-    return np.asarray(dataset[part])
+    array = np.asarray(dataset[part])
+    if dataset.chunks is None:
+        return array
+    if part is not ...:
+        counts = [-(-size // each) for size, each in zip(dataset.shape, dataset.chunks, strict=True)]
+        if dataset.id.get_num_chunks() != int(np.prod(counts)):
+            raise ResultError(f"{dataset.name}: a part of it is missing")
+        return array
+    fill = np.full(1, dataset.fillvalue, array.dtype)
+    for k in range(dataset.id.get_num_chunks()):
+        offset = dataset.id.get_chunk_info(k).chunk_offset
+        chunk = array[tuple(slice(first, first + size) for first, size in zip(offset, dataset.chunks, strict=True))]
+        if chunk.size and chunk.flat[0] != fill[0] and chunk.flat[0] == chunk.flat[0]:
+            continue
+        if np.array_equal(chunk, np.broadcast_to(fill, chunk.shape), equal_nan=chunk.dtype.kind in "fc"):
+            try:
+                dataset.id.read_direct_chunk(offset)
+            except (OSError, RuntimeError) as error:
+                raise ResultError(f"{dataset.name}: parts of it are not where they should be") from error
+    return array
 
 
 def _is_text(dataset: Any) -> bool:

@@ -130,6 +130,9 @@ def read_content(path: str | Path, lazy: bool = False) -> Content:
     if "time" in series:
         with reading(path):
             frames = _check_time(series["time"][:frames], names.attributes)
+    for name in series:
+        if (rows := names.filled.get(name, frames)) < frames:
+            raise ResultError(f"{path}: {name}: ends after {rows} of {frames} output times")
     attributes = {name: values for name, values in visible(names.attributes).items() if values}
     return Content({name: array[:frames] for name, array in series.items()}, arrays, attributes)
 
