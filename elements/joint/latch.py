@@ -15,8 +15,7 @@ from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Input
 from femb.layout.layout import LatchLayout, Layout
-from femb.layout.state import State
-from femb.layout.views import ModelView, StartPoses
+from femb.layout.views import ModelView, StartPoses, StateView
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +64,10 @@ class Latch(OnCoordinate):
         on = layout.add_discrete(latch.on, float(self.engaged))
         at = layout.add_discrete(latch.at, lambda coordinates: coordinates[number])
 
-        def switch(t: float, state: State, discrete: DiscreteState) -> dict[str, Any]:
+        def switch(t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
             return {on: 1.0 - discrete[on], at: state.coordinates[number]}
 
-        def zero(t: float, state: State, discrete: DiscreteState) -> float:
+        def zero(t: float, state: StateView, discrete: DiscreteState) -> float:
             if self.when is not None:
                 return self.when(t, state)
             if self.time is not None:

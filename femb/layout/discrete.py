@@ -10,16 +10,14 @@ zero, or after every step. Within a step they are constants of the equations, wh
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from femb.base.errors import FembError, SolveError
 from femb.base.types import Floats
 from femb.base.values import as_numbers, shown
-
-if TYPE_CHECKING:
-    from femb.layout.state import State
+from femb.layout.views import StateView
 
 # The name of the coordinates (m,) of all joints at the last accepted state, unwrapped, rad or m.
 ANGLES = "joints.coordinates"
@@ -97,11 +95,11 @@ class Update:
     """
 
     label: str
-    change: "Callable[[float, State, DiscreteState], Mapping[str, Any]]"
+    change: Callable[[float, StateView, DiscreteState], Mapping[str, Any]]
     period: float | None = None
     phase: float = 0.0
     instant: Callable[[DiscreteState], float] | None = None
-    zero: "Callable[[float, State, DiscreteState], float] | None" = None
+    zero: Callable[[float, StateView, DiscreteState], float] | None = None
     direction: int = 0
     watched: Callable[[DiscreteState], bool] | None = None
     after_steps: bool = False
@@ -132,7 +130,7 @@ class Update:
         """Whether it waits for a zero now."""
         return self.zero is not None and (self.watched is None or self.watched(discrete))
 
-    def changed(self, t: float, state: "State", discrete: DiscreteState, sampled: bool = False) -> DiscreteState:
+    def changed(self, t: float, state: StateView, discrete: DiscreteState, sampled: bool = False) -> DiscreteState:
         """The discrete state after the update at time t (s); itself if nothing changes. sampled : whether it counts as
         a sample.
 

@@ -58,6 +58,33 @@ class StartPoses(Protocol):
     clamps: dict[str, tuple[Floats | None, Floats | None]]
 
 
+class StateView(Protocol):
+    """An instant of a system as users' functions see it (``femb.layout.state.State``)."""
+
+    time: float
+    q: Floats
+    v: Floats
+
+    @property
+    def bodies(self) -> Any:
+        """Motion of bodies by name."""
+
+    @property
+    def beams(self) -> Any:
+        """Motion of beams by name."""
+
+    @property
+    def joints(self) -> Any:
+        """Coordinates of joints by name."""
+
+    @property
+    def coordinates(self) -> Floats:
+        """(m,) coordinates of all joints, unwrapped."""
+
+    def __getattr__(self, table: str) -> Any:
+        """The items of another table by name."""
+
+
 class OutputStates(Protocol):
     """k output instants (``femb.recording.frames.Frames``)."""
 
