@@ -325,7 +325,11 @@ class LineItem(Item):
         return {f"{node}.{word}": False for node in (0, -1) for word in words}
 
     def output_rows(self, point: LinearPoint, quantity: str) -> OutputRows | None:
-        """The rows of a quantity at a node; section forces are those of the element before it, or of the first."""
+        """The rows of a ``quantity`` at a node, as "-1.position", on small motions about the ``point``.
+
+        Section forces are those of the element before the node, or of the first. Raises ModelError where such a force
+        has no exact rows.
+        """
         layout, (text, _, word) = point.system.layout, quantity.partition(".")
         entry = layout.beams[self.name]
         station = entry.node(text)
@@ -347,7 +351,7 @@ class LineItem(Item):
         return tuple(f"{node}.{word}" for node in (0, -1) for word in STATION_FORCES)
 
     def force_columns(self, point: LinearPoint, quantity: str) -> ForceColumns | None:
-        """The columns of a force or a torque on a node."""
+        """The columns of a ``quantity`` on a node at the ``point``, as "-1.force"."""
         text, _, word = quantity.partition(".")
         station = point.system.layout.beams[self.name].node(text)
         return None if station is None else station_force_columns(point, station, word)

@@ -68,7 +68,7 @@ class Body(Item):
         return {word: bool(freedom) and "acceleration" not in word for word in motion_outputs(freedom)}
 
     def output_rows(self, point: LinearPoint, quantity: str) -> OutputRows | None:
-        """The rows of its motion."""
+        """The rows of a ``quantity`` of its motion at the ``point``."""
         frame = point.system.layout.bodies.get(self.name)
         return None if frame is None else station_rows(point, Station(frame), quantity)
 
@@ -77,7 +77,7 @@ class Body(Item):
         return tuple(STATION_FORCES) if self.name in layout.bodies else ()
 
     def force_columns(self, point: LinearPoint, quantity: str) -> ForceColumns | None:
-        """The columns of a force or a torque."""
+        """The columns of a ``quantity`` at the ``point``: a force or a torque."""
         frame = point.system.layout.bodies.get(self.name)
         return None if frame is None else station_force_columns(point, Station(frame), quantity)
 

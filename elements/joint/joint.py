@@ -268,7 +268,7 @@ class Joint(Item):
         return dict.fromkeys(names, True) | dict.fromkeys(REACTION, False)
 
     def output_rows(self, point: LinearPoint, quantity: str) -> OutputRows | None:
-        """The rows of a coordinate or its rate, or of the reaction."""
+        """The rows of a ``quantity`` at the ``point``: a coordinate or its rate, or the reaction."""
         entry = point.system.layout.joints[self.name]
         if quantity in REACTION:
             return reaction_rows(point, entry, quantity)
@@ -279,7 +279,7 @@ class Joint(Item):
         return tuple(f"{coordinate.name}.force" for coordinate in self.coordinates)
 
     def force_columns(self, point: LinearPoint, quantity: str) -> ForceColumns | None:
-        """The column of a force along a coordinate."""
+        """The column of a ``quantity`` at the ``point``: a force along a coordinate."""
         return coordinate_force(point, point.system.layout.joints[self.name], quantity)
 
     @staticmethod

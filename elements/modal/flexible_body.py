@@ -342,7 +342,10 @@ class FlexibleBody(OrientedBody):
         return {**super().linear_outputs(layout), **dict.fromkeys(loads, False)}
 
     def output_rows(self, point: LinearPoint, quantity: str) -> OutputRows | None:
-        """The rows of a quantity; forces of interfaces are those on what carries them, in the axes of the interface."""
+        """The rows of a ``quantity`` at the ``point``.
+
+        Forces of interfaces are those on what carries them, in the axes of the interface.
+        """
         name, _, word = quantity.rpartition(".")
         stations = point.system.layout.flexible_bodies[self.name].stations
         if word not in INTERFACE_LOADS or name not in stations:
