@@ -159,7 +159,7 @@ class FieldOnElements(Protocol):
     """A batch of a field of forces on every mass, with ``Batch.field_part``."""
 
     def field_tangent(self, batch: CutsFree, number: int, u: Floats, q: Floats) -> Floats | float:
-        """The derivative (n, n) by the pose of the field's residual on the free body of one element, at one state."""
+        """The derivative (n, n_v) by the pose of the field's residual on the free body of one element, at one state."""
 
 
 def free_body(point: LinearPoint, path: str, k: int) -> "tuple[Batch, int] | None":
@@ -199,8 +199,6 @@ def end_rows_of(
 
     tangents = [part.tangent(u, q, v, a) for part in parts]
     damping, stiffness = (np.sum(each, axis=0) for each in zip(*tangents, strict=True))
-    for each in fields:
-        stiffness = stiffness + each.field_tangent(batch, number, u, q)
     group, d, S = body.ends[end]
     first = int(body.starts[group])
     R = frame_pose(layout, frame, q)[1]
@@ -217,6 +215,10 @@ def end_rows_of(
     f = R.T @ residual(u)[first : first + 3]
     still = np.zeros((3, 3))
     pose, velocity, acceleration = rows(stiffness, cross_matrix(f)), rows(damping, still), rows(body.mass(q), still)
+    for each in fields:
+        by_field = each.field_tangent(batch, number, u, q)
+        if isinstance(by_field, np.ndarray):
+            pose = pose + at_end(R.T @ by_field[first : first + 3], by_field[first + 3 : first + 6])
     inputs = np.zeros((3, system.n_u))
     acting = [batch, *(each for each in others if isinstance(each, LoadsElements | FieldOnElements))]
 

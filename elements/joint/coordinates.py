@@ -150,7 +150,7 @@ class JointCoordinates:
 
             B(v, xi) = d(J v)/dq H xi = (v''(v + xi) - v''(v - xi)) / 4 + J (xi x v) / 2
 
-        with v'' the second rate, and cross products of angular velocities. Source: docs/theory/linearisation.md, 3.
+        with v'' the second rate, and cross products of angular velocities. Source: docs/theory/linearisation.md, 4.
         """
         one = self.picked(np.array([number]))
         gradient = one.measure(q[None], v[None])[2][0, 0]

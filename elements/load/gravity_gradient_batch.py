@@ -11,6 +11,7 @@ import numpy as np
 from femb.base.types import Floats
 from femb.elements.load.mass_field import DIRECTIONS, MassField, Rotations
 from femb.elements.load.orbit_batch import gradient
+from femb.elements.private_blocks import CutsFree
 from femb.layout.element import Batch, Input, LowRank
 from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern, OutputStates
@@ -96,6 +97,16 @@ class GravityGradientBatch(MassField):
         P[self.index[:, IN_V, None] + DIRECTIONS] = np.eye(3)
         left: Floats = (pattern.to_csc(self.mass_data(q, pattern.size)) @ P)[: len(v)]
         return LowRank(left, np.zeros_like(left), left @ self.slopes(u, q) / self._centres(q[None])[0])
+
+    def field_tangent(self, batch: CutsFree, number: int, u: Floats, q: Floats) -> Floats | float:
+        result, of_centre = super().field_tangent(batch, number, u, q), self.low_rank_tangent(u, q, np.zeros(self.size))
+        if of_centre is None:
+            return result
+        body = batch.free_body(number)
+        P = np.zeros((body.size, 3))
+        for group, _, _ in body.ends:
+            P[int(body.starts[group]) + DIRECTIONS] = np.eye(3)
+        return np.asarray(result + body.mass(q) @ P @ of_centre.stiffness.T)
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Force, and torque about the origin of the field, of all moving parts; both in inertial axes."""

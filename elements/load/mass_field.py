@@ -279,7 +279,7 @@ class MassField(ForceBatch):
         self._add(self.mass_data(whole, len(stiffness)), slopes, stiffness)
 
     def field_tangent(self, batch: CutsFree, number: int, u: Floats, q: Floats) -> Floats | float:
-        """The derivative (n, n) by the pose of the field's residual on the free body of one element, at one state.
+        """The derivative (n, n_v) by the pose of the field's residual on the free body of one element, at one state.
 
         Exact as ``tangent`` is, of which it is the part of one element.
         """
@@ -287,7 +287,7 @@ class MassField(ForceBatch):
         if three is None:
             return 0.0
         assert isinstance(batch, Batch)
-        whole, body = three.q[0], self._whole(batch).free_body(number)
+        own_places, whole, body = batch.free_body(number), three.q[0], self._whole(batch).free_body(number)
         own = {place: k for k, place in enumerate(self.index[:, IN_V].tolist())}
         ends = [
             (start, own[place]) for start, place in zip(body.starts.tolist(), body.places, strict=True) if place in own
@@ -305,7 +305,7 @@ class MassField(ForceBatch):
                 at_frames[start : start + 3, start : start + 3] = cross_matrix(three.omega[k, 0, frame])
                 at_frames[start + 3 : start + 6, start + 3 : start + 6] = cross_matrix(v[spin])
             result -= weight * (by_q + by_v @ at_frames)
-        return np.asarray(result)
+        return own_places.spread(np.asarray(result), self.layout.n_v)
 
     def mass_data(self, q: Floats, size: int) -> Floats:
         """Block data (size,) of the mass matrix at one state."""

@@ -25,8 +25,8 @@ def write_fmu(space: StateSpace, path: str | Path, *, step: float = STEP) -> Pat
 
     It integrates x' = A x + B u exactly over each communication step, with inputs that are constant over the step. The
     initial states are the parameters ``start.STATE``. In names, what is neither letter nor digit becomes "_"; the
-    descriptions have the names as they were. step : s, suggested to the importing program, which may take any. A
-    program that runs the FMU needs a Python with numpy, but not femb.
+    descriptions have the names as they were. Inputs and outputs have their SI units. step : s, suggested to the
+    importing program, which may take any. A program that runs the FMU needs a Python with numpy, but not femb.
 
     Raises ModelError: pythonfmu is not installed; ResultError: another suffix than .fmu, or it cannot be written.
     """
@@ -40,7 +40,8 @@ def write_fmu(space: StateSpace, path: str | Path, *, step: float = STEP) -> Pat
     ((name, _),) = _variables([path.stem.replace(".", "_")])
     arrays: dict[str, Any] = {word: getattr(space, word) for word in "ABCD"}
     for word in ("inputs", "outputs", "states"):
-        arrays[word] = np.array(_variables(getattr(space, word)), dtype=str).reshape(-1, 2)
+        variables = [(*each, space.units.get(each[1], "")) for each in _variables(getattr(space, word))]
+        arrays[word] = np.array(variables, dtype=str).reshape(-1, 3)
     arrays |= {"name": name, "step": step, "description": f"linear model of {len(space.states)} states, by femb"}
     folders = list(sys.path)
     try:

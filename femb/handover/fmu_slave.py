@@ -46,19 +46,21 @@ class LinearModel(Fmi2Slave):
         super().__init__(**words)
         with np.load(Path(self.resources) / "linear.npz") as file:
             self.A, self.B, self.C, self.D = (file[word] for word in "ABCD")
-            variables = [[(str(a), str(b)) for a, b in file[word]] for word in ("inputs", "outputs", "states")]
+            variables = [[tuple(map(str, row)) for row in file[word]] for word in ("inputs", "outputs", "states")]
             self.modelName, self.description = str(file["name"]), str(file["description"])
             self.default_experiment = DefaultExperiment(step_size=float(file["step"]))
         self.x, self.u = np.zeros(len(self.A)), np.zeros(self.B.shape[1])
         self.steps: dict[float, tuple[Array, Array]] = {}
         inputs, outputs, states = variables
-        for k, (name, meaning) in enumerate(inputs):
+        # "-" is a factor, and "" unknown
+        self.units = {name: unit for name, _, unit in (*inputs, *outputs) if unit not in ("", "-")}
+        for k, (name, meaning, _) in enumerate(inputs):
             self._add(name, meaning, Fmi2Causality.input, self.u, k)
-        for k, (name, meaning) in enumerate(outputs):
+        for k, (name, meaning, _) in enumerate(outputs):
             self.register_variable(
                 Real(name, description=meaning, causality=Fmi2Causality.output, getter=self._output(k)), nested=False
             )
-        for k, (name, meaning) in enumerate(states):
+        for k, (name, meaning, _) in enumerate(states):
             self._add(f"start.{name}", f"at the start: {meaning}", Fmi2Causality.parameter, self.x, k)
 
     def _add(self, name: str, meaning: str, causality: Fmi2Causality, values: Array, k: int) -> None:
@@ -82,7 +84,21 @@ class LinearModel(Fmi2Slave):
             unknowns = SubElement(structure, "InitialUnknowns")
             for output in outputs:
                 SubElement(unknowns, "Unknown", index=output.attrib["index"])
+        self._add_units(root)
         return root
+
+    def _add_units(self, root: Element) -> None:
+        """Units of variables, and their definitions, which the standard wants before the default experiment."""
+        for variable in root.iter("ScalarVariable"):
+            unit, real = self.units.get(variable.attrib["name"]), variable.find("Real")
+            if unit is not None and real is not None:
+                real.set("unit", unit)
+        if self.units:
+            definitions = Element("UnitDefinitions")
+            for unit in dict.fromkeys(self.units.values()):
+                SubElement(definitions, "Unit", name=unit)
+            first = next(k for k, child in enumerate(root) if child.tag not in ("ModelExchange", "CoSimulation"))
+            root.insert(first, definitions)
 
     def _output(self, k: int) -> Any:
         return lambda: self.C[k] @ self.x + self.D[k] @ self.u

@@ -262,17 +262,16 @@ def station_rows(point: LinearPoint, station: Station, quantity: str) -> OutputR
 
 
 def internal_rows(point: LinearPoint, number: int, rate: bool = False) -> OutputRows:
-    """The row of an internal coordinate or a first-order state, by its number in the layout, or of a rate."""
+    """The row of an internal coordinate or a first-order state, by its number in the layout, or of its rate."""
     layout = point.system.layout
     row = np.zeros((1, point.system.n_v))
     row[0, layout.internal_v[number]] = 1.0
     quantity = layout.internal[number].quantity
-    unit = quantity.unit
-    if quantity.first_order:
-        return OutputRows(unit, velocity=row, components=())
-    if rate:
-        return OutputRows(RATES.get(unit, f"{unit}/s"), velocity=row, components=())
-    return OutputRows(unit, row, components=())
+    unit = RATES.get(quantity.unit, f"{quantity.unit}/s") if rate else quantity.unit
+    # the value of a first-order state is a velocity
+    derivative = int(rate) + int(quantity.first_order)
+    pose, velocity, acceleration = (row if k == derivative else None for k in range(3))
+    return OutputRows(unit, pose, velocity, acceleration, components=())
 
 
 def station_force_columns(point: LinearPoint, station: Station, quantity: str) -> ForceColumns | None:

@@ -156,7 +156,9 @@ def _declared_rows(point: LinearPoint, item: Any, name: str) -> OutputRows | Non
             "(femb.base.quantity.Quantity)"
         )
     number = point.system.layout.internal_number(item.table, item.name, coordinate)
-    return internal_rows(point, number, bool(quantity.rate))
+    # a first-order state is a velocity itself
+    first_order = point.system.layout.internal[number].quantity.first_order
+    return internal_rows(point, number, bool(quantity.rate) and not first_order)
 
 
 def _internal_names(point: LinearPoint) -> dict[str, int]:

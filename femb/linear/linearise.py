@@ -199,4 +199,5 @@ def state_space(
         state_names,
         tuple(names_of_inputs[k - n] for k in order),
         tuple(name for part in parts for name in part.names),
+        units={each.name: each.unit for each in forces} | {name: part.unit for part in parts for name in part.names},
     )

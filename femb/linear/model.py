@@ -6,7 +6,7 @@ in the coordinates of ``femb.small_motions.eigenproblem``; nothing dense has n r
 Source: docs/theory/linearisation.md, section 7.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -65,6 +65,11 @@ class LinearModel(Brief):
     def outputs(self) -> tuple[str, ...]:
         """(p,) names."""
         return self.rows.outputs
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """SI units of inputs and outputs by name, where known."""
+        return self.rows.units
 
     @cached_property
     def matrices(self) -> "tuple[csc_array, csc_array, csc_array, csc_array]":

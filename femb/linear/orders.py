@@ -264,19 +264,21 @@ def state_space_of(
             f"linearize: {states[0]} is a first-order state, which modes do not have: linearize without truncation"
         )
     if craig_bampton is not None:
-        return craig_bampton_modes(model, craig_bampton, damping=damping).state_space(frequencies)
-    if balanced is not None:
+        space = craig_bampton_modes(model, craig_bampton, damping=damping).state_space(frequencies)
+    elif balanced is not None:
         if modes is None:
             modes = min(max(BASE, MULTIPLE * balanced), elastic_modes(model.motion))
         kept = spinning_modal(model, modes, damping=damping) if spinning else modal(model, modes, damping=damping)
-        return balanced_states(kept, balanced, frequencies)
-    if modes is not None and residual_vectors:
-        return modes_and_vectors(model, modes, damping=damping).state_space(frequencies)
-    if modes is not None and spinning:
-        return spinning_modal(model, modes, damping=damping).state_space(frequencies)
-    if modes is not None:
-        return modal(model, modes, damping=damping).state_space(frequencies)
-    return full_order(model, damping)
+        space = balanced_states(kept, balanced, frequencies)
+    elif modes is not None and residual_vectors:
+        space = modes_and_vectors(model, modes, damping=damping).state_space(frequencies)
+    elif modes is not None and spinning:
+        space = spinning_modal(model, modes, damping=damping).state_space(frequencies)
+    elif modes is not None:
+        space = modal(model, modes, damping=damping).state_space(frequencies)
+    else:
+        space = full_order(model, damping)
+    return replace(space, units=model.units)
 
 
 def full_order(model: LinearModel, damping: float | None = None) -> StateSpace:

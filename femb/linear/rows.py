@@ -12,7 +12,7 @@ accelerations and forces are those of the whole motion. A driver that moves by d
 with J P = S, and the others feel -M P d'' - C P d' - K P d. Source: docs/theory/linearisation.md, section 7.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,7 +25,7 @@ from femb.linear.channels import Input, Output, default_outputs, inputs_of, outp
 from femb.linear.chart import driver_slopes
 from femb.linear.point import OperatingPoint
 from femb.numerics import rotations
-from femb.small_motions.eigenproblem import EigenProblem
+from femb.small_motions.eigenproblem import EigenProblem, Flags
 from femb.small_motions.free_motions import free_motions
 from femb.small_motions.spinning import own_axes_derivatives
 from femb.system.appendages import Appendage
@@ -44,12 +44,17 @@ class Part:
     """
 
     names: tuple[str, ...]
+    unit: str
     position: Floats
     rate: Floats
     acceleration: Floats
     force: Floats
     through: Floats
     by_input: Floats | None = None
+
+    def is_held(self, held: Flags) -> bool:
+        """Whether it is the motion of what is held."""
+        return not any(np.any(rows[:, ~held]) for rows in (self.position, self.rate, self.acceleration))
 
     def row(self, k: int) -> "Part":
         """One row."""
@@ -100,10 +105,8 @@ def of_appendage(motion: EigenProblem, name: str, appendage: str, word: str, hub
     for places, mass in motion.element_masses:
         own = np.any(inside[places] & (places >= 0), axis=1)
         np.add.at(momenta, places[own], mass[own] @ D[places[own]])
-    zero = np.zeros((3, len(D)))
-    return Part(
-        tuple(f"{name}.{axis}" for axis in "xyz"), zero, zero, -momenta.T, np.where(inside[:, None], D, 0.0).T, zero
-    )
+    zero, on_forces = np.zeros((3, len(D))), np.where(inside[:, None], D, 0.0).T
+    return Part(tuple(f"{name}.{axis}" for axis in "xyz"), ROOT[word], zero, zero, -momenta.T, on_forces, zero)
 
 
 def _root(motion: EigenProblem, appendage: Appendage) -> int:
@@ -119,15 +122,16 @@ def _root(motion: EigenProblem, appendage: Appendage) -> int:
     return min(held)
 
 
-BASE = ("acceleration", "angular_acceleration")
-ROOT = ("force", "torque")
+# Accelerations of the base, and loads on the root of an appendage, with their units.
+BASE = {"acceleration": "m/s2", "angular_acceleration": "rad/s2"}
+ROOT = {"force": "N", "torque": "N m"}
 # Of the lowest omega^2: the mass that keeps the stiffness regular. What a driver's constraint may lack.
 SHIFT, GAP = 1e-3, 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """forces F (n_v, m); position, rate, acceleration P, V, A (p, n_v); direct D (p, m); names.
+    """forces F (n_v, m); position, rate, acceleration P, V, A (p, n_v); direct D (p, m); names, and units by name.
 
     through (p, n_v) : of outputs that are reactions of joints, on the forces that these balance; zero of others.
     rates (n_v, m) : p' that inputs prescribe.
@@ -142,13 +146,15 @@ class Rows:
     direct: Floats
     through: Floats
     rates: Floats
+    units: Mapping[str, str]
 
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """An input: force (n_v,); the p, p' and p'' (3, n_v) that it prescribes; its index in u, or -1."""
+    """An input: force (n_v,); the p, p' and p'' (3, n_v) that it prescribes; its index in u, or -1; its unit, or ""."""
 
     name: str
+    unit: str
     force: Floats
     prescribed: Floats
     component: int = -1
@@ -166,10 +172,10 @@ def rows_of(
     point = OperatingPoint(motion.system, 0.0, motion.u, motion.q, motion.v, motion.a, motion.multipliers)
     columns = _columns(motion, point, inputs, held)
     if outputs is None:
-        layout = motion.system.layout
-        fixed = {name for name, k in layout.bodies.items() if motion.held[motion.velocities_of(k)].any()}
-        outputs = [name for name in default_outputs(point) if layout.parts_of(name)[1] not in fixed]
-    parts = [_part(motion, point, name, hub, loaded) for name in outputs]
+        parts = [_part(motion, point, name, hub, loaded) for name in default_outputs(point)]
+        parts = [part for part in parts if not part.is_held(motion.held)]
+    else:
+        parts = [_part(motion, point, name, hub, loaded) for name in outputs]
     n, m = motion.system.n_v, len(columns)
     forces = np.array([column.force for column in columns]).reshape(m, n).T
     prescribed = np.array([column.prescribed for column in columns]).reshape(m, 3, n).transpose(1, 2, 0)
@@ -200,6 +206,7 @@ def rows_of(
         direct,
         stacked("through"),
         prescribed[1],
+        {each.name: each.unit for each in columns if each.unit} | {x: part.unit for part in parts for x in part.names},
     )
 
 
@@ -236,7 +243,7 @@ def _columns(
 
 def _of_force(motion: EigenProblem, each: Input) -> _Column:
     force = each.force if motion.axes is None else np.asarray(motion.axes.T @ each.force)
-    return _Column(each.name, force, np.zeros((3, len(force))), each.component)
+    return _Column(each.name, each.unit, force, np.zeros((3, len(force))), each.component)
 
 
 class _Driven:
@@ -286,7 +293,7 @@ class _Driven:
         )[kind]
         prescribed = np.zeros((3, len(shape)))
         prescribed[kind] = shape
-        return _Column(name, -force, prescribed)
+        return _Column(name, "", -force, prescribed)
 
 
 def _base(motion: EigenProblem, point: OperatingPoint, name: str, held: str | None) -> list[_Column] | None:
@@ -313,6 +320,7 @@ def _base(motion: EigenProblem, point: OperatingPoint, name: str, held: str | No
     return [
         _Column(
             f"{name}.{axis}",
+            BASE[name.rpartition(".")[2]],
             -motion.times(motion.mass, np.ascontiguousarray(column)),
             np.array([still, still, column]),
         )
@@ -329,13 +337,13 @@ def _part(motion: EigenProblem, point: OperatingPoint, name: str, hub: str | Non
     own = _on_own_axes(motion, found)
     zero = np.zeros_like(found.pose)
     if found.multipliers is None:
-        return Part(found.names, *own, zero, zero, found.by_input)
+        return Part(found.names, found.unit, *own, zero, zero, found.by_input)
     through = through_multipliers(motion, found.multipliers)
     n, to_csc = motion.system.n_v, motion.system.pattern.to_csc
     K, C, M = (to_csc(data)[:n, :n] for data in (motion.stiffness, motion.damping, motion.mass))
     position, rate, acceleration = (rows - through @ A for rows, A in zip(own, (K, C, M), strict=True))
     rate = rate - (through @ motion.low_rank.left) @ motion.low_rank.damping.T
-    return Part(found.names, position, rate, acceleration, through, through, found.by_input)
+    return Part(found.names, found.unit, position, rate, acceleration, through, through, found.by_input)
 
 
 def _on_own_axes(motion: EigenProblem, of: Output) -> tuple[Floats, Floats, Floats]:

@@ -1,7 +1,7 @@
 """State space x' = A x + B u, y = C x + D u of small changes, with names; export to files and other packages."""
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import warn
@@ -45,7 +45,7 @@ class StateSpace(Brief):
     A (n, n), B (n, m), C (p, n), D (p, m). states, inputs, outputs : the names of their rows and columns, such as
     "joints.hinge.angle". SI units: m, rad and their rates; inputs are factors of loads or motions of drivers.
 
-    truncation : of a truncated model its error, else None.
+    truncation : of a truncated model its error, else None. units : SI, of inputs and outputs by name, where known.
 
     Raises ModelError where the shapes of the matrices do not agree with the numbers of names.
     """
@@ -58,6 +58,7 @@ class StateSpace(Brief):
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     truncation: "Truncation | None" = None
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
         from femb.linear.response import html_of_model

@@ -401,4 +401,4 @@ def _space(model: LinearModel, states: States, rates: Floats, names: list[str], 
     p, rate = states.right[:n], states.right[n:]
     C = rows.position @ p + rows.rate @ rate + rows.acceleration @ (rate @ rates)
     D = direct + rows.acceleration @ (rate @ B)
-    return StateSpace(rates, B, C, D, tuple(names), rows.inputs, rows.outputs)
+    return StateSpace(rates, B, C, D, tuple(names), rows.inputs, rows.outputs, units=rows.units)

@@ -1,6 +1,7 @@
 """FMUs, run by FMPy: against scipy, the state space and the nonlinear simulation."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -63,7 +64,8 @@ def test_initial_states_are_parameters(tmp_path):
 
 def test_names_and_description_are_valid(tmp_path):
     validation = pytest.importorskip("fmpy.validation")
-    path = write_fmu(oscillator(), tmp_path / "2 arrays.fmu", step=0.5)
+    space = replace(oscillator(), units={"loads.w": "N m", "joints.a.angle": "rad"})
+    path = write_fmu(space, tmp_path / "2 arrays.fmu", step=0.5)
     assert validation.validate_fmu(str(path)) == []
     description = fmpy.read_model_description(str(path))
     names = [variable.name for variable in description.modelVariables]
@@ -71,6 +73,8 @@ def test_names_and_description_are_valid(tmp_path):
     assert names[3:] == ["start.joints.a.angle", "start.joints.a.angle_rate"]
     assert description.modelVariables[2].description == "beams.b.-1.acceleration"
     assert description.defaultExperiment.stepSize == "0.5"
+    assert [variable.unit for variable in description.modelVariables] == ["N m", "rad", None, None, None]
+    assert [unit.name for unit in description.unitDefinitions] == ["N m", "rad"]
     assert "_2_arrays_slave" not in sys.modules
 
 

@@ -1,0 +1,299 @@
+"""Linear outputs of every item of the catalogue: rows against difference quotients of the nonlinear quantities.
+
+At states with arbitrary velocities, accelerations, multipliers and inputs, so that every row is tried on its own.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from contracts.test_items import EXAMPLES, SECTION, SMOOTH, state
+from oracles.modal_example import Particles
+
+import femb
+from femb import elements as e
+from femb.base.errors import ModelError
+from femb.elements.item import Item
+from femb.elements.joint.records import joint_reaction
+from femb.elements.marker import Attachment, JointEnd
+from femb.elements.modal.batch import ModalBatch
+from femb.layout.element import Batch, Input
+from femb.layout.layout import InternalQuantity, Station
+from femb.layout.state import internal_rows, station_acceleration, station_motion
+from femb.linear.channels import default_outputs, known_outputs, output
+from femb.linear.point import OperatingPoint
+from femb.numerics import rotations
+from femb.numerics.vector3 import scatter
+from femb.profiles import Constant
+from femb.recording.frames import Frames
+from femb.system.system import System
+
+STEP = 1e-3
+
+
+def clamped(wind=1.0):
+    """A beam from the ground to a point mass, and a joint on it: reactions on frames of every freedom."""
+    model = femb.Model("clamped", gravity=(0.3, -9.0, 1.0))
+    model.add(e.Beam("boom", SECTION, 1.0, 2, start=Attachment("ground", direction=(1.0, 0.2, 0.0))))
+    model.add(e.PointMass("p", mass=0.4))
+    model.add(e.Spherical("ball", JointEnd(beam="boom", node=-1, at=(0.1, 0.2, 0.0)), JointEnd("p")))
+    model.add(e.ThermalLoad("sun", "boom", strain=(0.01, 0.1, 0.2, -0.1), profile=SMOOTH))
+    words = {"force": ((1, 2, 3), (2, 0, 1)), "torque": (0.1, 0.2, 0.0)}
+    model.add(e.DistributedLoad("pressure", "boom", **words, frame="body", profile=SMOOTH))
+    model.add(e.DistributedLoad("wind", "boom", force=(0.0, 1.0, 2.0), profile=Constant(wind)))
+    return model
+
+
+def carried():
+    """A flexible body that carries a free body, in a field, with an interface on the ground."""
+    model = femb.Model("carried")
+    model.add(e.RigidBody("hub", mass=2.0, inertia=(1.0, 2.0, 2.5)))
+    root = Attachment("ground", (0.2, 0.0, 0.1), direction=(1.0, 0.3, 0.0))
+    ends = {"p1": Attachment("hub", (-0.1, 0.2, 0.0), direction=(0.1, 0.8, 0.3))}
+    body = Particles(interfaces=3).reduced(consistent=True)
+    model.add(e.FlexibleBody("panel", body, start=root, interfaces=ends))
+    model.add(e.GravityGradient("orbit", rate=0.7, radial=(1.0, 2.0, 0.0), normal=(2.0, -1.0, 3.0)))
+    return model
+
+
+MODELS = {kind.__name__: example for kind, example in EXAMPLES.items()}
+MODELS |= {"clamped": clamped, "carried": carried}
+
+
+def point_of(system, seed=0):
+    """An operating point with velocities, accelerations, reactions and inputs of any size."""
+    t, u, q, v, a = state(system, seed, on_constraints=True)
+    multipliers = np.random.default_rng(seed).standard_normal(system.n_c)
+    return OperatingPoint(system.at(q), t, u, q, v, a, multipliers)
+
+
+def frames_at(point):
+    """The point as one output instant."""
+    arrays = (point.q, point.v, point.u, point.a, point.multipliers)
+    q, v, u, a, multipliers = (np.ascontiguousarray(each[None]) for each in arrays)
+    coordinates, rates, _ = point.system.coordinates_of_joints.measure(q, v)
+    none = np.zeros(1), np.zeros((1, 2))
+    return Frames(np.array([point.t]), q, v, none[0], u, a, multipliers, coordinates, rates, none[1])
+
+
+def motion_of(point, station, word):
+    """A quantity of ``STATION_MOTION``; of the attitude the quaternion."""
+    layout, frames = point.system.layout, frames_at(point)
+    words = ("position", "turn", "velocity", "angular_velocity")
+    if word in words:
+        return station_motion(layout, station, frames.q, frames.v)[words.index(word)][0]
+    linear, angular = station_acceleration(layout, station, frames.q, frames.v, frames.a)
+    return (linear if word == "acceleration" else angular)[0]
+
+
+def interface_load(point, name, interface, word):
+    """Of an interface on what carries it, with all fields, in its axes at its point."""
+    system, frames = point.system, frames_at(point)
+    batch = next(each for each in system.batches if isinstance(each, ModalBatch) and each.label == f"bodies.{name}")
+    forces = batch.interface_forces(frames.q, frames.v, frames.a)
+    for each in system.batches:
+        of = lambda other, u, q, v, a: other.interface_forces(q, v, a)  # noqa: E731
+        forces = forces + each.field_part(batch, of, frames.u, frames.q)
+    force, torque = np.split(forces[0, batch.names.index(interface)], 2)
+    station = system.layout.flexible_bodies[name].stations[interface]
+    quaternion = station_motion(system.layout, Station(station.frame), frames.q, frames.v)[1][0]
+    local = rotations.rotate_back(quaternion, force)
+    return station.axes.T @ (local if word == "interface_force" else torque - np.cross(station.offset, local))
+
+
+def value(point, name):
+    """The nonlinear quantity of an output at a point."""
+    layout, frames = point.system.layout, frames_at(point)
+    table, item, *rest = layout.parts_of(name)
+    internal = {f"{each.table}.{each.name}": k for k, each in enumerate(layout.internal)}
+    base = name.removesuffix(" rate")
+    if base in internal:
+        return (point.q[layout.internal_q] if base == name else point.v[layout.internal_v])[internal[base]]
+    if "interface_" in name:
+        return interface_load(point, *name.split(".")[1:])
+    if table == "bodies":
+        return motion_of(point, Station(layout.bodies[item]), rest[0])
+    if table == "joints":
+        joint = layout.joints[item]
+        if rest[0] in ("force", "torque"):
+            return joint_reaction(point.system, joint, frames)[rest[0] == "torque"][0]
+        k = joint.part.start + [each.name for each in joint.coordinates].index(rest[0].removesuffix(" rate"))
+        return (frames.coordinates if " rate" not in rest[0] else frames.coordinate_rates)[0, k]
+    assert table == "beams", name
+    node, word = rest
+    end = (0, 0) if node == "0" else (-1, 1)
+    if word.startswith("section_"):
+        with_mass = [each for each in point.system.batches if each.gravity is not None]
+        batch = next(each for each in with_mass if item in getattr(each, "slices", ()))
+        return batch.records(frames, point.system.batches)[f"beams/{item}/{word}"][0][end]
+    if word.startswith("strain"):
+        k = layout.beams[item].internal["strain"][end]
+        return (point.q[layout.internal_q] if word == "strain" else point.v[layout.internal_v])[k]
+    return motion_of(point, layout.beams[item].stations[int(node)], word)
+
+
+def moved(point, step, dx, dv, da, dm, du):
+    q = point.system.retract(point.q, step * dx)
+    arrays = {"v": point.v + step * dv, "a": point.a + step * da, "multipliers": point.multipliers + step * dm}
+    return replace(point, q=q, u=point.u + step * du, **arrays)
+
+
+def difference(point, name, changes):
+    """The change of a quantity, of order 6."""
+    if name.endswith((".turn",)):
+        start = value(point, name)
+
+        def at(step):
+            after = value(moved(point, step, *changes), name)
+            return rotations.logarithm(rotations.multiply(rotations.conjugate(start), after))
+    else:
+
+        def at(step):
+            return np.asarray(value(moved(point, step, *changes), name))
+
+    pairs = [at(k * STEP) - at(-k * STEP) for k in (1, 2, 3)]
+    return (45.0 * pairs[0] - 9.0 * pairs[1] + pairs[2]) / (60.0 * STEP)
+
+
+def changes_of(point, rng):
+    """Changes of the pose, v, a, multipliers and of the inputs that linear models have."""
+    system, du = point.system, np.zeros(point.system.n_u)
+    components = [k for _, k, _ in point.input_components()]
+    du[components] = rng.standard_normal(len(components))
+    return (*rng.standard_normal((3, system.n_v)), rng.standard_normal(system.n_c), du)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_row_is_the_difference_quotient(name):
+    system = System(MODELS[name](), assemble=True)
+    point = point_of(system)
+    names = known_outputs(point)
+    assert set(default_outputs(point)) <= set(names)
+    rng = np.random.default_rng(3)
+    several = [changes_of(point, rng) for _ in range(2)]
+    for each in names:
+        rows = output(point, each)
+        assert rows.unit
+        for changes in several:
+            dx, dv, da, dm, du = changes
+            got = rows.pose @ dx + rows.velocity @ dv + rows.acceleration @ da
+            got = got if rows.multipliers is None else got + rows.multipliers @ dm
+            got = got if rows.by_input is None else got + rows.by_input @ du
+            wanted = np.atleast_1d(difference(point, each, changes))
+            size = 1.0 + np.max(np.abs(wanted)) + np.max(np.abs(value(point, each)))
+            np.testing.assert_allclose(got, wanted, rtol=0.0, atol=3e-8 * size, err_msg=each)
+
+
+@dataclass(frozen=True, eq=False)
+class Wheel(Item):
+    """A wheel on a bearing without friction along x of space, driven by a torque; a filter of its rate."""
+
+    table: ClassVar[str] = "wheels"
+    kind: ClassVar[str] = "wheel"
+
+    name: str
+    inertia: float
+
+    def declare_dofs(self, layout, placement, model):
+        first = layout.add_internal(self.name, InternalQuantity("angle", "rad"), None, self.table)
+        layout.add_internal(
+            self.name, InternalQuantity("filtered", "rad/s", tolerance=1e-7), None, self.table, block=first
+        )
+
+    @staticmethod
+    def batches(items, layout, model):
+        return [Wheels(items, layout)]
+
+    def linear_outputs(self, layout):
+        return {"momentum": True}
+
+    def output_rows(self, point, quantity):
+        rate = internal_rows(point, next(k for k, each in enumerate(point.system.layout.internal)), rate=True)
+        return replace(rate, unit="N m s", velocity=self.inertia * rate.velocity) if quantity == "momentum" else None
+
+
+class Wheels(Batch):
+    def __init__(self, items, layout):
+        (self.item,), self.places = items, layout.internal_v
+        self.inputs = (Input(1, lambda t: 0.3, label=f"wheels.{self.item.name}.torque", unit="N m"),)
+
+    def allocate(self, pattern):
+        self.offset, self.stride = pattern.offsets(self.places[None, :1])
+
+    def residual(self, u, q, v, a, out):
+        angle, filtered = self.places
+        out[:, angle] += self.item.inertia * a[:, angle] - u[:, self.first_input]
+        out[:, filtered] += a[:, filtered] + 2.0 * (v[:, filtered] - v[:, angle])
+
+    def add(self, block, data):
+        scatter(np.array(block), np.array([0]), np.array([2]), self.offset[0], self.stride[0], data)
+
+    def mass(self, q, mass):
+        self.add([[self.item.inertia, 0.0], [0.0, 1.0]], mass)
+
+    def matrices(self, u, q, v, mass, damping, stiffness):
+        self.mass(q, mass)
+        self.force_tangent(u, q, v, damping, stiffness)
+
+    def force_tangent(self, u, q, v, damping, stiffness):
+        self.add([[0.0, 0.0], [-2.0, 2.0]], damping)
+
+
+@pytest.fixture
+def wheel(monkeypatch):
+    for module in (femb.elements, femb.model.model, femb.system.equations):
+        monkeypatch.setattr(module, "CATALOGUE", (*femb.elements.CATALOGUE, Wheel))
+    model = EXAMPLES[e.RigidBody]()
+    model.add(Wheel("rw", 0.2))
+    return model
+
+
+def test_a_new_item_has_inputs_and_outputs_by_its_declaration(wheel):
+    """Coordinates, states, quantities and inputs of an item that no other file knows, with units."""
+    names = [
+        "wheels.rw.angle",
+        "wheels.rw.angle rate",
+        "wheels.rw.filtered",
+        "wheels.rw.filtered rate",
+        "wheels.rw.momentum",
+    ]
+    space = femb.linearize(wheel, inputs=["wheels.rw.torque"], outputs=names)
+    for s in (0.3j, 2.0 + 1.0j):
+        rate = 1.0 / (0.2 * s)
+        wanted = [rate / s, rate, 2.0 * rate / (s + 2.0), 2.0 * rate * s / (s + 2.0), 1.0 / s]
+        np.testing.assert_allclose(space.transfer(s)[:, 0], wanted, rtol=1e-12)
+    units = [space.units[name] for name in (*space.inputs, *space.outputs)]
+    assert units == ["N m", "rad", "rad/s", "rad/s", "rad/s2", "N m s"]
+    default = femb.linearize(wheel)
+    assert "wheels.rw.torque" in default.inputs
+    assert "wheels.rw.momentum" in default.outputs
+    sparse = femb.linear_model(wheel, inputs=["wheels.rw.torque"], outputs=names)
+    np.testing.assert_allclose(sparse.transfer(0.3j)[:, 0], space.transfer(0.3j)[:, 0], rtol=1e-10)
+    with pytest.raises(ModelError, match=r"wheels\.rw has wheels\.rw\.momentum, .*; did you mean 'wheels\.rw\.angle'"):
+        femb.linearize(wheel, outputs=["wheels.rw.angel"])
+
+
+def test_what_has_no_exact_rows_says_what_there_is():
+    model = EXAMPLES[e.SpringDamper]()
+    with pytest.raises(
+        ModelError, match=r"there is no such output; springs\.spring has no output with exact derivatives"
+    ):
+        femb.linearize(model, outputs=["springs.spring.force"])
+
+
+def test_section_and_interface_loads_in_equilibrium():
+    """D of a linear model is what a static solution under a small load changes."""
+    model = clamped()
+    loads = ["beams.boom.0.section_force", "beams.boom.1.section_moment", "joints.ball.force"]
+    space = femb.linearize(model, inputs=["loads.wind"], outputs=loads, start="equilibrium")
+    change = space.D - space.C @ np.linalg.solve(space.A, space.B)
+
+    def static(factor):
+        results = femb.static(clamped(wind=factor))
+        boom = results.beams["boom"]
+        return np.concatenate(
+            [boom.section_force[-1, 0, 0], boom.section_moment[-1, 0, 1], results.joints["ball"].force[-1]]
+        )
+
+    np.testing.assert_allclose(change[:, 0], (static(1.01) - static(0.99)) / 0.02, rtol=1e-4, atol=1e-6)
