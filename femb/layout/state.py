@@ -202,7 +202,7 @@ STATION_MOTION = {
 LINEAR_MOTION = ("position", "velocity", "acceleration")
 RATE = " rate"
 """After the name of a coordinate: its rate."""
-RATES = {"-": "1/s"}
+RATES = {"-": "1/s", "m/s": "m/s2", "rad/s": "rad/s2"}
 STATION_FORCES = {"force": "N", "torque": "N m"}
 """Forces on a station, in its own axes, with units."""
 
