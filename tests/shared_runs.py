@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from checkout import CASES
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from femb import Results
 from femb.cli import cli
@@ -54,16 +54,22 @@ def results_of(name: str, *overrides: str) -> Results:
     return Results.read(file)
 
 
-def invoked(*words: object) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command in this process; any exception but an exit is raised."""
+def ended(*words: object) -> Result:
+    """The end of a command in this process; any exception but an exit is raised."""
     done = CliRunner().invoke(cli, list(map(str, words)), prog_name="femb")
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
+    return done
+
+
+def invoked(*words: object) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command."""
+    done = ended(*words)
     return done.exit_code, done.stdout, done.stderr
 
 
 def said(*words: object, code: int = 0) -> str:
-    """Stdout and stderr of a command in this process, which ends with this exit code."""
-    found, *texts = invoked(*words)
-    assert found == code, texts
-    return "".join(texts)
+    """Stdout and stderr of a command that ends with this exit code, as a user sees them."""
+    done = ended(*words)
+    assert done.exit_code == code, done.output
+    return done.output
