@@ -65,9 +65,9 @@ class ReadOnly(ByName[Value]):
 
 
 class LazyArrays(ByName[np.ndarray]):
-    """Arrays that are loaded on first use, by name, or by name and part; their shapes are known before."""
+    """Arrays that are loaded on first use; their shapes are known before."""
 
-    def __init__(self, shapes: Mapping[str, tuple[int, ...]], load: Callable[..., np.ndarray]) -> None:
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]], load: Callable[[str], np.ndarray]) -> None:
         self.shapes = dict(shapes)
         super().__init__(self.shapes)
         self._load = load
@@ -79,10 +79,6 @@ class LazyArrays(ByName[np.ndarray]):
                 raise KeyError(name)
             self._loaded[name] = frozen(self._load(name))
         return self._loaded[name]
-
-    def part(self, name: str, part: tuple[Any, ...]) -> np.ndarray:
-        """A part of an array, without the others."""
-        return self._load(name, part)
 
 
 class Chosen(ByName[np.ndarray]):

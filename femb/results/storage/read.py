@@ -156,9 +156,9 @@ def lazily(
     out."""
     import h5py
 
-    def load(name: str, part: Any = ...) -> np.ndarray:
+    def load(name: str) -> np.ndarray:
         with reading(path), h5py.File(file, "r") as content:
-            array = read_array(content[name], part)
+            array = read_array(content[name])
             if name == "time":
                 _check_time(array, attributes)
             return array
@@ -200,25 +200,51 @@ OF_NODE = re.compile(r"(?P<item>.+)\[(?P<node>-?\d+)\]/(?P<word>[^/]+)")
 
 def read_array_of(path: str | Path, name: str) -> np.ndarray:
     """See `femb.Results.read_array`."""
+    path = Path(path)
     match = OF_NODE.fullmatch(name)
     whole, node = (f"{match['item']}/{match['word']}", int(match["node"])) if match else (name, None)
-    content = read_content(path, lazy=True)
-    arrays = content.series if whole in content.series else content.static
+    with opened(path) as file:
+        if not is_journal(file):
+            with reading(path):
+                return _one_of_hdf5(file, whole, node, name)
+    content = read_content(path)
+    arrays = {**content.series, **content.static}
     if whole not in arrays:
-        group = whole.rpartition("/")[0] + "/"
-        near = [each.removeprefix(group) for each in (*content.series, *content.static) if each.startswith(group)]
-        known = dict.fromkeys(near or content.series)
-        raise ResultError(f"{path}: no array {name!r}; there are: {listing(known)}{selection_note(content.attributes)}")
-    if node is None:
-        return arrays[whole]
-    shape = arrays.shapes[whole] if isinstance(arrays, LazyArrays) else arrays[whole].shape
-    axis = 1 if arrays is content.series else 0
-    if len(shape) <= axis + 1 or not whole.startswith("beams/"):
-        raise ResultError(f"{path}: {whole}: has no nodes, its shape is {shape}: leave out [{node}]")
-    if not -shape[axis] <= node < shape[axis]:
-        raise ResultError(f"{path}: {whole}: no number {node}; they are 0 to {shape[axis] - 1}, or -1 for the last")
-    part = (slice(None),) * axis + (node,)
-    return arrays.part(whole, part) if isinstance(arrays, LazyArrays) else arrays[whole][part]
+        raise _missing(path, name, content.attributes, list(content.series))
+    array = arrays[whole]
+    return array if node is None else array[_part(whole, array.shape, node, whole in content.series)]
+
+
+def _one_of_hdf5(file: Any, whole: str, node: int | None, name: str) -> np.ndarray:
+    import h5py
+
+    with h5py.File(file, "r") as content:
+        dataset = content.get(whole)
+        if not isinstance(dataset, h5py.Dataset):
+            group = content.get(whole.rpartition("/")[0])
+            near = list(group) if isinstance(group, h5py.Group) else list(content)
+            raise _missing(None, name, {"": dict(content.attrs)}, near)
+        if node is None:
+            return read_array(dataset)
+        # not of the checked listing, which reads the whole index of chunks: the time of one node is that of its chunks
+        return read_array(dataset, _part(whole, dataset.shape, node, dataset.maxshape[:1] == (None,)))
+
+
+def _missing(path: Path | None, name: str, attributes: Any, known: list[str]) -> ResultError:
+    place = f"{path}: " if path is not None else ""
+    text = f"no array {name!r}; there are: {listing(dict.fromkeys(known))}{selection_note(attributes)}"
+    return ResultError(place + text)
+
+
+def _part(name: str, shape: tuple[int, ...], node: int, over_time: bool) -> tuple[Any, ...]:
+    """The index of a node, in its array over time or constant array."""
+    axis = 1 if over_time else 0
+    if len(shape) <= axis + 1 or not name.startswith("beams/"):
+        raise ResultError(f"{name}: has no nodes, its shape is {shape}: leave out [{node}]")
+    count = shape[axis]
+    if not -count <= node < count:
+        raise ResultError(f"{name}: no number {node}; they are 0 to {count - 1}, or -1 for the last")
+    return (slice(None),) * axis + (node,)
 
 
 # The part of a run up to its last checkpoint, from which the run is continued.
