@@ -122,8 +122,10 @@ def end_poses(layout: Layout, ends: Sequence[Station], Q: Floats) -> tuple[Float
     r = np.array([frame.position for frame in frames], dtype=float).reshape(-1, 3)
     p = np.array([frame.quaternion for frame in frames], dtype=float).reshape(-1, 4)
     inertial = numbers < 0
-    r[inertial], p[inertial] = 0.0, (1.0, 0.0, 0.0, 0.0)
     moving, turning = ~inertial & (freedom > 0), ~inertial & (freedom == 6)
+    r[inertial] = 0.0
+    # a point mass has no axes, also where it was placed by a joint with turned ones
+    p[inertial | (moving & ~turning)] = (1.0, 0.0, 0.0, 0.0)
     r[moving] = Q[i[moving] + np.arange(3)]
     p[turning] = rotations.normalise(Q[i[turning] + np.arange(3, 7)])
     offsets = np.array([end.offset for end in ends]).reshape(-1, 3)

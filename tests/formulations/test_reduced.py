@@ -25,6 +25,7 @@ from femb import (
     simulate,
 )
 from femb.elements import (
+    Attachment,
     DistanceDriver,
     Fixed,
     JointDriver,
@@ -409,6 +410,25 @@ def test_point_masses_hang_too():
     form = ReducedForm(System(model))
     assert form.n_v == 1 + 3 + 3
     got, wanted = run(model, "reduced", rtol=1e-11), run(model, "velocity", rtol=1e-11)
+    assert max(differences(got, wanted)) < 1e-7
+
+
+def test_a_point_mass_beside_a_turned_node_has_no_axes():
+    """A joint with turned axes places the mass; the tree gives the system's state back, and its rows hold the joint."""
+    model = Model(gravity=(0.3, -9.0, 1.0))
+    section = Section("tube", 2e-3, (3e-4, 4e-4), 5e-4, 1.2e3, 5e3, 2e3, damping=1e-2)
+    model.add(Beam("boom", section, 1.0, 2, start=Attachment("ground", direction=(1.0, 0.2, 0.0))))
+    model.add(PointMass("p", mass=0.4))
+    model.add(Spherical("ball", JointEnd(beam="boom", node=-1, at=(0.1, 0.2, 0.0)), JointEnd("p")))
+    form = ReducedForm(System(model))
+    system, tree = form.system, form.tree
+    q = tree.coordinates_at(system.q0)
+    u = np.linspace(-0.5, 0.5, form.n_v)
+    Q, V = tree.to_system(q[None], u[None])
+    np.testing.assert_allclose(Q[0], system.q0, atol=1e-15)
+    rates = system.jacobian(system.inputs_at(0.0, Q[0], V[0]), Q[0]) @ V[0]
+    np.testing.assert_allclose(rates, 0.0, atol=1e-15)
+    got, wanted = (run(model, name, duration=0.02, rtol=1e-9) for name in ("reduced", "velocity"))
     assert max(differences(got, wanted)) < 1e-7
 
 
