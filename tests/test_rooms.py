@@ -38,6 +38,15 @@ def test_no_module_imports_itself_through_others(imports):
     TopologicalSorter({module: targets - {module} for module, targets in graph.items()}).prepare()  # or CycleError
 
 
+def test_what_type_checkers_see_goes_round_in_one_room_alone(imports):
+    """Functions of a System are in files of their own and name its class; elsewhere contracts stand between."""
+    graph = {
+        module: {each for each, _, _ in targets if each in MODULES and {room(module), room(each)} != {"system"}}
+        for module, targets in imports.items()
+    }
+    TopologicalSorter({module: targets - {module} for module, targets in graph.items()}).prepare()  # or CycleError
+
+
 def test_no_room_imports_private_names_of_another(imports):
     private = [
         f"{module}: {name} of {target}"

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,12 +10,8 @@ from femb.base import html
 from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.types import Complexes, Floats
-from femb.base.values import nearest, numbered, numbers_of, shown, without_rounding
+from femb.base.values import nearest, numbers_of, shown
 from femb.results.array_file import Arrays, write_arrays
-
-if TYPE_CHECKING:
-    from femb.linear.state_space import StateSpace
-
 
 # Units of inputs and outputs of linear models, by their names.
 
@@ -141,39 +136,10 @@ def checked_frequencies(frequencies: ArrayLike) -> Floats:
     return found
 
 
-# Linear models at a glance, for notebooks: sizes, frequencies and damping, and the Bode plot of one channel.
-
-# Of larger models there is no picture, which would take longer than a second.
-LARGEST, POINTS = 120, 400
-MOST = 20  # lines of the table
+# A response at a glance, for notebooks: the Bode plot of one channel.
 
 
-def html_of_model(model: "StateSpace") -> str:
-    """The sizes, the frequencies and damping ratios of its modes, and the first channel that responds."""
-    sizes = ", ".join(
-        numbered(len(names), word)
-        for names, word in ((model.states, "state"), (model.inputs, "input"), (model.outputs, "output"))
-    )
-    values = model.eigenvalues()
-    size = np.abs(values)
-    moving = values[(values.imag >= 0.0) & (size > 1e-7 * np.max(size, initial=0.0))]
-    moving = moving[np.argsort(np.abs(moving), kind="stable")]
-    ratios = -moving.real / np.abs(moving)
-    rows = [
-        (str(k + 1), f"{abs(value) / (2.0 * np.pi):.6g}", f"{ratio:.3g}")
-        for k, (value, ratio) in enumerate(zip(moving[:MOST], without_rounding(ratios, 1.0), strict=False))
-    ]
-    more = f"<p>the first {MOST} of {len(moving)}</p>" if len(moving) > MOST else ""
-    table = html.columns(("", "frequency Hz", "damping"), rows) + more if rows else ""
-    picture = ""
-    if model.inputs and model.outputs and 0 < len(model.states) <= LARGEST:
-        frequencies = model.resolving_frequencies()
-        frequencies = frequencies[:: -(-len(frequencies) // POINTS)]
-        picture = html_of_response(model.frequency_response(frequencies))
-    return f"<div><strong>Linear model of {sizes}</strong>{table}{picture}</div>"
-
-
-def html_of_response(response: "FrequencyResponse") -> str:
+def html_of_response(response: FrequencyResponse) -> str:
     """The Bode plot of the first pair of input and output that responds; empty where there is none."""
     found = _first(response.values)
     if found is None:

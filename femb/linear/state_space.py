@@ -9,11 +9,12 @@ from warnings import warn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from femb.base import html
 from femb.base.errors import FembWarning, ModelError, ResultError
 from femb.base.html import Brief, Tabled
 from femb.base.types import Complexes, Floats
-from femb.base.values import LOST, nearest, numbered
-from femb.linear.response import LOST_PART, FrequencyResponse, checked_frequencies, largest_alike
+from femb.base.values import LOST, nearest, numbered, without_rounding
+from femb.linear.response import LOST_PART, FrequencyResponse, checked_frequencies, html_of_response, largest_alike
 from femb.numerics.resonances import resolving
 from femb.results.array_file import read_arrays, write_arrays
 
@@ -61,9 +62,7 @@ class StateSpace(Brief):
     units: Mapping[str, str] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
-        from femb.linear.response import html_of_model
-
-        return html_of_model(self)
+        return _html_of(self)
 
     def __post_init__(self) -> None:
         n, m, p = len(self.states), len(self.inputs), len(self.outputs)
@@ -263,3 +262,35 @@ class Truncation(Tabled):
                 f"{frequency:14.6g}{error[i, j]:15.2g}{limit}  {self.full.outputs[i]} by {self.full.inputs[j]}"
             )
         return "\n".join(lines)
+
+
+# Linear models at a glance, for notebooks: sizes, frequencies and damping, and the Bode plot of one channel.
+
+# Of larger models there is no picture, which would take longer than a second.
+LARGEST, POINTS = 120, 400
+MOST = 20  # lines of the table
+
+
+def _html_of(model: StateSpace) -> str:
+    """The sizes, the frequencies and damping ratios of its modes, and the first channel that responds."""
+    sizes = ", ".join(
+        numbered(len(names), word)
+        for names, word in ((model.states, "state"), (model.inputs, "input"), (model.outputs, "output"))
+    )
+    values = model.eigenvalues()
+    size = np.abs(values)
+    moving = values[(values.imag >= 0.0) & (size > 1e-7 * np.max(size, initial=0.0))]
+    moving = moving[np.argsort(np.abs(moving), kind="stable")]
+    ratios = -moving.real / np.abs(moving)
+    rows = [
+        (str(k + 1), f"{abs(value) / (2.0 * np.pi):.6g}", f"{ratio:.3g}")
+        for k, (value, ratio) in enumerate(zip(moving[:MOST], without_rounding(ratios, 1.0), strict=False))
+    ]
+    more = f"<p>the first {MOST} of {len(moving)}</p>" if len(moving) > MOST else ""
+    table = html.columns(("", "frequency Hz", "damping"), rows) + more if rows else ""
+    picture = ""
+    if model.inputs and model.outputs and 0 < len(model.states) <= LARGEST:
+        frequencies = model.resolving_frequencies()
+        frequencies = frequencies[:: -(-len(frequencies) // POINTS)]
+        picture = html_of_response(model.frequency_response(frequencies))
+    return f"<div><strong>Linear model of {sizes}</strong>{table}{picture}</div>"
