@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import femb
-from femb.linear.response import LARGEST, FrequencyResponse
+from femb.linear.response import FrequencyResponse
+from femb.linear.state_space import LARGEST
 
 
 @pytest.fixture(scope="module")
