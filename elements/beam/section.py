@@ -116,7 +116,7 @@ def warn_of_impossible(section: SectionFields) -> None:
         )
 
 
-# What a section's shape, material and plies say of its stiffness and inertia.
+# Stiffness and inertia of a section from its shape, material and plies.
 
 SHAPED = ("area", "second_moments", "torsion_constant")
 

@@ -213,7 +213,7 @@ STRETCH, TWIST, BEND, SHEARED = 1.3, np.sqrt(2.0), np.sqrt(3.0), 31.0 / 1200.0
 
 @dataclass(frozen=True, eq=False)
 class ElementProperties:
-    """What the parameters of e elements are computed from.
+    """The data from which the parameters of e elements are computed.
 
     lengths (e,) m. corners (e, 4) : rotation from the first node's section to the element's. reference (e, 6) : d0;
     changes (e, 6) : of the reference strain per length. compliance (e, 3, 6, 6), mass (e, 5, 6, 6) per length : means

@@ -178,7 +178,7 @@ def row(index, data, u, q, v, fixed, J, R, W):
 
 @inlined
 def shared(index, data, last_index, last_data):
-    """What a row shares with the last one: NEW, nothing; FRAMES; or, of rows POINT, also their POINTS."""
+    """The data that a row shares with the last one: NEW, nothing; FRAMES; or, of rows POINT, also their POINTS."""
     for k in range(6):
         if index[k] != last_index[k]:
             return NEW

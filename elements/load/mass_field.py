@@ -202,7 +202,7 @@ class MassField(ForceBatch):
         self.group = first[columns[self.entries]]
 
     def _arrays(self, s: int) -> Rotations:
-        """Those of s states, to be set."""
+        """The rotations of s states, to be set."""
         frames, q = len(self.index), np.empty((s, self.layout.n_q + len(self.held)))
         q[:, self.layout.n_q :] = self.held
         field = np.empty((s, frames, 3)), np.empty((3, s)), np.empty((s, self.count, 3, 3))

@@ -49,7 +49,7 @@ class ReducedArrays(Brief):
     recovery: Floats | None = None
 
 
-# What the arrays of a reduced body must fulfil: shapes, symmetry, mass and stiffness of a body.
+# Checks of the arrays of a reduced body: shapes, symmetry, mass and stiffness of a body.
 
 Refuse: TypeAlias = Callable[[str, str], None]
 """Records a problem of an array: its name, and the message."""

@@ -24,7 +24,7 @@ class DampedModes:
     e: Floats
 
     def damped_above(self, ratio: float) -> "DampedModes":
-        """Those of the modes that have a larger ratio."""
+        """The modes that have a larger ratio."""
         chosen = self.ratios > ratio
         words = ("frequencies", "ratios", "d", "e")
         return replace(self, **{word: getattr(self, word)[chosen] for word in words})

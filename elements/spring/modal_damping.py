@@ -24,7 +24,7 @@ RATIO, MODES = 0.005, 10
 
 
 class ModalDampingResults(Group):
-    """What modal damping takes from the motion, of k modes."""
+    """The power that modal damping takes from the motion, of k modes."""
 
     word: ClassVar[str] = "modaldamping"
 

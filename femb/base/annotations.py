@@ -1,4 +1,4 @@
-"""What the annotations of a description's fields admit: the test of every alternative, made once per class."""
+"""Annotations of a description's fields: the test of every alternative, made once per class."""
 
 import types
 from collections.abc import Callable, Iterable

@@ -50,7 +50,7 @@ def _fields(kind: type) -> tuple[_Field, ...]:
 
 
 def _stored(options: tuple[Alternative, ...], value: Any) -> Any:
-    """What is stored for a value that fits one of the alternatives."""
+    """The stored form of a value that fits one of the alternatives."""
     fitting, _ = first_fit(options, value)
     return value if fitting is None or fitting.stored is None else fitting.stored(value)
 

@@ -13,7 +13,7 @@ from femb.base.methods import AUTO, METHODS, STEPPERS, TABLEAUX, Entry
 from femb.base.types import OneOf, Unit
 from femb.base.values import shown
 
-# What a run records, and how: the ``[run.output]`` table of a case file.
+# The selection of what a run records: the ``[run.output]`` table of a case file.
 
 PRECISIONS = ("float64", "float32")
 # Recorded in every run, whatever is selected.
@@ -163,7 +163,7 @@ class StartState:
 
 @dataclass(frozen=True)
 class Run:
-    """How a model is integrated in time.
+    """Options of the integration of a model in time.
 
     duration : s. output_interval : s, by default duration/1000. method : "radau" (Radau IIA of order 5, stiff and
     accurate), "bdf" (multistep, cheap steps; orders up to ``max_order``, 1 to 5), "rk" (explicit; tableau "dop853"
@@ -270,7 +270,7 @@ class Run:
 
     @property
     def start_word(self) -> str:
-        """How other analyses than those in time start: the last state of a run is none of their starts."""
+        """The start of analyses other than those in time: the last state of a run is none of their starts."""
         return self.start if isinstance(self.start, str) else "as_given"
 
     @property

@@ -69,7 +69,7 @@ class LoadProgress(Progress):
 def reporting(
     progress: Reporter | bool | None, end: float, kind: type[Progress] = Progress
 ) -> Iterator[Reporter | None]:
-    """What an analysis reports to: the reporter given; of True a bar up to ``end``, closed at the end; else nothing."""
+    """The reporter of an analysis: the reporter given; of True a bar up to ``end``, closed at the end; else nothing."""
     if not isinstance(progress, bool):
         yield progress
     elif not progress:

@@ -105,7 +105,7 @@ class Quantity:
 
 
 def selection_note(attributes: Attributes) -> str:
-    """What a run recorded, for messages about what is missing; empty if it recorded everything."""
+    """The selection of a run, for messages about what is missing; empty if it recorded everything."""
     words = attributes.get("", NOTHING).get("output", "")
     return f"; the run recorded a selection only, [run.output] {words}" if words else ""
 
@@ -138,8 +138,8 @@ class Group:
 
     @property
     def attachments(self) -> dict[str, dict[str, Any]]:
-        """Where the item attaches, by its field, as ``first`` of a joint: the ``body``, or the ``beam`` and its
-        ``node`` from 0, and the point ``at`` (m) in the axes of the body or section; empty in files before femb 0.2."""
+        """The places where the item attaches, by its field, as ``first`` of a joint: the ``body``, or the ``beam`` and
+        its ``node`` from 0, and the point ``at`` (m) in the axes of the body or section; empty in older files."""
         result: dict[str, dict[str, Any]] = json.loads(str(self.attributes.get("attachments", "{}")))
         return result
 

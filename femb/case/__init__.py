@@ -43,7 +43,7 @@ class Case(Brief):
 
     @property
     def start(self) -> str:
-        """How the states of analyses start that are given no start of their own; the last state of a run is one for
+        """The start of analyses that are given no start of their own; the last state of a run is one for
         integrations in time only."""
         return self.run.start_word if self.run is not None else "as_given"
 
@@ -80,7 +80,7 @@ def read_case(path: Path, text: str, overrides: Iterable[str] = ()) -> Case:
 
 
 def _remarks(composition: Composition, overrides: tuple[str, ...]) -> list[str]:
-    """What the text of a case does not say: the texts of other files and the options of the command line."""
+    """The parts of a case beside its text: the texts of other files and the options of the command line."""
     files = [(f"include {path}", *content.splitlines()) for path, content in composition.included.items()]
     return [line for lines in files for line in lines] + [f"--set {override}" for override in overrides]
 

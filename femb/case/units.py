@@ -49,7 +49,7 @@ Units = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Scope:
-    """How the units of a table depend on its place in the case.
+    """The units of a table by its place in the case.
 
     angles : of every coordinate that the item acts on, whether it is an angle (else it is a stroke); of a joint, of its
     own coordinates; None where it is not known. value : the units of the values of a profile.

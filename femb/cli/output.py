@@ -1,4 +1,4 @@
-"""What commands print: text for people or, with --json, one JSON object for programs."""
+"""Output of commands: text for people or, with --json, one JSON object for programs."""
 
 import dataclasses
 import functools

@@ -92,7 +92,7 @@ def message_of(error: BaseException) -> str:
 
 
 def damped(results: Any) -> str:
-    """What ``run.filter`` took away, and what it kept; empty without it."""
+    """The energy that ``run.filter`` took away, and what it kept; empty without it."""
     statistics = results.statistics
     if "filter" not in statistics or "energy_error" not in results.audit:
         return ""

@@ -159,7 +159,7 @@ class Multifrontal:
 
     @property
     def entries(self) -> int:
-        """How many numbers the factors hold."""
+        """The number of entries of the factors."""
         return sum(corner.size + below.size for _, _, _, corner, below in self.fronts)
 
     def solve(self, force: Floats) -> Floats:
@@ -332,7 +332,7 @@ def _factorise(tied: Tied, matrix: Sparse, kept: Ints) -> Multifrontal:
 
 
 def _loosest(factors: Multifrontal, matrix: Sparse) -> tuple[float, Floats]:
-    """How many times softer than the stiffest entry the model is, and the motion."""
+    """The ratio of the stiffest entry to the stiffness of the softest motion, and this motion."""
     x = np.random.default_rng(1).standard_normal((matrix.shape[0], 1))
     for _ in range(2):
         x = factors.solve(x / np.linalg.norm(x))

@@ -94,7 +94,7 @@ Interfaces = Sequence[str | MeshInterface] | Mapping[str, str]
 
 
 class ReduceOptions(TypedDict, total=False):
-    """What a reduction keeps and checks; see ``femb.fem.reduction``."""
+    """The options of a reduction, what it keeps and checks; see ``femb.fem.reduction``."""
 
     max_frequency: float | None
     effective_mass: float | None

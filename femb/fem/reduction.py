@@ -22,7 +22,7 @@ from femb.fem.model import FeModel, GivenStress, MeshInterface, Tied, tied, turn
 from femb.numerics.rotations import cross_matrix
 from femb.numerics.threads import one_blas_thread
 
-# What a finite element model must fulfil before it is reduced. Source: docs/theory/modal_body.md, section 12.
+# Checks of a finite element model before it is reduced. Source: docs/theory/modal_body.md, section 12.
 
 SYMMETRY = 1e-8  # of the largest entry
 GROUNDED = 1e-6  # force of a rigid motion, of the stiffness
@@ -530,7 +530,7 @@ def _warn_of_linear_cells(model: FeModel, ties: Tied, found: Shapes, part: Float
 
 
 def _selection(model: FeModel, ties: Tied, keep: Keep) -> Callable[[Floats, Floats], int | None]:
-    """How many of computed modes to keep, or None if more are to be computed."""
+    """The number of computed modes to keep, or None if more are to be computed."""
     D = model.rigid_motions(ties.points[0])
     momenta = model.mass @ D
     inner = ties.expand[:, : ties.free]

@@ -23,7 +23,7 @@ from femb.vibration.participation import Participation
 
 @dataclass(frozen=True, eq=False)
 class HandOver:
-    """What is handed over of a model, by the options of ``femb handover``.
+    """The options of ``femb handover``: what is handed over of a model.
 
     held : the hub. count : modes of each appendage. damping : ratio of these in place of modal damping, by default
     0.005 of a model without that. points : names and items. child : item of the child port. inputs, outputs : names of

@@ -22,7 +22,7 @@ from femb.handover.hybrid import UNITS, HybridCoordinates
 from femb.numerics.rotations import cross_matrix
 from femb.vibration.participation import Participation
 
-# What stands for a mode in an equivalent mechanical model: a sliding mass, or a hinged rigid panel.
+# Parts that stand for a mode in an equivalent mechanical model: a sliding mass, or a hinged rigid panel.
 #
 # Vectors are from the hub's origin and along its axes. Names of parameters are those of Basilisk 2.12.
 

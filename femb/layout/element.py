@@ -282,7 +282,7 @@ class Batch:
         """out (s, n, 2, 6) += section forces of loads along beams at both ends of all n elements of ``beams``."""
 
     def field_part(self, batch: B, of: "OfMotion[B]", u: Floats, q: Floats) -> Floats | float:
-        """What a field of forces on every mass adds to of(batch, u, q, v, a) (s, ...), linear in forces of inertia."""
+        """The share of a field of forces on every mass in of(batch, u, q, v, a), linear in forces of inertia."""
         return 0.0
 
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
@@ -301,7 +301,7 @@ class Batch:
         return None
 
     def low_rank_matrices(self, q: Floats, v: Floats) -> LowRank | None:
-        """What of ``low_rank_tangent`` Newton's iteration of a step needs beside ``matrices`` to converge fast."""
+        """The part of ``low_rank_tangent`` that Newton's iteration needs beside ``matrices`` to converge fast."""
         return None
 
     def weighed(self, gravity: Floats) -> Self:

@@ -16,7 +16,7 @@ from femb.layout.layout import Layout
 
 @dataclass(frozen=True)
 class Shift:
-    """Where the unknowns of one model begin among those of all: in q, in v, in the inputs of the batches of one class,
+    """The start of one model's unknowns among those of all: in q, in v, in the inputs of the batches of one class,
     and in the poses of fixed frames."""
 
     q: int

@@ -1,4 +1,4 @@
-"""What elements see of the rooms above theirs: the model, its placement, the matrices and the output instants.
+"""Contracts of the rooms above elements: the model, its placement, the matrices and the output instants.
 
 The classes are in ``femb.model``, ``femb.system`` and ``femb.results``. A Protocol names the members that elements may
 use, so that they need not import these rooms.
@@ -11,7 +11,7 @@ from femb.base.types import Floats, Ints, Sparse
 
 
 class BlockPattern(Protocol):
-    """Where the matrices of a system are stored (``femb.system.pattern.Pattern``)."""
+    """The storage of a system's matrices (``femb.system.pattern.Pattern``)."""
 
     n_v: int
     n: int

@@ -186,7 +186,7 @@ ZERO = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Truncation(Tabled):
-    """What a truncated model was compared with, and a bound of its error.
+    """The comparison of a truncated model with the full one, and a bound of its error.
 
     kind : how it was truncated, in words. full, reduced : responses at the same frequencies (f,).
     bound_at : (p, m) bounds of the absolute difference at omega (rad/s), or None where there is none, as the
@@ -233,7 +233,7 @@ class Truncation(Tabled):
         return ("inputs", self.full.inputs), ("outputs", self.full.outputs)
 
     def arrays(self) -> dict[str, Floats]:
-        """What files hold: frequencies (f,) Hz, error (f, p, m), bound (f, p, m)."""
+        """The arrays of files: frequencies (f,) Hz, error (f, p, m), bound (f, p, m)."""
         return {
             "truncation_frequencies": self.full.frequencies,
             "truncation_error": self.error,

@@ -1,4 +1,4 @@
-"""What a truncation leaves out, and a bound of its effect at any frequency.
+"""The part that a truncation leaves out, and a bound of its effect at any frequency.
 
 The modes left out, of frequencies above omega_n, follow the motion q of the basis and the inputs u:
 
@@ -263,7 +263,7 @@ class ResidualTail:
         return np.asarray(most / (1.0 - most * own) * np.outer(*sizes))
 
     def _own(self, reduced: SecondOrderModel, s: complex, root: Floats, coupled: Complexes) -> float:
-        """How the modes left out act on themselves through dampers and the kept motions."""
+        """The action of the modes left out on themselves, through dampers and the kept motions."""
         k = coupled.shape[1]
         Z = s * s * reduced.mass + s * reduced.damping + reduced.stiffness
         through = root.T @ coupled

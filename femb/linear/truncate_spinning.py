@@ -33,7 +33,7 @@ from femb.vibration.flexibility import Flexibility
 from femb.vibration.mode_sweep import MULTIPLE
 from femb.vibration.solution import BELOW
 
-# What a truncation of complex modes leaves out of a structure that turns: its static share, and a bound of its effect.
+# The part that a truncation of complex modes leaves out of a turning structure: its static share and a bound.
 #
 # Without dampers A is skew in the energy E = diag(K, M), so that the modes left out are orthogonal in it. If their
 # energies are positive, with z_b = A^-1 b, w_b = A^-1 z_b, z_c = A^-1 E^-1 c of inputs b and outputs c without the
@@ -270,7 +270,7 @@ def beside(first: StateSpace, second: StateSpace) -> StateSpace:
 
 
 def elastic_modes(motion: EigenProblem) -> int:
-    """How many modes there are beside motions without stiffness, and those of a free structure that turns."""
+    """The number of modes beside motions without stiffness, and those of a free structure that turns."""
     return freedoms(motion) - len(_rigid(motion)[2].rates) // 2
 
 

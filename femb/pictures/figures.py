@@ -273,7 +273,7 @@ def _drawn(
 
 
 def _instead(results: Results) -> str:
-    """What to ask for of results that are no histories."""
+    """Advice for results that are no histories."""
     if all(f"linear/{name}" in results.arrays for name in "ABCD"):
         return f"; of a linear model ask for {' or '.join(RESPONSES)}: --what bode"
     return ""

@@ -55,7 +55,7 @@ class SystemsAt:
 
     @classmethod
     def of(cls, form: Formulation, states: Floats, angles: Floats | None = None) -> "SystemsAt":
-        """Those of a formulation at states (k, n_q), whose coordinates may count the revolutions of joints."""
+        """The systems of a formulation at states (k, n_q), whose coordinates may count the revolutions of joints."""
         return cls([form.system] * len(states), form.joint_angles(states) if angles is None else angles)
 
     @classmethod

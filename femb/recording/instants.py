@@ -71,7 +71,7 @@ class Instants:
         return Instants(self._form, self.time[some], states, lambda: self._rates()[some], spans, self.systems[some])
 
     def of_steps(self) -> "list[Instants]":
-        """Those of each step."""
+        """The instants of each step."""
         bounds = [0, *(1 + np.flatnonzero(np.diff(self.end))).tolist(), len(self.time)]
         return [self.part(slice(first, last)) for first, last in pairwise(bounds)]
 
@@ -86,7 +86,7 @@ class InStep:
 
     @property
     def family(self) -> tuple[Any, ...]:
-        """What steps evaluated together have in common: Systems may differ by the angles of their joints."""
+        """The key of steps that are evaluated together: Systems may differ by the angles of their joints."""
         form = self.form
         return id(form.system.solver if form is form.system else form), *self.step.stages[0]
 

@@ -62,7 +62,7 @@ def attachments(system: System) -> dict[str, dict[str, Any]]:
 
 # Root loads are computed from the loads at the ends of beams.
 BEAM_LOADS = ("section_force", "section_moment")
-# What the meaning of a quantity says that is computed from others when results are read.
+# Words in the meaning of a quantity that is computed from others when results are read.
 DERIVED = "not in the file"
 
 

@@ -102,7 +102,7 @@ class Connector:
 
 @dataclass(frozen=True, eq=False)
 class Root:
-    """Where an appendage is on its parent.
+    """The place of an appendage on its parent.
 
     parent : name of the body, "ground" of fixed frames. station : the point and axes of its force and torque; its frame
     is negative for the inertial axes. ends : beams with the end that is on the parent, -1 or 0. rows : numbers of the
@@ -219,7 +219,7 @@ class RootLoads:
 
 
 class _Links:
-    """What has ends on held frames, by the frames at its other ends: rows of constraints, and items without mass."""
+    """Rows of constraints and items without mass that have ends on held frames, by the frames at their other ends."""
 
     def __init__(self, system: System, held: set[int]) -> None:
         layout = system.layout

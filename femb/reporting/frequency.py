@@ -143,7 +143,7 @@ SMALLEST = 1e-300
 
 @dataclass(frozen=True)
 class Frequency:
-    """What a page shows of a linear model or a base shake.
+    """The part of a page on a linear model or a base shake.
 
     frequencies (f,) Hz; values (f, p, m) of the outputs by the inputs; densities (f, p) of a random shake, or None.
     poles (n,) 1/s. gains (p, m) : at frequency zero, or None where a rigid motion leaves none. hankel (n,) : singular

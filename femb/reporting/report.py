@@ -142,7 +142,7 @@ def loads_of(results: Results) -> tuple[list[dict[str, Any]], list[dict[str, Any
 
 
 def _stored(results: Results) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Those of loads.h5."""
+    """The peak loads of loads.h5."""
     arrays = results.arrays
     columns = [arrays[f"loads/peaks/{word}"].tolist() for word in WORDS]
     peaks = [PeakLoad(**dict(zip(WORDS, values, strict=True))) for values in zip(*columns, strict=True)]
@@ -205,7 +205,7 @@ HEIGHT = 820  # pixels of a page in a notebook
 
 
 class Tabled(Protocol):
-    """What has results to show: ``Modes`` and ``Sweep``."""
+    """A table with results to show: ``Modes`` and ``Sweep``."""
 
     def results(self) -> Results:
         """Its results."""

@@ -79,7 +79,7 @@ class BeamMotion:
 
     @staticmethod
     def size(beam: BeamResults) -> int:
-        """How many numbers a scene stores of a beam at one output time."""
+        """The number of values that a scene stores of a beam at one output time."""
         elements = int(beam.element_length.size)
         return 6 * elements * (segments_of(elements) + 1) + 2 * len(QUANTITIES) * elements
 
@@ -170,7 +170,7 @@ def _colours(beam: BeamResults) -> dict[str, Floats]:
     return result
 
 
-# What carries each part of a scene: the page moves a part with its carrier where it enlarges the carrier's deflection.
+# The carrier of each part of a scene: the page moves a part with it where it enlarges the carrier's deflection.
 #
 # The connections are the ends of beams, joints, and the interfaces of flexible bodies. The angles of joints in a
 # closed

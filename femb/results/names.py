@@ -175,7 +175,7 @@ def named(results: NamedArrays, name: str) -> Named:
 
 
 def _instead(results: NamedArrays, name: str, places: list[tuple[Group, str]]) -> str:
-    """What there is instead of a name: the most similar names, or those of its item, or the items."""
+    """Suggestions in place of an unknown name: the most similar names, or those of its item, or the items."""
     if not places:
         close = get_close_matches(name, [*known_names(results), *short_names(results)], n=3, cutoff=0.6)
         items = listing(dict.fromkeys(group.name for group in results.groups()))

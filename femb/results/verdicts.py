@@ -150,7 +150,7 @@ WELL, CONSTANT = 0.01, 1e-6
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the audit says of one quantity.
+    """The verdict of the audit on one quantity.
 
     subject : such as "energy". value : the largest value with its unit and scale. level : "good", "fair" (look closer),
     "poor" (not to be trusted), or "neutral" (neither). reason : why, a sentence or two.
@@ -290,7 +290,7 @@ def _part(size: float, scale: float) -> str:
     return f"{100.0 * ratio:.2g} %" if ratio >= 1e-4 else f"{ratio:.1g} of the largest"
 
 
-# What results contain, in one table: what was run and how, its cost, the audit, quantities, time span.
+# The content of results in one table: what was run and how, its cost, the audit, quantities, time span.
 
 AUDITED = ("energy_error", "constraint_position", "constraint_velocity", "quaternion_norm", "force_balance",
            "moment_balance")  # fmt: skip

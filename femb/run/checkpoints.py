@@ -21,7 +21,7 @@ from femb.results.storage.read import Earlier
 from femb.run.events import update_events
 from femb.steppers.contract import F, Stepper, StepperState
 
-# What the time loop tells of a run besides its output.
+# The summary of a run besides its output.
 
 
 @dataclass

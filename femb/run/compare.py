@@ -258,7 +258,7 @@ class Comparison:
         return table, record
 
     def content(self) -> dict[str, Any]:
-        """What comparison.json contains: reference, runs and differences, None in place of NaN."""
+        """The content of comparison.json: reference, runs and differences, None in place of NaN."""
         known = [
             {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()} for row in self._rows()
         ]

@@ -27,7 +27,7 @@ OUTPUTS = 1000.0
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What the choice depends on.
+    """The facts that the choice depends on.
 
     flexible : whether beams or bodies deform. undamped : whether one of them has no damping. switches : whether a
     stiffness may change abruptly. frequency, decay : the largest natural frequency (Hz) and the largest rate of a

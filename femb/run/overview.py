@@ -1,4 +1,4 @@
-"""What a model is, at a glance: the function behind ``femb check``."""
+"""A model at a glance: the function behind ``femb check``."""
 
 import warnings
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from femb.vibration.completion import check_figures_of, system_of
 if TYPE_CHECKING:
     from femb.system.system import System
 
-# How slow and how fast a model moves: first bending of beams, fastest vibration, rotation.
+# The time scales of a model: first bending of beams, fastest vibration, rotation.
 #
 #     f = k^2 / (2 pi L^2) sqrt(EI/m),  k = 1.875104 held at one end, 4.730041 held at both or free
 #
@@ -351,7 +351,7 @@ class Overview:
 
 
 def overview(model: Model, run: Run | None = None) -> Overview:
-    """What a model is at its start. Raises ModelError with every problem of the model.
+    """The overview of a model at its start. Raises ModelError with every problem of the model.
 
     run : for the start, and to check that its formulation admits the model.
     """

@@ -117,7 +117,7 @@ def _as_one(low: Equilibrium, high: Equilibrium, part: float) -> bool:
     return abs(high.load - low.load) <= CRITICAL * max(abs(low.load), abs(high.load)) and part <= 1e-2
 
 
-# What statics gives: results by load factor, states to start from, and buckling modes by name.
+# Results of statics: results by load factor, states to start from, and buckling modes by name.
 
 NO_WORK = ("audit/work", "audit/energy_error")  # depend on how the loads came on
 
@@ -222,7 +222,7 @@ class StaticResults(Results):
 def static_frame(
     statics: Statics, system: System, number: int, state: Equilibrium
 ) -> tuple[Frames, dict[str, Floats], System, tuple[str, ...]]:
-    """What ``Recording.add`` takes of a state: its frame, its arrays, the system under its weight, and what to omit."""
+    """The arguments of ``Recording.add`` for a state: its frame, its arrays, its system, and what to omit."""
     found = state.found
     u, v, a = statics.state(found.q, found.load)
     weighed = system if statics.gravity is None else system.with_gravity(found.load * statics.gravity)
@@ -426,7 +426,7 @@ def _explained(error: SolveError, path: LoadPath, states: list[Equilibrium], arc
 
 
 def notes(path: LoadPath, states: list[Equilibrium], found: list[Critical], factor: float, critical: int) -> list[str]:
-    """What is to be said of a path that was followed."""
+    """Notes on a path that was followed."""
     last = states[-1]
     said = moves_freely(path.statics.twin.layout, last.found.q, last.neutral)
     if last.negative > 0 and not found:

@@ -150,7 +150,7 @@ class EigenProblem:
         return replace(self, held=held | self.held)
 
     def velocities_of(self, frame: int) -> slice:
-        """Where the velocities of a frame are."""
+        """The place of the velocities of a frame."""
         first = int(self.system.layout.frame_v[frame])
         return slice(first, first + self.system.layout.frames[frame].freedom)
 

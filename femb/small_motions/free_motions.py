@@ -37,7 +37,7 @@ class FreeMotions:
         return int(self.shapes.shape[1])
 
     def undamped(self, motion: EigenProblem) -> "FreeMotions":
-        """Those that no damping and no rotation resists, orthonormal in the mass."""
+        """The free motions that no damping and no rotation resists, orthonormal in the mass."""
         if not self.count:
             return self
         largest, values = np.max(np.abs(self.shapes), 1), np.zeros_like(self.shapes)
@@ -120,7 +120,7 @@ def _stiffness_rows(motion: EigenProblem, columns: Floats) -> Floats:
 
 
 def without_reactions(motion: EigenProblem) -> Callable[[Floats], Floats]:
-    """What of a force (n_v,) reactions of the constraints do not balance."""
+    """The part of a force (n_v,) that reactions of the constraints do not balance."""
     if not motion.system.n_c:
         return lambda force: np.where(motion.held, 0.0, force)
     rows, columns = motion.system.pattern.rows_columns()

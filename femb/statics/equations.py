@@ -283,7 +283,7 @@ class Regularisation:
     augmented: ClassVar[bool] = False
 
     def added(self, pattern: Pattern, mass: Callable[[], Floats], stiffness: Floats) -> Floats:
-        """What to add to the stiffness, block data. mass : computes that of the state, which not all need."""
+        """The addition to the stiffness, block data. mass : computes that of the state, which not all need."""
         raise NotImplementedError
 
     def accepts(self, rotation: float) -> bool:

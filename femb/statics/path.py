@@ -134,7 +134,7 @@ class LoadPath:
         return self.judged(start)
 
     def _attempts(self, shifted: bool) -> list[Regularisation]:
-        """What to solve with, one after the other; shifted : from states that may be far from a stable equilibrium."""
+        """The regularisations to try in turn; shifted : from states that may be far from a stable equilibrium."""
         constrained = bool(self.statics.twin.n_c)
         shifts: list[Regularisation] = [AdaptiveShift(self.spin2), CautiousShift(self.spin2)] if constrained else []
         if self.free:
@@ -146,7 +146,7 @@ class LoadPath:
         return self.first_solved(self._attempts(shifted=False), start, load)
 
     def first_solved(self, attempts: list[Regularisation], start: Balanced, load: float) -> Balanced:
-        """What the first attempt finds that does; before these, one with what turns freely at the start held.
+        """The result of the first attempt that succeeds; before these, one with what turns freely at the start held.
 
         Raises the SolveError of the first.
         """

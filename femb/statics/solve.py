@@ -69,7 +69,7 @@ class Statics(StaticEquations):
     """The static equations, and Newton's iteration on them."""
 
     def trial(self, start: Balanced, load: float, gap: float = 0.0) -> Trial:
-        """Where an iteration begins: own strains are those of the coordinates."""
+        """The start of an iteration: own strains are those of the coordinates."""
         still = np.zeros(self.twin.n_v)
         u = self.inputs(start.q, still, start.load)
         own = [batch.own_strains(u, start.q, still) for batch in self.twin.batches]
@@ -169,7 +169,7 @@ class Statics(StaticEquations):
         return largest(left) <= LOOSE * (given + largest(found.force) + largest(self.by_load(found.q, found.load)))
 
     def _singular(self, error: SingularError) -> str:
-        """What a singular matrix means, by the frame that it concerns."""
+        """The meaning of a singular matrix, by the frame that it concerns."""
         frames = zip(self.twin.layout.frames, self.twin.layout.frame_v, strict=True)
         moving = [frame.label for frame, j in frames if frame.freedom and error.first <= j < error.last]
         return f"the stiffness is singular, {moving[0]!r} moves with nothing against it" if moving else str(error)

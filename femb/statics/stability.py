@@ -60,7 +60,7 @@ class Stiffness:
         return result
 
     def at(self, found: Balanced) -> Stability:
-        """How stable an equilibrium is, beside its neutral motions."""
+        """The stability of an equilibrium, beside its neutral motions."""
         statics, system = self.statics, self.statics.under(found.load)
         stiffness, jacobian, asymmetry = self._symmetric(found)
         size = largest(stiffness)

@@ -50,7 +50,7 @@ def options_of(run: Run) -> dict[str, Any]:
 
 
 def continued(run: Run, out: str | Path | None, case_text: str, resume: bool, extend: float | None) -> Continuation:
-    """What is to be done for a run whose results are in ``out``.
+    """The continuation of a run whose results are in ``out``.
 
     resume : continue it where a process was ended; one that was never begun begins. extend : s, go on by so long after
     its end. Raises ContinuationError where the file has another run, or none that can be continued; ModelError for

@@ -320,7 +320,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
 
     @property
     def state_of_matrices(self) -> FormedAt:
-        """Where the present matrices were formed; empty without any."""
+        """The state at which the present matrices were formed; empty without any."""
         return self._formed_at if self._matrices is not None else ()
 
     @state_of_matrices.setter

@@ -178,7 +178,7 @@ THROUGH_STAGES = np.linalg.inv(RADAU_C[:, None] ** np.arange(3))
 
 @dataclass(eq=False, slots=True)
 class Trend:
-    """What stages are predicted from; see ``femb.steppers.radau.start_stages``.
+    """The data that stages are predicted from; see ``femb.steppers.radau.start_stages``.
 
     length, earlier : of the last step and of the one before, s; 0 for none. velocity, slope, bend, third (n_v,) : at
     its end; that of the chord of the step; second and third derivative. deviation (3, n_v) : of the stages of the step.

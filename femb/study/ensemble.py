@@ -42,7 +42,7 @@ TOGETHER = 50
 
 @dataclass(frozen=True, eq=False)
 class Ensemble(Brief):
-    """What the members of an ensemble gave, in their order.
+    """The results of the members of an ensemble, in their order.
 
     results : of each member, None of one that has not begun. messages : why a member failed, "" of the others.
     """

@@ -28,7 +28,7 @@ TRIAL = 1e-4
 
 
 class Row(NamedTuple):
-    """What one run gave: its number from 0, the outputs, whether it failed, and why, or notes on it."""
+    """The outcome of one run: its number from 0, the outputs, whether it failed, and why, or notes on it."""
 
     run: int
     outputs: tuple[float, ...]
@@ -46,7 +46,7 @@ class Described(NamedTuple):
 
 @dataclass(frozen=True)
 class Runner:
-    """What every process that runs a part of a study needs; can be pickled.
+    """The data that every process of a study needs; can be pickled.
 
     source : path and text of the case file, or the function that makes the model, with ``run``. keys : the entries of
     each variable. factors : by entry, the number or numbers of the case that values of a relative variable multiply.

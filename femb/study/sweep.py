@@ -39,7 +39,7 @@ PATIENCE = 0.25
 
 
 def fingerprint(study: Study, runner: Runner) -> dict[str, str]:
-    """What the rows of a study depend on, part by part."""
+    """The parts of a study that its rows depend on."""
     parts: dict[str, Any] = {
         "version of femb": __version__,
         "case": _case(runner.source),

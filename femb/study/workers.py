@@ -1,4 +1,4 @@
-"""Where the runs of a study are carried out: in this process, or in processes of this machine.
+"""Workers that carry out the runs of a study: in this process, or in processes of this machine.
 
 Every way is a function of the runner and of the missing runs, which yields their rows as they are finished.
 """

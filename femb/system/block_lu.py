@@ -104,7 +104,7 @@ class Factorisation:
         return ratios
 
     def negative_eigenvalues(self) -> int:
-        """How many eigenvalues of a symmetric matrix are negative, on the motions that its constraints allow.
+        """The number of negative eigenvalues of a symmetric matrix, on the motions that its constraints allow.
 
         By Sylvester's law of inertia: elimination is a congruence, so that the diagonal blocks (Schur complements) have
         as many negative eigenvalues as the matrix; each independent row of constraints accounts for one of them.

@@ -18,7 +18,7 @@ UNBALANCED = 1e-6  # largest relative net force or moment; no strain can balance
 # Rounding of typed numbers: angle (rad) between a principal axis of rotation and the angular momentum about it.
 NEARLY_PRINCIPAL = 1e-6
 ROUNDING = 1e-10  # of forces relative to the largest one
-# What else to do where a simulation cannot start in equilibrium.
+# Advice where a simulation cannot start in equilibrium.
 START = "remove loads that act at the start, or start as given"
 
 

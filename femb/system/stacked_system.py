@@ -126,7 +126,7 @@ def _functions(parts: Sequence[tuple[Input, slice]]) -> list[tuple[Callable[...,
 
 
 def refused(system: System) -> list[Problem]:
-    """What of a model cannot be integrated together with others, by item."""
+    """The items of a model that cannot be integrated together with others."""
     problems: list[Problem] = []
     for update in system.layout.updates:
         problems.append(Problem((update.label,), f"has discrete states: {WANTED}"))

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 # The equations of a System at states in given arrays, which a stepper evaluates again and again.
 #
-# What does not change from one iteration to the next, the arguments of the kernels and the arrays of the result, is put
-# together once; an evaluation then calls the kernels one after the other.
+# The arguments of the kernels and the arrays of the result, which no iteration changes, are put together once; an
+# evaluation then calls the kernels one after the other.
 
 
 class BoundEquations:

@@ -194,7 +194,7 @@ def freedoms(motion: EigenProblem) -> int:
 
 
 def check_count(motion: EigenProblem, free: FreeMotions, count: int) -> int:
-    """How many elastic modes there are; refuses more than these."""
+    """The number of elastic modes; refuses more than these."""
     most = freedoms(motion) - free.count
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
         raise ModelError(f"modes: count: got {shown(count)}, wanted a whole number from 1 to {most}, the elastic modes")

@@ -17,7 +17,7 @@ from femb.system.block_lu import SingularError
 
 # The shift, as part of the lowest omega^2: each iteration gains three digits.
 SHIFT, ITERATIONS, CONVERGED = 1e-3, 30, 1e-14
-# What rounding may leave of a solution, in slender structures whose stiffnesses differ by ten powers of ten.
+# Rounding that is left in a solution, in slender structures whose stiffnesses differ by ten powers of ten.
 ROUNDED = 1e-5
 # Of the work of a force: what rounding may change without exact products.
 PRECISE = 1e-10

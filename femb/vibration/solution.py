@@ -57,7 +57,7 @@ class Solution:
 
     @property
     def across(self) -> int:
-        """How many more rigid-body motions there are in a rotation: those that rest in inertial axes."""
+        """The number of rigid-body motions that a rotation adds: those that rest in inertial axes."""
         return self.rigid_states.across if self.rigid_states is not None else 0
 
     @property

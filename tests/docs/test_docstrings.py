@@ -18,6 +18,7 @@ import inspect
 import re
 from pathlib import Path
 
+import checkout
 import pytest
 
 import femb
@@ -211,3 +212,19 @@ def test_what_is_missing_is_seen(text, problem, monkeypatch):
 def test_errors_are_seen():
     assert raised_by(femb.Results.__init__) == {"ResultError"}
     assert raised_by(femb.StateSpace) == {"ModelError"}
+
+
+def test_docstrings_begin_with_a_thing_or_an_action():
+    """Not with a question, nor with a word that stands for what only the name says."""
+    folders = (checkout.ROOT / "femb", checkout.ROOT / "elements")
+    paths = [path for folder in folders for path in folder.rglob("*.py") if "femb/elements" not in path.as_posix()]
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    begun = [
+        f"{path.relative_to(checkout.ROOT)}: {text.splitlines()[0]}"
+        for path in paths
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, kinds)
+        and (text := ast.get_docstring(node))
+        and text.startswith(("What ", "Those ", "How "))
+    ]
+    assert begun == []

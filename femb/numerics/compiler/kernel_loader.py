@@ -66,7 +66,7 @@ def add_runtime() -> None:
 
 
 def loaded(content: bytes) -> Any:
-    """What numba pickled."""
+    """The object that numba pickled."""
     return _Unpickler(io.BytesIO(content)).load() if LOADS_ALONE else pickle.loads(content)
 
 
@@ -123,7 +123,7 @@ if LOADS_ALONE:
             return self._codegen._engine.get_function_address(name) if name in self._entries else 0
 
     class StoredKernels(caching.CompileResultCacheImpl):
-        """What is stored of a compiled kernel, and the kernel that is made of it."""
+        """The stored data of a compiled kernel, and the kernel that is made of it."""
 
         def reduce(self, cres: Any) -> Any:
             """The parts of a kernel that are stored: all that numba stores but the text of its types."""

@@ -78,7 +78,7 @@ class Writer(ABC):
 
     @abstractmethod
     def content(self) -> Content:
-        """What was appended so far."""
+        """The content that was appended so far."""
 
     def close(self) -> None:  # noqa: B027
         """Release the target, if there is any to release; nothing can be added after it."""
@@ -148,7 +148,7 @@ class MemoryWriter(Writer):
         self._attributes.setdefault("statistics", {}).update(statistics)
 
     def content(self) -> Content:
-        """What was appended so far."""
+        """The content that was appended so far."""
         series = {path: array.shown() for path, array in self._series.items()}
         return Content(series, self._static, self._attributes)
 

@@ -256,7 +256,7 @@ def _part(name: str, shape: tuple[int, ...], node: int, over_time: bool) -> tupl
 
 @dataclass(frozen=True)
 class Earlier:
-    """What a file has of a run: attributes with its status, constant arrays, the checkpoint, and its output times.
+    """The content of a run's file: attributes with its status, constant arrays, the checkpoint, and its output times.
 
     path : of the file. checkpoint : empty where there is none. frames : number of output times before it. blocks : a
     function that yields these in order.
