@@ -239,7 +239,7 @@ class Results(ByQuantity):
                 )
 
     if TYPE_CHECKING:
-        # The tables of the catalogue, for editors; ``__getattr__`` has those of all items.
+        # The tables of the catalogue, so that type checkers see wrong names; others are found by ``getattr``.
         bodies: Groups[BodyResults]
         beams: Groups[BeamResults]
         joints: Groups[JointResults]
@@ -248,15 +248,16 @@ class Results(ByQuantity):
         loads: Groups[LoadResults]
         appendages: Groups[AppendageResults]
         modal_damping: Groups[ModalDampingResults]
+    else:
 
-    def __getattr__(self, name: str) -> Groups[Any]:
-        """The groups of a table by name, made on first use: of a large model with many arrays few are asked for."""
-        if name.startswith("_") or name not in self._tables:
-            there = f"; it has the tables {', '.join(self._tables)}" if not name.startswith("_") else ""
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{there}")
-        found: Groups[Any] = Groups(name, self._tables[name], self.arrays, self.attributes, self.series)
-        self.__dict__[name] = found
-        return found
+        def __getattr__(self, name: str) -> Groups[Any]:
+            """The groups of a table by name, made on first use: of a large model with many arrays few are asked for."""
+            if name.startswith("_") or name not in self._tables:
+                there = f"; it has the tables {', '.join(self._tables)}" if not name.startswith("_") else ""
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{there}")
+            found: Groups[Any] = Groups(name, self._tables[name], self.arrays, self.attributes, self.series)
+            self.__dict__[name] = found
+            return found
 
     @cached_property
     def _tables(self) -> dict[str, type[Group]]:

@@ -119,7 +119,7 @@ def test_threads_of_one_worker_take_turns():
             time.sleep(0.01)
             inside.remove(number)
 
-    threads = [threading.Thread(target=cluster._run, args=(Runner(), k, ())) for k in range(5)]
+    threads = [threading.Thread(target=cluster._run_on_worker, args=(Runner(), k, ())) for k in range(5)]
     for thread in threads:
         thread.start()
     for thread in threads:
