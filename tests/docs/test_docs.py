@@ -350,6 +350,27 @@ def test_what_is_added_works_as_its_page_says(page, tmp_path):
         assert " passed" in with_added(tmp_path, "-m", "pytest", "tests/contracts/test_items.py", *kinds)
 
 
+def test_files_that_pages_name_exist():
+    names = {
+        path.name for folder in ("femb", "elements", "tests", "docs", "cases") for path in (ROOT / folder).rglob("*.py")
+    }
+    missing = []
+    for page in PAGES:
+        text = page.read_text()
+        # a line with a file and a colon announces a file that the page makes
+        made = re.findall(r"title=(\S+\.py)|^`(\S+\.py)`:$", text, re.MULTILINE)
+        added = {(one or other).rpartition("/")[2] for one, other in made} | {"NAME.py"}
+        for word in re.findall(r"`([\w/]+\.py)`", text):
+            known = (
+                (ROOT / word).exists()
+                if word.startswith(("femb/", "elements/", "tests/"))
+                else word.rpartition("/")[2] in names
+            )
+            if not known and word.rpartition("/")[2] not in added:
+                missing.append(f"{named(page)}: {word}")
+    assert missing == []
+
+
 def test_toml_of_the_readme_and_how_tos_is_read(workplace):
     body = "[bodies.hub]\nmass = 1.0\ninertia = 1.0\n"
     boom = (
