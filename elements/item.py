@@ -8,6 +8,7 @@ members of an item. ``batches`` builds the objects that evaluate the equations (
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 from femb.base.checks import Checks
@@ -138,6 +139,7 @@ class Item(Brief):
     # The results
 
     @classmethod
+    @cache
     def given_quantities(cls) -> dict[str, Quantity]:
         """Its quantities whose declaration gives their values, by name."""
         return {name: quantity for name, quantity in cls.results.quantities().items() if quantity.given}
