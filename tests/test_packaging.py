@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -57,17 +58,27 @@ def test_link_and_mapping_lead_to_the_same_folder():
 
 
 @pytest.mark.slow
-def test_source_distribution_holds_cases_pages_and_tests(tmp_path):
-    """Of the files that git knows: setuptools-scm, which the build requires, adds them."""
+def test_distributions_hold_what_they_should(tmp_path):
+    """The source distribution has the files that git knows (setuptools-scm), the wheel the packages and their data."""
     pytest.importorskip("setuptools_scm")
-    code = f"from setuptools import build_meta; print(build_meta.build_sdist({str(tmp_path)!r}))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    with tarfile.open(tmp_path / done.stdout.splitlines()[-1]) as made:
+    clone = tmp_path / "clone"
+    if subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], capture_output=True).returncode:
+        pytest.skip("not a checkout of git")
+    code = f"from setuptools import build_meta as b; p = {str(tmp_path)!r}; b.build_sdist(p); b.build_wheel(p)"
+    subprocess.run([sys.executable, "-c", code], cwd=clone, capture_output=True, text=True, check=True)
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as made:
         files = {name.partition("/")[2] for name in made.getnames()}
     for folder, pattern in (("cases", "*.toml"), ("docs", "*.md"), ("tests", "*.py"), ("elements", "*.py")):
-        there = {str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob(pattern)}
+        there = {str(path.relative_to(clone)) for path in (clone / folder).rglob(pattern)}
         assert there
         assert there <= files
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as made:
+        packed = set(made.namelist())
+    assert {
+        f"femb/elements/{path.relative_to(clone / 'elements')}" for path in (clone / "elements").rglob("*.py")
+    } <= packed
+    assert {f"femb/cases/{path.name}" for path in (clone / "cases").glob("*.toml")} <= packed
+    assert not {name for name in packed if name.startswith(("tests", "docs"))}
 
 
 def test_the_top_level_holds_what_the_layout_says():
