@@ -175,9 +175,9 @@ MEASURES = {
 def channels(kind: str, group: Group, name: str, node: int | None = None) -> list[Channel]:
     """Channels of a quantity of one item, or of the node ``node`` of a beam; none where it is not recorded."""
     word = words().get(name)
-    if word is None or kind not in word.kinds:
+    if word is None:
         declared = type(group).quantities().get(name)
-        word = word or (Word(name.replace("_", " "), "", ()) if declared is None else _declared(kind, name, declared))
+        word = Word(name.replace("_", " "), "", ()) if declared is None else _declared(kind, name, declared)
     if not word.derived and name not in group:
         return []
     value = getattr(group, name) if word.derived else group[name]
