@@ -152,9 +152,8 @@ def energy_momentum(index, ends, data, has_mass_offset, q, v, fixed, gravity, ou
 #     F_m = F_1 + int_0^1/2 p dxi,    M_m = M_1 + (r_1 - r_m) x F_1 + int_0^1/2 (r - r_m) x p dxi
 #
 # and likewise from the other end, of which the mean is taken: it differs by the rotary inertia of the sections. p is
-# the
-# inertia force of the centreline less its weight, and a uniform density of what else loads the element, which its end
-# forces tell. Arguments as in ``columns``; vectors have components in the axes of the element's first section.
+# the inertia force of the centreline less its weight, and a uniform density of what else loads the element, which its
+# end forces tell. Arguments as in ``columns``; vectors have components in the axes of the element's first section.
 # Source: docs/theory/loads.md, equations (1) and (2).
 
 # The strain point in the middle of an element.

@@ -25,8 +25,7 @@ TRUE = np.True_
 # Coordinates of the ends of one beam element, or gathered for a group of LANES; arguments as in ``columns``.
 #
 # states (2, 8) : position and quaternion of the frame of each end, and the strain of the end. rates (2, 7) : their
-# rates,
-# or second rates: velocity, angular velocity and strain rate.
+# rates, or second rates: velocity, angular velocity and strain rate.
 
 
 @inlined

@@ -19,11 +19,10 @@ from femb.numerics.vector3 import cross, dot, rotate
 
 # Additional inertia terms of sections whose mass centre has an offset from the reference axis.
 #
-# The offset c = (0, c_y, c_z) is in section axes; kernels take c_y and c_z. The mass centre of a section at the point
-# r
+# The offset c = (0, c_y, c_z) is in section axes; kernels take c_y and c_z. The mass centre of a section at the point r
 # of the reference axis, with angular velocity omega, has the velocity r' + omega x c. The terms are integrated at the
-# strain points, where the section axes are known; they are not evaluated if no section has an offset.
-# Source: docs/theory/beam.md, equations (29) to (33).
+# strain points, where the section axes are known; they are not evaluated if no section has an offset. Source:
+# docs/theory/beam.md, equations (29) to (33).
 
 
 @inlined

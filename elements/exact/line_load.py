@@ -427,10 +427,8 @@ def point_levers(ends, data, R, F, small, y, K):
 # Tangents of forces and moments along exact beam elements; arguments as in ``line_load``.
 #
 # Changes are along the motion z (9,) of the ends. A vector in the axes of end I that keeps its direction in space
-# changes
-# by minus the rotation of end I times it, one that follows its section by the rotation of the section beside end I
-# times
-# it. Source: docs/theory/exact_beam.md, section 10.
+# changes by minus the rotation of end I times it, one that follows its section by the rotation of the section beside
+# end I times it. Source: docs/theory/exact_beam.md, section 10.
 
 
 @kernel

@@ -367,10 +367,8 @@ def constraint_power(index, data, u, q, v, fixed, multipliers, out):
 #
 #     d(J^T)/dq H = X^T Y + Y^T X + (second derivative of x).y + x.(second derivative of y),
 #
-# where the second derivative of (A a).y is l a^T - (a.l) 1 with l = A^T y. Arguments as in ``columns``;
-# K (12, 12) and T (12,) are on (rdot_i, omega_i, rdot_j, omega_j). Source: docs/theory/constraints.md, equations (13)
-# to
-# (15).
+# where the second derivative of (A a).y is l a^T - (a.l) 1 with l = A^T y. Arguments as in ``columns``; K (12, 12) and
+# T (12,) are on (rdot_i, omega_i, rdot_j, omega_j). Source: docs/theory/constraints.md, equations (13) to (15).
 
 
 @inlined

@@ -22,8 +22,7 @@ from femb.numerics.vector3 import HAS_AXES, IN_V
 # Kernels over coordinates of joints, computed from the dot products of rows of constraints.
 #
 # An angle is atan2(s S, C) of two DOT1 rows S and C; its gradient (C J_S - S J_C) s/(C^2 + S^2). A stroke is a DOT2
-# row.
-# index, data : two rows for every coordinate, see ``columns``.
+# row. index, data : two rows for every coordinate, see ``columns``.
 
 
 @kernel

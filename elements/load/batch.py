@@ -34,8 +34,7 @@ from femb.numerics.vector3 import (
 # Kernels over point forces.
 #
 # index (n, 5) int: index of the frame in q and in v, first INPUT, number of INPUTS, KIND: components in INERTIAL axes,
-# in
-# axes of the BODY, or on a POINT mass, which has no axes. data (n, 12): the point in the frame, MATRIX (9) from the
+# in axes of the BODY, or on a POINT mass, which has no axes. data (n, 12): the point in the frame, MATRIX (9) from the
 # inputs to the components.
 
 INPUT, INPUTS, KIND = 2, 3, 4

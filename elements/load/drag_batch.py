@@ -87,12 +87,9 @@ def drag(values, slopes, numbers, stream, factor, x, rates, force, by_v, by_slop
 # Kernels over points on the axes of beams: see ``line_points`` and docs/theory/beam_loads.md, section 3.
 #
 # index (e, 2, 4) int: of both ends of an element the indices in q and v of its frame, negative if it is fixed, and
-# those
-# of its strain, IN_STRAIN and STRAIN_RATE, negative if it has none. ends (e, 2, 6): the arm d and the vector e of an
-# end
-# in frame axes. values, slopes (3, 4), weights (e, 3): as of ``LinePoints``. The arrays R, omega, k, w, arm_rate, x
-# and
-# rates are those of ``line_points.Motion``.
+# those of its strain, IN_STRAIN and STRAIN_RATE, negative if it has none. ends (e, 2, 6): the arm d and the vector e of
+# an end in frame axes. values, slopes (3, 4), weights (e, 3): as of ``LinePoints``. The arrays R, omega, k, w,
+# arm_rate, x and rates are those of ``line_points.Motion``.
 
 IN_STRAIN, STRAIN_RATE = 2, 3
 WIDTH = 7  # velocities of an end: of its frame, and of its strain

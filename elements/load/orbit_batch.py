@@ -19,10 +19,8 @@ from femb.numerics.vector3 import IN_Q, dot
 #
 # Both set the field of ``mass_field.Rotations`` at s states: acceleration (s, F, 3) at the frames, weights (3, s), and
 # axes (s, g, 3, 3) : rows along the direction to the body and two across it. index (F, 4) : as of
-# ``mass_field_kernels``.
-# All are zero at a state at which the body has no gravity, as at a load factor of zero; they return whether any state
-# has
-# gravity.
+# ``mass_field_kernels``. All are zero at a state at which the body has no gravity, as at a load factor of zero; they
+# return whether any state has gravity.
 
 
 @inlined

@@ -24,8 +24,7 @@ from femb.numerics.rotations import rotate_back
 # Kernels over heated beam elements: the stress depends on the strain minus the thermal strain.
 #
 # A free element that is heated has another reference shape: longer by the axial thermal strain and with additional
-# curvature and twist. The thermal strain is the difference of the element's strains between the heated and the
-# unheated
+# curvature and twist. The thermal strain is the difference of the element's strains between the heated and the unheated
 # reference shape, so that free heating causes no stress, to rounding, for any length of the elements.
 #
 # index, ends, data : arrays of ``femb.elements.beam.columns``. group (n,) int : row of every element in thermal

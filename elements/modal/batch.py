@@ -109,11 +109,9 @@ def coordinates(index, stations, rests, psi2, q, v, a, fixed, out):
 # Arrays of the coordinates that move the mass of a flexible body, so that its kinetic energy is a sum of squares.
 #
 # Displacements of second order Psi2_jk are given by their moments S2_jk = int Psi2_jk dm and B2_jk = int X Psi2_jk^T
-# dm.
-# Of all fields with these moments that which moves the least mass is a combination of the fields f_r e_b, with the
+# dm. Of all fields with these moments that which moves the least mass is a combination of the fields f_r e_b, with the
 # functions f_r of 1, x, y, z that are orthonormal in the mass. Its amplitudes are further coordinates zeta, of which
-# the
-# field is linear; the mass matrix is then that of linear shapes, and positive definite wherever the body is.
+# the field is linear; the mass matrix is then that of linear shapes, and positive definite wherever the body is.
 # Source: docs/theory/modal_body.md, section 4, equations (30) to (32).
 
 THIN = 1e-9  # least mass of a function of position, of the largest

@@ -35,8 +35,7 @@ from femb.numerics.vector3 import (
 #
 # index (n, 12) int: columns of the frames a and b (see ``femb.numerics.vector3``), first INPUT or -1, KIND, the three
 # axes of the sequence, number of ANGLES. data (n, 21): quaternions (4, 4) of the stations in their frames, axis f (3),
-# k
-# (3), c (3), free (3), SIGN of g_3 x g_1 along g_2. Formulas: ``femb.elements.spring.torsion_batch``.
+# k (3), c (3), free (3), SIGN of g_3 x g_1 along g_2. Formulas: ``femb.elements.spring.torsion_batch``.
 
 ONE_AXIS, DUAL_EULER, BENDING = range(3)
 INPUT, KIND, FIRST_AXIS, SECOND_AXIS, LAST_AXIS, ANGLES = range(6, 12)
@@ -150,8 +149,7 @@ def angles(index, data, p, R, w, theta, rate, h, b):
 # Kernels over torsion springs and dashpots between the axes of two frames.
 #
 # The rotation of station b relative to station a, p = p_a* p_b, has angles theta_m with rates h_m . w, where w is the
-# angular velocity of b relative to a. With the moments n_m = k_m (theta_m - free_m) + c_m rate_m + torque_m, in axes
-# of
+# angular velocity of b relative to a. With the moments n_m = k_m (theta_m - free_m) + c_m rate_m + torque_m, in axes of
 # station b:
 #
 #     ONE_AXIS    one angle, about the axis f fixed in both stations: theta = 2 atan2(f . p, p_0),
@@ -163,8 +161,7 @@ def angles(index, data, p, R, w, theta, rate, h, b):
 # and the opposite on a. The first two are the derivative of k (theta - free)^2 / 2, the last only to first order.
 #
 # index, data : columns of ``femb.elements.spring.torsion_batch``. Inputs: torque, and its derivatives by angle and
-# rate.
-# fixed : poses of fixed frames. Source: Thompson, AIAA 2011-6277, generalized forces.
+# rate. fixed : poses of fixed frames. Source: Thompson, AIAA 2011-6277, generalized forces.
 
 STARTS = np.array([0, 3])
 SIZES = np.array([3, 3])

@@ -229,8 +229,7 @@ def _add_lower(target: Floats, part: Floats, runs: Runs) -> None:
 #     [ R   0  ] [ l ] = [ g ]                                                                    (4)
 #
 # K of the free degrees of freedom is definite if an interface is rigid; if none is, three nodes are supported, and
-# rigid
-# motions are added such that the supports carry nothing. Source: docs/theory/modal_body.md, section 2.
+# rigid motions are added such that the supports carry nothing. Source: docs/theory/modal_body.md, section 2.
 
 SINGULAR = 1e14  # largest amplification of a stiffness that is not singular
 

@@ -233,8 +233,7 @@ def check_loaded(loaded: str, residual: Floats) -> None:
 #
 # Solids have one scalar mass for x, y and z, and the sums are exact. Models with nodal rotations are made of particles
 # with offsets and inertias, whose mass and first moment are those of the rows of the mass matrix (7); arrays that do
-# not
-# grow with deformation are then of the full matrix. Source: docs/theory/modal_body.md, section 3.
+# not grow with deformation are then of the full matrix. Source: docs/theory/modal_body.md, section 3.
 
 ISOTROPIC = 1e-9  # of the largest entry
 

@@ -45,11 +45,9 @@ if TYPE_CHECKING:
 #
 #     S1_j = int psi_j dm,   C0_j = int X x psi_j dm,   B_0j = int X psi_j^T dm,   B_ij = int psi_i psi_j^T dm
 #
-# Mass, inertia, S1 and C0 follow from the mass matrix itself. The others follow from particles with rotary inertia,
-# one
+# Mass, inertia, S1 and C0 follow from the mass matrix itself. The others follow from particles with rotary inertia, one
 # for each end of an element, whose mass and first moment are those of the rows of its mass matrix; they converge with
-# the
-# square of the length of beam elements and are exact for rigid bodies. Source: docs/theory/handover.md, section 3.
+# the square of the length of beam elements and are exact for rigid bodies. Source: docs/theory/handover.md, section 3.
 
 
 @dataclass(frozen=True, eq=False)

@@ -97,13 +97,10 @@ def unconnected(layout: Layout) -> list[str]:
 #
 # At gimbal lock the vectors of a dual Euler basis, and so a torque along them, grow without bound; a spring between
 # coincident points has no direction. In a singular configuration a vector y of the coordinates vanishes. A step may
-# jump
-# over it, so y is tested at all states of a step (start, stages, end) before the step is accepted: |y| must not be
-# less
-# than ``limit``, and the chords from state to state must pass zero at a distance of at least a twentieth of their
-# length.
-# If a test fails, a shorter step is tried; if |y| at the start of the step is already within a hundredth of the limit,
-# the run ends, and the message gives the time at which |y|, extrapolated linearly, is zero.
+# jump over it, so y is tested at all states of a step (start, stages, end) before the step is accepted: |y| must not be
+# less than ``limit``, and the chords from state to state must pass zero at a distance of at least a twentieth of their
+# length. If a test fails, a shorter step is tried; if |y| at the start of the step is already within a hundredth of the
+# limit, the run ends, and the message gives the time at which |y|, extrapolated linearly, is zero.
 
 # Smallest distance of a chord from zero, as a part of its length: a closer chord does not tell the side it passes.
 CLEARANCE = 0.05

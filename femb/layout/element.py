@@ -72,8 +72,7 @@ def with_derivatives(value: Any) -> Any:
 #     d(residual)/dv = left damping^T,    d(residual)/dq H = left stiffness^T
 #
 # Such a force, as that of modal damping, would fill the blocks of all its frames. It is kept as a few vectors instead
-# and
-# added where matrices are used: by products, by Woodbury's formula, or after a projection.
+# and added where matrices are used: by products, by Woodbury's formula, or after a projection.
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,13 +87,10 @@ class InternalCoordinate:
 
 # Blocks of constraint rows, and the earliest point at which each block of multipliers can be eliminated.
 #
-# A block of multipliers has a zero diagonal; eliminating the frame that it constrains makes it regular. The
-# constraints
+# A block of multipliers has a zero diagonal; eliminating the frame that it constrains makes it regular. The constraints
 # form a graph of the frames and the ground. On a spanning tree every block of rows constrains the frame farther from
-# the
-# root and can be eliminated directly after it. A block that closes a loop constrains the remaining freedom of the
-# loop,
-# which may be none: it must follow all blocks of the loop.
+# the root and can be eliminated directly after it. A block that closes a loop constrains the remaining freedom of the
+# loop, which may be none: it must follow all blocks of the loop.
 
 GROUND = -1
 
@@ -187,9 +184,8 @@ def _loop(parents: dict[int, tuple[int, int]], a: int, b: int, count: int) -> se
 # an element (``femb.layout.layout``). A moving frame and the internal coordinates that it owns form a *block*; an
 # internal coordinate without owner is a block, or several of one element are. Elements couple blocks, and blocks are
 # numbered along the branches of these couplings. In structures with loops, the internal coordinates of a frame with
-# more
-# than two of them are blocks of their own. A *row* is one constraint equation between two frames, with one multiplier;
-# rows between the same two frames form a block too. Blocks of rows follow all blocks of velocities
+# more than two of them are blocks of their own. A *row* is one constraint equation between two frames, with one
+# multiplier; rows between the same two frames form a block too. Blocks of rows follow all blocks of velocities
 # (``femb.layout.layout``).
 
 # Internal coordinates in the block of a frame, in structures with loops; more of them are blocks of their own.

@@ -299,8 +299,7 @@ def station_force_columns(point: LinearPoint, station: Station, quantity: str) -
 
 # Motion of the stations of elements, and the transfer of forces and matrices to the frames; for elements in numpy.
 #
-# A station is a point with axes fixed to a frame. An element formulates its forces and matrices in velocities
-# (inertial
+# A station is a point with axes fixed to a frame. An element formulates its forces and matrices in velocities (inertial
 # axes) and angular velocities (axes of the station) of its stations; this module transforms them to the frames.
 
 

@@ -95,8 +95,7 @@ class Arm:
 #
 #     J p = 0,    J w + Phi_p p = 0,    J w' + Phi_pp p + Phi_pw w = 0
 #
-# from the changes of Phi, Phi' and Phi''; the dependent coordinates, speeds and rates follow from the independent
-# ones.
+# from the changes of Phi, Phi' and Phi''; the dependent coordinates, speeds and rates follow from the independent ones.
 # Source: docs/theory/linearisation.md, section 2.
 
 ZERO = np.zeros(3)

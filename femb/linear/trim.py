@@ -30,10 +30,8 @@ from femb.vibration.completion import system_of
 # Least-squares solution of linear equations, with scaling, and with the rank determined from rounding errors.
 #
 # Stiffnesses of a model differ by many powers of ten, as those of an axial strain and of a soft hinge do. Entries of
-# the
-# size of rounding are set to zero, rows and columns are scaled to the same size, and singular values below the
-# rounding
-# of the entries are set to zero.
+# the size of rounding are set to zero, rows and columns are scaled to the same size, and singular values below the
+# rounding of the entries are set to zero.
 
 ROUNDING = 64.0 * np.finfo(float).eps
 PASSES = 8  # number of passes of the scaling

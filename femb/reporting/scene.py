@@ -172,8 +172,7 @@ def _colours(beam: BeamResults) -> dict[str, Floats]:
 
 # The carrier of each part of a scene: the page moves a part with it where it enlarges the carrier's deflection.
 #
-# The connections are the ends of beams, joints, and the interfaces of flexible bodies. The angles of joints in a
-# closed
+# The connections are the ends of beams, joints, and the interfaces of flexible bodies. The angles of joints in a closed
 # loop belong to the true deflections: what such a joint carries stays at its true place.
 
 Place = tuple[int, int | None]

@@ -19,13 +19,11 @@ from femb.results.results import Results
 #
 # A local error below rtol per step gives an energy error of some rtol of the largest energy, up to a thousand times as
 # much over long runs and with members that the method damps. A far larger error shows that the steps missed something:
-# an
-# impact between two step ends, a load that is not integrated, a step far too long. The largest energy is that of the
+# an impact between two step ends, a load that is not integrated, a step far too long. The largest energy is that of the
 # whole run, since that near a start at rest is no scale.
 #
 # Forces have a judgement of their own, by every method: what the equations leave on a body or node between steps,
-# beside
-# the largest force in the results. The motion may be right where it is not small: a force is a stiffness times a
+# beside the largest force in the results. The motion may be right where it is not small: a force is a stiffness times a
 # strain.
 
 # Limit of the energy error over the largest energy: a multiple of rtol, within bounds.

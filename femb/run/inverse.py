@@ -35,8 +35,7 @@ from femb.vibration.completion import system_of
 #     Phi(q, t) = 0,    J v = -Phi_t,    J a = gamma,    J^T lambda = f - M a - h
 #
 # are solved in this order at every instant; nothing is integrated. J has the rank n_v. Dependent rows must be
-# consistent,
-# and the multipliers are those of least norm. Source: docs/theory/constraints.md, section 10.
+# consistent, and the multipliers are those of least norm. Source: docs/theory/constraints.md, section 10.
 
 ITERATIONS = 12
 LARGEST_ROTATION = 0.3  # rad, between instants: a larger one may lead to another branch of the mechanism

@@ -66,10 +66,8 @@ class RunClock:
 #
 # The pivot of such a row falls to zero like the square of an angle s between it and the others; forces of constraints
 # grow like 1/s and change their sign, though the motion is smooth. Near the singularity accelerations are inaccurate
-# and
-# error control shrinks the step. The time loop therefore ends a step at a sufficiently large s, and crosses to the
-# same
-# distance on the other side by one step of the implicit Adams formula
+# and error control shrinks the step. The time loop therefore ends a step at a sufficiently large s, and crosses to the
+# same distance on the other side by one step of the implicit Adams formula
 #
 #     y1 = y0 + sum_j w_j y'_j,        t_j = t0 - j h (j = 0 .. 5) and t1 = t0 + h
 #

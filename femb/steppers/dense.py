@@ -278,11 +278,9 @@ class Dop853Step:
 
 # Many steps of DOP853 in one compiled call, with the output inside them.
 #
-# Python takes part between the steps of a run for events, contacts, singular configurations and user's functions.
-# Where
+# Python takes part between the steps of a run for events, contacts, singular configurations and user's functions. Where
 # there are none, a formulation whose steps are compiled (``femb.formulations.contract.WithSteps``) makes many in a
-# call.
-# A step that it cannot make, because a trial fails, is left to ``VariableStep.step``, which also finds the cause.
+# call. A step that it cannot make, because a trial fails, is left to ``VariableStep.step``, which also finds the cause.
 
 # Most output instants and steps of a call, and of large models so many that a call has so many numbers: Python shows
 # progress, writes checkpoints and answers Ctrl-C between calls.

@@ -23,11 +23,9 @@ from femb.system.system import System
 # Whether the mass matrices of elements stay positive definite.
 #
 # The mass matrix of a flexible body is that of a sum of squares if its file holds the array B2 and its coupling is
-# "full", or if it is free and its coupling "constant". Else the terms that are left out may make it indefinite where
-# an
-# interface has hardly any inertia of its own.
-# The motion of such an interface with its frequencies is then not determined: explicit methods and tight tolerances,
-# which follow it, stop.
+# "full", or if it is free and its coupling "constant". Else the terms that are left out may make it indefinite where an
+# interface has hardly any inertia of its own. The motion of such an interface with its frequencies is then not
+# determined: explicit methods and tight tolerances, which follow it, stop.
 
 # The least eigenvalue of a mass matrix with a unit diagonal that counts as positive.
 POSITIVE = 1e-9

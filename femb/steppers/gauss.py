@@ -27,9 +27,8 @@ from femb.steppers.dense import End, HermiteStep
 # Gauss-Legendre collocation, orders 4 and 6, on a first-order system y' = f(t, y): the core of femb.steppers.gauss.
 #
 # Symplectic and symmetric: quadratic invariants are conserved to rounding, and the energy error of a conservative
-# system
-# stays bounded, as long as the step is fixed and resolves the fastest motion. Stage equations are solved until their
-# iteration stagnates at rounding, and sums are compensated: their errors would accumulate in long runs. Sources:
+# system stays bounded, as long as the step is fixed and resolves the fastest motion. Stage equations are solved until
+# their iteration stagnates at rounding, and sums are compensated: their errors would accumulate in long runs. Sources:
 # E. Hairer, C. Lubich, G. Wanner, Geometric Numerical Integration, Springer 2006, sections II.1.3, VIII.5 and VIII.6.
 
 MAX_ITERATIONS = 60

@@ -30,11 +30,9 @@ from femb.system.block_lu import Factors, Matrix, Solver
 # motions.
 #
 # Vibrations far above the tolerances, as those that an impact excites, would nevertheless be followed up to several
-# times
-# f, where the weight is small enough. They are taken out of the velocities by ``LowPass.quieted``: at once at an
-# impact,
-# and within a few periods of f where they hold up the steps, by their error or because Newton's iteration fails.
-# Source: docs/theory/integration.md, section 9.
+# times f, where the weight is small enough. They are taken out of the velocities by ``LowPass.quieted``: at once at an
+# impact, and within a few periods of f where they hold up the steps, by their error or because Newton's iteration
+# fails. Source: docs/theory/integration.md, section 9.
 
 # How often an estimate passes the filter, and how often it passes it again to tell which vibrations are left in it.
 PASSES, AGAIN = 4, 8

@@ -163,10 +163,9 @@ def find_trend(
 #
 # The velocities follow a cubic through the last four ends of steps. Stages deviate from it, for one of two reasons. In
 # stiff members their errors are of third order in the step length, those of the ends of fifth, and they are similar
-# from
-# step to step: the deviations of the last stages are added, times the cube of the ratio of the step lengths. Where the
-# motion is smooth, the deviations are what the cubic misses, and grow beyond its nodes: they are extrapolated, and the
-# prediction is the polynomial through the last stages. Each component takes what was nearer in the last step.
+# from step to step: the deviations of the last stages are added, times the cube of the ratio of the step lengths. Where
+# the motion is smooth, the deviations are what the cubic misses, and grow beyond its nodes: they are extrapolated, and
+# the prediction is the polynomial through the last stages. Each component takes what was nearer in the last step.
 #
 # Velocities of the frames of flexible members are those in axes of the frames: in a member that rotates they hardly
 # change, while their inertial components turn with it. Without this, the first iteration of Newton's method would find

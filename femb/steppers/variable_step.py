@@ -180,17 +180,15 @@ def _extrema(times: Floats, g: Floats, rate: Floats) -> Floats:
 #
 # An implicit method damps vibrations faster than its step, and its error estimate is filtered accordingly: negligible
 # vibrations of stiff parts cost no steps. A stiff impact is not negligible. It transfers the energy of the motion to a
-# vibration that a long step does not resolve, and would dissipate or, with the work of forces at few instants,
-# amplify.
+# vibration that a long step does not resolve, and would dissipate or, with the work of forces at few instants, amplify.
 # A step whose estimate is below the tolerance only after filtering is therefore accepted only if
 #
 #     |dT + dV - dW| <= sqrt(rtol) max(T, |V - V_0|, |W|, T_0)
 #
 # with the kinetic energy T, the potential energy V, V_0 at the start of the run, the work W of loads, dampers and
 # drivers, and T_0, the kinetic energy of velocities of NEGLIGIBLE_VELOCITY times their absolute tolerances. Components
-# of the
-# estimate that violate the constraints, as where drivers begin a motion, are no vibration: they are removed first.
-# Source: docs/theory/integration.md, section 5.
+# of the estimate that violate the constraints, as where drivers begin a motion, are no vibration: they are removed
+# first. Source: docs/theory/integration.md, section 5.
 
 # Velocities up to this many times their absolute tolerance have a negligible energy.
 NEGLIGIBLE_VELOCITY = 1000.0

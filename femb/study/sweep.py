@@ -31,8 +31,7 @@ from femb.study.workers import Runs, in_pool, in_process
 # The journal of a study: a line in JSON for each finished run, so that a killed study goes on where it was.
 #
 # The first line has the fingerprint of the study; runs of another study are not mixed with its own. A line that a
-# killed
-# process has not finished is left out.
+# killed process has not finished is left out.
 
 # s; how long another process that only looks at the journal may hold it.
 PATIENCE = 0.25

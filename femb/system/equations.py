@@ -151,8 +151,7 @@ def _rows(system: "NumberedModel") -> tuple[Any, ...] | None:
 # A model with numbered unknowns, the batches and constraints of its equations, and their inputs.
 #
 # Inputs u are the factors of loads and the motions of drivers: functions of time, of the state, or of the discrete
-# state,
-# which is constant within a step.
+# state, which is constant within a step.
 
 
 @cache

@@ -16,9 +16,8 @@ from femb.layout.layout import Layout
 # Elimination order of the blocks of the system matrices, and the fill-in.
 #
 # Minimum degree ordering of the graph of blocks: a tree is eliminated from the leaves to the root without fill-in; a
-# loop
-# adds a few blocks. A block of multipliers has a zero diagonal: it may only be eliminated after the blocks that change
-# this diagonal (``after``).
+# loop adds a few blocks. A block of multipliers has a zero diagonal: it may only be eliminated after the blocks that
+# change this diagonal (``after``).
 #
 # A. George, J. W. H. Liu, The evolution of the minimum degree ordering algorithm, SIAM Review 31 (1989) 1-19.
 

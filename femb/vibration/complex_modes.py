@@ -27,12 +27,10 @@ from femb.vibration.flexibility import Flexibility
 #     A X = X L,   Y^T A = L Y^T,   Y^T X = 1,   P = 1 - X Y^T
 #
 # for the invariant subspace X of motions that symmetries of space give: of a free structure that turns at w about n,
-# its
-# place along n and its angle about n with their rates (0, double), its place across n with the rate (+-i w, double)
-# and
-# the tilt of n (+-i w). They have defective eigenvalues, which an eigenvalue solver returns as clusters about the true
-# ones. Y follows from X, since x_i^T W x with W = [C, M; -M, 0] is constant along every motion: momenta, mass centre.
-# Source: docs/theory/modes.md, section 4.
+# its place along n and its angle about n with their rates (0, double), its place across n with the rate (+-i w, double)
+# and the tilt of n (+-i w). They have defective eigenvalues, which an eigenvalue solver returns as clusters about the
+# true ones. Y follows from X, since x_i^T W x with W = [C, M; -M, 0] is constant along every motion: momenta, mass
+# centre. Source: docs/theory/modes.md, section 4.
 
 # Residual of a motion, relative to its terms, up to which it is one of the structure.
 EXACT = 1e-10

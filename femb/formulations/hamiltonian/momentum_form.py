@@ -91,8 +91,7 @@ def prescribed_motions(hinges: list[DrivenHinge], u: Floats) -> Floats:
 # Equations of a Tree with driven hinges: velocities, rates, accelerations and momenta of a state.
 #
 # A state is (q, v): coordinates q = (r, e, hinges) and momenta v = (L, P, hinges); r, e, L and P only for a free base.
-# v
-# contains the rate of a driven hinge instead of its momentum. Loads are the arguments of ``rate_kernels.wrenches``.
+# v contains the rate of a driven hinge instead of its momentum. Loads are the arguments of ``rate_kernels.wrenches``.
 # Source: docs/theory/hamiltonian.md, sections 2 to 7.
 
 Loads = tuple[Ints, Floats]
@@ -261,10 +260,9 @@ class MomentumEquations:
 
 # The tree of segments of a System, and the conversion between its coordinates and the System's.
 #
-# Bodies and joints are described once: topology and axes are those of ``femb.formulations.joint_tree``, masses those
-# of
-# the System's elements, and coordinates of hinges are coordinates of joints.
-# Source: docs/theory/hamiltonian.md, section 11.
+# Bodies and joints are described once: topology and axes are those of ``femb.formulations.joint_tree``, masses those of
+# the System's elements, and coordinates of hinges are coordinates of joints. Source: docs/theory/hamiltonian.md,
+# section 11.
 
 
 class SystemTree:

@@ -63,8 +63,8 @@ def pack(tree: Any) -> Floats:
 # Poses, spatial inertias and velocities of a tree by sweeps over its segments; row 0 is the base.
 #
 # Spatial vectors are in inertial axes about one common point, the origin of the base's frame: motions (omega, v),
-# momenta
-# and forces (moment, force). A recursion needs no change of frames. Source: docs/theory/hamiltonian.md, section 3.
+# momenta and forces (moment, force). A recursion needs no change of frames. Source: docs/theory/hamiltonian.md, section
+# 3.
 
 
 @kernel

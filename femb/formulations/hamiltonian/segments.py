@@ -45,8 +45,7 @@ from femb.system.system import System
 #
 # Rotation matrices take segment components to inertial ones, as everywhere in femb. The base is the ground, or a free
 # body (``Base``). A joint with several degrees of freedom is a chain of segments; all but the last have neither mass
-# nor
-# inertia. ``femb.formulations.hamiltonian.momentum_form`` makes the tree of a System.
+# nor inertia. ``femb.formulations.hamiltonian.momentum_form`` makes the tree of a System.
 #
 # Source: docs/theory/hamiltonian.md, section 1.
 

@@ -33,10 +33,8 @@ if TYPE_CHECKING:
 #
 # Velocities are (v_b, w_b, v_c, w_c): of the bodies' points, inertial axes, and angular velocities, body axes. p is a
 # point of b, s one of c; f a unit vector of c, g and h ones of b. A takes b components to c components; w is the
-# angular
-# velocity of c relative to b in c components, B theta' with the axes of successive rotations as columns of B, last
-# first.
-# With b_b = -A_b p~ and b_c = -A_c s~, A_b and A_c taking body to inertial components:
+# angular velocity of c relative to b in c components, B theta' with the axes of successive rotations as columns of B,
+# last first. With b_b = -A_b p~ and b_c = -A_c s~, A_b and A_c taking body to inertial components:
 #
 #     spherical        Phi = r_b + A_b p - r_c - A_c s                         u = (v_b, w_b, w_c)
 #     perpendicular    Phi = g . A^T f - constant,         Y = f~ A g          u = (v_b, w_b, v_c, beta', alpha')
@@ -182,9 +180,8 @@ def _plus(B: Floats) -> Floats:
 # The reduced form as in its source: rows Ha v = Hb u of all frames of a tree.
 #
 # These matrices are for users; integration uses the sweeps of ``form``. They are evaluated at one state, in the order
-# of
-# the System's velocities. Source:
-# docs/theory/reduced_order.md, equations (16) to (18); Thompson, AIAA 2011-6277, equations (12), (16) to (18).
+# of the System's velocities. Source: docs/theory/reduced_order.md, equations (16) to (18); Thompson, AIAA 2011-6277,
+# equations (12), (16) to (18).
 
 
 @dataclass(frozen=True)

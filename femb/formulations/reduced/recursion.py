@@ -55,10 +55,8 @@ from femb.system.system import System
 # Rates of a tree of rigid bodies in independent speeds by an articulated recursion of cost O(n), for whole steps.
 #
 # Every speed has a row, a hinge of one degree of freedom; row 0 is the ground. The three speeds of a spherical joint
-# have
-# three rows at one point: their axes are those of the joint's second end, and rows between have no mass. Spatial
-# vectors
-# are in inertial axes about one point for each tree: a free body's own point, or the first joint on the ground.
+# have three rows at one point: their axes are those of the joint's second end, and rows between have no mass. Spatial
+# vectors are in inertial axes about one point for each tree: a free body's own point, or the first joint on the ground.
 #
 # index (rows, 7) int: KIND; first index of the coordinate in q, of its speed in u; CARRIER, the row with which the
 # axis moves; for the last row of a spherical joint, rows about X, Y and Z. data (rows, N_COLUMNS) : as in
