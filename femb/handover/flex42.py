@@ -16,6 +16,7 @@ from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats
 from femb.base.values import shown
 from femb.elements.marker import Place
+from femb.elements.modal.inertia import axial
 from femb.handover.coordinates import check_count
 from femb.layout.layout import Station
 from femb.model.model import Model
@@ -113,12 +114,6 @@ def _antisymmetric(c: Floats) -> Floats:
     return np.asarray(-0.5 * np.cross(np.eye(3), c[..., None, :]))
 
 
-def _axial(B: Floats) -> Floats:
-    """(..., 3): the vector (B_23 - B_32, B_31 - B_13, B_12 - B_21) of B (..., 3, 3)."""
-    forward, back = B[..., [1, 2, 0], [2, 0, 1]], B[..., [2, 0, 1], [1, 2, 0]]
-    return np.asarray(forward - back)
-
-
 def changes(of: Particles) -> tuple[Floats, Floats, Floats]:
     """J1 (k, 3, 3), J2 (k, k, 3, 3), Q (k, k, 3): derivatives of the inertia, and int psi_i x psi_j dm."""
     m, one = of.mass, np.eye(3)
@@ -136,7 +131,7 @@ def changes(of: Particles) -> tuple[Floats, Floats, Floats]:
     J2 = 2.0 * inertia(B) - both - both.swapaxes(0, 1)
     half = 0.5 * (second + second.swapaxes(0, 1))
     J2 = J2 + half + half.swapaxes(-1, -2)
-    Q = _axial(B)
+    Q = axial(B)
     turned = np.einsum("niab,nkb->ika", tJ - 0.5 * (of.J[:, None] @ t), of.theta, optimize=True)
     return J1, J2, Q + turned
 
@@ -168,7 +163,7 @@ def _particles(
                     turn = mass[:, (frame_of[place] == number) & (part_of[place] == 1)] @ R.T
                     across = E.T @ turn
                     if m > 0.0:
-                        d = _axial(across) / (2.0 * m)
+                        d = axial(across) / (2.0 * m)
                     J = G.T @ turn - cross_matrix(X + d) @ across
                     theta = R @ rows_of_frame[3:]
                 rows.append((m, X + d, 0.5 * (J + J.T), u.T + np.cross(theta.T, d), theta.T))

@@ -510,7 +510,7 @@ MUTANTS = (
            "mass * omega**2, 2.0 * zeta * omega * mass))", "mass * omega**2, zeta * omega * mass))",
            "tests/handover/test_mechanical.py", "damper of a sliding mass"),
     Mutant("femb/handover/flex42.py",
-           "d = _axial(across) / (2.0 * m)", "d = _axial(across) / m",
+           "d = axial(across) / (2.0 * m)", "d = axial(across) / m",
            "tests/handover/test_flex42.py", "mass beside a node"),
     Mutant("femb/handover/fmu_slave.py",
            "by_x @ self.x + by_u @ self.u", "by_x @ self.x + by_u @ (0.5 * self.u)",
