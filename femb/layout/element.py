@@ -14,6 +14,7 @@ no discrete state: it reads one as an input, and ``femb.layout.discrete.Update``
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
@@ -145,7 +146,8 @@ class Input:
     use; if a user's function gives none, the value is a WithoutDerivatives. label : its name in messages.
     by_differences : whether linearisation may take differences where there are no derivatives. surroundings : whether
     it is of the surroundings, such as the motion of the frame, so that linear models do not have it as an input. unit :
-    of its components as inputs of linear models, "-" for a factor.
+    of its components as inputs of linear models, "-" for a factor. recorded_only : whether no equation reads it: steps
+    go on where it changes.
     """
 
     width: int
@@ -158,11 +160,18 @@ class Input:
     by_differences: bool = False
     surroundings: bool = False
     unit: str = "-"
+    recorded_only: bool = False
 
     @staticmethod
-    def of_array(name: str, width: int = 1, label: str = "") -> "Input":
+    def of_array(name: str, width: int = 1, label: str = "", recorded_only: bool = False) -> "Input":
         """The discrete state of this name, an array of ``width`` numbers."""
-        return Input(width, lambda discrete: np.ravel(discrete[name]), of_discrete=True, label=label or name)
+        return Input(
+            width,
+            lambda discrete: np.ravel(discrete[name]),
+            of_discrete=True,
+            label=label or name,
+            recorded_only=recorded_only,
+        )
 
     @staticmethod
     def of_profile(profile: Any, label: str) -> "Input":
@@ -203,6 +212,8 @@ class Batch:
     gravity: Floats | None = None
     # Whether the mass matrix is positive semidefinite in any state.
     definite: bool = True
+    # Whether ``longest_step`` limits steps.
+    limits_steps: bool = False
     # Singular configurations: a femb.layout.connections.Singularity for each vector of singularity_vectors.
     singularities: tuple[Any, ...] = ()
 
@@ -237,6 +248,10 @@ class Batch:
         """Functions (s, k) of the state that are zero where the stiffness jumps, and their rates; steps end there.
         k = 0 for elements whose stiffness never jumps, or changes over a range that steps resolve."""
         return np.empty((len(q), 0)), np.empty((len(q), 0))
+
+    def longest_step(self, q: Floats, v: Floats) -> float:
+        """The longest step (s) from one state, for motion that the tolerances do not see (``limits_steps``)."""
+        return inf
 
     def mass(self, q: Floats, mass: Floats) -> None:
         """Add the mass at one state to block data."""
@@ -411,3 +426,42 @@ class TakesForces(Protocol):
 
     def force_columns(self, point: LinearPoint, quantity: str) -> ForceColumns | None:
         """The columns of a quantity; None of an unknown one. Raises ModelError: the force can do nothing there."""
+
+
+# Commands: numbers of items that controllers set.
+
+
+@dataclass(frozen=True, eq=False)
+class Command:
+    """A command that an item takes from a controller, by the name TABLE.NAME.WORD.
+
+    unit : SI. width : how many numbers it has. limit : the largest size of each, infinity for none; the item clips what
+    exceeds it, and counts. input : the input of linear models, by its label, to which it adds; where it has several
+    numbers, those of its components. per_period : whether it is a duration (s), whose mean over the period of the
+    controller is that input. columns (width, n_v) : generalized forces of unit commands where these are constant in the
+    velocities, so that a continuous controller can set them; None where they are not.
+    """
+
+    unit: str
+    input: str
+    width: int = 1
+    limit: float = inf
+    per_period: bool = False
+    columns: Floats | None = None
+
+
+@runtime_checkable
+class TakesCommands(Protocol):
+    """An item with commands that controllers set, such as the torque of a wheel."""
+
+    @property
+    def table(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+
+    def commands(self, layout: Any) -> Mapping[str, Command]:
+        """Its commands by word; of a layout without numbers yet (``declare_dofs``) without columns."""
+
+    def commanded(self, word: str, value: Floats, t: float, discrete: DiscreteState) -> Mapping[str, Any]:
+        """The discrete states that a command (width,) at the time t (s) changes, by name: what the item then does,
+        within its limits."""

@@ -149,8 +149,12 @@ def switched(form: F, updates: Sequence[Update], t: float, q: Floats, v: Floats,
 
 
 def _changed(inputs: Sequence[Input], before: DiscreteState, after: DiscreteState) -> bool:
-    """Whether an input of the discrete state has another value after a change."""
-    return any(not np.array_equal(each.function(before), each.function(after)) for each in inputs if each.of_discrete)
+    """Whether an input of the discrete state that equations read has another value after a change."""
+    return any(
+        not np.array_equal(each.function(before), each.function(after))
+        for each in inputs
+        if each.of_discrete and not each.recorded_only
+    )
 
 
 def _losses(system: System, u: Floats, q: Floats, v_before: Floats, v_after: Floats) -> Floats:
