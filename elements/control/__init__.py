@@ -1,0 +1,1 @@
+"""Controllers: their linear laws, and realisations of filters."""
