@@ -108,7 +108,7 @@ def linearize(
         paths += [nine.write(file.with_name("blocks.npz"))] if nine is not None else []
     names = {word: getattr(space, word) for word in ("states", "inputs", "outputs")}
     files = (space.write(file.with_suffix(suffix)) for suffix in (".npz", ".mat", ".h5"))
-    return [text, "", *files, *paths, {"eigenvalues": space.eigenvalues(), **names}]
+    return [text, "", *files, *paths, {"eigenvalues": space.eigenvalues(), **names, "unsteady": space.unsteady}]
 
 
 @of_case("modal.npz")

@@ -23,7 +23,7 @@ SWEPT = ("parameter", "values", "frequencies", "damping", "labels")
 
 
 @of_case("modes.npz", lambda words: ["modes.npz" if words["sweep"] is None else "sweep.npz"])
-@click.option("--modes", "count", type=int, default=10, metavar="N", show_default=True, help="How many modes.")
+@click.option("--modes", "count", type=int, metavar="N", help="How many modes [10, with --sweep 6, or all if fewer].")
 @click.option("--held", metavar="BODY", help="A body to hold; its appendages get participation and effective masses.")
 @click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
 @click.option("--damped", is_flag=True, help="Complex modes with the model's own dampers and modal damping.")
@@ -43,7 +43,7 @@ SWEPT = ("parameter", "values", "frequencies", "damping", "labels")
 def modes(
     loaded: "Case",
     file: Path,
-    count: int,
+    count: int | None,
     start: str | None,
     damping: float | None,
     direction: str | None,

@@ -7,7 +7,7 @@ Source: docs/theory/linearisation.md, equations (7) to (10); Thompson, AIAA 2011
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,8 +20,9 @@ from femb.base.values import check_flag, names_of
 from femb.linear.begin import operating_point
 from femb.linear.channels import Input, Output, default_outputs, inputs_of, output
 from femb.linear.point import OperatingPoint, with_differences
-from femb.linear.second_order import SecondOrder, chart_of, second_order
+from femb.linear.second_order import SecondOrder
 from femb.linear.state_space import StateSpace, names_of_states
+from femb.linear.trim import Balance, why_changing
 from femb.model.model import Model
 from femb.small_motions.spin_watch import warn_of_spin
 from femb.vibration.completion import system_of
@@ -72,6 +73,9 @@ def linearize(
     place of the case's modal damping; by default a truncated model of a case without that has 0.005. frequencies (Hz) :
     where its error is computed. They are those of ``femb.linear.orders``; the result has a ``truncation``.
 
+    ``StateSpace.unsteady`` says why a state is not steady: forces change its speeds, or change along its motion; its
+    eigenvalues are then those of an instant.
+
     Raises ModelError: loads that are functions of the state without derivatives, driven orientations at a point that is
     no equilibrium, unknown inputs or outputs, a state given twice; SolveError: no requested equilibrium or steady
     motion exists.
@@ -115,7 +119,9 @@ def linearize(
             model, start=start, at_rest=at_rest, state=state, trim=trim, vary=vary, t=t, differences=differences
         )
     warn_of_spin(point.system, point.v)
-    return state_space(point, second_order(point, chart_of(point)), outputs, inputs)
+    balance = Balance.of(point)
+    space = state_space(point, balance.equations, outputs, inputs)
+    return replace(space, unsteady=why_changing(balance))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ Source: docs/theory/linearisation.md, equations (11) to (13); Coleman and Feingo
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -83,4 +84,4 @@ def multiblade(space: StateSpace, blades: Mapping[str, Sequence[str]], rate: flo
         for k, k_rate, label in zip(at, rates, labels(len(names)), strict=True):
             states[k], states[k_rate] = f"{motion}.{label}", f"{motion}.{label} rate"
     A, B = (np.asarray(np.linalg.solve(S, x), dtype=float) for x in (space.A @ S - S_rate, space.B))
-    return StateSpace(A, B, space.C @ S, space.D, tuple(states), space.inputs, space.outputs, units=space.units)
+    return replace(space, A=A, B=B, C=space.C @ S, states=tuple(states))

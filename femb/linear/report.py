@@ -1,6 +1,7 @@
 """Linearisation of a case with a printed report; the functions behind ``femb linearize``."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -51,6 +52,7 @@ def linearized(
     point, stopped = point_at(prepared(model, start, at_rest, state, differences=differences), trim, vary)
     balance = Balance.of(point)
     space = state_space(point, balance.equations, outputs, inputs)
+    space = replace(space, unsteady=why_unsteady(point, balance))
     lines = [_heading(space, balance)]
     largest = max(map(abs, stopped.values()), default=0.0)
     lines += [f"brought to rest: {name}, {u:.4g} per s" for name, u in stopped.items() if abs(u) > 1e-9 * largest]
@@ -95,9 +97,8 @@ def periodic_motion(
 def _heading(space: StateSpace, balance: Balance) -> str:
     named = {"state": space.states, "input": space.inputs, "output": space.outputs}
     counts = ", ".join(numbered(len(names), word) for word, names in named.items())
-    why = why_unsteady(balance.point, balance)
-    if why:
-        return f"{counts}; about unsteady motion: {why}"
+    if space.unsteady:
+        return f"{counts}; about unsteady motion: {space.unsteady}"
     return f"{counts}; about steady motion ({fastest(balance) if moves(balance) else 'an equilibrium'})"
 
 

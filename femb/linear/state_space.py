@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import warn
@@ -47,6 +48,7 @@ class StateSpace(Brief):
     "joints.hinge.angle". SI units: m, rad and their rates; inputs are factors of loads or motions of drivers.
 
     truncation : of a truncated model its error, else None. units : SI, of inputs and outputs by name, where known.
+    unsteady : of a state that is not steady the reason, so that eigenvalues are those of an instant; else empty.
 
     Raises ModelError where the shapes of the matrices do not agree with the numbers of names.
     """
@@ -60,6 +62,7 @@ class StateSpace(Brief):
     outputs: tuple[str, ...]
     truncation: "Truncation | None" = None
     units: Mapping[str, str] = field(default_factory=dict)
+    unsteady: str = ""
 
     def _repr_html_(self) -> str:
         return _html_of(self)
@@ -152,11 +155,13 @@ class StateSpace(Brief):
     def write(self, path: str | Path) -> Path:
         """Write A, B, C, D, states, inputs, outputs to a .npz, a .mat or a results file .h5; returns the path.
 
-        In a results file they are in the group ``linear``, names as lists of text. Of a truncated model there are also
+        In a results file they are in the group ``linear``, names as lists of text. ``unsteady`` is a list of one text,
+        or of none about a steady state. Of a truncated model there are also
         truncation_frequencies (f,) Hz, and truncation_error and truncation_bound (f, p, m), relative. Raises
         ResultError.
         """
         arrays = {name: getattr(self, name) for name in (*"ABCD", *NAMES)}
+        arrays["unsteady"] = (self.unsteady,) if self.unsteady else ()
         if self.truncation is not None:
             arrays |= self.truncation.arrays()
         return write_arrays(path, arrays, FORMATS, group="linear")
@@ -164,7 +169,8 @@ class StateSpace(Brief):
     @classmethod
     def read(cls, path: str | Path) -> "StateSpace":
         """Read the .npz at ``path``, written by ``write``. Raises ResultError."""
-        return cls(**read_arrays(path, "ABCD", NAMES, "state space"))
+        found = read_arrays(path, "ABCD", NAMES, "state space", optional=("unsteady",))
+        return cls(**found | {"unsteady": "".join(found["unsteady"])})
 
     @classmethod
     def of_results(cls, results: "Results") -> "StateSpace":
@@ -174,7 +180,8 @@ class StateSpace(Brief):
             raise ResultError(f"these results have no linear model, which femb linearize writes: {results!r}")
         A, B, C, D = (np.array(results.arrays[f"linear/{name}"], dtype=float) for name in "ABCD")
         states, inputs, outputs = (tuple(map(str, results.arrays[f"linear/{name}"])) for name in NAMES)
-        return cls(A, B, C, D, states, inputs, outputs)
+        unsteady = "".join(map(str, results.arrays.get("linear/unsteady", ())))
+        return cls(A, B, C, D, states, inputs, outputs, unsteady=unsteady)
 
 
 # The error of a truncated linear model over frequency.
@@ -293,4 +300,5 @@ def _html_of(model: StateSpace) -> str:
         frequencies = model.resolving_frequencies()
         frequencies = frequencies[:: -(-len(frequencies) // POINTS)]
         picture = html_of_response(model.frequency_response(frequencies))
-    return f"<div><strong>Linear model of {sizes}</strong>{table}{picture}</div>"
+    unsteady = f"<p>about unsteady motion: {escape(model.unsteady)}</p>" if model.unsteady else ""
+    return f"<div><strong>Linear model of {sizes}</strong>{unsteady}{table}{picture}</div>"

@@ -227,19 +227,32 @@ def moves(balance: Balance) -> bool:
 def why_unsteady(point: OperatingPoint, balance: Balance | None = None) -> str:
     """The reason, as text, why a motion is not steady; empty for a steady motion."""
     balance = Balance.of(point) if balance is None else balance
+    return why_accelerated(balance) or (why_passing(balance) if moves(balance) else "")
+
+
+def why_changing(balance: Balance) -> str:
+    """The reason why a motion is not steady, as far as its instant shows it: no motion is followed."""
+    drifts = moves(balance) and balance.drifts()
+    return why_accelerated(balance) or (_drifting(balance) if drifts else "")
+
+
+def why_accelerated(balance: Balance) -> str:
+    """The reason, as text, why the speeds of a state do not stay; empty where no force changes them."""
     chart = balance.chart
     k = int(np.argmax(np.abs(balance.rates))) if len(balance.rates) else 0
     names = (*chart.names, *chart.driven)
     changes = f"{names[k]} changes its speed by {balance.rates[k]:.3g} per s2" if len(names) else ""
-    if np.any(balance.rates[chart.free :]):
-        return changes
+    driven = np.abs(balance.rates[chart.free :])
+    if np.any(driven > UNBALANCED * np.max(np.abs(balance.point.a), initial=0.0)):
+        k = chart.free + int(np.argmax(driven))
+        return f"{names[k]} changes its speed by {balance.rates[k]:.3g} per s2"
     if balance.unbalanced(balance.imbalance):
         # steady nevertheless, if a negligible displacement balances the forces
         step = balance.stiffness.solve(balance.imbalance)
         remaining = balance.imbalance - balance.equations.stiffness[:, : chart.free] @ step
         if balance.extent(step) > NEAR or balance.unbalanced(remaining):
             return changes
-    return why_passing(balance) if moves(balance) else ""
+    return ""
 
 
 def why_passing(balance: Balance) -> str:
@@ -252,7 +265,7 @@ def why_passing(balance: Balance) -> str:
     if speed == 0.0:
         return ""
     if balance.drifts():
-        return f"{fastest(balance)}, and the forces change on the way"
+        return _drifting(balance)
     try:
         after = _speeds_after(balance, WAY / speed)
     except SolveError as error:
@@ -262,6 +275,10 @@ def why_passing(balance: Balance) -> str:
         return ""
     k = int(np.argmax(np.abs(change)))
     return f"{fastest(balance)}, and {chart.names[k]} changes its speed by {change[k]:.3g} per s on the way"
+
+
+def _drifting(balance: Balance) -> str:
+    return f"{fastest(balance)}, and the forces change on the way"
 
 
 def fastest(balance: Balance) -> str:

@@ -51,6 +51,7 @@ def _linear(space: StateSpace) -> Frequency:
     )
     stable = "unstable" if np.any(poles.real > 1e-6 * np.max(np.abs(poles), initial=0.0)) else "no unstable pole"
     note = f"{counts}; {stable}" + (f"; {rigid} poles at zero, of rigid motions" if rigid else "")
+    note += f"; about unsteady motion: {space.unsteady}" if space.unsteady else ""
     return Frequency(
         frequencies, responses(space, frequencies), space.outputs, space.inputs,
         poles=poles, gains=gains, hankel=_hankel(space, poles), note=note,

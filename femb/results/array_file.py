@@ -50,11 +50,16 @@ def write_arrays(
     return path
 
 
-def read_arrays(path: str | Path, arrays: Iterable[str], names: Iterable[str], what: str) -> dict[str, Any]:
-    """Arrays and lists of names of a .npz, by name; ``what`` : its content, for the message. Raises ResultError."""
+def read_arrays(
+    path: str | Path, arrays: Iterable[str], names: Iterable[str], what: str, optional: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Arrays and lists of names of a .npz, by name; ``what`` : its content, for the message. optional : lists that
+    files of earlier versions lack, which are empty then. Raises ResultError."""
     found = foreign.read_arrays(path, f"a {what}")
     with foreign.reading_foreign(path, f"a {what}"):
-        return {name: found[name] for name in arrays} | {name: tuple(map(str, found[name])) for name in names}
+        lists = {name: tuple(map(str, found[name])) for name in names}
+        lists |= {name: tuple(map(str, found.get(name, ()))) for name in optional}
+        return {name: found[name] for name in arrays} | lists
 
 
 def flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
+from femb.base.values import shown
 from femb.layout.connections import groups_of
 from femb.numerics import rotations
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import ROUNDING_PART, FreeMotions, null_space, without_reactions
 from femb.system.block_lu import SingularError
-from femb.vibration.eigen import REFINED, REFINEMENTS, ROUNDED, is_symmetric, orthonormal, rounding
+from femb.vibration.eigen import REFINED, REFINEMENTS, ROUNDED, freedoms, is_symmetric, orthonormal, rounding
 from femb.vibration.flexibility import Flexibility
 
 # Rigid-body motions of damped and of spinning structures as states, separated exactly: with x = (p, p'), x' = A x,
@@ -237,11 +238,14 @@ FARTHEST = 10.0
 REAL = 1e-9
 
 
-def complex_modes(motion: EigenProblem, rigid: RigidStates, count: int, shift: float) -> tuple[Complex, Complex]:
+def complex_modes(
+    motion: EigenProblem, rigid: RigidStates, count: int, shift: float, at_most: bool = False
+) -> tuple[Complex, Complex]:
     """The ``count`` eigenvalues lambda (k,), 1/s, nearest to ``shift`` > 0 (rad/s), and shapes (n_v, k).
 
-    rigid : motions that are left out. Of each conjugate pair the one with a positive imaginary part is given; sorted by
-    size. Shapes have phi^H M phi = 1, and their largest entry is real and positive. Raises SolveError.
+    rigid : motions that are left out. at_most : whether fewer are given where there are no more, else refused. Of each
+    conjugate pair the one with a positive imaginary part is given; sorted by size. Shapes have phi^H M phi = 1, and
+    their largest entry is real and positive. Raises ModelError: more than there are; SolveError.
     """
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
@@ -266,7 +270,11 @@ def complex_modes(motion: EigenProblem, rigid: RigidStates, count: int, shift: f
 
     start = inverse(np.tile(np.random.default_rng(SEED).standard_normal(n), 2))
     operator = LinearOperator((2 * n, 2 * n), matvec=inverse, dtype=np.float64)
-    wanted = min(2 * count + 2, 2 * n - 2)
+    # those beyond the eigenvalues that there are would be rounding
+    there = 2 * freedoms(motion) - int(np.sum(~motion.held[states])) - len(rigid.rates)
+    wanted = min(2 * count + 2, 2 * n - 2, there)
+    if wanted < 1:
+        raise ModelError(f"modes: count: got {shown(count)}, but nothing vibrates: all motions are without stiffness")
     try:
         values, vectors = eigs(
             operator, k=wanted, sigma=shift, OPinv=operator, v0=start, ncv=min(2 * n, 3 * wanted + 20)
@@ -277,7 +285,7 @@ def complex_modes(motion: EigenProblem, rigid: RigidStates, count: int, shift: f
     # of equal sizes, as of a motion that grows and its reverse that falls, first what grows
     sizes = np.round(np.log(np.maximum(np.abs(values[chosen]), np.finfo(float).tiny)), 8)
     chosen = chosen[np.lexsort((-np.round(values[chosen].real / np.abs(values[chosen]), 8), sizes))][:count]
-    if len(chosen) < count:
+    if len(chosen) < count and not at_most:
         raise ModelError(f"modes: got {count} modes to compute, found {len(chosen)}: ask for fewer")
     vectors[states] = vectors[n + states] / np.where(values == 0.0, 1.0, values)
     eigenvalues, shapes = values[chosen], _of_unit_mass(motion, vectors[:n, chosen])

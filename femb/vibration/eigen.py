@@ -31,14 +31,17 @@ ROUNDED, REFINED, REFINEMENTS = 1e-8, 1e-9, 30
 SAME, MOST = 1e-12, 4
 
 
-def real_modes(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
+def real_modes(motion: EigenProblem, free: FreeMotions, count: int, at_most: bool = False) -> tuple[Floats, Floats]:
     """The ``count`` lowest omega^2 (k,), rad2/s2, and shapes (n_v, k) beside the motions without stiffness.
 
+    at_most : whether fewer are given where there are no more, else refused.
     The signs of shapes make their largest entry positive.
     Raises ModelError: more modes than there are; a stiffness that is not symmetric; an unstable state. Raises
     SolveError.
     """
     check_symmetric(motion)
+    if at_most:
+        count = max(1, min(count, freedoms(motion) - free.count))
     squares, shapes = lowest(motion, free, count)
     if squares[0] < 0.0:
         moved = int(np.argmax(np.abs(shapes[:, 0])))
@@ -196,6 +199,8 @@ def freedoms(motion: EigenProblem) -> int:
 def check_count(motion: EigenProblem, free: FreeMotions, count: int) -> int:
     """The number of elastic modes; refuses more than these."""
     most = freedoms(motion) - free.count
+    if most < 1:
+        raise ModelError(f"modes: count: got {shown(count)}, but nothing vibrates: all motions are without stiffness")
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
         raise ModelError(f"modes: count: got {shown(count)}, wanted a whole number from 1 to {most}, the elastic modes")
     return most

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from femb.base.errors import ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats
-from femb.base.values import numbered
+from femb.base.values import numbered, shown
 from femb.model.model import Model
 from femb.numerics.threads import one_blas_thread
 from femb.results.array_file import write_arrays
@@ -124,6 +124,8 @@ DOUBTFUL, HALVINGS = 0.7, 6
 STYLES = ("-", "--", "-.", ":")
 # Modes computed beyond those that are followed, so that none leaves the set at a crossing.
 SPARE = 4
+# Modes that are followed where none are asked for.
+DEFAULT = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,14 +197,14 @@ def sweep_values(text: str) -> tuple[str, list[float]]:
 def mode_sweep(
     build: Callable[[float], Model],
     values: Sequence[float],
-    count: int = 6,
+    count: int | None = None,
     *,
     parameter: str = "value",
     held: str | None = None,
     start: str = "as_given",
     damped: bool = False,
 ) -> ModeSweep:
-    """The ``count`` lowest modes at the first value, followed over the others.
+    """The ``count`` lowest modes at the first value, by default 6, or all of fewer, followed over the others.
 
     build : the model at a value of the parameter, in any unit, whose name is for tables and pictures. values (v,), in
     the unit of the parameter : in the order in which the modes are followed. held, start, damped : as of
@@ -214,9 +216,13 @@ def mode_sweep(
         raise ModelError(f"mode sweep: values: got {values}, wanted at least two numbers")
 
     def at(value: float, modes: int) -> Solution:
-        return solution(build(value), modes, held=held, start=start, damped=damped, own_axes=True)
+        return solution(build(value), modes, held=held, start=start, damped=damped, own_axes=True, at_most=True)
 
-    before = at(values[0], count + SPARE)
+    before = at(values[0], (DEFAULT if count is None else count) + SPARE)
+    there = len(before.eigenvalues)
+    if count is not None and not 1 <= count <= there:
+        raise ModelError(f"mode sweep: count: got {shown(count)}, wanted a whole number from 1 to {there}")
+    count = min(DEFAULT, there) if count is None else count
     chosen = before.first(count)
     rows = [(chosen.eigenvalues, np.ones(count))]
     for value, following in pairwise(values):

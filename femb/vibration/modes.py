@@ -28,6 +28,8 @@ from femb.vibration.solution import ModeShapes, Solution, leading, solution
 if TYPE_CHECKING:
     from femb.system.system import System
 
+# Modes that are computed where none are asked for.
+DEFAULT = 10
 BESIDE = 1e-9  # m between a held body and the axis of rotation: less is rounding
 
 
@@ -224,7 +226,7 @@ def _stored(value: Any) -> Any:
 @one_blas_thread()
 def modes(
     model: "Model | System",
-    count: int = 10,
+    count: int | None = None,
     *,
     held: str | None = None,
     start: str = "as_given",
@@ -232,6 +234,8 @@ def modes(
     damped: bool = False,
 ) -> Modes:
     """The ``count`` lowest modes of a model, and with a body ``held`` those of every appendage with its participation.
+
+    count : by default 10, or all of fewer.
 
     start : the state, as ``run.start`` of a case says. "equilibrium" is the one that weight, loads and the start's
     rotation strain the structure to, with their stiffness, centrifugal and gyroscopic forces; other starts are taken at
@@ -247,15 +251,16 @@ def modes(
     if damping is not None and (held is None or damped):
         why = "beside damped, which takes the dampers of the model" if damped else "without a held body"
         raise ModelError(f"modes: damping: got {shown(damping)} {why}; it is the ratio of the modes of appendages")
-    found = solution(model, count, held=held, start=start, damped=damped)
+    wanted = DEFAULT if count is None else count
+    found = solution(model, wanted, held=held, start=start, damped=damped, at_most=count is None)
     motion = found.motion
     root, parts = None, []
     if held is not None and not motion.spinning:
         frame = motion.system.layout.bodies[held]
         root = held_body(motion, held, frame)
-        parts = [participation(motion, part, frame, count, damping) for part in appendages(motion)]
+        parts = [participation(motion, part, frame, wanted, damping) for part in appendages(motion)]
         if parts and not damped:
-            found = _by_appendage(found, parts, count)
+            found = _by_appendage(found, parts, wanted)
     items, energy = found.energy
     shapes = motion.inertial(found.shapes)
     frequencies = np.asarray(np.abs(found.eigenvalues) / (2.0 * np.pi))

@@ -100,8 +100,10 @@ def solution(
     start: str = "as_given",
     damped: bool = False,
     own_axes: bool = False,
+    at_most: bool = False,
 ) -> Solution:
-    """The modes of a state as ``modes`` computes them; own_axes : along the axes of each frame also at rest."""
+    """The modes of a state as ``modes`` computes them; own_axes : along the axes of each frame also at rest. at_most :
+    whether fewer than ``count`` are given where there are no more, else refused."""
     from femb.base.options import Run
     from femb.statics.start import started
 
@@ -124,10 +126,10 @@ def solution(
         square = abs(float(lowest(motion.without_states(), free, 1)[0][0]))
         rigid = rigid_states(motion, free, square)
         shift = max(BELOW * float(np.sqrt(square)), np.finfo(float).tiny)
-        eigenvalues, shapes = complex_modes(motion, rigid, count, shift)
+        eigenvalues, shapes = complex_modes(motion, rigid, count, shift, at_most)
         known = complex_precision(motion, eigenvalues, shapes, shift)
     else:
-        squares, real = real_modes(motion, free, count)
+        squares, real = real_modes(motion, free, count, at_most)
         known = precision(motion, free, squares, real)
         eigenvalues, shapes = 1j * np.sqrt(squares), real.astype(complex)
     state = "spinning" if motion.spinning else "loaded" if loaded else "unloaded"

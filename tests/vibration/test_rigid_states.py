@@ -7,7 +7,7 @@ from models import hub, of_parts, slender
 from oracles.modal_beam import BeamModel
 
 import femb
-from femb import Attachment, Beam, FlexibleBody, JointEnd, JointSpringDamper, PointMass, Revolute, RigidBody
+from femb import Attachment, Beam, FlexibleBody, JointEnd, JointSpringDamper, ModelError, PointMass, Revolute, RigidBody
 from femb.case import load_case
 from femb.linear.trim import why_unsteady
 from femb.vibration.mode_sweep import mode_sweep
@@ -207,16 +207,23 @@ def test_flexible_bodies_turn_as_beams_do():
     assert np.min(by_modes.energy) > -5e-3
 
 
-def test_point_masses_on_rods_of_a_spinning_hub():
+def test_point_masses_on_rods_of_a_spinning_hub(tmp_path):
     """Rods of length l at a from the axis of a heavy hub: sqrt(1 + a/l) across the plane of rotation, sqrt(a/l) in it,
     by the modes and by the linear model about the same steady motion."""
     spin, a, rod = 0.5, 0.5, 1.0
-    model = femb.Model("rods")
-    model.add(RigidBody("hub", mass=1e7, inertia=(1e7, 1e7, 2e7), angular_velocity=(0, 0, spin)))
-    for name, side in (("right", 1.0), ("left", -1.0)):
-        model.add(PointMass(name, mass=1.0, position=(side * (a + rod), 0, 0)))
-        model.add(femb.Distance(f"rod_{name}", JointEnd("hub", at=(side * a, 0, 0)), JointEnd(name)))
-    found = modes(model, 5, start="equilibrium")
+
+    def rods(**speed):
+        model = femb.Model("rods")
+        model.add(RigidBody("hub", mass=1e7, inertia=(1e7, 1e7, 2e7), angular_velocity=(0, 0, spin)))
+        for name, side in (("right", 1.0), ("left", -1.0)):
+            model.add(PointMass(name, mass=1.0, position=(side * (a + rod), 0, 0), **speed))
+            model.add(femb.Distance(f"rod_{name}", JointEnd("hub", at=(side * a, 0, 0)), JointEnd(name)))
+        return model
+
+    model = rods()
+    found = modes(model, start="equilibrium")
+    with pytest.raises(ModelError, match="got 6 modes to compute, found 5"):
+        modes(model, 6, start="equilibrium")
     wanted = spin * np.sqrt(np.repeat([a / rod, 1.0 + a / rod], 2))
     nutation = spin  # of a body with C = 2 A: w (C/A - 1)
     np.testing.assert_allclose(2.0 * np.pi * found.frequencies, np.sort([*wanted, nutation]), rtol=1e-5)
@@ -225,3 +232,9 @@ def test_point_masses_on_rods_of_a_spinning_hub():
     for value in wanted:
         assert np.min(np.abs(values / value - 1.0)) < 1e-5
     assert why_unsteady(point) == ""
+    assert femb.linearize(point).unsteady == ""
+    # at rest beside the hub that turns
+    slow = femb.linearize(rods(velocity=(0, 0, 0)))
+    assert "changes its speed" in slow.unsteady
+    assert "unsteady='bodies." in repr(slow)
+    assert femb.StateSpace.read(slow.write(tmp_path / "slow.npz")).unsteady == slow.unsteady
