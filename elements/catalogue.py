@@ -56,6 +56,8 @@ from femb.elements.joint.stops import JointStops as JointStops
 
 from femb.elements.spring.modal_damping import ModalDamping as ModalDamping
 
+from femb.elements.wheel.reaction_wheel import ReactionWheel as ReactionWheel
+
 # Parts of descriptions, which are not items.
 from femb.elements.beam.shape import Path as Path
 from femb.elements.beam.laminate import Ply as Ply

@@ -80,6 +80,7 @@ TABLES = {
     "latches": "Latches of joints, by name.",
     "loads": "Forces and torques, by name.",
     "springs": "Springs, dashpots, friction and stops, by name.",
+    "wheels": "Wheels with motors, by name.",
     "modal_damping": "Damping ratios of the modes of appendages, by name.",
     "figures": "Figures of the results, by name.",
     "run": "How the model is integrated in time.",

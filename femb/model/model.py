@@ -1,7 +1,7 @@
 """Model: a description of the system by named items, without unknowns and without state."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -140,6 +140,17 @@ class Model:
     def modal_damping(self) -> dict[str, ModalDamping]:
         """Damping by modes, by name."""
         return self.tables["modal_damping"]
+
+    if TYPE_CHECKING:
+        wheels: dict[str, Any]
+    else:
+
+        def __getattr__(self, table: str) -> dict[str, Any]:
+            """The items of any other table, by name."""
+            tables = self.__dict__.get("tables", {})
+            if table not in tables:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {table!r}")
+            return tables[table]
 
     def items(self) -> Iterator[Item]:
         """Every item, without figures, table by table in the order of the catalogue."""

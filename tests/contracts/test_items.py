@@ -208,6 +208,21 @@ EXAMPLES[e.FlexibleBody] = lambda: model(
         interfaces={"p1": Attachment("b", (-0.1, 0.2, 0.0), direction=(0.1, 0.8, 0.3))},
     )
 )
+EXAMPLES[e.ReactionWheel] = lambda: apart(
+    e.ReactionWheel(
+        "wheel",
+        "a",
+        at=(0.1, 0.2, 0.0),
+        axis=(1.0, 2.0, 2.0),
+        spin_inertia=0.02,
+        speed=3.0,
+        torque=SMOOTH,
+        viscous=0.1,
+        coulomb=0.2,
+        static=0.3,
+        transition_speed=2.0,
+    ),
+)
 EXAMPLES[e.GravityGradient] = lambda: in_orbit()
 EXAMPLES[e.Interface] = lambda: model(e.FlexibleBody("panel", Particles(modes=0).reduced()))
 EXAMPLES |= {kind: lambda kind=kind: jointed(kind) for kind in e.CATALOGUE if issubclass(kind, Joint)}

@@ -23,7 +23,7 @@ CASE = """
 mass = 100.0
 inertia = [10.0, 7.0, 12.0]
 
-[wheels.rw]
+[flywheels.rw]
 body = "hub"
 inertia = 0.1
 torque = 0.02
@@ -38,12 +38,12 @@ duration = 10.0
 def package(tmp_path_factory):
     """A folder with an installed package, whose entry point names the module of the wheel, and a case."""
     folder = tmp_path_factory.mktemp("package")
-    (text,) = re.findall(r"```python title=elements/wheel.py\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    (folder / "my_wheels.py").write_text(text)
-    info = folder / "my_wheels-1.0.dist-info"
+    (text,) = re.findall(r"```python title=elements/flywheel.py\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    (folder / "my_flywheels.py").write_text(text)
+    info = folder / "my_flywheels-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-wheels\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[femb.items]\nwheels = my_wheels\n")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-flywheels\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[femb.items]\nflywheels = my_flywheels\n")
     (folder / "case.toml").write_text(CASE)
     return folder
 
@@ -68,53 +68,53 @@ def run(package):
 
 def test_results_have_its_table_also_without_the_package(run):
     results = femb.Results.read(run / "out" / "case" / "results.h5")
-    wheel = results.wheels["rw"]
+    wheel = results.flywheels["rw"]
     assert set(wheel.arrays) >= set(QUANTITIES)
-    speed = results["wheels.rw.speed"]
+    speed = results["flywheels.rw.speed"]
     np.testing.assert_array_equal(speed, results["rw.speed"])
     assert speed[0] == 0.0
     # the motor stops the wheel's run-up at 9 rpm
     assert speed.max() == pytest.approx(9.0 * 2.0 * np.pi / 60.0, rel=1e-3)
     with h5py.File(run / "out" / "case" / "results.h5") as file:
-        assert file["wheels/rw/momentum"].shape == speed.shape
-    assert "wheels.rw.power" in results.to_pandas("wheels.rw.power").columns
+        assert file["flywheels/rw/momentum"].shape == speed.shape
+    assert "flywheels.rw.power" in results.to_pandas("flywheels.rw.power").columns
     assert results.to_xarray("rw.speed")
 
 
 def test_tables_and_figures(run):
     said(run, "export", "out/case", "--format", "csv")
-    (file,) = run.rglob("wheel*_rw.csv")
+    (file,) = run.rglob("flywheel*_rw.csv")
     with file.open() as text:
         header = next(csv.reader(text))
     assert set(header) == {"time [s]", *(f"{name} [{unit}]" for name, unit in QUANTITIES.items())}
-    for what in ("wheels/rw/speed", "rw.momentum", "power"):
+    for what in ("flywheels/rw/speed", "rw.momentum", "power"):
         assert ".png" in said(run, "plot", "out/case", "--what", what)
-    assert sorted(QUANTITIES) == json.loads(said(run, "info", "out/case", "--json"))["quantities"]["wheels"]
+    assert sorted(QUANTITIES) == json.loads(said(run, "info", "out/case", "--json"))["quantities"]["flywheels"]
     assert said(run, "report", "out/case")
 
 
 def test_schema_check_and_messages(run):
     schema = json.loads(said(run, "schema"))
-    assert "wheels" in schema["properties"]
+    assert "flywheels" in schema["properties"]
     assert said(run, "check", "case.toml")
-    wrong = command(run, "check", "case.toml", "--set", 'wheels.rw.inertia="3 kg"')
+    wrong = command(run, "check", "case.toml", "--set", 'flywheels.rw.inertia="3 kg"')
     assert wrong.returncode == 2
-    assert "wheels.rw.inertia: got '3 kg', wanted a number in kg m2" in wrong.stderr
-    missing = command(run, "check", "case.toml", "--set", "wheels.rw.body=tower")
-    assert "wheels.rw.body: got 'tower', wanted a rigid body" in missing.stderr + missing.stdout
+    assert "flywheels.rw.inertia: got '3 kg', wanted a number in kg m2" in wrong.stderr
+    missing = command(run, "check", "case.toml", "--set", "flywheels.rw.body=tower")
+    assert "flywheels.rw.body: got 'tower', wanted a rigid body" in missing.stderr + missing.stdout
 
 
 def test_linear_models(run):
-    words = ("--input", "wheels.rw.torque", "--output", "wheels.rw.speed", "--output", "wheels.rw.momentum")
+    words = ("--input", "flywheels.rw.torque", "--output", "flywheels.rw.speed", "--output", "flywheels.rw.momentum")
     assert said(run, "linearize", "case.toml", *words)
     with np.load(run / "out" / "case" / "linear.npz") as space:
-        assert list(space["outputs"]) == ["wheels.rw.speed", "wheels.rw.momentum"]
-        assert list(space["inputs"]) == ["wheels.rw.torque"]
+        assert list(space["outputs"]) == ["flywheels.rw.speed", "flywheels.rw.momentum"]
+        assert list(space["inputs"]) == ["flywheels.rw.torque"]
     refused = command(
-        run, "linearize", "case.toml", "--input", "wheels.rw.torque", "--output", "wheels.rw.power", "--force"
+        run, "linearize", "case.toml", "--input", "flywheels.rw.torque", "--output", "flywheels.rw.power", "--force"
     )
     assert refused.returncode
-    assert "output 'wheels.rw.power': the item declares no derivatives" in refused.stderr + refused.stdout
+    assert "output 'flywheels.rw.power': the item declares no derivatives" in refused.stderr + refused.stdout
 
 
 def test_what_is_refused():

@@ -1,0 +1,1 @@
+"""Wheels with motors in bodies, beam nodes and interfaces of flexible bodies."""

@@ -1,0 +1,464 @@
+"""Reaction wheels, evaluated together.
+
+A wheel adds to its frame, whose mass contains it locked, what its spin adds: equations (1) to (3) of
+docs/theory/wheels.md. A rotor with imbalance adds the first moment and the product of inertia that turn with it,
+equation (5) with these alone: both equations are linear in the masses. Harmonics are loads by its angle, (6).
+"""
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.elements.private_blocks import PrivateBlocks
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
+from femb.layout.stacking import Shift, shifted
+from femb.layout.views import BlockPattern
+from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.vector3 import assign, cross, dot, rotate, rotate_back, rotation, scatter
+
+# index (n, 7) int: of each wheel the frame's indices IN_Q and IN_V, those of its ANGLE in q and its SPEED in v, the
+# first of its INPUTS (torque of the motor, command, sign of the speed at which the motor is off), its FIRST row of
+# ``harmonics`` and the row after its LAST. data (n, 20): AXIS, E1 and E2 in frame axes, its CENTRE in the frame, its
+# SPIN inertia, STATIC and DYNAMIC imbalance, the numbers of its FRICTION: coulomb, static less coulomb, Stribeck speed,
+# transition speed and viscous. harmonics (m, 6): ORDER, RADIAL and AXIAL force, ROCKING and
+# AXIAL_TORQUE by the square of the speed, PHASE.
+IN_Q, IN_V, ANGLE, SPEED, INPUTS, FIRST, LAST = range(7)
+AXIS, E1, E2, CENTRE, SPIN, STATIC, DYNAMIC, FRICTION = 0, 3, 6, 9, 12, 13, 14, 15
+ORDER, RADIAL, AXIAL, ROCKING, AXIAL_TORQUE, PHASE = range(6)
+INPUTS_OF_EACH = 3
+
+STARTS = np.array([0, 6])
+SIZES = np.array([6, 1])
+
+
+@inlined
+def friction(data, speed):
+    """The torque of friction against the speed and its derivative, equation (4)."""
+    coulomb, rise, stribeck = data[FRICTION], data[FRICTION + 1], data[FRICTION + 2]
+    peak = rise * np.exp(-((speed / stribeck) ** 2))
+    onset = np.tanh(speed / data[FRICTION + 3])
+    slope = (coulomb + peak) * (1.0 - onset * onset) / data[FRICTION + 3]
+    slope -= 2.0 * speed / stribeck**2 * peak * onset
+    return (coulomb + peak) * onset + data[FRICTION + 4] * speed, slope + data[FRICTION + 4]
+
+
+@inlined
+def motor(index, u):
+    """The torque of the motor, zero where it would raise a speed that is at its limit."""
+    torque = u[index[INPUTS]] + u[index[INPUTS] + 1]
+    return 0.0 if torque * u[index[INPUTS] + 2] > 0.0 else torque
+
+
+@inlined
+def disturbance(index, data, harmonics, angle, speed, F, T):
+    """Force F[0] and torque T[0] (3,), frame axes, of the harmonics at the centre, equation (6), and their derivatives
+    by the angle, F[1] and T[1], and by the speed, F[2] and T[2]."""
+    F[:] = 0.0
+    T[:] = 0.0
+    for i in range(index[FIRST], index[LAST]):
+        order = harmonics[i, ORDER]
+        sine, cosine = np.sin(order * angle + harmonics[i, PHASE]), np.cos(order * angle + harmonics[i, PHASE])
+        for by in range(3):
+            across, other, factor = sine, -cosine, speed * speed
+            if by == 1:
+                across, other, factor = cosine, sine, order * speed * speed
+            elif by == 2:
+                factor = 2.0 * speed
+            for o in range(3):
+                radial = factor * (across * data[E1 + o] + other * data[E2 + o])
+                axial = factor * across * data[AXIS + o]
+                F[by, o] += harmonics[i, RADIAL] * radial + harmonics[i, AXIAL] * axial
+                T[by, o] += harmonics[i, ROCKING] * radial + harmonics[i, AXIAL_TORQUE] * axial
+
+
+@inlined
+def imbalance(data, angle, by, s, p):
+    """First moment s and p of the product of inertia p g^T + g p^T (3,), frame axes, at an angle; ``by`` 1: their
+    derivatives by it."""
+    sine, cosine = np.sin(angle), np.cos(angle)
+    if by:
+        sine, cosine = cosine, -sine
+    for o in range(3):
+        s[o] = data[STATIC] * (sine * data[E1 + o] - cosine * data[E2 + o])
+        p[o] = data[DYNAMIC] * (cosine * data[E1 + o] + sine * data[E2 + o])
+
+
+@inlined
+def product_times(p, g, x, out):
+    """out = (p g^T + g p^T) x."""
+    along, across = dot(g, x), dot(p, x)
+    for o in range(3):
+        out[o] = along * p[o] + across * g[o]
+
+
+@inlined
+def add_rotor(s, p, g, w, z, turning, acc, work, F, T):
+    """F += turning x s + w x (z x s), T += s x acc + J turning + w x J z, J = p g^T + g p^T: equation (5)."""
+    c1, c2 = work[0], work[1]
+    cross(z, s, c1)
+    cross(w, c1, c2)
+    cross(turning, s, c1)
+    for o in range(3):
+        F[o] += c1[o] + c2[o]
+    product_times(p, g, z, c1)
+    cross(w, c1, c2)
+    for o in range(3):
+        T[o] += c2[o]
+    product_times(p, g, turning, c1)
+    cross(s, acc, c2)
+    for o in range(3):
+        T[o] += c1[o] + c2[o]
+
+
+@inlined
+def add_loads(index, data, harmonics, u, q, v, sign, R, F, T, c, out):
+    """out (n_v,) += sign times the torque of the motor, the friction and the harmonics of one wheel."""
+    k, j = index[SPEED], index[IN_V]
+    out[k] += sign * (motor(index, u) - friction(data, v[k])[0])
+    if index[LAST] > index[FIRST]:
+        disturbance(index, data, harmonics, q[index[ANGLE]], v[k], F, T)
+        rotation(q[index[IN_Q] + 3 : index[IN_Q] + 7], R)
+        rotate(R, F[0], c)
+        for o in range(3):
+            out[j + o] += sign * c[o]
+        cross(data[CENTRE : CENTRE + 3], F[0], c)
+        for o in range(3):
+            out[j + 3 + o] += sign * (c[o] + T[0, o])
+
+
+@kernel
+def loads(index, data, harmonics, u, q, v, out):
+    """out (s, n_v) += motor, friction and harmonics."""
+    R, w = np.empty((3, 3)), np.empty((7, 3))
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            add_loads(index[k], data[k], harmonics, u[s], q[s], v[s], 1.0, R, w[:3], w[3:6], w[6], out[s])
+
+
+@kernel
+def residual(index, data, harmonics, u, q, v, a, gravity, out):
+    """out (s, n_v) += what the spin adds to the inertia, less motor, friction and harmonics."""
+    R, w = np.empty((3, 3)), np.empty((14, 3))
+    c, F, T, acc, turning, whole, s, p = w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13]
+    for state in range(q.shape[0]):
+        for n in range(index.shape[0]):
+            j, k, spin = index[n, IN_V], index[n, SPEED], data[n, SPIN]
+            g = data[n, AXIS : AXIS + 3]
+            omega, alpha = v[state, j + 3 : j + 6], a[state, j + 3 : j + 6]
+            speed, rate = v[state, k], a[state, k]
+            cross(omega, g, c)
+            for o in range(3):
+                out[state, j + 3 + o] += spin * (rate * g[o] + speed * c[o])
+            out[state, k] += spin * (rate + dot(g, alpha))
+            if data[n, STATIC] != 0.0 or data[n, DYNAMIC] != 0.0:
+                b = data[n, CENTRE : CENTRE + 3]
+                for o in range(3):
+                    turning[o] = alpha[o] + rate * g[o] + speed * c[o]
+                    whole[o] = omega[o] + speed * g[o]
+                    F[o] = a[state, j + o] - gravity[o]
+                rotation(q[state, index[n, IN_Q] + 3 : index[n, IN_Q] + 7], R)
+                rotate_back(R, F, acc)
+                cross(omega, b, c)
+                cross(omega, c, F)
+                cross(alpha, b, c)
+                for o in range(3):
+                    acc[o] += F[o] + c[o]
+                F[:] = 0.0
+                T[:] = 0.0
+                imbalance(data[n], q[state, index[n, ANGLE]], False, s, p)
+                add_rotor(s, p, g, whole, whole, turning, acc, w[:2], F, T)
+                rotate(R, F, c)
+                for o in range(3):
+                    out[state, j + o] += c[o]
+                cross(b, F, c)
+                for o in range(3):
+                    out[state, j + 3 + o] += c[o] + T[o]
+                out[state, k] += dot(g, T)
+            add_loads(index[n], data[n], harmonics, u[state], q[state], v[state], -1.0, R, w[:3], w[3:6], c, out[state])
+
+
+@kernel
+def add_mass(index, data, offset, stride, q, out):
+    """Add the mass of what the spin adds, at every state, to block data (s, size)."""
+    R, M, w = np.empty((3, 3)), np.empty((7, 7)), np.empty((9, 3))
+    x, acc, F, T, s, p, zero = w[2], w[3], w[4], w[5], w[6], w[7], w[8]
+    zero[:] = 0.0
+    for state in range(q.shape[0]):
+        for n in range(index.shape[0]):
+            g, b, spin = data[n, AXIS : AXIS + 3], data[n, CENTRE : CENTRE + 3], data[n, SPIN]
+            M[:] = 0.0
+            for o in range(3):
+                M[3 + o, 6] = M[6, 3 + o] = spin * g[o]
+            M[6, 6] = spin
+            if data[n, STATIC] != 0.0 or data[n, DYNAMIC] != 0.0:
+                rotation(q[state, index[n, IN_Q] + 3 : index[n, IN_Q] + 7], R)
+                imbalance(data[n], q[state, index[n, ANGLE]], False, s, p)
+                for col in range(7):
+                    for o in range(3):
+                        x[o] = g[o] if col == 6 else 1.0 if col == 3 + o else 0.0
+                        acc[o] = R[col, o] if col < 3 else 0.0
+                    if 3 <= col < 6:
+                        cross(x, b, acc)
+                    F[:] = 0.0
+                    T[:] = 0.0
+                    add_rotor(s, p, g, zero, zero, x, acc, w[:2], F, T)
+                    rotate(R, F, x)
+                    cross(b, F, acc)
+                    for o in range(3):
+                        M[o, col] += x[o]
+                        M[3 + o, col] += acc[o] + T[o]
+                    M[6, col] += dot(g, T)
+            scatter(M, STARTS, SIZES, offset[n], stride[n], out[state])
+
+
+@kernel
+def tangent(index, data, harmonics, offset, stride, q, v, a, gravity, damping, stiffness):
+    """Add the exact d(residual)/dv and d(residual)/dq H to block data."""
+    R, w = np.empty((3, 3)), np.empty((20, 3))
+    x, acc, dacc, turning, dturning, whole = w[6], w[7], w[8], w[9], w[10], w[11]
+    F, T, s, p, y, c, ds, dp, zero = w[12], w[13], w[14], w[15], w[16], w[17], w[18], w[19], np.zeros(3)
+    C, K = np.empty((7, 7)), np.empty((7, 7))
+    for n in range(index.shape[0]):
+        i, j, k, spin = index[n, IN_Q], index[n, IN_V], index[n, SPEED], data[n, SPIN]
+        g, b = data[n, AXIS : AXIS + 3], data[n, CENTRE : CENTRE + 3]
+        omega, alpha, speed, rate = v[j + 3 : j + 6], a[j + 3 : j + 6], v[k], a[k]
+        C[:] = 0.0
+        K[:] = 0.0
+        C[6, 6] = friction(data[n], speed)[1]
+        cross(omega, g, c)
+        for o in range(3):
+            C[3 + o, 6] = spin * c[o]
+            x[:] = 0.0
+            x[o] = 1.0
+            cross(x, g, y)
+            for m in range(3):
+                C[3 + m, 3 + o] = spin * speed * y[m]
+        if index[n, LAST] > index[n, FIRST]:
+            disturbance(index[n], data[n], harmonics, q[index[n, ANGLE]], speed, w[:3], w[3:6])
+            rotation(q[i + 3 : i + 7], R)
+            for o in range(3):
+                x[:] = 0.0
+                x[o] = 1.0
+                cross(x, w[0], y)
+                rotate(R, y, dacc)
+                for m in range(3):
+                    K[m, 3 + o] -= dacc[m]
+            for by in range(1, 3):
+                rotate(R, w[by], x)
+                cross(b, w[by], y)
+                for o in range(3):
+                    if by == 1:
+                        K[o, 6] -= x[o]
+                        K[3 + o, 6] -= y[o] + w[3 + by, o]
+                    else:
+                        C[o, 6] -= x[o]
+                        C[3 + o, 6] -= y[o] + w[3 + by, o]
+        if data[n, STATIC] != 0.0 or data[n, DYNAMIC] != 0.0:
+            imbalance(data[n], q[index[n, ANGLE]], False, s, p)
+            imbalance(data[n], q[index[n, ANGLE]], True, ds, dp)
+            rotation(q[i + 3 : i + 7], R)
+            for o in range(3):
+                turning[o] = alpha[o] + rate * g[o] + speed * c[o]
+                whole[o] = omega[o] + speed * g[o]
+                x[o] = a[j + o] - gravity[o]
+            rotate_back(R, x, y)  # acceleration of the frame less gravity
+            cross(omega, b, w[2])
+            cross(omega, w[2], w[3])
+            cross(alpha, b, acc)
+            for o in range(3):
+                acc[o] += y[o] + w[3, o]
+            # by the angular velocity, the speed, a rotation of the frame and the angle
+            for col in range(8):
+                F[:] = 0.0
+                T[:] = 0.0
+                if col < 3:
+                    x[:] = 0.0
+                    x[col] = 1.0
+                    cross(x, g, dturning)
+                    cross(omega, b, w[2])
+                    cross(x, w[2], dacc)
+                    cross(x, b, w[2])
+                    cross(omega, w[2], w[3])
+                    for o in range(3):
+                        dturning[o] *= speed
+                        dacc[o] += w[3, o]
+                elif col == 3:
+                    assign(g, x)
+                    assign(c, dturning)
+                    dacc[:] = 0.0
+                elif col == 7:
+                    add_rotor(ds, dp, g, whole, whole, turning, acc, w[:2], F, T)
+                else:
+                    x[:] = 0.0
+                    x[col - 4] = 1.0
+                    add_rotor(s, p, g, whole, whole, turning, acc, w[:2], F, T)
+                    cross(x, F, w[2])
+                    assign(w[2], F)
+                    cross(y, x, w[2])
+                    cross(s, w[2], T)
+                if col < 4:
+                    add_rotor(s, p, g, x, whole, dturning, dacc, w[:2], F, T)
+                    add_rotor(s, p, g, whole, x, zero, zero, w[:2], F, T)
+                rotate(R, F, w[2])
+                cross(b, F, w[3])
+                for o in range(3):
+                    if 4 <= col < 7:
+                        w[3, o] = 0.0
+                    if col < 4:
+                        C[o, 3 + col] += w[2, o]
+                        C[3 + o, 3 + col] += w[3, o] + T[o]
+                    else:
+                        K[o, col - 1] += w[2, o]
+                        K[3 + o, col - 1] += w[3, o] + T[o]
+                if col < 4:
+                    C[6, 3 + col] += dot(g, T)
+                else:
+                    K[6, col - 1] += dot(g, T)
+        scatter(C, STARTS, SIZES, offset[n], stride[n], damping)
+        scatter(K, STARTS, SIZES, offset[n], stride[n], stiffness)
+
+
+@kernel
+def energy_momentum(index, data, q, v, gravity, out):
+    """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
+    R, w = np.empty((3, 3)), np.empty((10, 3))
+    c, d, h, P, s, p, whole, velocity, r = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8]
+    for state in range(q.shape[0]):
+        for n in range(index.shape[0]):
+            i, j, spin, speed = index[n, IN_Q], index[n, IN_V], data[n, SPIN], v[state, index[n, SPEED]]
+            g, b = data[n, AXIS : AXIS + 3], data[n, CENTRE : CENTRE + 3]
+            omega = v[state, j + 3 : j + 6]
+            rotation(q[state, i + 3 : i + 7], R)
+            for o in range(3):
+                h[o] = spin * speed * g[o]
+            out[state, 0] += spin * speed * (dot(g, omega) + 0.5 * speed)
+            if data[n, STATIC] != 0.0 or data[n, DYNAMIC] != 0.0:
+                imbalance(data[n], q[state, index[n, ANGLE]], False, s, p)
+                for o in range(3):
+                    whole[o] = omega[o] + speed * g[o]
+                rotate_back(R, v[state, j : j + 3], velocity)
+                cross(omega, b, c)
+                for o in range(3):
+                    velocity[o] += c[o]
+                product_times(p, g, whole, c)
+                cross(s, velocity, d)
+                for o in range(3):
+                    d[o] += c[o]
+                    h[o] += d[o]
+                cross(whole, s, c)
+                out[state, 0] += 0.5 * (dot(velocity, c) + dot(whole, d))
+                rotate(R, c, P)
+                rotate(R, s, c)
+                out[state, 1] -= dot(gravity, c)
+                rotate(R, b, r)
+                for o in range(3):
+                    r[o] += q[state, i + o]
+                    out[state, 2 + o] += P[o]
+                cross(r, P, c)
+                for o in range(3):
+                    out[state, 5 + o] += c[o]
+            rotate(R, h, c)
+            for o in range(3):
+                out[state, 5 + o] += c[o]
+
+
+class WheelBatch(Batch):
+    """The wheels of a model. index, data, harmonics : their rows, without the first input of the batch in the index."""
+
+    def __init__(self, items: Sequence[Any], layout: Layout, gravity: Floats) -> None:
+        index: list[list[int]] = []
+        data: list[list[float]] = []
+        harmonics: list[list[float]] = []
+        for item in items:
+            frame = layout.station(item.on).frame
+            number = item.number(layout)
+            rows = item.loads
+            index.append(
+                [
+                    layout.frame_q[frame],
+                    layout.frame_v[frame],
+                    layout.internal_q[number],
+                    layout.internal_v[number],
+                    INPUTS_OF_EACH * len(index),
+                    len(harmonics),
+                    len(harmonics) + len(rows),
+                ]
+            )
+            data.append(item.numbers(layout))
+            harmonics += rows
+        self.places: Ints = np.array(index, dtype=np.int64)
+        self.data: Floats = np.array(data, dtype=float)
+        self.harmonics = np.array(harmonics, dtype=float).reshape(-1, PHASE + 1)
+        self.inputs = tuple(each for item in items for each in item.inputs())
+        self.weight = np.array(gravity, dtype=float)
+        self.gravity = self.weight if self.data[:, [STATIC, DYNAMIC]].any() else None
+
+    def weighed(self, gravity: Floats) -> Self:
+        other = super().weighed(gravity)
+        other.weight = np.array(gravity, dtype=float)
+        return other
+
+    @classmethod
+    def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
+        result = copy(batches[0])
+        result.places = shifted([batch.places for batch in batches], shifts, [IN_Q, ANGLE], [IN_V, SPEED], INPUTS)
+        before = np.cumsum([0, *(len(batch.harmonics) for batch in batches[:-1])])
+        result.places[:, FIRST:] += np.repeat(before, [len(batch.places) for batch in batches])[:, None]
+        result.data = np.concatenate([batch.data for batch in batches])
+        result.harmonics = np.concatenate([batch.harmonics for batch in batches])
+        return result
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        self.index = self.places.copy()
+        self.index[:, INPUTS] += self.first_input
+        self.offset, self.stride = pattern.offsets(self.index[:, [IN_V, SPEED]])
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        residual(self.index, self.data, self.harmonics, u, q, v, a, self.weight, out)
+
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        return partial(residual, self.index, self.data, self.harmonics, u, q, v, a, self.weight, out)
+
+    def mass(self, q: Floats, mass: Floats) -> None:
+        self.mass_each(q[None], mass[None])
+
+    def mass_each(self, q: Floats, mass: Floats) -> None:
+        add_mass(self.index, self.data, self.offset, self.stride, q, mass)
+
+    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        self.mass(q, mass)
+        self.tangent(u, q, v, np.zeros(len(v)), damping, stiffness)
+
+    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+        arrays = self.index, self.data, self.harmonics, self.offset, self.stride
+        tangent(*arrays, q, v, a, self.weight, damping, stiffness)
+
+    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
+        private = PrivateBlocks(self.index[:, [IN_V, SPEED]], (6, 1))
+        out = np.zeros(private.count * private.n**2)
+        add_mass(self.index, self.data, private.offset, private.stride, q[None], out[None])
+        return [(private.indices, private.matrices(out))]
+
+    def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
+        # the exact tangent at rest without gravity, where the residual is M a
+        private = PrivateBlocks(self.index[:, [IN_V, SPEED]], (6, 1))
+        index = self.index.copy()
+        index[:, [IN_V, SPEED]] = private.starts
+        index[:, LAST] = index[:, FIRST]
+        arrays = index, self.data, self.harmonics, private.offset, private.stride
+
+        def change(v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+            tangent(*arrays, q, v, a, np.zeros(3), damping, stiffness)
+
+        return [(private.indices, private.by_columns(change))]
+
+    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
+        energy_momentum(self.index, self.data, q, v, self.weight, out)
+
+    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        loads(self.index, self.data, self.harmonics, u, q, v, out)

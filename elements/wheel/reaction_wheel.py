@@ -1,0 +1,311 @@
+"""Reaction wheel: a flywheel with a motor in a body, at a beam node or at an interface of a flexible body."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.base.quantity import Group, Quantity
+from femb.base.types import Direction, Floats, Unit, Vector
+from femb.base.values import shown
+from femb.elements.body.rigid_body import RigidBody
+from femb.elements.item import Item
+from femb.elements.item_states import ItemStates
+from femb.elements.marker import Place
+from femb.layout.discrete import DiscreteState, Update
+from femb.layout.element import Batch, Command, Input, OutputRows, breakpoints_of
+from femb.layout.layout import InternalQuantity, Layout
+from femb.layout.views import LinearPoint, ModelView, StartPoses, StateView
+from femb.numerics.rotations import rotate
+from femb.profiles import Profile
+
+# The speed of a wheel whose angle no equation reads; tolerances of angles by the default time of 0.01 s.
+SPEED = InternalQuantity("speed", "rad/s", tolerance=1e-5)
+# Default Stribeck speed, in transition speeds, as of joints.
+STRIBECK = 10.0
+
+
+def speed(item: "ReactionWheel", at: ItemStates) -> Floats:
+    """(s,) rad/s, relative to the body."""
+    return at.rate("speed")
+
+
+def torque(item: "ReactionWheel", at: ItemStates) -> Floats:
+    """(s,) N m of the motor on the wheel: its own and the command, none where the speed is at its limit."""
+    total: Floats = (at.input("torque") + at.input("command"))[:, 0]
+    return np.where(total * at.input("limit")[:, 0] > 0.0, 0.0, total)
+
+
+def friction(item: "ReactionWheel", at: ItemStates) -> Floats:
+    """(s,) N m against the speed."""
+    rate = speed(item, at)
+    coulomb, rise, stribeck, transition, viscous = item.friction_numbers
+    result: Floats = (coulomb + rise * np.exp(-((rate / stribeck) ** 2))) * np.tanh(rate / transition) + viscous * rate
+    return result
+
+
+def momentum(item: "ReactionWheel", at: ItemStates) -> Floats:
+    """(s,) N m s about the axis, with that of the rotation of the body."""
+    omega = at.motion(item.on)[3]
+    total: Floats = item.spin_inertia * (speed(item, at) + omega @ item.axis)
+    return total
+
+
+def power(item: "ReactionWheel", at: ItemStates) -> Floats:
+    """(s,) W of the motor: torque times relative speed."""
+    return torque(item, at) * speed(item, at)
+
+
+def speed_rows(item: "ReactionWheel", point: LinearPoint) -> OutputRows:
+    row = np.zeros((1, point.system.n_v))
+    row[0, item.place(point.system.layout)] = 1.0
+    return OutputRows("rad/s", velocity=row, components=())
+
+
+def momentum_rows(item: "ReactionWheel", point: LinearPoint) -> OutputRows:
+    layout = point.system.layout
+    row = item.spin_inertia * np.asarray(speed_rows(item, point).velocity)
+    station = layout.station(item.on)
+    j = layout.frame_v[station.frame] + 3
+    row[0, j : j + 3] = item.spin_inertia * rotate(station.rotation, item.axis)
+    return OutputRows("N m s", velocity=row, components=())
+
+
+def friction_rows(item: "ReactionWheel", point: LinearPoint) -> OutputRows:
+    rate = float(point.v[item.place(point.system.layout)])
+    coulomb, rise, stribeck, transition, viscous = item.friction_numbers
+    peak, onset = rise * np.exp(-((rate / stribeck) ** 2)), np.tanh(rate / transition)
+    slope = (coulomb + peak) * (1.0 - onset**2) / transition - 2.0 * rate / stribeck**2 * peak * onset + viscous
+    return OutputRows("N m", velocity=slope * np.asarray(speed_rows(item, point).velocity), components=())
+
+
+class WheelResults(Group):
+    """Speed and momentum of a wheel, the torques on it, and the power of its motor."""
+
+    word: ClassVar[str] = "wheel"
+
+    speed = Quantity("(T,)", "rad/s", "relative to its body", of=speed, rows=speed_rows, level="motion")
+    torque = Quantity("(T,)", "N m", "of the motor on the wheel, with the command of a controller", of=torque)
+    friction = Quantity("(T,)", "N m", "against its speed", of=friction, rows=friction_rows, level="motion")
+    momentum = Quantity(
+        "(T,)", "N m s", "about its axis, with that of its body", of=momentum, rows=momentum_rows, level="motion"
+    )
+    power = Quantity("(T,)", "W", "of the motor: torque times speed", of=power)
+
+
+@dataclass(frozen=True, eq=False)
+class ReactionWheel(Item):
+    """A flywheel with a motor, balanced: its mass is part of its body, whose inertia contains it as if it were locked.
+
+    body and at (m, body axes), or beam, node and at (m, section axes) : where it is. An interface of a flexible body is
+    a body. axis : of rotation, body or section axes, of any length. spin_inertia : about it, kg m2.
+    speed : at the start, relative to the body, rad/s.
+    torque : of the motor on the wheel, N m, a number, a profile or a function of time; on the body it is the opposite.
+    The command ``torque`` of a controller adds to it.
+    coulomb : dry friction, N m. static : N m, by default coulomb: its peak at small speeds. transition_speed : rad/s,
+    over which dry friction is developed. stribeck_speed : rad/s, over which it falls from static to coulomb, by default
+    10 transition_speed. viscous : N m s/rad.
+    max_torque : N m; more is clipped, and commands that are clipped are counted. max_speed : rad/s, at which the motor
+    turns off until its torque is against the speed.
+
+    Raises ModelError: no host or two, on the ground, an axis of length zero, a spin inertia that is not below that of
+    the body, numbers below zero. Source: docs/theory/wheels.md.
+    """
+
+    table: ClassVar[str] = "wheels"
+    kind: ClassVar[str] = "reaction"
+    results: ClassVar[type[Group]] = WheelResults
+    acts_on_attitude: ClassVar[bool] = True
+
+    name: str
+    body: str | None = None
+    beam: str | None = None
+    at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
+    node: int = -1
+    axis: Direction = field(kw_only=True)
+    spin_inertia: Annotated[float, Unit("kg m2")] = field(kw_only=True)
+    speed: Annotated[float, Unit("rad/s")] = 0.0
+    torque: Annotated[float | Profile, Unit("N m")] = 0.0
+    viscous: Annotated[float, Unit("N m s/rad")] = 0.0
+    coulomb: Annotated[float, Unit("N m")] = 0.0
+    static: Annotated[float | None, Unit("N m")] = None
+    transition_speed: Annotated[float | None, Unit("rad/s")] = None
+    stribeck_speed: Annotated[float | None, Unit("rad/s")] = None
+    max_torque: Annotated[float | None, Unit("N m")] = None
+    max_speed: Annotated[float | None, Unit("rad/s")] = None
+
+    # Checks
+
+    def check(self, check: Checks) -> None:
+        check.positive("spin_inertia", "transition_speed", "stribeck_speed", "max_torque", "max_speed")
+        check.not_negative("viscous", "coulomb", "static")
+        self.on.report(check)
+        if "axis" not in check.bad:
+            length = float(np.linalg.norm(self.axis))
+            check.require("axis", length > 0.0, "a direction must not be zero")
+            if length > 0.0:
+                object.__setattr__(self, "axis", np.asarray(self.axis) / length)
+        if not {"coulomb", "static", "transition_speed"} & check.bad:
+            dry = self.coulomb > 0.0 or (self.static or 0.0) > 0.0
+            if dry and self.transition_speed is None:
+                check.fail("transition_speed", "is missing: dry friction is developed over this speed (rad/s)")
+            check.require("static", self.static is None or self.static >= self.coulomb, "must be at least coulomb")
+        if not {"speed", "max_speed"} & check.bad and self.max_speed is not None:
+            check.require("speed", abs(self.speed) <= self.max_speed, f"must be at most max_speed, {self.max_speed:g}")
+        if not {"torque", "max_torque"} & check.bad and self.max_torque is not None and not callable(self.torque):
+            most = f"must be at most max_torque, {self.max_torque:g}"
+            check.require("torque", abs(self.torque) <= self.max_torque, most)
+
+    @property
+    def on(self) -> Place:
+        """Its place."""
+        return Place(self.body, self.beam, self.at, self.node)
+
+    @property
+    def markers(self) -> dict[tuple[str, ...], Place]:
+        return {(): self.on}
+
+    @property
+    def friction_numbers(self) -> tuple[float, float, float, float, float]:
+        """Coulomb, static less coulomb, Stribeck speed, transition speed and viscous friction."""
+        transition = 1.0 if self.transition_speed is None else self.transition_speed
+        stribeck = STRIBECK * transition if self.stribeck_speed is None else self.stribeck_speed
+        static = self.coulomb if self.static is None else self.static
+        return self.coulomb, static - self.coulomb, stribeck, transition, self.viscous
+
+    # The equations
+
+    def state_name(self, word: str) -> str:
+        """The name of one of its discrete states: ``command`` (N m), ``clips``, the number of commands that were
+        clipped, or ``limit``, the sign of the speed at which the motor is off, zero while it is not."""
+        return f"{self.table}.{self.name}.{word}"
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Its speed beside the velocities of its frame, its command and its limits."""
+        frame = layout.station(self.on).frame
+        if not layout.frames[frame].freedom:
+            word, host = ("body", self.body) if self.body is not None else ("beam", self.beam)
+            path = (self.table, self.name, word)
+            raise ModelError.at(path, f"got {shown(host)}, which is fixed: a wheel there moves nothing")
+        layout.couple([frame], [layout.add_internal(self.name, SPEED, frame, self.table, start=self.speed)])
+        layout.add_discrete(self.state_name("command"), 0.0)
+        layout.add_discrete(self.state_name("clips"), 0.0)
+        most = inf if self.max_speed is None else self.max_speed
+        limit = layout.add_discrete(self.state_name("limit"), float(np.sign(self.speed) * (abs(self.speed) >= most)))
+        if self.max_speed is not None:
+            self._add_limit(layout, limit, most)
+
+    def _add_limit(self, layout: Layout, limit: str, most: float) -> None:
+        """The updates at the largest speed: off where it is reached, on again with a torque against the speed."""
+
+        def relative(state: StateView) -> float:
+            return float(state.arrays()[1][self.place(layout)])
+
+        def release(t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
+            torque = self.own_torque(t) + float(discrete[self.state_name("command")])
+            return {limit: 0.0} if torque * float(discrete[limit]) < 0.0 else {}
+
+        layout.add_update(
+            Update(
+                f"{self.table}.{self.name}",
+                change=lambda t, state, discrete: {limit: float(np.sign(relative(state)))},
+                zero=lambda t, state, discrete: abs(relative(state)) - most,
+                watched=lambda discrete: discrete[limit] == 0.0,
+                direction=1,
+                order=2,
+                recorded=True,
+            )
+        )
+        layout.add_update(Update(f"{self.table}.{self.name}.release", release, after_steps=True))
+
+    def number(self, layout: Layout) -> int:
+        """The number of its internal coordinate."""
+        return layout.internal_number(self.table, self.name, "speed")
+
+    def place(self, layout: Layout) -> int:
+        """The index of its speed in v."""
+        return int(layout.internal_v[self.number(layout)])
+
+    def numbers(self, layout: Layout) -> list[float]:
+        """Its row of the data of ``WheelBatch``."""
+        station = layout.station(self.on)
+        g = rotate(station.rotation, self.axis)
+        least = np.eye(3)[np.argmin(np.abs(g))]
+        e1 = np.cross(g, least)
+        e1 = np.cross(e1 / np.linalg.norm(e1), g)
+        e2 = np.cross(g, e1)
+        return [*g, *e1, *e2, *station.offset, self.spin_inertia, 0.0, 0.0, *self.friction_numbers]
+
+    @property
+    def loads(self) -> list[list[float]]:
+        """Rows of its harmonics."""
+        return []
+
+    def own_torque(self, t: float) -> float:
+        """The torque of the motor (N m) at the time t (s) without commands, within its limit."""
+        value = float(self.torque(t) if callable(self.torque) else self.torque)
+        most = inf if self.max_torque is None else self.max_torque
+        return min(max(value, -most), most)
+
+    def inputs(self) -> tuple[Input, ...]:
+        """The torque of the motor, its command, and the sign of the speed at its limit."""
+        torque = Input(
+            1,
+            self.own_torque,
+            breakpoints=breakpoints_of(self.torque),
+            label=self.state_name("torque"),
+            unit="N m",
+        )
+        return torque, *(Input.of_array(self.state_name(word)) for word in ("command", "limit"))
+
+    @staticmethod
+    def batches(items: list["ReactionWheel"], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of all wheels. Raises ModelError: more spin inertia than the body has."""
+        from femb.elements.wheel.batch import WheelBatch
+
+        _check_contained(items, model)
+        return [WheelBatch(items, layout, model.gravity)]
+
+    # Commands
+
+    def commands(self, layout: Any) -> Mapping[str, Command]:
+        """Its only command, ``torque``; with its column where the ``layout`` has numbers."""
+        limit = inf if self.max_torque is None else self.max_torque
+        columns = None
+        if hasattr(layout, "n_v"):
+            columns = np.zeros((1, layout.n_v))
+            columns[0, self.place(layout)] = 1.0
+        return {"torque": Command("N m", self.state_name("torque"), limit=limit, columns=columns)}
+
+    def commanded(self, word: str, value: Floats, t: float, discrete: DiscreteState) -> Mapping[str, Any]:
+        """The torque ``value`` (1,) at the time t (s), with its own within its limit, and the count of those that are
+        not. word : "torque". discrete : the present discrete state."""
+        own, wanted = self.own_torque(t), float(np.ravel(value)[0])
+        most = inf if self.max_torque is None else self.max_torque
+        given = min(max(own + wanted, -most), most) - own if abs(own + wanted) > most else wanted
+        changed = {self.state_name("command"): given}
+        if given != wanted:
+            changed[self.state_name("clips")] = float(discrete[self.state_name("clips")]) + 1.0
+        return changed
+
+
+def _check_contained(items: list[ReactionWheel], model: ModelView) -> None:
+    """Refuse wheels with more inertia than the rigid body that contains them."""
+    left: dict[str, Floats] = {}
+    for item in items:
+        body = None if item.body is None else model.body(item.body)
+        if not isinstance(body, RigidBody):
+            continue
+        inertia = left.get(body.name, np.asarray(body.inertia, dtype=float))
+        left[body.name] = inertia - item.spin_inertia * np.outer(item.axis, item.axis)
+        if not np.linalg.eigvalsh(left[body.name])[0] > 0.0:
+            g = np.asarray(item.axis)
+            raise ModelError.at(
+                (item.table, item.name, "spin_inertia"),
+                f"got {item.spin_inertia:g}, must be below the inertia of body {body.name!r} about the axis, "
+                f"{g @ inertia @ g:g} kg m2 with other wheels locked: the body contains the wheel",
+            )
