@@ -28,6 +28,7 @@ DESCRIBED: dict[str, str] = {
     "exact": "Beams and sections",
     "joint": "Joints, drivers and forces in joints",
     "load": "Loads",
+    "actuator": "Actuators",
     "spring": "Springs and dampers",
     "wheel": "Wheels",
     "marker": "Places",

@@ -47,6 +47,8 @@ from femb.elements.joint.motor import JointMotor as JointMotor
 from femb.elements.load.aerodynamic import AerodynamicLoad as AerodynamicLoad
 from femb.elements.load.orbit import Orbit as Orbit
 
+from femb.elements.actuator.thruster import Thruster as Thruster
+
 from femb.elements.spring.point import SpringDamper as SpringDamper
 from femb.elements.spring.torsion import TorsionSpringDamper as TorsionSpringDamper
 from femb.elements.spring.euler import EulerSpringDamper as EulerSpringDamper

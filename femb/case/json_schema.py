@@ -79,6 +79,7 @@ TABLES = {
     "drivers": "Prescribed motions, by name.",
     "latches": "Latches of joints, by name.",
     "loads": "Forces and torques, by name.",
+    "thrusters": "Thrusters, by name.",
     "springs": "Springs, dashpots, friction and stops, by name.",
     "wheels": "Wheels with motors, by name.",
     "modal_damping": "Damping ratios of the modes of appendages, by name.",

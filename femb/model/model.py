@@ -143,6 +143,7 @@ class Model:
 
     if TYPE_CHECKING:
         wheels: dict[str, Any]
+        thrusters: dict[str, Any]
     else:
 
         def __getattr__(self, table: str) -> dict[str, Any]:

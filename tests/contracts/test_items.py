@@ -26,6 +26,7 @@ from femb.elements.exact.batch import SectionRecords
 from femb.elements.item import Item
 from femb.elements.joint.joint import Joint
 from femb.elements.load.along_beam import AlongBeams
+from femb.elements.load.at_stations import StationForces
 from femb.elements.load.mass_field import MassField
 from femb.elements.marker import Attachment, JointEnd, Place, SpringEnd
 from femb.elements.records import Records
@@ -183,6 +184,12 @@ EXAMPLES = {
     # a rate of 1 rad/s, so far away that the gradient does not change
     e.Orbit: lambda: beamed(
         e.PointMass("free", mass=0.3, position=(2.0, 1.0, 1.0)), e.Orbit("body", (6e8, 0.0, 8e8), (0.0, 1e9, 0.0), 1e27)
+    ),
+    e.Thruster: lambda: beamed(
+        e.Thruster(
+            "t1", 0.8, (1.0, 2.0, -1.0), beam="boom", node=1, at=(0.1, 0.2, 0.0), rise_time=0.3, pulses=((0.0, 1.0),)
+        ),
+        e.Thruster("t2", 0.5, (1.0, 0.0, 3.0), body="b", at=(0.3, 0.2, 0.5), specific_impulse=220.0),
     ),
     e.SpringDamper: lambda: apart(e.SpringDamper("spring", *ENDS, stiffness=20.0, damping=0.7, free_length=1.0)),
     e.TorsionSpringDamper: lambda: apart(
@@ -501,7 +508,7 @@ def _below(kind):
     return {each for child in kind.__subclasses__() for each in (child, *_below(child))}
 
 
-BASES = {AlongBeams, ForceBatch, MassField, PairBatch, SectionRecords}
+BASES = {AlongBeams, ForceBatch, MassField, PairBatch, SectionRecords, StationForces}
 
 
 def test_batches_override_with_the_same_parameters():

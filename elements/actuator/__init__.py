@@ -1,0 +1,1 @@
+"""Actuators other than wheels: thrusters and magnetic torquers."""

@@ -1,0 +1,293 @@
+"""Thruster: a force that is on for the time of a pulse, given beforehand or commanded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import exp, expm1, inf
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.quantity import Group, Quantity
+from femb.base.types import Direction, Floats, Forms, Shape, Unit, Vector
+from femb.base.values import frozen_array
+from femb.elements.item import Item
+from femb.elements.item_states import ItemStates
+from femb.elements.load.at_stations import StationForces
+from femb.elements.marker import Place
+from femb.layout.discrete import DiscreteState, Update
+from femb.layout.element import Batch, Command, Input
+from femb.layout.layout import Layout
+from femb.layout.views import ModelView, StartPoses, StateView
+from femb.numerics import rotations
+
+# Gravity (m/s2) by which a specific impulse in seconds is defined.
+STANDARD_GRAVITY = 9.80665
+# Shortest pulse (s) that is distinguished from none.
+SHORTEST = 1e-6
+# After sensors, controllers and what these set.
+SWITCHES = 100
+
+Pulses = Annotated[Any, Forms((Annotated[Any, Shape((None, 2))],))]
+
+
+def level(elapsed: Floats, start: Floats, target: Floats, rise_time: float) -> Floats:
+    """The level (s,) of the force a time after a switch, by equation (1) of docs/theory/actuators.md."""
+    decay = np.exp(-elapsed / rise_time) if rise_time else np.zeros_like(elapsed)
+    result: Floats = target + (start - target) * decay
+    return result
+
+
+def level_integral(elapsed: Floats, start: Floats, target: Floats, rise_time: float) -> Floats:
+    """(s,) s: the integral of ``level`` since the switch."""
+    rest = -np.expm1(-elapsed / rise_time) if rise_time else np.zeros_like(elapsed)
+    result: Floats = target * elapsed + (start - target) * rise_time * rest
+    return result
+
+
+def valve_of(at: ItemStates) -> tuple[Floats, Floats, Floats]:
+    """Time since the last switch (s), level at that switch, and level to which it goes, (s,) each."""
+    since, start, target = at.input("valve").T
+    return np.maximum(at.time - since, 0.0), start, target
+
+
+def recorded_level(item: "Thruster", at: ItemStates) -> Floats:
+    """(s,) of the force, in parts of the full one."""
+    return at.input("level")[:, 0] + level(*valve_of(at), item.rise_time)
+
+
+def recorded_force(item: "Thruster", at: ItemStates) -> Floats:
+    """(s, 3) N, inertial axes."""
+    full = rotations.rotate(rotations.normalise(at.motion(item.on)[1]), item.force * np.asarray(item.direction))
+    return recorded_level(item, at)[:, None] * full
+
+
+def recorded_impulse(item: "Thruster", at: ItemStates) -> Floats:
+    """(s,) N s since the start of the run."""
+    return item.force * (at.input("burnt")[:, 0] + level_integral(*valve_of(at), item.rise_time))
+
+
+def recorded_propellant(item: "Thruster", at: ItemStates) -> Floats:
+    """(s,) kg; zero without a specific impulse."""
+    if item.specific_impulse is None:
+        return np.zeros(len(at.q))
+    return recorded_impulse(item, at) / (item.specific_impulse * STANDARD_GRAVITY)
+
+
+class ThrusterResults(Group):
+    """Force of a thruster, its impulse and its pulses."""
+
+    word: ClassVar[str] = "thruster"
+
+    level = Quantity("(T,)", "-", "of the force, in parts of the full one", of=recorded_level)
+    force = Quantity("(T, 3)", "N", "on its host, inertial axes", of=recorded_force)
+    impulse = Quantity("(T,)", "N s", "integral of the size of the force since the start", of=recorded_impulse)
+    propellant = Quantity(
+        "(T,)", "kg", "consumed since the start; zero without specific_impulse", of=recorded_propellant
+    )
+    pulses = Quantity("(T,)", "-", "number of pulses so far", of=lambda item, at: at.input("pulses")[:, 0])
+
+
+@dataclass(frozen=True, eq=False)
+class Thruster(Item):
+    """A force at a point of a body or of a beam's section, in a direction that is fixed there, switched by a valve.
+
+    force : full thrust, N. direction : of the force on the host, opposite to the plume, in axes of the body or section,
+    of any length. body and at (m, body axes), or beam, node and at (m, section axes) : its point.
+    rise_time : s, time constant with which the force follows the valve, both ways; zero for a force that jumps. The
+    impulse of a pulse is force times on-time for any of them, its tail included. minimum_pulse : s; shorter pulses do
+    not fire. specific_impulse : s, for the record of the propellant alone: masses do not change.
+
+    pulses : rows (start, on-time) in s, in the order of time. A controller commands ``thrusters.NAME.on_time`` (s) at
+    its samples: each command replaces the pulse before, and one of zero closes the valve. Steps end at all switches. A
+    run that starts from the last state of another one starts with closed valves.
+
+    Raises ModelError: a force that is not positive, no direction, times below zero, pulses that overlap or are shorter
+    than ``minimum_pulse``. Source: docs/theory/actuators.md, section 1.
+    """
+
+    table: ClassVar[str] = "thrusters"
+    kind: ClassVar[str] = "thruster"
+    acts_on_attitude: ClassVar[bool] = True
+    results: ClassVar[type[Group]] = ThrusterResults
+
+    name: str
+    force: Annotated[float, Unit("N")]
+    direction: Direction
+    body: str | None = None
+    beam: str | None = None
+    at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
+    node: int = -1
+    rise_time: Annotated[float, Unit("s")] = 0.0
+    minimum_pulse: Annotated[float, Unit("s")] = 0.0
+    specific_impulse: Annotated[float | None, Unit("s")] = None
+    pulses: Annotated[Pulses | None, Unit("s")] = None
+
+    def check(self, check: Checks) -> None:
+        check.positive("force", "specific_impulse")
+        check.not_negative("rise_time", "minimum_pulse")
+        self.on.report(check)
+        if "direction" not in check.bad:
+            length = float(np.linalg.norm(self.direction))
+            if length > 0.0:
+                object.__setattr__(self, "direction", np.asarray(self.direction) / length)
+            else:
+                check.fail("direction", "got a vector of length 0, wanted the direction of the force")
+        if self.pulses is not None:
+            self._check_pulses(check)
+
+    def _check_pulses(self, check: Checks) -> None:
+        wanted = "rows (start, on-time), s"
+        given = check.array("pulses", lambda x: x.ndim == 2 and x.shape[1] == 2 and bool(np.isfinite(x).all()), wanted)
+        if given is None or "minimum_pulse" in check.bad:
+            return
+        object.__setattr__(self, "pulses", frozen_array(given))
+        end = 0.0
+        for k, (start, on_time) in enumerate(given.tolist()):
+            if not start >= end:
+                before = f"the pulse before ends at {end:.6g} s" if k else "the start of the run is at 0"
+                check.fail("pulses", f"pulse {k + 1} starts at {start:.6g} s, but {before}")
+            elif not on_time >= self.shortest:
+                limit = f"wanted at least the shortest that fires, {self.shortest:.6g} s"
+                check.fail("pulses", f"pulse {k + 1} lasts {on_time:.6g} s, {limit}")
+            else:
+                end = start + on_time
+                continue
+            return
+
+    @property
+    def on(self) -> Place:
+        """Its point."""
+        return Place(self.body, self.beam, self.at, self.node)
+
+    @property
+    def markers(self) -> dict[tuple[str, ...], Place]:
+        """Its marker, which has the fields of the thruster."""
+        return {(): self.on}
+
+    @property
+    def changes_momenta(self) -> tuple[str, ...]:
+        """Both."""
+        return ("linear", "angular")
+
+    @property
+    def shortest(self) -> float:
+        """The shortest pulse (s) that fires."""
+        return max(self.minimum_pulse, SHORTEST)
+
+    # The valve: what switches it, and when
+
+    def _state(self, word: str) -> str:
+        return f"thrusters.{self.name}.{word}"
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Its valve and the instant at which it closes, the next of its pulses, and counts."""
+        given = np.zeros((0, 2)) if self.pulses is None else np.asarray(self.pulses)
+        # of the valve the instant of the last switch, the level then, and that to which it goes
+        valve, off = layout.add_discrete(self._state("valve"), np.zeros(3), carried=False), self._state("off")
+        layout.add_discrete(off, inf, carried=False)
+        layout.add_discrete(self._state("burnt"), 0.0, carried=False)
+        for word in ("command", "clips", "pulses"):
+            layout.add_discrete(self._state(word), 0.0)
+
+        def close(t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
+            if float(discrete[off]) > t + 0.5 * SHORTEST or not discrete[valve][2]:
+                return {}  # a command has replaced the pulse at this instant
+            return self._closed(t, discrete)
+
+        if len(given):
+            following = layout.add_discrete(self._state("next"), 0.0, carried=False)
+
+            def fire(t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
+                number = int(discrete[following])
+                return {following: number + 1.0, **self._opened(t, float(given[number, 1]), discrete)}
+
+            def start(discrete: DiscreteState) -> float:
+                number = int(discrete[following])
+                return float(given[number, 0]) if number < len(given) else inf
+
+            layout.add_update(Update(f"thrusters.{self.name}", fire, instant=start, order=SWITCHES))
+        layout.add_update(
+            Update(f"thrusters.{self.name}", close, instant=lambda discrete: float(discrete[off]), order=SWITCHES + 1)
+        )
+
+    def commands(self, layout: Layout) -> Mapping[str, Command]:
+        """The on-time of a pulse that begins with the command."""
+        return {"on_time": Command("s", self._state("level"), per_period=True)}
+
+    def commanded(self, word: str, value: Floats, t: float, discrete: DiscreteState) -> Mapping[str, Any]:
+        """The states of the valve after the command ``value`` (1,), s, at the time t (s), where they were ``discrete``.
+
+        Commands other than zero that are shorter than the shortest pulse do not fire, and count as clips.
+        """
+        on_time = float(np.ravel(value)[0])
+        change: dict[str, Any] = {self._state("command"): on_time}
+        if on_time >= self.shortest:
+            return change | self._opened(t, on_time, discrete)
+        if on_time != 0.0:
+            change[self._state("clips")] = discrete[self._state("clips")] + 1.0
+        return change | self._closed(t, discrete)
+
+    def _opened(self, t: float, on_time: float, discrete: DiscreteState) -> dict[str, Any]:
+        """The states after the start of a pulse; an open valve stays as it is, and closes later."""
+        count = {self._state("pulses"): discrete[self._state("pulses")] + 1.0, self._state("off"): t + on_time}
+        return count if discrete[self._state("valve")][2] else self._switched(t, 1.0, discrete) | count
+
+    def _closed(self, t: float, discrete: DiscreteState) -> dict[str, Any]:
+        """The states after the valve is closed; none if it is."""
+        if not discrete[self._state("valve")][2]:
+            return {}
+        return self._switched(t, 0.0, discrete) | {self._state("off"): inf}
+
+    def _switched(self, t: float, target: float, discrete: DiscreteState) -> dict[str, Any]:
+        since, start, before = discrete[self._state("valve")].tolist()
+        elapsed, tau = t - since, self.rise_time
+        level = before + ((start - before) * exp(-elapsed / tau) if tau else 0.0)
+        burnt = before * elapsed - ((start - before) * tau * expm1(-elapsed / tau) if tau else 0.0)
+        return {
+            self._state("valve"): np.array([t, level, target]),
+            self._state("burnt"): discrete[self._state("burnt")] + burnt,
+        }
+
+    def inputs(self) -> tuple[Input, ...]:
+        """A level beside that of the pulses, which is zero in runs, the valve, and what is only recorded."""
+        recorded = (Input.of_array(self._state(word), recorded_only=True) for word in ("burnt", "pulses"))
+        added = Input(1, lambda t: 0.0, label=self._state("level"))
+        return added, Input.of_array(self._state("valve"), 3), *recorded
+
+    @staticmethod
+    def batches(items: list["Thruster"], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of all thrusters. Raises ModelError: one on what is fixed."""
+        return [ThrusterBatch(items, layout)]
+
+
+class ThrusterBatch(StationForces):
+    """Thrusters, evaluated together; their first input is the time."""
+
+    def __init__(self, items: list[Thruster], layout: Layout) -> None:
+        super().__init__(items, layout)
+        time = Input(1, lambda t: t, label="thrusters.time", unit="s", surroundings=True)
+        self.inputs = (time, *(each for item in items for each in item.inputs()))
+        full = np.array([item.force * np.asarray(item.direction) for item in items])
+        self.full = np.einsum("nij,nj->ni", self.axes, full)
+        self.torque = np.cross(self.offset, self.full)
+        self.rise_time = [item.rise_time for item in items]
+
+    def levels(self, u: Floats) -> Floats:
+        """(s, n)."""
+        at = self.first_input
+        values = u[:, at + 1 : at + 1 + 6 * len(self.items)].reshape(len(u), len(self.items), 6)
+        elapsed = np.maximum(u[:, at, None] - values[..., 1], 0.0)
+        each = [level(elapsed[:, k], values[:, k, 2], values[:, k, 3], tau) for k, tau in enumerate(self.rise_time)]
+        result: Floats = values[..., 0] + np.stack(each, axis=1)
+        return result
+
+    def wrench(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        levels = self.levels(u)[..., None]
+        return levels * rotations.rotate(self.attitudes(q), self.full), levels * self.torque
+
+    def slopes(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        by_pose = np.zeros((len(self.items), 6, 6))
+        levels, R = self.levels(u[None])[0], rotations.rotation_matrix(self.attitudes(q[None])[0])
+        by_pose[:, :3, 3:] = -levels[:, None, None] * (R @ rotations.cross_matrix(self.full))
+        return np.zeros_like(by_pose), by_pose

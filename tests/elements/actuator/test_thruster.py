@@ -1,0 +1,297 @@
+"""Thrusters: impulse of pulses, commands, minimum pulse, limit cycle, restart, tangents on any host, and refusals."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from contracts import test_items
+
+import femb
+import femb.elements
+from femb.elements.item import Item
+from femb.layout.discrete import Update
+from femb.run import checkpoints
+
+FORCE, MASS = 2.0, 100.0
+
+
+def satellite(**words):
+    model = femb.Model("satellite")
+    model.add(femb.RigidBody("hub", mass=MASS, inertia=1000.0))
+    given = {"force": FORCE, "direction": (3.0, 0.0, 0.0), "body": "hub"}
+    model.add(femb.Thruster("t1", **given | words))
+    return model
+
+
+def closed_form(t, tau, pulses):
+    """Level and its integral (s) by superposition of the pulses."""
+    level, integral = np.zeros_like(t), np.zeros_like(t)
+    for start, on_time in pulses:
+        for instant, sign in ((start, 1.0), (start + on_time, -1.0)):
+            x = np.maximum(t - instant, 0.0)
+            level += sign * (-np.expm1(-x / tau) if tau else (t > instant).astype(float))
+            integral += sign * (x + tau * np.expm1(-x / tau) if tau else x)
+    return level, integral
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.02, 0.7])
+def test_pulses(tau):
+    """Level, impulse and motion in closed form; the level at an instant of a switch is the left limit."""
+    pulses = ((0.0, 0.02), (0.5, 0.3), (0.9, 0.2))
+    model = satellite(rise_time=tau, pulses=pulses, specific_impulse=220.0)
+    results = femb.simulate(model, duration=2.0, output_interval=0.05, rtol=1e-10)
+    level, integral = closed_form(results.time, tau, pulses)
+    thruster = results.thrusters["t1"]
+    np.testing.assert_allclose(thruster.level, level, atol=1e-13)
+    np.testing.assert_allclose(thruster.impulse, FORCE * integral, atol=1e-13)
+    np.testing.assert_allclose(thruster.propellant, FORCE * integral / (220.0 * 9.80665), atol=1e-15)
+    np.testing.assert_allclose(thruster.force, FORCE * level[:, None] * [1.0, 0.0, 0.0], atol=1e-13)
+    np.testing.assert_allclose(results.bodies["hub"].velocity[:, 0], FORCE * integral / MASS, atol=1e-10)
+    assert thruster.pulses.tolist() == np.searchsorted([0.0, 0.5, 0.9], results.time - 1e-9).tolist()
+    assert np.abs(results.audit.energy_error).max() < 1e-12
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.001, 0.05])
+@pytest.mark.parametrize("method", ["radau", "rk", "bdf", "generalized-alpha"])
+def test_impulse_is_force_times_on_time(tau, method):
+    """For any rise time, tail included; without a rise time also as the steppers integrate it, since they land."""
+    model = satellite(rise_time=tau, pulses=((0.1, 0.0123), (0.3, 0.05)))
+    results = femb.simulate(model, duration=3.0, output_interval=3.0, method=method)
+    wanted = FORCE * 0.0623
+    np.testing.assert_allclose(results.thrusters["t1"].impulse[-1], wanted, rtol=1e-13)
+    momentum = MASS * results.bodies["hub"].velocity[-1, 0]
+    if tau == 0.0 and method != "bdf":
+        np.testing.assert_allclose(momentum, wanted, rtol=1e-11)
+    else:
+        np.testing.assert_allclose(momentum, wanted, atol=1e-5 * MASS)
+
+
+def test_contracts_with_open_valves():
+    """Those of tests/contracts, whose example has closed ones, on a node of a beam and on a body."""
+    system = femb.System(test_items.EXAMPLES[femb.Thruster]())
+    valves = {f"thrusters.{name}.valve": np.array([0.1, 0.3, 1.0]) for name in ("t1", "t2")}
+    system = system.with_discrete(system.discrete.replaced(valves))
+
+    def systems(kind):
+        return system
+
+    for test in (test_items.test_exact_tangent, test_items.test_energy_and_momentum, test_items.test_objectivity):
+        test(femb.Thruster, systems)
+
+
+# Commands
+
+
+@dataclass(frozen=True, eq=False)
+class Sampler(Item):
+    """Commands of a thruster: a function of the number of the sample."""
+
+    table: ClassVar[str] = "samplers"
+    kind: ClassVar[str] = "sampler"
+
+    name: str
+    thruster: Any
+    law: Any
+    period: float = 0.1
+
+    def declare_dofs(self, layout, placement, model):
+        def act(t, state, discrete):
+            value = self.law(round(t / self.period), state)
+            return self.thruster.commanded("on_time", np.array([value]), t, discrete)
+
+        layout.add_update(Update("samplers.s", act, period=self.period, order=50))
+
+
+@dataclass(frozen=True, eq=False)
+class Switch(Item):
+    """Least pulses at the edges of a dead band of the turn about z, as a controller of two thrusters would give."""
+
+    table: ClassVar[str] = "switches"
+    kind: ClassVar[str] = "switch"
+
+    name: str
+    thrusters: Any
+    band: float
+    pulse: float
+
+    def declare_dofs(self, layout, placement, model):
+        for thruster, sign in zip(self.thrusters, (1, -1), strict=True):
+
+            def fire(t, state, discrete, thruster=thruster):
+                return thruster.commanded("on_time", np.array([self.pulse]), t, discrete)
+
+            def edge(t, state, discrete, sign=sign):
+                q = state.bodies["hub"].quaternion
+                return 2.0 * np.arctan2(q[3], q[0]) - sign * self.band
+
+            layout.add_update(Update(f"switches.{thruster.name}", fire, zero=edge, direction=sign, recorded=True))
+
+
+@pytest.fixture
+def catalogue(monkeypatch):
+    monkeypatch.setattr(femb.elements, "CATALOGUE", (*femb.elements.CATALOGUE, Sampler, Switch))
+
+
+def commanded(law, period=0.1, **words):
+    model = satellite(**words)
+    model.add(Sampler("s", model.thrusters["t1"], law, period))
+    return model
+
+
+ON_TIMES = (0.03, 0.1, 0.1, 0.02, 0.0, 0.004, 0.25, 0.25, 0.01, -0.01)
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.03])
+def test_commands(tau, catalogue):
+    """On-times of a sample; each replaces the one before, a full period goes over into the next without a switch."""
+    model = commanded(lambda k, state: ON_TIMES[k], rise_time=tau, minimum_pulse=0.005)
+    results = femb.simulate(model, duration=1.0, output_interval=0.01, rtol=1e-9)
+    pulses = ((0.0, 0.03), (0.1, 0.22), (0.6, 0.21))
+    level, integral = closed_form(results.time, tau, pulses)
+    away = np.abs(results.time[:, None] - [0.03, 0.32, 0.81]).min(axis=1) > 1e-9  # of switches beside outputs
+    thruster = results.thrusters["t1"]
+    np.testing.assert_allclose(thruster.level[away], level[away], atol=1e-12)
+    np.testing.assert_allclose(thruster.impulse, FORCE * integral, atol=1e-12)
+    np.testing.assert_allclose(results.bodies["hub"].velocity[:, 0], FORCE * integral / MASS, atol=1e-9)
+    assert thruster.pulses[-1] == 7
+    last = femb.System(model)
+    assert [update.label for update in last.layout.updates] == ["thrusters.t1", "samplers.s"]
+
+
+def test_counts(catalogue):
+    """Commands that are too short, or below zero, are counted; zero is no pulse and no clip."""
+    thruster = femb.Thruster("t1", FORCE, (1, 0, 0), body="hub", minimum_pulse=0.005)
+    model = femb.Model("satellite")
+    model.add(femb.RigidBody("hub", mass=MASS, inertia=1000.0))
+    model.add(thruster)
+    discrete = femb.System(model).discrete
+    for k, value in enumerate(ON_TIMES):
+        discrete = discrete.replaced(
+            {name: np.asarray(x, dtype=float) for name, x in
+             thruster.commanded("on_time", np.array([value]), 0.1 * k, discrete).items()}
+        )  # fmt: skip
+        assert discrete["thrusters.t1.command"] == value
+    assert discrete["thrusters.t1.clips"] == 2.0
+    assert discrete["thrusters.t1.off"] == np.inf
+    command = thruster.commands(None)["on_time"]
+    assert (command.unit, command.input, command.per_period) == ("s", "thrusters.t1.level", True)
+
+
+def test_an_open_valve_that_is_commanded_on_does_not_end_the_smooth_interval(catalogue):
+    """Steps go over the samples at which nothing that equations read has changed."""
+    long = commanded(lambda k, state: 0.1, minimum_pulse=0.005)
+    once = satellite(pulses=((0.0, 1.05),))
+    found, wanted = (femb.simulate(model, duration=1.0, output_interval=0.1) for model in (long, once))
+    np.testing.assert_allclose(
+        found.bodies["hub"].velocity[:, 0], wanted.bodies["hub"].velocity[:, 0], rtol=0.0, atol=1e-15
+    )
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.005])
+def test_limit_cycle(tau, catalogue):
+    """Least pulses at both edges of a dead band: the period is 4 b/w + 2 t_b with w = F l t_b/2J, to rounding."""
+    J, b, pulse = 1000.0, 1e-3, 0.02
+    rate = pulse / (2.0 * J)
+    model = femb.Model("satellite")
+    model.add(femb.RigidBody("hub", mass=MASS, inertia=J, angular_velocity=(0.0, 0.0, rate)))
+    left = femb.Thruster("left", 1.0, (0, -1, 0), body="hub", at=(1, 0, 0), rise_time=tau)
+    right = femb.Thruster("right", 1.0, (0, 1, 0), body="hub", at=(1, 0, 0), rise_time=tau)
+    for item in (left, right, Switch("s", (left, right), b, pulse)):
+        model.add(item)
+    results = femb.simulate(model, duration=1300.0, output_interval=100.0, rtol=1e-9)
+    times = np.array([event.time for event in results.events])
+    assert [event.name for event in results.events[:3]] == [f"switches.{name}" for name in ("left", "right", "left")]
+    if tau == 0.0:
+        np.testing.assert_allclose(times[0], b / rate, rtol=1e-7)
+        np.testing.assert_allclose(times[2::2] - times[:-2:2], 400.04, rtol=1e-8)
+    else:
+        # the impulse is the same, and comes later by the time constant
+        np.testing.assert_allclose(times[2::2] - times[:-2:2], 400.04 + 4.0 * tau, rtol=1e-6)
+    assert np.abs(results.bodies["hub"].angular_velocity[:, 2]).max() < 1.01 * rate
+
+
+# Restart
+
+
+@pytest.mark.parametrize("method", ["radau", "rk"])
+def test_a_killed_run_continues_bitwise(method, tmp_path, monkeypatch, catalogue):
+    """Between a switch and the end of its tail, and within a pulse."""
+    for word in ("INTERVAL", "PART", "COST"):
+        monkeypatch.setattr(checkpoints, word, 0.0)
+
+    class KilledError(Exception):
+        pass
+
+    class Kill:
+        def message(self, text):
+            pass
+
+        def update(self, t):
+            if t > 0.47:
+                raise KilledError
+
+    def made():
+        return commanded(lambda k, state: 0.03 * (k % 3), rise_time=0.05, at=(0, 1, 0))
+
+    options = {"duration": 0.8, "output_interval": 0.05, "method": method}
+    whole = femb.simulate(made(), out=tmp_path / "whole.h5", **options)
+    with pytest.raises(KilledError):
+        femb.simulate(made(), out=tmp_path / "killed.h5", progress=Kill(), **options)
+    resumed = femb.simulate(made(), out=tmp_path / "killed.h5", resume=True, **options)
+    for word in ("level", "impulse", "force"):
+        np.testing.assert_array_equal(getattr(resumed.thrusters["t1"], word), getattr(whole.thrusters["t1"], word))
+    np.testing.assert_array_equal(resumed.bodies["hub"].position, whole.bodies["hub"].position)
+
+
+def test_a_run_from_the_last_state_of_another_starts_with_a_closed_valve(tmp_path):
+    file = tmp_path / "first.h5"
+    femb.simulate(satellite(pulses=((0.2, 5.0),)), duration=1.0, out=file)
+    results = femb.simulate(satellite(), duration=1.0, start=femb.StartState(str(file)))
+    assert not results.thrusters["t1"].level.any()
+    np.testing.assert_allclose(results.bodies["hub"].velocity[:, 0], FORCE * 0.8 / MASS, rtol=1e-9)
+
+
+# Linear models
+
+
+def test_linear_input():
+    space = femb.linearize(satellite(at=(0.0, 1.0, 0.0)), outputs=("bodies.hub.velocity",))
+    assert space.inputs == ("thrusters.t1.level",)
+    force = space.C @ space.B
+    np.testing.assert_allclose(force[:, 0], [FORCE / MASS, 0.0, 0.0], atol=1e-12)
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ({"force": 0.0}, "force: "),
+        ({"direction": (0.0, 0.0, 0.0)}, "direction: got a vector of length 0"),
+        ({"body": None}, "wanted one of the two"),
+        ({"rise_time": -1.0}, "rise_time: "),
+        ({"minimum_pulse": -1.0}, "minimum_pulse: "),
+        ({"specific_impulse": 0.0}, "specific_impulse: "),
+        ({"pulses": ((1.0, 0.2), (1.1, 0.1))}, "pulse 2 starts at 1.1 s, but the pulse before ends at 1.2 s"),
+        ({"pulses": ((-1.0, 0.2),)}, "pulse 1 starts at -1 s, but the start of the run is at 0"),
+        ({"pulses": ((1.0, 0.01),), "minimum_pulse": 0.02}, "pulse 1 lasts 0.01 s, wanted at least the shortest"),
+        ({"pulses": (1.0, 0.01)}, "pulses: got .*, wanted rows"),
+    ],
+)
+def test_refusals(words, text):
+    with pytest.raises(femb.ModelError, match=text):
+        satellite(**words)
+
+
+def test_refused_in_models():
+    model = satellite(body="ground")
+    with pytest.raises(femb.ModelError, match=r"thrusters\.t1: is on 'ground', which is fixed and feels no force"):
+        femb.simulate(model, duration=1.0)
+    model = satellite()
+    model.add(femb.PointMass("p", mass=1.0))
+    model.add(femb.Thruster("t2", FORCE, (1, 0, 0), body="p"))
+    assert any("point mass" in str(problem) for problem in model.problems())
+    with pytest.raises(femb.ModelError, match="nobody"):
+        femb.simulate(satellite(body="nobody"), duration=1.0)
