@@ -154,6 +154,7 @@ def compare(
         loaded, options = runnable(case, overrides)
         folder = folder_of(case, out)
         check_writable(folder / "comparison.csv")
+        check_free(folder / "comparison.csv", force)
         for formulation in importlib.import_module("femb.base.options").FORMULATIONS:
             check_free(folder / formulation / "results.h5", force)
         module = importlib.import_module("femb.run.compare")

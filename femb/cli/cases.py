@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from femb.cli.files import check_writable
-from femb.cli.options import CASE, QUIET, SET
+from femb.cli.files import check_free, check_writable
+from femb.cli.options import CASE, FORCE, QUIET, SET
 from femb.cli.output import say, wants_json
 from femb.cli.report import located, print_warning, reported
 
@@ -29,7 +29,8 @@ def warmup(quiet: bool) -> None:
 @CASE
 @SET
 @click.option("--picture", type=click.Path(path_type=Path), metavar="FILE", help="Draw the model at its start.")
-def check(case: Path, overrides: tuple[str, ...], picture: Path | None) -> None:
+@FORCE
+def check(case: Path, overrides: tuple[str, ...], picture: Path | None, force: bool) -> None:
     """Check a case and print what it describes.
 
     Counts, degrees of freedom, mass properties, how slow and fast it moves; warnings of numbers that are probably in
@@ -38,6 +39,8 @@ def check(case: Path, overrides: tuple[str, ...], picture: Path | None) -> None:
     from femb.case import load_case
 
     with reported():
+        if picture is not None:
+            check_free(picture, force)
         loaded = load_case(case, overrides)
         with located(loaded):
             found = importlib.import_module("femb.run.overview").overview(loaded.model, loaded.run)
@@ -50,7 +53,8 @@ def check(case: Path, overrides: tuple[str, ...], picture: Path | None) -> None:
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="File to write [print it].")
 @click.option("--study", is_flag=True, help="That of study files, for femb sweep.")
-def schema(out: Path | None, study: bool) -> None:
+@FORCE
+def schema(out: Path | None, study: bool, force: bool) -> None:
     """Write the JSON Schema of case files, by which editors complete and check them."""
     with reported():
         written = "femb.study.file" if study else "femb.case.json_schema"
@@ -59,6 +63,7 @@ def schema(out: Path | None, study: bool) -> None:
             click.echo(text)
             return
         check_writable(out)
+        check_free(out, force)
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(text + "\n", encoding="utf-8")
         say(out)

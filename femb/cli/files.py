@@ -54,14 +54,20 @@ def check_writable(file: Path) -> None:
 
 
 def check_free(file: Path, force: bool) -> None:
-    """Raise ResultError if a file has results that must not be replaced, or another run writes to it."""
+    """Raise ResultError if a file, or a folder with files, is there that must not be replaced, or another run writes to
+    it. All commands that write have this one habit."""
     from femb.results.storage.read import is_being_written, is_finished
 
-    if not force and (is_finished(file) if file.suffix == ".h5" else file.exists()):
-        of_run = " of a finished run" if file.suffix == ".h5" else ""
-        raise ResultError(f"{file}: has the results{of_run}; --force replaces them, --out DIR writes to another folder")
+    if file.is_dir():
+        if not force and any(not old.name.startswith(".") for old in file.iterdir()):
+            raise ResultError(f"{file}: has files already; --force replaces those, --out DIR writes to another folder")
+        return
+    of_run = file.suffix == ".h5"
+    if not force and (is_finished(file) if of_run else file.exists()):
+        what = "has the results of a finished run; --force replaces them" if of_run else "is there; --force replaces it"
+        raise ResultError(f"{file}: {what}, --out writes to another place")
     if is_being_written(file):
-        raise ResultError(f"{file}: another run writes to it now; wait for its end, or try --out DIR")
+        raise ResultError(f"{file}: another run writes to it now; wait for its end, or try --out")
 
 
 def stamp(file: Path) -> tuple[int, int] | None:

@@ -136,7 +136,7 @@ ITEM = click.option(
     help="Only this item; * and ? are wildcards [all].",
 )
 QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-FORCE = click.option("--force", is_flag=True, help="Replace results that are there, once the new ones are whole.")
+FORCE = click.option("--force", is_flag=True, help="Replace what is there, once the new files are whole.")
 FRAME = click.option("--frame", metavar="NAME", help="See the motion from a body or a beam's NAME[NODE] [inertial].")
 FROM = click.option("--from", "first", type=float, metavar="T", help="First instant, s.")
 TO = click.option("--to", "last", type=float, metavar="T", help="Last instant, s.")

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from femb.cli.files import check_writable, only_results, read_results
-from femb.cli.options import QUIET, RESULTS
+from femb.cli.files import check_free, check_writable, only_results, read_results
+from femb.cli.options import FORCE, QUIET, RESULTS
 from femb.cli.output import say, wants_json
 from femb.cli.report import reported
 
@@ -22,8 +22,9 @@ FRAMES = click.option(
 @click.argument("others", nargs=-1, type=click.Path(path_type=Path), metavar="[OTHER]...")
 @click.option("--out", type=click.Path(path_type=Path), metavar="HTML", help="Page to write [beside RESULTS].")
 @FRAMES
+@FORCE
 @QUIET
-def report(results: Path, others: tuple[Path, ...], out: Path | None, frames: int, quiet: bool) -> None:
+def report(results: Path, others: tuple[Path, ...], out: Path | None, frames: int, force: bool, quiet: bool) -> None:
     """Write a page of HTML that shows results in any browser, without a network.
 
     What was run, the audit in words, the moving structure, time histories, peak loads; also of the results of modes,
@@ -34,6 +35,7 @@ def report(results: Path, others: tuple[Path, ...], out: Path | None, frames: in
         file, data = read_results(only_results(results))
         page = out or file.with_name("report.html" if file.stem == "results" else f"{file.stem}_report.html")
         check_writable(page)
+        check_free(page, force)
         beside = {str(other): read_results(only_results(other))[1] for other in others}
         write = importlib.import_module("femb.reporting.report").report
         say(write(data, page, frames=frames, name=file.name, beside=beside), quiet=quiet)

@@ -11,8 +11,8 @@ import click
 
 from femb.base.errors import ResultError
 from femb.base.progress import counted
-from femb.cli.files import check_writable, read_results
-from femb.cli.options import CAMERA, DPI, FRAME, ITEM, QUIET, RESULTS, SPAN, numbers
+from femb.cli.files import check_free, check_writable, read_results
+from femb.cli.options import CAMERA, DPI, FORCE, FRAME, ITEM, QUIET, RESULTS, SPAN, numbers
 from femb.cli.output import say
 from femb.cli.report import reported
 
@@ -25,9 +25,16 @@ if TYPE_CHECKING:
 @ITEM
 @SPAN
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write to [beside RESULTS].")
+@FORCE
 @QUIET
 def loads(
-    results: Path, items: tuple[str, ...], first: float | None, last: float | None, out: Path | None, quiet: bool
+    results: Path,
+    items: tuple[str, ...],
+    first: float | None,
+    last: float | None,
+    out: Path | None,
+    force: bool,
+    quiet: bool,
 ) -> None:
     """Print the peak loads of results, and write DIR/loads.csv and loads.h5.
 
@@ -37,9 +44,12 @@ def loads(
     with reported():
         file, data = read_results(results)
         folder = out or file.parent
-        check_writable(folder / "loads.csv")
+        targets = [folder / f"loads{suffix}" for suffix in (".csv", ".h5")]
+        check_writable(targets[0])
+        for target in targets:
+            check_free(target, force)
         found = importlib.import_module("femb.linear.peak_loads").peak_loads(data, items, (first, last))
-        paths = [found.write(folder / f"loads{suffix}") for suffix in (".csv", ".h5")]
+        paths = [found.write(target) for target in targets]
         say(found.table(), "", *paths, {"peaks": found.peaks}, quiet=quiet)
 
 
@@ -51,6 +61,7 @@ def loads(
 @click.option("--every", type=click.IntRange(min=1), default=1, metavar="N", help="Only each N-th output time.")
 @click.option("--at", type=float, metavar="T", help="Only the output time nearest to T, in s.")
 @click.option("--lines-only", is_flag=True, help="Beams as lines, without solids.")
+@FORCE
 @QUIET
 def export(
     results: Path,
@@ -60,6 +71,7 @@ def export(
     every: int,
     at: float | None,
     lines_only: bool,
+    force: bool,
     quiet: bool,
 ) -> None:
     """Write results as files for other programs, such as ParaView."""
@@ -78,7 +90,9 @@ def export(
             raise ResultError(f"{flag}: the format {form} has no such option")
         with counted(quiet) as progress:
             file, data = read_results(results)
-            paths = exporters[form](data, out or file.parent / form, every=every, progress=progress, **options)
+            folder = out or file.parent / form
+            check_free(folder, force)
+            paths = exporters[form](data, folder, every=every, progress=progress, **options)
         if at is not None and not quiet:
             found = min(data.time, key=lambda time: abs(time - at))
             click.echo(f"the output time nearest to {at:g} s is {found:.6g} s", err=True)
@@ -94,6 +108,7 @@ def export(
 @click.option("--spectrum", type=click.Choice(["psd", "amplitude"]), help="Draw spectra over the frequency instead.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="PNG", help="Picture to write [beside RESULTS].")
 @DPI
+@FORCE
 @click.option("--list", "listed", is_flag=True, help="List what can be shown.")
 def plot(
     results: Path,
@@ -102,6 +117,7 @@ def plot(
     first: float | None,
     last: float | None,
     out: Path | None,
+    force: bool,
     listed: bool,
     **drawn: Any,
 ) -> None:
@@ -122,6 +138,7 @@ def plot(
         if not what and data.method == "sweep":
             what = (_plots().default_figure(data),)
         target = out or file.with_name(f"{_file_name(what)}.png")
+        check_free(target, force)
         words = {"items": items or None, "times": (first, last)}
         say(_plots().plot(data, target, list(what) or None, **words, **drawn))
 
@@ -133,13 +150,23 @@ def plot(
 @CAMERA
 @click.option("--out", type=click.Path(path_type=Path), metavar="PNG", help="Picture to write [beside RESULTS].")
 @DPI
-def picture(results: Path, times: str | None, count: int, frame: str | None, out: Path | None, **view: float) -> None:
+@FORCE
+def picture(
+    results: Path,
+    times: str | None,
+    count: int,
+    frame: str | None,
+    out: Path | None,
+    force: bool,
+    **view: float,
+) -> None:
     """Draw bodies and beams at several instants."""
     with reported():
         file, data = read_results(results)
         wanted = "instants in s with commas between them, as 0,0.5,1"
         instants = count if times is None else numbers(f"--times {times}", times, wanted)
         target = out or file.with_name("picture.png")
+        check_free(target, force)
         say(_plots().picture(data, target, instants, frame=frame or "inertial", **view))
 
 
@@ -151,6 +178,7 @@ def picture(results: Path, times: str | None, count: int, frame: str | None, out
 @CAMERA
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help=".gif or .mp4 [animation.gif].")
 @click.option("--dpi", type=click.IntRange(10, 1200), default=80, show_default=True, help="Dots per inch.")
+@FORCE
 @QUIET
 def animate(
     results: Path,
@@ -158,6 +186,7 @@ def animate(
     last: float | None,
     frame: str | None,
     out: Path | None,
+    force: bool,
     quiet: bool,
     **view: float | None,
 ) -> None:
@@ -165,6 +194,7 @@ def animate(
     with reported():
         file, data = read_results(results)
         target, seen = out or file.with_name("animation.gif"), {"frame": frame or "inertial", "times": (first, last)}
+        check_free(target, force)
         with counted(quiet) as progress:
             path = _plots().animate(data, target, progress=progress, **seen, **view)
         say(path)

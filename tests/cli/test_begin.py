@@ -14,6 +14,7 @@ from long_runs import slow_but
 
 from femb import Model, Results, RigidBody, load_case, simulate
 from femb.cli import cli, library
+from femb.cli.files import stamp
 from femb.cli.output import plain
 
 CASE = '[bodies.hub]\nmass = 2.0\ninertia = 1.0\nangular_velocity = [0, 0, 2]\n[run]\nduration = 1.0\nmethod = "rk"\n'
@@ -109,6 +110,39 @@ def test_every_command_but_the_schema_prints_json(place):
     assert len(linear["eigenvalues"]) == len(linear["states"]) == 12
     assert linear["files"][0] == "out/case/linear.npz"
     assert invoke("run", "case.toml", "--json", "--quiet", "--force") == ""
+
+
+def test_every_command_that_writes_asks_for_force(place):
+    """A second time each refuses, names what is there, and changes nothing; --force replaces it."""
+    keep = {"new", "cases", "info", "view", "warmup"}  # they replace nothing
+    without = {
+        name for name, each in cli.commands.items() if all("--force" not in option.opts for option in each.params)
+    }
+    assert without == keep
+    ends = 'first = { body = "ground", axis = [0, 0, 1] }\nsecond = { body = "hub" }\n'
+    joint = f'[joints.axle]\nkind = "revolute"\n{ends}'
+    Path("case.toml").write_text(CASE.replace("[run]", f"{joint}[run]"))
+    invoke("run", "case.toml", "--quiet")
+    written = {
+        ("linearize", "case.toml", "--at-rest"): "out/case/linear.npz",
+        ("loads", "out/case"): "out/case/loads.csv",
+        ("export", "out/case", "--format", "csv"): "out/case/csv",
+        ("plot", "out/case", "--what", "energy", "--dpi", "20"): "out/case/energy.png",
+        ("picture", "out/case", "--dpi", "20"): "out/case/picture.png",
+        ("animate", "out/case", "--dpi", "20", "--fps", "1"): "out/case/animation.gif",
+        ("report", "out/case", "--frames", "2"): "out/case/report.html",
+        ("check", "case.toml", "--picture", "start.png"): "start.png",
+        ("schema", "--out", "schema.json"): "schema.json",
+    }
+    for words, name in written.items():
+        invoke(*words)
+        before = stamp(Path(name))
+        text = invoke(*words, code=2)
+        assert text.startswith(f"{name}: "), text
+        assert "--force replaces" in text
+        assert stamp(Path(name)) == before
+        invoke(*words, "--force")
+        assert stamp(Path(name)) != before, name
 
 
 def test_every_command_is_on_its_page():

@@ -154,7 +154,7 @@ def test_results_are_replaced_by_force_alone(tmp_path, command):
     assert code == 0, output
     code, output, second = run()
     assert code == 2
-    assert "has the results; --force replaces them, --out DIR writes to another folder" in output
+    assert "is there; --force replaces it, --out writes to another place" in output
     assert second == first
     code, output, third = run("--force")
     assert code == 0, output

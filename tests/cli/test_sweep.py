@@ -35,7 +35,7 @@ def test_a_study_is_carried_out_and_drawn(study, tmp_path):
     assert said("plot", table).strip() == "out/study/curves.png"
     for figure in ("histogram of lowest", "scatter", "curves"):
         name = figure.replace(" ", "_")
-        assert said("plot", table, "--what", figure, "--dpi", 30).strip() == f"out/study/{name}.png"
+        assert said("plot", table, "--what", figure, "--dpi", 30, "--force").strip() == f"out/study/{name}.png"
     assert "no figure 'tips' of a study; there are: histogram, scatter" in said("plot", table, "--what", "tips", code=2)
     assert "no output 'depth'" in said("plot", table, "--what", "curves of depth", code=2)
     assert "need the design 'saltelli'" in said("plot", table, "--what", "sobol", code=2)

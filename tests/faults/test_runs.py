@@ -134,8 +134,8 @@ def test_results_are_replaced_when_asked_and_by_whole_ones_only(case):
     assert ran("run", "case.toml", "--quiet") == (0, "")
     file, part = Path("out/case/results.h5"), Path("out/case/results.h5.part")
     old = file.read_bytes()
-    refused = "out/case/results.h5: has the results of a finished run; --force replaces them, --out DIR writes to"
-    assert ran("run", "case.toml") == (2, f"{refused} another folder\n")
+    refused = "out/case/results.h5: has the results of a finished run; --force replaces them, --out writes to"
+    assert ran("run", "case.toml") == (2, f"{refused} another place\n")
     assert file.read_bytes() == old
 
     case(1000.0)
