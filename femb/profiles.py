@@ -8,12 +8,14 @@ in ``KINDS``.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, ClassVar
 
 from femb.base.checks import Checks
 from femb.base.profile import BangBang, CheckedProfile, Derivatives, Repeat, SmoothProfile, Spline, Sum, Table
 from femb.base.profile import Motion as Motion
 from femb.base.profile import Profile as Profile
+from femb.base.shaper import EI, ZV, ZVD, ZVDD, Shaped
 from femb.base.types import OWN_UNITS, Numbers, Unit
 from femb.base.values import LARGEST
 
@@ -129,6 +131,74 @@ class SmoothStep(SmoothProfile):
 
 
 @dataclass(frozen=True)
+class Slew(SmoothProfile):
+    """From ``before`` to ``after`` in the shortest time from ``start``, from rest to rest: constant acceleration, then
+    the opposite, with a constant rate between them where ``max_rate`` is reached.
+
+    max_acceleration : the acceleration. duration : s, in place of it: the acceleration that takes this time. max_rate :
+    by default no limit. A ``bang_bang`` profile of the same times is its acceleration, for loads.
+    """
+
+    shape: ClassVar[str] = "slew"
+    positive: ClassVar[tuple[str, ...]] = ("max_acceleration", "max_rate", "duration")
+    after: Annotated[float, Unit("value")]
+    before: Annotated[float, Unit("value")] = 0.0
+    max_acceleration: Annotated[float | None, Unit("value/s2")] = None
+    max_rate: Annotated[float | None, Unit("value/s")] = None
+    duration: Annotated[float | None, Unit("s")] = None
+    start: Annotated[float, Unit("s")] = 0.0
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        if check.bad:
+            return
+        check.exactly_one("max_acceleration", "duration")
+        if self.duration is not None and self.max_rate is not None:
+            least = abs(self.after - self.before) / self.max_rate
+            check.require("duration", self.duration > least, f"must be more than {least:g} s, at the largest rate")
+
+    @cached_property
+    def times(self) -> tuple[float, float]:
+        """Seconds of each acceleration, and between them."""
+        change, fastest = abs(self.after - self.before), math.inf if self.max_rate is None else self.max_rate
+        if change == 0.0:
+            return 0.0, 0.0
+        if self.duration is not None:
+            ramp = min(0.5 * self.duration, self.duration - change / fastest)
+            return ramp, max(self.duration - 2.0 * ramp, 0.0)
+        assert self.max_acceleration is not None
+        ramp = math.sqrt(change / self.max_acceleration)
+        if ramp * self.max_acceleration <= fastest:
+            return ramp, 0.0
+        ramp = fastest / self.max_acceleration
+        return ramp, change / fastest - ramp
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        ramp, coast = self.times
+        corners = (0.0, ramp, ramp + coast, 2.0 * ramp + coast)
+        return tuple(dict.fromkeys(self.start + x for x in corners)) if ramp > 0.0 else ()
+
+    def derivatives(self, t: float) -> Derivatives:
+        """The second derivative jumps at the breakpoints."""
+        corners = self.breakpoints
+        if not corners or t < corners[0]:
+            return self.before, 0.0, 0.0
+        if t >= corners[-1]:
+            return self.after, 0.0, 0.0
+        ramp, coast = self.times
+        second = (self.after - self.before) / (ramp * (ramp + coast))
+        if t < corners[1]:
+            x = t - corners[0]
+            return self.before + 0.5 * second * x * x, second * x, second
+        if t >= corners[-2]:
+            x = t - corners[-1]
+            return self.after - 0.5 * second * x * x, -second * x, -second
+        rate = second * ramp
+        return 0.5 * (self.before + self.after) + rate * (t - 0.5 * (corners[0] + corners[-1])), rate, 0.0
+
+
+@dataclass(frozen=True)
 class Step(CheckedProfile):
     """Zero before ``start``, one from then on, zero again after ``duration`` if that is given.
 
@@ -186,5 +256,8 @@ def check_profile(check: Checks, *fields: str) -> None:
             return
 
 
-KINDS = (Constant, Polynomial, Sine, Versine, Step, SmoothStep, Exponential, BangBang, Table, Spline, Sum, Repeat)
+KINDS = (
+    *(Constant, Polynomial, Sine, Versine, Step, SmoothStep, Slew, Exponential, BangBang, Table, Spline, Sum, Repeat),
+    *(ZV, ZVD, ZVDD, EI, Shaped),
+)
 PROFILES: dict[str, Callable[..., Profile]] = {kind.shape: kind for kind in KINDS}

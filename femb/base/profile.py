@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Protocol, cast, runtime_checkable
+from typing import Annotated, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -169,7 +169,59 @@ class BangBang(CheckedProfile):
 
 
 @dataclass(frozen=True)
-class Sum(CheckedProfile):
+class Copy:
+    """``profile``, multiplied by a factor and delayed (s)."""
+
+    factor: float
+    delay: float
+    profile: Profile
+
+    @cached_property
+    def breakpoints(self) -> tuple[float, ...]:
+        return tuple(self.delay + instant for instant in self.profile.breakpoints)
+
+    def local(self, t: float) -> float:
+        """The instant of the profile itself: on the same side of its breakpoints as t is of those delayed."""
+        x, passed = t - self.delay, bisect.bisect_right(self.breakpoints, t)
+        own = self.profile.breakpoints
+        if passed > 0 and x < own[passed - 1]:
+            return own[passed - 1]
+        if passed < len(own) and x >= own[passed]:
+            return math.nextafter(own[passed], -math.inf)
+        return x
+
+
+@dataclass(frozen=True)
+class Combined(CheckedProfile):
+    """Base of sums of weighted and delayed profiles. One has ``derivatives`` if all its terms have: a driver follows it
+    then."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if all(isinstance(copy.profile, Motion) for copy in self.copies):
+            object.__setattr__(self, "derivatives", self._derivatives)
+
+    @cached_property
+    def copies(self) -> tuple[Copy, ...]:
+        """The terms of the sum."""
+        raise NotImplementedError
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        return tuple(sorted({instant for copy in self.copies for instant in copy.breakpoints}))
+
+    def __call__(self, t: float) -> float:
+        return sum(copy.factor * copy.profile(copy.local(t)) for copy in self.copies)
+
+    def _derivatives(self, t: float) -> Derivatives:
+        """Its value, and its first and second derivative by time (1/s, 1/s2)."""
+        parts = [(copy.factor, cast(Motion, copy.profile).derivatives(copy.local(t))) for copy in self.copies]
+        value, rate, second = (sum(factor * part[k] for factor, part in parts) for k in range(3))
+        return value, rate, second
+
+
+@dataclass(frozen=True)
+class Sum(Combined):
     """The sum of the profiles ``terms``, each multiplied by its number of ``factors`` (by default one).
 
     A driver follows it if it follows every term.
@@ -178,10 +230,6 @@ class Sum(CheckedProfile):
     shape: ClassVar[str] = "sum"
     terms: Annotated[list[Profile], Unit("value")]
     factors: Annotated[list[float] | None, Unit("")] = None
-
-    def __new__(cls, terms: Any = (), factors: Any = None) -> "Sum":
-        smooth = isinstance(terms, list | tuple) and all(isinstance(term, Motion) for term in terms)
-        return object.__new__(_SumOfMotions if smooth else Sum)
 
     def check(self, check: Checks) -> None:
         given = isinstance(self.terms, list | tuple)
@@ -195,29 +243,10 @@ class Sum(CheckedProfile):
                 wanted = f"wanted {len(self.terms)}, one for each of the terms"
                 check.require("factors", len(self.factors) == len(self.terms), wanted)
 
-    @property
-    def weights(self) -> tuple[float, ...]:
-        """The factor of every term."""
-        return (1.0,) * len(self.terms) if self.factors is None else tuple(self.factors)
-
-    @property
-    def breakpoints(self) -> tuple[float, ...]:
-        return tuple(sorted({instant for term in self.terms for instant in term.breakpoints}))
-
-    def __call__(self, t: float) -> float:
-        return sum(factor * term(t) for factor, term in zip(self.weights, self.terms, strict=True))
-
-
-class _SumOfMotions(Sum):
-    """A sum that a driver can follow."""
-
-    def derivatives(self, t: float) -> Derivatives:
-        """Its value, and its first and second derivative by time (1/s, 1/s2)."""
-        parts = [cast(Motion, term).derivatives(t) for term in self.terms]
-        value, rate, second = (
-            sum(factor * part[k] for factor, part in zip(self.weights, parts, strict=True)) for k in range(3)
-        )
-        return value, rate, second
+    @cached_property
+    def copies(self) -> tuple[Copy, ...]:
+        factors = [1.0] * len(self.terms) if self.factors is None else self.factors
+        return tuple(Copy(factor, 0.0, term) for factor, term in zip(factors, self.terms, strict=True))
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """The command line: ``femb new | cases | run | static | inverse | compare | linearize | modal | modes | shake |
-handover | reduce | sweep | warmup | check | schema | info | report | view | loads | export | plot | picture |
+shaper | handover | reduce | sweep | warmup | check | schema | info | report | view | loads | export | plot | picture |
 animate``.
 
 Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted by Ctrl-C or
@@ -23,7 +23,7 @@ from femb.cli.report import print_warning
 COMMANDS = (
     *(begin.new, begin.cases),
     *(analyses.run, analyses.static, analyses.inverse, analyses.compare, linear.linearize, linear.modal),
-    *(modes.modes, modes.shake, handover.handover, reduce.reduce, sweep.sweep),
+    *(modes.modes, modes.shake, modes.shaper, handover.handover, reduce.reduce, sweep.sweep),
     *(cases.warmup, cases.check, cases.schema),
     *(begin.info, pages.report, pages.view),
     *(results.loads, results.export, results.plot, results.picture, results.animate),

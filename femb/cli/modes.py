@@ -1,4 +1,4 @@
-"""The commands of natural modes, and of base shakes in them: ``femb modes | shake``."""
+"""The commands of natural modes, of base shakes and of input shapers of them: ``femb modes | shake | shaper``."""
 
 import importlib
 from pathlib import Path
@@ -112,6 +112,27 @@ def shake(
     paths = [result.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5")]
     found = {"outputs": result.response.outputs, **_values(result, "peak", "peak_frequency", "rms", "miles")}
     return [result.table(), "", *paths, result.draw(file.with_suffix(".png")), found]
+
+
+@of_case("shaper.png")
+@click.option("--kind", type=click.Choice(("zv", "zvd", "zvdd", "ei")), default="zvd", show_default=True)
+@click.option("--modes", default="1", metavar="N,N,...", show_default=True, help="Numbers of the modes to quiet.")
+@click.option("--tolerance", type=float, default=0.05, metavar="PART", show_default=True, help="That ei leaves.")
+@click.option("--damping", type=float, metavar="RATIO", help="Of these modes, in place of the model's own.")
+@click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
+@WRITING
+def shaper(loaded: "Case", file: Path, modes: str, start: str | None, **words: Any) -> list[object]:
+    """Compute the input shaper of modes of a case, and draw the vibration that it leaves to DIR/shaper.png.
+
+    Prints its impulses, the keys for the profile of a load or driver, and how wrong the frequencies may be.
+    """
+    chosen = [int(number) for number in numbers(f"--modes {modes}", modes, "numbers of modes, as 1,3", ",")]
+    made = importlib.import_module("femb.linear.shaper").shaper(
+        model=loaded.model, modes=chosen, start=start or loaded.start, **words
+    )
+    line = f"profile = {{ {made.words()}, profile = {{ ... }} }}"
+    found = _values(made, "kind", "frequencies", "damping", "times", "amplitudes")
+    return [made.table(), "", line, "", made.draw(file), found]
 
 
 def _values(of: object, *names: str) -> dict[str, object]:

@@ -96,6 +96,18 @@ def draw_densities(frequencies: Floats, densities: Floats, outputs: Sequence[str
     return _finished(figure)
 
 
+def draw_residual(frequencies: Floats, residual: Floats, modes: Floats, label: str) -> "Figure":
+    """The figure of the vibration that a shaper leaves (f,) over frequencies (f,) Hz, with lines at its modes."""
+    figure = _figure("residual")
+    (axes,) = figure.get_axes()
+    axes.plot(frequencies, 100.0 * residual, label=label)
+    for k, mode in enumerate(modes):
+        axes.axvline(mode, color="0.4", linestyle=":", label="modes" if k == 0 else None)
+    axes.axhline(5.0, color="tab:red", linewidth=0.8, label="5 %")
+    axes.set(xlabel="frequency, Hz", ylabel="residual vibration, % of that of one impulse", ylim=(0.0, None))
+    return _finished(figure)
+
+
 def _figure(what: str) -> "Figure":
     from matplotlib.figure import Figure
 

@@ -1,8 +1,10 @@
 """Profiles of time: values, integrals in closed form, and breakpoints exactly where they are not smooth."""
 
+import copy
 import dataclasses
 import itertools
 import math
+import pickle
 
 import checkout
 import numpy as np
@@ -12,7 +14,11 @@ from scipy.integrate import quad
 from femb import ModelError, load_case
 from femb.case import CaseError
 from femb.profiles import (
+    EI,
     PROFILES,
+    ZV,
+    ZVD,
+    ZVDD,
     BangBang,
     Constant,
     Exponential,
@@ -20,7 +26,9 @@ from femb.profiles import (
     Polynomial,
     Profile,
     Repeat,
+    Shaped,
     Sine,
+    Slew,
     SmoothStep,
     Spline,
     Step,
@@ -42,6 +50,12 @@ EXAMPLES = {
     "bang_bang": BangBang(duration=1.0, start=0.2, coast=0.3),
     "sum": Sum([Sine(0.7), SmoothStep(duration=0.8, start=0.3)], factors=[0.5, -2.0]),
     "repeat": Repeat(BangBang(duration=0.3), period=0.3, count=3, start=0.1),
+    "slew": Slew(after=1.5, before=-0.5, max_acceleration=15.0, max_rate=3.0, start=0.2),
+    "shaped": Shaped(Step(start=0.1, duration=0.3), times=(0.0, 0.7), amplitudes=(0.8, 0.9)),
+    "zv": ZV(Slew(1.0, duration=0.7, start=0.1), frequencies=[1.3], damping=0.02),
+    "zvd": ZVD(Slew(2.0, duration=0.4, start=0.1), frequencies=[1.7], damping=0.02),
+    "zvdd": ZVDD(Sum([Sine(0.7), Slew(3.0, duration=0.5)]), frequencies=[2.3], damping=[0.01]),
+    "ei": EI(Slew(4.0, duration=0.4, start=0.13), frequencies=[1.5, 4.0], tolerance=0.1),
 }
 SMOOTH = [shape for shape, profile in EXAMPLES.items() if isinstance(profile, Motion)]
 every_profile = pytest.mark.parametrize("shape", PROFILES)
@@ -98,7 +112,7 @@ def test_not_smooth_at_breakpoints(shape):
 
 
 def test_what_has_derivatives():
-    assert set(PROFILES) - set(SMOOTH) == {"step", "exponential", "table", "bang_bang", "repeat"}
+    assert set(PROFILES) - set(SMOOTH) == {"step", "exponential", "table", "bang_bang", "repeat", "shaped"}
 
 
 @pytest.mark.parametrize("shape", SMOOTH)
@@ -200,6 +214,20 @@ def test_table():
         (lambda: Exponential(time_constant=-1.0), "time_constant"),
         (lambda: Exponential(time_constant=1.0, start="now"), "start"),
         (lambda: Sine(frequency=0.0), "frequency"),
+        (lambda: Slew(1.0), "max_acceleration"),
+        (lambda: Slew(1.0, duration=1.0, max_acceleration=1.0), "duration"),
+        (lambda: Slew(1.0, duration=1.0, max_rate=1.0), "duration"),
+        (lambda: Slew(1.0, max_acceleration=0.0), "max_acceleration"),
+        (lambda: Shaped(Constant(), times=[0.0, 1.0], amplitudes=[1.0]), "amplitudes"),
+        (lambda: Shaped(Constant(), times=[-1.0], amplitudes=[1.0]), "times"),
+        (lambda: ZV(Constant(), frequencies=[0.0]), "frequencies"),
+        (lambda: ZV(Constant(), frequencies=[]), "frequencies"),
+        (lambda: ZV(3.0, frequencies=[1.0]), "profile"),
+        (lambda: ZVD(Constant(), frequencies=[1.0], damping=1.0), "damping"),
+        (lambda: ZVD(Constant(), frequencies=[1.0], damping=[0.1, 0.2]), "damping"),
+        (lambda: ZVD(Constant(), frequencies=[1.0], damping="none"), "damping"),
+        (lambda: ZVDD(Constant(), frequencies=[1.0] * 7), "frequencies"),
+        (lambda: EI(Constant(), frequencies=[1.0], tolerance=1.0), "tolerance"),
         (lambda: SmoothStep(duration=-1.0), "duration"),
         (lambda: Spline(times=[0.0], values=[1.0]), "times"),
         (lambda: Spline(times=[0.0, 1.0], values=[1.0, 2.0], slopes=[0.0, math.inf]), "slopes"),
@@ -223,6 +251,69 @@ def test_a_sum_with_a_jump_is_no_motion():
     assert isinstance(EXAMPLES["sum"], Motion)
     assert not isinstance(Sum([Sine(0.7), Step(0.2)]), Motion)
     assert Sum([Sine(0.7), Step(0.2)])(0.3) == pytest.approx(math.sin(1.4 * math.pi * 0.3) + 1.0)
+
+
+def test_a_slew_keeps_its_limits_and_reaches_them():
+    """A trapezoid of the rate: from rest to rest in |change|/w + w/a, or in 2 sqrt(|change|/a) below the limit."""
+    slew = EXAMPLES["slew"]
+    assert slew.times == pytest.approx((0.2, 2.0 / 3.0 - 0.2), rel=1e-14)
+    assert slew.breakpoints[-1] == pytest.approx(0.2 + 2.0 / 3.0 + 3.0 / 15.0, rel=1e-15)
+    assert slew.derivatives(0.5)[1] == pytest.approx(3.0, rel=1e-14)
+    assert slew.derivatives(0.3)[2] == pytest.approx(15.0, rel=1e-14)
+    fast = Slew(-1.0, max_acceleration=4.0)
+    assert fast.times == pytest.approx((0.5, 0.0))
+    assert [fast.derivatives(t) for t in (-1.0, 0.5, 2.0)] == [(0.0, 0.0, 0.0), (-0.5, -2.0, 4.0), (-1.0, 0.0, 0.0)]
+    assert Slew(3.0, before=3.0, duration=1.0).derivatives(0.5) == (3.0, 0.0, 0.0)
+    timed = Slew(1.0, duration=2.0, max_rate=0.6)
+    assert timed.times == pytest.approx((1.0 / 3.0, 4.0 / 3.0))
+    assert timed.derivatives(1.0)[:2] == pytest.approx((0.5, 0.6))
+
+
+def test_a_bang_bang_profile_is_the_acceleration_of_a_slew():
+    slew = Slew(1.5, before=-0.5, max_acceleration=15.0, max_rate=3.0, start=0.2)
+    ramp, coast = slew.times
+    force = BangBang(duration=2.0 * ramp + coast, coast=coast, start=0.2)
+    for t in (0.1, 0.25, 0.39, 0.41, 0.6, 0.9, 1.05, 1.2):
+        assert slew.derivatives(t)[2] == pytest.approx(15.0 * force(t), rel=1e-13)
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.005, 0.2])
+@pytest.mark.parametrize("shape", ["zv", "zvd", "zvdd"])
+def test_what_is_shaped_leaves_no_vibration(shape, damping):
+    """Convolution with the response to an impulse, after the end of a shaped rectangle: zero, in two modes."""
+    modes, step = (0.9, 2.2), Step(start=0.1, duration=0.37)
+    shaped = PROFILES[shape](step, frequencies=modes, damping=damping)
+    end = shaped.breakpoints[-1]
+    assert sum(each.factor for each in shaped.copies) == pytest.approx(1.0, rel=1e-15)
+    for frequency in modes:
+        omega = 2.0 * np.pi * frequency
+        pole = -damping * omega + 1j * omega * np.sqrt(1.0 - damping**2)
+
+        def left(profile, pole=pole):
+            corners = [0.0, *profile.breakpoints, end]
+            return abs(sum(profile(a) * (np.exp(pole * (end - b)) - np.exp(pole * (end - a)))
+                           for a, b in itertools.pairwise(corners)))  # fmt: skip
+
+        # without the decay, that of the shaped rectangle is of the size of rounding
+        assert left(shaped) < 1e-13 * max(1.0, abs(np.exp(-pole * end)) * left(step)) < 0.01 * left(step)
+
+
+def test_a_shaped_motion_has_exact_derivatives_on_both_sides_of_every_copy():
+    """Of jumps of the second derivative at instants that are sums of rounded numbers."""
+    shaped = ZVDD(Slew(1.0, duration=0.7, start=0.1), frequencies=[1.3, 0.77], damping=0.02)
+    for each in shaped.copies:
+        inner = each.profile
+        for own, t in zip(inner.breakpoints, each.breakpoints, strict=True):
+            assert inner.derivatives(each.local(t)) == pytest.approx(inner.derivatives(own), rel=1e-15, abs=1e-15)
+            before = np.nextafter(t, -np.inf)
+            assert inner.derivatives(each.local(before))[2] == inner.derivatives(np.nextafter(own, -np.inf))[2]
+
+
+def test_a_profile_of_copies_is_pickled_and_copied():
+    shaped = EXAMPLES["zvd"]
+    for twin in (pickle.loads(pickle.dumps(shaped)), copy.deepcopy(shaped), dataclasses.replace(shaped)):
+        assert twin == shaped
+        assert twin.derivatives(0.5) == shaped.derivatives(0.5)
 
 
 def test_repetitions_are_the_profile_moved():

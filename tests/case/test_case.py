@@ -193,7 +193,10 @@ def test_every_profile_is_read_by_its_shape(tmp_path, name):
         "repeat": "period = 1.0\ncount = 2\nprofile = { shape = 'step' }",
         "table": "times = [0, 1]\nvalues = [0, 1]",
         "spline": "times = [0, 1]\nvalues = [0, 1]",
-    }.get(name, "")
+        "slew": "after = 1.0\nmax_acceleration = 2.0",
+        "shaped": "times = [0, 1]\namplitudes = [0.5, 0.5]\nprofile = { shape = 'step' }",
+        "ei": "frequencies = [1.0]\nprofile = { shape = 'step' }",
+    }.get(name, "frequencies = ['0.5 Hz']\ndamping = 0.01\nprofile = { shape = 'step' }" if "zv" in name else "")
     text = f"{BODY}[loads.l]\nbody = 'hub'\nforce = [1, 0, 0]\n[loads.l.profile]\nshape = '{name}'\n{values}\n"
     assert type(load_case(written(tmp_path, text)).model.loads["l"].profile) is PROFILES[name]
 

@@ -111,7 +111,8 @@ def test_profiles_go_by_their_shape(shape):
         return {"loads": {"l": {"body": "ground", "force": [1, 0, 0], "profile": profile}}}
 
     examples = {"file": "a.csv", "column": "thrust", "count": 2, "slopes": [0, 0], "factors": [1.0]}
-    examples |= {key: [0, 1] for key in ("times", "values", "coefficients")}
+    examples |= {key: [0, 1] for key in ("times", "values", "coefficients", "amplitudes")}
+    examples |= {"frequencies": [0.3, "20 mHz"], "damping": [0.1, 0.2]}
     examples |= {"profile": {"shape": "step"}, "terms": [{"shape": "step"}]}
     values = {key: examples.get(key, 1.0) for key in keys_of(PROFILES[shape])}
     assert VALIDATOR.is_valid(case({"shape": shape, **values}))

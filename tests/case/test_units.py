@@ -108,7 +108,7 @@ def test_every_field_of_numbers_declares_its_unit(kind):
 
 @pytest.mark.parametrize("unit", sorted({text for unit in DECLARED for text in (unit.text, unit.stroke) if text}))
 def test_declared_units_are_si_and_read_as_they_are_written(unit):
-    if unit in ("own", "value", "value/s"):
+    if unit == "own" or unit.startswith("value"):
         return
     assert converted(f"2.5 {unit}", (unit,)) == 2.5
     assert quantity(unit).factor == pytest.approx(2.0 * math.pi if unit == "Hz" else 1.0, rel=1e-15)

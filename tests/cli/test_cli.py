@@ -367,6 +367,7 @@ def test_help_lists_every_command():
         "modal",
         "modes",
         "shake",
+        "shaper",
         "handover",
         "reduce",
         "sweep",

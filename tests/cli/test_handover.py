@@ -136,6 +136,7 @@ COMMANDS = {
     "linearize": ("--hub", "hub", "--modes", 2),
     "modal": ("--modes", 2, "--held", "hub"),
     "shake": ("--held", "hub", "--sine", "5:50", "--output", "appendages.boom.force.z"),
+    "shaper": ("--modes", "1,2", "--kind", "zv"),
     "handover": ("--to", "nastran", "--held", "hub", "--modes", 2),
 }
 

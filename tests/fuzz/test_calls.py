@@ -106,6 +106,12 @@ CALLS = {
     profiles.Versine: {"duration": 1.0},
     profiles.BangBang: {"duration": 1.0, "coast": 0.2},
     profiles.Sum: {"terms": [profiles.Sine(frequency=1.0), profiles.Versine(1.0)], "factors": [1.0, -0.5]},
+    profiles.Slew: {"after": 1.0, "max_acceleration": 2.0, "max_rate": 0.5},
+    profiles.Shaped: {"profile": profiles.Versine(0.5), "times": [0.0, 0.3], "amplitudes": [0.5, 0.5]},
+    profiles.ZV: {"profile": profiles.Versine(0.5), "frequencies": [1.0], "damping": 0.01},
+    profiles.ZVD: {"profile": profiles.Versine(0.5), "frequencies": [1.0, 2.0], "damping": [0.01, 0.02]},
+    profiles.ZVDD: {"profile": profiles.Versine(0.5), "frequencies": [1.0]},
+    profiles.EI: {"profile": profiles.Versine(0.5), "frequencies": [1.0], "tolerance": 0.1},
     profiles.Repeat: {"profile": profiles.Versine(0.5), "period": 1.0, "count": 3},
 }  # fmt: skip
 NAMES = {call.__name__: call for call in CALLS}
@@ -186,7 +192,7 @@ def used(call, words):
     elif call is femb.Airload:
         air = item
         item = femb.AerodynamicLoad("air", body="hub", law=lambda *_: air)
-    elif call.__module__ in ("femb.profiles", "femb.base.profile", "femb.base.profile"):
+    elif call.__module__ in ("femb.profiles", "femb.base.profile", "femb.base.shaper"):
         item = femb.Load("push", body="hub", force=(1, 0, 0), profile=item)
     made.add(item)
     if isinstance(item, femb.Section):
