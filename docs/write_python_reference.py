@@ -29,6 +29,7 @@ DESCRIBED: dict[str, str] = {
     "joint": "Joints, drivers and forces in joints",
     "load": "Loads",
     "actuator": "Actuators",
+    "environment": "Environment",
     "spring": "Springs and dampers",
     "wheel": "Wheels",
     "marker": "Places",

@@ -48,6 +48,9 @@ from femb.elements.load.aerodynamic import AerodynamicLoad as AerodynamicLoad
 from femb.elements.load.orbit import Orbit as Orbit
 
 from femb.elements.actuator.thruster import Thruster as Thruster
+from femb.elements.actuator.magnetic_torquer import MagneticTorquer as MagneticTorquer
+from femb.elements.environment.field import DipoleField as DipoleField
+from femb.elements.environment.field import UniformField as UniformField
 
 from femb.elements.spring.point import SpringDamper as SpringDamper
 from femb.elements.spring.torsion import TorsionSpringDamper as TorsionSpringDamper

@@ -86,6 +86,16 @@ class GravityGradient(Item):
         angle, (radial, ahead) = self.orbital_rate * t, self._plane
         return cos(angle) * radial + sin(angle) * ahead
 
+    def motion_at(self, t: float) -> tuple[Floats, Floats]:
+        """Position (3,) m and velocity (3,) m/s of the point on the orbit at the time t (s), inertial axes.
+
+        The radius is that of a circular orbit with the rate n about the central body.
+        """
+        radius, (radial, ahead) = (self.mu / self.orbital_rate**2) ** (1.0 / 3.0), self._plane
+        angle = self.orbital_rate * t
+        direction = cos(angle) * ahead - sin(angle) * radial
+        return radius * self.vertical(t), radius * self.orbital_rate * direction
+
     @cached_property
     def _plane(self) -> tuple[Floats, Floats]:
         """o at t = 0, and the direction of the motion."""

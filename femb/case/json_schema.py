@@ -80,6 +80,8 @@ TABLES = {
     "latches": "Latches of joints, by name.",
     "loads": "Forces and torques, by name.",
     "thrusters": "Thrusters, by name.",
+    "magnetic_torquers": "Magnetic torquers, by name.",
+    "fields": "Magnetic fields of the surroundings, by name.",
     "springs": "Springs, dashpots, friction and stops, by name.",
     "wheels": "Wheels with motors, by name.",
     "modal_damping": "Damping ratios of the modes of appendages, by name.",

@@ -626,7 +626,7 @@ class Layout(Numbering):
         if marker.anchor is not None:
             return Station(self.inertial_frame(), marker.anchor)
         if marker.body is not None:
-            return Station(self.bodies[marker.body], marker.at)
+            return Station(self.bodies[marker.body], np.asarray(marker.at, dtype=float))
         node = self.beams[marker.beam].stations[marker.node]
         return Station(node.frame, node.offset + rotations.rotate(node.rotation, marker.at), node.rotation)
 

@@ -144,6 +144,8 @@ class Model:
     if TYPE_CHECKING:
         wheels: dict[str, Any]
         thrusters: dict[str, Any]
+        magnetic_torquers: dict[str, Any]
+        fields: dict[str, Any]
     else:
 
         def __getattr__(self, table: str) -> dict[str, Any]:

@@ -207,6 +207,18 @@ EXAMPLES = {
     e.JointStops: lambda: jointed(e.Revolute, e.JointStops("stops", "joint", stiffness=3.0, upper=-1.5, damping=0.2)),
     e.ModalDamping: lambda: completed(beamed(e.ModalDamping("modal", "a", ratio=(0.3, 0.2, 0.4)))),
 }
+MAGNETIC = (
+    e.MagneticTorquer("m1", (1.0, 2.0, -1.0), beam="boom", node=1, dipole=0.7, profile=SMOOTH),
+    e.MagneticTorquer("m2", (1.0, 0.0, 3.0), body="b", dipole=0.5, max_dipole=1.0),
+)
+EXAMPLES[e.MagneticTorquer] = EXAMPLES[e.UniformField] = lambda: beamed(
+    e.UniformField("lab", (0.3, -0.5, 0.8), SMOOTH), e.UniformField("more", (0.2, 0.0, 0.1)), *MAGNETIC
+)
+EXAMPLES[e.DipoleField] = lambda: beamed(
+    e.DipoleField("dipole", strength=1e27, tilt=0.2, longitude=0.3),
+    e.Orbit("body", (6e8, 0.0, 8e8), (0.0, 1e9, 0.0), 1e27),
+    *MAGNETIC,
+)
 EXAMPLES[e.FlexibleBody] = lambda: model(
     e.FlexibleBody(
         "panel",
@@ -237,7 +249,14 @@ EXAMPLES[e.Distance] = lambda: apart(e.Distance("joint", *POINTS))
 EXAMPLES[e.Components] = lambda: apart(e.Components("joint", *POINTS, directions=((1, 0, 0), (0, 1, 1)), frame="first"))
 
 # Kinds whose forces have directions that are fixed in inertial axes, and so do not turn with everything.
-FIXED_DIRECTIONS: set[type[Item]] = {e.Orbit, e.GravityGradient, e.Drag}
+FIXED_DIRECTIONS: set[type[Item]] = {
+    e.Orbit,
+    e.GravityGradient,
+    e.Drag,
+    e.MagneticTorquer,
+    e.UniformField,
+    e.DipoleField,
+}
 
 every_kind = pytest.mark.parametrize("kind", e.CATALOGUE, ids=lambda kind: kind.__name__)
 

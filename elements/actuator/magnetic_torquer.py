@@ -1,0 +1,174 @@
+"""Magnetic torquer: a commanded magnetic dipole in the magnetic field of the model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.quantity import Group, Quantity
+from femb.base.types import Direction, Floats, Unit
+from femb.elements.environment.field import field_breakpoints, magnetic_field
+from femb.elements.item import Item
+from femb.elements.item_states import ItemStates
+from femb.elements.load.at_stations import StationForces
+from femb.elements.marker import Place
+from femb.layout.discrete import DiscreteState
+from femb.layout.element import Batch, Command, Input, breakpoints_of
+from femb.layout.layout import Layout
+from femb.layout.views import ModelView, StartPoses
+from femb.numerics import rotations
+from femb.profiles import Constant, Profile
+
+FIELD = "magnetic_torquers.field"
+
+
+def recorded_dipole(item: "MagneticTorquer", at: ItemStates) -> Floats:
+    """(s,) A m2."""
+    result: Floats = at.input("dipole")[:, 0] + at.input("command")[:, 0]
+    return result
+
+
+def recorded_field(item: "MagneticTorquer", at: ItemStates) -> Floats:
+    """(s, 3) T, axes of the host."""
+    return rotations.rotate_back(rotations.normalise(at.motion(item.on)[1]), at.u[:, at.inputs[FIELD]])
+
+
+def recorded_torque(item: "MagneticTorquer", at: ItemStates) -> Floats:
+    """(s, 3) N m, axes of the host."""
+    return np.cross(recorded_dipole(item, at)[:, None] * np.asarray(item.axis), recorded_field(item, at))
+
+
+class TorquerResults(Group):
+    """Dipole and torque of a magnetic torquer."""
+
+    word: ClassVar[str] = "magnetic_torquer"
+
+    dipole = Quantity("(T,)", "A m2", "along its axis", of=recorded_dipole)
+    field = Quantity("(T, 3)", "T", "the magnetic field, in axes of the body or section", of=recorded_field)
+    torque = Quantity("(T, 3)", "N m", "on its host, in axes of the body or section", of=recorded_torque)
+    clips = Quantity(
+        "(T,)", "-", "commands so far that exceeded max_dipole", of=lambda item, at: at.input("clips")[:, 0]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class MagneticTorquer(Item):
+    """A magnetic dipole along an axis of a body or of a beam's section, which the magnetic field turns.
+
+    axis : of the dipole, in axes of the body or section, of any length. body, or beam and node : its host. dipole :
+    A m2, times ``profile``, a Profile of femb.profiles or any callable of time; the command of a controller,
+    ``magnetic_torquers.NAME.dipole`` (A m2), adds to it. max_dipole : A m2, at which commands are clipped, and counted.
+
+    The field is the sum of the model's ``fields`` at the origin of its frame. A constant dipole without commands is the
+    residual one of a spacecraft. Raises ModelError: no axis, a limit that is not positive, a model without a field.
+    Source: docs/theory/actuators.md, section 3.
+    """
+
+    table: ClassVar[str] = "magnetic_torquers"
+    kind: ClassVar[str] = "magnetic_torquer"
+    acts_on_attitude: ClassVar[bool] = True
+    results: ClassVar[type[Group]] = TorquerResults
+
+    name: str
+    axis: Direction
+    body: str | None = None
+    beam: str | None = None
+    node: int = -1
+    dipole: Annotated[float, Unit("A m2")] = 0.0
+    max_dipole: Annotated[float | None, Unit("A m2")] = None
+    profile: Profile = Constant()  # noqa: RUF009 - frozen
+
+    def check(self, check: Checks) -> None:
+        check.positive("max_dipole")
+        self.on.report(check)
+        if "axis" not in check.bad:
+            length = float(np.linalg.norm(self.axis))
+            if length > 0.0:
+                object.__setattr__(self, "axis", np.asarray(self.axis) / length)
+            else:
+                check.fail("axis", "got a vector of length 0, wanted the direction of the dipole")
+
+    @property
+    def on(self) -> Place:
+        """Its host."""
+        return Place(self.body, self.beam, node=self.node)
+
+    @property
+    def markers(self) -> dict[tuple[str, ...], Place]:
+        """Its marker, which has the fields of the torquer."""
+        return {(): self.on}
+
+    @property
+    def changes_momenta(self) -> tuple[str, ...]:
+        """Angular momentum."""
+        return ("angular",)
+
+    def _state(self, word: str) -> str:
+        return f"magnetic_torquers.{self.name}.{word}"
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Its command, and the count of clipped ones."""
+        for word in ("command", "clips"):
+            layout.add_discrete(self._state(word), 0.0)
+
+    def commands(self, layout: Layout) -> Mapping[str, Command]:
+        """The dipole."""
+        return {
+            "dipole": Command("A m2", self._state("dipole"), limit=inf if self.max_dipole is None else self.max_dipole)
+        }
+
+    def commanded(self, word: str, value: Floats, t: float, discrete: DiscreteState) -> Mapping[str, Any]:
+        """The states after the command ``value`` (1,), A m2, at the time t (s), where they were ``discrete``."""
+        wanted, limit = float(np.ravel(value)[0]), inf if self.max_dipole is None else self.max_dipole
+        change: dict[str, Any] = {self._state("command"): min(max(wanted, -limit), limit)}
+        if abs(wanted) > limit:
+            change[self._state("clips")] = discrete[self._state("clips")] + 1.0
+        return change
+
+    def inputs(self) -> tuple[Input, ...]:
+        """Its own dipole, the command, and what is only recorded."""
+        own = Input(
+            1,
+            lambda t: self.dipole * self.profile(t),
+            breakpoints=breakpoints_of(self.profile),
+            label=self._state("dipole"),
+            unit="A m2",
+        )
+        return own, Input.of_array(self._state("command")), Input.of_array(self._state("clips"), recorded_only=True)
+
+    @staticmethod
+    def batches(items: list["MagneticTorquer"], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of all torquers. Raises ModelError: one on what is fixed, or no field."""
+        return [TorquerBatch(items, layout, model)]
+
+
+class TorquerBatch(StationForces):
+    """Torquers, evaluated together; their first input is the field (3,) T, inertial axes."""
+
+    def __init__(self, items: list[MagneticTorquer], layout: Layout, model: ModelView) -> None:
+        super().__init__(items, layout)
+        field = magnetic_field(model, (items[0].table, items[0].name))
+        at, breakpoints = np.zeros(3), field_breakpoints(model)
+        of_time = Input(3, lambda t: field(t, at), breakpoints=breakpoints, label=FIELD, unit="T", surroundings=True)
+        self.inputs = (of_time, *(each for item in items for each in item.inputs()))
+        self.axis = np.einsum("nij,nj->ni", self.axes, np.array([item.axis for item in items]))
+
+    def dipoles_and_fields(self, u: Floats, q: Floats) -> tuple[Floats, Floats]:
+        """Both in axes of the frames (s, n, 3)."""
+        at, n = self.first_input + 3, len(self.items)
+        values = u[:, at : at + 3 * n].reshape(len(u), n, 3)
+        fields = rotations.rotate_back(self.attitudes(q), u[:, None, at - 3 : at])
+        return (values[..., 0] + values[..., 1])[..., None] * self.axis, fields
+
+    def wrench(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        torque = np.cross(*self.dipoles_and_fields(u, q))
+        return np.zeros_like(torque), torque
+
+    def slopes(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        dipoles, fields = (x[0] for x in self.dipoles_and_fields(u[None], q[None]))
+        by_pose = np.zeros((len(self.items), 6, 6))
+        by_pose[:, 3:, 3:] = rotations.cross_matrix(dipoles) @ rotations.cross_matrix(fields)
+        return np.zeros_like(by_pose), by_pose

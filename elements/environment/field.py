@@ -1,0 +1,155 @@
+"""Magnetic fields: the tilted dipole of the Earth along an orbit, and uniform fields.
+
+Source: docs/theory/actuators.md, section 3.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.base.quantity import Group, Quantity
+from femb.base.types import Floats, Unit, Vector
+from femb.elements.environment.orbital_frame import OrbitalMotion, motion_of, orbital_motion
+from femb.elements.item import Item
+from femb.elements.records import RecordedSystem, Records
+from femb.layout.layout import Layout
+from femb.layout.views import ModelView, OutputStates, StartPoses
+from femb.profiles import Constant, Profile
+
+# mu_0 M/(4 pi) of the Earth, T m3, and the rate of its rotation, rad/s.
+EARTH_STRENGTH, EARTH_ROTATION = 7.746e15, 7.2921159e-5
+
+Field = Callable[[float, Floats], Floats]
+
+
+class FieldResults(Group):
+    """A magnetic field at the origin of the model's frame."""
+
+    word: ClassVar[str] = "field"
+
+    field = Quantity("(T, 3)", "T", "at the origin of the model's frame, inertial axes")
+
+
+@dataclass(frozen=True, eq=False)
+class MagneticField(Item):
+    """Base of magnetic fields."""
+
+    table: ClassVar[str] = "fields"
+    results: ClassVar[type[Group]] = FieldResults
+
+    name: str
+
+    def at(self, motion: OrbitalMotion | None, t: float, position: Floats) -> Floats:
+        """The field (3,) T at the time t (s), inertial axes, at a position (3,) m from the origin of the model's frame.
+
+        motion : of the origin about the central body, None of a model without an orbit.
+        """
+        raise NotImplementedError
+
+    @staticmethod
+    def records(items: list[Any], system: RecordedSystem) -> Records:
+        """The field at the origin."""
+        motion = orbital_motion(system.model)
+
+        def series(frames: OutputStates) -> dict[str, Floats]:
+            times = frames.time.tolist()
+            return {
+                f"fields/{item.name}/field": np.array([item.at(motion, t, np.zeros(3)) for t in times]).reshape(-1, 3)
+                for item in items
+            }
+
+        return Records(series=series, motion=series)
+
+
+@dataclass(frozen=True, eq=False)
+class DipoleField(MagneticField):
+    """The field of a tilted dipole that turns with the central body, such as that of the Earth, along the orbit.
+
+    strength : mu_0 M/(4 pi), T m3. tilt : rad, of the dipole's axis against the inertial z axis, about which it turns
+    with ``rotation``, rad/s. longitude : rad, of the dipole's northern pole from the inertial x axis at time 0. All by
+    default of the Earth, but for the longitude; its dipole has a tilt of about 9.4 deg.
+
+    The model has an orbit or a gravity gradient, whose position from the centre of the body and whose axes are used: z
+    is along the rotation of the Earth. Raises ModelError: a strength that is not positive, no orbit.
+    Source: docs/theory/actuators.md, equation (7).
+    """
+
+    kind: ClassVar[str] = "dipole"
+
+    name: str
+    strength: Annotated[float, Unit("T m3")] = EARTH_STRENGTH
+    tilt: Annotated[float, Unit("rad")] = 0.0
+    longitude: Annotated[float, Unit("rad")] = 0.0
+    rotation: Annotated[float, Unit("rad/s")] = EARTH_ROTATION
+
+    def check(self, check: Checks) -> None:
+        check.positive("strength")
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Nothing; the model must have an orbit."""
+        motion_of(model, ("fields", self.name), "is that of a dipole along an orbit")
+
+    def axis(self, t: float) -> Floats:
+        """(3,) the unit vector from the northern to the southern pole of the dipole at the time t (s)."""
+        angle = self.longitude + self.rotation * t
+        across = np.sin(self.tilt)
+        return -np.array([across * np.cos(angle), across * np.sin(angle), np.cos(self.tilt)])
+
+    def at(self, motion: OrbitalMotion | None, t: float, position: Floats) -> Floats:
+        if motion is None:
+            raise ModelError.at(("fields", self.name), "is that of a dipole along an orbit, but the model has no orbit")
+        arm = motion(t)[0] + position
+        distance, axis = float(np.linalg.norm(arm)), self.axis(t)
+        up = arm / distance
+        result: Floats = self.strength / distance**3 * (3.0 * (axis @ up) * up - axis)
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class UniformField(MagneticField):
+    """A magnetic field that is the same everywhere, as that of a test facility.
+
+    field : T, inertial axes, times ``profile``, a Profile of femb.profiles or any callable of time. Several fields of a
+    model add up, so that each component may have a profile of its own.
+    """
+
+    kind: ClassVar[str] = "uniform"
+
+    name: str
+    field: Annotated[Vector, Unit("T")]
+    profile: Profile = Constant()  # noqa: RUF009 - frozen
+
+    def at(self, motion: OrbitalMotion | None, t: float, position: Floats) -> Floats:
+        return float(self.profile(t)) * np.asarray(self.field)
+
+
+def magnetic_field(model: ModelView, path: tuple[str, ...]) -> Field:
+    """The sum of a model's magnetic fields as a function of the time (s) and a position (3,) m, for an item at a path.
+
+    Raises ModelError: there is none.
+    """
+    fields = [item for item in model.items() if isinstance(item, MagneticField)]
+    if not fields:
+        raise ModelError.at(path, "needs a magnetic field, but the model has none: add [fields.earth]")
+    motion = orbital_motion(model)
+    if len(fields) == 1:
+        return lambda t, position: fields[0].at(motion, t, position)
+    return lambda t, position: np.sum([each.at(motion, t, position) for each in fields], axis=0)
+
+
+def field_breakpoints(model: ModelView) -> tuple[float, ...]:
+    """The instants (s) at which a field is not smooth."""
+    profiles = [item.profile for item in model.items() if isinstance(item, UniformField)]
+    return tuple(sorted({t for profile in profiles for t in getattr(profile, "breakpoints", ())}))
+
+
+def field_at(layout: Any, model: ModelView, t: float, position: Floats) -> Floats:
+    """The magnetic field (3,) T at the time t (s), inertial axes, at a position (3,) m in the model's frame.
+
+    layout : not used; sensors have it. Raises ModelError: the model has no field, or a dipole without an orbit.
+    """
+    return magnetic_field(model, ("fields",))(t, position)
