@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from femb.base.array_files import content_of
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import order_problem
@@ -47,9 +48,9 @@ def read_matrices(
     """
     file = Path(path)
     try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
+        text = content_of(file).decode("utf-8", errors="replace").replace("\r\n", "\n")
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     found = format or _format_of(file, text)
     if found not in FORMATS:
         raise ModelError(f"{path}: got the format {found!r}, wanted one of {', '.join(map(repr, FORMATS))}")

@@ -1,9 +1,13 @@
-"""Arrays in files that anyone may have written, .npz, HDF5 and MATLAB's .mat: what is wrong with them is refused.
+"""Files that anyone may have written, texts and arrays, .npz, HDF5 and MATLAB's .mat: what is wrong is refused.
 
 The readers of these files raise errors of many kinds where a file is damaged; here every one of them becomes a
 ResultError of one line that names the file.
 """
 
+import errno
+import os
+import select
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,11 +20,60 @@ from femb.base.types import Floats
 
 DEPTH = 16  # of nested groups
 MOST = 4_000_000_000  # bytes of an array
+LARGEST_TEXT = 500 * 10**6  # bytes
+WAIT = 5.0  # s: longest silence of what writes to a pipe
+
+
+def content_of(path: str | Path, most: int = LARGEST_TEXT) -> bytes:
+    """The content of a file, or what is written to a pipe.
+
+    Raises OSError; also for more than ``most`` bytes, as of a device without an end, and for a pipe to which nothing is
+    written for five seconds.
+    """
+    # without waiting for a writer of a pipe
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        found = _of_pipe(file.fileno(), most) if _is_pipe(file.fileno()) else file.read(most + 1)
+    if len(found) > most:
+        raise OSError(errno.EFBIG, f"has more than {most // 10**6} MB, or no end")
+    return found
+
+
+def _is_pipe(descriptor: int) -> bool:
+    return stat.S_ISFIFO(os.fstat(descriptor).st_mode)
+
+
+def _of_pipe(descriptor: int, most: int) -> bytes:
+    found, poll = bytearray(), select.poll()
+    poll.register(descriptor, select.POLLIN)
+    while len(found) <= most:
+        if not poll.poll(1000.0 * WAIT):
+            raise OSError(errno.EAGAIN, f"is a pipe to which nothing was written for {WAIT:g} s")
+        part = os.read(descriptor, 1 << 16)
+        if not part:
+            break
+        found += part
+    return bytes(found)
+
+
+def check_file(path: str | Path, what: str) -> None:
+    """Raise ResultError where there is no file to read as ``what``, but nothing, a folder, a pipe or a device."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError) as error:
+        missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+        found = "there is no such file" if missing else getattr(error, "strerror", None) or str(error)
+    else:
+        if stat.S_ISREG(mode):
+            return
+        found = "it is a folder" if stat.S_ISDIR(mode) else "it is a pipe or a device, wanted a file"
+    raise ResultError(f"{path}: cannot be read as {what}: {found}")
 
 
 @contextmanager
 def reading_foreign(path: str | Path, what: str) -> Iterator[None]:
-    """Raise ResultError in place of all that a reader of ``what``, such as "a mesh", raises for a file."""
+    """Raise ResultError in place of all that a reader of ``what``, such as "a mesh", raises for a file, or where there
+    is none."""
+    check_file(path, what)
     try:
         yield
     except FembError:
@@ -59,8 +112,6 @@ def read_arrays(path: str | Path, what: str, group: str = "") -> dict[str, Any]:
     Sparse matrices of MATLAB are csc_array. Raises ResultError: names the file.
     """
     path = Path(path)
-    if not path.is_file():
-        raise ResultError(f"{path}: cannot be read as {what}: there is no such file")
     with reading_foreign(path, what):
         if path.suffix.lower() == ".npz":
             with path.open("rb") as content, np.load(content, allow_pickle=False) as file:

@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
 
+from femb.base.array_files import content_of
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Numbers, Pair, Unit
@@ -69,8 +70,6 @@ class SmoothProfile(CheckedProfile):
 
 # Columns of numbers in text files (.csv).
 
-LARGEST = 500 * 10**6  # characters of a table; a device such as /dev/zero has no end
-
 
 def columns_of(path: str, column: str | int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """The first column of a table and another one, by its name in the first row or by its number from 1.
@@ -78,12 +77,10 @@ def columns_of(path: str, column: str | int) -> tuple[tuple[float, ...], tuple[f
     Columns are separated by commas, semicolons or blanks; lines from # on are comments. Raises ModelError.
     """
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            text = file.read(LARGEST + 1)
+        text = content_of(path).decode("utf-8-sig")
     except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    if len(text) > LARGEST:
-        raise ModelError(f"{path}: has more than {LARGEST // 10**6} MB, or no end; wanted a table of numbers")
+        what = getattr(error, "strerror", None) or error
+        raise ModelError(f"{path}: cannot be read: {what}; wanted a table of numbers") from error
     lines = [line.split("#")[0].strip() for line in text.splitlines()]
     rows = [(number, _entries(line)) for number, line in enumerate(lines, 1) if line]
     if not rows:

@@ -5,24 +5,23 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from femb.base.array_files import content_of
 from femb.case.errors import CaseError
 
-LARGEST = 50 * 10**6  # bytes of a case; a device such as /dev/zero has no end
+LARGEST = 50 * 10**6  # bytes of a case
 
 
 def text_of(path: Path, wanted: str = "a case file (TOML or Python)") -> str:
     """The text of a file, without the byte order mark that some editors write. Raises CaseError."""
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+        data = content_of(path, LARGEST)
     except FileNotFoundError:
         raise CaseError.of_file(path, "there is no such file") from None
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and path.is_dir():
             raise CaseError.of_file(path, f"is a folder, wanted {wanted}") from None
-        raise CaseError.of_file(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    if len(data) > LARGEST:
-        raise CaseError.of_file(path, f"has more than {LARGEST // 10**6} MB, or no end; wanted {wanted}")
+        what = getattr(error, "strerror", None) or error
+        raise CaseError.of_file(path, f"cannot be read: {what}; wanted {wanted}") from error
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.array_files import numbers_in, reading_foreign
-from femb.base.errors import ModelError, ResultError
+from femb.base.array_files import check_file, numbers_in, reading_foreign
+from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints, Sparse
 from femb.fem.model import FeModel, GivenStress, as_csc
 
@@ -292,8 +292,7 @@ def read_nodes(path: str | Path) -> tuple[Ints, Floats, dict[str, Ints]]:
     pyyeti. Raises ModelError, ResultError.
     """
     path = Path(path)
-    if not path.is_file():
-        raise ResultError(f"{path}: there is no such file")
+    check_file(path, "nodes")
     if path.suffix.lower() == ".inp":
         return read_input(path)
     if path.suffix.lower() in (".csv", ".txt"):
@@ -372,8 +371,7 @@ def read_stored(path: str | Path, nodes: str | Path | None = None) -> FeModel:
     stem = Path(path).with_suffix("")
     files = {word: stem.with_suffix(f".{word}") for word in ("sti", "mas", "dof")}
     for file in files.values():
-        if not file.is_file():
-            raise ResultError(f"{file}: there is no such file; CalculiX writes .sti, .mas and .dof together")
+        check_file(file, "one of CalculiX's .sti, .mas and .dof, which it writes together")
     lines = files["dof"].read_text(encoding="utf-8", errors="replace").split()
     try:
         dofs = np.array([line.split(".")[:2] for line in lines], dtype=np.int64).reshape(-1, 2)

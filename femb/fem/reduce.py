@@ -11,7 +11,7 @@ from typing import TypedDict, Unpack
 
 import numpy as np
 
-from femb.base.array_files import of_file, read_arrays
+from femb.base.array_files import check_file, of_file, read_arrays
 from femb.base.errors import ModelError, Problem, ResultError
 from femb.base.types import Floats, Ints
 from femb.elements.marker import Place
@@ -295,10 +295,8 @@ def _model_of(path: Path, nodes: str | Path | None, names: tuple[str, str]) -> F
 
 
 def _existing(path: str | Path) -> Path:
-    path = Path(path)
-    if not path.is_file():
-        raise ResultError(f"{path}: there is no such file")
-    return path
+    check_file(path, "a mesh or matrices")
+    return Path(path)
 
 
 def _reduced(model: FeModel, interfaces: Interfaces, modes: int | None, options: ReduceOptions) -> Reduction:

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.array_files import reading_foreign
-from femb.base.errors import FembWarning, ModelError, ResultError
+from femb.base.array_files import check_file, reading_foreign
+from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints, Sparse
 from femb.fem.model import FeModel, as_csc
 
@@ -295,8 +295,7 @@ def read_mesh(
     """
     import meshio
 
-    if not Path(path).is_file():
-        raise ResultError(f"{path}: there is no such file")
+    check_file(path, "a mesh")
     if not 0.0 < unit < np.inf:
         raise ModelError(f"unit: got {unit:g} m, must be greater than 0")
     said = io.StringIO()

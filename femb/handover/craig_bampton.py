@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from femb.base.array_files import content_of
 from femb.base.errors import ModelError, ResultError
 from femb.base.html import Brief
 from femb.base.types import Complexes, Floats
@@ -86,7 +87,7 @@ def read_punch(path: str | Path) -> tuple[dict[str, Floats], tuple[str, ...]]:
     """
     nastran = _pyyeti()
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = content_of(path).decode("utf-8").splitlines()
         dofs = tuple(line.split(": ", 1)[1] for line in lines if line.startswith("$ "))
         points, found = _points(len(dofs)), nastran.rddmig(str(path))
         frames = {word: found[name.lower()] for word, name in NAMES.items()}

@@ -212,7 +212,7 @@ class HybridCoordinates(Brief):
             elif Path(path).suffix == ".npz":
                 document = nested(foreign.read_arrays(path, "hybrid coordinates"))
             else:
-                document = json.loads(Path(path).read_text(encoding="utf-8"))
+                document = json.loads(foreign.content_of(path))
             if document["format"] != FORMAT:
                 raise ValueError(f"the format is {document['format']!r}, wanted {FORMAT!r}")
             hub = document["hub"]

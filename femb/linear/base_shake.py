@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from femb.base.array_files import content_of
 from femb.base.errors import FembWarning, ModelError, ResultError
 from femb.base.html import Tabled
 from femb.base.types import Floats
@@ -61,8 +62,8 @@ class Density:
         Raises ResultError: a file that cannot be read so; ModelError as the class.
         """
         try:
-            with open(path, encoding="utf-8") as file:
-                lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
+            text = content_of(path).decode("utf-8-sig")
+            lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
             rows = [[float(part) for part in line.split(",")] for line in lines[_names(lines) :]]
             table = np.array(rows, dtype=float)
             if table.ndim != 2 or table.shape[1] != 2:

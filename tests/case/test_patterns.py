@@ -1,10 +1,18 @@
 """Patterns and included files: the items that they make, and where their mistakes are."""
 
+import os
+import threading
+
 import numpy as np
 import pytest
 
+import femb
+from femb.base import array_files
+from femb.base.profile import columns_of
 from femb.case import CaseError, load_case
 from femb.case.compose import filled_text
+from femb.linear.base_shake import Density
+from femb.study.file import read_study
 
 WINGS = """
 [bodies.hub]
@@ -123,7 +131,7 @@ def test_included_files(tmp_path):
         ('include = "x\\u0000"\n', r"case.toml:1: include: 'x\x00' is no path of a file"),
         (
             "include = '/dev/zero'\n",
-            "case.toml:1: include: /dev/zero: has more than 50 MB, or no end; wanted a case file",
+            "case.toml:1: include: /dev/zero: cannot be read: has more than 50 MB, or no end; wanted a case file",
         ),
         ("include = '.'\n", "is a folder, wanted a case file"),
         ("include = [1]\n", "case.toml:1: include: got [1], wanted the path"),
@@ -140,5 +148,50 @@ def test_mistakes_of_included_files(tmp_path, text, message):
 
 
 def test_a_device_is_no_case_and_no_table():
-    with pytest.raises(CaseError, match="/dev/zero: has more than 50 MB, or no end; wanted a case file"):
+    with pytest.raises(CaseError, match="/dev/zero: cannot be read: has more than 50 MB, or no end; wanted"):
         load_case("/dev/zero")
+
+
+FILES = {
+    "case.toml": "wanted a case file",
+    "study.toml": "wanted a study file",
+    "table.csv": "wanted a table of numbers",
+    "section.csv": "cannot be read: is a pipe",
+    "psd.csv": "cannot be read as a power spectral density",
+    "results.h5": "is a pipe, wanted a file",
+    "body.npz": "it is a pipe or a device, wanted a file",
+    "body.h5": "it is a pipe or a device, wanted a file",
+    "mesh.inp": "it is a pipe or a device, wanted a file",
+    "matrices.op4": "it is a pipe or a device, wanted a file",
+}
+READERS = {
+    "case.toml": load_case,
+    "study.toml": read_study,
+    "table.csv": lambda path: columns_of(str(path), 2),
+    "section.csv": femb.read_sections,
+    "psd.csv": Density.read,
+    "results.h5": femb.Results.read,
+    "mesh.inp": lambda path: femb.reduce_mesh(
+        path, {"root": [1]}, youngs_modulus=7e10, poissons_ratio=0.3, density=2.0
+    ),
+    "matrices.op4": lambda path: femb.reduce_matrices(path, {"root": [1]}, 1),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_pipe_to_which_nothing_writes_is_named(tmp_path, monkeypatch, name):
+    """Where it was waited for without end."""
+    monkeypatch.setattr(array_files, "WAIT", 0.05)
+    os.mkfifo(tmp_path / name)
+    read = READERS.get(name, femb.read_reduced_body)
+    with pytest.raises(femb.FembError, match=FILES[name]) as refused:
+        read(tmp_path / name)
+    assert name in str(refused.value)
+
+
+def test_a_case_may_come_through_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "case.toml")
+    writer = threading.Thread(target=lambda: (tmp_path / "case.toml").write_text(WINGS))
+    writer.start()
+    assert "hub" in load_case(tmp_path / "case.toml").model.bodies
+    writer.join()

@@ -5,6 +5,7 @@ of the chunks of an array, which is checked on reading. In format 1.10 the index
 in it HDF5 reads the attributes without end. Datasets over time are those that can grow along their first axis.
 """
 
+import errno
 import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -79,6 +80,8 @@ class OpenFile(io.RawIOBase):
         super().__init__()
         if path.is_dir():
             raise IsADirectoryError(path)
+        if path.is_fifo():
+            raise OSError(errno.ESPIPE, "is a pipe, wanted a file")
         self._file = os.open(path, flags, 0o666)
         self._offset, self._size = 0, os.fstat(self._file).st_size
 

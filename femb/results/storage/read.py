@@ -41,7 +41,7 @@ def is_finished(path: Path) -> bool:
     import h5py
 
     try:
-        if not h5py.is_hdf5(path):
+        if path.is_fifo() or not h5py.is_hdf5(path):
             return False
         with h5py.File(path, "r", locking=False) as content:
             return content.attrs.get("status") not in ("running", "failed", b"running", b"failed")
