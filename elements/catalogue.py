@@ -46,6 +46,8 @@ from femb.elements.load.gravity_gradient import GravityGradient as GravityGradie
 from femb.elements.joint.motor import JointMotor as JointMotor
 from femb.elements.load.aerodynamic import AerodynamicLoad as AerodynamicLoad
 from femb.elements.load.orbit import Orbit as Orbit
+from femb.elements.load.plate import SolarPressure as SolarPressure
+from femb.elements.load.plate import PlateDrag as PlateDrag
 
 from femb.elements.actuator.thruster import Thruster as Thruster
 from femb.elements.actuator.magnetic_torquer import MagneticTorquer as MagneticTorquer

@@ -28,6 +28,7 @@ from femb.elements.joint.joint import Joint
 from femb.elements.load.along_beam import AlongBeams
 from femb.elements.load.at_stations import StationForces
 from femb.elements.load.mass_field import MassField
+from femb.elements.load.plate import PlateBatch
 from femb.elements.marker import Attachment, JointEnd, Place, SpringEnd
 from femb.elements.records import Records
 from femb.elements.spring.batch import PairBatch
@@ -207,6 +208,19 @@ EXAMPLES = {
     e.JointStops: lambda: jointed(e.Revolute, e.JointStops("stops", "joint", stiffness=3.0, upper=-1.5, damping=0.2)),
     e.ModalDamping: lambda: completed(beamed(e.ModalDamping("modal", "a", ratio=(0.3, 0.2, 0.4)))),
 }
+EXAMPLES[e.SolarPressure] = lambda: beamed(
+    e.SolarPressure(
+        "sun", 2.0, (0.3, 0.2, 1.0), body="b", at=(0.3, 0.2, 0.5), two_sided=True, sun=(0.2, 0.3, -0.8), specular=0.3,
+        diffuse=0.2, pressure=0.7, profile=SMOOTH,
+    ),
+    e.SolarPressure("dark", 2.0, (0.3, 0.2, 1.0), body="b", sun=(0.2, 0.3, -0.8), pressure=0.7),
+    e.SolarPressure("light", 2.0, (1.0, 0.0, 0.2), beam="boom", node=1, at=(0.1, 0, 0), sun=(1, 1, 1), pressure=0.7),
+)  # fmt: skip
+EXAMPLES[e.PlateDrag] = lambda: beamed(
+    e.PlateDrag("air", 2.0, (0.3, 0.2, 1.0), body="b", at=(0.3, 0.2, 0.5), two_sided=True, density=0.3, profile=SMOOTH),
+    e.PlateDrag("wind", 2.0, (1.0, 0, 0), beam="boom", node=1, at=(0.1, 0, 0), density=0.3, wind=(-9.0, 1.0, 2.0)),
+    e.PlateDrag("lee", 2.0, (1.0, 0, 0), body="b", density=0.3, wind=(9.0, 1.0, 2.0)),
+)
 MAGNETIC = (
     e.MagneticTorquer("m1", (1.0, 2.0, -1.0), beam="boom", node=1, dipole=0.7, profile=SMOOTH),
     e.MagneticTorquer("m2", (1.0, 0.0, 3.0), body="b", dipole=0.5, max_dipole=1.0),
@@ -256,6 +270,8 @@ FIXED_DIRECTIONS: set[type[Item]] = {
     e.MagneticTorquer,
     e.UniformField,
     e.DipoleField,
+    e.SolarPressure,
+    e.PlateDrag,
 }
 
 every_kind = pytest.mark.parametrize("kind", e.CATALOGUE, ids=lambda kind: kind.__name__)
@@ -527,7 +543,7 @@ def _below(kind):
     return {each for child in kind.__subclasses__() for each in (child, *_below(child))}
 
 
-BASES = {AlongBeams, ForceBatch, MassField, PairBatch, SectionRecords, StationForces}
+BASES = {AlongBeams, ForceBatch, MassField, PairBatch, PlateBatch, SectionRecords, StationForces}
 
 
 def test_batches_override_with_the_same_parameters():
