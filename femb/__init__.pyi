@@ -63,6 +63,8 @@ from femb.linear import operating_point as operating_point
 from femb.linear.aircraft import NineBlocks as NineBlocks
 from femb.linear.aircraft import nine_blocks as nine_blocks
 from femb.linear.base_shake import shake as shake
+from femb.linear.loop import Loop as Loop
+from femb.linear.loop import loop as loop
 from femb.linear.modal_model import ModalModel as ModalModel
 from femb.linear.modal_model import modal_model as modal_model
 from femb.linear.model import LinearModel as LinearModel

@@ -73,7 +73,7 @@ class Realisation(NamedTuple):
 
     def on_each(self, count: int) -> "Realisation":
         """The law on each of ``count`` groups of inputs alone, one after the other."""
-        return Realisation(*(np.kron(np.eye(count), part) for part in self))
+        return Realisation(*(np.asarray(np.kron(np.eye(count), part), dtype=float) for part in self))
 
 
 def low_pass(frequency: float, damping: float = 0.5 * 2.0**0.5) -> Realisation:
@@ -126,6 +126,11 @@ class LinearLaw:
     : s from the sample to the instant at which its command acts. units : SI, of inputs and outputs by name, where
     known.
 
+    allocation (p, c), channels (c,) : where u = allocation tau, of torques tau to wheels, the names of these c numbers;
+    margins are those of a loop that is opened at one of them. By default they are the outputs one by one.
+
+    An output may also be the name of an input of other laws, which read its last value: that of a filter or a sensor.
+
     Raises ModelError: shapes and names that do not agree, numbers that are not finite, a period that is not above zero.
     """
 
@@ -140,10 +145,12 @@ class LinearLaw:
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     units: Mapping[str, str] = field(default_factory=dict)
+    allocation: Floats | None = None
+    channels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         what = f"controllers.{self.name}"
-        for word in ("inputs", "outputs"):
+        for word in ("inputs", "outputs", "channels"):
             object.__setattr__(self, word, names_of(f"{what}: {word}", getattr(self, word)))
         if len(set(self.outputs)) < len(self.outputs):
             double = next(name for name in self.outputs if self.outputs.count(name) > 1)
@@ -152,6 +159,13 @@ class LinearLaw:
         for word, shape in (("A", (n, n)), ("B", (n, m)), ("C", (p, n)), ("D", (p, m))):
             matrix = _matrix(f"{what}: {word}", getattr(self, word), shape)
             object.__setattr__(self, word, matrix)
+        if self.allocation is not None:
+            matrix = _matrix(f"{what}: allocation", self.allocation, (p, len(self.channels)))
+            if np.linalg.matrix_rank(matrix) < len(self.channels):
+                raise ModelError(f"{what}: allocation: its columns, one for each channel, depend on each other")
+            object.__setattr__(self, "allocation", matrix)
+        elif self.channels:
+            raise ModelError(f"{what}: channels: are the columns of an allocation: give it, too")
         if self.period is None:
             if self.phase or self.delay:
                 raise ModelError(f"{what}: phase and delay are of samples: give a period, or leave them out")
@@ -166,6 +180,14 @@ class LinearLaw:
     def realisation(self) -> Realisation:
         """A, B, C, D."""
         return Realisation(self.A, self.B, self.C, self.D)
+
+    @property
+    def openings(self) -> dict[str, tuple[Floats, Floats]]:
+        """For each channel, by name, d (p,) and l (p,) with l.d = 1: the signal l.u acts by d, and u is the sum of
+        these."""
+        allocation = np.eye(len(self.outputs)) if self.allocation is None else self.allocation
+        names = self.outputs if self.allocation is None else self.channels
+        return dict(zip(names, zip(allocation.T, np.linalg.pinv(allocation), strict=True), strict=True))
 
     @property
     def states(self) -> tuple[str, ...]:

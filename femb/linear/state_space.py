@@ -1,7 +1,10 @@
-"""State space x' = A x + B u, y = C x + D u of small changes, with names; export to files and other packages."""
+"""State space x' = A x + B u, y = C x + D u of small changes, with names; export to files and other packages.
+
+Of a sampled system, with the period dt, it is x[k+1] = A x[k] + B u[k], y[k] = C x[k] + D u[k].
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +17,9 @@ from femb.base import html
 from femb.base.errors import FembWarning, ModelError, ResultError
 from femb.base.html import Brief, Tabled
 from femb.base.types import Complexes, Floats
-from femb.base.values import LOST, nearest, numbered, without_rounding
+from femb.base.values import LOST, nearest, number_problem, numbered, shown, without_rounding
 from femb.linear.response import LOST_PART, FrequencyResponse, checked_frequencies, html_of_response, largest_alike
+from femb.numerics.held_inputs import SAME, Flow, continuous
 from femb.numerics.resonances import resolving
 from femb.results.array_file import read_arrays, write_arrays
 
@@ -49,6 +53,7 @@ class StateSpace(Brief):
 
     truncation : of a truncated model its error, else None. units : SI, of inputs and outputs by name, where known.
     unsteady : of a state that is not steady the reason, so that eigenvalues are those of an instant; else empty.
+    dt : s, the period of a sampled system; None of a continuous one.
 
     Raises ModelError where the shapes of the matrices do not agree with the numbers of names.
     """
@@ -63,6 +68,7 @@ class StateSpace(Brief):
     truncation: "Truncation | None" = None
     units: Mapping[str, str] = field(default_factory=dict)
     unsteady: str = ""
+    dt: float | None = None
 
     def _repr_html_(self) -> str:
         return _html_of(self)
@@ -77,8 +83,12 @@ class StateSpace(Brief):
                 )
 
     def eigenvalues(self) -> Complexes:
-        """(n,) complex eigenvalues of A, 1/s, sorted by imaginary and then real part."""
+        """(n,) complex eigenvalues of A, 1/s, sorted by imaginary and then real part.
+
+        Of a sampled system they are ln z/dt of those z of A; -infinity where z is zero.
+        """
         values = np.linalg.eigvals(self.A).astype(np.complex128)
+        values = values if self.dt is None else continuous(values, self.dt)
         return values[np.lexsort((values.real, values.imag))]
 
     def index(self, kind: str, name: str) -> int:
@@ -90,9 +100,50 @@ class StateSpace(Brief):
         return names.index(name)
 
     def transfer(self, s: complex) -> Complexes:
-        """(p, m) complex: the transfer matrix D + C (s - A)^-1 B at s, 1/s."""
-        states = np.linalg.solve(s * np.eye(len(self.states)) - self.A, self.B.astype(complex))
+        """(p, m) complex: the transfer matrix D + C (s - A)^-1 B at s, 1/s; of a sampled system that at e^(s dt)."""
+        states = np.linalg.solve(self._point(s) * np.eye(len(self.states)) - self.A, self.B.astype(complex))
         return np.asarray(self.D + self.C @ states, dtype=np.complex128)
+
+    def _point(self, s: complex) -> complex:
+        """What stands for s (1/s) in the transfer matrix."""
+        return s if self.dt is None else complex(np.exp(s * self.dt))
+
+    def sampled(self, period: float, delay: float = 0.0) -> "StateSpace":
+        """The exact model at samples, a ``period`` (s) apart, of inputs that are held between them.
+
+        The inputs u[k] of a sample act a ``delay`` (s) after it, of any length; they wait in states of the model, named
+        after the inputs. Outputs are those before the inputs of their sample act. Raises ModelError: a sampled system,
+        a period that is not positive, a negative delay. Source: docs/theory/control_loop.md, equation (5).
+        """
+        if self.dt is not None:
+            raise ModelError(f"sampled: the model is one of samples already, with the period {self.dt:.6g} s")
+        for word, value, least in (("period", period, "above 0"), ("delay", delay, "of 0 or more")):
+            if number_problem(value) or value < 0.0 or (word == "period" and not value):
+                raise ModelError(f"sampled: {word}: got {shown(value)}, wanted seconds, {least}")
+        n, m = self.B.shape
+        whole = int(np.floor(delay / period + SAME))
+        fraction = delay - whole * period
+        fraction = fraction if fraction > SAME * period else 0.0
+        flow = Flow(self.A, self.B)
+        (first, early), (last, late) = flow(fraction), flow(period - fraction)
+        # outputs are those before the inputs of their sample act: by inputs of the sample before, or of an older one
+        waiting = whole + (fraction > 0.0 or bool(np.any(self.D)))
+        size, now = n + m * waiting, slice(n, n + m)
+        motion = np.zeros((n, size + m))  # by x, u[k], u[k-1] ...: the older inputs act first
+        motion[:, :n], motion[:, n + m * whole : n + m * (whole + 1)] = last @ first, late
+        A, B, C = np.zeros((size, size)), np.zeros((size, m)), np.zeros((len(self.C), size))
+        C[:, :n], B[:n] = self.C, motion[:, now]
+        if waiting > whole:
+            motion[:, size:] = last @ early
+            C[:, size - m :] = self.D
+        A[:n] = np.delete(motion, np.arange(n, n + m), axis=1)
+        if waiting:
+            B[now] = np.eye(m)
+            A[n + m :, n : size - m] = np.eye(size - n - m)
+        names = tuple(f"{name} before {j + 1}" for j in range(waiting) for name in self.inputs)
+        return replace(
+            self, A=A, B=B, C=C, D=0.0 * self.D, states=self.states + names, truncation=None, dt=float(period)
+        )
 
     def frequency_response(self, frequencies: ArrayLike) -> FrequencyResponse:
         """The transfer matrices at frequencies (f,) in Hz, and what rounding of A may leave of each entry.
@@ -123,6 +174,7 @@ class StateSpace(Brief):
         n, m = self.B.shape
         if not n or not self.D.size:
             return self.D.astype(complex), np.zeros(self.D.shape)
+        s = self._point(s)
         factors = lu_factor(s * np.eye(n) - self.A)
         x = lu_solve(factors, self.B.astype(complex))
         # no square of s: the frequency may be any number
@@ -133,14 +185,20 @@ class StateSpace(Brief):
         return np.asarray(self.D + self.C @ x), np.asarray(np.max(sampled, axis=1))
 
     def resolving_frequencies(self) -> Floats:
-        """Frequencies (f,) in Hz from below the lowest to above the highest resonance, that resolve each of them."""
-        return resolving(self.eigenvalues())
+        """Frequencies (f,) in Hz from below the lowest to above the highest resonance, that resolve each of them.
+
+        Of a sampled system they end at half its rate.
+        """
+        values = self.eigenvalues()
+        if self.dt is None:
+            return resolving(values)
+        return resolving(values[np.isfinite(values)], last=0.5 / self.dt)
 
     def to_scipy(self) -> Any:
         """The same as scipy.signal.StateSpace, without names."""
         from scipy.signal import StateSpace as Signal
 
-        return Signal(self.A, self.B, self.C, self.D)
+        return Signal(self.A, self.B, self.C, self.D, **({} if self.dt is None else {"dt": self.dt}))
 
     def to_control(self) -> Any:
         """The same as control.StateSpace, with names. Raises ModelError where python-control is not installed."""
@@ -150,10 +208,11 @@ class StateSpace(Brief):
             raise ModelError("pip install 'femb[control]': python-control is not installed") from error
         # dots are not allowed in names
         names = {key: [name.replace(".", "_").replace(" ", "_") for name in getattr(self, key)] for key in NAMES}
-        return control.ss(self.A, self.B, self.C, self.D, **names)
+        return control.ss(self.A, self.B, self.C, self.D, *([] if self.dt is None else [self.dt]), **names)
 
     def write(self, path: str | Path) -> Path:
-        """Write A, B, C, D, states, inputs, outputs to a .npz, a .mat or a results file .h5; returns the path.
+        """Write A, B, C, D, states, inputs, outputs, of a sampled system dt too, to a .npz, a .mat or a results file
+        .h5; returns the path.
 
         In a results file they are in the group ``linear``, names as lists of text. ``unsteady`` is a list of one text,
         or of none about a steady state. Of a truncated model there are also
@@ -164,13 +223,16 @@ class StateSpace(Brief):
         arrays["unsteady"] = (self.unsteady,) if self.unsteady else ()
         if self.truncation is not None:
             arrays |= self.truncation.arrays()
+        if self.dt is not None:
+            arrays["dt"] = self.dt
         return write_arrays(path, arrays, FORMATS, group="linear")
 
     @classmethod
     def read(cls, path: str | Path) -> "StateSpace":
         """Read the .npz at ``path``, written by ``write``. Raises ResultError."""
-        found = read_arrays(path, "ABCD", NAMES, "state space", optional=("unsteady",))
-        return cls(**found | {"unsteady": "".join(found["unsteady"])})
+        found = read_arrays(path, "ABCD", NAMES, "state space", optional=("unsteady", "dt"))
+        dt = float(found["dt"][0]) if found["dt"] else None
+        return cls(**found | {"unsteady": "".join(found["unsteady"]), "dt": dt})
 
     @classmethod
     def of_results(cls, results: "Results") -> "StateSpace":
@@ -180,8 +242,9 @@ class StateSpace(Brief):
             raise ResultError(f"these results have no linear model, which femb linearize writes: {results!r}")
         A, B, C, D = (np.array(results.arrays[f"linear/{name}"], dtype=float) for name in "ABCD")
         states, inputs, outputs = (tuple(map(str, results.arrays[f"linear/{name}"])) for name in NAMES)
-        unsteady = "".join(map(str, results.arrays.get("linear/unsteady", ())))
-        return cls(A, B, C, D, states, inputs, outputs, unsteady=unsteady)
+        unsteady, dt = "".join(map(str, results.arrays.get("linear/unsteady", ()))), results.arrays.get("linear/dt")
+        dt = None if dt is None else float(dt)
+        return cls(A, B, C, D, states, inputs, outputs, unsteady=unsteady, dt=dt)
 
 
 # The error of a truncated linear model over frequency.
@@ -285,6 +348,7 @@ def _html_of(model: StateSpace) -> str:
         for names, word in ((model.states, "state"), (model.inputs, "input"), (model.outputs, "output"))
     )
     values = model.eigenvalues()
+    values = values[np.isfinite(values)]
     size = np.abs(values)
     moving = values[(values.imag >= 0.0) & (size > 1e-7 * np.max(size, initial=0.0))]
     moving = moving[np.argsort(np.abs(moving), kind="stable")]

@@ -7,6 +7,7 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Complexes, Floats
+from femb.numerics.held_inputs import continuous
 from femb.numerics.resonances import resolving
 
 if TYPE_CHECKING:
@@ -80,8 +81,15 @@ def draw_linear(results: "Results", what: str) -> "Figure":
         )
     A, B, C, D = (np.array(results.arrays[f"linear/{name}"], dtype=float) for name in LINEAR[:4])
     outputs, inputs = ([str(name) for name in results.arrays[f"linear/{word}"]] for word in LINEAR[4:])
-    frequencies = resolving(np.linalg.eigvals(A).astype(complex))
-    values = np.array([D + C @ np.linalg.solve(2j * np.pi * f * np.eye(len(A)) - A, B) for f in frequencies])
+    poles, dt = np.linalg.eigvals(A).astype(complex), results.arrays.get("linear/dt")
+    if dt is None:
+        frequencies = resolving(poles)
+        points = 2j * np.pi * frequencies
+    else:
+        found = continuous(poles, float(dt))
+        frequencies = resolving(found[np.isfinite(found)], last=0.5 / float(dt))
+        points = np.exp(2j * np.pi * frequencies * float(dt))
+    values = np.array([D + C @ np.linalg.solve(point * np.eye(len(A)) - A, B) for point in points])
     return draw_response(what, frequencies, values, outputs, inputs)
 
 

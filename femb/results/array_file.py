@@ -53,12 +53,12 @@ def write_arrays(
 def read_arrays(
     path: str | Path, arrays: Iterable[str], names: Iterable[str], what: str, optional: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Arrays and lists of names of a .npz, by name; ``what`` : its content, for the message. optional : lists that
-    files of earlier versions lack, which are empty then. Raises ResultError."""
+    """Arrays and lists of names of a .npz, by name; ``what`` : its content, for the message. optional : lists and
+    numbers that some files lack, as lists of text, which are empty then. Raises ResultError."""
     found = foreign.read_arrays(path, f"a {what}")
     with foreign.reading_foreign(path, f"a {what}"):
         lists = {name: tuple(map(str, found[name])) for name in names}
-        lists |= {name: tuple(map(str, found.get(name, ()))) for name in optional}
+        lists |= {name: tuple(map(str, np.ravel(found.get(name, ())))) for name in optional}
         return {name: found[name] for name in arrays} | lists
 
 

@@ -1,0 +1,90 @@
+"""Linear models without what is conserved: momenta that no input changes, and motions that no output sees.
+
+A free satellite with wheels has the momentum of the whole, w.x with w^T A = 0 and w^T B = 0, and as a rule motions
+A v = 0 with C v = 0, such as translations. Each is an eigenvalue at zero that no controller moves: with them a model
+is not stabilisable, and rounding splits the multiple eigenvalue. Source: docs/theory/control_loop.md, section 4.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.linear.state_space import StateSpace
+from femb.numerics.held_inputs import balancing
+
+# Singular values, by the largest: what is below ZERO may be zero, and is so where it is smaller than the others by GAP.
+# Values below ROUNDING are not told apart. Of stiff meshes no gap is left: their models in modes have one.
+ZERO, GAP, ROUNDING = 1e-9, 1e3, 1e-15
+# How much less of a vector than the first state the last one may have, to be left out in its place.
+LAST = 1e6
+
+
+def without_conserved(space: StateSpace) -> StateSpace:
+    """The same transfer matrix with fewer states, none of which is conserved or without effect.
+
+    A state is left out for each motion and each momentum; the others keep their names, and mean what they meant where
+    the conserved momenta are zero. Of a sampled system the same is left out for eigenvalues z = 1.
+    """
+    while space.states:
+        A = space.A if space.dt is None else space.A - np.eye(len(space.A))
+        scale, inputs, outputs = scales(A, space.B, space.C)
+        A, B, C = A * scale / scale[:, None], space.B * inputs / scale[:, None], space.C * scale / outputs[:, None]
+        unseen = null_space(np.vstack([A, C]))
+        if unseen.shape[1]:
+            space = _without(space, _last(unseen), scale[:, None] * unseen, None)
+            continue
+        kept = null_space(np.hstack([A, B]).T)
+        if not kept.shape[1]:
+            break
+        space = _without(space, _last(kept), None, kept / scale[:, None])
+    return space
+
+
+def scales(A: Floats, B: Floats, C: Floats) -> tuple[Floats, Floats, Floats]:
+    """Sizes of states (n,), inputs (m,) and outputs (p,) in which the matrices are balanced.
+
+    Every output is thought to lead to every input.
+    """
+    (n, m), p = B.shape, len(C)
+    whole = np.zeros((n + m + p, n + m + p))
+    whole[:n, :n], whole[:n, n : n + m], whole[n + m :, :n] = A, B, C
+    whole[n : n + m, n + m :] = 1.0
+    scale = balancing(whole)
+    return scale[:n], scale[n : n + m], scale[n + m :]
+
+
+def null_space(matrix: Floats) -> Floats:
+    """(n, r) an orthonormal basis of what a matrix (m, n) maps to zero: of the singular values below a clear gap."""
+    _, values, rows = np.linalg.svd(matrix)
+    n = matrix.shape[1]
+    if not n or not len(values) or not values[0]:
+        return np.eye(n)
+    sizes = np.append(values, np.zeros(n - len(values))) / values[0]
+    sizes = np.maximum(sizes, ROUNDING)
+    gaps = np.where(sizes[1:] < ZERO, sizes[:-1] / sizes[1:], 0.0)
+    rank = int(np.argmax(gaps)) + 1 if np.max(gaps, initial=0.0) > GAP else n
+    return np.asarray(rows[rank:].T)
+
+
+def _without(space: StateSpace, chosen: Ints, motions: Floats | None, momenta: Floats | None) -> StateSpace:
+    """The model modulo motions (n, r), or with zero momenta (n, r), without the ``chosen`` states."""
+    vectors = motions if motions is not None else momenta
+    assert vectors is not None
+    rest = np.setdiff1d(np.arange(len(vectors)), chosen)
+    change = np.linalg.solve(vectors[chosen].T, vectors[rest].T)  # (r, n - r)
+    names = tuple(space.states[k] for k in rest)
+    if motions is not None:
+        A, B = (each[rest] - change.T @ each[chosen] for each in (space.A[:, rest], space.B))
+        return replace(space, A=A, B=B, C=space.C[:, rest], states=names, truncation=None)
+    A, C = (each[:, rest] - each[:, chosen] @ change for each in (space.A[rest], space.C))
+    return replace(space, A=A, B=space.B[rest], C=C, states=names, truncation=None)
+
+
+def _last(vectors: Floats) -> Ints:
+    """(r,) late states that determine orthonormal vectors (n, r): of a satellite those of wheels, not of the hub."""
+    from scipy.linalg import qr
+
+    n, count = vectors.shape
+    order = qr(vectors.T * LAST ** (np.arange(n) / n), pivoting=True, mode="r")[1]
+    return np.asarray(np.sort(order[:count]), dtype=np.int64)

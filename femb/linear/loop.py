@@ -1,0 +1,667 @@
+"""The control loop of a linear plant and the laws of its controllers: poles, margins, responses and simulation.
+
+Sampled laws with delays and several periods are exact, as are continuous ones, whose states are among those of the
+plant. Source: docs/theory/control_loop.md.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from femb.base.errors import ModelError
+from femb.base.html import Brief, Tabled
+from femb.base.types import Complexes, Floats
+from femb.base.values import nearest, number_problem, numbered, shown, without_rounding
+from femb.elements.control.linear_law import LinearLaw
+from femb.linear.conserved import null_space, scales, without_conserved
+from femb.linear.linearise import linearize
+from femb.linear.margins import Margins, OpenedLoop, margins_of
+from femb.linear.sampled_motion import Instant, SampledMotion, Tap, period_of, selection
+from femb.linear.state_space import StateSpace
+from femb.numerics.held_inputs import continuous
+from femb.results.array_file import write_arrays
+
+if TYPE_CHECKING:
+    from femb.linear.point import OperatingPoint
+    from femb.model.model import Model
+    from femb.system.system import System
+
+# Growth (1/s) of a pole over its size below which a loop counts as stable.
+STABLE = 1e-9
+# Multipliers over a common period below this are zero: of commands that wait, and act only once.
+GONE = 1e-9
+# Of the largest share in a mode: an item with less does not name it.
+NAMING = 0.8
+
+
+@dataclass(frozen=True, eq=False)
+class Mode(Brief):
+    """A vibration of the plant without its controllers.
+
+    number : from 1 on, by frequency. eigenvalue : 1/s. items : those that move most in it, beside what the laws read.
+    """
+
+    number: int
+    eigenvalue: complex
+    items: str
+
+    @property
+    def name(self) -> str:
+        """Number and items."""
+        return f"mode {self.number}, {self.items}"
+
+    @property
+    def omega(self) -> float:
+        """rad/s."""
+        return abs(self.eigenvalue)
+
+
+@dataclass(frozen=True, eq=False)
+class LoopRun(Brief):
+    """The motion of a loop: outputs (k, p) of the plant at instants time (k,), s, before anything changes there.
+
+    commands (k, m) : the inputs of the plant that act after each instant. inputs (m,), outputs (p,) : names.
+    """
+
+    time: Floats
+    values: Floats
+    commands: Floats
+    outputs: tuple[str, ...]
+    inputs: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> Floats:
+        """(k,) an output or input by name. Raises ModelError: an unknown one."""
+        for names, values in ((self.outputs, self.values), (self.inputs, self.commands)):
+            if name in names:
+                return values[:, names.index(name)]
+        known = (*self.outputs, *self.inputs)
+        raise ModelError(f"loop: no output or input {name!r}{nearest(name, known)}; there are: {', '.join(known)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Loop(Tabled):
+    """A plant in the loop of its controllers.
+
+    plant : continuous, with the inputs that laws set and the outputs that they read, and more of both. laws : of the
+    controllers; u of a law adds to the input of its name.
+
+    Raises ModelError: names that the plant does not have, laws without outputs, a ring of laws.
+    """
+
+    plant: StateSpace
+    laws: tuple[LinearLaw, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "laws", tuple(self.laws))
+        if self.plant.dt is not None:
+            raise ModelError("loop: the plant is a sampled one, wanted a continuous one: linearize the model")
+        if not self.laws:
+            raise ModelError("loop: there are no laws: the model has no controllers with linear laws")
+        names = [law.name for law in self.laws]
+        read = [name for law in self.laws for name in law.inputs]
+        given = [name for law in self.laws for name in law.outputs]
+        if len(set(names)) < len(names):
+            raise ModelError(f"loop: got two laws of one name among {', '.join(names)}")
+        for law in self.laws:
+            for name in law.outputs:
+                if name not in self.plant.inputs and name not in read:
+                    there = ", ".join(self.plant.inputs) or "none"
+                    raise ModelError(
+                        f"controllers.{law.name}: sets {name!r}{nearest(name, self.plant.inputs)}; the plant has the "
+                        f"inputs {there}"
+                    )
+            for name in law.inputs:
+                if name not in self.plant.outputs and name not in given:
+                    there = ", ".join(self.plant.outputs) or "none"
+                    raise ModelError(
+                        f"controllers.{law.name}: reads {name!r}{nearest(name, self.plant.outputs)}; the plant has the "
+                        f"outputs {there}"
+                    )
+        if self._sampled and self._continuous:
+            for law in self._continuous:
+                if any(name in other.outputs for name in law.inputs for other in self._sampled):
+                    raise ModelError(f"controllers.{law.name}: is continuous and reads a sampled law: sample it, too")
+
+    @property
+    def _sampled(self) -> tuple[LinearLaw, ...]:
+        return tuple(law for law in self.laws if law.period is not None)
+
+    @property
+    def _continuous(self) -> tuple[LinearLaw, ...]:
+        return tuple(law for law in self.laws if law.period is None)
+
+    # Plants
+
+    @cached_property
+    def core(self) -> StateSpace:
+        """The plant with the inputs that laws set and the outputs that they read, without what is conserved."""
+        inputs = list(dict.fromkeys(name for law in self.laws for name in law.outputs if name in self.plant.inputs))
+        outputs = list(dict.fromkeys(name for law in self.laws for name in law.inputs if name in self.plant.outputs))
+        return without_conserved(_part(self.plant, inputs, outputs))
+
+    @property
+    def conserved(self) -> int:
+        """How many eigenvalues at zero no law moves: of what is conserved, and of motions that no law sees."""
+        return len(self.plant.states) - len(self.core.states)
+
+    def modes(self) -> list[Mode]:
+        """The vibrations of the plant without controllers, by frequency."""
+        values, right = np.linalg.eig(self.core.A)
+        left = np.linalg.pinv(right)
+        read = {_item(name) for law in self.laws for name in law.inputs}
+        found: list[Mode] = []
+        for k in np.argsort(np.abs(values), kind="stable"):
+            if values[k].imag > 1e-9 * np.max(np.abs(values)):
+                shares = np.abs(left[k] * right[:, k])
+                found.append(Mode(len(found) + 1, complex(values[k]), _label(self.core.states, shares, read)))
+        return found
+
+    def nearest_mode(self, omega: float) -> str:
+        """The name of the vibration whose frequency is nearest to omega, rad/s; empty where there is none."""
+        modes = self.modes()
+        return min(modes, key=lambda mode: abs(np.log(omega / mode.omega))).name if modes else ""
+
+    # Stability
+
+    @cached_property
+    def _period_matrix(self) -> tuple[Floats, list[str], float | None]:
+        """The closed loop's matrix, the names of its states, and the common period, s; None of a continuous loop."""
+        plant = _with_continuous(self.core, self._continuous)
+        if not self._sampled:
+            return plant.A, list(plant.states), None
+        motion = SampledMotion(plant, self._sampled)
+        end, queues = motion.common_period(), motion.waiting()
+        blocks = motion.blocks(queues)
+        motion.over(blocks, motion.instants(end), end)
+        return blocks.stacked(), _state_names(plant, self._sampled, queues), end
+
+    def poles(self) -> Complexes:
+        """(k,) 1/s: the poles of the closed loop, by size; those of ``conserved`` are not among them.
+
+        Of sampled laws they are ln z/T of the multipliers z over the common period T; imaginary parts are those between
+        -pi/T and pi/T. Commands that wait and act only once have z = 0, and no pole.
+        """
+        matrix, _, period = self._period_matrix
+        values = np.linalg.eigvals(matrix if period is None else _without_zeros(matrix)).astype(complex)
+        if period is not None:
+            values = continuous(values[np.abs(values) > GONE], period)
+        return values[np.lexsort((-values.imag, np.round(np.abs(values), 9)))]
+
+    def growth(self) -> float:
+        """The largest real part of a pole, 1/s."""
+        return float(np.max(self.poles().real, initial=-np.inf))
+
+    @property
+    def stable(self) -> bool:
+        """Whether no pole grows or stays, but for those of ``conserved``."""
+        poles = self.poles()
+        return bool(np.all(poles.real < STABLE * np.maximum(np.abs(poles), 1.0)))
+
+    def delayed(self, delay: float) -> "Loop":
+        """The loop with a longer ``delay`` (s) of all sampled laws."""
+        laws = [law if law.period is None else replace(law, delay=law.delay + delay) for law in self.laws]
+        return Loop(self.plant, tuple(laws))
+
+    def largest_delay(self, limit: float | None = None) -> tuple[float, float]:
+        """The delay (s) that all sampled laws bear together beyond their own, and the frequency (rad/s) that then does
+        not decay. limit : s, up to which it is looked for, by default 20 periods; infinity where the loop bears it.
+
+        Raises ModelError: a loop without sampled laws, or one that is not stable.
+        """
+        from scipy.optimize import brentq
+
+        if not self._sampled:
+            raise ModelError("largest delay: is of sampled laws; margins() gives the delay margins of continuous ones")
+        if not self.stable:
+            raise ModelError(f"largest delay: the loop is not stable: a pole grows by {self.growth():.4g} 1/s")
+        period = min(map(period_of, self._sampled))
+        limit = 20.0 * period if limit is None else limit
+
+        def growth(delay: float) -> float:
+            return self.delayed(delay).growth()
+
+        before = 0.0
+        for delay in np.append(np.arange(0.25 * period, limit, 0.25 * period), limit):
+            if growth(delay) >= 0.0:
+                found = brentq(growth, before, delay, xtol=1e-13, rtol=1e-13)
+                poles = self.delayed(found).poles()
+                return float(found), float(abs(poles[np.argmax(poles.real)].imag))
+            before = float(delay)
+        return np.inf, np.nan
+
+    # Margins
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The names of the channels at which the loop can be opened."""
+        return tuple(name for law in self._main for name in law.openings)
+
+    @property
+    def _main(self) -> list[LinearLaw]:
+        """The laws that set inputs of the plant."""
+        return [law for law in self.laws if any(name in self.plant.inputs for name in law.outputs)]
+
+    def opened(self, channel: str) -> OpenedLoop:
+        """The loop opened at a channel, all others closed.
+
+        Raises ModelError: an unknown channel, or one of a continuous law beside sampled ones.
+        """
+        law = next((each for each in self._main if channel in each.openings), None)
+        if law is None:
+            known = self.channels
+            raise ModelError(f"loop: no channel {channel!r}{nearest(channel, known)}; there are: {', '.join(known)}")
+        direction, weight = law.openings[channel]
+        if law.period is None:
+            if self._sampled:
+                raise ModelError(
+                    f"loop: channel {channel!r} is of a continuous law beside sampled ones, which has no transfer "
+                    "function: open the loop at a sampled law"
+                )
+            plant = _with_continuous(self.core, self._continuous, (law.name, direction, weight))
+            return OpenedLoop(plant.A, plant.B[:, -1:], plant.C[-1:], plant.D[-1:, -1:], None)
+        plant = _with_continuous(self.core, self._continuous)
+        motion = SampledMotion(plant, self._sampled)
+        end, queues = motion.common_period(), motion.waiting()
+        count = round(end / law.period)
+        blocks = motion.blocks(queues, more=count)
+        size = blocks.x.shape[1] - count
+        tap = Tap(self._sampled.index(law), direction, weight, slice(size, size + count))
+        taken = np.array(motion.over(blocks, motion.instants(end), end, tap=tap)).reshape(count, size + count)
+        whole = blocks.stacked()
+        return OpenedLoop(whole[:, :size], whole[:, size:], taken[:, :size], taken[:, size:], law.period)
+
+    def margins(self, channels: Iterable[str] | None = None) -> list[Margins]:
+        """The margins at each channel, by default at all of them."""
+        return [margins_of(name, self.opened(name)) for name in (self.channels if channels is None else channels)]
+
+    # Responses
+
+    def closed(self, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> StateSpace:
+        """The closed loop as a state space; of sampled laws the exact one over their common period, its dt.
+
+        inputs : names of inputs of the plant, which add to the commands, and of inputs of laws followed by " error",
+        which add to what these read; by default all inputs of the plant. Both are constant between samples of the
+        closed loop. outputs : names, by default all; they are those before anything changes at a sample.
+        """
+        names = self.plant.inputs if inputs is None else tuple(inputs)
+        added = [name for name in names if not name.endswith(" error")]
+        errors = [name.removesuffix(" error") for name in names if name.endswith(" error")]
+        read = {name for law in self.laws for name in law.inputs}
+        for name in errors:
+            if name not in read:
+                raise ModelError(f"loop: no law reads {name!r}{nearest(name, sorted(read))}, so that it has no error")
+        set_ = [name for law in self.laws for name in law.outputs if name in self.plant.inputs]
+        all_outputs = self.plant.outputs if outputs is None else tuple(outputs)
+        seen = [name for law in self.laws for name in law.inputs if name in self.plant.outputs]
+        plant = _part(self.plant, list(dict.fromkeys([*set_, *added])), list(dict.fromkeys([*all_outputs, *seen])))
+        plant = _with_continuous(plant, self._continuous, errors=tuple(dict.fromkeys(errors)))
+        rows = [plant.index("outputs", name) for name in all_outputs]
+        if not self._sampled:
+            columns = [plant.index("inputs", name) for name in names]
+            return replace(plant, B=plant.B[:, columns], C=plant.C[rows], D=plant.D[np.ix_(rows, columns)],
+                inputs=names, outputs=all_outputs)  # fmt: skip
+        motion = SampledMotion(plant, self._sampled)
+        end, queues = motion.common_period(), motion.waiting()
+        count = len(names)
+        blocks = motion.blocks(queues, more=count)
+        size = blocks.x.shape[1] - count
+        more = np.zeros((len(plant.inputs), size + count))
+        of_laws = [np.zeros((len(law.inputs), size + count)) for law in self._sampled]
+        for k, name in enumerate(names):
+            if name in plant.inputs:
+                more[plant.index("inputs", name), size + k] = 1.0
+            for law, part in zip(self._sampled, of_laws, strict=True):
+                if name.removesuffix(" error") in law.inputs and name.endswith(" error"):
+                    part[law.inputs.index(name.removesuffix(" error")), size + k] = 1.0
+        y = motion.outputs(blocks, more)[rows]
+        motion.over(blocks, motion.instants(end), end, more, of_laws)
+        whole = blocks.stacked()
+        states = tuple(_state_names(plant, self._sampled, queues))
+        return StateSpace(
+            whole[:, :size], whole[:, size:], y[:, :size], y[:, size:], states, names, all_outputs,
+            units=self.plant.units, dt=end,
+        )  # fmt: skip
+
+    def simulate(
+        self,
+        duration: float,
+        *,
+        start: Mapping[str, float] | None = None,
+        added: Mapping[str, float] | None = None,
+        times: ArrayLike | None = None,
+    ) -> LoopRun:
+        """The exact motion for a ``duration`` (s) from a state, with no commands held or waiting at time 0.
+
+        start : values of states of the plant by name, the others zero. added : constant inputs of the plant by name,
+        beside the commands. times (k,) : s, by default those of samples and of commands that begin to act; others are
+        instants at which nothing happens. Raises ModelError: a duration that is not positive, unknown names.
+        """
+        if number_problem(duration) or duration <= 0.0:
+            raise ModelError(f"loop: duration: got {shown(duration)}, wanted seconds, above 0")
+        plant = _with_continuous(self.plant, self._continuous)
+        x, more = np.zeros((len(plant.states), 1)), np.zeros((len(plant.inputs), 1))
+        for name, value in (start or {}).items():
+            x[plant.index("states", name), 0] = value
+        for name, value in (added or {}).items():
+            more[plant.index("inputs", name), 0] = value
+        motion = SampledMotion(plant, self._sampled)
+        blocks = motion.start()
+        blocks.x = x
+        instants = motion.instants(duration * (1.0 + 1e-9), 0.0)
+        if times is not None:
+            instants = _merged(instants, np.unique(np.asarray(times, dtype=float)))
+        elif not instants or not self._sampled:
+            instants = [Instant(float(t), (), ()) for t in np.linspace(0.0, duration, 201)]
+        rows: list[tuple[float, Floats, Floats]] = []
+        t = 0.0
+        for at in instants:
+            motion.advance(blocks, at.time - t, more)
+            y, t = motion.outputs(blocks, more)[:, 0], at.time
+            motion.happen(blocks, at, more)
+            rows.append((t, y, motion.commands(blocks)[:, 0]))
+        time, values, commands = (np.array([row[k] for row in rows]) for k in range(3))
+        if times is not None:
+            chosen = np.isin(time, np.asarray(times, dtype=float))
+            time, values, commands = time[chosen], values[chosen], commands[chosen]
+        return LoopRun(time, values, commands, plant.outputs, plant.inputs)
+
+    # What is shown
+
+    def to_control(self) -> Any:
+        """The plant as its laws see it, as control.StateSpace: its outputs at samples by the commands of samples, with
+        their delay; of continuous laws the plant itself. Inputs and outputs are those of the laws, and what is
+        conserved is left out.
+
+        Raises ModelError: laws of several periods, phases or delays; python-control is not installed.
+        """
+        clocks = {(law.period, law.phase, law.delay) for law in self.laws}
+        if len(clocks) > 1:
+            raise ModelError("loop: laws of several periods, phases or delays see no single plant: take plant.sampled")
+        period, _, delay = clocks.pop()
+        return (self.core if period is None else self.core.sampled(period, delay)).to_control()
+
+    def table(self) -> str:
+        """Laws, poles, and the margins at each channel."""
+        return loop_table(self)
+
+    def draw(self, path: str | Path, what: str = "all", *, dpi: int = 150) -> Path:
+        """Draw the loop to the picture file ``path``; what : "bode", "nichols", "nyquist", "poles", or "all" of them.
+        dpi : dots per inch. Raises ResultError."""
+        from femb.pictures.drawing import save
+        from femb.pictures.loop import draw_loop
+
+        margins = [] if what == "poles" else self.margins()
+        curves = [(each.channel, each.frequencies, each.values) for each in margins]
+        marks = [(mode.name, mode.omega) for mode in self.modes()]
+        figure = draw_loop(what, curves, marks, self.poles(), self._period_matrix[2])
+        return save(figure, Path(path), dpi)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the closed loop and its margins to a .npz, a .mat or a results file .h5; returns the path.
+
+        A, B, C, D, states, inputs, outputs, dt : as of ``closed``. poles : real and imaginary parts, 1/s. Of each
+        channel k from 1 on margins_K_crossovers and so on, as of ``Margins``; channels : their names.
+        """
+        return write_arrays(path, self.arrays(), (".npz", ".mat", ".h5"), group="linear")
+
+    def arrays(self) -> dict[str, Any]:
+        """The content of files; see ``write``."""
+        closed, poles = self.closed(), self.poles()
+        found: dict[str, Any] = {word: getattr(closed, word) for word in (*"ABCD", "states", "inputs", "outputs")}
+        if closed.dt is not None:
+            found["dt"] = closed.dt
+        found |= {"poles_real": poles.real, "poles_imaginary": poles.imag, "channels": self.channels}
+        for k, each in enumerate(self.margins()):
+            for word in ("crossovers", "phase_margins", "delay_margins", "phase_crossovers", "gain_margins"):
+                found[f"margins_{k + 1}_{word}"] = getattr(each, word)
+            found[f"margins_{k + 1}_sensitivity"] = np.array([each.at, each.sensitivity])
+        return found
+
+
+def laws_of(model: Any, layout: Any) -> tuple[LinearLaw, ...]:
+    """The linear laws of the controllers of a model. Raises ModelError: one that has none, with the reason."""
+    return tuple(item.linear_law(layout, model) for item in model.items() if hasattr(item, "linear_law"))
+
+
+def loop(
+    model: "Model | System | OperatingPoint | StateSpace",
+    laws: Sequence[LinearLaw] | None = None,
+    *,
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] = (),
+    **words: Any,
+) -> Loop:
+    """The control loop of a model about a state, by default about its start.
+
+    model : or a state space of its plant. laws : linear laws of the controllers, by default those of the model. inputs,
+    outputs : names of more inputs and outputs of the plant, for responses. Others as of ``femb.linearize``.
+
+    Raises ModelError: as of ``linearize`` and ``Loop``.
+    """
+    if isinstance(model, StateSpace):
+        if laws is None:
+            raise ModelError("loop: a state space has no controllers: give laws, too")
+        return Loop(model, tuple(laws))
+    found = _laws(model) if laws is None else tuple(laws)
+    set_, read = ({name for law in found for name in getattr(law, word)} for word in ("outputs", "inputs"))
+    given = (
+        [name for law in found for name in law.outputs if name not in read],
+        [name for law in found for name in law.inputs if name not in set_],
+    )
+    plant = linearize(
+        model,
+        inputs=list(dict.fromkeys([*given[0], *inputs])),
+        outputs=list(dict.fromkeys([*given[1], *outputs])),
+        **words,
+    )
+    return Loop(plant, found)
+
+
+def _laws(model: "Model | System | OperatingPoint") -> tuple[LinearLaw, ...]:
+    from femb.linear.point import OperatingPoint
+    from femb.vibration.completion import system_of
+
+    system = model.system if isinstance(model, OperatingPoint) else system_of(model)
+    found = laws_of(system.model, system.layout)
+    if not found:
+        raise ModelError("loop: the model has no controllers: add one, or give laws")
+    return found
+
+
+# Parts of plants
+
+
+def _part(plant: StateSpace, inputs: Sequence[str], outputs: Sequence[str]) -> StateSpace:
+    columns = [plant.index("inputs", name) for name in inputs]
+    rows = [plant.index("outputs", name) for name in outputs]
+    return replace(
+        plant, B=plant.B[:, columns], C=plant.C[rows], D=plant.D[np.ix_(rows, columns)], inputs=tuple(inputs),
+        outputs=tuple(outputs), truncation=None,
+    )  # fmt: skip
+
+
+def _with_continuous(
+    plant: StateSpace,
+    laws: Sequence[LinearLaw],
+    opened: tuple[str, Floats, Floats] | None = None,
+    errors: tuple[str, ...] = (),
+) -> StateSpace:
+    """The plant with the states of continuous laws.
+
+    opened : name of a law, d and l: of its commands u the part d (l.u) is the last output, and d w, of the last input
+    w, acts in its place. errors : names of what laws read, for which NAME error is an input after those of the plant.
+
+    Raises ModelError: an algebraic loop.
+    """
+    if not laws:
+        return plant
+    n, m, p = len(plant.states), len(plant.inputs), len(plant.outputs)
+    given = [name for law in laws for name in law.outputs]
+    read = [name for law in laws for name in law.inputs]
+    states = [name for law in laws for name in law.states]
+    e, w = len(errors), int(opened is not None)
+    A, B, C, D = (_diagonal([getattr(law, word) for law in laws]) for word in "ABCD")
+    # y = (what laws read) of (x, states, commands, inputs, errors, w), by rows
+    of_plant = selection(read, plant.outputs)
+    of_laws = selection(read, given) * ~np.isin(read, plant.outputs)[:, None]
+    acts = selection(plant.inputs, given)
+    take, give = np.zeros((len(given), 0)), np.zeros((0, len(given)))
+    keep = np.eye(len(given))
+    if opened is not None:
+        start = 0
+        for law in laws:
+            if law.name == opened[0]:
+                d, weight = np.zeros(len(given)), np.zeros(len(given))
+                d[start : start + len(law.outputs)], weight[start : start + len(law.outputs)] = opened[1:]
+                take, give, keep = d[:, None], weight[None], keep - np.outer(d, weight)
+            start += len(law.outputs)
+    # u = (I - D F)^-1 (C s + D (read of x, inputs, errors)), with what is fed through beside states
+    through = of_plant @ plant.D @ acts + of_laws
+    ring = D @ through @ keep
+    if np.max(np.abs(np.linalg.matrix_power(ring, max(len(ring), 1))), initial=0.0) > 0.0:
+        names = ", ".join(law.name for law in laws)
+        raise ModelError(
+            f"controllers: {names}: what they set changes at once what they read, as accelerations do: read these "
+            "through a filter, or sample"
+        )
+    free = np.linalg.inv(np.eye(len(given)) - ring)
+    s, columns = len(states), n + len(states) + m + e + w
+    own = np.eye(columns)
+    x, xc, u, err, wt = np.split(own, np.cumsum([n, s, m, e]))
+    reads0 = of_plant @ (plant.C @ x + plant.D @ (u + acts @ take @ wt)) + of_laws @ take @ wt
+    reads0 = reads0 + selection(read, errors) @ err
+    commands = free @ (C @ xc + D @ reads0)  # before the opening
+    acting = keep @ commands + take @ wt
+    total = u + acts @ acting
+    reads = of_plant @ (plant.C @ x + plant.D @ total) + of_laws @ acting + selection(read, errors) @ err
+    rates = np.vstack([plant.A @ x + plant.B @ total, A @ xc + B @ reads])
+    values = np.vstack([plant.C @ x + plant.D @ total, give @ commands])
+    inputs = (*plant.inputs, *(f"{name} error" for name in errors), *(("w",) if w else ()))
+    outputs = (*plant.outputs, *(("-L w",) if w else ()))
+    k = n + s
+    assert values.shape[0] == p + w
+    return StateSpace(
+        rates[:, :k], rates[:, k:], values[:, :k], values[:, k:], (*plant.states, *states), inputs, outputs,
+        units=plant.units,
+    )  # fmt: skip
+
+
+def _diagonal(parts: Sequence[Floats]) -> Floats:
+    result = np.zeros((sum(len(each) for each in parts), sum(each.shape[1] for each in parts)))
+    i = j = 0
+    for each in parts:
+        result[i : i + len(each), j : j + each.shape[1]] = each
+        i, j = i + len(each), j + each.shape[1]
+    return result
+
+
+# Names and numbers
+
+
+def _item(name: str) -> str:
+    """The item of a name, as bodies.hub of bodies.hub.turn.x."""
+    return ".".join(name.split(".")[:2])
+
+
+def _label(states: Sequence[str], shares: Floats, without: Iterable[str] = ()) -> str:
+    """The items that have most of a mode, by their shares (n,) of its states; not those ``without``, if others do."""
+    of_items: dict[str, float] = {}
+    for name, share in zip(states, shares, strict=True):
+        of_items[_item(name)] = of_items.get(_item(name), 0.0) + float(share)
+    others = {name: share for name, share in of_items.items() if name not in set(without) and share > 1e-6}
+    of_items = others or of_items
+    most = max(of_items.values())
+    return ", ".join(name for name, share in of_items.items() if share >= NAMING * most)
+
+
+def _state_names(plant: StateSpace, laws: Sequence[LinearLaw], queues: Sequence[int]) -> list[str]:
+    names = list(plant.states)
+    names += [f"controllers.{law.name}.held {name}" for law in laws for name in law.outputs]
+    names += [name for law in laws for name in law.states]
+    for law, count in zip(laws, queues, strict=True):
+        names += [f"controllers.{law.name}.waiting {k + 1} {name}" for k in range(count) for name in law.outputs]
+    return names
+
+
+def _without_zeros(matrix: Floats) -> Floats:
+    """A matrix with the same eigenvalues but those at zero, which rounding would spread where they are multiple."""
+    while len(matrix):
+        none = np.zeros((len(matrix), 0))
+        scale = scales(matrix, none, none.T)[0]
+        zero = null_space(matrix * scale / scale[:, None])
+        if not zero.shape[1]:
+            return matrix
+        matrix = matrix * scale / scale[:, None]
+        rest = null_space(zero.T)
+        matrix = rest.T @ matrix @ rest
+    return matrix
+
+
+def _merged(instants: Sequence[Instant], times: Floats) -> list[Instant]:
+    """Instants with those times at which nothing happens, and which are none of them."""
+    known = np.array([at.time for at in instants])
+    result = list(instants)
+    for t in times.tolist():
+        close: list[int] = np.flatnonzero(np.abs(known - t) <= 1e-9 * max(abs(t), 1e-9)).tolist()
+        if close:
+            result[close[0]] = result[close[0]]._replace(time=t)
+        else:
+            result.append(Instant(t, (), ()))
+    return sorted(result, key=lambda at: at.time)
+
+
+# A table
+
+HEAD = f"{'real 1/s':>14}{'imaginary 1/s':>16}{'frequency Hz':>14}{'damping':>11}"
+
+
+def loop_table(of: Loop) -> str:
+    """Laws, poles, and the margins at each channel, as text."""
+    poles = of.poles()
+    growing = poles[poles.real >= STABLE * np.maximum(np.abs(poles), 1.0)]
+    verdict = "stable" if not len(growing) else f"not stable: {numbered(len(growing), 'pole')} without decay"
+    lines = [f"{numbered(len(of.laws), 'controller')}; the closed loop is {verdict}"]
+    for law in of.laws:
+        clock = "continuous" if law.period is None else f"every {law.period:.6g} s, delay {law.delay:.6g} s"
+        reads, sets = numbered(len(law.inputs), "signal"), numbered(len(law.outputs), "command")
+        lines.append(f"{law.name}: {clock}; {reads}, {sets}, {numbered(len(law.A), 'state')}")
+    if of.conserved:
+        lines.append(f"{numbered(of.conserved, 'eigenvalue')} at zero without effect on the loop: conserved, or unseen")
+    lines += ["", HEAD]
+    for value in poles[poles.imag >= 0.0]:
+        size = abs(value)
+        real = float(without_rounding(np.array(value.real), size))
+        damping = f"{0.0 - real / size:11.3g}" if size > 0.0 else f"{'':11}"
+        lines.append(f"{real + 0.0:14.6g}{value.imag:16.6g}{size / (2.0 * np.pi):14.6g}{damping}")
+    modes = of.modes()
+    if modes:
+        lines += ["", "vibrations without control", f"{'mode':>4}{'frequency Hz':>14}{'damping':>11}  moves most"]
+        for mode in modes:
+            damping = f"{0.0 - float(without_rounding(np.array(mode.eigenvalue.real), mode.omega)) / mode.omega:11.3g}"
+            lines.append(f"{mode.number:4d}{mode.omega / (2.0 * np.pi):14.6g}{damping}  {mode.items}")
+    for each in of.margins():
+        lines += ["", *_margin_lines(of, each)]
+    return "\n".join(lines)
+
+
+def _margin_lines(of: Loop, margins: Margins) -> list[str]:
+    lines = [f"{margins.channel}: opened here, with the others closed"]
+    rows = [
+        (w, f"crossover, phase margin {phase:.6g} degrees, delay margin {delay:.6g} s")
+        for w, phase, delay in zip(margins.crossovers, margins.phase_margins, margins.delay_margins, strict=True)
+    ]
+    rows += [
+        (w, f"phase crossover, gain margin {gain:.6g}")
+        for w, gain in zip(margins.phase_crossovers, margins.gain_margins, strict=True)
+    ]
+    rows.append((margins.at, f"sensitivity peak {margins.sensitivity:.6g}, least |1 + L| {margins.distance:.6g}"))
+    for w, text in sorted(rows):
+        name = of.nearest_mode(w)
+        near = f"; nearest {name}" if name else ""
+        lines.append(f"{w:12.6g} rad/s{w / (2.0 * np.pi):12.6g} Hz  {text}{near}")
+    return lines

@@ -1,0 +1,210 @@
+"""Margins of a loop that is opened at one channel, by a grid that resolves its resonances and by root finding.
+
+The loop's transfer function L is that of -u by w where u = w closes it. Polynomials of a free satellite, with its
+integrators, are wrong in the first digits: crossings are those of L itself. Source: docs/theory/control_loop.md,
+section 5.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from femb.base.types import Complexes, Floats
+from femb.numerics.held_inputs import balancing, continuous
+from femb.numerics.resonances import resolving
+
+# |L| above this is that of a pole on the axis; the largest of a crossing.
+POLE = 1e7
+# Minima of |1 + L| on the grid that are refined.
+MINIMA = 5
+
+
+class OpenedLoop:
+    """L of an opened loop: x' = A x + B w, -L w = C x + D w; or over a common period of sampled laws.
+
+    A (n, n), B (n, k), C (k, n), D (k, k) : of a sampled loop over a common period of k samples of its channel.
+    period : s, between these samples; None of a continuous loop.
+
+    Of a channel with k > 1, because other laws have other periods, L is the eigenvalue of the matrix (k, k) whose
+    eigenvector is nearest to an oscillation at the frequency: a gain or phase of the channel acts on it as on L.
+    """
+
+    def __init__(self, A: Floats, B: Floats, C: Floats, D: Floats, period: float | None) -> None:
+        from scipy.linalg import schur
+
+        n, self.count, self.period = len(A), B.shape[1], period
+        scale = balancing(A)
+        balanced = A * scale / scale[:, None]
+        self.A, self.B, self.C, self.D = balanced, B / scale[:, None], C * scale, D
+        self._triangle: Complexes = np.zeros((0, 0), dtype=complex)
+        basis = self._triangle
+        if n:
+            self._triangle, basis = schur(self.A, output="complex")
+        self._left, self._right = self.C @ basis, basis.conj().T @ self.B
+
+    def __call__(self, omega: Floats) -> Complexes:
+        """(f,) L at omega (f,), rad/s."""
+        matrices = -self._matrices(self._point(omega))
+        if self.count == 1:
+            return np.asarray(matrices[:, 0, 0])
+        assert self.period is not None
+        values, vectors = np.linalg.eig(matrices)
+        oscillation = np.exp(1j * self.period * omega[:, None] * np.arange(self.count))
+        alike = np.abs(np.einsum("fn,fnk->fk", oscillation.conj(), vectors))
+        return np.asarray(values[np.arange(len(omega)), np.argmax(alike, axis=1)])
+
+    def one(self, omega: float) -> complex:
+        """L at one frequency, rad/s."""
+        return complex(self(np.array([omega]))[0])
+
+    def grid(self) -> Floats:
+        """Frequencies (f,), rad/s, that resolve the poles and zeros of L and the poles of the closed loop."""
+        from scipy.linalg import eigvals
+
+        n, k = self.B.shape
+        whole = np.block([[self.A, self.B], [self.C, self.D]])
+        zeros = np.asarray(eigvals(whole, np.diag([1.0] * n + [0.0] * k)))
+        closing = np.eye(k) - self.D
+        closed = self.A + self.B @ np.linalg.solve(closing, self.C)
+        poles = np.concatenate([np.diag(self._triangle), np.linalg.eigvals(closed), zeros[np.isfinite(zeros)]])
+        if self.period is None:
+            return _apart(resolving(poles[np.abs(poles) < 1e3 * np.max(np.abs(self.A), initial=1.0)]))
+        common = self.count * self.period
+        poles = continuous(poles[(np.abs(poles) > 1e-6) & (np.abs(poles) < 1e6)], common)
+        aliases = (2.0j * np.pi / common) * np.arange(self.count)
+        poles = np.concatenate([poles + alias for alias in aliases] + [poles.conj() + alias for alias in aliases])
+        return _apart(resolving(poles, last=0.5 / self.period))
+
+    def _point(self, omega: Floats) -> Complexes:
+        return np.asarray(1j * omega if self.period is None else np.exp(1j * omega * (self.count * self.period)))
+
+    def _matrices(self, points: Complexes) -> Complexes:
+        """(f, k, k) C (z - A)^-1 B + D at points z (f,)."""
+        triangle, n = self._triangle, len(self._triangle)
+        x = np.zeros((len(points), n, self.count), dtype=complex)
+        for i in reversed(range(n)):
+            right = self._right[i] + triangle[i, i + 1 :] @ x[:, i + 1 :]
+            pivot = points - triangle[i, i]
+            x[:, i] = right / np.where(pivot == 0.0, np.finfo(float).tiny ** 0.5, pivot)[:, None]
+        return np.asarray(self._left @ x + self.D)
+
+
+def _apart(frequencies: Floats) -> Floats:
+    """(f,) rad/s of frequencies in Hz, without those that only rounding separates."""
+    kept = np.append(np.diff(frequencies) > 1e-9 * frequencies[:-1], True)
+    return np.asarray(2.0 * np.pi * frequencies[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """Margins of a loop at one channel, with all others closed.
+
+    channel : its name. frequencies (f,) rad/s and values (f,) : L on the grid.
+
+    crossovers (a,) rad/s : where |L| = 1. phase_margins (a,) degrees, in (-180, 180] : the phase of L there less -180.
+    delay_margins (a,) s : the delays in the channel that lead each of them to -1.
+
+    phase_crossovers (b,) rad/s : where L is real and negative. gain_margins (b,) : 1/|L| there; below one the gain may
+    be smaller by this factor.
+
+    distance, at : least |1 + L|, and its frequency, rad/s; the peak of the sensitivity is 1/distance.
+    """
+
+    channel: str
+    frequencies: Floats
+    values: Complexes
+    crossovers: Floats
+    phase_margins: Floats
+    phase_crossovers: Floats
+    gain_margins: Floats
+    distance: float
+    at: float
+
+    @property
+    def delay_margins(self) -> Floats:
+        """(a,) s, at the crossovers."""
+        return np.asarray(np.radians(np.mod(self.phase_margins, 360.0)) / self.crossovers)
+
+    @property
+    def phase_margin(self) -> float:
+        """Degrees: that of the least size; infinite without a crossover."""
+        sizes = np.abs(self.phase_margins)
+        return float(self.phase_margins[np.argmin(sizes)]) if len(sizes) else np.inf
+
+    @property
+    def delay_margin(self) -> float:
+        """s: the least; infinite without a crossover."""
+        return float(np.min(self.delay_margins, initial=np.inf))
+
+    @property
+    def gain_margin(self) -> tuple[float, float]:
+        """The factors of the gain to which the loop bears it: the largest below one, and the least above one."""
+        below, above = (self.gain_margins[each] for each in (self.gain_margins < 1.0, self.gain_margins >= 1.0))
+        return float(np.max(below, initial=0.0)), float(np.min(above, initial=np.inf))
+
+    @property
+    def sensitivity(self) -> float:
+        """The largest |1/(1 + L)|."""
+        return 1.0 / self.distance if self.distance else np.inf
+
+
+def margins_of(channel: str, loop: OpenedLoop) -> Margins:
+    """The margins of an opened loop at the channel of this name."""
+    omega = loop.grid()
+    values = loop(omega)
+    size = np.abs(values)
+
+    def gain(w: float) -> float:
+        return float(np.log(max(abs(loop.one(w)), np.finfo(float).tiny)))
+
+    def imaginary(w: float) -> float:
+        return loop.one(w).imag
+
+    crossovers = _roots(gain, omega, np.log(np.maximum(size, np.finfo(float).tiny)))
+    at_crossovers = loop(crossovers)
+    phase = np.degrees(np.angle(-at_crossovers))
+    ordinate = values.imag.copy()
+    if loop.period is not None:
+        ordinate[-1] = ordinate[-2]  # at half the rate L is real: the rest is rounding
+    turning = _roots(imaginary, omega, ordinate)
+    if loop.period is not None:
+        turning = np.append(turning, omega[-1])
+    at_turning = loop(turning)
+    real = (at_turning.real < 0.0) & (np.abs(at_turning) < POLE)
+    distance, at = _nearest(loop, omega, np.abs(1.0 + values))
+    turning, at_turning = turning[real], at_turning[real]
+    return Margins(
+        channel, omega, values, crossovers, phase, turning, 1.0 / np.abs(at_turning), distance, at
+    )  # fmt: skip
+
+
+def _roots(function: Callable[[float], float], x: Floats, values: Floats) -> Floats:
+    """The zeros of a function between points (f,) at which its values have opposite signs."""
+    from scipy.optimize import brentq
+
+    values = np.where(values == 0.0, np.finfo(float).tiny, values)
+    changes = np.flatnonzero(np.sign(values[:-1]) != np.sign(values[1:]))
+    found = [
+        brentq(function, x[k], x[k + 1], xtol=1e-14 * x[k], rtol=8.9e-16)
+        for k in changes
+        if function(x[k]) * function(x[k + 1]) < 0.0
+    ]
+    return np.array(found, dtype=float)
+
+
+def _nearest(loop: OpenedLoop, omega: Floats, distance: Floats) -> tuple[float, float]:
+    """The least |1 + L|, and its frequency, rad/s; distance (f,) : that at omega (f,)."""
+    from scipy.optimize import minimize_scalar
+
+    inner = np.flatnonzero((distance[1:-1] <= distance[:-2]) & (distance[1:-1] <= distance[2:])) + 1
+    found = [(float(distance[k]), float(omega[k])) for k in (0, len(omega) - 1)]
+    for k in inner[np.argsort(distance[inner])[:MINIMA]]:
+        best = minimize_scalar(
+            lambda w: abs(1.0 + loop.one(w)),
+            bounds=(omega[k - 1], omega[k + 1]),
+            method="bounded",
+            options={"xatol": 1e-10 * omega[k]},
+        )
+        found.append((float(best.fun), float(best.x)))
+    return min(found)

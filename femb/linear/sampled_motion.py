@@ -1,0 +1,266 @@
+"""Exact motion of a linear plant under sampled laws: from instant to instant, of any number of columns at once.
+
+    x' = A x + B u,  y = C x + D u,  u held between the instants at which commands act
+
+At one instant outputs are those before anything changes. Then the values of laws that only measure act, the laws that
+are due give their commands in the order of their connections, and commands whose delay has passed act in the order in
+which they were given. Source: docs/theory/control_loop.md, section 3.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor, lcm
+from typing import NamedTuple
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.elements.control.linear_law import LinearLaw
+from femb.linear.state_space import StateSpace
+from femb.numerics.held_inputs import SAME, Flow
+
+# Of the ratio of two periods, the largest denominator, and the most samples of a common period.
+DENOMINATOR, MOST = 1000, 20_000
+
+
+class Instant(NamedTuple):
+    """What happens at a time, s: the numbers of the laws that sample, and of those whose commands act."""
+
+    time: float
+    samples: tuple[int, ...]
+    actions: tuple[int, ...]
+
+
+class Tap(NamedTuple):
+    """A loop opened at one law: of its commands u the part d (l.u) is read, and d w acts in its place.
+
+    law : its number. direction (p,), weight (p,) : d and l. columns : of w, one for each sample of a common period.
+    """
+
+    law: int
+    direction: Floats
+    weight: Floats
+    columns: slice
+
+
+@dataclass(eq=False)
+class Blocks:
+    """The state of a loop, each part with the same number of columns.
+
+    x : of the plant. held, states : of each law its commands that act, and its own state. waiting : commands that do
+    not act yet, first those that do so first.
+    """
+
+    x: Floats
+    held: list[Floats]
+    states: list[Floats]
+    waiting: list[list[Floats]]
+
+    def stacked(self) -> Floats:
+        """All of it, one part below the other."""
+        return np.vstack([self.x, *self.held, *self.states, *(each for queue in self.waiting for each in queue)])
+
+
+class SampledMotion:
+    """The motion of ``plant`` under ``laws``, all of which have a period.
+
+    Raises ModelError: an input of a law that neither the plant nor another law gives, a ring of laws.
+    """
+
+    def __init__(self, plant: StateSpace, laws: Sequence[LinearLaw]) -> None:
+        self.plant, self.laws = plant, tuple(laws)
+        self.flow = Flow(plant.A, plant.B)
+        given = [name for law in self.laws for name in law.outputs]
+        self.acts = [selection(plant.inputs, law.outputs) for law in self.laws]
+        self.reads = [selection(law.inputs, plant.outputs) for law in self.laws]
+        self.from_laws = [selection(law.inputs, given) * ~np.isin(law.inputs, plant.outputs)[:, None] for law in laws]
+        # those whose values only other laws read
+        self.measures = [not np.any(acts) for acts in self.acts]
+        for law, known in zip(self.laws, self.from_laws, strict=True):
+            for k, name in enumerate(law.inputs):
+                if name not in plant.outputs and not np.any(known[k]):
+                    raise ModelError(f"controllers.{law.name}: reads {name!r}, which neither the plant nor a law gives")
+        self.order = self._order()
+
+    def _order(self) -> list[int]:
+        """The laws, each after those that it reads."""
+        starts = np.cumsum([0, *(len(law.outputs) for law in self.laws)])
+        before = [
+            {j for j in range(len(self.laws)) if np.any(known[:, starts[j] : starts[j + 1]])}
+            for known in self.from_laws
+        ]
+        order: list[int] = []
+        while len(order) < len(self.laws):
+            ready = [k for k in range(len(self.laws)) if k not in order and before[k] <= set(order)]
+            if not ready:
+                names = ", ".join(law.name for k, law in enumerate(self.laws) if k not in order)
+                raise ModelError(f"controllers: {names} read each other in a ring")
+            order.append(ready[0])
+        return order
+
+    # Time
+
+    def common_period(self) -> float:
+        """The period (s) after which all samples repeat. Raises ModelError: none, or one of too many samples."""
+        first = min(period_of(law) for law in self.laws)
+        ratios = [Fraction(period_of(law) / first).limit_denominator(DENOMINATOR) for law in self.laws]
+        whole = Fraction(lcm(*(each.numerator for each in ratios)), 1)
+        for law, ratio in zip(self.laws, ratios, strict=True):
+            off = abs(float(ratio) * first / period_of(law) - 1.0) > SAME
+            if off or sum(whole / each for each in ratios) > MOST:
+                listed = ", ".join(f"{each.name} {period_of(each):.9g} s" for each in self.laws)
+                raise ModelError(f"controllers: the periods have no common one of at most {MOST} samples: {listed}")
+        return float(whole) * first
+
+    def instants(self, end: float, start: float | None = None) -> list[Instant]:
+        """The instants from 0 to before ``end``, s, in order.
+
+        start : s, that of the first samples; None for laws that have sampled for ever.
+        """
+        if not self.laws:
+            return []
+        entries: list[tuple[float, int, bool]] = []
+        for k, law in enumerate(self.laws):
+            period = period_of(law)
+            close = SAME * period
+            for offset, acts in ((law.phase, False), (law.phase + law.delay, True)):
+                first = offset if start is not None else offset - period * floor(offset / period + SAME)
+                count = max(int(np.ceil((end - first - close) / period)), 0)
+                entries += [(max(first + j * period, 0.0), k, acts) for j in range(count)]
+        entries.sort()
+        close, result, n = SAME * min(map(period_of, self.laws)), [], 0
+        while n < len(entries):
+            last = n
+            while last < len(entries) and entries[last][0] <= entries[n][0] + close:
+                last += 1
+            now, n = entries[n:last], last
+            samples = [k for _, k, acts in now if not acts]
+            actions = tuple(k for _, k, acts in now if acts)
+            result.append(Instant(now[0][0], tuple(k for k in self.order if k in samples), actions))
+        return result
+
+    def waiting(self) -> list[int]:
+        """How many commands of each law wait at the beginning of a common period, before anything happens there."""
+        return [_before(law.phase, law.delay, period_of(law)) for law in self.laws]
+
+    # Motion
+
+    def blocks(self, queues: Sequence[int], more: int = 0) -> Blocks:
+        """All parts as the rows of a unit matrix, with so many ``more`` columns of zeros after it."""
+        size = sum(self._sizes(queues))
+        return self._split(np.hstack([np.eye(size), np.zeros((size, more))]), queues)
+
+    def start(self) -> Blocks:
+        """All parts zero, one column, and no command that waits."""
+        none = [0] * len(self.laws)
+        return self._split(np.zeros((sum(self._sizes(none)), 1)), none)
+
+    def _sizes(self, queues: Sequence[int]) -> list[int]:
+        widths = [len(law.outputs) for law in self.laws]
+        waiting = [width for width, count in zip(widths, queues, strict=True) for _ in range(count)]
+        return [len(self.plant.states), *widths, *(len(law.A) for law in self.laws), *waiting]
+
+    def _split(self, whole: Floats, queues: Sequence[int]) -> Blocks:
+        x, *rest = (each.copy() for each in np.split(whole, np.cumsum(self._sizes(queues))[:-1]))
+        n = len(self.laws)
+        parts = iter(rest[2 * n :])
+        queued = [[next(parts) for _ in range(count)] for count in queues]
+        return Blocks(x, rest[:n], rest[n : 2 * n], queued)
+
+    def commands(self, blocks: Blocks) -> Floats:
+        """What the laws set, of all inputs of the plant (m, columns)."""
+        total = np.zeros((len(self.plant.inputs), blocks.x.shape[1]))
+        for acts, held in zip(self.acts, blocks.held, strict=True):
+            total += acts @ held
+        return total
+
+    def outputs(self, blocks: Blocks, added: Floats | float = 0.0) -> Floats:
+        """The outputs of the plant (p, columns)."""
+        return self.plant.C @ blocks.x + self.plant.D @ (self.commands(blocks) + added)
+
+    def advance(self, blocks: Blocks, dt: float, added: Floats | float = 0.0) -> None:
+        """The motion of an interval dt, s. added (m, columns) : inputs beside the commands, constant in it."""
+        if dt > 0.0:
+            P, Q = self.flow(dt)
+            blocks.x = P @ blocks.x + Q @ (self.commands(blocks) + added)
+
+    def happen(
+        self,
+        blocks: Blocks,
+        at: Instant,
+        added: Floats | float = 0.0,
+        errors: Sequence[Floats] | None = None,
+        tap: Tap | None = None,
+        count: int = 0,
+    ) -> Floats | None:
+        """The changes at an instant; gives what a tap reads there, (columns,).
+
+        errors : of what each law reads (m, columns). tap, count : where the loop is opened, and the number of the
+        sample there.
+        """
+        y, taken = self.outputs(blocks, added), None
+        for k in at.actions:
+            if self.measures[k] and blocks.waiting[k]:
+                blocks.held[k] = blocks.waiting[k].pop(0)
+        for k in at.samples:
+            law = self.laws[k]
+            read = self.reads[k] @ y + self.from_laws[k] @ np.vstack(blocks.held)
+            read = read if errors is None else read + errors[k]
+            u = law.C @ blocks.states[k] + law.D @ read
+            if tap is not None and tap.law == k:
+                taken = tap.weight @ u
+                u = u - np.outer(tap.direction, taken)
+                u[:, tap.columns.start + count] += tap.direction
+            blocks.states[k] = law.A @ blocks.states[k] + law.B @ read
+            if self.measures[k] and law.delay <= SAME * period_of(law):
+                blocks.held[k] = u
+            else:
+                blocks.waiting[k].append(u)
+        for k in at.actions:
+            if not self.measures[k] and blocks.waiting[k]:
+                blocks.held[k] = blocks.waiting[k].pop(0)
+        return taken
+
+    def over(
+        self,
+        blocks: Blocks,
+        instants: Sequence[Instant],
+        end: float,
+        added: Floats | float = 0.0,
+        errors: Sequence[Floats] | None = None,
+        tap: Tap | None = None,
+        watch: Callable[[Instant, Floats], None] | None = None,
+    ) -> list[Floats]:
+        """The motion from 0 to ``end``, s, through its instants; gives what a tap reads at its samples."""
+        t = 0.0
+        taken: list[Floats] = []
+        for at in instants:
+            self.advance(blocks, at.time - t, added)
+            t = at.time
+            if watch is not None:
+                watch(at, self.outputs(blocks, added))
+            found = self.happen(blocks, at, added, errors, tap, len(taken))
+            if found is not None:
+                taken.append(found)
+        self.advance(blocks, end - t, added)
+        return taken
+
+
+def period_of(law: LinearLaw) -> float:
+    """The period (s) of a sampled law."""
+    assert law.period is not None
+    return law.period
+
+
+def _before(phase: float, delay: float, period: float) -> int:
+    """How many samples before time 0 have commands that act at 0 or later, of a law that has sampled for ever."""
+    first = phase - period * floor(phase / period + SAME)
+    return floor((first + delay) / period + SAME)
+
+
+def selection(rows: Sequence[str], columns: Sequence[str]) -> Floats:
+    """(r, c) one where the names are the same, else zero."""
+    found = [[float(row == column) for column in columns] for row in rows]
+    return np.array(found, dtype=float).reshape(len(rows), len(columns))

@@ -1,0 +1,62 @@
+"""Exact motion of linear systems between samples: x' = A x + B u with u constant, by the matrix exponential."""
+
+import numpy as np
+
+from femb.base.types import Complexes, Floats
+
+# Of a period: instants that differ by less are one.
+SAME = 1e-9
+
+
+# What is added to every entry where a matrix is balanced, in SI units: else states that nothing leads back from would
+# have no size.
+LITTLE = 1e-6
+
+
+def balancing(matrix: Floats) -> Floats:
+    """(n,) sizes of states s, powers of two, for which matrix (n, n) times s by columns and over s by rows is balanced.
+
+    Source: Parlett and Reinsch, Numer. Math. 13 (1969) 293.
+    """
+    from scipy.linalg.lapack import dgebal
+
+    if not len(matrix):
+        return np.ones(0)
+    scale: Floats = dgebal(np.abs(matrix) + LITTLE, scale=1, permute=0)[3]
+    return scale
+
+
+class Flow:
+    """x at the end of an interval is P x + Q u; ``flow(dt)`` gives (P, Q) of an interval dt, s.
+
+    A (n, n), B (n, m). Powers are of the balanced matrix: of stiff vibrations A itself has entries of omega^2.
+    """
+
+    def __init__(self, A: Floats, B: Floats) -> None:
+        n, m = B.shape
+        self._scale = balancing(A)
+        self._block = np.zeros((n + m, n + m))
+        self._block[:n, :n], self._block[:n, n:] = A * self._scale / self._scale[:, None], B / self._scale[:, None]
+        self._n = n
+        # by the length to ten digits: differences of instants differ in the last ones
+        self._known: dict[str, tuple[Floats, Floats]] = {}
+
+    def __call__(self, dt: float) -> tuple[Floats, Floats]:
+        """P (n, n), Q (n, m)."""
+        from scipy.linalg import expm
+
+        key = f"{dt:.10e}"
+        found = self._known.get(key)
+        if found is None:
+            n, scale = self._n, self._scale
+            whole = expm(self._block * dt)
+            found = whole[:n, :n] * scale[:, None] / scale, whole[:n, n:] * scale[:, None]
+            self._known[key] = found
+        return found
+
+
+def continuous(values: Complexes, period: float) -> Complexes:
+    """ln z/period, 1/s, of multipliers z (n,) over a period, s; -infinity where z is zero."""
+    zero = values == 0.0
+    found = np.log(np.where(zero, 1.0, values)) / period
+    return np.asarray(np.where(zero, -np.inf, found), dtype=np.complex128)

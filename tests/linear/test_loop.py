@@ -1,0 +1,362 @@
+"""Control loops of linear plants: poles, margins, delays, several periods, continuous laws.
+
+Numbers without a formula are those of an independent program: docs/theory/control_loop.md.
+"""
+
+import numpy as np
+import pytest
+from models import of_parts
+from oracles.controlled_satellite import PERIOD, attitude_law, satellite
+from scipy.linalg import expm
+
+import femb
+from femb import ModelError, Section, StateSpace
+from femb.elements.control.linear_law import LinearLaw, lead_lag, low_pass
+from femb.linear.conserved import without_conserved
+
+
+@pytest.fixture(scope="module")
+def plant():
+    return femb.loop(satellite(), [attitude_law()]).plant
+
+
+POLES = {
+    0.0: [
+        *(-0.1056347034 + 0.1071280578j, -0.1056764524 + 0.1075745016j, -0.1072521550 + 0.1073523514j),
+        -0.6848552081 + 4.1284407199j,
+    ],
+    0.1: [
+        *(-0.1067569725 + 0.1083120414j, -0.1068030990 + 0.1087905862j, -0.1084238737 + 0.1085514192j),
+        -0.6517849892 + 4.4615234446j,
+    ],
+    0.2: [
+        *(-0.1079285913 + 0.1095505366j, -0.1079794718 + 0.1100644280j, -0.1096483104 + 0.1098068237j),
+        -0.3516225171 + 4.7398180457j,
+    ],
+}
+
+
+@pytest.mark.parametrize("delay", POLES)
+def test_poles_of_the_reference_satellite(plant, delay):
+    """Beside the bending that is not controlled, and the momentum of the wheels that turns nothing."""
+    poles = femb.loop(plant, [attitude_law(delay=delay)]).poles()
+    for wanted in (*POLES[delay], -0.0083382353 + 1.6188016275j, -0.00125):
+        assert np.min(np.abs(poles - wanted)) < 1e-9
+
+
+def test_the_margins_of_the_reference_satellite(plant):
+    (margins,) = femb.loop(plant, [attitude_law()]).margins(["attitude.x"])
+    np.testing.assert_allclose(margins.crossovers, [0.227949506, 3.550552636, 4.737832975], rtol=1e-9)
+    np.testing.assert_allclose(margins.phase_margins, [63.1909765, -127.9755831, 52.6229911], rtol=1e-9)
+    assert margins.delay_margin == pytest.approx(0.193853279, rel=1e-8)
+    np.testing.assert_allclose(margins.phase_crossovers, [10.473278829], rtol=1e-9)
+    assert margins.gain_margin == (0.0, pytest.approx(6.25140575, rel=1e-8))
+    assert margins.distance == pytest.approx(0.72198, abs=1e-5)
+    assert margins.at == pytest.approx(5.5041, rel=2e-3)  # of a flat minimum
+    assert margins.sensitivity == 1.0 / margins.distance
+
+
+def test_the_margins_are_those_of_python_control_on_the_same_grid(plant):
+    control = pytest.importorskip("control")
+    for margins in femb.loop(plant, [attitude_law()]).margins():
+        data = control.frd(margins.values[None, None], margins.frequencies, smooth=True)
+        gain, phase, distance, at_gain, at_phase, _ = control.stability_margins(data, returnall=True)
+        np.testing.assert_allclose(np.sort(at_phase), margins.crossovers, rtol=1e-4)
+        np.testing.assert_allclose(phase[np.argsort(at_phase)], margins.phase_margins, rtol=1e-3)
+        k = np.argmin(np.abs(at_gain - margins.phase_crossovers[0]))
+        assert gain[k] == pytest.approx(margins.gain_margins[0], rel=1e-3)
+        assert np.min(distance) == pytest.approx(margins.distance, rel=1e-3)
+
+
+def test_the_largest_delay(plant):
+    """The simulated loop decays just below, and grows just above."""
+    loop = femb.loop(plant, [attitude_law()])
+    delay, omega = loop.largest_delay()
+    assert delay + PERIOD == pytest.approx(0.29394471258, rel=1e-9)
+    assert omega == pytest.approx(4.73643430, rel=1e-8)
+    start = {"joints.left.angle": 1e-3, "joints.right.angle": 1e-3}
+    for factor, wanted in ((0.99, 0.152), (1.01, 6.48)):
+        late = loop.delayed(factor * delay)
+        run = late.simulate(350.0, start=start, times=PERIOD * np.arange(3501))
+        bending = run["bodies.hub.angular_velocity.x"]
+        grown = np.ptp(bending[-200:]) / np.ptp(bending[300:500])
+        assert grown == pytest.approx(wanted, rel=0.02)
+        assert np.exp(300.0 * late.growth()) == pytest.approx(wanted, rel=0.01 if factor > 1.0 else np.inf)
+
+
+def test_what_is_conserved_is_left_out(plant):
+    """Of 24 states three translations and their rates, the angles of the wheels, and the angular momentum."""
+    core = without_conserved(plant)
+    assert core.states == (
+        *(f"bodies.hub.turn_{x}" for x in "xyz"),
+        *("joints.left.angle", "joints.right.angle"),
+        *(f"bodies.hub.turn_{x} rate" for x in "xyz"),
+        *("joints.left.angle rate", "joints.right.angle rate", "joints.w1.angle rate"),
+    )
+    for s in (0.2j, 3.0j, 1.0 + 4.0j):
+        np.testing.assert_allclose(core.transfer(s), plant.transfer(s), rtol=1e-9, atol=1e-16)
+    sampled = without_conserved(plant.sampled(PERIOD, 0.17))
+    assert len(sampled.states) == len(core.states) + 2 * 4
+    np.testing.assert_allclose(sampled.transfer(2j), plant.sampled(PERIOD, 0.17).transfer(2j), rtol=1e-9, atol=1e-16)
+
+
+# An oscillator on a free mass: positions 0, 1, rates 2, 3; the force acts on the first.
+SPRING, DAMPER, MASS = 6.0, 0.05, np.array([3.0, 1.0])
+
+
+def cart():
+    change = np.array([[-1.0, 1.0], [1.0, -1.0]]) / MASS[:, None]
+    A = np.block([[np.zeros((2, 2)), np.eye(2)], [SPRING * change, DAMPER * change]])
+    B = np.array([[0.0, 0.0], [0.0, 0.0], [1.0 / MASS[0], 0.0], [0.0, 1.0 / MASS[1]]])
+    C = np.vstack([np.eye(4)[[0, 2, 1]], A[2:3]])
+    D = np.vstack([np.zeros((3, 2)), B[2:3]])
+    states = ("cart.x", "tip.x", "cart.x rate", "tip.x rate")
+    return StateSpace(A, B, C, D, states, ("force", "push"), ("x", "v", "tip", "a"))
+
+
+def pd(name="pd", gain=1.0, lag=None, **words):
+    """By position and rate; lag : with a filter of this pole."""
+    words = {"period": 0.1, "inputs": ["x", "v"], "outputs": ["force"]} | words
+    D = np.array([[-0.6, -1.7]]) * gain
+    if lag is None:
+        return LinearLaw(name, [], [], [], D, **words)
+    filtered = lead_lag(np.inf, lag)
+    filtered = filtered if words["period"] is None else filtered.tustin(words["period"])
+    return LinearLaw(name, filtered.A, filtered.B @ D, filtered.C, filtered.D @ D, **words)
+
+
+class Clockwork:
+    """A loop at ticks that all instants are multiples of: no plan of instants, lists of what acts when."""
+
+    def __init__(self, plant, laws, tick):
+        self.plant, self.laws, self.tick = plant, laws, tick
+        n, m = plant.B.shape
+        flow = expm(np.block([[plant.A, plant.B], [np.zeros((m, n + m))]]) * tick)
+        self.P, self.Q = flow[:n, :n], flow[:n, n:]
+        self.x = np.zeros(n)
+        self.own = [np.zeros(len(law.A)) for law in laws]
+        self.held = [np.zeros(len(law.outputs)) for law in laws]
+        self.due = [{} for _ in laws]
+
+    def inputs(self):
+        u = np.zeros(len(self.plant.inputs))
+        for law, held in zip(self.laws, self.held, strict=True):
+            for name, value in zip(law.outputs, held, strict=True):
+                if name in self.plant.inputs:
+                    u[self.plant.inputs.index(name)] += value
+        return u
+
+    def output(self):
+        return self.plant.C @ self.x + self.plant.D @ self.inputs()
+
+    def step(self, number):
+        """What happens at a tick, and the motion to the next one; gives the outputs before it."""
+        y = self.output()
+        known = dict(zip(self.plant.outputs, y, strict=True))
+        for k, law in enumerate(self.laws):
+            ticks = [round(value / self.tick) for value in (law.phase, law.period, law.delay)]
+            if number >= ticks[0] and (number - ticks[0]) % ticks[1] == 0:
+                read = np.array([known[name] for name in law.inputs])
+                u = law.C @ self.own[k] + law.D @ read
+                self.own[k] = law.A @ self.own[k] + law.B @ read
+                self.due[k][number + ticks[2]] = u
+                known |= dict(zip(law.outputs, u, strict=True))
+        for k in range(len(self.laws)):
+            self.held[k] = self.due[k].pop(number, self.held[k])
+            known |= {}
+        self.x = self.P @ self.x + self.Q @ self.inputs()
+        return y
+
+
+LAWS = {
+    "no delay": [pd()],
+    "0.35 of a period": [pd(delay=0.035)],
+    "one period": [pd(delay=0.1)],
+    "2.2 periods, and a filter": [pd(delay=0.22, lag=8.0)],
+    "phase": [pd(delay=0.12, phase=0.26)],
+    "two periods": [pd(delay=0.03), pd("slow", 0.2, period=0.15, phase=0.05, delay=0.31, lag=3.0, inputs=["tip", "v"])],
+    "acceleration": [pd(inputs=["a", "v"], delay=0.05)],
+}
+
+
+@pytest.mark.parametrize("word", LAWS)
+def test_a_simulation_against_ticks(word):
+    plant, laws = cart(), LAWS[word]
+    clock = Clockwork(plant, laws, 0.005)
+    clock.x[:] = start = [0.1, -0.2, 0.0, 0.3]
+    wanted = np.array([clock.step(k) for k in range(1001)])
+    loop = femb.loop(plant, laws)
+    times = 0.005 * np.arange(1001)
+    run = loop.simulate(5.0, start=dict(zip(plant.states, start, strict=True)), times=times)
+    np.testing.assert_allclose(run.time, times)
+    np.testing.assert_allclose(run.values, wanted, rtol=0, atol=1e-11)
+    alone = loop.simulate(5.0, start=dict(zip(plant.states, start, strict=True)))
+    places = np.round(alone.time / 0.005).astype(int)
+    np.testing.assert_allclose(alone["x"], wanted[places, 0], rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("word", LAWS)
+def test_poles_are_those_of_the_motion(word):
+    """Samples a common period apart of a motion of ticks fulfil the characteristic equation of the poles."""
+    plant, laws = cart(), LAWS[word]
+    loop = femb.loop(plant, laws)
+    common = 60 if len(laws) > 1 else 20
+    z = np.exp(loop.poles() * 0.005 * common)
+    polynomial = np.poly(np.append(z, [1.0]))  # one constant: a cart that stands elsewhere has the same motion
+    clock = Clockwork(plant, laws, 0.005)
+    clock.x[:] = [0.1, -0.2, 0.0, 0.3]
+    values = np.array([clock.step(k) for k in range(common * (len(polynomial) + 40))])[::common, 2]
+    last = values[-len(polynomial) :][::-1]
+    assert abs(polynomial @ last) < 1e-9 * np.max(np.abs(polynomial) * np.max(np.abs(last)))
+
+
+def test_sampled_models_against_python_control_and_simulation():
+    control = pytest.importorskip("control")
+    plant = cart()
+    sampled, known = plant.sampled(0.1), plant.to_control().sample(0.1)
+    np.testing.assert_allclose(sampled.A[:4, :4], known.A, atol=1e-14)
+    np.testing.assert_allclose(sampled.B[:4], known.B, atol=1e-14)
+    assert sampled.to_control().dt == sampled.to_scipy().dt == 0.1
+    assert isinstance(sampled.to_control(), control.StateSpace)
+    for delay in (0.0, 0.035, 0.1, 0.22):
+        sampled = plant.sampled(0.1, delay)
+        motion = Clockwork(
+            plant, [LinearLaw("u", [], [], [], [[0.0]], period=0.1, inputs=["x"], outputs=["force"])], 0.005
+        )
+        rng, x = np.random.default_rng(3), np.zeros(len(sampled.states))
+        for k in range(400):
+            y = motion.output()
+            if k % 20 == 0:
+                np.testing.assert_allclose(sampled.C @ x, y, atol=1e-12)
+                u = rng.standard_normal(2)
+                x = sampled.A @ x + sampled.B @ [u[0], 0.0]
+                motion.due[0][k + round(delay / 0.005)] = u[:1]
+            motion.held[0] = motion.due[0].pop(k, motion.held[0])
+            motion.x = motion.P @ motion.x + motion.Q @ motion.inputs()
+
+
+def test_files_of_sampled_models(tmp_path):
+    sampled = cart().sampled(0.1, 0.05)
+    read = StateSpace.read(sampled.write(tmp_path / "sampled.npz"))
+    assert read.dt == 0.1
+    assert read.states == sampled.states
+    results = femb.Results.read(sampled.write(tmp_path / "sampled.h5"))
+    assert StateSpace.of_results(results).dt == 0.1
+    femb.plot(results, tmp_path / "bode.png", what="bode")
+    assert sampled.resolving_frequencies()[-1] == 5.0
+    sampled.frequency_response([0.1, 1.0])
+    assert "Linear model" in sampled._repr_html_()
+
+
+def test_the_closed_loop_as_a_state_space():
+    """Its response to a constant push and a sensor's error is that of the simulation; it has the loop's poles."""
+    for laws in (LAWS["2.2 periods, and a filter"], LAWS["two periods"]):
+        loop = femb.loop(cart(), laws)
+        closed = loop.closed(inputs=["push", "x error"], outputs=["x", "tip"])
+        assert closed.dt == pytest.approx(0.3 if len(laws) > 1 else 0.1)
+        poles = closed.eigenvalues()
+        for pole in loop.poles()[:6]:
+            assert np.min(np.abs(poles - pole)) < 1e-7
+        run = loop.simulate(30.0, added={"push": 0.4}, times=closed.dt * np.arange(100))
+        x = np.zeros(len(closed.states))
+        for k in range(100):
+            np.testing.assert_allclose(closed.C @ x + closed.D @ [0.4, 0.0], run.values[k, [0, 2]], atol=1e-10)
+            x = closed.A @ x + closed.B @ [0.4, 0.0]
+    # at rest the law drives what it reads to zero
+    one = femb.loop(cart(), LAWS["one period"]).closed(inputs=["x error"], outputs=["x"])
+    assert one.transfer(1e-6j)[0, 0] == pytest.approx(-1.0, abs=1e-4)
+
+
+def test_margins_of_several_periods_are_those_of_one():
+    """The same law at half its period, and one that is repeated: a channel of several samples a common period."""
+    plant = cart()
+    (one,) = femb.loop(plant, [pd(delay=0.05)]).margins()
+    idle = pd("idle", 1e-9, period=0.25, inputs=["tip", "v"], outputs=["push"])
+    several = femb.loop(plant, [pd(delay=0.05), idle]).margins(["force"])[0]
+    np.testing.assert_allclose(several.crossovers, one.crossovers, rtol=1e-6)
+    np.testing.assert_allclose(several.phase_margins, one.phase_margins, rtol=1e-5)
+    assert several.gain_margin[1] == pytest.approx(one.gain_margin[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("laws", [LAWS["one period"], LAWS["two periods"], [pd(period=None, lag=5.0)]])
+def test_a_loop_at_its_margins_oscillates(laws):
+    """With its gain at the margin, and with a delay of the margin."""
+    loop = femb.loop(cart(), laws)
+    assert loop.stable
+    channel = loop.channels[0]
+    (margins,) = loop.margins([channel])
+    gain = margins.gain_margin[1]
+    if np.isfinite(gain):
+        for factor, stable in ((0.999, True), (1.001, False)):
+            one = laws[0]
+            scaled = LinearLaw(one.name, one.A, one.B, factor * gain * one.C, factor * gain * one.D, one.period,
+                one.phase, one.delay, one.inputs, one.outputs)  # fmt: skip
+            assert femb.loop(loop.plant, [scaled, *laws[1:]]).stable == stable
+
+
+def test_continuous_laws():
+    """A law with a filter against the matrix of the whole, its margins, and what it leads to beside a sampled one."""
+    plant, one = cart(), pd(period=None, lag=5.0)
+    loop = femb.loop(plant, [one])
+    x, v = plant.C[:2], plant.B[:, :1]
+    whole = np.block([[plant.A + v @ one.D @ x, v @ one.C], [one.B @ x, one.A]])
+    wanted = np.linalg.eigvals(whole)
+    poles = loop.poles()
+    assert len(poles) == 5
+    for pole in poles:
+        assert np.min(np.abs(wanted - pole)) < 1e-9
+    (margins,) = loop.margins()
+    for w, phase in zip(margins.crossovers, margins.phase_margins, strict=True):
+        L = -one.realisation.transfer(1j * w) @ plant.transfer(1j * w)[:2, :1]
+        assert abs(L[0, 0]) == pytest.approx(1.0, rel=1e-9)
+        assert np.degrees(np.angle(-L[0, 0])) == pytest.approx(phase, rel=1e-9)
+    both = femb.loop(plant, [one, pd("slow", 0.2, period=0.01)])
+    added = femb.loop(plant, [one, pd("slow", 0.2, period=None)])
+    assert both.poles()[0] == pytest.approx(added.poles()[0], rel=5e-2)
+    with pytest.raises(ModelError, match="channel 'force' is of a continuous law beside sampled ones"):
+        femb.loop(plant, [one, pd("push", period=0.1, outputs=["push"])]).margins(["force"])
+
+
+def test_a_filter_that_a_law_reads():
+    """A law of its own, at the same instants: as one law."""
+    filtered = low_pass(6.0).tustin(0.1)
+    measured = LinearLaw("filter", *filtered.on_each(2), period=0.1, inputs=["x", "v"], outputs=["x slow", "v slow"])
+    chain = femb.loop(cart(), [pd(inputs=["x slow", "v slow"], delay=0.05), measured])
+    whole = filtered.on_each(2)
+    D = pd().D
+    single = LinearLaw("pd", whole.A, whole.B, D @ whole.C, D @ whole.D, 0.1, 0.0, 0.05, ["x", "v"], ["force"])
+    np.testing.assert_allclose(chain.poles(), femb.loop(cart(), [single]).poles(), atol=1e-9)
+    np.testing.assert_allclose(
+        chain.margins()[0].crossovers, femb.loop(cart(), [single]).margins()[0].crossovers, rtol=1e-9
+    )
+
+
+BEAM = {"name": "beam", "mass_per_length": 2.0, "bending_stiffness": (4000.0, 4000.0), "axial_stiffness": 1e7}
+CONTROLLED = -0.1049641620 + 0.1079019814j, -0.4184945570 + 3.5156823091j, -0.1407365069 + 10.9804186538j
+
+
+FREE = 3.548652109, 10.994449972
+
+
+def test_beams_in_a_continuous_loop():
+    """A hub with two uniform beams: the poles of the continuum, as the mesh is refined."""
+
+    def found(elements):
+        model = of_parts(femb.RigidBody("hub", mass=500.0, inertia=(300.0, 300.0, 300.0)))
+        section = Section(**BEAM, torsional_stiffness=1e4, inertia_per_length=(2e-6, 1e-6, 1e-6))
+        for name, y in (("left", 1.0), ("right", -1.0)):
+            start = femb.Attachment("hub", at=(0.0, y, 0.0), direction=(0.0, y, 0.0))
+            model.add(femb.Beam(name, section, length=10.0, elements=elements, start=start))
+        inputs = ["bodies.hub.turn.x", "bodies.hub.angular_velocity.x"]
+        hold = LinearLaw("hold", [], [], [], [[-46.65, -435.4]], inputs=inputs, outputs=["bodies.hub.torque.x"])
+        loop = femb.loop(model, [hold])
+        free = np.array([mode.omega for mode in loop.modes()])
+        return tuple(
+            np.array([values[np.argmin(np.abs(values - wanted))] for wanted in each])
+            for values, each in ((free, FREE), (loop.poles(), CONTROLLED))
+        )
+
+    coarse, fine = found(8), found(16)
+    for less, more, wanted in zip(coarse, fine, (FREE, CONTROLLED), strict=True):
+        np.testing.assert_allclose(more, wanted, rtol=2e-5)
+        np.testing.assert_allclose(more + (more - less) / 15.0, wanted, rtol=1e-6)  # of fourth order
