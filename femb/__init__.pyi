@@ -21,6 +21,7 @@ from femb.elements.beam.laminate import PLY_MATERIALS as PLY_MATERIALS
 from femb.elements.beam.section import SectionTable as SectionTable
 from femb.elements.beam.section import read_sections as read_sections
 from femb.elements.catalogue import *  # noqa: F403
+from femb.elements.control.linear_law import LinearLaw as LinearLaw
 from femb.elements.modal.data import ReducedBody as ReducedBody
 from femb.elements.modal.file import read_reduced_body as read_reduced_body
 from femb.elements.modal.file import write_reduced_body as write_reduced_body

@@ -242,8 +242,8 @@ class StateSpace(Brief):
             raise ResultError(f"these results have no linear model, which femb linearize writes: {results!r}")
         A, B, C, D = (np.array(results.arrays[f"linear/{name}"], dtype=float) for name in "ABCD")
         states, inputs, outputs = (tuple(map(str, results.arrays[f"linear/{name}"])) for name in NAMES)
-        unsteady, dt = "".join(map(str, results.arrays.get("linear/unsteady", ()))), results.arrays.get("linear/dt")
-        dt = None if dt is None else float(dt)
+        unsteady, period = "".join(map(str, results.arrays.get("linear/unsteady", ()))), results.arrays.get("linear/dt")
+        dt = None if period is None else float(period)
         return cls(A, B, C, D, states, inputs, outputs, unsteady=unsteady, dt=dt)
 
 

@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from femb import JointEnd, JointSpringDamper, Model, Revolute, RigidBody
-from femb.elements.control.linear_law import LinearLaw
+from femb import JointEnd, JointSpringDamper, LinearLaw, Model, ReactionWheel, Revolute, RigidBody
 
 INERTIA = np.array([[300.0, 5.0, -8.0], [5.0, 250.0, 4.0], [-8.0, 4.0, 350.0]])  # kg m2, wheels locked
 LOCKED = np.array([2073.0 + 1.0 / 3.0, 263.0 + 1.0 / 3.0, 2136.0 + 2.0 / 3.0])  # kg m2, of the whole
-SPIN, SPEED, VISCOUS = 0.08, 100.0, 1e-4  # kg m2, rad/s, N m s/rad
+SPIN, SPEED, VISCOUS, COULOMB = 0.08, 100.0, 1e-4, 2e-3  # kg m2, rad/s, N m s/rad, N m
 TILT, AZIMUTHS = np.arctan(np.sqrt(0.5)), np.radians([45.0, 135.0, 225.0, 315.0])
 AXES = np.array([[np.cos(TILT) * np.cos(a), np.cos(TILT) * np.sin(a), np.sin(TILT)] for a in AZIMUTHS])
 BANDWIDTH = 0.15  # rad/s
@@ -16,14 +15,15 @@ WHEELS = [f"w{k + 1}" for k in range(4)]
 PERIOD = 0.1  # s
 
 
-def satellite(wheels=True, **hub):
-    """The model; wheels : as bodies on hinges, of the mass of nothing but their spin; hub : changes of it."""
+def satellite(wheels="elements", **hub):
+    """The model; wheels : "elements", as "bodies" on hinges, of the mass of nothing but their spin, or None; hub :
+    changes of it."""
     model = Model("controlled satellite")
     inertia, own = INERTIA.copy(), 0.75 * SPIN
-    if wheels:
+    if wheels == "bodies":
         for axis in AXES:
             inertia -= own * np.eye(3) + (SPIN - own) * np.outer(axis, axis)
-    mass = 500.0 - 4e-3 if wheels else 500.0
+    mass = 500.0 - 4e-3 if wheels == "bodies" else 500.0
     model.add(RigidBody("hub", mass=mass, inertia=inertia, **hub))
     for name, y in (("left", 1.0), ("right", -1.0)):
         middle = (0.0, -5.0 * y, 0.0)
@@ -32,19 +32,24 @@ def satellite(wheels=True, **hub):
         model.add(Revolute(name, *ends))
         model.add(JointSpringDamper(f"{name}_spring", name, stiffness=1650.0, damping=10.5))
     for name, axis, speed in zip(WHEELS, AXES, SPEEDS, strict=True) if wheels else ():
+        if wheels == "elements":
+            words = {"viscous": VISCOUS, "coulomb": COULOMB, "transition_speed": 0.5, "max_torque": 0.2}
+            model.add(ReactionWheel(name, body="hub", axis=axis, spin_inertia=SPIN, speed=speed, **words))
+            continue
         model.add(RigidBody(name, mass=1e-3, inertia=(own, own, SPIN)))
         model.add(Revolute(name, JointEnd("hub", axis=axis), JointEnd(name, axis=(0, 0, 1)), rates=speed))
         model.add(JointSpringDamper(f"{name}_friction", name, stiffness=0.0, damping=VISCOUS))
     return model
 
 
-def attitude_law(integral=False, delay=PERIOD, period=PERIOD, wheels=True):
+def attitude_law(integral=False, delay=PERIOD, period=PERIOD, wheels="elements"):
     """The PD law, or PID, to wheels by the pseudo-inverse, or to the hub's torque."""
     three, none = np.eye(3), np.zeros((3, 3))
     gains = np.hstack([np.diag(LOCKED * BANDWIDTH**2), np.diag(1.4 * BANDWIDTH * LOCKED)])
     # the torque on the hub by motors is the reverse of that on wheels
     allocation = -np.linalg.pinv(AXES.T) if wheels else three
-    outputs = [f"joints.{name}.angle.force" for name in WHEELS] if wheels else [f"bodies.hub.torque.{x}" for x in "xyz"]
+    word = {"elements": "wheels.{}.torque", "bodies": "joints.{}.angle.force"}.get(wheels, "")
+    outputs = [word.format(name) for name in WHEELS] if wheels else [f"bodies.hub.torque.{x}" for x in "xyz"]
     n = 3 if integral else 0
     A, B = np.eye(n), (np.hstack([period * three, none]) if integral else np.zeros((0, 6)))
     C = -np.diag(0.1 * BANDWIDTH**3 * LOCKED) if integral else np.zeros((3, 0))
