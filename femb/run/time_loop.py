@@ -37,7 +37,7 @@ from femb.steppers.contract import (
     located,
 )
 from femb.steppers.dense import HermiteStep
-from femb.steppers.diagnosis import Repetition, cause, event_values, limiting_component
+from femb.steppers.diagnosis import Repetition, cause, event_values, limiting_component, stiff_control
 from femb.system.constraints import mass_factors
 from femb.system.system import System
 
@@ -283,14 +283,19 @@ def _weights(instants: Floats, h: float) -> Floats:
 
 # Steps over which the pace is measured; steps that a run may still need at that pace before it is given up.
 WINDOW, HOPELESS = 1000, 1e9
+EXPLICIT = "rk"
 
 
 class Pace:
-    """Watches the steps of a run from time ``start`` to ``end`` (s)."""
+    """Watches the steps of a run from time ``start`` to ``end`` (s).
+
+    warning : empty, or that explicit steps are held up by a function of a user that is stiff.
+    """
 
     def __init__(self, start: float, end: float, max_steps: float) -> None:
         self._end, self._length, self._max_steps = end, end - start, max_steps
         self._times: deque[float] = deque(maxlen=WINDOW + 1)
+        self._next_look, self.warning = WINDOW, ""
 
     def room(self, stepper: StepperState) -> float:
         """The number of steps that may be made before the next check."""
@@ -313,6 +318,9 @@ class Pace:
         if len(self._times) <= WINDOW:
             return
         gained = t - self._times[0]
+        if steps >= self._next_look and stepper.run.method == EXPLICIT and not self.warning:
+            # seldom: a probe takes a hundred evaluations
+            self._next_look, self.warning = 2 * steps, stiff_control(stepper, gained / WINDOW)
         if steps % WINDOW == 0 and gained * self._max_steps < WINDOW * (self._end - t):
             reason = cause(stepper)
             if reason:
@@ -471,8 +479,9 @@ def _integrate(
                 done = count
             if progress is not None:
                 progress.update(last)
-            if crossing and crossing.warning and not summary.warning:
-                summary.warning = crossing.warning
+            warning = pace.warning or (crossing.warning if crossing else "")
+            if warning and not summary.warning:
+                summary.warning = warning
                 if progress is not None:
                     progress.message(summary.warning)
             if summary.stopped_by is not None:

@@ -90,6 +90,8 @@ SMALLEST_JUMP = 1e-6
 LOST = 1e-3
 # Change of a state over which forces are compared, relative to its size.
 SHIFT = 1e-6
+# Product of a step and a rate of decay above which the step is at the limit of stability, and not of accuracy.
+STIFF = 2.5
 # Power iterations for the largest natural frequency.
 POWER_ITERATIONS = 60
 
@@ -299,8 +301,11 @@ def largest_decay(form: Formulation) -> float:
     return _largest_ratio(form, 1)[0]
 
 
-def rates_of_functions(form: Formulation) -> tuple[float, float]:
-    """Largest natural frequency (rad/s) and decay (1/s) of a model at the start of a run, with functions of users.
+def rates_of_functions(
+    form: Formulation, t: float = 0.0, q: Floats | None = None, v: Floats | None = None
+) -> tuple[float, float]:
+    """Largest natural frequency (rad/s) and decay (1/s) of a model, with functions of users, at a state (n_q,), (n_v,)
+    of the System at the time t (s), by default at the start of a run.
 
     Functions of the state need not give derivatives, so that the forces at neighbouring states are compared; zero, zero
     for models without such functions, and where they cannot be evaluated.
@@ -308,15 +313,16 @@ def rates_of_functions(form: Formulation) -> tuple[float, float]:
     system = form.system
     if not any(input_.of_state for input_ in system.inputs):
         return 0.0, 0.0
-    q, v, still = system.q0, system.v0, np.zeros((1, system.n_v))
+    q, v = system.q0 if q is None else q, system.v0 if v is None else v
+    still = np.zeros((1, system.n_v))
     by = SHIFT * (1.0 + float(np.max(np.abs(v), initial=0.0)))
 
     def force(q: Floats, v: Floats) -> Floats:
-        result: Floats = system.residual(system.inputs_at(0.0, q, v)[None], q[None], v[None], still)[0]
+        result: Floats = system.residual(system.inputs_at(t, q, v)[None], q[None], v[None], still)[0]
         return result
 
     try:
-        start, factors = force(q, v), mass_factors(system, system.inputs_at(0.0, q, v), q)
+        start, factors = force(q, v), mass_factors(system, system.inputs_at(t, q, v), q)
 
         def along(change: Callable[[Floats], Floats]) -> float:
             def multiplied(x: Floats) -> Floats:
@@ -329,6 +335,22 @@ def rates_of_functions(form: Formulation) -> tuple[float, float]:
         return float(np.sqrt(stiffness)), along(lambda x: force(q, v + x))
     except SolveError:
         return 0.0, 0.0
+
+
+def stiff_control(stepper: StepperState, h: float) -> str:
+    """A sentence on functions of users that decay faster than explicit steps of length h (s) pass; else empty."""
+    form = stepper.form
+    q, v = (states[0] for states in form.to_system(stepper.q[None].copy(), stepper.v[None].copy()))
+    try:
+        decay = rates_of_functions(form, stepper.t, q, v)[1]
+    except (TrialError, InputError):
+        return ""
+    if decay * h <= STIFF:
+        return ""
+    return (
+        f"at t = {stepper.t:.6g} s explicit steps are held up at {h:.2g} s by a control or damper of {decay:.3g}/s, "
+        "whatever the tolerance: method = 'radau' passes over it"
+    )
 
 
 def _largest_ratio(form: Formulation, which: int) -> tuple[float, Floats]:
