@@ -18,6 +18,7 @@ from femb.linear.periodic import Periodic, periodic
 from femb.linear.state_space import StateSpace
 from femb.linear.trim import Balance, fastest, moves, why_unsteady
 from femb.model.model import Model
+from femb.vibration.complex_modes import rotations_of
 from femb.vibration.damping_ratios import source_of
 
 LINE = f"{'real 1/s':>14}{'imaginary 1/s':>16}{'frequency Hz':>14}{'damping':>11}"
@@ -169,7 +170,9 @@ def truncated(
     named = {"state": space.states, "input": space.inputs, "output": space.outputs}
     counts = ", ".join(numbered(len(names), word) for word, names in named.items())
     state = "about the state without loads" if start != "equilibrium" else "about the equilibrium"
-    lines = [f"{counts}; {state}" + (f", {held} held" if held else ""), "", *eigenvalue_table(space)]
+    lines = [f"{counts}; {state}" + (f", {held} held" if held else "")]
+    lines += [each.text(held) for each in rotations_of(sparse.motion)]
+    lines += ["", *eigenvalue_table(space)]
     if space.truncation is not None:
         lines += ["", space.truncation.table()]
     elif damping is not None or sparse.motion.low_rank.rank:

@@ -7,14 +7,14 @@ Source: docs/theory/modes.md, equation (9).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
-from femb.base.values import shown
+from femb.base.values import shown, without_rounding
 from femb.layout.connections import groups_of
 from femb.numerics import rotations
 from femb.small_motions.eigenproblem import EigenProblem
@@ -129,6 +129,12 @@ def _chains(D: Floats, of_rates: tuple[Floats, Floats] | None) -> tuple[Floats, 
     return np.hstack([np.vstack([D, np.zeros_like(D)]), np.vstack([p, D @ c])]), rates
 
 
+def _listed(vector: Floats) -> str:
+    """Components in parentheses, zero where they are rounding."""
+    values = without_rounding(vector, max(1.0, float(np.max(np.abs(vector))))) + 0.0
+    return f"({', '.join(f'{x:.4g}' for x in values)})"
+
+
 @dataclass(frozen=True, eq=False)
 class Rotation:
     """Steady rotation of a structure: angular velocity omega (3,) rad/s, and the point (3,) m of its axis nearest to
@@ -142,6 +148,20 @@ class Rotation:
     def rate(self) -> float:
         """Size of the angular velocity, rad/s."""
         return float(np.linalg.norm(self.omega))
+
+    def text(self, held: str | None = None) -> str:
+        """A line on what the structure turns about; held : the name of its held body."""
+        axis, point = (_listed(self.omega / self.rate), _listed(self.point))
+        beside = f"; the held {held} is {self.distance:.3g} m beside it" if held and self.distance > BESIDE else ""
+        rate = f"turns at {self.rate / (2.0 * np.pi):.6g} Hz about the axis {axis}"
+        return f"{rate} through its mass centre and {point} m{beside}"
+
+
+def rotations_of(motion: EigenProblem) -> tuple[Rotation, ...]:
+    """Rotations of the structures that turn, with points from the origin of the model."""
+    layout = motion.system.layout
+    found = [rotation_of(motion, group) for group in groups_of(layout, springs=True, rows=True)]
+    return tuple(replace(each, point=each.point + layout.origin) for each in found if each is not None)
 
 
 def rotation_of(motion: EigenProblem, group: list[int]) -> Rotation | None:
@@ -230,6 +250,8 @@ def _conserved(motion: EigenProblem, X: Floats) -> Floats:
     return np.vstack([C.T @ p + low.damping @ (low.left.T @ p) - M @ rate, M @ p])
 
 
+# m between a held body and the axis of rotation: less is rounding.
+BESIDE = 1e-9
 Complex = NDArray[np.complex128]
 SEED = 1
 # Of what rounding may leave: an eigenvalue that a refinement moves farther is that of another mode.

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 # Modes that are computed where none are asked for.
 DEFAULT = 10
-BESIDE = 1e-9  # m between a held body and the axis of rotation: less is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,23 +118,12 @@ class Modes(Tabled):
             lines += ["", f"unstable: mode {', '.join(str(k + 1) for k in grows)}, of negative damping, grows"]
         return lines
 
-    def _rotations(self) -> list[str]:
-        """Lines on what the structures turn about."""
-        lines = []
-        for each in self.rotations:
-            axis, point = (_listed(each.omega / each.rate), _listed(each.point))
-            beside = f"; the held {self.held} is {each.distance:.3g} m beside it" if each.distance > BESIDE else ""
-            lines.append(
-                f"turns at {each.rate / (2.0 * np.pi):.6g} Hz about the axis {axis} through its mass centre and "
-                f"{point} m{beside if self.held else ''}"
-            )
-        return lines
-
     def table(self) -> str:
         """State, motions without stiffness, a line for each mode, and the appendages of a held body."""
         held = f", {self.held} held" if self.held else ""
         kind, rows = "damped mode" if self.damped else "undamped mode", self._rows()
-        lines = [f"{numbered(len(rows), kind)} of the {self.state} structure{held}", *self._rotations()]
+        lines = [f"{numbered(len(rows), kind)} of the {self.state} structure{held}"]
+        lines += [each.text(self.held) for each in self.rotations]
         lines.append(
             f"motions without stiffness: {numbered(self.rigid, 'rigid-body motion')}, "
             f"{numbered(self.joint, 'motion')} of joints"
@@ -211,12 +199,6 @@ class Modes(Tabled):
         for part in self.appendages:
             arrays |= {f"{part.name}/{word}": getattr(part, word) for word in words}
         return arrays
-
-
-def _listed(vector: Floats) -> str:
-    """Components in parentheses, zero where they are rounding."""
-    values = without_rounding(vector, max(1.0, float(np.max(np.abs(vector))))) + 0.0
-    return f"({', '.join(f'{x:.4g}' for x in values)})"
 
 
 def _stored(value: Any) -> Any:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import check_flag, shown
-from femb.layout.connections import groups_of
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.recording.record import still
@@ -27,7 +26,7 @@ from femb.vibration.complex_modes import (
     complex_modes,
     complex_precision,
     rigid_states,
-    rotation_of,
+    rotations_of,
 )
 from femb.vibration.eigen import lowest, precision, real_modes
 
@@ -68,9 +67,7 @@ class Solution:
     @property
     def rotations(self) -> tuple[Rotation, ...]:
         """Rotations of the structures that turn."""
-        layout = self.motion.system.layout
-        found = [rotation_of(self.motion, group) for group in groups_of(layout, springs=True, rows=True)]
-        return tuple(replace(each, point=each.point + layout.origin) for each in found if each is not None)
+        return rotations_of(self.motion)
 
     @property
     def energy(self) -> tuple[tuple[str, ...], Floats]:

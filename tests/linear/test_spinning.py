@@ -154,6 +154,7 @@ def test_the_command(tmp_path):
     assert result.exit_code == 0, result.output
     assert "24 states, 3 inputs, 3 outputs; about the equilibrium" in result.output
     assert "6 modes of the structure that turns, 0.5 % damping in each, by default" in result.output
+    assert "\nturns at 0.31831 Hz about the axis (0, 0, 1) through its mass centre and (0, 0, 0) m\n" in result.output
 
 
 def test_the_bound_just_below_the_first_mode_left_out():
