@@ -44,6 +44,7 @@ from femb.elements.load.drag import Drag as Drag
 from femb.elements.load.thermal import ThermalLoad as ThermalLoad
 from femb.elements.load.gravity_gradient import GravityGradient as GravityGradient
 from femb.elements.joint.motor import JointMotor as JointMotor
+from femb.elements.joint.stepper import StepperMotor as StepperMotor
 from femb.elements.load.aerodynamic import AerodynamicLoad as AerodynamicLoad
 from femb.elements.load.orbit import Orbit as Orbit
 from femb.elements.load.plate import SolarPressure as SolarPressure
@@ -69,6 +70,7 @@ from femb.elements.wheel.reaction_wheel import ReactionWheel as ReactionWheel
 from femb.elements.beam.shape import Path as Path
 from femb.elements.beam.laminate import Ply as Ply
 from femb.elements.beam.laminate import Material as Material
+from femb.elements.joint.stepper import DriveHarmonic as DriveHarmonic
 from femb.elements.load.airload import Airload as Airload
 from femb.elements.marker import Attachment as Attachment
 from femb.elements.marker import JointEnd as JointEnd

@@ -310,6 +310,11 @@ class Batch:
         """Add the exact d(residual)/dv and d(residual)/dq H at one state to block data, less ``low_rank_tangent``."""
         self.force_tangent(u, q, v, damping, stiffness)
 
+    def input_derivative(self, u: Floats, q: Floats, v: Floats, k: int) -> Floats | None:
+        """The derivative (n_v,) of ``residual`` by input k of u at one state; None where the residual is nearly a
+        polynomial of the input, so that linear models take exact differences."""
+        return None
+
     def low_rank_tangent(self, u: Floats, q: Floats, v: Floats) -> LowRank | None:
         """The part of the exact derivatives at one state that couples many frames and has no blocks; None for none."""
         return None

@@ -202,6 +202,18 @@ EXAMPLES = {
     e.JointSpringDamper: lambda: jointed(
         e.Cylindrical, e.JointSpringDamper("spring", "joint", "stroke", stiffness=5.0, damping=0.4, free=0.2)
     ),
+    e.StepperMotor: lambda: jointed(
+        e.Revolute,
+        e.StepperMotor(
+            name="motor",
+            joint="joint",
+            holding_torque=1.3,
+            teeth=3.0,
+            motion=SMOOTH,
+            damping=0.2,
+            harmonics=[e.DriveHarmonic(12.0, torque=0.1, phase=0.3), e.DriveHarmonic(6.0, angle=0.05)],
+        ),
+    ),
     e.JointFriction: lambda: jointed(
         e.Revolute, e.JointFriction("friction", "joint", coulomb=0.7, transition_rate=2.0)
     ),

@@ -79,6 +79,9 @@ CALLS = {
     femb.DistanceDriver: {"name": "strut", "first": HUB, "second": femb.Place("other"), "motion": STILL},
     femb.OrientationDriver: {"name": "turn", "first": GROUND, "second": femb.Place("wheel"), "first_angle": RISE},
     femb.JointDriver: {"name": "motor", "joint": "axle", "motion": RISE},
+    femb.DriveHarmonic: {"order": 4.0, "torque": 0.1, "phase": 0.2},
+    femb.StepperMotor: {"name": "motor", "joint": "axle", "holding_torque": 1.0, "teeth": 5.0, "motion": RISE,
+                        "step": 0.01, "step_rate": 100.0},
     femb.JointMotor: {"name": "motor", "joint": "axle", "force": 1.0},
     femb.JointSpringDamper: {"name": "spring", "joint": "axle", "stiffness": 1.0},
     femb.JointFriction: {"name": "friction", "joint": "axle", "coulomb": 1.0, "transition_rate": 0.1},
@@ -187,6 +190,10 @@ def used(call, words):
         item = femb.PointMass("extra", mass=1.0, on=item)
     elif call is femb.Material:
         item = femb.Section("other", shape={"circle": 0.01}, material=item)
+    elif call is femb.DriveHarmonic:
+        item = femb.StepperMotor(
+            name="motor", joint="axle", holding_torque=1.0, teeth=5.0, motion=RISE, harmonics=[item]
+        )
     elif call is femb.Ply:
         item = femb.Section("other", shape={"tube": [0.05, 1e-4]}, plies=[item])
     elif call is femb.Airload:

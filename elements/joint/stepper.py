@@ -1,0 +1,304 @@
+"""Stepper motor: a joint's angle follows a target in steps, with ripple of the torque."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.base.quantity import Group, Quantity
+from femb.base.types import Floats, Unit
+from femb.base.values import shown
+from femb.elements.frame_index import pair_starts
+from femb.elements.item_states import ItemStates
+from femb.elements.joint.coordinates import JointCoordinates
+from femb.elements.joint.force_batch import (
+    BY_COORDINATE,
+    BY_RATE,
+    ELASTIC,
+    ENERGY,
+    REST,
+    generalized_forces,
+    tangent,
+)
+from femb.elements.joint.on_coordinate import OnCoordinate
+from femb.layout.discrete import DiscreteState, Update
+from femb.layout.element import Batch, Command, ForceBatch, Input, breakpoints_of
+from femb.layout.layout import Layout
+from femb.layout.views import BlockPattern, ModelView, OutputStates, StartPoses, StateView
+from femb.profiles import Profile
+
+# After sensors, controllers and what these set.
+STEPS = 100
+# Steps of integration in a period of the fastest ripple, at least.
+STEPS_A_PERIOD = 8.0
+# Samples that one look ahead for the next step goes through.
+AHEAD = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class DriveHarmonic:
+    """A periodic error of a motor.
+
+    order : periods in a revolution of the joint. torque : N m, amplitude of a torque of the joint's angle, such as the
+    detent torque of magnets and teeth, four periods a tooth. angle : rad, amplitude of an error of the target, as that
+    of microsteps. phase : rad.
+
+    Raises ModelError: an order that is not positive, neither torque nor angle, numbers below zero.
+    """
+
+    order: Annotated[float, Unit("")]
+    torque: Annotated[float, Unit("N m")] = 0.0
+    angle: Annotated[float, Unit("rad")] = 0.0
+    phase: Annotated[float, Unit("rad")] = 0.0
+
+    def __post_init__(self) -> None:
+        with Checks(self, "harmonic") as check:
+            check.positive("order")
+            check.not_negative("torque", "angle")
+            if not check.bad and self.torque == 0.0 and self.angle == 0.0:
+                check.fail("torque", "neither torque nor angle is given")
+
+
+def target_of(item: "StepperMotor", given: Floats) -> Floats:
+    """(s,) rad: the target with the errors of the motor, from the one without (s,). Source: equation (11)."""
+    result = given.copy()
+    for each in item.harmonics or ():
+        result += each.angle * np.sin(each.order * given + each.phase)
+    return result
+
+
+def recorded_target(item: "StepperMotor", at: ItemStates) -> Floats:
+    """(s,) rad, with the errors of the motor."""
+    return target_of(item, at.input("angle")[:, 0] + at.input("target")[:, 0])
+
+
+class StepperResults(Group):
+    """Target of a stepper motor; its torque and the angle of its joint are as of a motor."""
+
+    word: ClassVar[str] = "motor"
+
+    target = Quantity("(T,)", "rad", "of a stepper motor, with its error", of=recorded_target)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StepperMotor(OnCoordinate):
+    """A stepper motor at an angle c of a joint, which pulls it to a target: a torque in the direction of increasing c
+
+        holding_torque sin(teeth (target - c)) - damping dc/dt - sum of torque sin(order c + phase) over the harmonics
+
+    joint : its name. coordinate : an angle of the joint, by default its first. motion : rad, what the target follows, a
+    profile of time or in Python a function of it. step : rad, of the target; by default it is the motion itself, as of
+    fine microsteps. step_rate : Hz, the steps a second at most: at each of these instants the target takes the step
+    that brings it nearer to the motion, if there is one; a motion that is faster is followed at step times step_rate.
+    holding_torque : N m, at the joint. teeth : periods of the torque in a revolution of the joint, the teeth of the
+    rotor times the ratio of a gear. damping : N m s/rad. harmonics : ripple of torque and target.
+
+    A controller commands ``loads.NAME.angle`` (rad), which adds to the motion. Beyond half a period of the torque the
+    motor loses steps. Friction and play of the gear are items of their own: ``friction`` and ``stops``.
+
+    Raises ModelError: step without step_rate or the reverse, numbers that are not positive, a coordinate that is no
+    angle. Source: docs/theory/joint_forces.md, equations (10) and (11).
+    """
+
+    table: ClassVar[str] = "loads"
+    kind: ClassVar[str] = "stepper_motor"
+    results: ClassVar[type[Group]] = StepperResults
+
+    name: str
+    joint: str
+    holding_torque: Annotated[float, Unit("N m")]
+    teeth: Annotated[float, Unit("")]
+    motion: Annotated[Profile | Callable[[float], float], Unit("rad")]
+    step: Annotated[float | None, Unit("rad")] = None
+    step_rate: Annotated[float | None, Unit("Hz")] = None
+    damping: Annotated[float, Unit("N m s/rad")] = 0.0
+    harmonics: list[DriveHarmonic] | None = None
+    coordinate: str | None = None
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.positive("holding_torque", "teeth", "step", "step_rate")
+        check.not_negative("damping")
+        check.require("motion", callable(self.motion), "wanted a profile or a function of time")
+        if (self.step is None) != (self.step_rate is None):
+            missing, given = ("step", "step_rate") if self.step is None else ("step_rate", "step")
+            check.fail(missing, f"is missing beside {given!r}")
+        harmonics = () if self.harmonics is None else self.harmonics
+        if not isinstance(harmonics, list | tuple) or not all(isinstance(each, DriveHarmonic) for each in harmonics):
+            check.fail("harmonics", f"got {shown(harmonics)}, wanted a list of harmonics")
+        else:
+            object.__setattr__(self, "harmonics", tuple(harmonics))
+
+    @property
+    def changes_momenta(self) -> tuple[str, ...]:
+        """None: it acts between the two ends of its joint."""
+        return ()
+
+    # The target: the motion itself, or steps towards it
+
+    def _state(self, word: str) -> str:
+        return f"loads.{self.name}.{word}"
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Couple the two frames of its joint; the target and the next of its steps."""
+        joint, k = self.joint_and_index(layout)
+        if not joint.coordinates[k].is_angle:
+            known = ", ".join(each.name for each in joint.coordinates if each.is_angle) or "none"
+            raise ModelError.at(
+                ("loads", self.name, "coordinate"),
+                f"got the stroke {joint.coordinates[k].name!r} of {self.joint!r}, wanted an angle: {known}",
+            )
+        layout.couple_by_spring((joint.first.frame, joint.second.frame))
+        layout.add_discrete(self._state("command"), 0.0)
+        start = 0.0 if self.step is None else self.step * round(float(self.motion(0.0)) / self.step)
+        layout.add_discrete(self._state("target"), start)
+        if self.step is not None:
+            following = layout.add_discrete(self._state("next"), 0.0, carried=False)
+            layout.add_update(
+                Update(
+                    f"loads.{self.name}",
+                    self._stepped,
+                    instant=lambda discrete: float(discrete[following]),
+                    order=STEPS,
+                )
+            )
+
+    def _due(self, t: float, target: float, command: float) -> int:
+        """The direction of the step that is due at an instant, 1 or -1, or 0: one that brings the target nearer."""
+        assert self.step is not None
+        away = (float(self.motion(t)) + command - target) / self.step
+        return int(math.copysign(1.0, away)) if abs(away) > 0.5 else 0
+
+    def _following(self, number: int, target: float, command: float) -> float:
+        """The next instant (s) of a step, or one at which to look again, from a sample on."""
+        assert self.step_rate is not None
+        for k in range(number, number + AHEAD):
+            if self._due(k / self.step_rate, target, command):
+                return k / self.step_rate
+        return (number + AHEAD) / self.step_rate
+
+    def _stepped(self, t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
+        """The target after a step that is due, and the instant of the next."""
+        assert self.step is not None
+        assert self.step_rate is not None
+        target, command = float(discrete[self._state("target")]), float(discrete[self._state("command")])
+        # a whole number of steps: sums of rounded ones would drift
+        target = self.step * (round(target / self.step) + self._due(t, target, command))
+        number = round(t * self.step_rate) + 1
+        return {self._state("target"): target, self._state("next"): self._following(number, target, command)}
+
+    def commands(self, layout: Layout) -> Mapping[str, Command]:
+        """An angle that adds to its motion."""
+        return {"angle": Command("rad", self._state("angle"))}
+
+    def commanded(self, word: str, value: Floats, t: float, discrete: DiscreteState) -> Mapping[str, Any]:
+        """The states after the command ``value`` (1,), rad, at the time t (s), where they were ``discrete``."""
+        angle = float(np.ravel(value)[0])
+        if self.step is None or self.step_rate is None:
+            return {self._state("command"): angle, self._state("target"): angle}
+        number = math.ceil(t * self.step_rate * (1.0 - 1e-12))
+        following = self._following(number, float(discrete[self._state("target")]), angle)
+        return {self._state("command"): angle, self._state("next"): following}
+
+    def inputs(self) -> tuple[Input, Input]:
+        """Inputs of its target beside its steps, an input of linear models, and of these or a command."""
+        label = self._state("angle")
+        motion = (lambda t: 0.0) if self.step is not None else self.motion
+        breakpoints = () if self.step is not None else breakpoints_of(self.motion)
+        return Input(1, motion, breakpoints=breakpoints, label=label, unit="rad"), Input.of_array(self._state("target"))
+
+    @staticmethod
+    def batches(items: list["StepperMotor"], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of all stepper motors."""
+        return [StepperBatch(layout, items)]
+
+
+class StepperBatch(ForceBatch):
+    """Stepper motors, evaluated together. The first inputs are the angles at the last accepted state."""
+
+    def __init__(self, layout: Layout, items: list[StepperMotor]) -> None:
+        self.items = items
+        numbers = np.array([item.coordinate_number(layout) for item in items], dtype=np.int64)
+        self.coordinates = JointCoordinates(layout).picked(numbers)
+        last = Input(len(items), lambda discrete: discrete.angles[numbers], of_discrete=True, label="joint angles")
+        self.inputs = (last, *(each for item in items for each in item.inputs()))
+        self.orders = np.array([max((each.order for each in item.harmonics or ()), default=0.0) for item in items])
+        self.limits_steps = bool(self.orders.any())
+        self.index = np.ones((len(items), 5), dtype=np.int64)  # as of the kernels of other laws: all are angles
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))
+
+    def given(self, u: Floats) -> Floats:
+        """(s, n) rad: targets without the errors of the motors."""
+        at, count = self.first_input + len(self.items), len(self.items)
+        total: Floats = u[:, at : at + 2 * count].reshape(len(u), count, 2).sum(axis=2)
+        return total
+
+    def measure(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Unwrapped angles and rates (s, n), gradients (s, n, 12), and results (s, n, 5) of the law: see ``laws`` in
+        ``femb.elements.joint.force_batch``. Source: docs/theory/joint_forces.md, equation (10)."""
+        values, rates, gradients = self.coordinates.measure(q, v)
+        values = self.coordinates.unwrapped(values, u[:, self.first_input : self.first_input + len(self.items)])
+        given = self.given(u)
+        L = np.zeros((*values.shape, 5))
+        for k, item in enumerate(self.items):
+            c, own = values[:, k], L[:, k]
+            phase = item.teeth * (c - target_of(item, given[:, k]))
+            own[:, REST] = item.holding_torque * np.sin(phase) + item.damping * rates[:, k]
+            own[:, BY_COORDINATE] = item.holding_torque * item.teeth * np.cos(phase)
+            own[:, BY_RATE] = item.damping
+            for each in item.harmonics or ():
+                angle = each.order * c + each.phase
+                own[:, ELASTIC] += each.torque * np.sin(angle)
+                own[:, BY_COORDINATE] += each.torque * each.order * np.cos(angle)
+                own[:, ENERGY] += each.torque / each.order * (1.0 - np.cos(angle))
+        return values, rates, gradients, L
+
+    def longest_step(self, q: Floats, v: Floats) -> float:
+        rates = np.abs(self.coordinates.measure(q[None], v[None])[1][0])
+        fastest = float(np.max(self.orders * rates))
+        return 2.0 * math.pi / (STEPS_A_PERIOD * fastest) if fastest > 0.0 else math.inf
+
+    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
+        _, _, gradients, L = self.measure(u, q, v)
+        generalized_forces(self.coordinates.index, gradients, L, elastic, rest, out)
+
+    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+        self.matrices_each(u[None], q[None], v[None], damping[None], damping[None], stiffness[None])
+
+    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        L, c = self.measure(u, q, v)[3], self.coordinates
+        tangent(
+            self.index, c.index, c.data, c.signs, self.offset, self.stride, q, v, c.fixed, L,
+            damping, stiffness,
+        )  # fmt: skip
+
+    def input_derivative(self, u: Floats, q: Floats, v: Floats, k: int) -> Floats:
+        values, _, gradients, L = self.measure(u[None], q[None], v[None])
+        number, slope = (k - self.first_input - len(self.items)) // 2, 1.0
+        item, given = self.items[number], self.given(u[None])[:, number]
+        for each in item.harmonics or ():
+            slope += float(each.angle * each.order * np.cos(each.order * given[0] + each.phase))
+        phase = item.teeth * (values[:, number] - target_of(item, given))
+        L[:] = 0.0
+        L[:, number, REST] = -item.holding_torque * item.teeth * np.cos(phase) * slope
+        out = np.zeros((1, len(v)))
+        generalized_forces(self.coordinates.index, gradients, L, 0.0, 1.0, out)
+        return np.asarray(out[0])
+
+    def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        out += np.sum(self.measure(u, q, v)[3][..., ENERGY], axis=1)
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        values, rates, _, L = self.measure(frames.u, frames.q, frames.v)
+        block: dict[str, Floats] = {}
+        for k, item in enumerate(self.items):
+            path = f"loads/{item.name}"
+            block[f"{path}/force"] = -(L[:, k, ELASTIC] + L[:, k, REST])
+            block[f"{path}/angle"], block[f"{path}/rate"] = values[:, k], rates[:, k]
+        return block
