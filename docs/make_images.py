@@ -151,6 +151,22 @@ def draw_libration(path: Path, folder: Path) -> None:
     table(results.time, rows, "Satellite with a boom in orbit").savefig(path, dpi=80)
 
 
+def draw_slews(path: Path, folder: Path) -> None:
+    """Rate of the hub and deflection of a tip in ``slew_flexible``, by the shaped torque and by the unshaped one."""
+    bare = 'loads.slew.profile={shape="bang_bang", duration=19.5}'
+    both = [Results.read(run("slew_flexible", *words, out=folder / f"slew{len(words)}.h5")) for words in ((bare,), ())]
+    rates = np.degrees(np.stack([each.bodies["hub"].angular_velocity[:, 0] for each in both], axis=1))
+    tips = 1e3 * np.stack([each.beams["left"].deflection[:, -1, 2] for each in both], axis=1)
+    torques = np.stack([each.loads["slew"].torque[:, 0] for each in both], axis=1)
+    labels = ["bang-bang", "shaped, ZVD"]
+    rows = [
+        [Panel("torque on the hub", "about x", "N m", torques, labels)],
+        [Panel("hub", "rate about x", "deg/s", rates, labels)],
+        [Panel("end of the left boom", "deflection z", "mm", tips, labels)],
+    ]
+    table(both[0].time, rows, "Slew of a satellite with two booms").savefig(path, dpi=80)
+
+
 def draw_shapes(path: Path, folder: Path) -> None:
     """Nine modes of ``satellite_two_arrays``."""
     plot(modes(load_case(ROOT / "cases" / "satellite_two_arrays.toml").model, 9).results(), path, "modes", dpi=70)
@@ -199,6 +215,7 @@ DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "thermal_snap": draw_snap,
     "lees_frame": draw_path,
     "boom_in_orbit": draw_libration,
+    "slew_flexible": draw_slews,
     "lattice_mast": draw_mast,
     "lattice_mast_slew": draw_mast,
     "tutorial_deployment": draw_tutorial,

@@ -47,6 +47,9 @@ STRETCHES = {
             *("loads.start.profile.duration=0.04", "loads.start.torque=[0, 100, 0]"),
         ),
     ),
+    "slew_flexible": Stretch(
+        0.04, 0.001, 0.5, ("sections.boom.damping=1e-5", 'loads.slew.profile={shape="versine",duration=0.04}')
+    ),
     "spinning_boom": Stretch(0.03, 0.001, 0.3),
     "boom_in_orbit": Stretch(0.02, 5e-4, 10.0, ("sections.boom.damping=1e-5",)),
     "satellite_four_arms": Stretch(0.03, 0.001, 1.5, ("sections.boom.damping=1e-5", "loads.go.profile.duration=0.04")),
