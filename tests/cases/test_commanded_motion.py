@@ -6,7 +6,6 @@ from scipy.optimize import brentq
 from shared_runs import results_of
 
 import femb
-from femb.linear import linearize
 
 # The slew of two booms.
 

@@ -48,7 +48,13 @@ STRETCHES = {
         ),
     ),
     "slew_flexible": Stretch(
-        0.04, 0.001, 0.5, ("sections.boom.damping=1e-5", 'loads.slew.profile={shape="versine",duration=0.04}')
+        0.04,
+        0.001,
+        0.5,
+        (
+            *("sections.boom.damping=1e-5", "loads.slew.torque=[300, 0, 0]"),
+            'loads.slew.profile={shape="versine",duration=0.04}',
+        ),
     ),
     "spinning_boom": Stretch(0.03, 0.001, 0.3),
     "boom_in_orbit": Stretch(0.02, 5e-4, 10.0, ("sections.boom.damping=1e-5",)),
