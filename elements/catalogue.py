@@ -37,6 +37,8 @@ from femb.elements.joint.driver import PositionDriver as PositionDriver
 from femb.elements.joint.driver_orientation import OrientationDriver as OrientationDriver
 from femb.elements.joint.latch import Latch as Latch
 
+from femb.elements.body.tank import SloshingTank as SloshingTank
+
 from femb.elements.load.load import Load as Load
 from femb.elements.spring.pull import Pull as Pull
 from femb.elements.load.line_load import DistributedLoad as DistributedLoad

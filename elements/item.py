@@ -87,6 +87,10 @@ class Item(Brief):
         """Its markers on bodies and beam nodes, by field; the field () means that the item has the marker's fields."""
         return {}
 
+    def turns(self, marker: Marker) -> bool:
+        """Whether it acts on the attitude of the host of a ``marker`` of its own, which is then no point mass."""
+        return self.acts_on_attitude
+
     @property
     def joint_coordinate(self) -> tuple[str, str | None] | None:
         """Names of the joint and of the coordinate (None: the first) that it acts on; None if it acts on no joint."""

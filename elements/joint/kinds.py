@@ -4,7 +4,7 @@ The axis of a joint is z. Source: docs/theory/constraints.md, section 4.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from femb.elements.joint.rows import (
     Y,
     Z,
 )
+from femb.elements.marker import Marker
 from femb.layout.layout import Layout
 
 
@@ -139,6 +140,10 @@ class PointOnLine(Joint):
     rows = LINE
     coordinates = (STROKE,)
 
+    def turns(self, marker: Marker) -> bool:
+        """Whether ``marker`` is the first end, whose body has the axis; the second one is a point."""
+        return marker is not self.second
+
 
 class PointOnPlane(Joint):
     """The second point is in the plane through the first point, perpendicular to the axis."""
@@ -147,6 +152,10 @@ class PointOnPlane(Joint):
     also = ("dot_2",)
     rows = PLANE
     coordinates = (Coordinate("x", (X,)), Coordinate("y", (Y,)))
+
+    def turns(self, marker: Marker) -> bool:
+        """Whether ``marker`` is the first end, whose body has the axis; the second one is a point."""
+        return marker is not self.second
 
 
 class Fixed(Joint):
@@ -160,7 +169,11 @@ class Fixed(Joint):
 
 @dataclass(frozen=True, eq=False)
 class Distance(Joint):
-    """A massless rod between two points: ``length`` (m) is by default their distance at the start."""
+    """A massless rod between two points: ``length`` (m) is by default their distance at the start.
+
+    With ``length`` and the axis of the first end, the second end is along this axis at the start, unless its body has a
+    position of its own.
+    """
 
     kind: ClassVar[str] = "distance"
     also: ClassVar[tuple[str, ...]] = ("rod", "double_spherical")
@@ -170,8 +183,16 @@ class Distance(Joint):
 
     length: Annotated[float | None, Unit("m")] = None
 
-    def other_pose(self, *args: Any) -> None:
-        """None, whatever ``args``: a rod does not determine a direction."""
+    def relative(self) -> tuple[Floats, Floats]:
+        return np.array([0.0, 0.0, self.length or 0.0]), np.eye(3)
+
+    def other_pose(
+        self, first_known: bool, point: Floats, axes: Floats, given: Floats | None
+    ) -> tuple[Floats, Floats] | None:
+        """By the axis of the first end; without it, or without a length, a rod determines no direction."""
+        if self.length is None or self.first.axis is None:
+            return None
+        return super().other_pose(first_known, point, axes, given)
 
     def check(self, check: Checks) -> None:
         super().check(check)

@@ -81,6 +81,7 @@ TABLES = {
     "loads": "Forces and torques, by name.",
     "thrusters": "Thrusters, by name.",
     "magnetic_torquers": "Magnetic torquers, by name.",
+    "tanks": "Tanks of liquid that sloshes, by name.",
     "fields": "Magnetic fields of the surroundings, by name.",
     "springs": "Springs, dashpots, friction and stops, by name.",
     "wheels": "Wheels with motors, by name.",

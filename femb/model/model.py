@@ -146,6 +146,7 @@ class Model:
         thrusters: dict[str, Any]
         magnetic_torquers: dict[str, Any]
         fields: dict[str, Any]
+        tanks: dict[str, Any]
     else:
 
         def __getattr__(self, table: str) -> dict[str, Any]:
@@ -247,7 +248,7 @@ class Model:
             if end.body not in self.bodies and end.body != "ground":
                 return [self._unknown((*path, "body"), "body", end.body, self.bodies)]
             body = self.body(end.body)
-            if isinstance(body, PointMass) and item.acts_on_attitude:
+            if isinstance(body, PointMass) and item.turns(end):
                 return [Problem((*path, "body"), f"got {end.body!r}, a point mass, which only takes forces")]
             if isinstance(body, PointMass) and body.on is not None:
                 what = f"body {body.on.body!r}" if body.on.body is not None else f"beam {body.on.beam!r}"
