@@ -48,7 +48,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Linear models": ("linearize", "StateSpace", "FrequencyResponse", "linear_model", "LinearModel", "shake",
                       "shaper", "Shaper", "operating_point", "OperatingPoint", "trim", "periodic", "Periodic",
                       "multiblade", "nine_blocks", "NineBlocks"),
-    "Control loops": ("loop", "Loop", "LinearLaw"),
+    "Control loops": ("loop", "Loop", "LinearLaw", "lqr", "h2", "StateFeedback"),
     "Finite element models": ("FeModel", "MeshInterface", "Reduction", "ReducedBody", "reduce_mesh", "reduce_matrices",
                               "reduce_model", "reduce_beams", "reduce_further", "reduced_craig_bampton",
                               "read_reduced_body", "write_reduced_body"),

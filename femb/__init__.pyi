@@ -64,6 +64,9 @@ from femb.linear import operating_point as operating_point
 from femb.linear.aircraft import NineBlocks as NineBlocks
 from femb.linear.aircraft import nine_blocks as nine_blocks
 from femb.linear.base_shake import shake as shake
+from femb.linear.design import StateFeedback as StateFeedback
+from femb.linear.design import h2 as h2
+from femb.linear.design import lqr as lqr
 from femb.linear.loop import Loop as Loop
 from femb.linear.loop import loop as loop
 from femb.linear.modal_model import ModalModel as ModalModel

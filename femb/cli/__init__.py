@@ -1,4 +1,4 @@
-"""The command line: ``femb new | cases | run | static | inverse | compare | linearize | modal | modes | shake |
+"""The command line: ``femb new | cases | run | static | inverse | compare | linearize | loop | modal | modes | shake |
 shaper | handover | reduce | sweep | warmup | check | schema | info | report | view | loads | export | plot | picture |
 animate``.
 
@@ -22,7 +22,7 @@ from femb.cli.report import print_warning
 
 COMMANDS = (
     *(begin.new, begin.cases),
-    *(analyses.run, analyses.static, analyses.inverse, analyses.compare, linear.linearize, linear.modal),
+    *(analyses.run, analyses.static, analyses.inverse, analyses.compare, linear.linearize, linear.loop, linear.modal),
     *(modes.modes, modes.shake, modes.shaper, handover.handover, reduce.reduce, sweep.sweep),
     *(cases.warmup, cases.check, cases.schema),
     *(begin.info, pages.report, pages.view),

@@ -1,6 +1,7 @@
-"""The commands of linear models: ``femb linearize | modal``."""
+"""The commands of linear models: ``femb linearize | loop | modal``."""
 
 import importlib
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from femb.cli.output import of_case
 if TYPE_CHECKING:
     from femb.case import Case
 
+# Figures of a loop, as of femb.pictures.loop.
+LOOPS = ("all", "bode", "nichols", "nyquist", "poles")
 ORDERS = ("held", "hub", "modes", "craig_bampton", "balanced")
 
 
@@ -132,3 +135,62 @@ def _states(texts: tuple[str, ...]) -> dict[str, float]:
         except ValueError:
             raise OptionError(f"--state {name}={value}: {value!r} is not a number") from None
     return result
+
+
+@of_case("loop.npz")
+@click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
+@click.option("--at-rest", is_flag=True, help="Start with no speeds but those of drivers and of --state.")
+@click.option(
+    "--state", "states", multiple=True, metavar="NAME=VALUE", help="Start with this coordinate of a joint or this rate."
+)
+@click.option("--hub", metavar="BODY", help="The body that carries the appendages, of a plant in modes.")
+@click.option("--modes", type=int, metavar="N", help="Keep N modes of the plant, with the static share of the others.")
+@click.option("--craig-bampton", type=int, metavar="N", help="Keep the hub's motions and N modes of each appendage.")
+@click.option(
+    "--damping", type=float, metavar="RATIO", help="Of every mode of these, in place of [modal_damping, else 0.005]."
+)
+@click.option("--channel", "channels", multiple=True, metavar="NAME", help="Margins of this channel only [all].")
+@click.option("--largest-delay", "delays", is_flag=True, help="Look for the delay that all sampled laws bear together.")
+@click.option("--figure", type=click.Choice(LOOPS), default="all", show_default=True, help="What loop.png shows.")
+@click.option("--input", "inputs", multiple=True, metavar="NAME", help="One more input of the plant, for responses.")
+@click.option("--output", "outputs", multiple=True, metavar="NAME", help="One more output of the plant.")
+@WRITING
+def loop(
+    loaded: "Case",
+    file: Path,
+    start: str | None,
+    states: tuple[str, ...],
+    channels: tuple[str, ...],
+    delays: bool,
+    figure: str,
+    inputs: tuple[str, ...],
+    outputs: tuple[str, ...],
+    **words: Any,
+) -> list[object]:
+    """Compute poles and margins of the control loop of a case, and write DIR/loop.npz, .mat, .h5 and .png.
+
+    The files have the closed loop as a state space, of sampled controllers the exact one over their common period, and
+    the margins at each channel.
+    """
+    given = {word: value for word, value in words.items() if value not in (None, False)}
+    if states:
+        given["state"] = _states(states)
+    module = importlib.import_module("femb.linear.loop")
+    found = module.loop(loaded.model, start=start or loaded.start, inputs=inputs, outputs=outputs, **given)
+    margins = found.margins(channels or None)
+    text = [module.loop_table(found, margins)]
+    values: dict[str, object] = {"poles": found.poles(), "stable": found.stable, "conserved": found.conserved}
+    values["modes"] = [{"frequency": mode.omega / (2.0 * math.pi), "name": mode.name} for mode in found.modes()]
+    values["margins"] = {each.channel: each.content() for each in margins}
+    if delays:
+        delay, omega = found.largest_delay()
+        values |= {"largest_delay": delay, "largest_delay_frequency": omega / (2.0 * math.pi)}
+        text.append(
+            f"all sampled controllers together bear a further delay of {delay:.6g} s; then {omega:.6g} rad/s does not "
+            "decay"
+            if math.isfinite(delay)
+            else "no further delay up to 20 periods makes the loop unstable"
+        )
+    files = [found.write(file.with_suffix(suffix), margins) for suffix in (".npz", ".mat", ".h5")]
+    picture = found.draw(file.with_suffix(".png"), figure, margins=margins)
+    return ["\n\n".join(text), "", *files, picture, values]

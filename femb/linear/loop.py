@@ -22,7 +22,7 @@ from femb.linear.conserved import null_space, scales, without_conserved
 from femb.linear.linearise import linearize
 from femb.linear.margins import Margins, OpenedLoop, margins_of
 from femb.linear.sampled_motion import Instant, SampledMotion, Tap, period_of, selection
-from femb.linear.state_space import StateSpace
+from femb.linear.state_space import FORMATS, StateSpace
 from femb.numerics.held_inputs import continuous
 from femb.results.array_file import write_arrays
 
@@ -387,36 +387,43 @@ class Loop(Tabled):
 
     def table(self) -> str:
         """Laws, poles, and the margins at each channel."""
-        return loop_table(self)
+        return loop_table(self, self.margins())
 
-    def draw(self, path: str | Path, what: str = "all", *, dpi: int = 150) -> Path:
-        """Draw the loop to the picture file ``path``; what : "bode", "nichols", "nyquist", "poles", or "all" of them.
-        dpi : dots per inch. Raises ResultError."""
+    def draw(
+        self, path: str | Path, what: str = "all", *, margins: Sequence[Margins] | None = None, dpi: int = 150
+    ) -> Path:
+        """Draw the loop to the picture file ``path``.
+
+        what : "bode", "nichols", "nyquist", "poles", or "all" of them. margins : of the channels that are shown, by
+        default all of them. dpi : dots per inch. Raises ResultError.
+        """
         from femb.pictures.drawing import save
         from femb.pictures.loop import draw_loop
 
-        margins = [] if what == "poles" else self.margins()
+        if margins is None:
+            margins = [] if what == "poles" else self.margins()
         curves = [(each.channel, each.frequencies, each.values) for each in margins]
         marks = [(mode.name, mode.omega) for mode in self.modes()]
         figure = draw_loop(what, curves, marks, self.poles(), self._period_matrix[2])
         return save(figure, Path(path), dpi)
 
-    def write(self, path: str | Path) -> Path:
+    def write(self, path: str | Path, margins: Sequence[Margins] | None = None) -> Path:
         """Write the closed loop and its margins to a .npz, a .mat or a results file .h5; returns the path.
 
-        A, B, C, D, states, inputs, outputs, dt : as of ``closed``. poles : real and imaginary parts, 1/s. Of each
-        channel k from 1 on margins_K_crossovers and so on, as of ``Margins``; channels : their names.
+        A, B, C, D, states, inputs, outputs, dt : as of ``closed``. poles_real, poles_imaginary : 1/s. Of each channel k
+        from 1 on margins_K_crossovers and so on, as of ``Margins``, and margins_K_sensitivity, the frequency (rad/s)
+        and the height of the peak; channels : their names. margins : by default those of all channels.
         """
-        return write_arrays(path, self.arrays(), (".npz", ".mat", ".h5"), group="linear")
+        return write_arrays(path, self._arrays(self.margins() if margins is None else margins), FORMATS, group="linear")
 
-    def arrays(self) -> dict[str, Any]:
-        """The content of files; see ``write``."""
+    def _arrays(self, margins: Sequence[Margins]) -> dict[str, Any]:
         closed, poles = self.closed(), self.poles()
         found: dict[str, Any] = {word: getattr(closed, word) for word in (*"ABCD", "states", "inputs", "outputs")}
         if closed.dt is not None:
             found["dt"] = closed.dt
-        found |= {"poles_real": poles.real, "poles_imaginary": poles.imag, "channels": self.channels}
-        for k, each in enumerate(self.margins()):
+        found |= {"poles_real": poles.real, "poles_imaginary": poles.imag}
+        found["channels"] = tuple(each.channel for each in margins)
+        for k, each in enumerate(margins):
             for word in ("crossovers", "phase_margins", "delay_margins", "phase_crossovers", "gain_margins"):
                 found[f"margins_{k + 1}_{word}"] = getattr(each, word)
             found[f"margins_{k + 1}_sensitivity"] = np.array([each.at, each.sensitivity])
@@ -620,8 +627,8 @@ def _merged(instants: Sequence[Instant], times: Floats) -> list[Instant]:
 HEAD = f"{'real 1/s':>14}{'imaginary 1/s':>16}{'frequency Hz':>14}{'damping':>11}"
 
 
-def loop_table(of: Loop) -> str:
-    """Laws, poles, and the margins at each channel, as text."""
+def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
+    """Laws, poles, and the margins of channels, as text."""
     poles = of.poles()
     growing = poles[poles.real >= STABLE * np.maximum(np.abs(poles), 1.0)]
     verdict = "stable" if not len(growing) else f"not stable: {numbered(len(growing), 'pole')} without decay"
@@ -644,7 +651,7 @@ def loop_table(of: Loop) -> str:
         for mode in modes:
             damping = f"{0.0 - float(without_rounding(np.array(mode.eigenvalue.real), mode.omega)) / mode.omega:11.3g}"
             lines.append(f"{mode.number:4d}{mode.omega / (2.0 * np.pi):14.6g}{damping}  {mode.items}")
-    for each in of.margins():
+    for each in margins:
         lines += ["", *_margin_lines(of, each)]
     return "\n".join(lines)
 

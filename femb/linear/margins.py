@@ -121,6 +121,11 @@ class Margins:
     distance: float
     at: float
 
+    def content(self) -> dict[str, object]:
+        """All but the grid, by name; frequencies in rad/s."""
+        words = ("crossovers", "phase_margins", "delay_margins", "phase_crossovers", "gain_margins", "sensitivity")
+        return {word: getattr(self, word) for word in words} | {"sensitivity_at": self.at}
+
     @property
     def delay_margins(self) -> Floats:
         """(a,) s, at the crossovers."""

@@ -364,6 +364,7 @@ def test_help_lists_every_command():
         "inverse",
         "compare",
         "linearize",
+        "loop",
         "modal",
         "modes",
         "shake",

@@ -15,7 +15,7 @@ WHEELS = [f"w{k + 1}" for k in range(4)]
 PERIOD = 0.1  # s
 
 
-def satellite(wheels="elements", **hub):
+def satellite(wheels="elements", viscous=VISCOUS, **hub):
     """The model; wheels : "elements", as "bodies" on hinges, of the mass of nothing but their spin, or None; hub :
     changes of it."""
     model = Model("controlled satellite")
@@ -33,12 +33,12 @@ def satellite(wheels="elements", **hub):
         model.add(JointSpringDamper(f"{name}_spring", name, stiffness=1650.0, damping=10.5))
     for name, axis, speed in zip(WHEELS, AXES, SPEEDS, strict=True) if wheels else ():
         if wheels == "elements":
-            words = {"viscous": VISCOUS, "coulomb": COULOMB, "transition_speed": 0.5, "max_torque": 0.2}
+            words = {"viscous": viscous, "coulomb": COULOMB, "transition_speed": 0.5, "max_torque": 0.2}
             model.add(ReactionWheel(name, body="hub", axis=axis, spin_inertia=SPIN, speed=speed, **words))
             continue
         model.add(RigidBody(name, mass=1e-3, inertia=(own, own, SPIN)))
         model.add(Revolute(name, JointEnd("hub", axis=axis), JointEnd(name, axis=(0, 0, 1)), rates=speed))
-        model.add(JointSpringDamper(f"{name}_friction", name, stiffness=0.0, damping=VISCOUS))
+        model.add(JointSpringDamper(f"{name}_friction", name, stiffness=0.0, damping=viscous))
     return model
 
 
