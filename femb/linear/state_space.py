@@ -259,14 +259,15 @@ class Truncation(Tabled):
     """The comparison of a truncated model with the full one, and a bound of its error.
 
     kind : how it was truncated, in words. full, reduced : responses at the same frequencies (f,).
-    bound_at : (p, m) bounds of the absolute difference at omega (rad/s), or None where there is none, as the
-    damping is not symmetric.
+    bound_at : (p, m) bounds of the absolute difference at omega (rad/s), or None where there is none.
+    unbounded : why there is none, in words.
     """
 
     kind: str
     full: FrequencyResponse
     reduced: FrequencyResponse
     bound_at: Callable[[float], Floats] | None
+    unbounded: str = ""
 
     def bound(self, frequencies: ArrayLike) -> Floats:
         """(f, p, m) bounds of the absolute difference at frequencies in Hz; infinite where there is none."""
@@ -316,7 +317,7 @@ class Truncation(Tabled):
             none = " and ".join(word for word, names in self._names if not names)
             return f"{self.kind}\nno error to show: there are no {none}; name some"
         lines = [self.kind, f"{'frequency Hz':>14}{'largest error':>15}{'bound':>12}  of"]
-        lost = self.full.lost() | self.reduced.lost()
+        lost, infinite = self.full.lost() | self.reduced.lost(), False
         for frequency, error, bound, no_digits in zip(
             self.full.frequencies, self.error, self.relative_bound, lost, strict=True
         ):
@@ -328,9 +329,14 @@ class Truncation(Tabled):
                 continue
             i, j = np.unravel_index(np.nanargmax(error), error.shape)
             limit = f"{bound[i, j]:12.2g}" if np.isfinite(bound[i, j]) else f"{'-':>12}"
+            infinite = infinite or not np.isfinite(bound[i, j])
             lines.append(
                 f"{frequency:14.6g}{error[i, j]:15.2g}{limit}  {self.full.outputs[i]} by {self.full.inputs[j]}"
             )
+        if self.bound_at is None:
+            lines.append(f"no bound: {self.unbounded}")
+        elif infinite:
+            lines.append("-: no bound from the first mode left out on, or near it where that responds to itself")
         return "\n".join(lines)
 
 

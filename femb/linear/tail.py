@@ -17,6 +17,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Complexes, Floats
+from femb.layout.element import LowRank
 from femb.linear.model import LinearModel
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
@@ -55,7 +56,7 @@ class SecondOrderModel:
 @dataclass(frozen=True, eq=False)
 class Tail:
     """Inner products gram (t, t) of the modes left out, between M times l interface motions, C times all r motions of
-    the basis, m inputs, and the rows P, V, A of p outputs.
+    the basis, modal damping of the case included, m inputs, and the rows P, V, A of p outputs.
 
     next_omega : rad/s, of the lowest of these modes; infinite if there are none. damping : s, the largest eigenvalue of
     C by K. corrected : whether the reduced model has the static share of the rows P.
@@ -177,10 +178,31 @@ def damping_products(motion: EigenProblem, columns: Floats) -> Floats:
     return _by_columns(motion, motion.exact.damping, columns)
 
 
+def modal_drags(full: LinearModel, columns: Floats) -> Floats:
+    """The case's modal damping times columns (n_v, k); zero where a ratio of the kept modes is in its place, as this
+    damps no others."""
+    low = full.motion.low_rank
+    if full.ratio is not None or not low.rank:
+        return np.zeros_like(columns)
+    return np.where(full.motion.held[:, None], 0.0, low.left @ (low.damping.T @ columns))
+
+
+def takes_power(low: LowRank) -> bool:
+    """Whether modal damping is symmetric and takes power from every motion: U c U^T with c of no negative number."""
+    squares = np.sum(low.left**2, axis=0)
+    factors = np.sum(low.left * low.damping, axis=0) / np.where(squares > 0.0, squares, 1.0)
+    rest = np.abs(low.damping - factors * low.left)
+    symmetric = np.max(rest, initial=0.0) <= ALIKE * np.max(np.abs(low.damping), initial=0.0)
+    return bool(symmetric and np.all(factors >= 0.0))
+
+
 def _by_columns(motion: EigenProblem, product: Callable[[Floats], Floats], columns: Floats) -> Floats:
     found = [product(np.ascontiguousarray(column)) for column in columns.T]
     return np.array(found).reshape(-1, motion.system.n_v).T
 
+
+# Of the largest entry of modal damping: larger differences are no rounding.
+ALIKE = 1e-9
 
 # A bound of the error of residual vectors, by the forces that the reduced model leaves unbalanced.
 #
@@ -227,7 +249,7 @@ class ResidualTail:
             rows.rate.T,
             rows.acceleration.T,
             M @ vectors,
-            damping_products(full.motion, basis),
+            damping_products(full.motion, basis) + modal_drags(full, basis),
         ]
         columns = np.where(full.motion.held[:, None], 0.0, np.hstack(solved))
         flexible, used = np.zeros_like(columns), np.any(columns, axis=0)

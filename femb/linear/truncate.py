@@ -22,12 +22,15 @@ from femb.linear.tail import (
     damping_products,
     gram_of,
     largest_gap,
+    modal_drags,
     modes_and_next,
     modes_of_appendages,
     products,
     stiffness_products,
+    takes_power,
 )
 from femb.numerics import rotations
+from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
 from femb.vibration.appendages import relative_rates, rigid_motions
 from femb.vibration.damping_ratios import source_of
@@ -38,6 +41,7 @@ from femb.vibration.flexibility import Flexibility
 COUNT, FIRST, LAST = 10, 0.1, 0.9
 # Of the largest entry of a matrix: smaller ones are rounding.
 ROUNDING = 1e-11
+UNBOUNDED = "the damping is not symmetric, or brings power into some motions"
 HUB = ("x", "y", "z", "turn_x", "turn_y", "turn_z")
 
 
@@ -74,7 +78,8 @@ class Reduction:
         found = checked_frequencies(frequencies)
         full = self.full.frequency_response(found)
         reduced = space.frequency_response(found)
-        return replace(space, truncation=Truncation(kind, full, reduced, bound))  # type: ignore[arg-type]
+        truncation = Truncation(kind, full, reduced, bound, UNBOUNDED)  # type: ignore[arg-type]
+        return replace(space, truncation=truncation)
 
 
 def modal(model: LinearModel, count: int, *, damping: float | None = None, correction: bool = True) -> Reduction:
@@ -183,7 +188,7 @@ def reduced(
     direct, acceleration = rows.direct, rows.acceleration @ basis
     columns = [
         np.asarray(M @ basis[:, :interface]),
-        drags,
+        drags + modal_drags(full, basis),
         *(rows.forces, rows.position.T, rows.rate.T, rows.acceleration.T),
     ]
     X = np.where(base.held[:, None], 0.0, np.hstack(columns))
@@ -194,15 +199,14 @@ def reduced(
         flexible, used = np.zeros_like(X), np.any(X, axis=0)
         flexible[:, used] = flexibility(X[:, used])
         gram = gram_of(X, flexible, shapes, squares)
-        ratio = flexibility.largest_of(motion.damping)
+        ratio = flexibility.largest_of(motion.damping) + _largest_modal(full, base, flexibility, shapes, squares)
     if correction:
         # what was left out follows statically: by the forces, and by the inertia of the interface's motion
         of_position = gram[at + m : at + m + p]
         direct = direct + of_position[:, at : at + m]
         acceleration[:, :interface] -= of_position[:, :interface]
     passive = abs(C - C.T).max() <= ROUNDING * abs(C).max() if C.nnz else True
-    # the bound knows of dampers between neighbours, and of ratios of the kept modes, which damp no others
-    passive = passive and (full.ratio is not None or not motion.low_rank.rank)
+    passive = passive and takes_power(motion.low_rank)
     tail = Tail(gram, interface, m, p, following, ratio, correction) if passive else None
     result = SecondOrderModel(
         tuple(names),
@@ -216,6 +220,19 @@ def reduced(
         direct,
     )
     return Reduction(words, full, result, np.sqrt(squares), whole.count, tail)
+
+
+def _largest_modal(
+    full: LinearModel, base: EigenProblem, flexibility: Flexibility, kept: Floats, squares: Floats
+) -> float:
+    """The largest eigenvalue, by the stiffness, of the case's modal damping on the modes left out."""
+    low = full.motion.low_rank
+    if full.ratio is not None or not low.rank:
+        return 0.0
+    sizes = np.sum(low.left * low.damping, axis=0) / np.maximum(np.sum(low.left**2, axis=0), np.finfo(float).tiny)
+    columns = np.where(base.held[:, None], 0.0, low.left * np.sqrt(np.maximum(sizes, 0.0)))
+    gram = gram_of(columns, flexibility(columns), kept, squares)
+    return float(np.max(np.linalg.eigvalsh(gram), initial=0.0))
 
 
 def first_order(model: SecondOrderModel, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> StateSpace:

@@ -49,6 +49,8 @@ SKEW = 1e-10
 ENERGY = 1e-8
 # Motions of negative stiffness that are looked for.
 NEGATIVE = 12
+DAMPED = "the structure turns and has dampers or modal damping of its own, so that no energy is known to bound"
+NEGATIVE_ENERGY = "modes left out may have a negative energy, as in a rotation above their frequencies: keep more modes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +226,7 @@ class SpinningReduction:
 
     kind : in words. rigid, elastic : state spaces, whose sum is the reduced model; the static share is in the second.
     undamped : the second without the ratio of damping. omega (k,) : of the kept modes, rad/s. tail : None where the
-    model has dampers, or where energies of the modes left out may be negative.
+    model has dampers, or where energies of the modes left out may be negative, which ``unbounded`` says in words.
     """
 
     kind: str
@@ -234,6 +236,7 @@ class SpinningReduction:
     undamped: StateSpace
     omega: Floats
     tail: SpinningTail | None
+    unbounded: str = ""
 
     def bound(self, omega: float) -> Floats:
         """(p, m) bound of the difference of the transfer matrices at omega, rad/s."""
@@ -257,7 +260,8 @@ class SpinningReduction:
         full = self.full.frequency_response(found)
         change = self.elastic.frequency_response(found).values - self.undamped.frequency_response(found).values
         damped = FrequencyResponse(found, full.values + change, full.outputs, full.inputs, full.rounding)
-        truncation = Truncation(kind, damped, space.frequency_response(found), bound)  # type: ignore[arg-type]
+        reduced = space.frequency_response(found)
+        truncation = Truncation(kind, damped, reduced, bound, self.unbounded)  # type: ignore[arg-type]
         return replace(space, truncation=truncation)
 
 
@@ -328,6 +332,7 @@ def spinning_modal(model: LinearModel, count: int, *, damping: float | None = No
         undamped,
         np.abs(values),
         tail if tail.positive else None,
+        NEGATIVE_ENERGY if equations.conservative else DAMPED,
     )
 
 

@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from linear.test_truncation import BOOM, ORDERS
+from linear.test_truncation import damped as boom_and_panel
 from models import winged_satellite
 from pyyeti.nastran import op4, rddmig
 
@@ -125,6 +127,36 @@ def test_the_table_says_whose_the_damping_is(damped, word):
     assert kind(winged_satellite()).endswith("0.5 % damping in each, by default")
     assert truncated(damped, hub="hub")[1].endswith("6 of right yoke")
     assert modes(damped, 2, held="hub").table().endswith("6 of right yoke")
+
+
+# Part of the bound that the error reaches near the first mode left out.
+SHARP = {
+    "modes": 0.85,
+    "modes without correction": 0.85,
+    "residual vectors": 0.85,
+    "craig_bampton": 0.7,
+    "balanced": 0.0,
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("ratio", "count"), [(0.02, 3), (0.3, 20)])
+def test_the_bound_holds_with_the_damping_of_the_case(order, ratio, count):
+    """Of fewer modes than are kept, and of some that are left out; it is near the error."""
+    # vectors of parts that have all but no rotary inertia are rounded to 1e-5
+    section = {"inertia_per_length": [2e-2, 1e-2, 1e-2]} if order == "residual vectors" else {}
+    model = boom_and_panel(**section)
+    model.add(ModalDamping("boom", held="hub", ratio=ratio, modes=count))
+    full, parts = linear_model(model, **BOOM), [0.0]
+    space = ORDERS[order](full)([0.5])
+    for frequency in np.random.default_rng(3).uniform(0.05, 12.0, 8):
+        bound = space.truncation.bound([frequency])[0]
+        exact = full.frequency_response([frequency]).values[0]
+        difference = np.abs(space.frequency_response([frequency]).values[0] - exact)
+        rounding = 1e-6 * np.max(np.abs(exact), axis=1, keepdims=True)
+        assert np.all(difference <= bound + rounding)
+        parts.append(np.max(np.where(difference > rounding, difference / bound, 0.0)))
+    assert max(parts) >= SHARP.get(order, 0.0)
 
 
 def test_a_ratio_that_nothing_takes(damped):
