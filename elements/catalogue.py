@@ -74,6 +74,7 @@ from femb.elements.beam.laminate import Ply as Ply
 from femb.elements.beam.laminate import Material as Material
 from femb.elements.joint.stepper import DriveHarmonic as DriveHarmonic
 from femb.elements.load.airload import Airload as Airload
+from femb.elements.wheel.reaction_wheel import WheelHarmonic as WheelHarmonic
 from femb.elements.marker import Attachment as Attachment
 from femb.elements.marker import JointEnd as JointEnd
 from femb.elements.marker import Place as Place

@@ -8,16 +8,18 @@ equation (5) with these alone: both equations are linear in the masses. Harmonic
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
+from math import inf, pi
 from typing import Any, Self
 
 import numpy as np
 
+from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.private_blocks import PrivateBlocks
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
-from femb.layout.views import BlockPattern
+from femb.layout.views import BlockPattern, ModelView
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import assign, cross, dot, rotate, rotate_back, rotation, scatter
 
@@ -31,6 +33,8 @@ IN_Q, IN_V, ANGLE, SPEED, INPUTS, FIRST, LAST = range(7)
 AXIS, E1, E2, CENTRE, SPIN, STATIC, DYNAMIC, FRICTION = 0, 3, 6, 9, 12, 13, 14, 15
 ORDER, RADIAL, AXIAL, ROCKING, AXIAL_TORQUE, PHASE = range(6)
 INPUTS_OF_EACH = 3
+# Least number of steps in a period of the fastest disturbance, of methods of order 5 and higher: see the page.
+STEPS_A_PERIOD = 8.0
 
 STARTS = np.array([0, 6])
 SIZES = np.array([6, 1])
@@ -368,9 +372,13 @@ def energy_momentum(index, data, q, v, gravity, out):
 
 
 class WheelBatch(Batch):
-    """The wheels of a model. index, data, harmonics : their rows, without the first input of the batch in the index."""
+    """The wheels of a model.
 
-    def __init__(self, items: Sequence[Any], layout: Layout, gravity: Floats) -> None:
+    places, data, harmonics : rows for the kernels, of ``places`` without the first input of the batch. contained : the
+    wheels that are part of what no rigid body has, by their row: at beam nodes and interfaces.
+    """
+
+    def __init__(self, items: Sequence[Any], layout: Layout, model: ModelView) -> None:
         index: list[list[int]] = []
         data: list[list[float]] = []
         harmonics: list[list[float]] = []
@@ -395,8 +403,16 @@ class WheelBatch(Batch):
         self.data: Floats = np.array(data, dtype=float)
         self.harmonics = np.array(harmonics, dtype=float).reshape(-1, PHASE + 1)
         self.inputs = tuple(each for item in items for each in item.inputs())
-        self.weight = np.array(gravity, dtype=float)
-        self.gravity = self.weight if self.data[:, [STATIC, DYNAMIC]].any() else None
+        self.weight = np.array(model.gravity, dtype=float)
+        unbalanced: Floats = self.data[:, [STATIC, DYNAMIC]].any(axis=1).astype(float)
+        self.gravity = self.weight if unbalanced.any() else None
+        # the highest order of the disturbances of each
+        self.orders: Floats = np.array(
+            [max(own, *(row[ORDER] for row in item.loads), 0.0) for own, item in zip(unbalanced, items, strict=True)]
+        )
+        self.limits_steps = bool(self.orders.any())
+        self.layout, self.items = layout, items
+        self.contained = {k: item for k, item in enumerate(items) if item.in_flexible(model)}
 
     def weighed(self, gravity: Floats) -> Self:
         other = super().weighed(gravity)
@@ -411,12 +427,47 @@ class WheelBatch(Batch):
         result.places[:, FIRST:] += np.repeat(before, [len(batch.places) for batch in batches])[:, None]
         result.data = np.concatenate([batch.data for batch in batches])
         result.harmonics = np.concatenate([batch.harmonics for batch in batches])
+        result.orders = np.concatenate([batch.orders for batch in batches])
+        result.limits_steps, result.contained = bool(result.orders.any()), {}
         return result
 
     def allocate(self, pattern: BlockPattern) -> None:
         self.index = self.places.copy()
         self.index[:, INPUTS] += self.first_input
         self.offset, self.stride = pattern.offsets(self.index[:, [IN_V, SPEED]])
+        self.pattern = pattern
+
+    def bind(self, batches: Sequence[Batch]) -> None:
+        """Refuse wheels with more spin inertia than the beam or the flexible body that contains them has there."""
+        if not self.contained:
+            return
+        from scipy.sparse.linalg import splu
+
+        q, data = self.layout.start_coordinates(), np.zeros(self.pattern.size)
+        for batch in batches:
+            if batch is not self:
+                batch.mass(q, data)
+        axes = np.zeros((self.layout.n_v, len(self.contained)))
+        for column, k in enumerate(self.contained):
+            axes[self.index[k, IN_V] + 3 + np.arange(3), column] = self.data[k, AXIS : AXIS + 3]
+        mass = self.pattern.to_csc(data).tolil()[: len(axes), : len(axes)]
+        own = self.layout.internal_v[[item.number(self.layout) for item in self.items]]
+        mass[own, own] = 1.0
+        mobility = axes.T @ splu(mass.tocsc()).solve(axes)
+        root = np.sqrt(self.data[list(self.contained), SPIN])
+        if np.linalg.eigvalsh(root[:, None] * mobility * root)[-1] < 1.0:
+            return
+        worst = int(np.argmax(root**2 * np.diag(mobility)))
+        item = list(self.contained.values())[worst]
+        raise ModelError.at(
+            (item.table, item.name, "spin_inertia"),
+            f"got {item.spin_inertia:g}, must be below the inertia about the axis of what contains it there, "
+            f"{1.0 / mobility[worst, worst]:.3g} kg m2: give mass and transverse_inertia of the rotor, which are added",
+        )
+
+    def longest_step(self, q: Floats, v: Floats) -> float:
+        fastest = float(np.max(self.orders * np.abs(v[self.index[:, SPEED]])))
+        return 2.0 * pi / (STEPS_A_PERIOD * fastest) if fastest > 0.0 else inf
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         residual(self.index, self.data, self.harmonics, u, q, v, a, self.weight, out)

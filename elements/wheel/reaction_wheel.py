@@ -23,15 +23,53 @@ from femb.layout.views import LinearPoint, ModelView, StartPoses, StateView
 from femb.numerics.rotations import rotate
 from femb.profiles import Profile
 
-# The speed of a wheel whose angle no equation reads; tolerances of angles by the default time of 0.01 s.
+# The speed, with the tolerance of angles by the default time of 0.01 s. Its coordinate is the angle, which equations of
+# wheels with imbalance or harmonics alone read; its own tolerance is infinite.
 SPEED = InternalQuantity("speed", "rad/s", tolerance=1e-5)
 # Default Stribeck speed, in transition speeds, as of joints.
 STRIBECK = 10.0
+# A direction in the plane of the wheel: the x axis, or the y axis if x is within 25 degrees of the wheel's axis.
+LARGEST_COSINE = np.cos(np.radians(25.0))
+
+
+@dataclass(frozen=True, eq=False)
+class WheelHarmonic:
+    """A disturbance of a wheel at a multiple of its speed, as tables of tests have it.
+
+    order : of the angle of the wheel, as 1 for that of an imbalance. radial_force, axial_force (N s2) and
+    rocking_torque, axial_torque (N m s2) : amplitudes by the square of the speed in rad/s; rocking is about axes across
+    the axis. phase : at the angle zero, rad. Source: docs/theory/wheels.md, equation (6).
+
+    Raises ModelError: an order that is not above zero.
+    """
+
+    order: Annotated[float, Unit("")]
+    radial_force: Annotated[float, Unit("kg m")] = 0.0
+    axial_force: Annotated[float, Unit("kg m")] = 0.0
+    rocking_torque: Annotated[float, Unit("kg m2")] = 0.0
+    axial_torque: Annotated[float, Unit("kg m2")] = 0.0
+    phase: Annotated[float, Unit("rad")] = 0.0
+
+    def __post_init__(self) -> None:
+        with Checks(self, "harmonic") as check:
+            check.positive("order")
+
+    @property
+    def row(self) -> list[float]:
+        """Its row of the harmonics of ``WheelBatch``."""
+        torques = self.rocking_torque, self.axial_torque
+        return [self.order, self.radial_force, self.axial_force, *torques, self.phase]
 
 
 def speed(item: "ReactionWheel", at: ItemStates) -> Floats:
     """(s,) rad/s, relative to the body."""
     return at.rate("speed")
+
+
+def angle(item: "ReactionWheel", at: ItemStates) -> Floats:
+    """(s,) rad, counting full revolutions."""
+    values: Floats = at.q[:, at.layout.internal_q[item.number(at.layout)]]
+    return values
 
 
 def torque(item: "ReactionWheel", at: ItemStates) -> Floats:
@@ -89,6 +127,7 @@ class WheelResults(Group):
     word: ClassVar[str] = "wheel"
 
     speed = Quantity("(T,)", "rad/s", "relative to its body", of=speed, rows=speed_rows, level="motion")
+    angle = Quantity("(T,)", "rad", "relative to its body, counting full revolutions", of=angle, level="motion")
     torque = Quantity("(T,)", "N m", "of the motor on the wheel, with the command of a controller", of=torque)
     friction = Quantity("(T,)", "N m", "against its speed", of=friction, rows=friction_rows, level="motion")
     momentum = Quantity(
@@ -99,7 +138,7 @@ class WheelResults(Group):
 
 @dataclass(frozen=True, eq=False)
 class ReactionWheel(Item):
-    """A flywheel with a motor, balanced: its mass is part of its body, whose inertia contains it as if it were locked.
+    """A flywheel with a motor. Without ``mass`` its body contains it, with its inertia as if it were locked.
 
     body and at (m, body axes), or beam, node and at (m, section axes) : where it is. An interface of a flexible body is
     a body. axis : of rotation, body or section axes, of any length. spin_inertia : about it, kg m2.
@@ -109,11 +148,15 @@ class ReactionWheel(Item):
     coulomb : dry friction, N m. static : N m, by default coulomb: its peak at small speeds. transition_speed : rad/s,
     over which dry friction is developed. stribeck_speed : rad/s, over which it falls from static to coulomb, by default
     10 transition_speed. viscous : N m s/rad.
+    mass : kg, and transverse_inertia : kg m2, across the axis about its centre, of a rotor that the body does not
+    contain. static_imbalance : mass times distance of its mass centre from the axis, kg m. dynamic_imbalance : product
+    of inertia between the axis and one across it, kg m2. Those of a rotor with mass turn with it, exactly; without mass
+    they are the forces and torques of a harmonic of order 1. harmonics : a list of disturbances.
     max_torque : N m; more is clipped, and commands that are clipped are counted. max_speed : rad/s, at which the motor
     turns off until its torque is against the speed.
 
     Raises ModelError: no host or two, on the ground, an axis of length zero, a spin inertia that is not below that of
-    the body, numbers below zero. Source: docs/theory/wheels.md.
+    the body, numbers below zero, a rotor that no body has. Source: docs/theory/wheels.md.
     """
 
     table: ClassVar[str] = "wheels"
@@ -137,6 +180,11 @@ class ReactionWheel(Item):
     stribeck_speed: Annotated[float | None, Unit("rad/s")] = None
     max_torque: Annotated[float | None, Unit("N m")] = None
     max_speed: Annotated[float | None, Unit("rad/s")] = None
+    static_imbalance: Annotated[float, Unit("kg m")] = 0.0
+    dynamic_imbalance: Annotated[float, Unit("kg m2")] = 0.0
+    mass: Annotated[float | None, Unit("kg")] = None
+    transverse_inertia: Annotated[float | None, Unit("kg m2")] = None
+    harmonics: list[WheelHarmonic] | None = None
 
     # Checks
 
@@ -159,6 +207,34 @@ class ReactionWheel(Item):
         if not {"torque", "max_torque"} & check.bad and self.max_torque is not None and not callable(self.torque):
             most = f"must be at most max_torque, {self.max_torque:g}"
             check.require("torque", abs(self.torque) <= self.max_torque, most)
+        self._check_rotor(check)
+
+    def _check_rotor(self, check: Checks) -> None:
+        """The mass of a rotor is that of a body, and the list of harmonics one."""
+        check.positive("mass", "transverse_inertia")
+        check.not_negative("static_imbalance", "dynamic_imbalance")
+        given = self.harmonics if self.harmonics is not None else ()
+        if not isinstance(given, list | tuple) or not all(isinstance(each, WheelHarmonic) for each in given):
+            check.fail("harmonics", f"got {shown(given)}, wanted a list of femb.WheelHarmonic")
+        else:
+            object.__setattr__(self, "harmonics", tuple(given))
+        if (self.mass is None) != (self.transverse_inertia is None):
+            word = "mass" if self.mass is None else "transverse_inertia"
+            check.fail(word, "is missing: a rotor that the body does not contain has both mass and transverse_inertia")
+        rotor = {"mass", "transverse_inertia", "spin_inertia", "static_imbalance", "dynamic_imbalance"}
+        if self.mass is None or self.transverse_inertia is None or rotor & check.bad:
+            return
+        most = 2.0 * self.transverse_inertia
+        check.require(
+            "spin_inertia", self.spin_inertia <= most * (1.0 + 1e-9), f"must be at most twice the transverse, {most:g}"
+        )
+        s, p, m = self.static_imbalance, self.dynamic_imbalance, self.mass
+        inertia = np.diag([self.transverse_inertia] * 2 + [self.spin_inertia])
+        inertia[0, 2] = inertia[2, 0] = p
+        inertia -= np.diag([0.0, s * s / m, s * s / m])  # about the mass centre, whose distance is along the first axis
+        check.require(
+            "static_imbalance", np.linalg.eigvalsh(inertia)[0] > 0.0, "no rotor of this mass and inertia has it"
+        )
 
     @property
     def on(self) -> Place:
@@ -176,6 +252,11 @@ class ReactionWheel(Item):
         stribeck = STRIBECK * transition if self.stribeck_speed is None else self.stribeck_speed
         static = self.coulomb if self.static is None else self.static
         return self.coulomb, static - self.coulomb, stribeck, transition, self.viscous
+
+    def in_flexible(self, model: ModelView) -> bool:
+        """Whether it is part of what no rigid body has: a beam or a flexible body, without a mass of its own."""
+        rigid = self.body is not None and isinstance(model.body(self.body), RigidBody)
+        return self.mass is None and not rigid
 
     # The equations
 
@@ -233,17 +314,21 @@ class ReactionWheel(Item):
     def numbers(self, layout: Layout) -> list[float]:
         """Its row of the data of ``WheelBatch``."""
         station = layout.station(self.on)
+        axes = np.eye(3)[0 if abs(self.axis[0]) < LARGEST_COSINE else 1]
+        across = axes - (axes @ self.axis) * self.axis
+        e1 = rotate(station.rotation, across / np.linalg.norm(across))
         g = rotate(station.rotation, self.axis)
-        least = np.eye(3)[np.argmin(np.abs(g))]
-        e1 = np.cross(g, least)
-        e1 = np.cross(e1 / np.linalg.norm(e1), g)
-        e2 = np.cross(g, e1)
-        return [*g, *e1, *e2, *station.offset, self.spin_inertia, 0.0, 0.0, *self.friction_numbers]
+        imbalance = (0.0, 0.0) if self.mass is None else (self.static_imbalance, self.dynamic_imbalance)
+        return [*g, *e1, *np.cross(g, e1), *station.offset, self.spin_inertia, *imbalance, *self.friction_numbers]
 
     @property
     def loads(self) -> list[list[float]]:
-        """Rows of its harmonics."""
-        return []
+        """Rows of its harmonics; an imbalance without mass is one of order 1."""
+        rows = [each.row for each in self.harmonics or ()]
+        if self.mass is None and (self.static_imbalance or self.dynamic_imbalance):
+            imbalance = WheelHarmonic(1.0, radial_force=self.static_imbalance, rocking_torque=self.dynamic_imbalance)
+            rows.insert(0, imbalance.row)
+        return rows
 
     def own_torque(self, t: float) -> float:
         """The torque of the motor (N m) at the time t (s) without commands, within its limit."""
@@ -253,9 +338,10 @@ class ReactionWheel(Item):
 
     def inputs(self) -> tuple[Input, ...]:
         """The torque of the motor, its command, and the sign of the speed at its limit."""
+        constant = self.own_torque(0.0)
         torque = Input(
             1,
-            self.own_torque,
+            self.own_torque if callable(self.torque) else lambda t: constant,
             breakpoints=breakpoints_of(self.torque),
             label=self.state_name("torque"),
             unit="N m",
@@ -264,11 +350,25 @@ class ReactionWheel(Item):
 
     @staticmethod
     def batches(items: list["ReactionWheel"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all wheels. Raises ModelError: more spin inertia than the body has."""
+        """One batch of all wheels, and one of the masses of rotors. Raises ModelError: more spin inertia than the body
+        has."""
+        from femb.elements.body.mass_batch import MassBatch
         from femb.elements.wheel.batch import WheelBatch
 
         _check_contained(items, model)
-        return [WheelBatch(items, layout, model.gravity)]
+        entries = [(layout.station(item.on), item) for item in items if item.mass is not None]
+        rotors = [
+            (station.frame, float(item.mass or 0.0), station.offset, item.inertia(rotate(station.rotation, item.axis)))
+            for station, item in entries
+        ]
+        masses: list[Batch] = [MassBatch(layout, model.gravity, rotors)] if rotors else []
+        return [*masses, WheelBatch(items, layout, model)]
+
+    def inertia(self, axis: Floats) -> Floats:
+        """(3, 3) kg m2 of a rotor without imbalance about its centre, with its axis along ``axis``."""
+        across = self.transverse_inertia or 0.0
+        result: Floats = across * np.eye(3) + (self.spin_inertia - across) * np.outer(axis, axis)
+        return result
 
     # Commands
 
@@ -298,7 +398,7 @@ def _check_contained(items: list[ReactionWheel], model: ModelView) -> None:
     left: dict[str, Floats] = {}
     for item in items:
         body = None if item.body is None else model.body(item.body)
-        if not isinstance(body, RigidBody):
+        if item.mass is not None or not isinstance(body, RigidBody):
             continue
         inertia = left.get(body.name, np.asarray(body.inertia, dtype=float))
         left[body.name] = inertia - item.spin_inertia * np.outer(item.axis, item.axis)

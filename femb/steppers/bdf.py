@@ -26,7 +26,7 @@ from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.kinematics import error_norm, newton_tolerance
 from femb.numerics.vector3 import hamilton
-from femb.steppers.contract import Step, left_limit
+from femb.steppers.contract import OF_LOW_ORDER, Step, left_limit
 from femb.steppers.dense import Nodes, through_nodes
 from femb.steppers.implicit import RESTORING, Convergence, ImplicitStepper
 from femb.steppers.radau_kernels import frame_rotations, rotate_frames, rotate_frames_back
@@ -225,6 +225,8 @@ class Solution:
 
 class BdfEquations(ImplicitStepper[Solution]):
     """The equations of a step and their solution by Newton's iteration, with reused matrices or in full."""
+
+    share_of_longest = OF_LOW_ORDER
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)

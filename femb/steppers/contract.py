@@ -26,7 +26,9 @@ constructor takes the formulation, as ``form``, and a Run; the type of ``form`` 
     fixed length may pass over it;
 14. name in ``memory`` the attributes that determine its next steps, see ``femb.base.memory``, so that a run can be
     continued; without them a run with this stepper has no checkpoints;
-15. count its operations in ``statistics``, and raise SolveError, naming time and cause, when it cannot continue.
+15. make no step longer than ``longest_step``, which elements limit whose motion the tolerances do not see; steps of
+    fixed length that are longer are refused;
+16. count its operations in ``statistics``, and raise SolveError, naming time and cause, when it cannot continue.
 """
 
 import math
@@ -191,6 +193,32 @@ def lands(length: float, remaining: float) -> bool:
 def too_small(limit: float, h: float) -> bool:
     """Whether a step h towards ``limit`` is within the rounding of times there."""
     return h < SMALLEST_STEP * math.ulp(limit)
+
+
+# Lengths of steps that elements limit are rounded down to powers of 2^(1/16): steps at nearly equal speeds are equal.
+GRID = 16.0
+# Part of the limits of elements, which are for methods of order 5 and higher, that other methods take.
+OF_LOW_ORDER = 0.2
+
+
+def longest_step(stepper: StepperState, share: float) -> float:
+    """The longest step (s) that the elements admit at the state of a stepper; infinity for any.
+
+    share : the part of their limit that its method takes.
+    """
+    form = stepper.form
+    q, v = form.to_system(stepper.q[None].copy(), stepper.v[None].copy())
+    longest = share * form.system.longest_step(q[0], v[0])
+    return 2.0 ** (math.floor(GRID * math.log2(longest)) / GRID) if math.isfinite(longest) else longest
+
+
+def check_fixed_step(stepper: StepperState, h: float, share: float = OF_LOW_ORDER) -> None:
+    """Refuse a step of fixed length h (s) that is longer than the elements admit. Raises SolveError."""
+    if stepper.form.system.limits_steps and h > (longest := longest_step(stepper, share)):
+        raise SolveError(
+            f"step {h:.6g} s at t = {stepper.t:.6g} s is too long for a wheel with imbalance or harmonics: at most "
+            f"{longest:.3g} s at its speed with this method; try method 'radau', which chooses its steps"
+        )
 
 
 @contextmanager

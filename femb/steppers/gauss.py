@@ -21,7 +21,7 @@ from femb.formulations.contract import Formulation, WithStiffJacobian
 from femb.layout.element import TrialError
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.tableaux import GAUSS
-from femb.steppers.contract import Statistics, Step, lands, left_limit
+from femb.steppers.contract import Statistics, Step, check_fixed_step, lands, left_limit
 from femb.steppers.dense import End, HermiteStep
 
 # Gauss-Legendre collocation, orders 4 and 6, on a first-order system y' = f(t, y): the core of femb.steppers.gauss.
@@ -302,6 +302,7 @@ class Gauss:
         remaining = limit - start
         landing = lands(length, remaining)
         h = remaining if landing else length
+        check_fixed_step(self, h)
         if h != core.h:
             core.resize(h)
         y0 = core.y.copy()

@@ -36,7 +36,7 @@ from femb.formulations.contract import ImplicitFormulation
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.kinematics import error_norm, rates
 from femb.numerics.vector3 import hamilton
-from femb.steppers.contract import Step, left_limit
+from femb.steppers.contract import OF_LOW_ORDER, Step, check_fixed_step, left_limit
 from femb.steppers.dense import HermiteStep, Nodes, through_nodes
 from femb.steppers.implicit import NEGLIGIBLE, Convergence, ImplicitStepper
 from femb.steppers.radau_kernels import frame_rotations, rotate_frames, rotate_frames_back
@@ -123,6 +123,7 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
     """Variable-step generalized-alpha; see ``femb.steppers.contract`` for the meaning of its attributes."""
 
     order = 2
+    share_of_longest = OF_LOW_ORDER
     memory = (*ImplicitStepper.memory, "A", "_slope", "_A_h", "_ends", "_from", "_stepped")
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
@@ -141,6 +142,12 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         # whether the state is the end of a step, with accelerations by the step's equations
         self._stepped = False
         self.restart()
+
+    def _limit_steps(self) -> None:
+        if self.fixed is None:
+            super()._limit_steps()
+        else:
+            check_fixed_step(self, self.h)
 
     def restart(self) -> None:
         """Begin a smooth interval with the accelerations of its start.

@@ -20,7 +20,7 @@ from femb.formulations.contract import Formulation, WithStages, WithSteps
 from femb.layout.element import InputError, TrialError
 from femb.numerics import dop853 as dop
 from femb.numerics.dop853_kernels import MAX_FACTOR, MIN_FACTOR, SAFETY, error_size
-from femb.steppers.contract import PassedSteps, Statistics, Step, lands, left_limit
+from femb.steppers.contract import PassedSteps, Statistics, Step, check_fixed_step, lands, left_limit
 from femb.steppers.dense import Dop853Step, End, HermiteStep, StepLoop
 from femb.steppers.diagnosis import largest_frequency
 from femb.steppers.variable_step import VariableStep
@@ -140,6 +140,7 @@ class RungeKutta4(Explicit):
         remaining = limit - self.t
         length = float(self.run.step or self.run.duration)
         h = remaining if lands(length, remaining) else length
+        check_fixed_step(self, h)
         start, y0, k1 = self.t, self.y, self.rate
         end = limit if h == remaining else start + h
         K = np.empty((4, y0.size))

@@ -16,7 +16,17 @@ from femb.base.types import Bools, Floats
 from femb.formulations.contract import Formulation
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
-from femb.steppers.contract import ABOVE_TOLERANCE, F, Statistics, Step, StepperState, located, step_to, too_small
+from femb.steppers.contract import (
+    ABOVE_TOLERANCE,
+    F,
+    Statistics,
+    Step,
+    StepperState,
+    located,
+    longest_step,
+    step_to,
+    too_small,
+)
 from femb.steppers.diagnosis import step_failure
 from femb.system.block_lu import SingularError
 from femb.system.constraints import mass_factors
@@ -256,6 +266,8 @@ class VariableStep(ABC, Generic[F, T]):
     v: Floats
     work: float
     error_v: Floats | None = None
+    # part of the limit of elements on the length of steps that the method takes
+    share_of_longest: ClassVar[float] = 1.0
     # whether to restart also where a contact ends, which costs a multistep method more than it gains
     lands_on_openings = True
     # see ``femb.base.memory``; q, v, work and the rest are those of the method
@@ -266,7 +278,7 @@ class VariableStep(ABC, Generic[F, T]):
         self.t = 0.0
         self.statistics = Statistics()
         self.scale_q, self.scale_v = form.error_scale(run.rtol, run.atol)
-        self.max_step = run.max_step or np.inf
+        self._most = self.max_step = run.max_step or np.inf
         # length of the next step, s; zero where it is to be estimated
         self.h = run.first_step or 0.0
         self._contacts = Contacts(run, self.lands_on_openings) if form.system.has_gaps else None
@@ -279,6 +291,8 @@ class VariableStep(ABC, Generic[F, T]):
 
     def _accepted(self, limit: float) -> Step:
         """Try steps until one is accepted."""
+        if self.form.system.limits_steps:
+            self._limit_steps()
         h, self._rejections = min(self.h, self.max_step), 0
         cause: str | Exception = ABOVE_TOLERANCE
         while True:
@@ -306,6 +320,10 @@ class VariableStep(ABC, Generic[F, T]):
                     self._rejections += 1
                     h, cause = 0.5 * h, error
             self.statistics.rejected += 1
+
+    def _limit_steps(self) -> None:
+        """Set ``max_step`` to what the run and the elements admit at the present state."""
+        self.max_step = min(self._most, longest_step(self, self.share_of_longest))
 
     def land(self, t: float, q: Floats, v: Floats, work: float) -> None:
         """Restart where a contact begins or ends, an instant within the last step or shortly after it."""

@@ -9,7 +9,7 @@ Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/th
 
 from collections.abc import Sequence
 from functools import cache, cached_property, partial
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Self
 
 import numpy as np
@@ -277,6 +277,15 @@ class NumberedModel(VelocityCoordinates):
         pairs = [batch.gaps(self.discrete, q, v) for batch in self.batches if batch.switches]
         empty = np.empty((len(q), 0))
         return np.hstack([empty, *(gap for gap, _ in pairs)]), np.hstack([empty, *(rate for _, rate in pairs)])
+
+    @cached_property
+    def limits_steps(self) -> bool:
+        """Whether elements limit the length of steps."""
+        return any(batch.limits_steps for batch in self.batches)
+
+    def longest_step(self, q: Floats, v: Floats) -> float:
+        """The longest step (s) from one state that the elements admit; infinity for any."""
+        return min((batch.longest_step(q, v) for batch in self.batches if batch.limits_steps), default=inf)
 
     @cached_property
     def has_gaps(self) -> bool:

@@ -259,19 +259,23 @@ EXAMPLES[e.FlexibleBody] = lambda: model(
         interfaces={"p1": Attachment("b", (-0.1, 0.2, 0.0), direction=(0.1, 0.8, 0.3))},
     )
 )
+HARMONIC = e.WheelHarmonic(2.0, radial_force=0.02, axial_force=0.03, rocking_torque=0.04, axial_torque=0.05, phase=0.3)
+DRY = {"coulomb": 0.2, "static": 0.3, "transition_speed": 2.0, "viscous": 0.1}
 EXAMPLES[e.ReactionWheel] = lambda: apart(
+    e.ReactionWheel("wheel", "a", axis=(1.0, 2.0, 2.0), spin_inertia=0.02, speed=3.0, torque=SMOOTH, **DRY),
+    e.ReactionWheel("disturbs", "a", axis=(1.0, 0.0, 0.1), spin_inertia=0.02, speed=-4.0, static_imbalance=0.05),
     e.ReactionWheel(
-        "wheel",
-        "a",
+        "rotor",
+        "b",
         at=(0.1, 0.2, 0.0),
         axis=(1.0, 2.0, 2.0),
-        spin_inertia=0.02,
-        speed=3.0,
-        torque=SMOOTH,
-        viscous=0.1,
-        coulomb=0.2,
-        static=0.3,
-        transition_speed=2.0,
+        mass=0.5,
+        spin_inertia=0.03,
+        transverse_inertia=0.02,
+        static_imbalance=0.05,
+        dynamic_imbalance=0.004,
+        harmonics=[HARMONIC],
+        speed=5.0,
     ),
 )
 EXAMPLES[e.GravityGradient] = lambda: in_orbit()

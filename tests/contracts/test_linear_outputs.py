@@ -15,6 +15,7 @@ import femb
 from femb import elements as e
 from femb.base.errors import ModelError
 from femb.elements.item import Item
+from femb.elements.item_states import ItemStates, given_values
 from femb.elements.joint.records import joint_reaction
 from femb.elements.marker import Attachment, JointEnd
 from femb.elements.modal.batch import ModalBatch
@@ -105,6 +106,11 @@ def value(point, name):
     """The nonlinear quantity of an output at a point."""
     layout, frames = point.system.layout, frames_at(point)
     table, item, *rest = layout.parts_of(name)
+    for each in point.system.items:
+        if (each.table, each.name) == (table, item) and rest and rest[0] in each.given_quantities():
+            inputs = {given.label: part for given, part in point.system.parts_of_inputs}
+            at = ItemStates(each, layout, frames.time, frames.q, frames.v, frames.u, inputs, frames.a)
+            return given_values(rest[0], each.given_quantities()[rest[0]], at)[0]
     internal = {f"{each.table}.{each.name}": k for k, each in enumerate(layout.internal)}
     base = name.removesuffix(" rate")
     if base in internal:
