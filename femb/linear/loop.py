@@ -5,6 +5,7 @@ plant. Source: docs/theory/control_loop.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,12 +24,12 @@ from femb.linear.linearise import linearize
 from femb.linear.margins import Margins, OpenedLoop, margins_of
 from femb.linear.sampled_motion import Instant, SampledMotion, Tap, period_of, selection
 from femb.linear.state_space import FORMATS, StateSpace
+from femb.model.model import Model
 from femb.numerics.held_inputs import continuous
 from femb.results.array_file import write_arrays
 
 if TYPE_CHECKING:
     from femb.linear.point import OperatingPoint
-    from femb.model.model import Model
     from femb.system.system import System
 
 # Growth (1/s) of a pole over its size below which a loop counts as stable.
@@ -53,7 +54,8 @@ class Mode(Brief):
     @property
     def name(self) -> str:
         """Number and items."""
-        return f"mode {self.number}, {self.items}"
+        name = f"mode {self.number}"
+        return name if name == self.items else f"{name}, {self.items}"
 
     @property
     def omega(self) -> float:
@@ -102,11 +104,8 @@ class Loop(Tabled):
             raise ModelError("loop: the plant is a sampled one, wanted a continuous one: linearize the model")
         if not self.laws:
             raise ModelError("loop: there are no laws: the model has no controllers with linear laws")
-        names = [law.name for law in self.laws]
         read = [name for law in self.laws for name in law.inputs]
         given = [name for law in self.laws for name in law.outputs]
-        if len(set(names)) < len(names):
-            raise ModelError(f"loop: got two laws of one name among {', '.join(names)}")
         for law in self.laws:
             for name in law.outputs:
                 if name not in self.plant.inputs and name not in read:
@@ -262,7 +261,7 @@ class Loop(Tabled):
                     f"loop: channel {channel!r} is of a continuous law beside sampled ones, which has no transfer "
                     "function: open the loop at a sampled law"
                 )
-            plant = _with_continuous(self.core, self._continuous, (law.name, direction, weight))
+            plant = _with_continuous(self.core, self._continuous, (law, direction, weight))
             return OpenedLoop(plant.A, plant.B[:, -1:], plant.C[-1:], plant.D[-1:, -1:], None)
         plant = _with_continuous(self.core, self._continuous)
         motion = SampledMotion(plant, self._sampled)
@@ -430,9 +429,19 @@ class Loop(Tabled):
         return found
 
 
-def laws_of(model: Any, layout: Any) -> tuple[LinearLaw, ...]:
-    """The linear laws of the controllers of a model. Raises ModelError: one that has none, with the reason."""
-    return tuple(item.linear_law(layout, model) for item in model.items() if hasattr(item, "linear_law"))
+def laws_of(system: "System") -> tuple[LinearLaw, ...]:
+    """The linear laws of the controllers of a model, and of the sensors that these read.
+
+    Raises ModelError: a controller or one of these sensors has none, with the reason.
+    """
+    layout, model = system.layout, system.model
+    items = [item for item in model.items() if hasattr(item, "linear_law")]
+    found = {id(item): item.linear_law(layout, model) for item in items if item.table != "sensors"}
+    read = [name for law in found.values() for name in law.inputs]
+    for item in items:
+        if id(item) not in found and any(f"{name}.".startswith(f"{item.table}.{item.name}.") for name in read):
+            found[id(item)] = item.linear_law(layout, model)
+    return tuple(found[id(item)] for item in items if id(item) in found)
 
 
 def loop(
@@ -448,36 +457,46 @@ def loop(
     model : or a state space of its plant. laws : linear laws of the controllers, by default those of the model. inputs,
     outputs : names of more inputs and outputs of the plant, for responses. Others as of ``femb.linearize``.
 
-    Raises ModelError: as of ``linearize`` and ``Loop``.
+    Raises ModelError: as of ``linearize`` and ``Loop``; a System or an operating point with continuous controllers.
     """
+    from femb.linear.point import OperatingPoint
+    from femb.vibration.completion import system_of
+
+    plant: StateSpace
     if isinstance(model, StateSpace):
         if laws is None:
             raise ModelError("loop: a state space has no controllers: give laws, too")
         return Loop(model, tuple(laws))
-    found = _laws(model) if laws is None else tuple(laws)
+    found = () if laws is None else tuple(laws)
+    if laws is None:
+        found = laws_of(model.system if isinstance(model, OperatingPoint) else system_of(model))
+        if not found:
+            raise ModelError("loop: the model has no controllers: add one, or give laws")
+        if isinstance(model, Model):
+            model = _without_controllers(model)
+        elif any(law.period is None for law in found):
+            raise ModelError("loop: got a state of a model that its continuous controllers are part of: give the model")
     set_, read = ({name for law in found for name in getattr(law, word)} for word in ("outputs", "inputs"))
-    given = (
-        [name for law in found for name in law.outputs if name not in read],
-        [name for law in found for name in law.inputs if name not in set_],
-    )
+    # what a law sets is an input of the plant, or what other laws read
+    actuated = [name for law in found for name in law.outputs if name not in read]
+    sensed = [name for law in found for name in law.inputs if name not in set_]
     plant = linearize(
         model,
-        inputs=list(dict.fromkeys([*given[0], *inputs])),
-        outputs=list(dict.fromkeys([*given[1], *outputs])),
+        inputs=list(dict.fromkeys([*actuated, *inputs])),
+        outputs=list(dict.fromkeys([*sensed, *outputs])),
         **words,
     )
     return Loop(plant, found)
 
 
-def _laws(model: "Model | System | OperatingPoint") -> tuple[LinearLaw, ...]:
-    from femb.linear.point import OperatingPoint
-    from femb.vibration.completion import system_of
-
-    system = model.system if isinstance(model, OperatingPoint) else system_of(model)
-    found = laws_of(system.model, system.layout)
-    if not found:
-        raise ModelError("loop: the model has no controllers: add one, or give laws")
-    return found
+def _without_controllers(model: Model) -> Model:
+    """The same model without controllers and sensors."""
+    result = copy(model)
+    result.tables = {
+        table: {name: item for name, item in items.items() if not hasattr(item, "linear_law")}
+        for table, items in model.tables.items()
+    }
+    return result
 
 
 # Parts of plants
@@ -495,12 +514,12 @@ def _part(plant: StateSpace, inputs: Sequence[str], outputs: Sequence[str]) -> S
 def _with_continuous(
     plant: StateSpace,
     laws: Sequence[LinearLaw],
-    opened: tuple[str, Floats, Floats] | None = None,
+    opened: tuple[LinearLaw, Floats, Floats] | None = None,
     errors: tuple[str, ...] = (),
 ) -> StateSpace:
     """The plant with the states of continuous laws.
 
-    opened : name of a law, d and l: of its commands u the part d (l.u) is the last output, and d w, of the last input
+    opened : a law, d and l: of its commands u the part d (l.u) is the last output, and d w, of the last input
     w, acts in its place. errors : names of what laws read, for which NAME error is an input after those of the plant.
 
     Raises ModelError: an algebraic loop.
@@ -522,7 +541,7 @@ def _with_continuous(
     if opened is not None:
         start = 0
         for law in laws:
-            if law.name == opened[0]:
+            if law is opened[0]:
                 d, weight = np.zeros(len(given)), np.zeros(len(given))
                 d[start : start + len(law.outputs)], weight[start : start + len(law.outputs)] = opened[1:]
                 take, give, keep = d[:, None], weight[None], keep - np.outer(d, weight)
@@ -572,7 +591,7 @@ def _diagonal(parts: Sequence[Floats]) -> Floats:
 
 def _item(name: str) -> str:
     """The item of a name, as bodies.hub of bodies.hub.turn.x."""
-    return ".".join(name.split(".")[:2])
+    return ".".join(name.removesuffix(" rate").split(".")[:2])
 
 
 def _label(states: Sequence[str], shares: Floats, without: Iterable[str] = ()) -> str:

@@ -16,6 +16,8 @@ from femb.numerics.resonances import resolving
 
 # |L| above this is that of a pole on the axis; the largest of a crossing.
 POLE = 1e7
+# Frequencies that are computed at once.
+AT_ONCE = 1000
 # Minima of |1 + L| on the grid that are refined.
 MINIMA = 5
 
@@ -45,6 +47,8 @@ class OpenedLoop:
 
     def __call__(self, omega: Floats) -> Complexes:
         """(f,) L at omega (f,), rad/s."""
+        if len(omega) > AT_ONCE:
+            return np.concatenate([self(part) for part in np.split(omega, np.arange(AT_ONCE, len(omega), AT_ONCE))])
         matrices = -self._matrices(self._point(omega))
         if self.count == 1:
             return np.asarray(matrices[:, 0, 0])
