@@ -4,16 +4,19 @@ Source: docs/theory/actuators.md, section 2.
 """
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, Protocol
 
 import numpy as np
 
 from femb.base.errors import ModelError
+from femb.base.profile import Repeat
 from femb.base.types import Floats
 from femb.elements.load.gravity_gradient import GravityGradient
 from femb.elements.load.orbit import Orbit
 from femb.layout.views import ModelView
 from femb.numerics import rotations
+from femb.profiles import Constant, Profile, Step
 
 
 class OrbitalMotion(Protocol):
@@ -22,12 +25,15 @@ class OrbitalMotion(Protocol):
     def __call__(self, t: float, /) -> tuple[Floats, Floats]: ...
 
 
+def orbit_of(model: ModelView) -> Orbit | GravityGradient | None:
+    """The item of a model that says where its origin moves; None without any."""
+    return next((item for item in model.items() if isinstance(item, Orbit | GravityGradient)), None)
+
+
 def orbital_motion(model: ModelView) -> OrbitalMotion | None:
     """The motion of the model's origin by its orbit or its gravity gradient; None of a model without both."""
-    for item in model.items():
-        if isinstance(item, Orbit | GravityGradient):
-            return item.motion_at
-    return None
+    orbit = orbit_of(model)
+    return None if orbit is None else orbit.motion_at
 
 
 def motion_of(model: ModelView, path: tuple[str, ...], needs: str) -> OrbitalMotion:
@@ -63,3 +69,46 @@ def reference_frame(model: ModelView, path: tuple[str, ...]) -> Callable[[float]
     """``orbital_frame`` as a function of the time for an item at a path, which is refused by name without an orbit."""
     motion = motion_of(model, path, "needs the frame of an orbit")
     return lambda t: frame_of(motion, t)
+
+
+# The shadow of the central body: a cylinder behind it.
+
+# Places of an orbit at which the shadow is looked for.
+LOOKS = 720
+# Revolutions with eclipses.
+REVOLUTIONS = 10_000
+
+
+def sunlight(model: ModelView, path: tuple[str, ...], sun: Floats, radius: float) -> Profile:
+    """A profile of the time that is 1 in sunlight and 0 in the shadow of the central body, for an item at a path.
+
+    sun (3,) : unit vector towards the sun, inertial axes. radius : of the body and of its shadow, a cylinder, m. Raises
+    ModelError: the model has no orbit, or one that does not come back.
+    """
+    motion, orbit = motion_of(model, path, "has eclipses"), orbit_of(model)
+    period = orbit.period if orbit is not None else inf
+    if not period < inf:
+        raise ModelError.at(path, "has eclipses, but the orbit is not closed: give a profile in place of them")
+
+    def outside(t: float) -> float:
+        position = motion(t)[0]
+        ahead = float(position @ sun)
+        return max(ahead, float(np.linalg.norm(position - ahead * sun)) - radius)
+
+    times = np.linspace(0.0, period, LOOKS + 1).tolist()
+    values = [outside(t) for t in times]
+    edges = {1.0: 0.0, -1.0: 0.0}  # the last exit from the shadow and the last entry
+    for first, last, a, b in zip(times, times[1:], values, values[1:], strict=False):
+        if (a < 0.0) != (b < 0.0):
+            edges[1.0 if b >= 0.0 else -1.0] = _zero(outside, first, last)
+    if edges[1.0] == edges[-1.0]:
+        return Constant(1.0)
+    lit = (edges[-1.0] - edges[1.0]) % period
+    return Repeat(Step(duration=lit), period, REVOLUTIONS, edges[1.0] - period)
+
+
+def _zero(function: Callable[[float], float], first: float, last: float) -> float:
+    """The zero between two times (s)."""
+    from scipy.optimize import brentq
+
+    return float(brentq(function, first, last, xtol=1e-9))

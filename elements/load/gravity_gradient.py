@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import cos, sin
+from math import cos, pi, sin
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -80,6 +80,11 @@ class GravityGradient(Item):
             return self.rate
         radius = self.radius if self.radius is not None else EARTH_RADIUS + (self.altitude or 0.0)
         return float(np.sqrt(self.mu / radius**3))
+
+    @property
+    def period(self) -> float:
+        """Time of one revolution, s."""
+        return 2.0 * pi / self.orbital_rate
 
     def vertical(self, t: float) -> Floats:
         """o (3,) at the time t (s), inertial axes."""

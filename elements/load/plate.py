@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.types import Direction, Floats, Unit, Vector
-from femb.elements.environment.orbital_frame import OrbitalMotion, orbital_motion
+from femb.elements.environment.orbital_frame import OrbitalMotion, orbital_motion, sunlight
 from femb.elements.item import Item
 from femb.elements.load.at_stations import StationForces
 from femb.elements.marker import Place
@@ -15,6 +15,7 @@ from femb.layout.element import Batch, Input, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, OutputStates
 from femb.numerics import rotations
+from femb.numerics.orbits import EARTH_RADIUS
 from femb.profiles import Constant, Profile
 
 # Pressure (Pa) of sunlight on what absorbs it at the mean distance of the Earth.
@@ -66,10 +67,11 @@ class SolarPressure(Plate):
     node and at (m, section axes) : the centre, where the force acts. two_sided : whether the other side counts too.
     sun : direction to the sun, inertial axes, of any length. specular, diffuse : parts of the light that are reflected
     as by a mirror and in all directions; the rest is absorbed. pressure : Pa, by default at the distance of the Earth.
-    profile : factor, such as zero in eclipse; a Profile of femb.profiles or any callable of time.
+    profile : factor; a Profile of femb.profiles or any callable of time. eclipse : whether there is no light in the
+    shadow of the central body of the model's orbit, a cylinder with ``shadow_radius``, m, by default that of the Earth.
 
     No part of the model throws a shadow on another one. Raises ModelError: an area or pressure that is not positive, a
-    direction of length zero, reflected parts below zero or above one together.
+    direction of length zero, reflected parts below zero or above one together, eclipses without a closed orbit.
     Source: docs/theory/actuators.md, equation (9).
     """
 
@@ -87,12 +89,14 @@ class SolarPressure(Plate):
     specular: Annotated[float, Unit("")] = 0.0
     diffuse: Annotated[float, Unit("")] = 0.0
     pressure: Annotated[float, Unit("Pa")] = SUNLIGHT
+    eclipse: bool = False
+    shadow_radius: Annotated[float, Unit("m")] = EARTH_RADIUS
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def check(self, check: Checks) -> None:
         super().check(check)
         self.check_direction(check, "sun")
-        check.positive("pressure")
+        check.positive("pressure", "shadow_radius")
         check.not_negative("specular", "diffuse")
         if not {"specular", "diffuse"} & check.bad and self.specular + self.diffuse > 1.0:
             check.fail(
@@ -101,8 +105,8 @@ class SolarPressure(Plate):
 
     @staticmethod
     def batches(items: list["SolarPressure"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all such plates. Raises ModelError: one on what is fixed."""
-        return [SunBatch(items, layout)]
+        """One batch of all such plates. Raises ModelError: one on what is fixed, or eclipses without an orbit."""
+        return [SunBatch(items, layout, model)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,9 +212,9 @@ class PlateBatch(StationForces):
 class SunBatch(PlateBatch):
     """Plates in sunlight, equation (9)."""
 
-    def __init__(self, items: list[SolarPressure], layout: Layout) -> None:
+    def __init__(self, items: list[SolarPressure], layout: Layout, model: ModelView) -> None:
         super().__init__(items, layout)
-        self.inputs = tuple(Input.of_profile(item.profile, f"loads.{item.name}.profile") for item in items)
+        self.inputs = tuple(_light(item, model) for item in items)
         self.sun = np.array([item.sun for item in items])
         self.full = np.array([[item.pressure * item.area] for item in items])
         self.specular, self.diffuse = (
@@ -264,6 +268,16 @@ class AirBatch(PlateBatch):
         by_n = on * flow[:, :, None] * flow[:, None, :]
         by_w = on * flow[:, :, None] * n[:, None, :] - factor * c * np.eye(3)
         return by_n, by_w
+
+
+def _light(item: SolarPressure, model: ModelView) -> Input:
+    """The factor of a plate in sunlight, zero in eclipse."""
+    label, profile = f"loads.{item.name}.profile", item.profile
+    if not item.eclipse:
+        return Input.of_profile(profile, label)
+    lit = sunlight(model, (item.table, item.name), np.asarray(item.sun), item.shadow_radius)
+    breakpoints = (*breakpoints_of(profile), *breakpoints_of(lit))
+    return Input(1, lambda t: lit(t) * profile(t), breakpoints=breakpoints, label=label)
 
 
 def _air(item: PlateDrag, motion: OrbitalMotion | None) -> tuple[Input, Input]:

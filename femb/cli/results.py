@@ -216,10 +216,8 @@ def _listing(results: "Results") -> dict[str, list[str]]:
     }
     rows["quantities"] = list(plots.words())
     rows["by name"] = list(results.names)
-    for kind in ("bodies", "beams", "joints", "drivers", "springs", "loads", "appendages", "modal_damping"):
-        if names := getattr(results, kind):
-            rows[kind] = list(names)
-    return rows
+    items: dict[str, list[str]] = importlib.import_module("femb.results.verdicts").items_of(results)
+    return rows | items
 
 
 def _file_name(what: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from femb.reporting.scene import FRAMES, scene_of
 from femb.results.results import Results
 from femb.results.sweep import METHOD as SWEEP
 from femb.results.sweep import Sweep
-from femb.results.verdicts import verdicts
+from femb.results.verdicts import items_of, verdicts
 
 # The words and tables of a page: what was run, the audit, static states and studies.
 
@@ -52,11 +52,11 @@ def head_of(results: Results, name: str) -> dict[str, Any]:
     for word in ("wall_time", "cpu_time"):
         if word in statistics:
             facts[word.replace("_", " ")] = f"{float(statistics[word]):.3g} s"
-    for kind in ("bodies", "beams", "joints", "drivers", "springs", "loads"):
-        if (groups := getattr(results, kind)) and linear not in LINEAR.values():
-            names = list(groups)
-            more = f", ... ({len(names)})" if len(names) > 8 else ""
-            facts[kind] = ", ".join(names[:8]) + more
+    if linear not in LINEAR.values():
+        for table, names in items_of(results).items():
+            if table not in ("appendages", "modal_damping"):
+                more = f", ... ({len(names)})" if len(names) > 8 else ""
+                facts[table.replace("_", " ")] = ", ".join(names[:8]) + more
     facts["modal damping"] = "; ".join(group.description for group in results.modal_damping.values())
     facts["events"] = ", ".join(f"{event.name} at {event.time:.6g} s" for event in results.events[:12])
     facts["made with"] = f"femb {root['femb_version']}" if "femb_version" in root else ""

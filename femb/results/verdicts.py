@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb.base.types import Floats
+from femb.results.groups import groups
 from femb.results.results import Results
 
 # Monitoring of a run's audit: a warning where it is far beyond the tolerances.
@@ -292,7 +293,12 @@ def _part(size: float, scale: float) -> str:
 
 AUDITED = ("energy_error", "constraint_position", "constraint_velocity", "quaternion_norm", "force_balance",
            "moment_balance")  # fmt: skip
-SHARED = ("bodies", "beams", "joints", "drivers", "springs", "loads", "appendages", "modal_damping")
+
+
+def items_of(results: Results) -> dict[str, list[str]]:
+    """The names of the items of results by table, in the order of the catalogue; tables without any are left out."""
+    found = {table: list(getattr(results, table)) for table in groups() if table != "audit"}
+    return {table: names for table, names in found.items() if names}
 
 
 def description(results: Results) -> dict[str, Any]:
@@ -318,7 +324,7 @@ def description(results: Results) -> dict[str, Any]:
             for each in verdicts(results)
         ],
         "events": [{"time": event.time, "name": event.name} for event in results.events],
-        "items": {kind: list(getattr(results, kind)) for kind in SHARED if getattr(results, kind)},
+        "items": items_of(results),
         "quantities": _quantities(results),
     }
 

@@ -63,6 +63,45 @@ def test_eclipses():
     assert np.abs(results.audit.energy_error).max() < 1e-12
 
 
+@pytest.mark.parametrize("kind", ["orbit", "gravity_gradient"])
+def test_eclipses_of_an_orbit(kind):
+    """The shadow of the Earth, a cylinder: the dark part of a circle, and the momentum over a revolution and more."""
+    radius, mu, earth = 6878e3, 3.986004418e14, 6378137.0
+    rate = np.sqrt(mu / radius**3)
+    period, dark = 2.0 * np.pi / rate, 2.0 * np.arcsin(earth / radius) / rate
+    if kind == "orbit":
+        orbit = femb.Orbit("earth", position=(radius, 0, 0), velocity=(0, radius * rate, 0))
+    else:
+        orbit = femb.GravityGradient("earth", radius=radius)
+    entry = 0.75 * period - 0.5 * dark  # the sun is ahead at the start: it is dark about three quarters of the way
+    plate = femb.SolarPressure("sun", AREA, (0, 1, 0), (0, 1, 0), body="hub", eclipse=True)
+    model = body_with(orbit, plate, mass=1e6, inertia=1e6)
+    (lit,) = (each for each in femb.System(model).inputs if each.label == "loads.sun.profile")
+    for t, wanted in ((0.0, 1.0), (entry - 1e-3, 1.0), (entry + 1e-3, 0.0), (entry + dark - 1e-3, 0.0)):
+        assert lit.function(t + 3.0 * period) == wanted
+    end = entry + dark + period
+    results = femb.simulate(model, duration=end, output_interval=10.0, rtol=1e-8)
+    force = results.loads["sun"].force[:, 1]
+    light = (results.time % period < entry) | (results.time % period > entry + dark)
+    away = np.abs((results.time % period)[:, None] - [entry, entry + dark]).min(axis=1) > 1e-6
+    np.testing.assert_allclose(force[away], np.where(light, -SUNLIGHT * AREA, 0.0)[away], rtol=1e-12)
+    # the work of a constant force over the way, as the audit has it, by its mean power
+    assert np.abs(results.audit.energy_error).max() < 1e-12
+    always = body_with(
+        orbit, femb.SolarPressure("sun", AREA, (0, 0, 1), (0, 0, 1), body="hub", eclipse=True), mass=1e6, inertia=1e6
+    )
+    assert femb.System(always).breakpoints == []
+
+
+def test_eclipses_are_refused():
+    plate = femb.SolarPressure("sun", AREA, (0, 1, 0), (0, 1, 0), body="hub", eclipse=True)
+    with pytest.raises(femb.ModelError, match=r"loads\.sun: has eclipses, but the model has no orbit"):
+        femb.System(body_with(plate))
+    away = femb.Orbit("earth", position=(7e6, 0, 0), velocity=(0, 12e3, 0))
+    with pytest.raises(femb.ModelError, match=r"loads\.sun: has eclipses, but the orbit is not closed"):
+        femb.System(body_with(away, plate))
+
+
 def test_offset_of_the_centre():
     """The torque about the mass centre is that of the force at the plate's centre."""
     model = body_with(femb.SolarPressure("sun", AREA, (1, 0, 0), (1, 0, 0), body="hub", at=(0.0, 2.0, 1.0)))
