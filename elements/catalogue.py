@@ -68,7 +68,25 @@ from femb.elements.spring.modal_damping import ModalDamping as ModalDamping
 
 from femb.elements.wheel.reaction_wheel import ReactionWheel as ReactionWheel
 
+from femb.elements.control.sensors import AttitudeSensor as AttitudeSensor
+from femb.elements.control.sensors import StarTracker as StarTracker
+from femb.elements.control.sensors import Gyro as Gyro
+from femb.elements.control.sensors import Accelerometer as Accelerometer
+from femb.elements.control.sensors import PositionSensor as PositionSensor
+from femb.elements.control.sensors import SunSensor as SunSensor
+from femb.elements.control.sensors import Magnetometer as Magnetometer
+from femb.elements.control.sensors import Encoder as Encoder
+from femb.elements.control.sensors import Tachometer as Tachometer
+from femb.elements.control.sensors import WheelSpeedSensor as WheelSpeedSensor
+
+from femb.elements.control.laws import PDController as PDController
+from femb.elements.control.laws import PIDController as PIDController
+from femb.elements.control.laws import LinearController as LinearController
+from femb.elements.control.laws import FilterController as FilterController
+from femb.elements.control.laws import SampledController as SampledController
+
 # Parts of descriptions, which are not items.
+from femb.elements.control.reference import AttitudeReference as AttitudeReference
 from femb.elements.beam.shape import Path as Path
 from femb.elements.beam.laminate import Ply as Ply
 from femb.elements.beam.laminate import Material as Material

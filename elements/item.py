@@ -104,6 +104,11 @@ class Item(Brief):
         """
         return ("linear", "angular") if self.table == "loads" else ()
 
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The commands of other items that it sets, TABLE.NAME.WORD (``femb.layout.element.TakesCommands``)."""
+        return ()
+
     def parts(self) -> "tuple[Item, ...]":
         """Items in its fields, in place of their names, and items that it makes: the model contains them too."""
         return ()
@@ -152,3 +157,8 @@ class Item(Brief):
     def records(items: list[Any], system: RecordedSystem) -> Records:
         """Results of items of this class, in addition to the results of their batches (``Batch.records``)."""
         return Records()
+
+
+def is_set(model: ModelView, command: str) -> bool:
+    """Whether an item of a model sets a command, TABLE.NAME.WORD."""
+    return any(command in item.sets for item in model.items())

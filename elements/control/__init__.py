@@ -1,1 +1,1 @@
-"""Controllers: their linear laws, and realisations of filters."""
+"""Sensors and controllers: the loop around a model, its linear laws, and realisations of filters."""

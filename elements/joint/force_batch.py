@@ -208,7 +208,8 @@ class JointForceBatch(ForceBatch):
         block: dict[str, Floats] = {}
         for k, item in enumerate(self.items):
             path = f"{item.table}/{item.name}"
-            block[f"{path}/force"] = item.sense * (L[:, k, ELASTIC] + L[:, k, REST])
+            # a motor and its command are two forces
+            block[f"{path}/force"] = block.get(f"{path}/force", 0.0) + item.sense * (L[:, k, ELASTIC] + L[:, k, REST])
             block[f"{path}/{'angle' if self.coordinates.is_angle[k] else 'length'}"] = values[:, k]
             block[f"{path}/rate"] = rates[:, k]
         return block

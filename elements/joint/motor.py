@@ -1,14 +1,26 @@
 """Motor: a given torque or force along a coordinate of a joint."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Annotated, Any, ClassVar
 
 from femb.base.checks import Checks
-from femb.base.types import Unit
+from femb.base.types import Floats, Unit
+from femb.elements.item import is_set
 from femb.elements.joint.force import JointForce
 from femb.elements.joint.force_batch import MOTOR
-from femb.layout.element import Input
+from femb.layout.element import (
+    Batch,
+    Command,
+    Input,
+    add_command,
+    breakpoints_of,
+    clipped_command,
+    command_array,
+)
+from femb.layout.layout import Layout
+from femb.layout.views import ModelView, StartPoses
 from femb.profiles import Constant, Profile, check_profile
 
 
@@ -20,6 +32,8 @@ class JointMotor(JointForce):
     ``state.joints[joint]`` is the joint's motion (femb.layout.state.State), or ``-> (force, by coordinate, by rate)``
     with its derivatives; Newton's iteration uses zeros for derivatives that are not given.
     profile : a Profile of femb.profiles or any callable of time (without declared breakpoints).
+    A controller may set the command ``force``, which adds to it. max_force : N m or N, of the command; what exceeds it
+    is clipped.
 
     Source: docs/theory/joint_forces.md, equation (9).
     """
@@ -31,9 +45,11 @@ class JointMotor(JointForce):
 
     force: Annotated[float | Callable[..., Any], Unit("N m", stroke="N")]
     profile: Profile = Constant()  # noqa: RUF009 - frozen
+    max_force: Annotated[float | None, Unit("N m", stroke="N")] = None
 
     def check(self, check: Checks) -> None:
         super().check(check)
+        check.positive("max_force")
         check.require("force", self.force is not None, "wanted a number or a function (t, state) -> N m or N")
         check_profile(check, "force")
 
@@ -42,11 +58,65 @@ class JointMotor(JointForce):
         """None: it acts between the two ends of its joint."""
         return ()
 
+    @property
+    def _command(self) -> str:
+        return f"loads.{self.name}.force"
+
+    def commands(self, layout: Layout) -> dict[str, Command]:
+        """A torque or force along its coordinate; none where it is a function."""
+        if callable(self.force):
+            return {}
+        return {"force": Command("N m or N", self._command, limit=inf if self.max_force is None else self.max_force)}
+
+    def commanded(self, word: str, value: Floats, t: float, discrete: Mapping[str, Floats]) -> dict[str, Any]:
+        """The command within its limit, and the count of those that were not."""
+        return clipped_command(self._command, value, self.max_force, discrete)
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        super().declare_dofs(layout, placement, model)
+        if self.commands(layout) and is_set(model, self._command):
+            add_command(layout, self._command)
+
+    @staticmethod
+    def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of all motors, with a force of its own for each command."""
+        own = [_WithCommand(item) if command_array(item._command) in layout.discrete else item for item in items]
+        commands = [_MotorCommand(each.motor) for each in own if isinstance(each, _WithCommand)]
+        return JointForce.batches([*own, *commands], layout, model)
+
     def numbers(self) -> list[float]:
         return [1.0 if callable(self.force) else self.force, 0.0, 0.0, 0.0, 0.0]
 
     def input(self) -> Input:
-        label, force = f"loads.{self.name}.force", self.force
+        force = self.force
         if callable(force):
-            return Input.of_law(force, label)
-        return Input.of_profile(self.profile, label)
+            return Input.of_law(force, self._command)
+        return Input.of_profile(self.profile, self._command)
+
+
+class _WithCommand:
+    """A motor that a controller sets: its force is an input of linear models in N m or N, not as a factor."""
+
+    def __init__(self, motor: JointMotor) -> None:
+        self.motor = motor
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.motor, name)
+
+    def numbers(self) -> list[float]:
+        """A factor of one."""
+        return [1.0, 0.0, 0.0, 0.0, 0.0]
+
+    def input(self) -> Input:
+        """The motor's own force."""
+        force, profile = float(self.motor.force), self.motor.profile  # type: ignore[arg-type]
+        label = self.motor._command
+        return Input(1, lambda t: force * profile(t), breakpoints=breakpoints_of(profile), label=label, unit="N m or N")
+
+
+class _MotorCommand(_WithCommand):
+    """The command of a motor, as a force of its own."""
+
+    def input(self) -> Input:
+        """The held command."""
+        return Input.of_array(command_array(self.motor._command), 1)

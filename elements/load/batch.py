@@ -13,7 +13,7 @@ from femb.elements.frame_index import with_inputs
 from femb.elements.load import torque_kernels
 from femb.elements.load.euler_basis import NEAREST, axes_of, lock_vector, measure_of
 from femb.layout.connections import Singularity
-from femb.layout.element import Batch, ForceBatch, Input, breakpoints_of
+from femb.layout.element import Batch, ForceBatch, Input, breakpoints_of, command_array
 from femb.layout.layout import Layout, Station
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, OutputStates
@@ -118,12 +118,14 @@ class LoadBatch(ForceBatch):
         for load in loads:
             station = layout.station(load.on)
             if load.force is not None:
-                self._force(load, station, self._input(load, "force", inputs))
-                self._recorded.append(_RecordedLoad(load.name, "force", self.forces, len(self.forces.index) - 1))
+                for source in self._inputs(load, "force", inputs):
+                    self._force(load, station, source)
+                    self._recorded.append(_RecordedLoad(load.name, "force", self.forces, len(self.forces.index) - 1))
             if load.torque is not None or load.damping is not None:
-                rows = self._torque(load, station, self._input(load, "torque", inputs))
                 axes = rotation_matrix(station.rotation)
-                self._recorded.append(_RecordedLoad(load.name, "torque", rows, len(rows.index) - 1, axes))
+                for source in self._inputs(load, "torque", inputs):
+                    rows = self._torque(load, station, source)
+                    self._recorded.append(_RecordedLoad(load.name, "torque", rows, len(rows.index) - 1, axes))
         self.inputs = tuple(inputs)
         self._set_kinds()
 
@@ -146,20 +148,31 @@ class LoadBatch(ForceBatch):
         result._set_kinds()
         return result
 
-    def _input(self, load: Any, word: str, inputs: list[Input]) -> tuple[Floats, int, int]:
-        """Matrix (3, 3) from the inputs to the components, first input and number of inputs."""
+    def _inputs(self, load: Any, word: str, inputs: list[Input]) -> list[tuple[Floats, int, int]]:
+        """Matrix (3, 3) from the inputs to the components, first input and number of inputs; of the load's own value,
+        and of its command, if it has one."""
         value, label, first = getattr(load, word), f"loads.{load.name}.{word}", self._width
         if value is None:
-            return np.zeros((3, 3)), first, 0
+            return [(np.zeros((3, 3)), first, 0)]
         if callable(value):
-            matrix = np.eye(3)
             inputs.append(Input(3, value, of_state=True, breakpoints=breakpoints_of(value), label=label))
-        else:
+            self._width += 3
+            return [(np.eye(3), first, 3)]
+        command = command_array(label)
+        if command not in self.layout.discrete:
             matrix = np.zeros((3, 3))
             matrix[:, 0] = value
             inputs.append(Input.of_profile(load.profile, label))
-        self._width += inputs[-1].width
-        return matrix, first, inputs[-1].width
+            self._width += 1
+            return [(matrix, first, 1)]
+        # the components are inputs of linear models, since a command changes each of them
+        unit, profile = ("N" if word == "force" else "N m"), load.profile
+        inputs.append(
+            Input(3, lambda t: value * profile(t), breakpoints=breakpoints_of(profile), label=label, unit=unit)
+        )
+        inputs.append(Input.of_array(command, 3))
+        self._width += 6
+        return [(np.eye(3), first, 3), (np.eye(3), first + 3, 3)]
 
     def _force(self, load: Any, station: Station, source: tuple[Floats, int, int]) -> None:
         matrix, first, count = source
@@ -216,7 +229,8 @@ class LoadBatch(ForceBatch):
             kernels[id(rows)](rows.index[row], rows.data[row], frames.u, frames.q, frames.v, 1.0, out)
             first = rows.index[load.row, IN_V] + (3 if load.word == "torque" else 0)
             values = out[:, first : first + 3]
-            block[f"loads/{load.name}/{load.word}"] = values if load.axes is None else values @ load.axes
+            path, own = f"loads/{load.name}/{load.word}", values if load.axes is None else values @ load.axes
+            block[path] = block[path] + own if path in block else own
         return block
 
     def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:

@@ -1,7 +1,8 @@
 """Point load: a force and a torque on a body or a beam node."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -9,12 +10,12 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError, Problem
 from femb.base.quantity import Group, Quantity
-from femb.base.types import OneOf, Unit, Vector
-from femb.elements.item import Item
+from femb.base.types import Floats, OneOf, Unit, Vector
+from femb.elements.item import Item, is_set
 from femb.elements.marker import Place
-from femb.layout.element import Batch
+from femb.layout.element import Batch, Command, add_command, clipped_command
 from femb.layout.layout import Layout
-from femb.layout.views import ModelView
+from femb.layout.views import ModelView, StartPoses
 from femb.numerics.euler import gimbal_distance
 from femb.numerics.turns import EulerSequence
 from femb.profiles import Constant, Profile, check_profile
@@ -63,6 +64,9 @@ class Load(Item):
     vectors g^m with g^m . g_n = 1 if m = n else 0, so that component m does work only on Euler angle m.
     sequence : of those angles, one of the twelve, intrinsic.
 
+    A controller may set the commands ``force`` and ``torque``, three numbers that add to it in its frame, inertial or
+    body. max_force (N), max_torque (N m) : of each of these numbers; what exceeds it is clipped.
+
     damping : N m s/rad, a number or three. The torque component -damping times the conjugate rate is added along the
     same base vector, independent of the profile. The rate conjugate to component m is b_m . omega, on which it does
     work: the inertial or body components of omega, the Euler rates in "dual_euler" (g^m . omega), and the projections
@@ -90,8 +94,11 @@ class Load(Item):
     sequence: EulerSequence = "xyz"
     damping: Annotated[float | Vector | None, Unit("N m s/rad")] = None
     profile: Profile = Constant()  # noqa: RUF009 - frozen
+    max_force: Annotated[float | None, Unit("N")] = None
+    max_torque: Annotated[float | None, Unit("N m")] = None
 
     def check(self, check: Checks) -> None:
+        check.positive("max_force", "max_torque")
         if "damping" not in check.bad and self.damping is not None:
             check.require("damping", np.all(np.asarray(self.damping) >= 0.0), "must be at least 0")
         if self.force is None and self.torque is None and self.damping is None:
@@ -134,6 +141,28 @@ class Load(Item):
         if self.torque is not None:
             used |= True if callable(self.torque) else self.torque != 0.0
         return bool(used.any()) if self.frame == "dual_euler" else self.frame == "euler" and bool(used[1])
+
+    def commands(self, layout: Layout) -> dict[str, Command]:
+        """A force and a torque in its frame, of those that it has."""
+        if self.frame not in FRAMES[:2]:
+            return {}
+        units = {"force": ("N", self.max_force), "torque": ("N m", self.max_torque)}
+        return {
+            word: Command(unit, f"loads.{self.name}.{word}", 3, inf if limit is None else limit)
+            for word, (unit, limit) in units.items()
+            if getattr(self, word) is not None and not callable(getattr(self, word))
+        }
+
+    def commanded(self, word: str, value: Floats, t: float, discrete: Mapping[str, Floats]) -> dict[str, Any]:
+        """The command within its limit, and the count of those that were not."""
+        limit = self.max_force if word == "force" else self.max_torque
+        return clipped_command(f"loads.{self.name}.{word}", value, limit, discrete)
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Its commands, where a controller sets them."""
+        for word in self.commands(layout):
+            if is_set(model, f"loads.{self.name}.{word}"):
+                add_command(layout, f"loads.{self.name}.{word}", 3)
 
     @staticmethod
     def batches(items: list["Load"], layout: Layout, model: ModelView) -> list[Batch]:

@@ -177,7 +177,7 @@ class ModalDampingBatch(ForceBatch):
         parts = [_State(group, self.layout, q, v).low_rank() for group in self.groups]
         return LowRank.joined(parts, len(v))
 
-    def low_rank_matrices(self, q: Floats, v: Floats) -> LowRank | None:
+    def low_rank_matrices(self, u: Floats, q: Floats, v: Floats) -> LowRank | None:
         if not self.strong_groups:
             return None
         parts = [_State(group, self.layout, q, v).damping() for group in self.strong_groups]

@@ -27,7 +27,9 @@ class Brief:
     def __repr__(self) -> str:
         if not is_dataclass(self):
             return object.__repr__(self)
-        given = ((field, getattr(self, field.name)) for field in fields(self) if field.repr)
+        # the name first, which follows the fields of base classes
+        ordered = sorted(fields(self), key=lambda field: (field.name != "name", field.kw_only))
+        given = ((field, getattr(self, field.name)) for field in ordered if field.repr)
         parts = [f"{field.name}={brief(value)}" for field, value in given if not _is_default(field, value)]
         return f"{type(self).__name__}({', '.join(parts)})"
 

@@ -89,14 +89,16 @@ def _has_bool(value: Any) -> bool:
 
 
 def array_problem(value: Any, shape: tuple[int | None, ...]) -> str | None:
-    """Why ``value`` is not a finite array of ``shape``; None if it is."""
+    """Why ``value`` is not a finite array of ``shape``, in which None is any number; None if it is."""
     if type(value) in (tuple, list) and (len(value),) == shape and len(value) <= FEW and all(map(_within, value)):
         return None
     array = as_numbers(value)
-    if array is None or array.shape != shape:
-        wanted = f"{shape[0]} numbers" if len(shape) == 1 else f"a {' x '.join(map(str, shape))} array of numbers"
-        return f"got {shown(value)}, wanted {wanted}"
-    return finite_problem(value, array)
+    fits = array is not None and len(array.shape) == len(shape) and array.size > 0
+    if not fits or any(wanted not in (None, size) for size, wanted in zip(array.shape, shape, strict=True)):  # type: ignore[union-attr]
+        rows = "rows of numbers" if shape == (None, None) else f"a {' x '.join(map(str, shape))} array of numbers"
+        wanted_words = f"{shape[0]} numbers" if len(shape) == 1 else rows
+        return f"got {shown(value)}, wanted {wanted_words}"
+    return finite_problem(value, array)  # type: ignore[arg-type]
 
 
 def _within(value: Any) -> bool:

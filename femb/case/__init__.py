@@ -4,6 +4,7 @@
 """
 
 import dataclasses
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,25 +56,32 @@ class Case(Brief):
         return located(self.path, lines, error.problems, self.overridden, self.elsewhere)
 
 
-def load_case(path: str | Path, overrides: Iterable[str] = ()) -> Case:
+# The variable that lets case files run their code, which --allow-code sets for this process and those it starts.
+ALLOW_CODE = "FEMB_ALLOW_CODE"
+
+
+def load_case(path: str | Path, overrides: Iterable[str] = (), allow_code: bool = False) -> Case:
     """Read the case file at ``path`` (TOML), or a Python script where the name ends in ``.py``.
 
     overrides : entries to replace before the case is checked, as ``"beams.right.elements=4"``; for a Python case
-    those of ``run``, and arguments of ``build`` as ``"build.links=4"``. Raises CaseError with all problems and their
-    lines.
+    those of ``run``, and arguments of ``build`` as ``"build.links=4"``. allow_code : whether controllers in it may name
+    functions in Python files. Raises CaseError with all problems and their lines.
     """
     path = Path(path)
-    return read_case(path, text_of(path), overrides)
+    return read_case(path, text_of(path), overrides, allow_code)
 
 
-def read_case(path: Path, text: str, overrides: Iterable[str] = ()) -> Case:
+def read_case(path: Path, text: str, overrides: Iterable[str] = (), allow_code: bool = False) -> Case:
     """The case in the text of a file, as of ``load_case``; path : names the file in messages and finds those beside it.
 
     Raises CaseError.
     """
     overrides = tuple(overrides)
-    read = _from_python if path.suffix == ".py" else _from_toml
-    model, run, set_paths, composition = read(path, text, overrides)
+    if path.suffix == ".py":
+        model, run, set_paths, composition = _from_python(path, text, overrides)
+    else:
+        allowed = allow_code or os.environ.get(ALLOW_CODE) == "1"
+        model, run, set_paths, composition = _from_toml(path, text, overrides, allowed)
     comments = "".join(f"# {line}\n" for line in _remarks(composition, overrides))
     full = f"{text}\n{comments}" if comments else text
     return Case(model.title, full, model, run, path, set_paths, overrides, composition.elsewhere)
@@ -85,7 +93,9 @@ def _remarks(composition: Composition, overrides: tuple[str, ...]) -> list[str]:
     return [line for lines in files for line in lines] + [f"--set {override}" for override in overrides]
 
 
-def _from_toml(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model, Run | None, Paths, Composition]:
+def _from_toml(
+    path: Path, text: str, overrides: tuple[str, ...], allow_code: bool
+) -> tuple[Model, Run | None, Paths, Composition]:
     from femb.case.build import build, kinds
     from femb.case.overrides import apply_override
 
@@ -96,9 +106,18 @@ def _from_toml(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model
     set_paths = tuple(apply_override(document, override, kinds()) for override in overrides)
     locate_files(document, path.parent)
     model, options, problems = build(document)
+    problems += [] if allow_code else _code_in(document)
     if problems:
         raise located(path, key_lines(text), problems, set_paths, composition.elsewhere)
     return model, _located_start(options.get("run"), path.parent), set_paths, composition
+
+
+def _code_in(document: dict[str, Any]) -> list[Problem]:
+    """A problem for each function in Python that a case file names."""
+    items = document.get("controllers", {})
+    named = [name for name, item in items.items() if isinstance(item, dict) and "python" in item]
+    text = "is code in Python, which runs only if you allow it: read it, then give --allow-code (allow_code=True)"
+    return [Problem(("controllers", name, "python"), text) for name in named]
 
 
 def _located_start(run: Run | None, folder: Path) -> Run | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from femb.base.errors import ModelError, Problem
 from femb.base.options import Run
-from femb.base.values import shown
+from femb.base.values import shown, whole_number
 from femb.case.lines import Path
 from femb.case.schema import unknown_key
 from femb.case.tables import given, kind_in, read_table
@@ -19,6 +19,8 @@ from femb.model.model import Model
 
 # Tables that describe an analysis, not the model.
 OPTIONS: dict[str, type] = {"run": Run}
+# The table of the seed of noise.
+NOISE = "noise"
 
 
 def build(document: dict[str, Any]) -> tuple[Model, dict[str, Any], list[Problem]]:
@@ -42,7 +44,7 @@ class _Builder:
         self.problems: list[Problem] = []
         self.options: dict[str, Any] = {}
         self.kinds = kinds()
-        known = ["title", "gravity", *self.kinds, *OPTIONS]
+        known = ["title", "gravity", NOISE, *self.kinds, *OPTIONS]
         for key in document:
             if key not in known:
                 self.fail((key,), unknown_key(key, known))
@@ -72,17 +74,33 @@ class _Builder:
         title = self.document.get("title", "")
         if not isinstance(title, str):
             self.fail(("title",), f"got {shown(title)}, wanted text in quotes")
+        seed = self.seed()
         gravity = self.document.get("gravity", (0.0, 0.0, 0.0))
         try:
             gravity = converted(gravity, ("m/s2",))
         except ModelError as error:
             self.fail(("gravity",), str(error))
-            return Model(str(title))
+            return Model(str(title), seed=seed)
         try:
-            return Model(str(title), gravity)
+            return Model(str(title), gravity, seed)
         except ModelError as error:
             self.problems += error.problems
             return Model(str(title))
+
+    def seed(self) -> int:
+        """The seed in the table [noise]."""
+        values = self.document.get(NOISE, {})
+        if not isinstance(values, dict):
+            self.fail((NOISE,), f"got {shown(values)}, wanted a table [{NOISE}] with the key 'seed'")
+            return 0
+        for key in values:
+            if key != "seed":
+                self.fail((NOISE, key), unknown_key(key, ["seed"]))
+        seed = values.get("seed", 0)
+        if not whole_number(seed) or seed < 0:
+            self.fail((NOISE, "seed"), f"got {shown(seed)}, must be a whole number of at least 0")
+            return 0
+        return int(seed)
 
     def items(self, table: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Names and values of the items in a table of tables."""

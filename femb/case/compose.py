@@ -148,9 +148,15 @@ def _value(node: ast.expr, variables: Variables) -> Any:
 
 
 # Keys whose text is the path of a file, by table: of flexible bodies, sections, and sections along a beam.
-FILES = (("bodies", "file"), ("sections", "file"), ("beams", "sections"))
+FILES = (
+    ("bodies", "file"),
+    ("sections", "file"),
+    ("beams", "sections"),
+    ("controllers", "file"),
+    ("controllers", "python"),
+)
 OF_FILES = ("table", "spline")  # shapes of profiles that files may hold
-DEFAULTS = ("title", "gravity", "run")  # that an included file may have too
+DEFAULTS = ("title", "gravity", "noise", "run")  # that an included file may have too
 
 
 @dataclass

@@ -83,6 +83,8 @@ TABLES = {
     "magnetic_torquers": "Magnetic torquers, by name.",
     "tanks": "Tanks of liquid that sloshes, by name.",
     "fields": "Magnetic fields of the surroundings, by name.",
+    "sensors": "Sensors, by name.",
+    "controllers": "Controllers, by name.",
     "springs": "Springs, dashpots, friction and stops, by name.",
     "wheels": "Wheels with motors, by name.",
     "modal_damping": "Damping ratios of the modes of appendages, by name.",
@@ -101,6 +103,14 @@ def schema() -> dict[str, Any]:
         "title": {"type": "string", "description": "Text for reports.", "default": ""},
         "gravity": _or_texts(_array((3,)))
         | {"description": "Uniform acceleration, inertial axes, m/s2.", "default": [0, 0, 0]},
+    }
+    properties["noise"] = {
+        "type": "object",
+        "properties": {
+            "seed": {"type": "integer", "minimum": 0, "default": 0, "description": "Of the noise of all sensors."}
+        },
+        "additionalProperties": False,
+        "description": "The seed of the noise of sensors.",
     }
     properties["include"] = {
         "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import os
 import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -116,7 +117,25 @@ def numbers(given: str, text: str, wanted: str, separator: str = ",", count: int
     return result
 
 
-CASE = click.argument("case", type=click.Path(path_type=Path), metavar="CASE")
+def _allow_code(context: click.Context, option: click.Parameter, value: bool) -> None:
+    if value:
+        from femb.case import ALLOW_CODE
+
+        os.environ[ALLOW_CODE] = "1"
+
+
+# With every case comes the permission to run functions in Python that it names.
+CASE = together(
+    click.argument("case", type=click.Path(path_type=Path), metavar="CASE"),
+    click.option(
+        "--allow-code",
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_allow_code,
+        help="Let controllers of the case call functions of Python files; read these first.",
+    ),
+)
 RESULTS = click.argument("results", type=click.Path(path_type=Path), metavar="RESULTS")
 SET = click.option(
     "--set",

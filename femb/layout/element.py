@@ -147,7 +147,7 @@ class Input:
     by_differences : whether linearisation may take differences where there are no derivatives. surroundings : whether
     it is of the surroundings, such as the motion of the frame, so that linear models do not have it as an input. unit :
     of its components as inputs of linear models, "-" for a factor. recorded_only : whether no equation reads it: steps
-    go on where it changes.
+    go on where it changes. array : the name of the discrete state that it is.
     """
 
     width: int
@@ -161,6 +161,7 @@ class Input:
     surroundings: bool = False
     unit: str = "-"
     recorded_only: bool = False
+    array: str = ""
 
     @staticmethod
     def of_array(name: str, width: int = 1, label: str = "", recorded_only: bool = False) -> "Input":
@@ -171,6 +172,7 @@ class Input:
             of_discrete=True,
             label=label or name,
             recorded_only=recorded_only,
+            array=name,
         )
 
     @staticmethod
@@ -319,7 +321,7 @@ class Batch:
         """The part of the exact derivatives at one state that couples many frames and has no blocks; None for none."""
         return None
 
-    def low_rank_matrices(self, q: Floats, v: Floats) -> LowRank | None:
+    def low_rank_matrices(self, u: Floats, q: Floats, v: Floats) -> LowRank | None:
         """The part of ``low_rank_tangent`` that Newton's iteration needs beside ``matrices`` to converge fast."""
         return None
 
@@ -455,6 +457,31 @@ class Command:
     columns: Floats | None = None
 
 
+def command_array(command: str) -> str:
+    """The discrete state of a command that is held, of its name TABLE.NAME.WORD."""
+    return f"{command}_command"
+
+
+def clip_count(command: str) -> str:
+    """The discrete state that counts how often a command was clipped."""
+    return f"{command}_clips"
+
+
+def add_command(layout: Any, command: str, width: int = 1) -> None:
+    """Declare the discrete states of a command: its numbers, and how often it was clipped."""
+    layout.add_discrete(command_array(command), np.zeros(width))
+    layout.add_discrete(clip_count(command), 0.0)
+
+
+def clipped_command(command: str, value: Floats, limit: float | None, discrete: Mapping[str, Floats]) -> dict[str, Any]:
+    """The discrete states of a command after a new value: within its limit, and counted where it was not."""
+    given = value if limit is None else np.clip(value, -limit, limit)
+    changed: dict[str, Any] = {command_array(command): given}
+    if given is not value and not np.array_equal(given, value):
+        changed[clip_count(command)] = float(discrete[clip_count(command)]) + 1.0
+    return changed
+
+
 @runtime_checkable
 class TakesCommands(Protocol):
     """An item with commands that controllers set, such as the torque of a wheel."""
@@ -467,6 +494,6 @@ class TakesCommands(Protocol):
     def commands(self, layout: Any) -> Mapping[str, Command]:
         """Its commands by word; of a layout without numbers yet (``declare_dofs``) without columns."""
 
-    def commanded(self, word: str, value: Floats, t: float, discrete: DiscreteState) -> Mapping[str, Any]:
+    def commanded(self, word: str, value: Floats, t: float, discrete: Mapping[str, Floats]) -> Mapping[str, Any]:
         """The discrete states that a command (width,) at the time t (s) changes, by name: what the item then does,
         within its limits."""

@@ -522,6 +522,8 @@ class Layout(Numbering):
         self.drivers: dict[str, DriverLayout] = {}
         # by table and name: what users' functions see of an item that declares its quantities, from a State
         self.views: dict[str, dict[str, Callable[[Any], Any]]] = {}
+        # by the system: the inertia (3, 3) of the model about its mass centre at the start, kg m2, inertial axes
+        self.locked_inertia: Callable[[], Floats]
         self._shared: dict[tuple[InternalQuantity, int], int] = {}
         self._inertial: int | None = None
         self.origin: Floats = np.zeros(3)

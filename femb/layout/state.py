@@ -70,9 +70,11 @@ class State:
     arrays.
     """
 
-    def __init__(self, layout: Layout, time: float, q: Floats, v: Floats, joint_motion: Any = None) -> None:
+    def __init__(
+        self, layout: Layout, time: float, q: Floats, v: Floats, joint_motion: Any = None, forward: Any = None
+    ) -> None:
         self.time = time
-        self._layout, self._joint_motion = layout, joint_motion
+        self._layout, self._joint_motion, self._forward = layout, joint_motion, forward
         self._arrays = q, v
         self.q, self.v = q.view(), v.view()
         self.q.flags.writeable = self.v.flags.writeable = False
@@ -80,6 +82,11 @@ class State:
     def arrays(self) -> tuple[Floats, Floats]:
         """Writable q and v, for the elements' kernels, which are compiled for writable arrays."""
         return self._arrays
+
+    def accelerations(self) -> Floats:
+        """v' (n_v,), with the inputs just before this instant: one solution of the equations of motion."""
+        result: Floats = self._forward()
+        return result
 
     @property
     def bodies(self) -> Any:

@@ -31,9 +31,10 @@ class BlockPattern(Protocol):
 
 
 class ModelView(Protocol):
-    """A model (``femb.model.model.Model``): gravity (3,) m/s2, inertial axes, and items by name."""
+    """A model (``femb.model.model.Model``): gravity (3,) m/s2, inertial axes, the seed of noise, and items by name."""
 
     gravity: Floats
+    seed: int
 
     @property
     def beams(self) -> Mapping[str, Any]:
@@ -64,6 +65,9 @@ class StateView(Protocol):
     time: float
     q: Floats
     v: Floats
+
+    def accelerations(self) -> Floats:
+        """(n_v,) with the inputs just before this instant."""
 
     @property
     def bodies(self) -> Any:

@@ -36,19 +36,21 @@ CLAMPS = (RigidBody, Ground, FlexibleBody, Interface)
 class Model:
     """Bodies, beams and loads by name.
 
-    title : for reports. gravity : uniform, inertial axes, (3,) m/s2.
+    title : for reports. gravity : uniform, inertial axes, (3,) m/s2. seed : of the noise of sensors.
 
     ``add`` refuses a second item of the same name; ``problems`` lists errors between items, such as a beam on an
     unknown body. The order of adding does not matter. Raises ModelError: a title or gravity of another type.
     """
 
-    def __init__(self, title: str = "", gravity: ArrayLike = (0.0, 0.0, 0.0)) -> None:
+    def __init__(self, title: str = "", gravity: ArrayLike = (0.0, 0.0, 0.0), seed: int = 0) -> None:
         if not isinstance(title, str):
             raise ModelError.at(("title",), f"got {shown(title)}, wanted text")
+        if not whole_number(seed) or seed < 0:
+            raise ModelError.at(("noise", "seed"), f"got {shown(seed)}, must be a whole number of at least 0")
         problem = array_problem(gravity, (3,))
         if problem:
             raise ModelError.at(("gravity",), problem + " (m/s2)")
-        self.title = title
+        self.title, self.seed = title, int(seed)
         self.gravity = frozen_array(gravity)
         known: tuple[type[Item | Figure], ...] = (*kinds(), Figure)
         self.tables: dict[str, dict[str, Any]] = {kind.table: {} for kind in known}

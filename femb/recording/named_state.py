@@ -89,7 +89,7 @@ def starting_from(system: System, names: Arrays, state: Arrays, discrete: Arrays
         for name, array in layout.discrete.items()
         if array.carried and name in discrete and discrete[name].shape == system.discrete[name].shape
     }
-    other.discrete = system.discrete.replaced(carried).with_angles(angles)
+    other = other.with_discrete(system.discrete.replaced(carried).with_angles(angles))
     other.q0 = _closed(other, q) if system.n_c else q
     layout.origin_velocity = shared_velocity(other, v)
     v = v - layout.origin_velocity @ other.rigid_velocities(other.q0)[:3]

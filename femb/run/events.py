@@ -138,7 +138,9 @@ def switched(form: F, updates: Sequence[Update], t: float, q: Floats, v: Floats,
         return Switched(form, q, v, nothing)
     other = form.with_discrete(discrete)
     if not _changed(system.constraint_set.inputs, system.discrete, discrete):
-        return Switched(other, q, v, nothing, _changed(system.inputs, system.discrete, discrete))
+        read = system.read_by_equations
+        acts = system.discrete_inputs[read].tobytes() != other.system.discrete_inputs[read].tobytes()
+        return Switched(other, q, v, nothing, acts)
     q, v = (x[0] for x in form.to_system(q[None], v[None]))
     system = other.system
     u, v_before = system.inputs_at(t, q, v), v
@@ -149,12 +151,8 @@ def switched(form: F, updates: Sequence[Update], t: float, q: Floats, v: Floats,
 
 
 def _changed(inputs: Sequence[Input], before: DiscreteState, after: DiscreteState) -> bool:
-    """Whether an input of the discrete state that equations read has another value after a change."""
-    return any(
-        not np.array_equal(each.function(before), each.function(after))
-        for each in inputs
-        if each.of_discrete and not each.recorded_only
-    )
+    """Whether an input of the discrete state has another value after a change."""
+    return any(not np.array_equal(each.function(before), each.function(after)) for each in inputs if each.of_discrete)
 
 
 def _losses(system: System, u: Floats, q: Floats, v_before: Floats, v_after: Floats) -> Floats:

@@ -9,7 +9,7 @@ Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/th
 
 from collections.abc import Sequence
 from functools import cache, cached_property, partial
-from math import inf, isfinite
+from math import inf, isfinite, nextafter
 from typing import Any, Self
 
 import numpy as np
@@ -188,6 +188,7 @@ class NumberedModel(VelocityCoordinates):
         for item in self.items:
             if item.given_quantities():
                 layout.views.setdefault(item.table, {})[item.name] = partial(ItemState, item, layout)
+        layout.locked_inertia = self.locked_inertia
         super().__init__(layout)
         self.pattern = Pattern(layout)
         self.solver: LinearSolver = LowRankSolver(self.pattern)
@@ -230,6 +231,9 @@ class NumberedModel(VelocityCoordinates):
         """The same system in another discrete state."""
         other = shallow_copy(self)
         other.discrete = discrete
+        values = other.__dict__.pop("discrete_inputs", None)
+        if values is not None:
+            other._inputs_before = self.discrete, values
         return other
 
     def discrete_at(self, q: Floats) -> DiscreteState:
@@ -256,6 +260,10 @@ class NumberedModel(VelocityCoordinates):
         self.parts_of_inputs = [
             (input_, slice(end - input_.width, end)) for input_, end in zip(inputs, ends, strict=True)
         ]
+        self._held_inputs = [pair for pair in self.parts_of_inputs if pair[0].of_discrete]
+        self._other_inputs = [pair for pair in self.parts_of_inputs if not pair[0].of_discrete]
+        self.__dict__.pop("discrete_inputs", None)
+        self._inputs_before: tuple[DiscreteState, Floats] | None = None
         self.inputs_of_state = any(input_.of_state for input_ in inputs)
         self.inputs_of_discrete = any(input_.of_discrete for input_ in inputs)
         self._functions_of_time = [input_.function for input_ in inputs]
@@ -293,6 +301,12 @@ class NumberedModel(VelocityCoordinates):
         no_states = np.empty((0, self.n_q)), np.empty((0, self.n_v))
         return bool(self.gaps(*no_states)[0].shape[1])
 
+    @cached_property
+    def read_by_equations(self) -> Ints:
+        """Components of u of the discrete state that an equation reads, not only the recorder."""
+        parts = [range(part.start, part.stop) for each, part in self._held_inputs if not each.recorded_only]
+        return np.array([k for part in parts for k in part], dtype=np.int64)
+
     @property
     def breakpoints(self) -> list[float]:
         """Instants where an input is not smooth, sorted."""
@@ -300,7 +314,15 @@ class NumberedModel(VelocityCoordinates):
 
     def state(self, t: float, q: Floats, v: Floats) -> State:
         """The named bodies, beams and joints at the time t, s, with the state q, v."""
-        return State(self.layout, t, q, v, self.joint_motion)
+        return State(self.layout, t, q, v, self.joint_motion, partial(self.left_accelerations, t, q, v))
+
+    def left_accelerations(self, t: float, q: Floats, v: Floats) -> Floats:
+        """Accelerations (n_v,) at the state q, v, with the inputs just before the time t (s)."""
+        raise NotImplementedError
+
+    def locked_inertia(self) -> Floats:
+        """(3, 3) of the whole model about its mass centre at the start, with what moves within it at rest."""
+        raise NotImplementedError
 
     def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
         """u (n_u,) at time t and state q (n_q,), v (n_v,).
@@ -310,28 +332,48 @@ class NumberedModel(VelocityCoordinates):
         u = self._numbers_at(t)
         if u is not None:
             return u
-        u = np.empty(self.n_u)
+        u = self.discrete_inputs.copy()
         state = self.state(t, q, v) if self.inputs_of_state else None
-        for input_, part in self.parts_of_inputs:
+        for input_, part in self._other_inputs:
             try:
-                if input_.of_discrete:
-                    value = input_.function(self.discrete)
-                else:
-                    value = input_.function(t, state) if input_.of_state else input_.function(t)
+                value = input_.function(t, state) if input_.of_state else input_.function(t)
             except FembError:
                 raise
             except Exception as error:
                 raise raised(input_.label, t, error) from error
             if input_.of_state and np.shape(value) != (input_.width,):
                 raise SolveError(f"{input_.label}: got {shown(value)} at t = {t:.6g} s, wanted {input_.width} numbers")
-            try:
-                u[part] = value
-            except (TypeError, ValueError) as error:
-                wanted = f"{input_.width} numbers" if input_.width > 1 else "a number"
-                raise SolveError(f"{input_.label}: got {shown(value)} at t = {t:.6g} s, wanted {wanted}") from error
-            if not all(map(isfinite, u[part].tolist())):
-                raise InputError(f"{input_.label}: got {shown(value)} at t = {t:.6g} s, which is not finite")
+            self._set_input(u, input_, part, value, f" at t = {t:.6g} s")
         return u
+
+    @cached_property
+    def discrete_inputs(self) -> Floats:
+        """(n_u,) the inputs of the discrete state, and zeros for the others. Raises as ``inputs_at``."""
+        discrete = self.discrete
+        if self._inputs_before is None:
+            u = np.zeros(self.n_u)
+            changed = self._held_inputs
+        else:
+            before, values = self._inputs_before
+            u = values.copy()
+            changed = [
+                pair
+                for pair in self._held_inputs
+                if not pair[0].array or before[pair[0].array] is not discrete[pair[0].array]
+            ]
+        for input_, part in changed:
+            self._set_input(u, input_, part, input_.function(discrete), "")
+        return u
+
+    @staticmethod
+    def _set_input(u: Floats, input_: Input, part: slice, value: Any, when: str) -> None:
+        try:
+            u[part] = value
+        except (TypeError, ValueError) as error:
+            wanted = f"{input_.width} numbers" if input_.width > 1 else "a number"
+            raise SolveError(f"{input_.label}: got {shown(value)}{when}, wanted {wanted}") from error
+        if not all(map(isfinite, u[part].tolist())):
+            raise InputError(f"{input_.label}: got {shown(value)}{when}, which is not finite")
 
     def _numbers_at(self, t: float) -> Floats | None:
         """u (n_u,) at time t of inputs that are all numbers of time; None for others, and where one is no finite
@@ -466,7 +508,7 @@ class Equations(NumberedModel):
         self.constraint_set.jacobian(u, q, damping)
         if multipliers is not None:
             self.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
-        parts = [part for part in (batch.low_rank_matrices(q, v) for batch in self.batches) if part is not None]
+        parts = [part for part in (batch.low_rank_matrices(u, q, v) for batch in self.batches) if part is not None]
         if parts:
             return WithLowRank.of(damping, LowRank.joined(parts, self.n_v), self.n_c)
         return damping
@@ -501,6 +543,25 @@ class Equations(NumberedModel):
     def mass_matrix(self, q: Floats) -> Sparse:
         """M(q) (n_v, n_v), scipy.sparse."""
         return self.pattern.to_csc(self.mass_data(q))[: self.n_v, : self.n_v]
+
+    def left_accelerations(self, t: float, q: Floats, v: Floats) -> Floats:
+        return self.acceleration(self.inputs_at(nextafter(t, -inf), q, v), q, v)
+
+    def locked_inertia(self) -> Floats:
+        return self.mass_properties_at(self.layout.start_coordinates())[2]
+
+    def mass_properties_at(self, q: Floats) -> tuple[float, Floats, Floats]:
+        """Mass (kg), mass centre (3,) m from ``layout.origin`` and inertia (3, 3) kg m2 about it, inertial axes, at q.
+
+        From the momenta of six rigid motions of the whole model.
+        """
+        momenta = np.array([self.energy_momentum(q[None], v[None])[0, 2:] for v in self.rigid_velocities(q)])
+        mass = momenta[0, 0]
+        # rotation about the origin: linear momentum omega x m c
+        centre = np.array([momenta[5, 1], momenta[3, 2], momenta[4, 0]]) / mass
+        about_origin = momenta[3:, 3:].T
+        inertia = about_origin - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+        return float(mass), centre, inertia
 
     def acceleration(self, u: Floats, q: Floats, v: Floats) -> Floats:
         """v' (n_v,) at one state."""

@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from femb.base.types import Floats
 
 if TYPE_CHECKING:
@@ -16,13 +14,8 @@ def mass_properties(system: "System") -> tuple[float, Floats, Floats]:
     From the momenta of six rigid motions of the whole model, with the items that are fixed to the ground.
     """
     system, q = _unfixed(system)
-    momenta = np.array([system.energy_momentum(q[None], v[None])[0, 2:] for v in system.rigid_velocities(q)])
-    mass = momenta[0, 0]
-    # rotation about the origin: linear momentum omega x m c
-    centre = np.array([momenta[5, 1], momenta[3, 2], momenta[4, 0]]) / mass
-    about_origin = momenta[3:, 3:].T
-    inertia = about_origin - mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
-    return float(mass), system.layout.origin + centre, inertia
+    mass, centre, inertia = system.mass_properties_at(q)
+    return mass, system.layout.origin + centre, inertia
 
 
 def _unfixed(system: "System") -> "tuple[System, Floats]":

@@ -294,7 +294,7 @@ EachMatrices: TypeAlias = StackedMatrices | ListedMatrices
 
 def matrices_each(system: "Equations", u: Floats, q: Floats, v: Floats, mu: Floats) -> EachMatrices:
     """The iteration matrices of k states. Raises TrialError, SingularError."""
-    low_rank = any(batch.low_rank_matrices(q[0], v[0]) is not None for batch in system.batches)
+    low_rank = any(batch.low_rank_matrices(u[0], q[0], v[0]) is not None for batch in system.batches)
     return (ListedMatrices if low_rank else StackedMatrices)(system, u, q, v, mu)
 
 

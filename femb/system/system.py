@@ -77,6 +77,7 @@ class System(Equations):
             check_pairs(self, q)
             q = assembled(self, q, assemble)
             self.discrete = self.discrete_at(q)
+            self.__dict__.pop("discrete_inputs", None)
         v = start_velocities(self, q)
         self.layout.origin_velocity = shared_velocity(self, v)
         if self.layout.origin_velocity.any():

@@ -278,6 +278,57 @@ EXAMPLES[e.ReactionWheel] = lambda: apart(
         speed=5.0,
     ),
 )
+SAMPLES = {"period": 0.5, "noise": 1e-3, "delay": 0.25, "quantum": 1e-4}
+ON_A = {"body": "a", "at": (0.1, 0.2, 0.0)} | SAMPLES
+TORQUE = e.Load("torquer", body="a", torque=(0.0, 0.0, 0.0), frame="body")
+HINGE = {"joint": "joint"} | SAMPLES
+EXAMPLES |= {
+    e.AttitudeSensor: lambda: apart(e.AttitudeSensor("s", **ON_A)),
+    e.StarTracker: lambda: apart(e.StarTracker("s", roll_noise=1e-3, **ON_A)),
+    e.Gyro: lambda: apart(e.Gyro("s", body="a", period=0.5, angle_random_walk=1e-4, bias=0.1, integrating=True)),
+    e.Accelerometer: lambda: apart(e.Accelerometer("s", axes=(0.8, 0.6, 0.0, 0.0), **ON_A)),
+    e.PositionSensor: lambda: apart(e.PositionSensor("s", relative_to="b", **ON_A)),
+    e.SunSensor: lambda: apart(e.SunSensor("s", sun=(1.0, 2.0, 3.0), **ON_A)),
+    e.Magnetometer: lambda: apart(e.UniformField("f", field=(2e-5, 0.0, 1e-5)), e.Magnetometer("s", **ON_A)),
+    e.Encoder: lambda: jointed(e.Revolute, e.Encoder("s", **HINGE)),
+    e.Tachometer: lambda: jointed(e.Revolute, e.Tachometer("s", **HINGE)),
+    e.WheelSpeedSensor: lambda: apart(
+        e.ReactionWheel("w", "a", axis=(1.0, 0.0, 0.0), spin_inertia=0.02),
+        e.WheelSpeedSensor("s", wheel="w", **SAMPLES),
+    ),
+    e.PDController: lambda: apart(
+        TORQUE,
+        e.PDController(
+            "c", attitude="bodies.a", rate="bodies.a", proportional=3.0, derivative=2.0,
+            outputs=("loads.torquer.torque",), period=0.5,
+        ),
+    ),
+    e.PIDController: lambda: jointed(
+        e.Revolute,
+        e.JointMotor("m", joint="joint", force=0.1),
+        e.PIDController(
+            "c", input="joints.joint.angle", rate="joints.joint.angle rate", proportional=3.0, derivative=2.0,
+            integral=0.5, setpoint=SMOOTH, outputs=("loads.m.force",), period=0.5, delay=0.2,
+        ),
+    ),
+    e.LinearController: lambda: apart(
+        e.ReactionWheel("w", "a", axis=(0.0, 0.6, 0.8), spin_inertia=0.02),
+        e.LinearController(
+            "c", A=[[-2.0, 1.0], [0.3, -1.0]], B=[[1.0, 0.2, 0.3], [0.4, 0.5, 0.6]], C=[[2.0, 3.0]],
+            D=[[0.7, 0.8, 0.9]], inputs=("bodies.b.turn", ), outputs=("wheels.w.torque",), state=(0.1, 0.2),
+        ),
+    ),
+    e.FilterController: lambda: apart(
+        e.FilterController("c", input="bodies.a.angular_velocity", frequency=3.0),
+    ),
+    e.SampledController: lambda: apart(
+        TORQUE,
+        e.SampledController(
+            "c", lambda t, y, x: (-0.1 * y, x + 1.0), inputs=("bodies.a.angular_velocity",),
+            outputs=("loads.torquer.torque",), period=0.5, state=(0.0,),
+        ),
+    ),
+}  # fmt: skip
 EXAMPLES[e.GravityGradient] = lambda: in_orbit()
 EXAMPLES[e.Interface] = lambda: model(e.FlexibleBody("panel", Particles(modes=0).reduced()))
 EXAMPLES |= {kind: lambda kind=kind: jointed(kind) for kind in e.CATALOGUE if issubclass(kind, Joint)}
@@ -294,6 +345,7 @@ FIXED_DIRECTIONS: set[type[Item]] = {
     e.DipoleField,
     e.SolarPressure,
     e.PlateDrag,
+    e.LinearController,  # of an attitude relative to inertial axes
 }
 
 every_kind = pytest.mark.parametrize("kind", e.CATALOGUE, ids=lambda kind: kind.__name__)
@@ -332,6 +384,14 @@ def slope(function, h=1e-3):
 
 def dense(system, data):
     return system.pattern.to_csc(data).toarray()[: system.n_v, : system.n_v]
+
+
+def mechanical(system):
+    """1 for velocities, 0 for states of sensors and controllers, whose rows are no forces (n_v,)."""
+    layout, mask = system.layout, np.ones(system.n_v)
+    signals = [k for k, each in enumerate(layout.internal) if each.table in ("sensors", "controllers")]
+    mask[layout.internal_v[signals]] = 0.0
+    return mask
 
 
 def close(got, wanted, tolerance, size=1.0):
@@ -382,6 +442,7 @@ def test_mass_and_kinetic_energy(kind, systems):
         close(r[0] - r[1], M @ a, 1e-12, np.abs(r[1]).max())
         close(r[2] - r[1], -2.0 * M @ a, 1e-12, np.abs(r[1]).max())
         assert np.linalg.eigvalsh(M).min() > 0.0
+        v = v * mechanical(system)
         close(system.energy_momentum(q[None], v[None], u[None])[0, 0], 0.5 * v @ M @ v, 1e-13)
         np.testing.assert_array_equal(dense(system, system.matrices(u, q, v)[0]), M)
 
@@ -430,7 +491,8 @@ def test_energy_and_momentum(kind, systems):
             return system.energy_momentum((q + x * rate)[None], (v + x * a)[None], u[None])[0]
 
         change = slope(along)
-        close(v @ balance, change[0] + change[1], 1e-8, np.abs(v) @ np.abs(balance))
+        moving = v * mechanical(system)
+        close(moving @ balance, change[0] + change[1], 1e-8, np.abs(v) @ np.abs(balance))
         close(system.rigid_velocities(q) @ balance, change[2:], 1e-8, np.abs(balance).max())
         close(system.power(u[None], q[None], v[None])[0], force[0] @ v, 1e-13)
 

@@ -1,0 +1,216 @@
+"""Continuous controllers: their states as first-order states, and their forces with derivatives of low rank.
+
+With the errors y of positions and velocities, the states x and the generalized forces G of unit commands the rows are
+
+    residual of v:  - G u,      of x:  x' - A x - B y,      u = C x + D y
+
+The derivatives couple all that a law reads with all that it sets: they are of low rank, n_y + n_u, and part of Newton's
+matrix, so that a stiff law costs no steps. A command beyond its limit is constant, and steps end at the limit.
+Source: docs/theory/control_loop.md, equations (10) and (11).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats, Ints
+from femb.elements.control.control_law import InLoop, LinearControl
+from femb.elements.joint.coordinates import JointCoordinates
+from femb.layout.discrete import DiscreteState
+from femb.layout.element import Batch, Input, LowRank
+from femb.layout.layout import InternalQuantity, Layout
+from femb.layout.views import BlockPattern, ModelView, OutputStates
+from femb.numerics.vector3 import scatter
+
+if TYPE_CHECKING:
+    from femb.elements.control.signals import Signal
+
+NO_ARRAYS: Mapping[str, Floats] = {}
+
+
+def declare_states(item: InLoop, layout: Layout, model: ModelView) -> None:
+    """The states of a continuous controller, in a block of their own."""
+    block: int | None = None
+    for k, start in enumerate(item.start_state(layout, model).tolist()):
+        quantity = InternalQuantity(f"state {k + 1}", "-", tolerance=item.atol)
+        number = layout.add_internal(item.name, quantity, None, item.table, block=block, start=start)
+        block = number if block is None else block
+
+
+@dataclass(frozen=True, eq=False)
+class _Moment:
+    """A state as the values of signals read it."""
+
+    q: Floats
+    v: Floats
+    time: float
+    coordinates: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Loop:
+    """A controller: its law, places of its states in v, forces G (k, n_v) of unit commands, places of its reference."""
+
+    item: InLoop
+    law: LinearControl
+    z: Ints
+    G: Floats
+    reference: slice
+
+    @property
+    def signals(self) -> "list[Signal]":
+        return self.law.errors.signals
+
+
+class ContinuousBatch(Batch):
+    """All continuous controllers of a model."""
+
+    def __init__(self, items: Sequence[InLoop], layout: Layout, model: ModelView) -> None:
+        self.layout, self.coordinates = layout, JointCoordinates(layout)
+        self.n_v = len(layout.start_velocities())
+        self.loops: list[_Loop] = []
+        inputs: list[Input] = []
+        start = 0
+        for item in items:
+            law = item.law(layout, model)
+            if not isinstance(law, LinearControl):
+                raise ModelError.at((item.table, item.name, "period"), "is missing: this law is sampled")
+            for signal in law.errors.signals:
+                if signal.rows is None:
+                    text = f"is missing: {signal.name!r} has no exact derivatives, or is sampled"
+                    raise ModelError.at((item.table, item.name, "period"), text)
+            columns = []
+            for setting in item.settings(layout, model):
+                if setting.command.columns is None:
+                    text = f"sets {setting.label!r}, which takes sampled commands only: give the controller a period"
+                    raise ModelError.at((item.table, item.name), text)
+                columns.append(setting.command.columns)
+            G = np.vstack(columns) if columns else np.zeros((len(law.realisation.C), self.n_v))
+            first = layout.internal_number(item.table, item.name, "state 1") if len(law.realisation.A) else 0
+            z = layout.internal_v[first : first + len(law.realisation.A)]
+            errors = law.errors
+            part = slice(start, start + errors.count)
+            self.loops.append(_Loop(item, law, z, G, part))
+            start = part.stop
+            inputs.append(
+                Input(
+                    errors.count,
+                    errors.reference,
+                    breakpoints=errors.breakpoints,
+                    label=f"controllers.{item.name}.reference",
+                    surroundings=True,
+                )
+            )
+        self.angles = slice(start, start + self.coordinates.count)
+        if self.coordinates.count:
+            inputs.append(
+                Input(self.coordinates.count, lambda discrete: discrete.angles, of_discrete=True, label="joint angles")
+            )
+        self.inputs = tuple(inputs)
+        limits = np.concatenate([np.zeros(0), *(loop.law.limits for loop in self.loops)])
+        self.switches = bool(np.isfinite(limits).any())
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        self.offsets = [pattern.offsets(loop.z[None]) if loop.z.size else None for loop in self.loops]
+
+    # One state
+
+    def moment(self, u: Floats, q: Floats, v: Floats) -> _Moment:
+        """A state with its joint coordinates unwrapped."""
+        coordinates = np.zeros(0)
+        if self.coordinates.count:
+            values = self.coordinates.measure(q[None], v[None])[0][0]
+            first = self.first_input + self.angles.start
+            coordinates = self.coordinates.unwrapped(values, u[first : first + self.coordinates.count])
+        return _Moment(q, v, np.nan, coordinates)
+
+    def commands(self, loop: _Loop, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, list[Floats]]:
+        """Commands before their limits (k,), errors (m,), and the values of the signals."""
+        at = self.moment(u, q, v)
+        values = [each.value(at, NO_ARRAYS) for each in loop.signals]  # type: ignore[arg-type]
+        y = loop.law.errors.of(values, self.reference(loop, u))
+        _, _, C, D = loop.law.realisation
+        return C @ v[loop.z] + D @ y, y, values
+
+    def reference(self, loop: _Loop, u: Floats) -> Floats:
+        """The numbers of the reference."""
+        return u[self.first_input + loop.reference.start : self.first_input + loop.reference.stop]
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        for loop in self.loops:
+            A, B, _, _ = loop.law.realisation
+            for s in range(len(q)):
+                commands, y, _ = self.commands(loop, u[s], q[s], v[s])
+                out[s] -= np.clip(commands, -loop.law.limits, loop.law.limits) @ loop.G if loop.G.any() else 0.0
+                if loop.z.size:
+                    out[s, loop.z] += a[s, loop.z] - A @ v[s, loop.z] - B @ y
+
+    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        for loop in self.loops:
+            for s in range(len(q)):
+                commands, _, _ = self.commands(loop, u[s], q[s], v[s])
+                out[s] += np.clip(commands, -loop.law.limits, loop.law.limits) @ loop.G
+
+    def mass(self, q: Floats, mass: Floats) -> None:
+        for loop, places in zip(self.loops, self.offsets, strict=True):
+            if places is not None:
+                self._scatter(np.eye(loop.z.size), places, mass)
+
+    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        self.mass(q, mass)
+        self.force_tangent(u, q, v, damping, stiffness)
+
+    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+        """The derivative of the rows of states by the states; the others are of low rank."""
+        for loop, places in zip(self.loops, self.offsets, strict=True):
+            if places is not None:
+                self._scatter(-loop.law.realisation.A, places, damping)
+
+    def _scatter(self, block: Floats, places: tuple[Ints, Ints], data: Floats) -> None:
+        offset, stride = places
+        n = len(block)
+        scatter(block, np.arange(n), np.ones(n, dtype=np.int64), offset[0], stride[0], data)
+
+    def low_rank_tangent(self, u: Floats, q: Floats, v: Floats) -> LowRank:
+        return LowRank.joined([self._low_rank(loop, u, q, v) for loop in self.loops], len(v))
+
+    def low_rank_matrices(self, u: Floats, q: Floats, v: Floats) -> LowRank:
+        return self.low_rank_tangent(u, q, v)
+
+    def _low_rank(self, loop: _Loop, u: Floats, q: Floats, v: Floats) -> LowRank:
+        _, B, C, D = loop.law.realisation
+        commands, y, values = self.commands(loop, u, q, v)
+        by_signal = loop.law.errors.derivatives(values, self.reference(loop, u))
+        by_pose, by_velocity = np.zeros((2, len(y), len(v)))
+        for signal, derivative in zip(loop.signals, by_signal, strict=True):
+            assert signal.rows is not None
+            pose, velocity = signal.rows(np.nan, q, v)
+            by_pose += derivative @ pose
+            by_velocity += derivative @ velocity
+        m, k = len(y), len(commands)
+        left, damping, stiffness = np.zeros((3, len(v), m + k))
+        free = np.abs(commands) <= loop.law.limits
+        left[loop.z, :m] = -B
+        left[:, m:] = -(loop.G * free[:, None]).T
+        damping[:, :m], damping[:, m:] = by_velocity.T, (D @ by_velocity).T
+        damping[loop.z, m:] += C.T
+        stiffness[:, :m], stiffness[:, m:] = by_pose.T, (D @ by_pose).T
+        return LowRank(left, damping, stiffness)
+
+    def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """None: a command that reaches its limit has a kink alone, which the error control resolves."""
+        return np.empty((len(q), 0)), np.empty((len(q), 0))
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        """Commands and states."""
+        result: dict[str, Floats] = {}
+        for loop in self.loops:
+            path = f"controllers/{loop.item.name}"
+            commands = [self.commands(loop, *each)[0] for each in zip(frames.u, frames.q, frames.v, strict=True)]
+            result[f"{path}/output"] = np.array(commands).reshape(len(frames.q), -1)
+            if loop.z.size:
+                result[f"{path}/state"] = frames.v[:, loop.z]
+        return result

@@ -1,0 +1,150 @@
+"""Laws of controllers in a layout: what they read, the commands that they set, and their next states."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.elements.control.errors import Errors
+from femb.elements.control.linear_law import LinearLaw, Realisation
+from femb.elements.control.signals import AXES, law_outputs
+from femb.layout.element import Command, TakesCommands
+from femb.layout.layout import Layout
+from femb.layout.views import ModelView, StateView
+
+
+class Setting(NamedTuple):
+    """A command that a controller sets: of an item, by its word, from a part of the controller's outputs."""
+
+    item: TakesCommands
+    word: str
+    command: Command
+    part: slice
+
+    @property
+    def label(self) -> str:
+        """Its name."""
+        return f"{self.item.table}.{self.item.name}.{self.word}"
+
+
+class InLoop(Protocol):
+    """The members of a controller (``femb.elements.control.controller.Controller``) that laws and batches need."""
+
+    @property
+    def table(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def period(self) -> float | None: ...
+    @property
+    def phase(self) -> float: ...
+    @property
+    def delay(self) -> float: ...
+    @property
+    def atol(self) -> float: ...
+
+    def settings(self, layout: Layout, model: ModelView) -> "list[Setting]":
+        """Its commands."""
+
+    def start_state(self, layout: Layout, model: ModelView) -> Floats:
+        """(n,) its state at the start."""
+
+    def law(self, layout: Layout, model: ModelView) -> "Law":
+        """Its law."""
+
+
+class Law:
+    """The law of a controller in a layout: commands and next state by the time, what it reads, and its state."""
+
+    def read(self, t: float, state: StateView, discrete: Mapping[str, Floats]) -> Floats:
+        """(m,) what the law reads at time t (s)."""
+        raise NotImplementedError
+
+    def step(self, t: float, y: Floats, x: Floats, sample: int) -> tuple[Any, Any]:
+        """Commands u (k,) and the next state x (n,)."""
+        raise NotImplementedError
+
+
+class LinearControl(Law):
+    """u = C x + D y of errors y; x+ = A x + B y at samples, or x' = A x + B y.
+
+    realisation : A, B, C, D, by the errors. errors : what the law reads. limits (k,) : of the commands. integrals (n,)
+    : which of the states are held at samples while a command is at its limit. allocation (k, 3) : from the torque to
+    the commands of wheels.
+    """
+
+    def __init__(
+        self,
+        realisation: Realisation,
+        errors: Errors,
+        limits: Floats,
+        integrals: Floats | None = None,
+        allocation: Floats | None = None,
+    ) -> None:
+        self.realisation, self.errors, self.integrals, self.allocation = realisation, errors, integrals, allocation
+        # without commands that it sets, nothing limits its outputs
+        self.limits = limits if limits.size else np.full(len(realisation.D), np.inf)
+
+    def read(self, t: float, state: StateView, discrete: Mapping[str, Floats]) -> Floats:
+        values = [each.value(state, discrete) for each in self.errors.signals]
+        return self.errors.of(values, self.errors.reference(t))
+
+    def step(self, t: float, y: Floats, x: Floats, sample: int) -> tuple[Floats, Floats]:
+        A, B, C, D = self.realisation
+        u, new = C @ x + D @ y, A @ x + B @ y
+        if self.integrals is not None and np.any(np.abs(u) > self.limits):
+            new = np.where(self.integrals, x, new)
+        return u, new
+
+    def on_plant(self, item: InLoop, layout: Layout, model: ModelView) -> LinearLaw:
+        """The law on the outputs and inputs of the linear plant, about the reference at the start."""
+        A, B, C, D = self.realisation
+        names: list[str] = []
+        gains = []
+        for signal in self.errors.signals:
+            if not signal.linear:
+                raise ModelError.at((item.table, item.name), f"reads {signal.name!r}, which has no linear form")
+            names += signal.linear
+            gains.append(np.eye(len(signal.linear)) if signal.gain is None else signal.gain)
+        derivatives = self.errors.derivatives(self.errors.at_reference(), self.errors.reference(0.0))
+        inputs, merge = _merged(names)
+        S = np.hstack(derivatives) @ _diagonal(gains) @ merge
+        outputs, scales = self._outputs(item, layout, model)
+        scale = np.array(scales)[:, None]
+        channels = () if self.allocation is None else tuple(f"{item.name}.{axis}" for axis in AXES)
+        return LinearLaw(
+            item.name, A, B @ S, scale * C, scale * (D @ S), item.period, item.phase, item.delay,
+            inputs, tuple(outputs), allocation=self.allocation, channels=channels,
+        )  # fmt: skip
+
+    def _outputs(self, item: InLoop, layout: Layout, model: ModelView) -> tuple[list[str], list[float]]:
+        """The inputs of the plant that the law sets, and the factors from its commands to them; without commands the
+        names by which other laws read it."""
+        outputs: list[str] = []
+        scales: list[float] = []
+        for setting in item.settings(layout, model):
+            command, count = setting.command, setting.command.width
+            outputs += [command.input] if count == 1 else [f"{command.input}.{k}" for k in range(count)]
+            scales += [1.0 / item.period if command.per_period and item.period else 1.0] * count
+        if not outputs:
+            outputs = list(law_outputs(f"controllers.{item.name}", len(self.realisation.D)))
+            scales = [1.0] * len(outputs)
+        return outputs, scales
+
+
+def _merged(names: Sequence[str]) -> tuple[tuple[str, ...], Floats]:
+    """Names without repetitions, and the matrix from their values to those of all."""
+    unique = tuple(dict.fromkeys(names))
+    return unique, np.array([[float(name == each) for each in unique] for name in names]).reshape(-1, len(unique))
+
+
+def _diagonal(blocks: Sequence[Floats]) -> Floats:
+    """A matrix with blocks on its diagonal."""
+    result = np.zeros((sum(len(each) for each in blocks), sum(each.shape[1] for each in blocks)))
+    i = j = 0
+    for block in blocks:
+        result[i : i + len(block), j : j + block.shape[1]] = block
+        i, j = i + len(block), j + block.shape[1]
+    return result

@@ -1,0 +1,307 @@
+"""The base of controllers: what they read and set, samples, delays, and the order at one instant.
+
+A sampled controller is an update of discrete states at the instants phase + k period: it reads signals and its state,
+and gives commands and its next state. A command acts after the delay. A continuous one has its states among the
+first-order states of the model (``femb.elements.control.continuous``). Source: docs/theory/control_loop.md.
+"""
+
+from abc import abstractmethod
+from collections import ChainMap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import FembError, ModelError, SolveError
+from femb.base.quantity import Group, Quantity
+from femb.base.types import Floats, Unit
+from femb.base.values import as_numbers, nearest, shown
+from femb.elements.control import queue
+from femb.elements.control.continuous import ContinuousBatch, declare_states
+from femb.elements.control.control_law import Law, LinearControl, Setting
+from femb.elements.control.linear_law import LinearLaw
+from femb.elements.control.sensor import RecordedArrays, Sensor
+from femb.elements.control.signals import Signal, known_signals, named_item, signal_of
+from femb.elements.item import Item
+from femb.layout.discrete import DiscreteState, Update
+from femb.layout.element import Batch, Command, TakesCommands
+from femb.layout.layout import Layout
+from femb.layout.views import ModelView, StartPoses, StateView
+
+# The order of updates at one instant: sensors 0, controllers from 1 on, what acts after all of them.
+ACTS = 1_000_000
+
+
+class ControllerResults(Group):
+    """The last sample of a controller, or the present commands and states of a continuous one."""
+
+    word: ClassVar[str] = "controller"
+
+    time = Quantity("(T,)", "s", "instant of the last sample", level="motion")
+    output = Quantity("(T, k)", "own", "its commands, before their delay and the limits", level="motion")
+    state = Quantity("(T, n)", "own", "its state", level="motion")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Controller(Item):
+    """The base of all controllers.
+
+    period, phase : s, of the samples phase + k period; without a period the controller is continuous. delay : s, from a
+    sample to the action of its commands, any multiple of the period. atol : of a continuous one, the absolute tolerance
+    of its states at the default rtol, in their unit.
+    """
+
+    table: ClassVar[str] = "controllers"
+    results: ClassVar[type[Group]] = ControllerResults
+
+    period: Annotated[float | None, Unit("s")] = None
+    phase: Annotated[float, Unit("s")] = 0.0
+    delay: Annotated[float, Unit("s")] = 0.0
+    atol: Annotated[float, Unit("own")] = 1e-6
+
+    def check(self, check: Checks) -> None:
+        check.positive("period", "atol")
+        check.not_negative("phase", "delay")
+        if self.period is None and not {"phase", "delay", "period"} & check.bad:
+            for word in ("phase", "delay"):
+                check.require(word, getattr(self, word) == 0.0, "but a continuous controller has none: give a period")
+
+    # What it reads and sets
+
+    @property
+    @abstractmethod
+    def reads(self) -> tuple[str, ...]:
+        """The names of the signals that it reads."""
+
+    def start_state(self, layout: Layout, model: ModelView) -> Floats:
+        """(n,) its state at the start."""
+        return np.zeros(0)
+
+    def settings(self, layout: Layout, model: ModelView) -> list[Setting]:
+        """Its commands. Raises ModelError: unknown ones, and those that another controller sets."""
+        result, start = [], 0
+        for name in self.sets:
+            found = named_item(model, name)
+            known = _commands_of(layout, model)
+            if found is None or name not in known:
+                listed = ", ".join(known) or "none: add a wheel, a thruster, a load or a motor"
+                text = f"sets {name!r}; there are the commands {listed}{nearest(name, known)}"
+                raise ModelError.at(self._path, text)
+            for other in model.items():
+                if other is not self and isinstance(other, Controller) and name in other.sets:
+                    raise ModelError.at(
+                        self._path,
+                        f"sets {name!r}, which controllers.{other.name} sets too: let one of them do so, and read the "
+                        "other",
+                    )
+            command = known[name]
+            result.append(Setting(found[0], found[1], command, slice(start, start + command.width)))
+            start += command.width
+        return result
+
+    @property
+    def _path(self) -> tuple[str, ...]:
+        return (self.table, self.name)
+
+    def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
+        """The number of its outputs, and their unit."""
+        raise NotImplementedError
+
+    def signals(self, layout: Layout, model: ModelView) -> list[Signal]:
+        """The signals that it reads. Raises ModelError with its name for an unknown one."""
+        found = []
+        for name in self.reads:
+            try:
+                found.append(signal_of(layout, model, name))
+            except ModelError as error:
+                raise ModelError.at(self._path, f"reads {name!r}: {error}") from None
+        return found
+
+    def array(self, word: str) -> str:
+        """The name of one of its discrete states."""
+        return f"controllers.{self.name}.{word}"
+
+    @abstractmethod
+    def law(self, layout: Layout, model: ModelView) -> "Law":
+        """Its law in a layout, whose numbers are known."""
+
+    def linear_law(self, layout: Layout, model: ModelView) -> LinearLaw:
+        """Its law on small changes. Raises ModelError where it has none."""
+        law = self.law(layout, model)
+        if not isinstance(law, LinearControl):
+            raise ModelError.at(self._path, "has no linear law: a function in Python; give one of the kind state_space")
+        return law.on_plant(self, layout, model)
+
+    # The contract of items
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """The discrete states of its last sample, its queue, and the updates; or the first-order states."""
+        self._check_names(layout, model)
+        if self.period is None:
+            declare_states(self, layout, model)
+            return
+        order = 1 + len(_chain(self, model, ()))
+        width, start = self.width_and_unit(layout, model)[0], np.atleast_1d(self.start_state(layout, model))
+        layout.add_discrete(self.array("output"), np.zeros(width))
+        if start.size:
+            layout.add_discrete(self.array("state"), start)
+        layout.add_discrete(self.array("time"), 0.0, carried=False)
+        sampled = SampledController(self, layout, model)
+        label = f"controllers.{self.name}"
+        layout.add_update(Update(label, sampled.sample, period=self.period, phase=self.phase, order=order))
+        if self.delay > 0.0 and self.sets:
+            count = queue.slots(self.delay, self.period)
+            layout.add_discrete(self.array("queue"), queue.empty(count, width), carried=False)
+            layout.add_update(Update(f"{label}.action", sampled.act, instant=sampled.next_action, order=ACTS))
+
+    def _check_names(self, layout: Layout, model: ModelView) -> None:
+        """Raise ModelError for commands and signals that are not in the model."""
+        self.settings(layout, model)
+        tables = {item.table for item in model.items()} | {"bodies", "beams", "joints", "sensors", "controllers"}
+        for name in self.reads:
+            table, _, rest = name.partition(".")
+            if table in ("sensors", "controllers"):
+                names = [item.name for item in model.items() if item.table == table]
+                if not any(rest == each or rest.startswith(f"{each}.") for each in names):
+                    there = ", ".join(names) or "none"
+                    raise ModelError.at(self._path, f"reads {name!r}, but there is no such item; {table}: {there}")
+            elif table not in tables or not rest:
+                known = known_signals(layout, model)
+                raise ModelError.at(
+                    self._path, f"reads {name!r}, wanted TABLE.NAME.QUANTITY, as bodies.hub.turn{nearest(name, known)}"
+                )
+
+    @staticmethod
+    def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
+        """What records the samples, and what evaluates continuous laws."""
+        words = ("time", "output", "state")
+        pairs = [(each, word) for each in items for word in words if each.array(word) in layout.discrete]
+        batches: list[Batch] = [RecordedArrays(pairs, layout)] if pairs else []
+        continuous = [each for each in items if each.period is None]
+        if continuous:
+            batches.append(ContinuousBatch(continuous, layout, model))
+        return batches
+
+
+def _commands_of(layout: Layout, model: ModelView) -> dict[str, Command]:
+    """All commands of a model by name."""
+    return {
+        f"{item.table}.{item.name}.{word}": command
+        for item in model.items()
+        if isinstance(item, TakesCommands)
+        for word, command in item.commands(layout).items()
+    }
+
+
+def _chain(controller: Controller, model: ModelView, before: tuple[str, ...]) -> tuple[str, ...]:
+    """The longest chain of controllers that lead to one. Raises ModelError: a ring."""
+    if controller.name in before:
+        ring = " -> ".join([*reversed(before[: before.index(controller.name) + 1]), before[-1]])
+        raise ModelError.at(
+            ("controllers", controller.name),
+            f"is in a ring of controllers that read each other: {ring}; let one of them read a signal of the model",
+        )
+    longest: tuple[str, ...] = ()
+    for other in model.items():
+        if isinstance(other, Controller) and any(_names(other, name) for name in controller.reads):
+            chain = _chain(other, model, (*before, controller.name))
+            longest = max(longest, (*chain, other.name), key=len)
+    return longest
+
+
+def _names(controller: Controller, signal: str) -> bool:
+    start = f"controllers.{controller.name}"
+    return signal == start or signal.startswith(f"{start}.")
+
+
+# Samples
+
+
+class SampledController:
+    """The updates of a sampled controller in one layout."""
+
+    def __init__(self, item: Controller, layout: Layout, model: ModelView) -> None:
+        self.item, self.layout, self.model = item, layout, model
+        self.period = float(item.period or 0.0)
+        self.width, self.states = item.width_and_unit(layout, model)[0], item.array("state") in layout.discrete
+
+    @cached_property
+    def law(self) -> Law:
+        """The law; the numbers of the layout are known after its declarations."""
+        return self.item.law(self.layout, self.model)
+
+    @cached_property
+    def settings(self) -> list[Setting]:
+        """The commands."""
+        return self.item.settings(self.layout, self.model)
+
+    def sample(self, t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
+        """The arrays of a sample. Raises SolveError with the name, the sample and the time where the law fails."""
+        item = self.item
+        number = int(discrete[f"controllers.{item.name}.samples"])
+        instant = item.phase + number * self.period
+        where = f"controllers.{item.name}: sample {number}, t = {instant:.6g} s"
+        x = discrete[item.array("state")] if self.states else np.zeros(0)
+        y = self.law.read(t, state, discrete)
+        try:
+            u, new = self.law.step(t, y, x, number)
+        except FembError as error:
+            raise SolveError(f"{where}: {error}") from error
+        except Exception as error:
+            raise SolveError(f"{where}: raised {type(error).__name__}: {error}") from error
+        u = self._numbers(where, "commands", u, self.width)
+        changes: dict[str, Any] = {item.array("output"): u, item.array("time"): instant}
+        if self.states:
+            changes[item.array("state")] = self._numbers(where, "states", new, len(x))
+        if not self.settings:
+            return changes
+        if item.delay > 0.0:
+            waiting = discrete[item.array("queue")]
+            changes[item.array("queue")] = queue.pushed(waiting, instant + item.delay, u)
+            return changes
+        return changes | self._set(u, t, discrete)
+
+    def next_action(self, discrete: DiscreteState) -> float:
+        """The instant (s) at which the next commands act."""
+        return queue.next_instant(discrete[self.item.array("queue")])
+
+    def act(self, t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
+        """Commands whose delay has passed, in the order in which they were given."""
+        values, rest = queue.taken(discrete[self.item.array("queue")], t, self.period)
+        changes: dict[str, Any] = {self.item.array("queue"): rest}
+        for u in values:
+            changes |= self._set(u, t, ChainMap(changes, discrete))  # type: ignore[arg-type]
+        return changes
+
+    def _set(self, u: Floats, t: float, discrete: Mapping[str, Floats]) -> dict[str, Any]:
+        changes: dict[str, Any] = {}
+        for setting in self.settings:
+            seen: Mapping[str, Floats] = ChainMap(changes, discrete)  # type: ignore[arg-type]
+            changes |= setting.item.commanded(setting.word, u[setting.part], t, seen)
+        return changes
+
+    def _numbers(self, where: str, what: str, value: Any, count: int) -> Floats:
+        numbers = as_numbers(value)
+        if numbers is not None and numbers.ndim == 0 and count == 1:
+            numbers = numbers.reshape(1)
+        if numbers is None or numbers.shape != (count,):
+            raise SolveError(f"{where}: {what}: got {shown(value)}, wanted {count} numbers")
+        if not np.isfinite(numbers).all():
+            raise SolveError(f"{where}: {what}: got {shown(value)}, which are not finite")
+        return numbers
+
+
+def clipped(value: Floats, limit: float) -> tuple[Floats, int]:
+    """Commands within their limit, and how many were not."""
+    return np.clip(value, -limit, limit), int(np.count_nonzero(np.abs(value) > limit))
+
+
+def sensor_of(model: ModelView, name: str) -> Sensor | None:
+    """The sensor of a signal; None where the signal is of no sensor."""
+    for item in model.items():
+        if isinstance(item, Sensor) and name in (f"sensors.{item.name}", f"sensors.{item.name}.value"):
+            return item
+    return None

@@ -1,0 +1,88 @@
+"""Errors that linear laws act on: signals less their reference, with exact derivatives.
+
+Of an attitude the error is 2 q_v of the turn from the reference, with the sign of its q_0, in body axes; without the
+sign a body turned by more than 180 degrees would take the long way. Of its rate it is the angular velocity less that of
+the reference, in body axes. Source: docs/theory/control_loop.md, equations (5) and (6).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.elements.control.reference import Axes
+from femb.elements.control.signals import Signal, turn_error, turn_rows
+from femb.numerics import rotations
+from femb.numerics.rotations import cross_matrix
+
+
+class Errors:
+    """Signals less their references, one by one; of an attitude without a reference its turn from inertial axes.
+
+    signals : what is read. reference : function of the time (s) that gives ``count`` numbers, by default zeros.
+    breakpoints : s, where it is not smooth.
+    """
+
+    def __init__(
+        self,
+        signals: Sequence[Signal],
+        reference: Callable[[float], Floats] | None = None,
+        breakpoints: tuple[float, ...] = (),
+    ) -> None:
+        self.signals, self.breakpoints = list(signals), breakpoints
+        self.sizes = [3 if each.width == 4 else each.width for each in signals]
+        self.width = self.count = sum(self.sizes)
+        zeros = np.zeros(self.count)
+        self.reference = reference or (lambda t: zeros)
+
+    def of(self, values: Sequence[Floats], reference: Floats) -> Floats:
+        """(m,) the errors of the values of the signals and the numbers of the reference."""
+        parts = [turn_error(each) if len(each) == 4 else each for each in values]
+        return np.concatenate(parts) - reference
+
+    def derivatives(self, values: Sequence[Floats], reference: Floats) -> list[Floats]:
+        """For each signal (m, k), by its k components; by those of a turn of an attitude."""
+        result, start = [], 0
+        for value, size in zip(values, self.sizes, strict=True):
+            matrix = np.zeros((self.width, size))
+            matrix[start : start + size] = turn_rows(value) if len(value) == 4 else np.eye(size)
+            result.append(matrix)
+            start += size
+        return result
+
+    def at_reference(self) -> list[Floats]:
+        """Values of the signals at which the errors vanish, at the start."""
+        return [np.array([1.0, 0.0, 0.0, 0.0]) if each.width == 4 else np.zeros(each.width) for each in self.signals]
+
+
+class AttitudeErrors(Errors):
+    """The error of an attitude (3,), and that of its rate (3,).
+
+    attitude : a quaternion, from body to inertial axes. rate : in body axes. axes : of the reference.
+    """
+
+    def __init__(self, attitude: Signal, rate: Signal, axes: Axes, breakpoints: tuple[float, ...]) -> None:
+        super().__init__([attitude, rate], lambda t: np.concatenate(axes(t)), breakpoints)
+        self.width, self.count = 6, 7
+
+    def of(self, values: Sequence[Floats], reference: Floats) -> Floats:
+        error, omega = self._error(values, reference)
+        return np.concatenate([turn_error(error), omega - rotations.rotate_back(error, reference[4:])])
+
+    def derivatives(self, values: Sequence[Floats], reference: Floats) -> list[Floats]:
+        error, _ = self._error(values, reference)
+        by_turn, by_rate = np.zeros((2, 6, 3))
+        by_turn[:3] = turn_rows(error)
+        by_turn[3:] = -cross_matrix(rotations.rotate_back(error, reference[4:]))
+        by_rate[3:] = np.eye(3)
+        return [by_turn, by_rate]
+
+    def at_reference(self) -> list[Floats]:
+        reference = self.reference(0.0)
+        return [reference[:4], reference[4:]]
+
+    def _error(self, values: Sequence[Floats], reference: Floats) -> tuple[Floats, Floats]:
+        quaternion, omega = values
+        error: Any = rotations.multiply(rotations.conjugate(reference[:4]), rotations.normalise(quaternion))
+        return error, omega

@@ -1,0 +1,556 @@
+"""Kinds of controllers: pd and pid of attitudes and coordinates, state spaces, filters, and functions in Python."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.base.types import Floats, Forms, Matrix3, Numbers, OneOf, Shape, Unit, Vector
+from femb.base.values import shown
+from femb.elements.control.control_law import Law, LinearControl
+from femb.elements.control.controller import Controller, sensor_of
+from femb.elements.control.errors import AttitudeErrors, Errors
+from femb.elements.control.linear_law import Realisation, lead_lag, low_pass, notch
+from femb.elements.control.reference import AttitudeReference
+from femb.elements.control.sensors import PlacedSensor
+from femb.elements.control.signals import Signal, joined
+from femb.layout.element import breakpoints_of
+from femb.layout.layout import Layout
+from femb.layout.views import ModelView, StateView
+from femb.numerics import rotations
+from femb.profiles import Profile
+
+Gains = Annotated[Any, Forms((float, Vector, Matrix3)), Unit("own")]
+"""A number, three numbers for the axes, or a 3 x 3 matrix."""
+Matrix = Annotated[Any, Shape((None, None)), Unit("own")]
+
+
+def names_in(check: Checks, field: str) -> None:
+    """Store a field as a tuple of texts; report what is none."""
+    value = getattr(check.item, field)
+    if isinstance(value, str):
+        value = (value,)
+    if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+        check.fail(field, f"got {shown(value)}, wanted a list of names, TABLE.NAME.QUANTITY")
+        return
+    object.__setattr__(check.item, field, tuple(value))
+
+
+@dataclass(frozen=True, eq=False)
+class PDController(Controller):
+    """u = -K_p e - K_d e' of an attitude, or of one coordinate.
+
+    Of an attitude: ``attitude`` and ``rate`` are sensors, or a body, "bodies.hub"; ``reference`` the attitude that is
+    held; e the turn from it and e' the angular velocity less that of the reference, in body axes (N m). ``wheels`` take
+    the torque: u = -pinv(G) tau with their axes G, or the rows of ``allocation`` times tau; or ``outputs`` are commands
+    with three numbers, as "loads.torquer.torque".
+    Of a coordinate: ``input`` and ``rate`` are sensors, or names as "joints.hinge.angle", ``setpoint`` a profile with
+    derivatives; ``outputs`` one command.
+
+    proportional, derivative : gains; or bandwidth (rad/s) w and damping_ratio z, for K_p = J w^2 and K_d = 2 z w J with
+    the inertia J of the whole model at the start.
+    Raises ModelError: gains given twice or missing, unknown names, wheels on another body.
+    Source: docs/theory/control_loop.md, equations (5) to (8).
+    """
+
+    kind: ClassVar[str] = "pd"
+
+    name: str
+    attitude: str | None = None
+    input: str | None = None
+    rate: str | None = None
+    reference: AttitudeReference = AttitudeReference()  # noqa: RUF009 - frozen
+    setpoint: Annotated[Profile | Callable[..., Any] | None, Unit("rad", stroke="m")] = None
+    proportional: Gains | None = None
+    derivative: Gains | None = None
+    bandwidth: Annotated[float | None, Unit("rad/s")] = None
+    damping_ratio: Annotated[float, Unit("")] = 0.7
+    wheels: tuple[str, ...] = ()
+    allocation: Matrix | None = None
+    outputs: tuple[str, ...] = ()
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.exactly_one("attitude", "input")
+        check.positive("bandwidth", "damping_ratio")
+        names_in(check, "wheels")
+        names_in(check, "outputs")
+        if self.bandwidth is None:
+            check.require("proportional", self.proportional is not None, "is missing: give gains, or a bandwidth")
+        else:
+            for word in ("proportional", "derivative"):
+                check.require(word, getattr(self, word) is None, "given beside 'bandwidth', which sets it")
+        if self.rate is None and "rate" not in check.bad and (self.derivative is not None or self.bandwidth):
+            check.fail("rate", "is missing: the derivative needs a gyro or a tachometer, or a name as bodies.hub")
+        if not {"wheels", "outputs"} & check.bad and bool(self.wheels) == bool(self.outputs):
+            check.fail("wheels" if not self.wheels else "outputs", "give wheels or outputs, one of the two")
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        if self.attitude is not None:
+            return _with(self.attitude, "attitude"), *((_with(self.rate, "angular_velocity"),) if self.rate else ())
+        return str(self.input), *((self.rate,) if self.rate else ())
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        return tuple(f"wheels.{name}.torque" for name in self.wheels) or self.outputs
+
+    @property
+    def axes(self) -> int:
+        """The number of components of the error."""
+        return 3 if self.attitude is not None else 1
+
+    def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
+        if self.wheels:
+            return len(self.wheels), "N m"
+        return self.axes, "N m" if self.axes == 3 else "N m or N"
+
+    def errors(self, layout: Layout, model: ModelView) -> Errors:
+        """The errors of the law, (e, e')."""
+        signals = [in_host_axes(each, model) for each in self.signals(layout, model)]
+        if self.attitude is not None:
+            axes = self.reference.axes(model, (self.table, self.name, "reference"))
+            if signals[0].width != 4:
+                raise ModelError.at(self._path, f"reads {self.reads[0]!r}, which is no attitude")
+            rate = signals[1] if len(signals) > 1 else Signal("zero", "rad/s", 3, lambda state, discrete: np.zeros(3))
+            return AttitudeErrors(signals[0], rate, axes, self.reference.breakpoints)
+        for name, signal in zip(self.reads, signals, strict=True):
+            if signal.width != 1:
+                raise ModelError.at(self._path, f"reads {name!r} with {signal.width} numbers, wanted one")
+        setpoint, count = self.setpoint, len(signals)
+        if setpoint is None:
+            return Errors(signals)
+        if count > 1 and not hasattr(setpoint, "derivatives"):
+            raise ModelError.at((*self._path, "setpoint"), "wanted a profile with a rate: the law has a derivative")
+
+        def reference(t: float) -> Floats:
+            return np.array(setpoint.derivatives(t)[:2] if count > 1 else [setpoint(t)])  # type: ignore[union-attr]
+
+        return Errors(signals, reference, breakpoints_of(setpoint))
+
+    def gains(self, layout: Layout, model: ModelView) -> tuple[Floats, Floats]:
+        """K_p and K_d (n, n)."""
+        n = self.axes
+        if self.bandwidth is not None:
+            J = self._inertia(layout, model) if n == 3 else np.eye(1)
+            return self.bandwidth**2 * J, 2.0 * self.damping_ratio * self.bandwidth * J
+        return _gain(self.proportional, n), _gain(self.derivative, n)
+
+    def _inertia(self, layout: Layout, model: ModelView) -> Floats:
+        """(3, 3) of the whole model at the start, in the axes of the body that is held."""
+        sensor = sensor_of(model, str(self.attitude))
+        place = str(self.attitude).removesuffix(".attitude")
+        station = layout.station(sensor.on) if isinstance(sensor, PlacedSensor) else layout.named_station(place)
+        assert station is not None
+        R = rotations.rotation_matrix(layout.pose(station)[1])
+        return np.asarray(R.T @ layout.locked_inertia() @ R)
+
+    def distribution(self, layout: Layout, model: ModelView) -> Floats:
+        """(k, n) from -(K_p e + K_d e') to the commands."""
+        if not self.wheels:
+            return np.eye(self.axes)
+        if self.allocation is not None:
+            if self.allocation.shape != (len(self.wheels), 3):
+                text = f"got the shape {self.allocation.shape}, wanted ({len(self.wheels)}, 3)"
+                raise ModelError.at((*self._path, "allocation"), text)
+            return -np.asarray(self.allocation)
+        wheels = [setting.item for setting in self.settings(layout, model)]
+        G = np.array([np.asarray(each.axis) / np.linalg.norm(each.axis) for each in wheels]).T  # type: ignore[attr-defined]
+        if np.linalg.matrix_rank(G) < 3:
+            raise ModelError.at((*self._path, "wheels"), "their axes are in a plane: they give no torque across it")
+        result: Floats = -np.linalg.pinv(G)
+        return result
+
+    def limits(self, layout: Layout, model: ModelView) -> Floats:
+        """(k,) limits of the commands."""
+        of_each = [[each.command.limit] * each.command.width for each in self.settings(layout, model)]
+        return np.array([limit for limits in of_each for limit in limits])
+
+    def law(self, layout: Layout, model: ModelView) -> Law:
+        errors, (K_p, K_d) = self.errors(layout, model), self.gains(layout, model)
+        allocated = self.distribution(layout, model)
+        D = -allocated @ np.hstack([K_p, K_d])[:, : errors.width]
+        none = Realisation(np.zeros((0, 0)), np.zeros((0, errors.width)), np.zeros((len(D), 0)), D)
+        return LinearControl(none, errors, self.limits(layout, model), None, allocated if self.wheels else None)
+
+
+@dataclass(frozen=True, eq=False)
+class PIDController(PDController):
+    """A pd law with the integral of the error: u = -K_p e - K_i int e - K_d e'.
+
+    integral : gains. At a sample at which a command exceeds its limit the integral is held. Otherwise as a pd law.
+    """
+
+    kind: ClassVar[str] = "pid"
+
+    integral: Gains = 0.0
+
+    def start_state(self, layout: Layout, model: ModelView) -> Floats:
+        return np.zeros(self.axes)
+
+    def law(self, layout: Layout, model: ModelView) -> Law:
+        pd = super().law(layout, model)
+        assert isinstance(pd, LinearControl)
+        n, D = self.axes, pd.realisation.D
+        C = -self.distribution(layout, model) @ _gain(self.integral, n)
+        B = np.zeros((n, pd.errors.width))
+        B[:, :n] = np.eye(n) if self.period is None else self.period * np.eye(n)
+        A = np.zeros((n, n)) if self.period is None else np.eye(n)
+        return LinearControl(Realisation(A, B, C, D), pd.errors, pd.limits, np.ones(n, dtype=bool), pd.allocation)
+
+
+def in_host_axes(signal: Signal, model: ModelView) -> Signal:
+    """The value of a sensor with axes of its own as that of its body."""
+    sensor = sensor_of(model, signal.name)
+    if not isinstance(sensor, PlacedSensor) or sensor.turned is None:
+        return signal
+    axes, value = rotations.normalise(sensor.axes), signal.value
+
+    def turned(state: StateView, discrete: Any) -> Floats:
+        given = value(state, discrete)
+        if len(given) == 4:
+            return np.asarray(rotations.multiply(given, rotations.conjugate(axes)))
+        return np.asarray(rotations.rotate(axes, given))
+
+    return replace(signal, value=turned, gain=sensor.turned.T)
+
+
+def _with(name: str, word: str) -> str:
+    """The signal of a body or node that is named without a quantity."""
+    table, *parts = name.split(".")
+    whole = table in ("sensors", "controllers") or parts[-1:] in (["attitude"], ["angular_velocity"])
+    return name if whole else f"{name}.{word}"
+
+
+def _gain(value: Any, n: int) -> Floats:
+    """(n, n) of a number, n numbers or a matrix; zero for none."""
+    if value is None:
+        return np.zeros((n, n))
+    gain = np.asarray(value, dtype=float)
+    if gain.ndim == 2:
+        return gain
+    return np.diag(np.broadcast_to(gain, n))
+
+
+class GivenStateSpace:
+    """A state space of scipy or python-control: an object with A, B, C, D, and dt if it is sampled."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearController(Controller):
+    """u = C x + D y, with x' = A x + B y, or at samples x+ = A x + B y where it has a period.
+
+    inputs : the signals y, one after the other; an attitude counts as its three small turns. outputs : the commands u.
+    A, B, C, D : rows of numbers; or ``system`` in Python, a state space of scipy or python-control, whose dt is the
+    period; or ``file``, .npz or .mat with these matrices. state : x at the start.
+    Raises ModelError: matrices that do not fit the inputs and outputs.
+    """
+
+    kind: ClassVar[str] = "state_space"
+
+    name: str
+    A: Matrix | None = None
+    B: Matrix | None = None
+    C: Matrix | None = None
+    D: Matrix | None = None
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    state: Numbers | None = None
+    file: str | None = None
+    system: GivenStateSpace | None = None
+
+    def check(self, check: Checks) -> None:
+        matrices = self._given(check)
+        super().check(check)
+        names_in(check, "inputs")
+        names_in(check, "outputs")
+        if check.bad or matrices is None:
+            return
+        A, B, C, D = matrices
+        n = 0 if A is None else len(A)
+        m, p = _sizes(B, D), _sizes(None if C is None else C.T, None if D is None else D.T)
+        if not m or not p:
+            check.fail("D", "is missing: wanted D, or A, B and C")
+            return
+        wanted = {"A": (A, (n, n)), "B": (B, (n, m)), "C": (C, (p, n)), "D": (D, (p, m))}
+        for word, (matrix, shape) in wanted.items():
+            values = np.zeros(shape) if matrix is None else np.array(matrix, dtype=float)
+            if values.shape != shape:
+                of = f"{n} states, {m} inputs and {p} outputs"
+                check.fail(word, f"got the shape {values.shape}, wanted {shape}: the matrices have {of}")
+            values.flags.writeable = False
+            object.__setattr__(self, word, values)
+        check.require("inputs", len(self.inputs) > 0, "wanted the names of what it reads")
+        if self.state is not None:
+            check.numbers("state")
+            if "state" not in check.bad:
+                check.require("state", len(self.state) == n, f"wanted {n} numbers, one for each state")
+
+    def _given(self, check: Checks) -> list[Floats | None] | None:
+        """A, B, C and D as they are given, or of a system or a file; None with a problem."""
+        words = "ABCD"
+        check.at_most_one("system", "file")
+        if self.system is not None:
+            try:
+                found = [np.atleast_2d(np.asarray(getattr(self.system, word), dtype=float)) for word in words]
+            except (AttributeError, TypeError, ValueError):
+                check.fail("system", f"got {shown(self.system)}, wanted a state space with A, B, C and D")
+                return None
+            dt = getattr(self.system, "dt", None)
+            if dt and dt is not True and self.period is None:
+                object.__setattr__(self, "period", float(dt))
+            object.__setattr__(self, "system", None)
+            return [None if matrix.size == 0 else matrix for matrix in found]
+        if self.file is not None and "file" not in check.bad:
+            from femb.base.array_files import read_arrays
+
+            try:
+                arrays = read_arrays(self.file, "a state space")
+            except ModelError as error:
+                check.fail("file", str(error))
+                return None
+            return [np.atleast_2d(np.asarray(arrays[word], dtype=float)) if word in arrays else None for word in words]
+        return [getattr(self, word) for word in words]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return self.inputs
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        return self.outputs
+
+    def start_state(self, layout: Layout, model: ModelView) -> Floats:
+        return np.zeros(len(np.asarray(self.A))) if self.state is None else np.asarray(self.state, dtype=float)
+
+    def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
+        return len(np.asarray(self.D)), "own"
+
+    def law(self, layout: Layout, model: ModelView) -> Law:
+        errors = Errors(self.signals(layout, model))
+        m, p = np.shape(self.D)  # type: ignore[arg-type]
+        if errors.width != p:
+            text = f"reads {errors.width} numbers ({', '.join(self.inputs)}), but its matrices have {p} inputs"
+            raise ModelError.at((*self._path, "inputs"), text)
+        settings = self.settings(layout, model)
+        count = sum(each.command.width for each in settings)
+        if settings and count != m:
+            text = f"sets {count} numbers ({', '.join(self.outputs)}), but its matrices have {m} outputs"
+            raise ModelError.at((*self._path, "outputs"), text)
+        limits = np.array([each.command.limit for each in settings for _ in range(each.command.width)])
+        matrices = (np.asarray(getattr(self, word), dtype=float) for word in "ABCD")
+        return LinearControl(Realisation(*matrices), errors, limits)
+
+
+def _sizes(first: Floats | None, other: Floats | None) -> int:
+    """The number of columns of the first matrix that is given; 0 of none."""
+    return next((matrix.shape[1] for matrix in (first, other) if matrix is not None), 0)
+
+
+FILTERS = ("low_pass", "notch", "lead")
+
+
+@dataclass(frozen=True, eq=False)
+class FilterController(Controller):
+    """A filter of one signal, on each of its components; other controllers read it by "controllers.NAME".
+
+    input : the signal. filter : "low_pass", of second order, with ``frequency`` (rad/s) and ``damping_ratio``;
+    "notch", with these and the gain ``depth`` at the frequency; or "lead", (1 + s/zero)/(1 + s/pole), rad/s, which lags
+    where the pole is below the zero. outputs : commands that it sets, if any. With a period it is sampled by Tustin's
+    rule, exact at its frequency.
+    """
+
+    kind: ClassVar[str] = "filter"
+
+    name: str
+    input: str
+    filter: Annotated[str, OneOf(FILTERS)] = "low_pass"
+    frequency: Annotated[float | None, Unit("rad/s")] = None
+    damping_ratio: Annotated[float, Unit("")] = 0.7071067811865476
+    depth: Annotated[float, Unit("")] = 0.0
+    zero: Annotated[float | None, Unit("rad/s")] = None
+    pole: Annotated[float | None, Unit("rad/s")] = None
+    gain: Annotated[float, Unit("own")] = 1.0
+    outputs: tuple[str, ...] = ()
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        names_in(check, "outputs")
+        check.positive("frequency", "damping_ratio", "zero", "pole")
+        check.not_negative("depth")
+        wanted = ("zero", "pole") if self.filter == "lead" else ("frequency",)
+        for word in ("frequency", "zero", "pole"):
+            if word in wanted:
+                check.require(word, getattr(self, word) is not None, f"wanted a number, rad/s, of a {self.filter}")
+            else:
+                check.require(word, getattr(self, word) is None, f"but a {self.filter} has none")
+        if self.frequency is not None and self.period is not None and not {"frequency", "period"} & check.bad:
+            most = np.pi / self.period
+            fits = self.frequency < most
+            check.require("frequency", fits, f"must be below {most:.6g} rad/s, half the rate of the samples")
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.input,)
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        return self.outputs
+
+    def _width(self, layout: Layout, model: ModelView) -> int:
+        name = self.input
+        for item in model.items():
+            if item.table in ("sensors", "controllers") and name in (
+                f"{item.table}.{item.name}",
+                f"{item.table}.{item.name}.value",
+                f"{item.table}.{item.name}.output",
+            ):
+                width = int(item.width_and_unit(layout, model)[0])
+                return 3 if width == 4 else width
+        last = name.rpartition(".")[2]
+        return 3 if last in ("position", "velocity", "turn", "attitude", "angular_velocity") else 1
+
+    def realisation(self, count: int) -> Realisation:
+        """A, B, C, D of ``count`` components."""
+        if self.filter == "low_pass":
+            one = low_pass(self.frequency or 1.0, self.damping_ratio)
+        elif self.filter == "notch":
+            one = notch(self.frequency or 1.0, self.damping_ratio, self.depth)
+        else:
+            one = lead_lag(self.zero or 1.0, self.pole or 1.0)
+        if self.period is not None:
+            one = one.tustin(self.period, self.frequency or 0.0)
+        one = Realisation(one.A, one.B, self.gain * one.C, self.gain * one.D)
+        return one.on_each(count)
+
+    def start_state(self, layout: Layout, model: ModelView) -> Floats:
+        return np.zeros(len(self.realisation(self._width(layout, model)).A))
+
+    def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
+        return self._width(layout, model), "own"
+
+    def law(self, layout: Layout, model: ModelView) -> Law:
+        errors = Errors(self.signals(layout, model))
+        settings = self.settings(layout, model)
+        limits = np.array([each.command.limit for each in settings for _ in range(each.command.width)])
+        return LinearControl(self.realisation(errors.width), errors, limits)
+
+
+# Samples at which a function is called twice, to see whether it remembers or draws random numbers.
+PROBED = frozenset({0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987})
+
+
+@dataclass(frozen=True, eq=False)
+class SampledController(Controller):
+    """A law in Python: ``function(t, y, x) -> (u, x)``, with the time (s), what it reads, and its state.
+
+    y : the values of ``inputs``, one after the other. u : the numbers of ``outputs``. x : its state, ``state`` at the
+    start; a law without a state returns u alone. The function must depend on its arguments alone and leave them as they
+    are: what it remembers is in x, so that a run can be resumed. python : in a case file in its place, "FILE.py:NAME",
+    read with --allow-code only.
+    Raises ModelError: no period, neither or both of function and python.
+    """
+
+    kind: ClassVar[str] = "python"
+
+    name: str
+    function: Callable[..., Any] | None = None
+    python: str | None = None
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    state: Numbers | None = None
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.exactly_one("function", "python")
+        check.require("period", self.period is not None, "is missing: a function in Python is sampled")
+        names_in(check, "inputs")
+        names_in(check, "outputs")
+        if self.state is not None:
+            check.numbers("state")
+        if "outputs" not in check.bad:
+            check.require("outputs", len(self.outputs) > 0, "wanted the names of commands, as wheels.w1.torque")
+        if self.python is not None and "python" not in check.bad:
+            file, _, word = self.python.rpartition(":")
+            good = file.endswith(".py") and word.isidentifier()
+            check.require("python", good, "wanted a file and a function, as law.py:law")
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return self.inputs
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        return self.outputs
+
+    def start_state(self, layout: Layout, model: ModelView) -> Floats:
+        return np.zeros(0) if self.state is None else np.asarray(self.state, dtype=float)
+
+    def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
+        width = sum(each.command.width for each in self.settings(layout, model))
+        return width, "own"
+
+    def called(self) -> Callable[..., Any]:
+        """The function. Raises ModelError where its file has none."""
+        if self.function is not None:
+            return self.function
+        file, _, word = str(self.python).rpartition(":")
+        from importlib.util import module_from_spec, spec_from_file_location
+
+        path = (*self._path, "python")
+        spec = spec_from_file_location(f"femb_law_{Path(file).stem}", file)
+        if spec is None or spec.loader is None or not Path(file).is_file():
+            raise ModelError.at(path, f"got {self.python!r}, but there is no file {file!r}")
+        module = module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:
+            raise ModelError.at(path, f"{file}: raised {type(error).__name__}: {error}") from error
+        if not callable(getattr(module, word, None)):
+            raise ModelError.at(path, f"{file} has no function {word!r}")
+        found: Callable[..., Any] = getattr(module, word)
+        return found
+
+    def law(self, layout: Layout, model: ModelView) -> Law:
+        return FunctionLaw(self.called(), self.signals(layout, model), self.state is not None)
+
+
+class FunctionLaw(Law):
+    """A function of users, which is called twice at some samples; the signals that it reads."""
+
+    def __init__(self, function: Callable[..., Any], signals: list[Signal], has_state: bool) -> None:
+        self._function, self._signals, self._has_state = function, signals, has_state
+        self.parts, self.width = joined(signals)
+
+    def read(self, t: float, state: StateView, discrete: Any) -> Floats:
+        none = np.zeros(0)
+        return np.concatenate([none, *(each.value(state, discrete) for each in self._signals)])
+
+    def step(self, t: float, y: Floats, x: Floats, sample: int) -> tuple[Any, Any]:
+        first = self._call(t, y, x)
+        if sample in PROBED or sample % 1000 == 0:
+            second = self._call(t, y, x)
+            same = all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in zip(first, second, strict=True))
+            if not same:
+                raise ModelError(
+                    f"gave {shown(first[0])} and then {shown(second[0])} for the same arguments: it remembers, or "
+                    "draws random numbers; keep what it remembers in its state x, and let sensors have the noise"
+                )
+        return first
+
+    def _call(self, t: float, y: Floats, x: Floats) -> tuple[Any, Any]:
+        given = np.array(y), np.array(x)
+        result = self._function(t, *given)
+        if not (np.array_equal(given[0], y, equal_nan=True) and np.array_equal(given[1], x, equal_nan=True)):
+            raise ModelError("changes its arguments: let it return new arrays")
+        if not self._has_state:
+            if isinstance(result, tuple) and len(result) == 2 and np.size(result[1]) == 0:
+                return result[0], x
+            return result, x
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise ModelError(f"gave {shown(result)}, wanted (u, x): commands and the next state")
+        return result

@@ -1,0 +1,43 @@
+"""Queue of values that arrive later: of a sensor with a delay, or of the commands of a controller."""
+
+from math import ceil, inf
+
+import numpy as np
+
+from femb.base.types import Floats
+
+# Instants within this part of a period are one.
+ROUNDING = 1e-9
+
+
+def slots(delay: float, period: float) -> int:
+    """The largest number of values that wait at once."""
+    return ceil(delay / period * (1.0 - ROUNDING)) + 1
+
+
+def empty(count: int, width: int) -> Floats:
+    """(count, 1 + width) an empty queue: in each row an instant (s), infinity of an empty row, and a value."""
+    result = np.zeros((count, 1 + width))
+    result[:, 0] = inf
+    return result
+
+
+def pushed(queue: Floats, instant: float, value: Floats) -> Floats:
+    """The queue with one more value; a full queue, whose clock has begun anew, loses its last one."""
+    result = queue.copy()
+    waiting = int(np.count_nonzero(result[:, 0] < inf))
+    result[min(waiting, len(result) - 1)] = [instant, *value]
+    return result
+
+
+def next_instant(queue: Floats) -> float:
+    """The instant (s) of its first value, infinity if it is empty."""
+    return float(queue[0, 0])
+
+
+def taken(queue: Floats, t: float, period: float) -> tuple[Floats, Floats]:
+    """The values (n, width) that are due at t (s), the oldest first, and the rest of the queue."""
+    due = int(np.count_nonzero(queue[:, 0] <= t + ROUNDING * period))
+    rest = empty(len(queue), queue.shape[1] - 1)
+    rest[: len(queue) - due] = queue[due:]
+    return queue[:due, 1:], rest

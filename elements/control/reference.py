@@ -1,0 +1,124 @@
+"""References of attitudes: a fixed attitude, a turn about an axis by a profile, and the axes of an orbit."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.base.types import Direction, Floats, OneOf, Quaternion, Unit
+from femb.elements.environment.orbital_frame import frame_of, motion_of
+from femb.elements.load.gravity_gradient import GravityGradient
+from femb.elements.load.orbit import Orbit
+from femb.layout.element import breakpoints_of
+from femb.layout.views import ModelView
+from femb.numerics import rotations
+from femb.profiles import Profile
+
+Axes = Callable[[float], tuple[Floats, Floats]]
+"""A function of the time (s): the quaternion (4,) from moving axes to inertial ones, and their angular velocity (3,),
+rad/s, in these axes."""
+
+
+@dataclass(frozen=True, eq=False)
+class AttitudeReference:
+    """The attitude that a controller holds a body to: ``quaternion``, then a turn by ``angle`` about ``axis``.
+
+    quaternion : from the axes of the body to inertial ones, or to those of the orbit. axis : of the turn, in axes of
+    the body. angle : a profile, rad, with two derivatives, as of a slew. relative_to : "inertial", or "orbit" for the
+    axes along the motion (x), across the orbit (y) and towards the centre (z).
+    """
+
+    quaternion: Quaternion = (1.0, 0.0, 0.0, 0.0)
+    axis: Direction | None = None
+    angle: Annotated[Profile | Callable[..., Any] | None, Unit("rad")] = None
+    relative_to: Annotated[str, OneOf(("inertial", "orbit"))] = "inertial"
+
+    def __post_init__(self) -> None:
+        with Checks(self, "reference") as check:
+            if "quaternion" not in check.bad:
+                check.require("quaternion", np.any(self.quaternion), "a quaternion must not be zero")
+            if (self.axis is None) != (self.angle is None):
+                check.fail("axis" if self.axis is None else "angle", "is missing: a turn has an axis and an angle")
+            elif self.axis is not None and "axis" not in check.bad:
+                check.require("axis", np.any(self.axis), "a direction must not be zero")
+            if self.angle is not None and "angle" not in check.bad:
+                check.require("angle", hasattr(self.angle, "derivatives"), "wanted a profile with two derivatives")
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """The instants (s) at which it is not smooth."""
+        return breakpoints_of(self.angle) if self.angle is not None else ()
+
+    def axes(self, model: ModelView, path: tuple[str, ...]) -> Axes:
+        """Its axes by time. path : of the item that has it, for messages. Raises ModelError: no orbit."""
+        base = rotations.normalise(self.quaternion)
+        orbit = orbit_of(model, path) if self.relative_to == "orbit" else None
+        unit = None if self.axis is None else np.asarray(self.axis, dtype=float) / np.linalg.norm(self.axis)
+
+        def at(t: float) -> tuple[Floats, Floats]:
+            quaternion, rate = base, np.zeros(3)
+            if orbit is not None:
+                of_orbit, turning = orbit(t)
+                rate, quaternion = rotations.rotate_back(base, turning), rotations.multiply(of_orbit, base)
+            if unit is not None:
+                angle, speed, _ = self.angle.derivatives(t)  # type: ignore[union-attr]
+                turn = rotations.from_axis_angle(unit, angle)
+                rate = rotations.rotate_back(turn, rate) + speed * unit
+                quaternion = rotations.multiply(quaternion, turn)
+            return quaternion, rate
+
+        return at
+
+
+def orbit_of(model: ModelView, path: tuple[str, ...]) -> Axes:
+    """The axes of the orbit of a model: along the motion (x), across the orbit (y), towards the centre (z).
+
+    Raises ModelError, at the path of an item, where the model has no orbit and no gravity gradient.
+    """
+    return partial(frame_of, motion_of(model, path, 'got "orbit"'))
+
+
+def gravity_of(model: ModelView, path: tuple[str, ...]) -> Callable[[float, Floats], Floats]:
+    """The acceleration (3,) m/s2 of gravity at a time (s) and a point (3,) m, inertial axes.
+
+    Uniform gravity, and on an orbit the tide relative to the origin, which falls freely. Raises ModelError: a gravity
+    gradient about a mass centre that moves.
+    """
+    uniform = np.asarray(model.gravity, dtype=float)
+    fields: list[Callable[[float, Floats], Floats]] = []
+    for item in model.items():
+        if isinstance(item, Orbit):
+            fields.append(_tide(item))
+        elif isinstance(item, GravityGradient):
+            if item.origin is None:
+                raise ModelError.at(
+                    path,
+                    f"an accelerometer needs the point that is on the orbit: give loads.{item.name}.origin, or a load "
+                    "of the kind orbit",
+                )
+            fields.append(_gradient(item))
+    return lambda t, point: uniform + sum((each(t, point) for each in fields), np.zeros(3))
+
+
+def _tide(orbit: Orbit) -> Callable[[float, Floats], Floats]:
+    def field(t: float, point: Floats) -> Floats:
+        origin = orbit.position_at(t)
+        place = origin + point
+        result: Floats = orbit.mu * (origin / np.linalg.norm(origin) ** 3 - place / np.linalg.norm(place) ** 3)
+        return result
+
+    return field
+
+
+def _gradient(item: GravityGradient) -> Callable[[float, Floats], Floats]:
+    origin = np.asarray(item.origin, dtype=float)
+
+    def field(t: float, point: Floats) -> Floats:
+        arm, vertical = point - origin, item.vertical(t)
+        return np.asarray(item.orbital_rate**2 * (3.0 * (vertical @ arm) * vertical - arm))
+
+    return field

@@ -1,0 +1,258 @@
+"""The base of sensors: samples at the instants of a clock, their delay, and what is recorded of them.
+
+A sensor reads the state at the end of a step, before anything changes there: its true quantity, then bias and noise,
+scale, quantum, range and delay, in this order. Source: docs/theory/control_loop.md, section 2.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.base.quantity import Group, Quantity
+from femb.base.types import Floats, Forms, OneOf, Unit, Vector
+from femb.elements.control import queue
+from femb.elements.control.linear_law import LinearLaw
+from femb.elements.control.noise import noise_key, normals
+from femb.elements.control.signals import Signal, law_outputs
+from femb.elements.item import Item
+from femb.layout.discrete import DiscreteState, Update
+from femb.layout.element import Batch, Input
+from femb.layout.layout import Layout
+from femb.layout.views import ModelView, OutputStates, StartPoses, StateView
+
+Sizes = Annotated[Any, Forms((float, Vector))]
+"""A number for all components, or three."""
+
+
+class SensorResults(Group):
+    """The last sample of a sensor."""
+
+    word: ClassVar[str] = "sensor"
+
+    time = Quantity("(T,)", "s", "instant of the last sample", level="motion")
+    value = Quantity("(T, k)", "own", "that controllers get, in the unit of the sensor", level="motion")
+    true = Quantity("(T, k)", "own", "the true quantity at the last sample", level="motion")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sensor(Item):
+    """The base of all sensors.
+
+    period, phase : s, of its samples phase + k period; by default those of the controller that reads it. delay : s,
+    from a sample to its value. scale : a factor. quantum : of the value, by ``rounding`` "round" or "floor". range :
+    the largest size of a component. bias : constant. noise : the standard deviation of independent normal numbers at
+    each sample. The unit of quantum, range, bias and noise is that of the value.
+    """
+
+    table: ClassVar[str] = "sensors"
+    results: ClassVar[type[Group]] = SensorResults
+    width: ClassVar[int] = 3
+    unit: ClassVar[str] = "-"
+
+    period: Annotated[float | None, Unit("s")] = None
+    phase: Annotated[float, Unit("s")] = 0.0
+    delay: Annotated[float, Unit("s")] = 0.0
+    scale: Annotated[float, Unit("")] = 1.0
+    quantum: Annotated[float | None, Unit("own")] = None
+    rounding: Annotated[str, OneOf(("round", "floor"))] = "round"
+    range: Annotated[float | None, Unit("own")] = None
+
+    def check(self, check: Checks) -> None:
+        check.positive("period", "quantum", "range")
+        check.not_negative("phase", "delay")
+        if "bias" not in check.bad and "noise" not in check.bad:
+            check.require("noise", np.all(np.asarray(getattr(self, "noise", 0.0)) >= 0.0), "must be at least 0")
+
+    def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
+        """The number of components of its value, and their unit."""
+        return self.width, self.unit
+
+    def linear_law(self, layout: Layout, model: ModelView) -> LinearLaw:
+        """Its gains on the outputs of the linear plant, at its samples. Raises ModelError where it has none."""
+        truth = self.truth(layout, model)
+        if not truth.linear:
+            raise ModelError.at((self.table, self.name), "measures what linear models do not have")
+        outputs = law_outputs(f"sensors.{self.name}", self.width)
+        D = self.scale * (np.eye(len(outputs)) if truth.gain is None else truth.gain)
+        period, phase = self.clock(model)
+        nothing = np.zeros((0, 0)), np.zeros((0, D.shape[1])), np.zeros((len(D), 0))
+        return LinearLaw(self.name, *nothing, D, period, phase, self.delay, truth.linear, outputs)
+
+    def array(self, word: str) -> str:
+        """The name of one of its discrete states."""
+        return f"sensors.{self.name}.{word}"
+
+    # What it measures
+
+    def truth(self, layout: Layout, model: ModelView) -> Signal:
+        """The true quantity."""
+        raise NotImplementedError
+
+    def mean(self, true: Floats, sample: "Sample") -> Floats:
+        """The true quantity of a sample from that at its instant, which it is by default."""
+        return true
+
+    def measured(self, true: Floats, sample: "Sample") -> Floats:
+        """The value before its scale: the true quantity with bias and noise."""
+        noise, bias = getattr(self, "noise", 0.0), getattr(self, "bias", 0.0)
+        if np.any(noise):
+            true = true + noise * sample.normals(len(true))
+        result: Floats = true + bias
+        return result
+
+    def converted(self, value: Floats) -> Floats:
+        """The value with scale, quantum and range."""
+        value = self.scale * value
+        if self.quantum is not None:
+            value = self.quantum * (np.floor if self.rounding == "floor" else np.round)(value / self.quantum)
+        if self.range is not None:
+            value = np.clip(value, -self.range, self.range)
+        return value
+
+    def start_value(self) -> Floats:
+        """Its value before the first sample."""
+        return np.zeros(self.width)
+
+    # The contract of items
+
+    def clock(self, model: ModelView) -> tuple[float, float]:
+        """Its period and phase (s). Raises ModelError: neither it nor one controller gives them."""
+        if self.period is not None:
+            return self.period, self.phase
+        clocks = {
+            (item.period, item.phase)
+            for item in model.items()
+            if item.table == "controllers" and any(_names(self, read) for read in item.reads)
+        }
+        path = (self.table, self.name, "period")
+        if not clocks:
+            raise ModelError.at(path, "is missing: no controller reads this sensor, whose period it would have")
+        if len(clocks) > 1:
+            raise ModelError.at(path, "is missing: several controllers with different clocks read this sensor")
+        ((period, phase),) = clocks
+        if period is None:
+            raise ModelError.at(
+                path,
+                "is missing: the controller that reads this sensor is continuous; give it a period, or let it read "
+                'true quantities, as "bodies.hub.angular_velocity"',
+            )
+        return period, phase
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """The discrete states of its last sample, and the update at each sample."""
+        period, phase = self.clock(model)
+        start = self.start_value()
+        layout.add_discrete(self.array("value"), start)
+        layout.add_discrete(self.array("true"), start)
+        layout.add_discrete(self.array("time"), 0.0, carried=False)
+        for word, value in self.more_arrays().items():
+            layout.add_discrete(self.array(word), value)
+        sampled = SampledSensor(self, layout, model, period, phase)
+        if self.delay > 0.0:
+            count = queue.slots(self.delay, period)
+            layout.add_discrete(self.array("queue"), queue.empty(count, self.width), carried=False)
+            layout.add_update(Update(f"sensors.{self.name}.arrival", sampled.arrive, instant=sampled.next_arrival))
+        label = f"sensors.{self.name}"
+        layout.add_update(Update(label, sampled.sample, period=period, phase=phase))
+
+    def more_arrays(self) -> Mapping[str, Any]:
+        """Further discrete states by word, with their start."""
+        return {}
+
+    @staticmethod
+    def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
+        """What records the samples."""
+        return [RecordedArrays([(each, word) for each in items for word in ("time", "value", "true")], layout)]
+
+
+def _names(sensor: Sensor, signal: str) -> bool:
+    return signal == f"sensors.{sensor.name}" or signal.startswith(f"sensors.{sensor.name}.")
+
+
+class RecordedArrays(Batch):
+    """Discrete states that are recorded and that no equation reads: TABLE/NAME/WORD of pairs of an item and a word."""
+
+    records_motion: ClassVar[bool] = True
+
+    def __init__(self, pairs: list[tuple[Any, str]], layout: Layout) -> None:
+        self.paths = [f"{item.table}/{item.name}/{word}" for item, word in pairs]
+        names = [item.array(word) for item, word in pairs]
+        starts = [np.asarray(layout.discrete[name].start) for name in names]
+        self.scalar, widths = [start.ndim == 0 for start in starts], [start.size for start in starts]
+        self.inputs = tuple(
+            Input.of_array(name, width, recorded_only=True) for name, width in zip(names, widths, strict=True)
+        )
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        """Nothing."""
+
+    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+        """Nothing."""
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        """The arrays at output instants: those before the samples there."""
+        result, start = {}, self.first_input
+        for path, scalar, input_ in zip(self.paths, self.scalar, self.inputs, strict=True):
+            values = frames.u[:, start : start + input_.width]
+            result[path] = values[:, 0] if scalar else values
+            start += input_.width
+        return result
+
+
+class Sample:
+    """One sample of a sensor: its number 0, 1, 2 ..., the period (s), the discrete states, and the changes of these."""
+
+    def __init__(self, item: Sensor, number: int, period: float, key: tuple[int, int], discrete: DiscreteState) -> None:
+        self._item, self._key, self._discrete = item, key, discrete
+        self.number, self.period = number, period
+        self.changes: dict[str, Any] = {}
+
+    def normals(self, count: int) -> Floats:
+        """(count,) normal numbers."""
+        return normals(self._key, self.number, count)
+
+    def __getitem__(self, word: str) -> Floats:
+        return self._discrete[self._item.array(word)]
+
+    def __setitem__(self, word: str, value: Any) -> None:
+        self.changes[self._item.array(word)] = value
+
+
+class SampledSensor:
+    """The updates of a sensor in one layout."""
+
+    def __init__(self, item: Sensor, layout: Layout, model: ModelView, period: float, phase: float) -> None:
+        self.item, self.layout, self.model, self.period, self.phase = item, layout, model, period, phase
+        self.key = noise_key(model.seed, item.name)
+
+    @cached_property
+    def truth(self) -> Signal:
+        """The true quantity; the numbers of the layout are known after its declarations."""
+        return self.item.truth(self.layout, self.model)
+
+    def sample(self, t: float, state: StateView, discrete: DiscreteState) -> dict[str, Floats]:
+        """The arrays of a sample."""
+        item, number = self.item, int(discrete[f"sensors.{self.item.name}.samples"])
+        sample, instant = Sample(item, number, self.period, self.key, discrete), self.phase + number * self.period
+        true = item.mean(self.truth.value(state, discrete), sample)
+        value = item.converted(item.measured(true, sample))
+        sample["true"], sample["time"] = true, instant
+        if item.delay > 0.0:
+            sample["queue"] = queue.pushed(sample["queue"], instant + item.delay, value)
+        else:
+            sample["value"] = value
+        return sample.changes
+
+    def next_arrival(self, discrete: DiscreteState) -> float:
+        """The instant (s) of the next value with a delay."""
+        return queue.next_instant(discrete[self.item.array("queue")])
+
+    def arrive(self, t: float, state: StateView, discrete: DiscreteState) -> dict[str, Floats]:
+        """The value that has waited for its delay."""
+        values, rest = queue.taken(discrete[self.item.array("queue")], t, self.period)
+        return {self.item.array("queue"): rest} | ({self.item.array("value"): values[-1]} if len(values) else {})

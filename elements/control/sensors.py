@@ -1,0 +1,512 @@
+"""Kinds of sensors: of attitude, rotation, acceleration, position, sun, magnetic field, joints and wheels.
+
+Source: docs/theory/control_loop.md, section 2.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import exp, isinf, sqrt
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.base.types import Direction, Floats, OneOf, Quaternion, Unit, Vector
+from femb.elements.control.reference import gravity_of, orbit_of
+from femb.elements.control.sensor import Sample, Sensor, Sizes
+from femb.elements.control.signals import Signal, joint_signal, signal_of, station_signal, turn_error
+from femb.elements.environment.field import magnetic_field
+from femb.elements.marker import Place
+from femb.layout.element import Batch
+from femb.layout.layout import InternalQuantity, Layout
+from femb.layout.state import station_acceleration
+from femb.layout.views import BlockPattern, ModelView, StartPoses, StateView
+from femb.numerics import rotations
+from femb.numerics.vector3 import scatter
+
+IDENTITY = (1.0, 0.0, 0.0, 0.0)
+# Blocks of a frame's rotation and of three states.
+BLOCKS, SIZES = np.array([0, 3, 4, 5]), np.array([3, 1, 1, 1])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlacedSensor(Sensor):
+    """The base of sensors on a body or a node: ``body`` and ``at`` (m), or ``beam``, ``node`` and ``at``.
+
+    axes : quaternion from the axes of the sensor to those of the body or section.
+    """
+
+    acts_on_attitude: ClassVar[bool] = True
+
+    body: str | None = None
+    beam: str | None = None
+    node: int = -1
+    at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
+    axes: Quaternion = IDENTITY
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        self.on.report(check)
+        if "axes" not in check.bad:
+            check.require("axes", np.any(self.axes), "a quaternion must not be zero")
+
+    @property
+    def on(self) -> Place:
+        """Its point."""
+        return Place(self.body, self.beam, self.at, self.node)
+
+    @property
+    def markers(self) -> dict[tuple[str, ...], Place]:
+        """Its marker, which has the fields of the sensor."""
+        return {(): self.on}
+
+    @property
+    def turned(self) -> Floats | None:
+        """(3, 3) from the axes of the host to those of the sensor; None where these are the same."""
+        if np.array_equal(self.axes, IDENTITY):
+            return None
+        return rotations.rotation_matrix(rotations.normalise(self.axes)).T
+
+    @property
+    def place(self) -> str:
+        """The name of its host in signals."""
+        return f"bodies.{self.body}" if self.body is not None else f"beams.{self.beam}.{self.node}"
+
+    def motion(self, layout: Layout, word: str) -> Signal:
+        """The motion of its point."""
+        return station_signal(layout, layout.station(self.on), word, f"{self.place}.{word}")
+
+    def in_own_axes(self, signal: Signal) -> Signal:
+        """A vector in the axes of the host as one in the axes of the sensor."""
+        turned = self.turned
+        if turned is None:
+            return signal
+        value, rows = signal.value, signal.rows
+        matrix = turned
+
+        def turned_rows(t: float, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+            assert rows is not None
+            pose, velocity = rows(t, q, v)
+            return matrix @ pose, matrix @ velocity
+
+        return Signal(
+            signal.name,
+            signal.unit,
+            3,
+            lambda state, discrete: matrix @ value(state, discrete),
+            signal.linear,
+            turned_rows if rows is not None else None,
+            gain=matrix,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class AttitudeSensor(PlacedSensor):
+    """The attitude of a body, a quaternion from its axes to inertial ones with q_0 >= 0, or to those of the orbit.
+
+    noise : rad, standard deviation of the small turn about each axis of the sensor. relative_to : "inertial", or
+    "orbit" for the axes along the motion (x), across the orbit (y) and towards the centre (z).
+    """
+
+    kind: ClassVar[str] = "attitude"
+    width: ClassVar[int] = 4
+
+    name: str
+    noise: Annotated[Sizes, Unit("rad")] = 0.0
+    bias: Annotated[Sizes, Unit("rad")] = 0.0
+    relative_to: Annotated[str, OneOf(("inertial", "orbit"))] = "inertial"
+
+    def start_value(self) -> Floats:
+        return np.array(IDENTITY)
+
+    def truth(self, layout: Layout, model: ModelView) -> Signal:
+        signal = self.motion(layout, "attitude")
+        own = None if self.turned is None else rotations.conjugate(rotations.normalise(self.axes))
+        orbit = orbit_of(model, (self.table, self.name, "relative_to")) if self.relative_to == "orbit" else None
+        value = signal.value
+
+        def attitude(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
+            quaternion = rotations.normalise(value(state, discrete))
+            if own is not None:
+                quaternion = rotations.multiply(quaternion, rotations.conjugate(own))
+            if orbit is not None:
+                quaternion = rotations.multiply(rotations.conjugate(orbit(state.time)[0]), quaternion)
+            return positive(quaternion)
+
+        return Signal(signal.name, "-", 4, attitude, signal.linear, signal.rows, gain=self.turned)
+
+    def turn_noise(self) -> Sizes:
+        """Standard deviations of the small turns about the axes of the sensor, rad."""
+        return self.noise
+
+    def measured(self, true: Floats, sample: Sample) -> Floats:
+        turn = np.zeros(3)
+        if np.any(self.turn_noise()):
+            turn = self.turn_noise() * sample.normals(3)
+        turn = turn + self.bias
+        if not turn.any():
+            return true
+        return positive(rotations.normalise(rotations.multiply(true, np.array([1.0, *(0.5 * turn)]))))
+
+    def converted(self, value: Floats) -> Floats:
+        """The quantum applies to the components of the turn, 2 q_v."""
+        if self.quantum is None:
+            return value
+        half = 0.5 * super().converted(turn_error(value))
+        return np.array([sqrt(max(0.0, 1.0 - float(half @ half))), *half])
+
+
+@dataclass(frozen=True, eq=False)
+class StarTracker(AttitudeSensor):
+    """An attitude sensor whose noise about its boresight is larger than across it.
+
+    noise : rad, across the boresight; roll_noise : rad, about it. boresight : in the axes of the sensor.
+    """
+
+    kind: ClassVar[str] = "star_tracker"
+
+    roll_noise: Annotated[float, Unit("rad")] = 0.0
+    boresight: Direction = (0.0, 0.0, 1.0)
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.not_negative("roll_noise")
+        if "boresight" not in check.bad:
+            check.require("boresight", np.any(self.boresight), "a direction must not be zero")
+
+    def measured(self, true: Floats, sample: Sample) -> Floats:
+        along = np.asarray(self.boresight) / np.linalg.norm(self.boresight)
+        random = sample.normals(3)
+        roll = along @ random
+        turn = self.noise * (random - roll * along) + self.roll_noise * roll * along + self.bias
+        if not turn.any():
+            return true
+        return positive(rotations.normalise(rotations.multiply(true, np.array([1.0, *(0.5 * turn)]))))
+
+
+def positive(quaternion: Floats) -> Floats:
+    """The quaternion of the same attitude with q_0 >= 0."""
+    return -quaternion if quaternion[0] < 0.0 else quaternion
+
+
+@dataclass(frozen=True, eq=False)
+class Gyro(PlacedSensor):
+    """The angular velocity of a body, rad/s, in the axes of the sensor.
+
+    angle_random_walk : N, rad/s^0.5. rate_random_walk : K, rad/s^1.5. bias : rad/s, at the start; it walks by K, with
+    correlation_time (s; infinity for none). integrating : whether the value is the mean over a period, not that at the
+    instant. Source: docs/theory/control_loop.md, equation (3).
+    """
+
+    kind: ClassVar[str] = "gyro"
+    unit: ClassVar[str] = "rad/s"
+
+    name: str
+    angle_random_walk: Annotated[float, Unit("rad/s0.5")] = 0.0
+    rate_random_walk: Annotated[float, Unit("rad/s1.5")] = 0.0
+    bias: Annotated[Sizes, Unit("rad/s")] = 0.0
+    correlation_time: Annotated[float | None, Unit("s")] = None
+    integrating: bool = False
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.not_negative("angle_random_walk", "rate_random_walk")
+        check.positive("correlation_time")
+
+    def more_arrays(self) -> Mapping[str, Any]:
+        return {"bias": np.broadcast_to(self.bias, 3).astype(float)} | (
+            {"turned": np.zeros(3)} if self.integrating else {}
+        )
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        super().declare_dofs(layout, placement, model)
+        if self.integrating:
+            frame = layout.station(self.on).frame
+            if layout.frames[frame].freedom != 6:
+                raise ModelError.at((self.table, self.name, "integrating"), "but its host does not turn")
+            layout.couple([frame], [layout.add_internal(self.name, each, frame, self.table) for each in TURNED])
+
+    def truth(self, layout: Layout, model: ModelView) -> Signal:
+        rate = self.motion(layout, "angular_velocity")
+        if not self.integrating:
+            return self.in_own_axes(rate)
+        places = [layout.internal_v[layout.internal_number(self.table, self.name, each.name)] for each in TURNED]
+        turned = Signal(rate.name, "rad", 3, lambda state, discrete: state.v[places], rate.linear, rate.rows)
+        return self.in_own_axes(turned)
+
+    def mean(self, true: Floats, sample: Sample) -> Floats:
+        if not self.integrating:
+            return true
+        last = sample["turned"]
+        sample["turned"] = true
+        return (true - last) / sample.period
+
+    @staticmethod
+    def batches(items: list["Gyro"], layout: Layout, model: ModelView) -> list[Batch]:
+        """What records the samples, and what integrates angular velocities."""
+        integrating = [item for item in items if item.integrating]
+        return Sensor.batches(items, layout, model) + ([TurnedBatch(integrating, layout)] if integrating else [])
+
+    def measured(self, true: Floats, sample: Sample) -> Floats:
+        bias = sample["bias"]
+        if not (self.angle_random_walk or self.rate_random_walk):
+            return true + bias
+        first, second, white = sample.normals(9).reshape(3, 3)
+        end, mean, decay, share = walk(self.rate_random_walk, self.correlation_time, sample.period)
+        drift = mean[0] * first + mean[1] * second
+        sample["bias"] = decay * bias + end * first
+        return true + share * bias + drift + self.angle_random_walk / sqrt(sample.period) * white
+
+
+TURNED = tuple(InternalQuantity(f"turned {axis}", "rad", tolerance=1e-9) for axis in "xyz")
+
+
+class TurnedBatch(Batch):
+    """The integrals of angular velocities in the axes of the host, of integrating gyros."""
+
+    def __init__(self, items: list[Gyro], layout: Layout) -> None:
+        numbers = [[layout.internal_number(item.table, item.name, each.name) for each in TURNED] for item in items]
+        stations = [layout.station(item.on) for item in items]
+        self.z = layout.internal_v[np.array(numbers)]
+        self.spin = np.array([int(layout.frame_v[each.frame]) + 3 for each in stations])
+        self.turn = np.array([rotations.rotation_matrix(each.rotation).T for each in stations])
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        starts = np.concatenate([self.spin[:, None], self.z], axis=1)
+        self.offset, self.stride = pattern.offsets(starts)
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        for z, j, turn in zip(self.z, self.spin, self.turn, strict=True):
+            out[:, z] += a[:, z] - v[:, j : j + 3] @ turn.T
+
+    def mass(self, q: Floats, mass: Floats) -> None:
+        for offset, stride in zip(self.offset, self.stride, strict=True):
+            scatter(np.diag([0.0] * 3 + [1.0] * 3), BLOCKS, SIZES, offset, stride, mass)
+
+    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        self.mass(q, mass)
+        self.force_tangent(u, q, v, damping, stiffness)
+
+    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+        for n, turn in enumerate(self.turn):
+            by_velocity = np.zeros((6, 6))
+            by_velocity[3:, :3] = -turn
+            scatter(by_velocity, BLOCKS, SIZES, self.offset[n], self.stride[n], damping)
+
+
+def walk(K: float, correlation: float | None, T: float) -> tuple[float, tuple[float, float], float, float]:
+    """The walk of a bias over a period T (s), of two normal numbers n_1 and n_2.
+
+    Returns the factor of n_1 in its end, those of n_1 and n_2 in its mean, the decay of the bias, and the mean of a
+    bias of one that decays.
+    """
+    if correlation is None or isinf(correlation):
+        q11, q12, q22, e, share = K * K * T, K * K * T / 2.0, K * K * T / 3.0, 1.0, 1.0
+    else:
+        tau = correlation
+        e = exp(-T / tau)
+        q11 = K * K * 0.5 * tau * (1.0 - e * e)
+        q12 = K * K * tau * tau / T * ((1.0 - e) - 0.5 * (1.0 - e * e))
+        q22 = K * K * (tau / T) ** 2 * (T - 2.0 * tau * (1.0 - e) + 0.5 * tau * (1.0 - e * e))
+        share = tau / T * (1.0 - e)
+    end = sqrt(q11)
+    first = q12 / end if end > 0.0 else 0.0
+    return end, (first, sqrt(max(0.0, q22 - first * first))), e, share
+
+
+@dataclass(frozen=True, eq=False)
+class Accelerometer(PlacedSensor):
+    """The specific force at a point, m/s2, in the axes of the sensor: its acceleration less that of gravity there.
+
+    At rest on the ground it is 9.81 m/s2 upwards, in free fall zero; on an orbit the tides at its distance from the
+    origin remain. Accelerations jump where commands do: at a sample they are those of the old commands.
+    """
+
+    kind: ClassVar[str] = "accelerometer"
+    unit: ClassVar[str] = "m/s2"
+
+    name: str
+    noise: Annotated[Sizes, Unit("m/s2")] = 0.0
+    bias: Annotated[Sizes, Unit("m/s2")] = 0.0
+
+    def truth(self, layout: Layout, model: ModelView) -> Signal:
+        station = layout.station(self.on)
+        gravity = gravity_of(model, (self.table, self.name, "body"))
+        position, attitude = self.motion(layout, "position"), self.motion(layout, "attitude")
+
+        def value(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
+            a = state.accelerations()
+            linear = station_acceleration(layout, station, state.q[None], state.v[None], a[None])[0][0]
+            quaternion = rotations.normalise(attitude.value(state, discrete))
+            felt = linear - gravity(state.time, position.value(state, discrete))
+            return rotations.rotate_back(quaternion, felt)
+
+        return self.in_own_axes(Signal(f"{self.place}.acceleration", "m/s2", 3, value))
+
+
+@dataclass(frozen=True, eq=False)
+class PositionSensor(PlacedSensor):
+    """The position of a point, m, inertial axes, or relative to another body, in the axes of that.
+
+    relative_to : the name of the other body.
+    """
+
+    kind: ClassVar[str] = "position"
+    unit: ClassVar[str] = "m"
+    acts_on_attitude: ClassVar[bool] = False
+
+    name: str
+    noise: Annotated[Sizes, Unit("m")] = 0.0
+    bias: Annotated[Sizes, Unit("m")] = 0.0
+    relative_to: str | None = None
+
+    def truth(self, layout: Layout, model: ModelView) -> Signal:
+        signal = self.motion(layout, "position")
+        if self.relative_to is None:
+            return signal
+        if self.relative_to not in layout.bodies:
+            there = ", ".join(map(repr, layout.bodies))
+            raise ModelError.at(
+                (self.table, self.name, "relative_to"), f"got {self.relative_to!r}, which is no body; there are {there}"
+            )
+        base = signal_of(layout, model, f"bodies.{self.relative_to}.position")
+        axes = signal_of(layout, model, f"bodies.{self.relative_to}.attitude")
+        value = signal.value
+
+        def relative(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
+            difference = value(state, discrete) - base.value(state, discrete)
+            return rotations.rotate_back(rotations.normalise(axes.value(state, discrete)), difference)
+
+        return Signal(signal.name, "m", 3, relative)
+
+
+@dataclass(frozen=True, eq=False)
+class SunSensor(PlacedSensor):
+    """The unit vector to the sun in the axes of the sensor.
+
+    sun : to the sun, inertial axes, of any length. noise : of its components.
+    """
+
+    kind: ClassVar[str] = "sun"
+
+    name: str
+    sun: Direction
+    noise: Annotated[Sizes, Unit("")] = 0.0
+    bias: Annotated[Sizes, Unit("")] = 0.0
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        if "sun" not in check.bad:
+            check.require("sun", np.any(self.sun), "a direction must not be zero")
+
+    def truth(self, layout: Layout, model: ModelView) -> Signal:
+        attitude, direction = self.motion(layout, "attitude"), np.asarray(self.sun) / np.linalg.norm(self.sun)
+
+        def value(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
+            return rotations.rotate_back(rotations.normalise(attitude.value(state, discrete)), direction)
+
+        return self.in_own_axes(Signal(f"{self.place}.sun", "-", 3, value))
+
+
+@dataclass(frozen=True, eq=False)
+class Magnetometer(PlacedSensor):
+    """The magnetic field of the model's ``fields`` at its point, T, in the axes of the sensor."""
+
+    kind: ClassVar[str] = "magnetometer"
+    unit: ClassVar[str] = "T"
+
+    name: str
+    noise: Annotated[Sizes, Unit("T")] = 0.0
+    bias: Annotated[Sizes, Unit("T")] = 0.0
+
+    def truth(self, layout: Layout, model: ModelView) -> Signal:
+        field = magnetic_field(model, (self.table, self.name))
+        attitude, position = self.motion(layout, "attitude"), self.motion(layout, "position")
+
+        def value(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
+            there = field(state.time, position.value(state, discrete))
+            return rotations.rotate_back(rotations.normalise(attitude.value(state, discrete)), there)
+
+        return self.in_own_axes(Signal(f"{self.place}.magnetic_field", "T", 3, value))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CoordinateSensor(Sensor):
+    """The base of sensors of a coordinate of a joint, or of a wheel."""
+
+    width: ClassVar[int] = 1
+    rate: ClassVar[bool] = False
+
+    joint: str | None = None
+    coordinate: str | None = None
+    wheel: str | None = None
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.exactly_one("joint", "wheel")
+
+    @property
+    def joint_coordinate(self) -> tuple[str, str | None] | None:
+        return None if self.joint is None else (self.joint, self.coordinate)
+
+    def truth(self, layout: Layout, model: ModelView) -> Signal:
+        if self.wheel is not None:
+            word = "speed" if self.rate else "angle"
+            try:
+                return signal_of(layout, model, f"wheels.{self.wheel}.{word}")
+            except ModelError as error:
+                raise ModelError.at((self.table, self.name, "wheel"), str(error)) from None
+        assert self.joint is not None
+        joint = layout.joints[self.joint]
+        names = [each.name for each in joint.coordinates]
+        k = 0 if self.coordinate is None else names.index(self.coordinate)
+        unit = "rad" if joint.coordinates[k].is_angle else "m"
+        name = f"joints.{self.joint}.{names[k]}{' rate' if self.rate else ''}"
+        return joint_signal(layout, joint.part.start + k, f"{unit}/s" if self.rate else unit, self.rate, name)
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder(CoordinateSensor):
+    """The coordinate of a joint, unwrapped, or the angle of a wheel; with a quantum by default its floor."""
+
+    kind: ClassVar[str] = "encoder"
+    unit: ClassVar[str] = "rad or m"
+
+    name: str
+    noise: Annotated[float, Unit("own")] = 0.0
+    bias: Annotated[float, Unit("own")] = 0.0
+    rounding: Annotated[str, OneOf(("round", "floor"))] = field(default="floor", kw_only=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Tachometer(CoordinateSensor):
+    """The rate of a coordinate of a joint, or the speed of a wheel."""
+
+    kind: ClassVar[str] = "tachometer"
+    unit: ClassVar[str] = "rad/s or m/s"
+    rate: ClassVar[bool] = True
+
+    name: str
+    noise: Annotated[float, Unit("own")] = 0.0
+    bias: Annotated[float, Unit("own")] = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class WheelSpeedSensor(Sensor):
+    """The speed of a wheel relative to its host, rad/s."""
+
+    kind: ClassVar[str] = "wheel_speed"
+    width: ClassVar[int] = 1
+    unit: ClassVar[str] = "rad/s"
+
+    name: str
+    wheel: str
+    noise: Annotated[float, Unit("rad/s")] = 0.0
+    bias: Annotated[float, Unit("rad/s")] = 0.0
+
+    def truth(self, layout: Layout, model: ModelView) -> Signal:
+        try:
+            return signal_of(layout, model, f"wheels.{self.wheel}.speed")
+        except ModelError as error:
+            raise ModelError.at((self.table, self.name, "wheel"), str(error)) from None

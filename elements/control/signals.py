@@ -1,0 +1,309 @@
+"""Signals: the quantities that sensors and controllers read, by the names that outputs of linear models have.
+
+    bodies.NAME.QUANTITY, beams.NAME.NODE.QUANTITY    position, velocity, turn, angular_velocity, attitude
+    joints.NAME.COORDINATE                            a coordinate of a joint; its rate after a blank and "rate"
+    TABLE.NAME.QUANTITY                               a quantity of positions and velocities that an item declares
+    sensors.NAME, controllers.NAME                    the value of a sensor, the output of a controller
+
+A last .x, .y or .z selects one component of several. A turn is 2 q_v of the rotation from the attitude at the start,
+with the sign of its q_0, in body axes: for small angles the rotation vector.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.base.values import nearest
+from femb.elements.item_states import ItemStates, given_values
+from femb.elements.joint.coordinates import JointCoordinates
+from femb.elements.joint.records import coordinate_rows
+from femb.layout.layout import Layout, Station
+from femb.layout.state import RATE, internal_rows, station_motion, station_rows
+from femb.layout.views import ModelView, StateView
+from femb.numerics import rotations
+
+Discrete = Mapping[str, Floats]
+Rows = tuple[Floats, Floats]
+AXES = ("x", "y", "z")
+MOTION = {"position": 0, "attitude": 1, "velocity": 2, "angular_velocity": 3}
+"""Quantities of a station, and their places in its motion."""
+UNITS = {"position": "m", "attitude": "-", "velocity": "m/s", "angular_velocity": "rad/s", "turn": "rad"}
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """A quantity of k numbers at one instant.
+
+    name : as above. unit : SI. width : k. value : function (state, discrete) -> (k,) of the state at the end of a step
+    and of the discrete state. linear : the names of the outputs of linear models that are its components; of an
+    attitude those of the turn. rows : function (t, q, v) that gives its derivatives (k, n_v) by the pose and by the
+    velocities; None of a signal that is held between samples. clock : the period (s) and the phase (s) of what sets it,
+    of a held signal. held : the name of its array, of a held signal. gain (k, m) : from the outputs ``linear`` to its
+    components; None for one by one.
+    """
+
+    name: str
+    unit: str
+    width: int
+    value: Callable[[StateView, Discrete], Floats]
+    linear: tuple[str, ...] = ()
+    rows: Callable[[float, Floats, Floats], Rows] | None = None
+    held: str = ""
+    gain: Floats | None = None
+
+    def component(self, k: int) -> "Signal":
+        """One of its numbers."""
+        value, rows = self.value, self.rows
+        of_rows = None
+        if rows is not None:
+
+            def of_rows(t: float, q: Floats, v: Floats) -> Rows:
+                pose, velocity = rows(t, q, v)
+                return pose[k : k + 1], velocity[k : k + 1]
+
+        return replace(
+            self,
+            name=f"{self.name}.{AXES[k]}",
+            width=1,
+            value=lambda state, discrete: value(state, discrete)[k : k + 1],
+            linear=self.linear[k : k + 1],
+            rows=of_rows,
+        )
+
+
+class _System:
+    def __init__(self, layout: Layout, n_v: int, coordinates: JointCoordinates | None) -> None:
+        self.layout, self.n_v, self.coordinates_of_joints = layout, n_v, coordinates
+
+
+class Instant:
+    """A state as exact rows of outputs read it (``femb.layout.views.LinearPoint``), without accelerations."""
+
+    def __init__(self, layout: Layout, q: Floats, v: Floats, coordinates: JointCoordinates | None = None) -> None:
+        self.system, self.q, self.v, self.a = _System(layout, len(v), coordinates), q, v, np.zeros_like(v)
+
+
+def signal_of(layout: Layout, model: ModelView, name: str) -> Signal:
+    """The signal of a name. Raises ModelError, which says what there is, for an unknown one."""
+    whole, _, component = name.rpartition(".")
+    if component in AXES and whole:
+        found = _signal(layout, model, whole)
+        if found is not None and found.width == 3:
+            return found.component(AXES.index(component))
+    found = _signal(layout, model, name)
+    if found is None:
+        known = known_signals(layout, model)
+        listed = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
+        raise ModelError(f"got {name!r}, which is no signal{nearest(name, known) or f'; there are {listed}'}")
+    return found
+
+
+def known_signals(layout: Layout, model: ModelView) -> list[str]:
+    """The names of all signals, of beams at their ends."""
+    names = [f"sensors.{each}" for each in _table(model, "sensors")]
+    names += [f"bodies.{body}.{word}" for body in layout.bodies for word in UNITS]
+    names += [f"beams.{beam}.{node}.{word}" for beam in layout.beams for node in (0, -1) for word in UNITS]
+    for joint, entry in layout.joints.items():
+        names += [f"joints.{joint}.{each.name}{rate}" for each in entry.coordinates for rate in ("", RATE)]
+    for item in model.items():
+        names += [f"{item.table}.{item.name}.{word}" for word in _of_motion(item)]
+    return [*names, *(f"controllers.{each}" for each in _table(model, "controllers"))]
+
+
+def named_item(model: ModelView, name: str) -> tuple[Any, str] | None:
+    """The item with which a name TABLE.NAME.WORD begins, and the word; None if there is none."""
+    found = None
+    for item in model.items():
+        start = f"{item.table}.{item.name}."
+        if name.startswith(start) and (found is None or len(start) > len(name) - len(found[1])):
+            found = item, name[len(start) :]
+    return found
+
+
+def _table(model: ModelView, table: str) -> list[str]:
+    return [item.name for item in model.items() if item.table == table]
+
+
+def _of_motion(item: Any) -> dict[str, Any]:
+    """The quantities of an item that follow from positions and velocities."""
+    return {word: each for word, each in item.given_quantities().items() if each.level == "motion"}
+
+
+def _signal(layout: Layout, model: ModelView, name: str) -> Signal | None:
+    table, _, rest = name.partition(".")
+    if table in ("sensors", "controllers"):
+        return _held(layout, model, table, rest)
+    place, _, word = name.rpartition(".")
+    if word in UNITS:
+        station = layout.named_station(place)
+        if station is not None:
+            return station_signal(layout, station, word, name)
+    if table == "joints":
+        return _joint_signal(layout, name)
+    found = named_item(model, name)
+    if found is not None and found[1] in _of_motion(found[0]):
+        return _declared(layout, *found)
+    return None
+
+
+def _held(layout: Layout, model: ModelView, table: str, rest: str) -> Signal | None:
+    """The value of a sensor or the output of a controller."""
+    word = "value" if table == "sensors" else "output"
+    for item in model.items():
+        if item.table == table and rest in (item.name, f"{item.name}.{word}"):
+            return _of_array(f"{table}.{item.name}", word, item, layout, model)
+    return None
+
+
+def _of_array(name: str, word: str, item: Any, layout: Layout, model: ModelView) -> Signal:
+    array = f"{name}.{word}"
+    width, unit = item.width_and_unit(layout, model)
+    return Signal(name, unit, width, lambda state, discrete: discrete[array], law_outputs(name, width), held=array)
+
+
+def law_outputs(name: str, width: int) -> tuple[str, ...]:
+    """The names, in linear loops, of the components of a sensor or of a controller; of an attitude of its turns."""
+    return tuple(f"{name}.{k + 1}" for k in range(3 if width == 4 else width))
+
+
+def station_signal(layout: Layout, station: Station, word: str, name: str) -> Signal:
+    """The motion of a station: ``position`` or ``velocity``, inertial axes, ``attitude``, a quaternion, ``turn`` or
+    ``angular_velocity``, its axes."""
+    frame = layout.frames[station.frame]
+    if frame.freedom == 3 and word not in ("position", "velocity"):
+        raise ModelError(f"got {name!r}, but a point mass does not turn")
+    start = rotations.conjugate(layout.pose(station)[1])
+
+    def motion(state: StateView, place: int) -> Floats:
+        columns = station_motion(layout, station, state.q[None], state.v[None])
+        if place in (0, 2) and (layout.origin.any() or layout.origin_velocity.any()):
+            moved = layout.to_inertial(np.array([state.time]), columns[0], columns[2])
+            return np.asarray(moved[place // 2][0])
+        return np.asarray(columns[place][0])
+
+    def value(state: StateView, discrete: Discrete) -> Floats:
+        if word == "turn":
+            return turn_error(rotations.multiply(start, motion(state, 1)))
+        return motion(state, MOTION[word])
+
+    i, j = layout_places(layout, station)
+    if word == "angular_velocity" and station.on_frame and frame.freedom == 6:
+
+        def value(state: StateView, discrete: Discrete) -> Floats:
+            return np.asarray(state.v[j + 3 : j + 6])
+
+    elif word == "attitude" and station.on_frame and frame.freedom == 6:
+
+        def value(state: StateView, discrete: Discrete) -> Floats:
+            return state.q[i + 3 : i + 7]
+
+    def rows(t: float, q: Floats, v: Floats) -> Rows:
+        quantity = "turn" if word == "attitude" else word
+        found = station_rows(Instant(layout, q, v), station, quantity)  # type: ignore[arg-type]
+        assert found is not None
+        pose, velocity = (np.zeros((3, len(v))) if each is None else each for each in (found.pose, found.velocity))
+        if word == "turn":
+            error = rotations.multiply(start, station_motion(layout, station, q[None], v[None])[1][0])
+            pose = turn_rows(error) @ pose
+        return pose, velocity
+
+    place = name.rpartition(".")[0]
+    linear = tuple(f"{place}.{'turn' if word == 'attitude' else word}.{axis}" for axis in AXES)
+    return Signal(name, UNITS[word], 4 if word == "attitude" else 3, value, linear, rows)
+
+
+def layout_places(layout: Layout, station: Station) -> tuple[int, int]:
+    """The first indices of the frame of a station in q and in v."""
+    return int(layout.frame_q[station.frame]), int(layout.frame_v[station.frame])
+
+
+def turn_error(quaternion: Floats) -> Floats:
+    """2 q_v with the sign of q_0 (3,), rad, of a rotation."""
+    sign = -1.0 if quaternion[0] < 0.0 else 1.0
+    return 2.0 * sign * quaternion[1:]
+
+
+def turn_rows(quaternion: Floats) -> Floats:
+    """The derivative (3, 3) of ``turn_error`` by a further turn in the axes that the rotation leads to."""
+    sign = -1.0 if quaternion[0] < 0.0 else 1.0
+    return sign * (float(quaternion[0]) * np.eye(3) + rotations.cross_matrix(quaternion[1:]))
+
+
+def _joint_signal(layout: Layout, name: str) -> Signal | None:
+    rate = name.endswith(RATE)
+    for joint, entry in layout.joints.items():
+        for k, coordinate in enumerate(entry.coordinates):
+            if name.removesuffix(RATE) == f"joints.{joint}.{coordinate.name}":
+                unit = "rad" if coordinate.is_angle else "m"
+                return joint_signal(layout, entry.part.start + k, f"{unit}/s" if rate else unit, rate, name)
+    return None
+
+
+def joint_signal(layout: Layout, number: int, unit: str, rate: bool, name: str) -> Signal:
+    """A coordinate of a joint by its number, unwrapped, or its rate."""
+    coordinates = JointCoordinates(layout)
+    one = coordinates.picked(np.array([number]))
+    joint = next(each for each in layout.joints.values() if each.part.start <= number < each.part.stop)
+    word = f"{joint.coordinates[number - joint.part.start].name}{RATE if rate else ''}"
+
+    def value(state: StateView, discrete: Discrete) -> Floats:
+        if not rate:
+            return np.atleast_1d(state.coordinates[number])
+        rates: Floats = one.measure(state.q[None].copy(), state.v[None].copy())[1][0]
+        return rates
+
+    def rows(t: float, q: Floats, v: Floats) -> Rows:
+        found = coordinate_rows(Instant(layout, q, v, coordinates), joint, word)  # type: ignore[arg-type]
+        assert found is not None
+        none = np.zeros((1, len(v)))
+        return none if found.pose is None else found.pose, none if found.velocity is None else found.velocity
+
+    return Signal(name, unit, 1, value, (name,), rows)
+
+
+def _declared(layout: Layout, item: Any, word: str) -> Signal:
+    """A quantity that an item declares."""
+    quantity = item.given_quantities()[word]
+    coordinate = quantity.coordinate or quantity.rate
+    name = f"{item.table}.{item.name}.{word}"
+    if coordinate:
+        number = layout.internal_number(item.table, item.name, coordinate)
+        first_order = layout.internal[number].quantity.first_order
+        in_v = bool(quantity.rate) or first_order
+        place = (layout.internal_v if in_v else layout.internal_q)[number]
+
+        def value(state: StateView, discrete: Discrete) -> Floats:
+            return (state.v if in_v else state.q)[place : place + 1]
+
+        def rows(t: float, q: Floats, v: Floats) -> Rows:
+            at = Instant(layout, q, v)
+            found = internal_rows(at, number, bool(quantity.rate) and not first_order)  # type: ignore[arg-type]
+            none = np.zeros((1, len(v)))
+            return none if found.pose is None else found.pose, none if found.velocity is None else found.velocity
+
+        return Signal(name, quantity.unit, 1, value, (name,), rows)
+    width = int(np.prod([int(size) for size in quantity.sizes[1:]] or [1]))
+
+    def of_state(state: StateView, discrete: Discrete) -> Floats:
+        none = np.zeros((1, 0))
+        at = ItemStates(item, layout, np.array([state.time]), state.q[None].copy(), state.v[None].copy(), none, {})
+        return np.ravel(given_values(word, quantity, at)[0])
+
+    def rows_of(t: float, q: Floats, v: Floats) -> Rows:
+        found = quantity.rows(item, Instant(layout, q, v))
+        none = np.zeros((width, len(v)))
+        return none if found.pose is None else found.pose, none if found.velocity is None else found.velocity
+
+    linear = (name,) if width == 1 else tuple(f"{name}.{axis}" for axis in AXES[:width])
+    return Signal(name, quantity.unit, width, of_state, linear, rows_of if quantity.rows else None)
+
+
+def joined(signals: Sequence[Signal]) -> tuple[list[slice], int]:
+    """The parts of several signals in their concatenation, and its width."""
+    ends = np.cumsum([0, *(each.width for each in signals)]).tolist()
+    return [slice(a, b) for a, b in pairwise(ends)], ends[-1]

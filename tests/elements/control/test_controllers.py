@@ -1,0 +1,363 @@
+"""Controllers: sampled laws against exact discrete models, continuous ones against poles, order, delays, messages."""
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+import femb
+from femb import JointEnd
+from femb.base.errors import ModelError, SolveError
+
+J, K_P, K_D = 10.0, 4.0, 9.0
+SPIN = {"axis": (0.0, 0.0, 1.0), "spin_inertia": 0.1}
+
+
+def rotor(*items, angle=0.0, rate=0.1, **words):
+    """A body that turns about z, with a load for a torque."""
+    quaternion = (np.cos(angle / 2), 0.0, 0.0, np.sin(angle / 2))
+    model = femb.Model("rotor", **words)
+    model.add(femb.RigidBody("hub", 10.0, (J, J, J), quaternion=quaternion, angular_velocity=(0.0, 0.0, rate)))
+    model.add(femb.Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body"))
+    for item in items:
+        model.add(item)
+    return model
+
+
+def pd(**words):
+    given = {"proportional": K_P, "derivative": K_D, "outputs": ("loads.torquer.torque",), "period": 0.1} | words
+    return femb.PDController("pd", **({"attitude": "bodies.hub", "rate": "bodies.hub"} | given))
+
+
+def double_integrator(period, count, delay, rate):
+    """Angle and rate (count + 1, 2) at samples of the law -K_p 2 sin(angle/2) - K_d rate, by exact steps of constant
+    torque."""
+    whole = int(delay // period)
+    part = delay - whole * period
+
+    def step(x, torque, h):
+        return np.array([x[0] + h * x[1] + 0.5 * h * h * torque / J, x[1] + h * torque / J])
+
+    x, held, states = np.array([0.0, rate]), [0.0] * (whole + 2), [np.array([0.0, rate])]
+    for _ in range(count):
+        held = [-K_P * 2.0 * np.sin(0.5 * x[0]) - K_D * x[1], *held[:-1]]
+        if part:
+            x = step(step(x, held[whole + 1], part), held[whole], period - part)
+        else:
+            x = step(x, held[whole], period)
+        states.append(x)
+    return np.array(states)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.035, 0.1, 0.22])
+def test_sampled_law_with_delays_of_any_length(delay):
+    results = femb.simulate(rotor(pd(delay=delay)), duration=6.0, output_interval=0.1, rtol=1e-10, method="radau")
+    wanted = double_integrator(0.1, 60, delay, 0.1)
+    hub = results.bodies["hub"]
+    np.testing.assert_allclose(hub.angular_velocity[:, 2], wanted[:, 1], atol=1e-11)
+    np.testing.assert_allclose(2.0 * np.arcsin(hub.quaternion[:, 3]), wanted[:, 0], atol=1e-10)
+    audit = results.audit
+    assert np.abs(audit.energy_error).max() < 1e-11
+    # an output at a sample is the left limit: the command is that of the sample before
+    k = 30
+    angle, rate = wanted[k - 1]
+    torque = -K_P * 2.0 * np.sin(0.5 * angle) - K_D * rate
+    np.testing.assert_allclose(results.controllers["pd"].output[k, 2], torque, atol=1e-10)
+
+
+@pytest.mark.parametrize("method", ["radau", "bdf", "generalized-alpha", "rk"])
+def test_every_method_lands_on_samples(method):
+    words = {"method": method, "rtol": 1e-8, "output_interval": 0.1, "atol": {"quaternion": 1e-10, "time": 1.0}}
+    results = femb.simulate(rotor(pd()), duration=2.0, **words)
+    wanted = double_integrator(0.1, 20, 0.0, 0.1)
+    np.testing.assert_allclose(results.bodies["hub"].angular_velocity[:, 2], wanted[:, 1], atol=1e-5)
+
+
+@pytest.mark.parametrize("formulation", ["velocity", "quaternion", "reduced"])
+def test_formulations_agree(formulation):
+    words = {"method": "radau", "rtol": 1e-9, "formulation": formulation, "output_interval": 0.1}
+    results = femb.simulate(rotor(pd(delay=0.05)), duration=2.0, **words)
+    wanted = double_integrator(0.1, 20, 0.05, 0.1)
+    np.testing.assert_allclose(results.bodies["hub"].angular_velocity[:, 2], wanted[:, 1], atol=1e-9)
+
+
+def test_the_short_way_is_taken():
+    """A body turned by 200 degrees returns by the other 160."""
+    results = femb.simulate(rotor(pd(), angle=np.radians(200.0), rate=0.0), duration=1.0, output_interval=0.1)
+    assert results.bodies["hub"].angular_velocity[-1, 2] > 0.05
+
+
+def test_a_stack_of_wheels_and_momentum():
+    """Torque by four wheels is that of their pseudo-inverse; momentum stays; clips are counted."""
+    axes = [(1, 1, 1), (-1, 1, 1), (-1, -1, 1), (1, -1, 1)]
+    model = rotor(rate=0.3)
+    for k, axis in enumerate(axes):
+        model.add(femb.ReactionWheel(f"w{k}", body="hub", axis=axis, spin_inertia=0.1, max_torque=0.5))
+    model.add(pd(outputs=(), wheels=("w0", "w1", "w2", "w3")))
+    results = femb.simulate(model, duration=4.0, output_interval=0.1, rtol=1e-10, method="radau")
+    audit = results.audit
+    np.testing.assert_allclose(audit.angular_momentum, audit.angular_momentum[0] * np.ones((41, 1)), atol=1e-11)
+    assert np.abs(audit.energy_error).max() < 1e-10
+    torques = np.array([results.wheels[f"w{k}"].torque for k in range(4)])
+    assert torques.max() == pytest.approx(0.5)
+    assert np.ptp(torques, axis=0).max() < 1e-12
+    output = results.controllers["pd"].output
+    assert output[1, 0] > 0.5  # the law asked for more
+
+
+def test_integral_is_held_while_a_command_is_at_its_limit():
+    words = {"proportional": 1.0, "derivative": 6.0, "integral": 0.5, "wheels": ("w",), "allocation": [[0, 0, 1.0]]}
+    words |= {"period": 0.1, "reference": femb.AttitudeReference((np.cos(0.5), 0, 0, np.sin(0.5)))}
+    law = femb.PIDController("pid", attitude="bodies.hub", rate="bodies.hub", **words)
+    model = rotor(femb.ReactionWheel("w", body="hub", **SPIN, max_torque=0.3), law, rate=0.0)
+    results = femb.simulate(model, duration=20.0, output_interval=0.1)
+    state, output = results.controllers["pid"].state[:, 2], results.controllers["pid"].output[:, 0]
+    over = np.abs(output[1:]) > 0.3
+    assert over[:5].all()
+    assert not over[-1]
+    assert np.all(np.diff(state)[over] == 0.0)
+    assert np.any(np.diff(state)[~over] != 0.0)
+
+
+def continuous(tau=0.2, **words):
+    """tau x' = -K_p turn - K_d rate - x, the torque about z is x."""
+    return femb.LinearController(
+        "law", A=[[-1.0 / tau]], B=[[-K_P / tau, -K_D / tau]], C=[[1.0]],
+        inputs=("bodies.hub.turn.z", "bodies.hub.angular_velocity.z"), outputs=("wheels.w.torque",), **words,
+    )  # fmt: skip
+
+
+def wheel_rotor(*items, **words):
+    return rotor(femb.ReactionWheel("w", body="hub", axis=(0, 0, -1.0), spin_inertia=0.1), *items, **words)
+
+
+def exact(tau, times, rate):
+    """Angle, rate, x of the continuous loop, linear for small angles; the wheel takes its own inertia from the hub."""
+    own = J - 0.1
+    A = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0 / own], [-K_P / tau, -K_D / tau, -1.0 / tau]])
+    return np.array([expm(A * t) @ [0.0, rate, 0.0] for t in times])
+
+
+@pytest.mark.parametrize("method", ["radau", "bdf", "generalized-alpha", "rk"])
+def test_a_continuous_law_follows_its_linear_model(method):
+    tolerances = {"quaternion": 1e-12, "time": 1.0}
+    words = {"method": method, "rtol": 1e-9 if method in ("radau", "rk") else 1e-7, "atol": tolerances}
+    results = femb.simulate(wheel_rotor(continuous(), rate=1e-4), duration=4.0, output_interval=0.5, **words)
+    wanted = exact(0.2, results.time, 1e-4)
+    scale = 1e-4 * (1e-6 if method in ("radau", "rk") else 1e-3)
+    np.testing.assert_allclose(results.bodies["hub"].angular_velocity[:, 2], wanted[:, 1], atol=scale)
+    np.testing.assert_allclose(results.controllers["law"].state[:, 0], wanted[:, 2], atol=10.0 * scale)
+
+
+def test_stiff_laws_cost_no_steps():
+    """Steps do not depend on the time constant of the filter."""
+    counts = []
+    for tau in (0.2, 2e-4, 2e-7):
+        words = {"method": "radau", "rtol": 1e-6, "output_interval": 5.0}
+        results = femb.simulate(wheel_rotor(continuous(tau), rate=0.01), duration=20.0, **words)
+        counts.append(results.statistics["steps"])
+    # the first fraction of a second, in which x goes from zero to its value, is a transition of its own
+    assert max(counts[1:]) <= counts[0] + 15
+
+
+def test_poles_of_a_continuous_law():
+    model = femb.linearize(wheel_rotor(continuous(), rate=0.0))
+    poles = model.eigenvalues()
+    own = J - 0.1
+    wanted = np.roots([0.2 * own, own, K_D, K_P])
+    found = [poles[np.argmin(np.abs(poles - each))] for each in wanted]
+    np.testing.assert_allclose(found, wanted, rtol=1e-8)
+
+
+def test_a_filter_before_a_law():
+    """A sampled low-pass: the law reads its output of the same instant."""
+    low = femb.FilterController("low", input="bodies.hub.angular_velocity", frequency=2.0, period=0.1)
+    law = femb.SampledController(
+        "law",
+        lambda t, y, x: -3.0 * y,
+        inputs="controllers.low",
+        outputs=("loads.torquer.torque",),
+        period=0.1,
+    )
+    results = {}
+    for items in ((low, law), (law, low)):
+        model = rotor(*items)
+        results[items] = femb.simulate(model, duration=2.0, output_interval=0.1, rtol=1e-9).controllers["law"].output
+    first, second = results.values()
+    np.testing.assert_array_equal(first, second)
+    realisation = low.realisation(1)
+    x, omega, torque = np.zeros((2, 1)), 0.1, []
+    for _ in range(19):
+        y = realisation.C @ x + realisation.D * omega
+        torque.append(-3.0 * y.item())
+        x = realisation.A @ x + realisation.B * omega
+        omega += 0.1 * torque[-1] / J
+    np.testing.assert_allclose(first[1:-1, 2], torque, atol=1e-9)
+
+
+def law(function, **words):
+    given = {"inputs": ("bodies.hub.angular_velocity",), "outputs": ("loads.torquer.torque",), "period": 0.1} | words
+    return femb.SampledController("own", function, **given)
+
+
+def remembering(t, y, x, memory=[0.0]):  # noqa: B006
+    memory[0] += 1.0
+    return [0.0, 0.0, memory[0]]
+
+
+def changing(t, y, x):
+    y *= 2.0
+    return y
+
+
+def failing(t, y, x):
+    if t > 3.65:
+        raise RuntimeError("lost")
+    return 0.0 * y
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (remembering, "controllers.own: sample 0, t = 0 s: gave .* it remembers, or draws random numbers"),
+        (lambda t, y, x: np.random.default_rng().standard_normal(3), "it remembers, or draws"),
+        (changing, "changes its arguments"),
+        (failing, "controllers.own: sample 37, t = 3.7 s: raised RuntimeError: lost"),
+        (lambda t, y, x: y * (np.nan if t > 3.65 else 0.0), "sample 37, t = 3.7 s: commands: .* not finite"),
+        (lambda t, y, x: y[:2] if t > 3.65 else y, "sample 37, t = 3.7 s: commands: got .*, wanted 3 numbers"),
+    ],
+)
+def test_functions_that_fail_are_named(function, message):
+    with pytest.raises(SolveError, match=message) as raised:
+        femb.simulate(rotor(law(function)), duration=6.0, output_interval=0.1)
+    if "37" in message:
+        assert raised.value.results.time[-1] == pytest.approx(3.7)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: rotor(pd(outputs=("loads.torqer.torque",))), "did you mean 'loads.torquer.torque'"),
+        (lambda: rotor(pd(), law(lambda t, y, x: y)), "sets 'loads.torquer.torque', which controllers.* sets too"),
+        (lambda: rotor(law(lambda t, y, x: y, inputs=("sensors.gyro",))), "reads 'sensors.gyro', but there is no such"),
+        (lambda: rotor(law(lambda t, y, x: y, inputs=("bodies.hob.turn",))), "did you mean 'bodies.hub.turn'"),
+        (lambda: law(None), "got none, wanted one of function and python"),
+        (lambda: law(lambda t, y, x: y, period=0.0), "period: .* greater than 0"),
+        (lambda: pd(delay=-1.0), "delay: .* at least 0"),
+        (lambda: pd(period=None, delay=0.1), "a continuous controller has none"),
+        (lambda: pd(wheels=("w",)), "give wheels or outputs"),
+        (lambda: pd(bandwidth=1.0), "given beside 'bandwidth'"),
+        (
+            lambda: rotor(
+                femb.FilterController("a", input="controllers.b", frequency=1.0, period=0.1),
+                femb.FilterController("b", input="controllers.a", frequency=1.0, period=0.1),
+            ),
+            "is in a ring of controllers that read each other: (a|b) -> (a|b)",
+        ),
+        (lambda: rotor(femb.Gyro("g", body="hub")), "sensors.g.period: is missing: no controller reads this sensor"),
+        (
+            lambda: wheel_rotor(
+                femb.Gyro("g", body="hub"),
+                femb.LinearController("c", D=[[1.0]], inputs=("sensors.g.x",), outputs=("wheels.w.torque",)),
+            ),
+            "the controller that reads this sensor is continuous",
+        ),
+        (
+            lambda: wheel_rotor(
+                femb.LinearController("c", D=[[1.0, 2.0]], inputs=("bodies.hub.turn.x",), outputs=("wheels.w.torque",))
+            ),
+            "its matrices have 2 inputs",
+        ),
+        (lambda: femb.LinearController("c", A=[[1.0]], B=[[1.0, 2.0]], C=[[1.0], [2.0]], D=[[1.0]]), "wanted .2, 2."),
+        (
+            lambda: rotor(
+                femb.LinearController("c", D=np.eye(3), inputs=("bodies.hub.turn",), outputs=("loads.torquer.torque",))
+            ),
+            "takes sampled commands only: give the controller a period",
+        ),
+    ],
+)
+def test_messages(make, message):
+    with pytest.raises(ModelError, match=message):
+        femb.simulate(make(), duration=1.0)
+
+
+@pytest.mark.parametrize("formulation", ["hamiltonian"])
+def test_refused_formulations(formulation):
+    with pytest.raises(ModelError):
+        femb.simulate(rotor(pd()), duration=1.0, formulation=formulation)
+
+
+def test_a_killed_run_goes_on_bitwise(tmp_path):
+    """With noise, a delay and a queue: two parts and the whole are equal to the last bit."""
+
+    def model():
+        gyro = femb.Gyro("gyro", body="hub", angle_random_walk=1e-3, rate_random_walk=1e-4, delay=0.03)
+        return rotor(gyro, pd(rate="sensors.gyro", delay=0.25), femb.Encoder("e", joint="axle", period=0.07), axle())
+
+    def axle():
+        return femb.Revolute("axle", JointEnd(body="ground", axis=(0, 0, 1.0)), JointEnd(body="hub"))
+
+    # by default the first step depends on the duration
+    words = {"output_interval": 0.1, "method": "radau", "rtol": 1e-8, "first_step": 0.01}
+    whole = femb.simulate(model(), duration=6.0, **words)
+    path = tmp_path / "r.h5"
+    femb.simulate(model(), duration=2.5, out=path, **words)
+    second = femb.simulate(model(), duration=2.5, out=path, extend=3.5, **words)
+    np.testing.assert_array_equal(second.bodies["hub"].angular_velocity, whole.bodies["hub"].angular_velocity)
+    np.testing.assert_array_equal(second.sensors["gyro"].value, whole.sensors["gyro"].value)
+
+
+def test_axes_of_sensors_change_nothing():
+    """A tracker and a gyro that are turned in the body: the law takes their values in axes of the body."""
+    axes, outputs = (0.8, 0.1, -0.5, 0.2), []
+    for words in ({}, {"axes": axes}):
+        sensors = femb.AttitudeSensor("t", body="hub", **words), femb.Gyro("g", body="hub", **words)
+        model = rotor(*sensors, pd(attitude="sensors.t", rate="sensors.g", bandwidth=0.5, **NO_GAINS), angle=0.3)
+        outputs.append(femb.simulate(model, duration=2.0, output_interval=0.1, rtol=1e-9).controllers["pd"].output)
+    np.testing.assert_allclose(outputs[0], outputs[1], atol=1e-12)
+
+
+NO_GAINS = {"proportional": None, "derivative": None}
+
+
+def test_inertia_of_gains_is_in_the_axes_of_the_body():
+    """A body with three inertias that starts turned takes the gains of its own axes."""
+    outputs = []
+    for words in (
+        {"bandwidth": 0.5, "damping_ratio": 0.8},
+        {"proportional": (0.75, 1.0, 1.25), "derivative": (2.4, 3.2, 4.0)},
+    ):
+        model = femb.Model()
+        model.add(femb.RigidBody("hub", 1.0, (3.0, 4.0, 5.0), quaternion=(0.1, 0.7, 0.1, 0.7)))
+        model.add(femb.Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body"))
+        model.add(pd(**(NO_GAINS | words)))
+        outputs.append(femb.simulate(model, duration=2.0, output_interval=0.1, rtol=1e-9).controllers["pd"].output)
+    np.testing.assert_allclose(outputs[0], outputs[1], atol=1e-8)
+    assert np.abs(outputs[0]).max() > 0.5
+
+
+def test_locked_inertia_gives_gains():
+    results = []
+    for words in ({"bandwidth": 0.5, "damping_ratio": 0.8}, {"proportional": 0.25 * J, "derivative": 0.8 * J}):
+        given = {"proportional": None, "derivative": None} | words
+        results.append(femb.simulate(rotor(pd(**given)), duration=2.0, output_interval=0.1).controllers["pd"].output)
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-9, atol=1e-12)
+
+
+def test_motor_of_a_joint_by_a_pid():
+    """A hinge follows its setpoint without an error that stays; the motor's torque is that of the law."""
+    model = femb.Model()
+    model.add(femb.RigidBody("arm", 2.0, (1.0, 1.0, 1.0)))
+    model.add(femb.Revolute("hinge", JointEnd(body="ground", axis=(0, 0, 1.0)), JointEnd(body="arm")))
+    model.add(femb.JointSpringDamper("spring", joint="hinge", stiffness=0.5))
+    model.add(femb.JointMotor("motor", joint="hinge", force=0.0, max_force=5.0))
+    setpoint = femb.profiles.SmoothStep(duration=2.0, after=0.4)
+    model.add(
+        femb.PIDController(
+            "pid", input="joints.hinge.angle", rate="joints.hinge.angle rate", setpoint=setpoint, proportional=20.0,
+            derivative=10.0, integral=10.0, outputs=("loads.motor.force",), period=0.02,
+        )
+    )  # fmt: skip
+    results = femb.simulate(model, duration=15.0, output_interval=0.1)
+    assert results.joints["hinge"].coordinates[-1, 0] == pytest.approx(0.4, abs=1e-4)
+    assert results.loads["motor"].force[-1] == pytest.approx(0.2, abs=1e-3)
