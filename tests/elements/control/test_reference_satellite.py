@@ -1,0 +1,122 @@
+"""The reference satellite with its attitude law, against an independent program (docs/theory/control_loop.md)."""
+
+import numpy as np
+import pytest
+from oracles.controlled_satellite import BANDWIDTH, LOCKED, WHEELS, satellite
+
+import femb
+
+GAINS = {
+    "proportional": LOCKED * BANDWIDTH**2,
+    "derivative": 1.4 * BANDWIDTH * LOCKED,
+    "wheels": WHEELS,
+    "period": 0.1,
+    "delay": 0.1,
+}
+TRUE = {"attitude": "bodies.hub", "rate": "bodies.hub"}
+TIGHT = {"method": "radau", "rtol": 1e-10, "atol": {"quaternion": 1e-12}, "output_interval": 0.5}
+
+
+def turned(angle, axis):
+    unit = np.array(axis) / np.linalg.norm(axis)
+    return {"quaternion": (np.cos(0.5 * angle), *np.sin(0.5 * angle) * unit)}
+
+
+def state(results, t):
+    """Vector part of the quaternion and angular velocity at a time, speeds of the wheels, angles of the panels."""
+    k, hub = round(t / 0.5), results.bodies["hub"]
+    speeds = [results.wheels[name].speed[k] for name in WHEELS]
+    angles = [results.joints[name].coordinates[k, 0] for name in ("left", "right")]
+    return hub.quaternion[k, 1:], hub.angular_velocity[k], np.array(speeds), np.array(angles)
+
+
+PD = {
+    1: (
+        [0.005722690611, 0.005748710690, 0.005749515690],
+        [-1.919186539e-5, -1.113253608e-4, -1.069569627e-4],
+        [102.098965523, -99.299156733, 99.755405929, -97.601350376],
+        8.17197719e-5,
+    ),
+    10: (
+        [0.003362314794, 0.003496935958, 0.003329996251],
+        [-7.67719746e-4, -7.50805005e-4, -7.69113363e-4],
+        [116.453060257, -96.482104419, 96.885067631, -81.344532059],
+        -4.50240234e-6,
+    ),
+    60: (
+        [1.131783345e-5, 1.297062208e-5, 1.079383205e-5],
+        [-6.6553228e-8, 3.83486300e-7, 7.3746531e-8],
+        [90.654340889, -90.657161803, 90.653098171, -90.653733520],
+        2.38002322e-7,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def regulated():
+    model = satellite(**turned(0.02, (1, 1, 1)))
+    model.add(femb.PDController("attitude", **TRUE, **GAINS))
+    return femb.simulate(model, duration=60.0, **TIGHT)
+
+
+@pytest.mark.parametrize("t", [1, 10, 60])
+def test_pd(regulated, t):
+    quaternion, omega, speeds, angles = state(regulated, t)
+    wanted = PD[t]
+    np.testing.assert_allclose(quaternion, wanted[0], atol=1e-10)
+    np.testing.assert_allclose(omega, wanted[1], atol=1e-10)
+    np.testing.assert_allclose(speeds, wanted[2], rtol=1e-8)
+    np.testing.assert_allclose(angles, wanted[3], atol=1e-10)
+
+
+def test_balances(regulated):
+    """The motors' work and friction are in the balance; no torque acts from outside."""
+    audit = regulated.audit
+    assert np.abs(audit.energy_error).max() < 1e-8 * audit.kinetic_energy.max()
+    change = audit.angular_momentum - audit.angular_momentum[0]
+    # an inertia of 2e3 kg m2 and a tolerance of the rates of 1e-10 rad/s
+    assert np.abs(change).max() < 2e-7
+
+
+def test_pid_against_an_outside_torque():
+    model = satellite(**turned(0.02, (1, 1, 1)))
+    model.add(femb.Load("drag", body="hub", torque=(0.01, -0.005, 0.008), frame="body"))
+    model.add(femb.PIDController("attitude", **TRUE, **GAINS, integral=0.1 * BANDWIDTH**3 * LOCKED))
+    quaternion, omega, _, _ = state(femb.simulate(model, duration=60.0, **TIGHT), 60)
+    np.testing.assert_allclose(quaternion, [-2.1121307e-4, -5.01524737e-4, -2.20291623e-4], atol=1e-10)
+    np.testing.assert_allclose(omega, [1.178433745e-5, 2.183090175e-5, 1.205838064e-5], atol=1e-10)
+
+
+def test_wheels_at_their_limits():
+    model = satellite(**turned(0.3, (0, 0, 1)))
+    model.add(femb.PDController("attitude", **TRUE, **GAINS))
+    results = femb.simulate(model, duration=30.0, **(TIGHT | {"output_interval": 0.1}))
+    quaternion, omega = results.bodies["hub"].quaternion[-1, 1:], results.bodies["hub"].angular_velocity[-1]
+    np.testing.assert_allclose(quaternion, [-2.928437e-4, 6.92305753e-4, 0.102099437785], atol=2e-10)
+    np.testing.assert_allclose(omega, [-2.491111133e-5, 9.686073446e-5, -6.344731459658e-3], atol=2e-10)
+    # the command of the last sample acts after the end
+    assert np.count_nonzero(np.abs(results.controllers["attitude"].output[:-1]) > 0.2) == 1196
+
+
+def test_noise():
+    model = satellite()
+    model.seed = 2026
+    model.add(femb.AttitudeSensor("tracker", body="hub", noise=1e-5))
+    walk = {"angle_random_walk": 2e-6, "rate_random_walk": 1e-8, "bias": 1e-6}
+    model.add(femb.Gyro("gyro", body="hub", **walk))
+    model.add(femb.PDController("attitude", attitude="sensors.tracker", rate="sensors.gyro", **GAINS))
+    results = femb.simulate(model, duration=60.0, **TIGHT)
+    wanted = {
+        10: (
+            [-3.930355340e-7, -1.723160063e-6, -8.054297600e-6],
+            [-1.443083902e-6, -8.591869758e-7, -1.927945822e-6],
+        ),
+        60: (
+            [-4.261476193e-6, -5.158060220e-6, -2.631030994e-6],
+            [-2.308439637e-6, -1.120756197e-6, 2.836460224e-7],
+        ),
+    }
+    for t, (vector, rate) in wanted.items():
+        quaternion, omega, _, _ = state(results, t)
+        np.testing.assert_allclose(quaternion, vector, atol=1e-11)
+        np.testing.assert_allclose(omega, rate, atol=1e-11)
