@@ -31,10 +31,10 @@ SWITCHES = 100
 Pulses = Annotated[Any, Forms((Annotated[Any, Shape((None, 2))],))]
 
 
-def level(elapsed: Floats, start: Floats, target: Floats, rise_time: float) -> Floats:
+def level(elapsed: Floats, start: Floats, target: Floats, rise_time: Any) -> Floats:
     """The level (s,) of the force a time after a switch, by equation (1) of docs/theory/actuators.md."""
-    decay = np.exp(-elapsed / rise_time) if rise_time else np.zeros_like(elapsed)
-    result: Floats = target + (start - target) * decay
+    lags = np.asarray(rise_time) > 0.0
+    result: Floats = target + (start - target) * np.exp(-elapsed / np.where(lags, rise_time, 1.0)) * lags
     return result
 
 
@@ -47,7 +47,7 @@ def level_integral(elapsed: Floats, start: Floats, target: Floats, rise_time: fl
 
 def valve_of(at: ItemStates) -> tuple[Floats, Floats, Floats]:
     """Time since the last switch (s), level at that switch, and level to which it goes, (s,) each."""
-    since, start, target = at.input("valve").T
+    since, start, target, _ = at.input("valve").T
     return np.maximum(at.time - since, 0.0), start, target
 
 
@@ -64,7 +64,7 @@ def recorded_force(item: "Thruster", at: ItemStates) -> Floats:
 
 def recorded_impulse(item: "Thruster", at: ItemStates) -> Floats:
     """(s,) N s since the start of the run."""
-    return item.force * (at.input("burnt")[:, 0] + level_integral(*valve_of(at), item.rise_time))
+    return item.force * (at.input("valve")[:, 3] + level_integral(*valve_of(at), item.rise_time))
 
 
 def recorded_propellant(item: "Thruster", at: ItemStates) -> Floats:
@@ -183,10 +183,9 @@ class Thruster(Item):
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Its valve and the instant at which it closes, the next of its pulses, and counts."""
         given = np.zeros((0, 2)) if self.pulses is None else np.asarray(self.pulses)
-        # of the valve the instant of the last switch, the level then, and that to which it goes
-        valve, off = layout.add_discrete(self._state("valve"), np.zeros(3), carried=False), self._state("off")
+        # of the valve the instant of the last switch, the level then, that to which it goes, and its integral till then
+        valve, off = layout.add_discrete(self._state("valve"), np.zeros(4), carried=False), self._state("off")
         layout.add_discrete(off, inf, carried=False)
-        layout.add_discrete(self._state("burnt"), 0.0, carried=False)
         for word in ("command", "clips", "pulses"):
             layout.add_discrete(self._state(word), 0.0)
 
@@ -240,20 +239,17 @@ class Thruster(Item):
         return self._switched(t, 0.0, discrete) | {self._state("off"): inf}
 
     def _switched(self, t: float, target: float, discrete: DiscreteState) -> dict[str, Any]:
-        since, start, before = discrete[self._state("valve")].tolist()
+        since, start, before, burnt = discrete[self._state("valve")].tolist()
         elapsed, tau = t - since, self.rise_time
         level = before + ((start - before) * exp(-elapsed / tau) if tau else 0.0)
-        burnt = before * elapsed - ((start - before) * tau * expm1(-elapsed / tau) if tau else 0.0)
-        return {
-            self._state("valve"): np.array([t, level, target]),
-            self._state("burnt"): discrete[self._state("burnt")] + burnt,
-        }
+        burnt += before * elapsed - ((start - before) * tau * expm1(-elapsed / tau) if tau else 0.0)
+        return {self._state("valve"): np.array([t, level, target, burnt])}
 
     def inputs(self) -> tuple[Input, ...]:
-        """A level beside that of the pulses, which is zero in runs, the valve, and what is only recorded."""
-        recorded = (Input.of_array(self._state(word), recorded_only=True) for word in ("burnt", "pulses"))
+        """A level beside that of the pulses, which is zero in runs, the valve, and the count of pulses."""
         added = Input(1, lambda t: 0.0, label=self._state("level"))
-        return added, Input.of_array(self._state("valve"), 3), *recorded
+        count = Input.of_array(self._state("pulses"), recorded_only=True)
+        return added, Input.of_array(self._state("valve"), 4), count
 
     @staticmethod
     def batches(items: list["Thruster"], layout: Layout, model: ModelView) -> list[Batch]:
@@ -271,16 +267,14 @@ class ThrusterBatch(StationForces):
         full = np.array([item.force * np.asarray(item.direction) for item in items])
         self.full = np.einsum("nij,nj->ni", self.axes, full)
         self.torque = np.cross(self.offset, self.full)
-        self.rise_time = [item.rise_time for item in items]
+        self.rise_time = np.array([item.rise_time for item in items])
 
     def levels(self, u: Floats) -> Floats:
         """(s, n)."""
         at = self.first_input
         values = u[:, at + 1 : at + 1 + 6 * len(self.items)].reshape(len(u), len(self.items), 6)
         elapsed = np.maximum(u[:, at, None] - values[..., 1], 0.0)
-        each = [level(elapsed[:, k], values[:, k, 2], values[:, k, 3], tau) for k, tau in enumerate(self.rise_time)]
-        result: Floats = values[..., 0] + np.stack(each, axis=1)
-        return result
+        return values[..., 0] + level(elapsed, values[..., 2], values[..., 3], self.rise_time)
 
     def wrench(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         levels = self.levels(u)[..., None]

@@ -35,6 +35,7 @@ class StationForces(ForceBatch):
             if not layout.frames[frame].freedom:
                 raise ModelError.at((item.table, item.name), f"is on {item.on.host}, which is fixed and feels no force")
         self.in_q, self.in_v = layout.frame_q[frames], layout.frame_v[frames]
+        self.of_frames = [(j, np.flatnonzero(self.in_v == j)) for j in np.unique(self.in_v).tolist()]
         self.offset = np.array([station.offset for station in stations])
         self.axes = np.array([station.axes for station in stations])
 
@@ -56,10 +57,9 @@ class StationForces(ForceBatch):
         raise NotImplementedError
 
     def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        force, torque = self.wrench(u, q, v)
-        for k, j in enumerate(self.in_v):
-            out[:, j : j + 3] -= rest * force[:, k]
-            out[:, j + 3 : j + 6] -= rest * torque[:, k]
+        wrench = rest * np.concatenate(self.wrench(u, q, v), axis=-1)
+        for j, rows in self.of_frames:
+            out[:, j : j + 6] -= wrench[:, rows].sum(axis=1)
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         by_velocity, by_pose = self.slopes(u, q, v)

@@ -6,10 +6,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from contracts import test_items
+from oracles.modal_example import Particles
 
 import femb
 import femb.elements
 from femb.elements.item import Item
+from femb.elements.marker import Attachment
 from femb.layout.discrete import Update
 from femb.run import checkpoints
 
@@ -70,14 +72,46 @@ def test_impulse_is_force_times_on_time(tau, method):
 def test_contracts_with_open_valves():
     """Those of tests/contracts, whose example has closed ones, on a node of a beam and on a body."""
     system = femb.System(test_items.EXAMPLES[femb.Thruster]())
-    valves = {f"thrusters.{name}.valve": np.array([0.1, 0.3, 1.0]) for name in ("t1", "t2")}
+    valves = {f"thrusters.{name}.valve": np.array([0.1, 0.3, 1.0, 0.0]) for name in ("t1", "t2")}
     system = system.with_discrete(system.discrete.replaced(valves))
 
-    def systems(kind):
-        return system
-
     for test in (test_items.test_exact_tangent, test_items.test_energy_and_momentum, test_items.test_objectivity):
-        test(femb.Thruster, systems)
+        test(femb.Thruster, lambda kind: system)
+
+
+def test_contracts_on_interfaces():
+    """Of a flexible body: a thruster with an open valve, a magnetic torquer, and plates in sunlight and air."""
+    model = test_items.model(
+        femb.FlexibleBody(
+            "panel",
+            Particles(interfaces=2).reduced(),
+            start=Attachment("b", (0.2, 0.0, 0.1), direction=(1.0, 0.3, 0.0)),
+        ),
+        femb.Thruster("t1", 0.8, (1.0, 2.0, -1.0), body="panel.p1", at=(0.1, 0.2, 0.0)),
+        femb.MagneticTorquer("m1", (1.0, 2.0, -1.0), body="panel.p1", dipole=0.7),
+        femb.UniformField("lab", (0.3, -0.5, 0.8)),
+        femb.SolarPressure("sun", 2.0, (0.3, 0.2, 1.0), (0.2, 0.3, 0.8), body="panel.p1", at=(0.3, 0, 0), pressure=0.7),
+        femb.PlateDrag("air", 2.0, (1.0, 0.2, 1.0), 0.3, body="panel.p1", at=(0, 0.2, 0), two_sided=True),
+    )
+    system = femb.System(model)
+    system = system.with_discrete(system.discrete.replaced({"thrusters.t1.valve": np.array([0.0, 1.0, 1.0, 0.0])}))
+    for test in (test_items.test_exact_tangent, test_items.test_energy_and_momentum):
+        test(femb.Thruster, lambda kind: system)
+
+
+@pytest.mark.parametrize("formulation", ["velocity", "quaternion", "reduced"])
+def test_formulations(formulation):
+    """A tumbling satellite with thrusters off its mass centre: the same motion in all of them."""
+    model = satellite(at=(0.0, 1.0, 0.5), rise_time=0.1, pulses=((0.1, 0.5), (1.0, 0.4)))
+    model.add(femb.Thruster("t2", 5.0, (0.0, 1.0, 1.0), body="hub", at=(1.0, 0.0, 0.0), pulses=((0.3, 1.0),)))
+    model.remove(model.bodies["hub"])
+    model.add(femb.RigidBody("hub", mass=MASS, inertia=(20.0, 30.0, 25.0), angular_velocity=(0.1, 0.3, 0.2)))
+    options = {"duration": 2.0, "output_interval": 0.5, "rtol": 1e-9}
+    found = femb.simulate(model, formulation=formulation, **options)
+    wanted = femb.simulate(model, method="rk", **options)
+    np.testing.assert_allclose(found.bodies["hub"].position, wanted.bodies["hub"].position, atol=1e-7)
+    np.testing.assert_allclose(found.bodies["hub"].angular_velocity, wanted.bodies["hub"].angular_velocity, atol=1e-7)
+    assert np.abs(found.audit.energy_error).max() < 1e-6
 
 
 # Commands
