@@ -19,6 +19,7 @@ import validation_pictures
 from femb import FembError, Results, linearize, load_case, modes, simulate, static
 from femb.cli import cli
 from femb.numerics.euler import to_euler
+from femb.numerics.rotations import multiply
 from femb.pictures.drawing import Panel, table
 from femb.pictures.figures import plot
 from femb.pictures.picture import picture
@@ -52,7 +53,8 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], str]] = {
     **{name: (name, (), "plot --dpi 60")
        for name in ("chain_universal", "iftomm_a01_pendulum", "iftomm_a02_four_bar", "iftomm_a03_squeezer",
                     "iftomm_a04_bricard", "iftomm_a05_governor", "kamman_two_bodies", "rotor_floating",
-                    "satellite_hinged_panel", "slider_crank_flexible", "slider_crank_rigid")},
+                    "satellite_hinged_panel", "slider_crank_flexible", "slider_crank_rigid",
+                    "spinning_wire_booms")},
     "satellite_two_arrays": ("satellite_two_arrays", (), "plot --dpi 90"),
     "satellite_two_arrays_model": ("satellite_two_arrays", (), "picture --times 0 --dpi 60"),
     "satellite_two_arrays_slew": ("satellite_two_arrays_slew", (), "plot --what slew --dpi 70"),
@@ -151,6 +153,20 @@ def draw_libration(path: Path, folder: Path) -> None:
     table(results.time, rows, "Satellite with a boom in orbit").savefig(path, dpi=80)
 
 
+def draw_gradient(path: Path, folder: Path) -> None:
+    """Angles of ``gravity_gradient_boom`` from the orbital axes, and the deflection of its tip."""
+    results = Results.read(run("gravity_gradient_boom", out=folder / "gradient.h5"))
+    half = 0.5 * np.linalg.norm(results.bodies["hub"].angular_velocity[0]) * results.time
+    back = np.stack([np.cos(half), 0.0 * half, np.sin(half), 0.0 * half], axis=1)
+    angles = np.degrees(to_euler(multiply(back, results.bodies["hub"].quaternion)))
+    tip = 1e6 * results.beams["boom"].deflection[:, -1, :2]
+    rows = [
+        [Panel("hub", "from the orbital axes", "deg", angles, ["roll", "pitch", "yaw"])],
+        [Panel("end of the boom", "deflection", "um", tip, ["along the orbit", "across it"])],
+    ]
+    table(results.time, rows, "Gravity-gradient satellite").savefig(path, dpi=80)
+
+
 def draw_slews(path: Path, folder: Path) -> None:
     """Rate of the hub and deflection of a tip in ``slew_flexible``, by the shaped torque and by the unshaped one."""
     bare = 'loads.slew.profile={shape="bang_bang", duration=19.5}'
@@ -216,6 +232,7 @@ DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "lees_frame": draw_path,
     "boom_in_orbit": draw_libration,
     "slew_flexible": draw_slews,
+    "gravity_gradient_boom": draw_gradient,
     "lattice_mast": draw_mast,
     "lattice_mast_slew": draw_mast,
     "tutorial_deployment": draw_tutorial,

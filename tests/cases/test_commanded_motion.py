@@ -2,10 +2,14 @@
 
 import numpy as np
 from checkout import CASES
-from scipy.optimize import brentq
+from scipy.linalg import eig
+from scipy.optimize import brentq, least_squares
 from shared_runs import results_of
 
 import femb
+from femb.numerics import rotations
+from femb.system.mass_properties import mass_properties
+from femb.system.system import System
 
 # The slew of two booms.
 
@@ -77,3 +81,152 @@ class TestSlewFlexible:
             shaper = femb.shaper("zvd", frequencies=frequency, damping=0.005)
             wanted = shaper.residual(mode.frequencies[0], mode.damping[0])
             assert abs(tip / (bare * wanted) - 1.0) < 0.06
+
+
+# Wire booms on a spinning satellite.
+
+SPIN, RADIUS, WIRE, SPHERE, CABLE = np.pi / 3.0, 0.5, 50.0, 0.1, 0.005
+NAMES = ("first", "second", "third", "fourth")
+STIFF = ("sections.wire.axial_stiffness=1e8", *(f"beams.{name}.elements=12" for name in NAMES))
+
+
+def string_frequencies(out, hub=None, count=2):
+    """The lowest frequencies of a wire with a sphere over the spin, by Chebyshev points.
+
+    (T w')' + (omega^2 + in) rho w = 0, T' = -rho x W^2, with in = W^2 in the plane; there a wire of a free hub, of the
+    inertia ``hub``, moves with the hub: w is then the deflection from the line of the wire at rest.
+    """
+    n = 60
+    x = 0.5 * (1.0 + np.cos(np.pi * np.arange(n + 1) / n)) * WIRE  # from the end to the root
+    c = np.r_[2.0, np.ones(n - 1), 2.0] * (-1.0) ** np.arange(n + 1)
+    dx = x[:, None] - x[None]
+    D = np.outer(c, 1.0 / c) / (dx + np.eye(n + 1))
+    D -= np.diag(D.sum(axis=1))
+    place = RADIUS + x
+    end = RADIUS + WIRE
+    tension = SPIN**2 * (SPHERE * end + 0.5 * CABLE * (end**2 - place**2))
+    # K w = lambda M w, lambda = omega^2, in inertial directions; the last unknown is the turn of the hub
+    K, M = np.zeros((n + 2, n + 2)), np.zeros((n + 2, n + 2))
+    inner = slice(1, n)
+    plane = 0.0 if out else SPIN**2
+    K[inner, : n + 1] = (-D @ np.diag(tension) @ D - plane * CABLE * np.eye(n + 1))[inner]
+    M[inner, : n + 1] = CABLE * np.eye(n + 1)[inner]
+    K[0, : n + 1] = tension[0] * D[0]
+    K[0, 0] -= plane * SPHERE
+    M[0, 0] = SPHERE
+    K[n, n] = 1.0  # at the root the deflection is that of the hub
+    K[n + 1, n + 1] = 1.0
+    if hub is not None:
+        K[n, n + 1] = -RADIUS
+        # hub: I turn'' = 4 r (tension's direction less that of the radius at the root)
+        K[n + 1] = 0.0
+        K[n + 1, : n + 1] = -4.0 * RADIUS * tension[n] * D[n]
+        K[n + 1, n + 1] = 4.0 * RADIUS * tension[n]
+        M[n + 1, n + 1] = hub
+    values = eig(K, M, right=False)
+    values = np.sort(values[np.isfinite(values)].real)
+    values = values[values > 1e-6 * SPIN**2]
+    return np.sqrt(values[:count]) / SPIN
+
+
+class TestSpinningWireBooms:
+    def test_strings(self):
+        """The reference itself: the table of a uniform string without a tip is closed, 1 and sqrt 6, 0 and sqrt 5."""
+        np.testing.assert_allclose(string_frequencies(True), [1.00611622, 3.04845082], rtol=1e-8)
+        np.testing.assert_allclose(string_frequencies(False), [0.1107693, 2.87976604], rtol=1e-7)
+        np.testing.assert_allclose(string_frequencies(False, 100.0), [0.49251484, 2.88049349], rtol=1e-8)
+
+    def test_frequencies_of_wires_are_those_of_strings(self):
+        model = femb.load_case(CASES / "spinning_wire_booms.toml", STIFF).model
+        found = 2.0 * np.pi * femb.modes(model, 17, start="equilibrium").frequencies / SPIN
+        wanted = (*string_frequencies(True), *string_frequencies(False), *string_frequencies(False, 100.0))
+        for frequency in wanted:
+            assert np.abs(found / frequency - 1.0).min() < 1e-6
+
+    def test_spin_up_excites_the_motion_in_phase(self):
+        results = results_of("spinning_wire_booms")
+        tension = SPIN**2 * (SPHERE * (RADIUS + WIRE) + CABLE * WIRE * (RADIUS + 0.5 * WIRE))
+        assert abs(results.beams["first"].section_force[0, 0, 0, 0] / tension - 1.0) < 1e-3
+        momentum = results.audit.angular_momentum[:, 2]
+        assert abs(momentum[-1] - momentum[0] - 6.0) < 1e-4
+        angles = np.stack([results.joints[name].coordinates[:, 0] for name in NAMES], axis=1)
+        assert np.ptp(angles, axis=1).max() < 1e-6
+        late = results.time > 10.0
+        t, angle = results.time[late], angles[late, 0]
+
+        def misfit(x):
+            return x[0] + x[1] * np.cos(x[2] * t) + x[3] * np.sin(x[2] * t) - angle
+
+        fit = least_squares(misfit, [0.0, 0.05, 0.49 * SPIN, 0.05])
+        spin = (1.0 + 6.0 / momentum[0]) * SPIN  # of the whole, after the pulse
+        assert abs(fit.x[2] / (0.49251484 * spin) - 1.0) < 1e-3
+
+
+# Libration in the gradient of gravity.
+
+RATE = np.sqrt(398600441800000.0 / (6378137.0 + 800e3) ** 3)
+PITCH, ROLL_YAW = 1.09544512, (1.77442875, 0.69021924)
+
+
+def orbital_angles(results):
+    """(T, 3) small angles of the hub from the orbital axes, which turn about -y; exact about one axis."""
+    half = 0.5 * RATE * results.time
+    orbital = np.stack([np.cos(half), 0.0 * half, -np.sin(half), 0.0 * half], axis=1)
+    relative = rotations.multiply(orbital * [1, -1, -1, -1], results.bodies["hub"].quaternion)
+    return 2.0 * np.arcsin(relative[:, 1:] * np.sign(relative[:, :1]))
+
+
+def fitted(time, values, guess):
+    """Frequencies (over the orbital rate) of the sum of oscillations that is nearest to values (T, k)."""
+
+    def misfit(frequencies):
+        waves = np.concatenate([[np.cos(w * RATE * time), np.sin(w * RATE * time)] for w in frequencies]).T
+        return (waves @ np.linalg.lstsq(waves, values, rcond=None)[0] - values).ravel() / np.abs(values).max()
+
+    return np.sort(least_squares(misfit, guess, xtol=1e-15, ftol=1e-15, gtol=1e-15).x)
+
+
+class TestGravityGradientBoom:
+    def test_closed_form(self):
+        x, y, z = 120.0, 150.0, 60.0
+        k1, k3 = (y - z) / x, (y - x) / z
+        b = 1.0 + 3.0 * k1 + k1 * k3
+        both = np.sqrt(0.5 * (b + np.array([1.0, -1.0]) * np.sqrt(b**2 - 16.0 * k1 * k3)))
+        np.testing.assert_allclose([np.sqrt(3.0 * (x - z) / y), *both], [PITCH, *ROLL_YAW], atol=5.1e-9)
+
+    def test_rigid_satellite(self):
+        """Half of the difference of two librations of opposite signs has no terms of second order, which are near
+        resonance."""
+        found = []
+        for sign in (1.0, -1.0):
+            model = femb.Model("rigid")
+            model.add(femb.GravityGradient("g", altitude=800e3, radial=(0, 0, -1), normal=(0, -1, 0)))
+            angles, rate = (1e-4 * sign,) * 3, (0, -RATE, 0)
+            model.add(femb.RigidBody("hub", 60.0, (120, 150, 60), euler_angles=angles, angular_velocity=rate))
+            words = {"duration": 12000.0, "output_interval": 120.0, "max_step": 120.0}
+            found.append(femb.simulate(model, rtol=1e-12, method="rk", **words))
+        angles = 0.5 * (orbital_angles(found[0]) - orbital_angles(found[1]))
+        np.testing.assert_allclose(fitted(found[0].time, angles[:, [1]], [1.1]), PITCH, rtol=3e-8)
+        np.testing.assert_allclose(fitted(found[0].time, angles[:, [0, 2]], [1.77, 0.69]), ROLL_YAW[::-1], rtol=3e-8)
+
+    def test_flexible_satellite(self):
+        """Its whole has these moments; pitch is within 3e-5 of the rigid one; the tip bends as statics says."""
+        case = femb.load_case(CASES / "gravity_gradient_boom.toml", ["bodies.hub.euler_angles=[0,0,0]"])
+        _, centre, inertia = mass_properties(System(case.model))
+        assert np.linalg.norm(centre) < 1e-5
+        np.testing.assert_allclose(np.diag(inertia), [120.0, 150.0, 60.0], rtol=1e-7)
+        small = results_of("gravity_gradient_boom", "bodies.hub.euler_angles=[0,1e-3,0]", "run.rtol=1e-9")
+        pitch = fitted(small.time, orbital_angles(small)[:, [1]], [1.1])
+        assert -3e-5 < pitch[0] / PITCH - 1.0 < -2e-5
+        results = results_of("gravity_gradient_boom", "bodies.hub.euler_angles=[0,0.1,0]")
+        section = case.model.sections["boom"]
+        line, bending = section.line_mass(), section.stiffness()[2, 2]
+        root, length = 0.5 - 0.1487, 8.0
+        tip = (root + length) * length**3 / (3.0 * bending)  # of 1 kg, and of the line
+        tip += line / (6.0 * bending) * (0.75 * root * length**4 + 0.55 * length**5)
+        angle = orbital_angles(results)[:, 1]
+        wanted = 3.0 * RATE**2 * 0.6 * np.sin(angle) * np.cos(angle) * tip
+        late = results.time > 3000.0
+        assert abs(np.abs(wanted).max() - 55.1e-6) < 5e-8
+        bent = results.beams["boom"].deflection[late, -1, 0]
+        assert min(np.abs(bent - wanted[late]).max(), np.abs(bent + wanted[late]).max()) < 0.01 * np.abs(wanted).max()
