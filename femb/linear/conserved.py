@@ -16,8 +16,8 @@ from femb.numerics.held_inputs import balancing
 # Singular values, by the largest: what is below ZERO may be zero, and is so where it is smaller than the others by GAP.
 # Values below ROUNDING are not told apart. Of stiff meshes no gap is left: their models in modes have one.
 ZERO, GAP, ROUNDING = 1e-9, 1e3, 1e-15
-# How much less of a vector than the first state the last one may have, to be left out in its place.
-LAST = 1e6
+# The least part of a vector, by the largest, of a state that is left out in the place of another one.
+LEAST = 1e-4
 
 
 def without_conserved(space: StateSpace) -> StateSpace:
@@ -83,8 +83,14 @@ def _without(space: StateSpace, chosen: Ints, motions: Floats | None, momenta: F
 
 def _last(vectors: Floats) -> Ints:
     """(r,) late states that determine orthonormal vectors (n, r): of a satellite those of wheels, not of the hub."""
-    from scipy.linalg import qr
-
     n, count = vectors.shape
-    order = qr(vectors.T * LAST ** (np.arange(n) / n), pivoting=True, mode="r")[1]
-    return np.asarray(np.sort(order[:count]), dtype=np.int64)
+    left: Floats = vectors.copy()
+    chosen: list[int] = []
+    for least in (LEAST, 0.0):
+        for k in reversed(range(n)):
+            size = np.linalg.norm(left[k])
+            if len(chosen) < count and k not in chosen and size > least * np.max(np.linalg.norm(left, axis=1)):
+                chosen.append(k)
+                direction = left[k] / size
+                left = left - np.outer(left @ direction, direction)
+    return np.array(sorted(chosen), dtype=np.int64)

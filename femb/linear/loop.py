@@ -26,6 +26,7 @@ from femb.linear.sampled_motion import Instant, SampledMotion, Tap, period_of, s
 from femb.linear.state_space import FORMATS, StateSpace
 from femb.model.model import Model
 from femb.numerics.held_inputs import continuous
+from femb.numerics.resonances import RIGID
 from femb.results.array_file import write_arrays
 
 if TYPE_CHECKING:
@@ -150,20 +151,24 @@ class Loop(Tabled):
 
     def modes(self) -> list[Mode]:
         """The vibrations of the plant without controllers, by frequency."""
-        values, right = np.linalg.eig(self.core.A)
-        left = np.linalg.pinv(right)
+        return list(self._modes)
+
+    @cached_property
+    def _modes(self) -> tuple[Mode, ...]:
+        from scipy.linalg import eig
+
+        values, left, right = eig(self.plant.A, left=True)
         read = {_item(name) for law in self.laws for name in law.inputs}
         found: list[Mode] = []
         for k in np.argsort(np.abs(values), kind="stable"):
-            if values[k].imag > 1e-9 * np.max(np.abs(values)):
-                shares = np.abs(left[k] * right[:, k])
-                found.append(Mode(len(found) + 1, complex(values[k]), _label(self.core.states, shares, read)))
-        return found
+            if values[k].imag > RIGID * np.max(np.abs(values)):
+                shares = np.abs(left[:, k] * right[:, k])
+                found.append(Mode(len(found) + 1, complex(values[k]), _label(self.plant.states, shares, read)))
+        return tuple(found)
 
-    def nearest_mode(self, omega: float) -> str:
-        """The name of the vibration whose frequency is nearest to omega, rad/s; empty where there is none."""
-        modes = self.modes()
-        return min(modes, key=lambda mode: abs(np.log(omega / mode.omega))).name if modes else ""
+    def nearest_mode(self, omega: float) -> Mode | None:
+        """The vibration whose frequency is nearest to omega, rad/s; None where there is none."""
+        return min(self.modes(), key=lambda mode: abs(np.log(omega / mode.omega)), default=None)
 
     # Stability
 
@@ -202,13 +207,16 @@ class Loop(Tabled):
         return bool(np.all(poles.real < STABLE * np.maximum(np.abs(poles), 1.0)))
 
     def delayed(self, delay: float) -> "Loop":
-        """The loop with a longer ``delay`` (s) of all sampled laws."""
-        laws = [law if law.period is None else replace(law, delay=law.delay + delay) for law in self.laws]
-        return Loop(self.plant, tuple(laws))
+        """The loop with a longer ``delay`` (s) of all sampled laws that set inputs of the plant."""
+        later = [law.period is not None and law in self._main for law in self.laws]
+        pairs = zip(self.laws, later, strict=True)
+        return Loop(self.plant, tuple(replace(law, delay=law.delay + delay) if own else law for law, own in pairs))
 
     def largest_delay(self, limit: float | None = None) -> tuple[float, float]:
-        """The delay (s) that all sampled laws bear together beyond their own, and the frequency (rad/s) that then does
-        not decay. limit : s, up to which it is looked for, by default 20 periods; infinity where the loop bears it.
+        """The delay (s) that all sampled laws that set inputs of the plant bear together beyond their own, and the
+        frequency (rad/s) that then does not decay.
+
+        limit : s, up to which it is looked for, by default 20 periods; infinity where the loop bears it.
 
         Raises ModelError: a loop without sampled laws, or one that is not stable.
         """
@@ -473,7 +481,7 @@ def loop(
         if not found:
             raise ModelError("loop: the model has no controllers: add one, or give laws")
         if isinstance(model, Model):
-            model = _without_controllers(model)
+            model = _held(model)
         elif any(law.period is None for law in found):
             raise ModelError("loop: got a state of a model that its continuous controllers are part of: give the model")
     set_, read = ({name for law in found for name in getattr(law, word)} for word in ("outputs", "inputs"))
@@ -489,13 +497,15 @@ def loop(
     return Loop(plant, found)
 
 
-def _without_controllers(model: Model) -> Model:
-    """The same model without controllers and sensors."""
+def _held(model: Model) -> Model:
+    """The model whose continuous controllers are sampled, so that its linear plant has held commands in their place."""
+
+    def held(item: Any) -> Any:
+        continuous = hasattr(item, "linear_law") and item.table != "sensors" and item.period is None
+        return replace(item, period=1.0) if continuous else item
+
     result = copy(model)
-    result.tables = {
-        table: {name: item for name, item in items.items() if not hasattr(item, "linear_law")}
-        for table, items in model.tables.items()
-    }
+    result.tables = {table: {name: held(item) for name, item in items.items()} for table, items in model.tables.items()}
     return result
 
 
@@ -651,7 +661,11 @@ def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
     poles = of.poles()
     growing = poles[poles.real >= STABLE * np.maximum(np.abs(poles), 1.0)]
     verdict = "stable" if not len(growing) else f"not stable: {numbered(len(growing), 'pole')} without decay"
-    lines = [f"{numbered(len(of.laws), 'controller')}; the closed loop is {verdict}"]
+    setting = [any(name in of.plant.inputs for name in law.outputs) for law in of.laws]
+    counts = numbered(sum(setting), "controller")
+    if not all(setting):
+        counts += f", {numbered(len(setting) - sum(setting), 'law')} that only measure"
+    lines = [f"{counts}; the closed loop is {verdict}"]
     for law in of.laws:
         clock = "continuous" if law.period is None else f"every {law.period:.6g} s, delay {law.delay:.6g} s"
         reads, sets = numbered(len(law.inputs), "signal"), numbered(len(law.outputs), "command")
@@ -678,16 +692,15 @@ def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
 def _margin_lines(of: Loop, margins: Margins) -> list[str]:
     lines = [f"{margins.channel}: opened here, with the others closed"]
     rows = [
-        (w, f"crossover, phase margin {phase:.6g} degrees, delay margin {delay:.6g} s")
+        (w, f"phase margin {phase:.6g} degrees, delay margin {delay:.6g} s")
         for w, phase, delay in zip(margins.crossovers, margins.phase_margins, margins.delay_margins, strict=True)
     ]
     rows += [
-        (w, f"phase crossover, gain margin {gain:.6g}")
-        for w, gain in zip(margins.phase_crossovers, margins.gain_margins, strict=True)
+        (w, f"gain margin {gain:.6g}") for w, gain in zip(margins.phase_crossovers, margins.gain_margins, strict=True)
     ]
-    rows.append((margins.at, f"sensitivity peak {margins.sensitivity:.6g}, least |1 + L| {margins.distance:.6g}"))
+    rows.append((margins.at, f"peak of the sensitivity {margins.sensitivity:.6g}"))
     for w, text in sorted(rows):
-        name = of.nearest_mode(w)
-        near = f"; nearest {name}" if name else ""
-        lines.append(f"{w:12.6g} rad/s{w / (2.0 * np.pi):12.6g} Hz  {text}{near}")
+        near = of.nearest_mode(w)
+        name = f"; nearest mode {near.number}" if near else ""
+        lines.append(f"{w:12.6g} rad/s{w / (2.0 * np.pi):12.6g} Hz  {text}{name}")
     return lines

@@ -6,7 +6,7 @@ Numbers without a formula are those of an independent program: docs/theory/contr
 import numpy as np
 import pytest
 from models import of_parts
-from oracles.controlled_satellite import PERIOD, attitude_law, satellite
+from oracles.controlled_satellite import LOCKED, PERIOD, WHEELS, attitude_law, satellite
 from scipy.linalg import expm
 
 import femb
@@ -362,3 +362,68 @@ def test_beams_in_a_continuous_loop():
     for less, more, wanted in zip(coarse, fine, (FREE, CONTROLLED), strict=True):
         np.testing.assert_allclose(more, wanted, rtol=2e-5)
         np.testing.assert_allclose(more + (more - less) / 15.0, wanted, rtol=1e-6)  # of fourth order
+
+
+# Controllers of models.
+
+
+def test_the_loop_of_a_model_with_sensors_and_a_controller():
+    """That of the law given by hand; sensors without a delay change nothing."""
+    model = satellite()
+    model.add(femb.StarTracker("tracker", body="hub"))
+    model.add(femb.Gyro("gyro", body="hub"))
+    gains = {"proportional": LOCKED * 0.15**2, "derivative": 1.4 * 0.15 * LOCKED}
+    words = {"attitude": "sensors.tracker", "rate": "sensors.gyro", "wheels": tuple(WHEELS), "period": PERIOD}
+    model.add(femb.PDController("attitude", **gains, **words, delay=PERIOD))
+    loop = femb.loop(model)
+    for wanted in POLES[0.1]:
+        assert np.min(np.abs(loop.poles() - wanted)) < 1e-9
+    assert loop.channels == ("attitude.x", "attitude.y", "attitude.z")
+    assert loop.margins(["attitude.x"])[0].delay_margin == pytest.approx(0.193853279, rel=1e-7)
+    assert loop.largest_delay()[0] == pytest.approx(0.19394471258, rel=1e-8)
+    assert "1 controller, 2 laws that only measure; the closed loop is stable" in loop.table()
+
+
+def rotors(*items):
+    """A shaft and a flywheel on a spring, about one axis, so that all motion is linear; a motor drives the shaft."""
+    model = of_parts(femb.RigidBody("shaft", 1.0, (2.0, 2.0, 3.0)), femb.RigidBody("flywheel", 1.0, (1.0, 1.0, 1.0)))
+    ends = [femb.JointEnd(name, axis=(0, 0, 1)) for name in ("ground", "shaft", "shaft", "flywheel")]
+    model.add(femb.Revolute("axle", *ends[:2], rates=0.3))
+    model.add(femb.Revolute("flex", *ends[2:], rates=0.0))
+    model.add(femb.JointSpringDamper("spring", "flex", stiffness=6.0, damping=0.05))
+    model.add(femb.JointMotor("drive", "axle", force=0.0))
+    for item in items:
+        model.add(item)
+    return model
+
+
+def shaft_law(name="law", gain=1.0, **words):
+    D = gain * np.array([[-0.6, -1.7]])
+    names = {"inputs": ("joints.axle.angle", "joints.axle.angle rate"), "outputs": ("loads.drive.force",)}
+    return femb.LinearController(name, D=D, **names | words)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.035, 0.1, 0.22])
+def test_a_simulation_of_a_model_is_that_of_its_loop(delay):
+    model = rotors(shaft_law(period=0.1, delay=delay))
+    results = femb.simulate(model, duration=6.0, output_interval=0.1, rtol=1e-10, method="radau")
+    loop = femb.loop(model, at_rest=True, outputs=["joints.flex.angle"])
+    run = loop.simulate(6.0, start={"joints.axle.angle rate": 0.3}, times=results.time)
+    for name in ("axle", "flex"):
+        found = results.joints[name].coordinates[:, 0]
+        np.testing.assert_allclose(found, run[f"joints.{name}.angle"], atol=1e-7 * 0.3)
+
+
+def test_the_loop_of_a_continuous_controller_is_its_linear_model():
+    lag = {"A": [[-5.0]], "B": [[-3.0, -8.5]], "C": [[1.0]], "D": [[0.0, 0.0]]}
+    names = {"inputs": ("joints.axle.angle", "joints.axle.angle rate"), "outputs": ("wheels.w.torque",)}
+    wheel = femb.ReactionWheel("w", body="shaft", axis=(0, 0, -1), spin_inertia=0.1)
+    model = rotors(wheel, femb.LinearController("law", **lag, **names))
+    loop = femb.loop(model, at_rest=True)
+    poles = loop.poles()
+    wanted = femb.linearize(model, at_rest=True).eigenvalues()
+    assert loop.conserved == 1  # the speed of the wheel, which turns nothing
+    assert len(poles) + 1 == len(wanted) == 6
+    for pole in poles:
+        assert np.min(np.abs(wanted - pole)) < 1e-9
+    assert np.isfinite(loop.margins(["wheels.w.torque"])[0].delay_margin)

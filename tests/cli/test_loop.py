@@ -1,0 +1,55 @@
+"""femb loop: its table, files and figure, and what it refuses."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from checkout import ROOT
+from shared_runs import said
+
+from femb import StateSpace
+from femb.pictures.loop import FIGURES
+
+PAGE = (ROOT / "docs" / "howto" / "loop.md").read_text(encoding="utf-8")
+CASE = re.search(r"```toml title=held_satellite.toml\n(.*?)```", PAGE, re.DOTALL)[1]
+
+
+@pytest.fixture
+def case(tmp_path):
+    path = tmp_path / "held.toml"
+    path.write_text(CASE, encoding="utf-8")
+    return path
+
+
+def test_poles_margins_and_files(case, tmp_path):
+    found = json.loads(said("loop", str(case), "--out", str(tmp_path), "--json", "--largest-delay"))
+    assert found["stable"]
+    assert list(found["margins"]) == ["attitude.x", "attitude.y", "attitude.z"]
+    about_x = found["margins"]["attitude.x"]
+    assert about_x["delay_margins"][-1] == pytest.approx(0.1939, abs=1e-3)
+    assert found["largest_delay"] == pytest.approx(0.194, abs=1e-3)
+    assert found["modes"][0]["name"] == "mode 1, joints.left, joints.right"
+    closed = StateSpace.read(tmp_path / "loop.npz")
+    assert closed.dt == 0.1
+    poles = closed.eigenvalues()
+    for real, imaginary in found["poles"]:
+        assert np.min(np.abs(poles - complex(real, imaginary))) < 1e-5
+    assert {path.suffix for path in tmp_path.glob("loop.*")} == {".npz", ".mat", ".h5", ".png"}
+    assert "--force" in said("loop", str(case), "--out", str(tmp_path), code=2)
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_figures(case, tmp_path, figure):
+    text = said("loop", str(case), "--out", str(tmp_path), "--figure", figure, "--channel", "attitude.y")
+    assert "attitude.y: opened here, with the others closed" in text
+    assert "attitude.x: opened" not in text
+    assert (tmp_path / "loop.png").stat().st_size > 5000
+
+
+def test_refused(case, tmp_path):
+    out = ("--out", str(tmp_path))
+    assert "no channel 'attitude.w'; did you mean" in said("loop", str(case), *out, "--channel", "attitude.w", code=2)
+    bare = tmp_path / "bare.toml"
+    bare.write_text(CASE[: CASE.index("[sensors.tracker]")] + "[run]\nduration = 1.0\n", encoding="utf-8")
+    assert "loop: the model has no controllers: add one, or give laws" in said("loop", str(bare), *out, code=2)
