@@ -67,6 +67,7 @@ from femb.elements.joint.stops import JointStops as JointStops
 from femb.elements.spring.modal_damping import ModalDamping as ModalDamping
 
 from femb.elements.wheel.reaction_wheel import ReactionWheel as ReactionWheel
+from femb.elements.wheel.control_moment_gyro import ControlMomentGyro as ControlMomentGyro
 
 from femb.elements.control.sensors import AttitudeSensor as AttitudeSensor
 from femb.elements.control.sensors import StarTracker as StarTracker
@@ -92,6 +93,7 @@ from femb.elements.beam.laminate import Ply as Ply
 from femb.elements.beam.laminate import Material as Material
 from femb.elements.joint.stepper import DriveHarmonic as DriveHarmonic
 from femb.elements.load.airload import Airload as Airload
+from femb.elements.wheel.control_moment_gyro import Gimbal as Gimbal
 from femb.elements.wheel.reaction_wheel import WheelHarmonic as WheelHarmonic
 from femb.elements.marker import Attachment as Attachment
 from femb.elements.marker import JointEnd as JointEnd

@@ -15,6 +15,7 @@ from femb.base.values import shown
 from femb.elements.body.rigid_body import RigidBody
 from femb.elements.item import Item
 from femb.elements.item_states import ItemStates
+from femb.elements.joint.joint import axes_of
 from femb.elements.marker import Place
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Batch, Command, Input, OutputRows, breakpoints_of
@@ -28,8 +29,6 @@ from femb.profiles import Profile
 SPEED = InternalQuantity("speed", "rad/s", tolerance=1e-5)
 # Default Stribeck speed, in transition speeds, as of joints.
 STRIBECK = 10.0
-# A direction in the plane of the wheel: the x axis, or the y axis if x is within 25 degrees of the wheel's axis.
-LARGEST_COSINE = np.cos(np.radians(25.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +190,7 @@ class ReactionWheel(Item):
     def check(self, check: Checks) -> None:
         check.positive("spin_inertia", "transition_speed", "stribeck_speed", "max_torque", "max_speed")
         check.not_negative("viscous", "coulomb", "static")
-        self.on.report(check)
+        self.host.report(check)
         if "axis" not in check.bad:
             length = float(np.linalg.norm(self.axis))
             check.require("axis", length > 0.0, "a direction must not be zero")
@@ -237,13 +236,18 @@ class ReactionWheel(Item):
         )
 
     @property
-    def on(self) -> Place:
-        """Its place."""
+    def host(self) -> Place:
+        """The point that its fields name."""
         return Place(self.body, self.beam, self.at, self.node)
 
     @property
+    def on(self) -> Place:
+        """Its centre, on what carries it."""
+        return self.host
+
+    @property
     def markers(self) -> dict[tuple[str, ...], Place]:
-        return {(): self.on}
+        return {(): self.host}
 
     @property
     def friction_numbers(self) -> tuple[float, float, float, float, float]:
@@ -255,7 +259,7 @@ class ReactionWheel(Item):
 
     def in_flexible(self, model: ModelView) -> bool:
         """Whether it is part of what no rigid body has: a beam or a flexible body, without a mass of its own."""
-        rigid = self.body is not None and isinstance(model.body(self.body), RigidBody)
+        rigid = self.on.body is not None and isinstance(model.body(self.on.body), RigidBody)
         return self.mass is None and not rigid
 
     # The equations
@@ -314,12 +318,9 @@ class ReactionWheel(Item):
     def numbers(self, layout: Layout) -> list[float]:
         """Its row of the data of ``WheelBatch``."""
         station = layout.station(self.on)
-        axes = np.eye(3)[0 if abs(self.axis[0]) < LARGEST_COSINE else 1]
-        across = axes - (axes @ self.axis) * self.axis
-        e1 = rotate(station.rotation, across / np.linalg.norm(across))
-        g = rotate(station.rotation, self.axis)
+        e1, e2, g = (rotate(station.rotation, axis) for axis in axes_of(self.axis).T)
         imbalance = (0.0, 0.0) if self.mass is None else (self.static_imbalance, self.dynamic_imbalance)
-        return [*g, *e1, *np.cross(g, e1), *station.offset, self.spin_inertia, *imbalance, *self.friction_numbers]
+        return [*g, *e1, *e2, *station.offset, self.spin_inertia, *imbalance, *self.friction_numbers]
 
     @property
     def loads(self) -> list[list[float]]:
@@ -397,7 +398,8 @@ def _check_contained(items: list[ReactionWheel], model: ModelView) -> None:
     """Refuse wheels with more inertia than the rigid body that contains them."""
     left: dict[str, Floats] = {}
     for item in items:
-        body = None if item.body is None else model.body(item.body)
+        host = item.on.body
+        body = None if host is None else model.body(host)
         if item.mass is not None or not isinstance(body, RigidBody):
             continue
         inertia = left.get(body.name, np.asarray(body.inertia, dtype=float))

@@ -93,7 +93,7 @@ def key_problems(kind: type, values: dict[str, Any], *also: str) -> dict[Path, s
 def _value_problems(hint: Any, value: Any) -> dict[Path, str]:
     """The problems of the value of a key, by path in the value."""
     options, kind = choices(hint), table_kind(hint, value)
-    if Profile in options:
+    if Profile in options and (isinstance(value, dict) or float not in options):
         if not isinstance(value, dict):
             return {(): f"got {shown(value)}, wanted a table such as {{ shape = 'versine', duration = 1.0 }}"}
         if kind is None:

@@ -320,6 +320,11 @@ class Placement(Poses):
             elif todo:
                 # No beam left touches a placed body: the first body at one of them goes to the origin.
                 self._place_at_origin(todo)
+            elif joined := [
+                name for name in model.bodies if name not in self.bodies and (name, None) in self._joints_on
+            ]:
+                # A structure without a given position: its first body goes to the origin, the others follow by joints.
+                self.bodies[joined[0]] = self.given_pose(joined[0])
             else:
                 break
         if problems:

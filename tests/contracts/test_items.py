@@ -329,6 +329,22 @@ EXAMPLES |= {
         ),
     ),
 }  # fmt: skip
+EXAMPLES[e.ControlMomentGyro] = lambda: apart(
+    e.ControlMomentGyro(
+        "gyro",
+        "a",
+        at=(0.1, 0.2, 0.0),
+        axis=(1.0, 2.0, 2.0),
+        spin_inertia=0.02,
+        speed=30.0,
+        gimbal_axis=(2.0, -1.0, 0.0),
+        gimbal_mass=0.7,
+        gimbal_inertia=(0.05, 0.06, 0.07),
+        gimbal_torque=SMOOTH,
+        outer=e.Gimbal((0.0, 0.0, 1.0), 0.3, (0.02, 0.03, 0.04), angle=0.3, torque=0.1),
+        **DRY,
+    )
+)
 EXAMPLES[e.GravityGradient] = lambda: in_orbit()
 EXAMPLES[e.Interface] = lambda: model(e.FlexibleBody("panel", Particles(modes=0).reduced()))
 EXAMPLES |= {kind: lambda kind=kind: jointed(kind) for kind in e.CATALOGUE if issubclass(kind, Joint)}

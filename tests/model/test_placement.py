@@ -466,3 +466,21 @@ def test_summary():
     assert f"mass {mass:.6g} kg" in text
     assert ", ".join(f"{x:.6g}" for x in centre) in text
     assert f"{np.linalg.eigvalsh(inertia)[0]:.6g}" in text
+
+
+def test_a_structure_beside_one_with_a_position_is_placed_by_its_joints():
+    """Its first body, whose attitude is given, goes to the origin, and the others follow."""
+    model = Model("two structures")
+    model.add(RigidBody("far", 1.0, 1.0, position=(1.0, 2.0, 3.0)))
+    model.add(RigidBody("hub", 1.0, 1.0, euler_angles=(-0.5, 0.8, 0.4)))
+    model.add(RigidBody("panel", 1.0, 1.0))
+    ends = JointEnd("hub", at=(0.0, 1.0, 0.0), axis=(0, 0, 1)), JointEnd("panel", axis=(0, 0, 1))
+    model.add(Revolute("hinge", *ends, start=0.3))
+    system = System(model)
+    position, attitude = pose(system, "hub")
+    np.testing.assert_array_equal(position, 0.0)
+    np.testing.assert_allclose(
+        pose(system, "panel")[0], rotations.rotate(attitude, np.array([0.0, 1.0, 0.0])), atol=1e-15
+    )
+    turn = rotations.multiply(rotations.conjugate(attitude), pose(system, "panel")[1])
+    np.testing.assert_allclose(turn, [np.cos(0.15), 0.0, 0.0, np.sin(0.15)], atol=1e-15)

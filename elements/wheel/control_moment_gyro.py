@@ -1,0 +1,141 @@
+"""Control-moment gyro: a wheel on one or two gimbals, which are bodies on joints."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.types import Direction, Inertia, Unit
+from femb.base.values import shown
+from femb.elements.body.rigid_body import RigidBody, inertia_matrix
+from femb.elements.item import Item
+from femb.elements.joint.driver import check_motion
+from femb.elements.joint.driver_joint import JointDriver
+from femb.elements.joint.kinds import Revolute
+from femb.elements.joint.motor import JointMotor
+from femb.elements.marker import LEAST_SINE, JointEnd, Place
+from femb.elements.wheel.reaction_wheel import ReactionWheel
+from femb.profiles import Constant, Profile
+
+
+def check_gimbal(check: Checks, prefix: str = "") -> None:
+    """Report problems of the fields of a gimbal, whose names begin with ``prefix``."""
+    item, axis = check.item, f"{prefix}axis"
+    check.positive(f"{prefix}mass")
+    if axis not in check.bad:
+        check.require(axis, np.any(getattr(item, axis)), "a direction must not be zero")
+    matrix, problem = inertia_matrix(getattr(item, f"{prefix}inertia"), 0.0, np.zeros(3))
+    if problem:
+        check.fail(f"{prefix}inertia", problem)
+    else:
+        object.__setattr__(item, f"{prefix}inertia", matrix)
+    if callable(getattr(item, f"{prefix}angle")):
+        check_motion(check, f"{prefix}angle")
+        for word, zero in ((f"{prefix}torque", "the motor that follows it has no torque of its own"),
+                           (f"{prefix}rate", "the motion has its own rate")):  # fmt: skip
+            given = getattr(item, word)
+            check.require(word, not callable(given) and given == 0.0, f"given beside a motion of the angle: {zero}")
+
+
+@dataclass(frozen=True, eq=False)
+class Gimbal:
+    """The outer gimbal of a gyro with two.
+
+    axis : of the gimbal, in the axes of the host, at the angle zero. mass (kg) and inertia (kg m2, about its mass
+    centre) : of the gimbal alone, in the axes of the host at the angle zero. angle (rad), rate (rad/s), torque (N m) :
+    as those of the inner gimbal, ``ControlMomentGyro``.
+
+    Raises ModelError: a mass that is not positive, an inertia that no body has, an axis of length zero.
+    """
+
+    axis: Direction
+    mass: Annotated[float, Unit("kg")]
+    inertia: Inertia
+    angle: Annotated[float | Profile, Unit("rad")] = 0.0
+    rate: Annotated[float, Unit("rad/s")] = 0.0
+    torque: Annotated[float | Profile, Unit("N m")] = 0.0
+
+    def __post_init__(self) -> None:
+        with Checks(self, "outer_gimbal") as check:
+            check_gimbal(check)
+
+
+@dataclass(frozen=True, eq=False)
+class ControlMomentGyro(ReactionWheel):
+    """A control-moment gyro: a wheel on a gimbal that turns about ``gimbal_axis``, or on two gimbals.
+
+    Fields of ``ReactionWheel`` are those of the wheel; body, or beam and node, and ``at`` : the host and the crossing
+    of the axes. axis : of the wheel at the gimbal angle zero, host axes.
+    gimbal_axis : host axes (at the outer angle zero). gimbal_mass : kg, and gimbal_inertia : kg m2 about the crossing,
+    host axes at the angle zero, of the gimbal with the wheel locked in it, unless the wheel has a ``mass`` of its own.
+    gimbal_angle : rad, at the start; or a profile of the angle, which the gimbal follows. gimbal_rate : rad/s, at the
+    start. gimbal_torque : of the motor of the gimbal, N m, a number, a profile or a function of time.
+    outer : a femb.Gimbal between the host and this one.
+
+    It makes the body, the joint and the motor NAME_gimbal (of a profile of the angle the driver), and those of the
+    outer gimbal NAME_outer: stops, friction and springs name these joints, controllers the motors.
+
+    Raises ModelError: what a wheel raises; a gimbal axis along that of the wheel, an inertia that no body has, an angle
+    without two derivatives. Source: docs/theory/wheels.md, equation (7).
+    """
+
+    kind: ClassVar[str] = "control_moment"
+
+    gimbal_axis: Direction = field(kw_only=True)
+    gimbal_mass: Annotated[float, Unit("kg")] = field(kw_only=True)
+    gimbal_inertia: Inertia = field(kw_only=True)
+    gimbal_angle: Annotated[float | Profile, Unit("rad")] = 0.0
+    gimbal_rate: Annotated[float, Unit("rad/s")] = 0.0
+    gimbal_torque: Annotated[float | Profile, Unit("N m")] = 0.0
+    outer: Gimbal | None = None
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check_gimbal(check, "gimbal_")
+        if self.outer is not None and not isinstance(self.outer, Gimbal):
+            check.fail("outer", f"got {shown(self.outer)}, wanted a femb.Gimbal")
+        if not {"axis", "gimbal_axis"} & check.bad:
+            sine = np.linalg.norm(np.cross(self.axis, self.gimbal_axis)) / np.linalg.norm(self.gimbal_axis)
+            check.require("gimbal_axis", sine > LEAST_SINE, "is along the axis of the wheel, which it would not turn")
+
+    @property
+    def on(self) -> Place:
+        """The place of the wheel, on its gimbal."""
+        return Place(f"{self.name}_gimbal")
+
+    @cached_property
+    def _made(self) -> tuple[Item, ...]:
+        inner = Gimbal(
+            self.gimbal_axis,
+            self.gimbal_mass,
+            self.gimbal_inertia,
+            self.gimbal_angle,
+            self.gimbal_rate,
+            self.gimbal_torque,
+        )
+        if self.outer is None:
+            return gimbal_items(f"{self.name}_gimbal", self.host, inner)
+        outer = f"{self.name}_outer"
+        return (
+            *gimbal_items(outer, self.host, self.outer),
+            *gimbal_items(f"{self.name}_gimbal", Place(outer), inner),
+        )
+
+    def parts(self) -> tuple[Item, ...]:
+        """The bodies, joints and motors of its gimbals."""
+        return self._made
+
+
+def gimbal_items(name: str, on: Place, gimbal: Gimbal) -> tuple[Item, ...]:
+    """The body of a gimbal, its joint and its motor or driver, all of one name."""
+    body = RigidBody(name, gimbal.mass, gimbal.inertia)
+    ends = JointEnd(on.body, on.beam, on.at, on.node, axis=gimbal.axis), JointEnd(name, axis=gimbal.axis)
+    if callable(gimbal.angle):
+        joint = Revolute(name, *ends, start=float(np.ravel(gimbal.angle(0.0))[0]))
+        return body, joint, JointDriver(name, name, gimbal.angle)
+    joint = Revolute(name, *ends, start=gimbal.angle, rates=gimbal.rate)
+    profile = gimbal.torque if callable(gimbal.torque) else Constant()
+    force = 1.0 if callable(gimbal.torque) else gimbal.torque
+    return body, joint, JointMotor(name=name, joint=name, force=force, profile=profile)

@@ -1,0 +1,174 @@
+"""Control-moment gyros: equation (7) on its own, the torque of a light gyro, two gimbals, words and messages."""
+
+import numpy as np
+import pytest
+from oracles.finite_differences import INERTIA
+from scipy.integrate import solve_ivp
+
+import femb
+from femb.elements import ControlMomentGyro, Gimbal, PointMass, RigidBody
+from femb.numerics import rotations
+from femb.profiles import Polynomial, Sine
+from femb.system.system import System
+
+J_S = 0.01
+GYRO = {"axis": (0, 0, 1), "gimbal_axis": (1, 0, 0), "spin_inertia": J_S, "gimbal_mass": 2.0}
+HUB = INERTIA + np.diag([2.0, 2.0, 2.0])
+I_0 = np.array([[0.03, 0.002, 0.0], [0.002, 0.02, 0.001], [0.0, 0.001, 0.04]])
+
+
+def hub_with(*items, **words):
+    model = femb.Model("gyro")
+    given = {"mass": 50.0, "inertia": (10.0, 7.0, 12.0), "angular_velocity": (0.1, -0.2, 0.3)} | words
+    model.add(RigidBody("hub", **given))
+    for item in items:
+        model.add(item)
+    return model
+
+
+def conserved(results, tolerance):
+    """Momenta, and energy less work, to a part of the energy."""
+    audit = results.audit
+    for momentum in (audit.angular_momentum, audit.linear_momentum):
+        assert np.abs(momentum - momentum[0]).max() < tolerance * max(1.0, np.abs(momentum[0]).max())
+    assert np.abs(audit.energy_error).max() < tolerance * np.abs(audit.kinetic_energy).max()
+
+
+def gyro(**words):
+    return ControlMomentGyro("g", "hub", **GYRO | {"gimbal_inertia": I_0, "speed": 300.0} | words)
+
+
+def by_equation(t, y, torque, motor):
+    """(omega, Omega, delta, delta')' of a body with the gyro at its mass centre: equation (7), by columns."""
+    omega, speed, delta, rate = y[:3], y[3], y[4], y[5]
+    k = np.array([1.0, 0.0, 0.0])
+    R = rotations.rotation_matrix(rotations.exponential(delta * k))
+    inertia, n = R @ I_0 @ R.T, R @ np.array([0.0, 0.0, 1.0])
+    w = omega + rate * k
+
+    def balance(x):
+        """Torque on the body, rows of gimbal and motor, for the accelerations x (5,)."""
+        turning = x[:3] + x[4] * k + np.cross(omega, rate * k)
+        T = inertia @ turning + np.cross(w, inertia @ w) + J_S * (x[3] * n + speed * np.cross(w, n))
+        on_body = HUB @ x[:3] + np.cross(omega, HUB @ omega) + T
+        spin = J_S * (x[3] + n @ turning + np.cross(w, n) @ w)
+        return np.array([*on_body, k @ T - torque, spin - motor])
+
+    none = balance(np.zeros(5))
+    columns = np.column_stack([balance(x) - none for x in np.eye(5)])
+    x = np.linalg.solve(columns, -none)
+    return np.array([*x[:3], x[3], rate, x[4]])
+
+
+@pytest.mark.parametrize("formulation", ["velocity", "reduced"])
+def test_it_is_equation_7(formulation):
+    model = hub_with(gyro(gimbal_torque=0.05, torque=0.02, gimbal_angle=0.3, gimbal_rate=0.2), mass=10.0, inertia=HUB)
+    results = femb.simulate(model, duration=2.0, output_interval=0.2, rtol=1e-11, method="rk", formulation=formulation)
+    start = (0.1, -0.2, 0.3, 300.0, 0.3, 0.2)
+    words = {"t_eval": results.time, "rtol": 1e-12, "atol": 1e-12, "method": "DOP853", "args": (0.05, 0.02)}
+    wanted = solve_ivp(by_equation, (0.0, 2.0), start, **words).y
+    np.testing.assert_allclose(results.bodies["hub"].angular_velocity, wanted[:3].T, atol=1e-9)
+    np.testing.assert_allclose(results.wheels["g"].speed, wanted[3], rtol=1e-11)
+    joint = results.joints["g_gimbal"]
+    np.testing.assert_allclose(joint.coordinates[:, 0], wanted[4], atol=1e-9)
+    np.testing.assert_allclose(joint.rates[:, 0], wanted[5], atol=1e-8)
+    assert np.ptp(wanted[4]) > 0.2
+    conserved(results, 1e-10)
+
+
+def test_a_light_gyro_gives_its_torque():
+    """On a heavy body -h delta' k x n, from a prescribed angle."""
+    light = gyro(gimbal_inertia=1e-6 * np.eye(3) + J_S * np.diag([0.5, 0.5, 1.0]), gimbal_angle=Sine(0.5, 0.4))
+    model = hub_with(light, mass=1e4, inertia=1e4, angular_velocity=None)
+    results = femb.simulate(model, duration=2.0, output_interval=0.1, rtol=1e-10)
+    angle, rate = results.joints["g_gimbal"].coordinates[:, 0], results.joints["g_gimbal"].rates[:, 0]
+    np.testing.assert_allclose(angle, 0.4 * np.sin(np.pi * results.time), atol=1e-9)
+    # k x n = x x (0, -sin, cos) = (0, -cos, -sin)
+    h = J_S * 300.0
+    torque = h * rate[:, None] * np.column_stack([0.0 * angle, np.cos(angle), np.sin(angle)])
+    found = 1e4 * results.bodies["hub"].angular_acceleration
+    np.testing.assert_allclose(found[:, 1:], torque[:, 1:], atol=1e-5 * np.abs(torque).max())
+
+
+def test_two_gimbals_conserve_momenta_and_energy_less_work():
+    outer = Gimbal((0.0, 1.0, 0.0), 1.0, (0.02, 0.03, 0.025), angle=0.2, rate=-0.1, torque=0.03)
+    model = hub_with(gyro(gimbal_torque=Polynomial((0.0, 0.05)), torque=0.02, outer=outer, at=(0.2, 0.1, -0.3)))
+    results = femb.simulate(model, duration=2.0, output_interval=0.2, rtol=1e-11, method="rk", formulation="reduced")
+    conserved(results, 1e-10)
+    assert {"g_outer", "g_gimbal"} <= set(results.joints)
+    assert results.joints["g_outer"].coordinates[0, 0] == pytest.approx(0.2)
+    assert results.joints["g_outer"].rates[0, 0] == pytest.approx(-0.1)
+    # the wheel's axis is that of the innermost body
+    spin = results.wheels["g"]
+    inner = results.bodies["g_gimbal"]
+    np.testing.assert_allclose(spin.momentum, J_S * (spin.speed + inner.angular_velocity[:, 2]), rtol=1e-13)
+
+
+def test_gimbals_cost_few_steps():
+    """The quaternion of a gimbal turns slowly, and the fast rotor has none."""
+    model = hub_with(gyro(gimbal_angle=Sine(0.1, 0.4)), mass=500.0, inertia=200.0, angular_velocity=None)
+    results = femb.simulate(model, duration=10.0, rtol=1e-6, method="radau")
+    assert results.statistics["steps"] < 150
+
+
+def test_case_file(tmp_path):
+    case = tmp_path / "case.toml"
+    case.write_text("""
+[bodies.hub]
+mass = 500.0
+inertia = 200.0
+
+[wheels.g]
+kind = "control_moment"
+body = "hub"
+at = [0.5, 0, 0]
+axis = [0, 0, 1]
+spin_inertia = 0.1
+speed = "6000 rpm"
+gimbal_axis = [1, 0, 0]
+gimbal_mass = 20.0
+gimbal_inertia = [0.2, 0.2, 0.25]
+gimbal_angle = "10 deg"
+gimbal_torque = { shape = "sine", amplitude = 0.1, frequency = 0.5 }
+outer = { axis = [0, 1, 0], mass = 5.0, inertia = 0.1, rate = "1 deg/s" }
+
+[loads.stop]
+kind = "motor"
+joint = "g_gimbal"
+force = 0.01
+
+[run]
+duration = 1.0
+""")
+    model = femb.load_case(case).model
+    assert set(model.bodies) == {"hub", "g_gimbal", "g_outer"}
+    assert model.joints["g_gimbal"].start == pytest.approx(np.radians(10.0))
+    assert model.loads["g_gimbal"].profile == Sine(0.5, 0.1)
+    results = femb.simulate(model, duration=0.1)
+    assert np.isfinite(results.wheels["g"].speed).all()
+    with pytest.raises(femb.ModelError, match=r"wheels\.g\.torque: got 'much', wanted a number or a profile"):
+        femb.load_case(case, ["wheels.g.torque=much"])
+    assert femb.load_case(case, ["wheels.g.torque='0.1 N m'"]).model.wheels["g"].torque == 0.1
+    model.remove(model.wheels["g"])
+    assert set(model.bodies) == {"hub"}
+
+
+BAD = [
+    ({"body": None}, r"wheels\.g\.body: got body = None and beam = None"),
+    ({"body": "probe"}, r"wheels\.g\.body: got 'probe', a point mass"),
+    ({"gimbal_axis": (0, 0, 0)}, r"wheels\.g\.gimbal_axis: got .*, a direction must not be zero"),
+    ({"gimbal_axis": (0, 0, 2)}, r"wheels\.g\.gimbal_axis: got .*, is along the axis of the wheel"),
+    ({"gimbal_mass": 0.0}, r"wheels\.g\.gimbal_mass: got 0\.0, must be greater than 0"),
+    ({"gimbal_inertia": (1, 1, 3)}, r"wheels\.g\.gimbal_inertia: .* break the triangle inequality"),
+    ({"spin_inertia": 0.05}, r"wheels\.g\.spin_inertia: got 0\.05, must be below the inertia of body 'g_gimbal'"),
+    ({"gimbal_angle": Sine(1.0, 1.0), "gimbal_torque": 1.0}, r"gimbal_torque: got 1\.0, given beside a motion"),
+    ({"gimbal_angle": Sine(1.0, 1.0), "gimbal_rate": 1.0}, r"gimbal_rate: got 1\.0, given beside a motion"),
+    ({"outer": 1.0}, r"wheels\.g\.outer: got 1\.0, wanted a femb\.Gimbal"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), BAD, ids=[message[:40] for _, message in BAD])
+def test_messages(words, message):
+    given = {"body": "hub", "gimbal_inertia": I_0} | GYRO | words
+    with pytest.raises(femb.ModelError, match=message):
+        System(hub_with(PointMass("probe", 1.0, position=(5, 0, 0)), ControlMomentGyro("g", **given)))
