@@ -164,7 +164,7 @@ class TorquerBatch(StationForces):
         return (values[..., 0] + values[..., 1])[..., None] * self.axis, fields
 
     def wrench(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        torque = np.cross(*self.dipoles_and_fields(u, q))
+        torque = rotations.cross(*self.dipoles_and_fields(u, q))
         return np.zeros_like(torque), torque
 
     def slopes(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:

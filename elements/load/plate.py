@@ -177,14 +177,14 @@ class PlateBatch(StationForces):
         """Attitudes, normals and velocities of the centres, inertial axes, and w x d in axes of the frames."""
         attitude = self.attitudes(q)
         linear = v[:, self.in_v[:, None] + np.arange(3)]
-        turning = np.cross(v[:, self.in_v[:, None] + np.arange(3, 6)], self.offset)
+        turning = rotations.cross(v[:, self.in_v[:, None] + np.arange(3, 6)], self.offset)
         velocity = linear + rotations.rotate(attitude, turning) + self.layout.origin_velocity
         return attitude, rotations.rotate(attitude, self.normal), velocity, turning
 
     def wrench(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         attitude, n, w, _ = self.motion(q, v)
         force = self.force(u, n, w)
-        return force, np.cross(self.offset, rotations.rotate_back(attitude, force))
+        return force, rotations.cross(self.offset, rotations.rotate_back(attitude, force))
 
     def slopes(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         attitude, n, w, turning = self.motion(q[None], v[None])
