@@ -159,3 +159,24 @@ def test_refused_in_models():
     on_ground = compass(femb.MagneticTorquer("g", (1, 0, 0), body="ground"))
     with pytest.raises(femb.ModelError, match=r"magnetic_torquers\.g: is on 'ground'"):
         femb.System(on_ground)
+
+
+def test_a_sampled_controller_commands_dipoles():
+    """Held from sample to sample within the limit; the torque is that of the held dipole at the left limit."""
+    wanted = (0.3, 0.9, -0.2, -2.0)
+
+    def law(t, y, x):
+        return [wanted[int(x[0])]], [x[0] + 1.0]
+
+    magnetometer = femb.Magnetometer("field", body="needle")
+    controller = femb.SampledController(
+        "law", law, inputs=["sensors.field"], outputs=["magnetic_torquers.m.dipole"], period=1.0, state=[0.0]
+    )
+    model = compass(magnetometer, controller, max_dipole=0.5, dipole=0.1)
+    results = femb.simulate(model, duration=4.0, output_interval=0.5)
+    held = [0.1] + [0.1 + min(max(x, -0.5), 0.5) for x in np.repeat(wanted, 2)]
+    torquer = results.magnetic_torquers["m"]
+    np.testing.assert_allclose(torquer.dipole, held)
+    moment = np.array(held)[:, None] * [1.0, 0.0, 0.0]
+    np.testing.assert_allclose(torquer.torque, np.cross(moment, torquer.field), atol=1e-18)
+    assert torquer.clips.tolist() == [0, 0, 0, 1, 1, 1, 1, 2, 2]

@@ -212,6 +212,30 @@ def test_counts(catalogue):
     assert (command.unit, command.input, command.per_period) == ("s", "thrusters.t1.level", True)
 
 
+def test_a_sampled_controller_commands_on_times():
+    """With a delay of half a period; two controllers of one thruster are refused."""
+
+    def law(t, y, x):
+        return [0.02 + 0.01 * x[0]], [x[0] + 1.0]
+
+    model = satellite(rise_time=0.01)
+    model.add(femb.AttitudeSensor("s", body="hub"))
+    words = {"inputs": ["sensors.s"], "outputs": ["thrusters.t1.on_time"], "state": [0.0]}
+    model.add(femb.SampledController("law", law, period=0.1, delay=0.05, **words))
+    results = femb.simulate(model, duration=1.0, output_interval=0.01)
+    pulses = [(0.05 + 0.1 * k, 0.02 + 0.01 * k) for k in range(10)]
+    # from the eighth on they last for a period, and are open until the end
+    closed = [*pulses[:8], (0.85, 0.5)]
+    level, integral = closed_form(results.time, 0.01, closed)
+    switches = np.array([t for start, on_time in closed for t in (start, start + on_time)])
+    away = np.abs(results.time[:, None] - switches).min(axis=1) > 1e-9
+    np.testing.assert_allclose(results.thrusters["t1"].level[away], level[away], atol=1e-12)
+    np.testing.assert_allclose(results.thrusters["t1"].impulse, FORCE * integral, atol=1e-12)
+    model.add(femb.SampledController("other", law, period=0.1, **words))
+    with pytest.raises(femb.ModelError, match="on_time"):
+        femb.System(model)
+
+
 def test_an_open_valve_that_is_commanded_on_does_not_end_the_smooth_interval(catalogue):
     """Steps go over the samples at which nothing that equations read has changed."""
     long = commanded(lambda k, state: 0.1, minimum_pulse=0.005)
