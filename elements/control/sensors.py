@@ -4,7 +4,7 @@ Source: docs/theory/control_loop.md, section 2.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import exp, isinf, sqrt
 from typing import Annotated, Any, ClassVar
 
@@ -13,6 +13,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Direction, Floats, OneOf, Quaternion, Unit, Vector
+from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.reference import gravity_of, orbit_of
 from femb.elements.control.sensor import Sample, Sensor, Sizes
 from femb.elements.control.signals import Signal, joint_signal, signal_of, station_signal, turn_error
@@ -241,6 +242,19 @@ class Gyro(PlacedSensor):
         last = sample["turned"]
         sample["turned"] = true
         return (true - last) / sample.period
+
+    def linear_law(self, layout: Layout, model: ModelView) -> LinearLaw:
+        """Its gains; of an integrating gyro the difference of its integrals over a period, with the last one as state.
+
+        Raises ModelError as of ``Sensor``.
+        """
+        law = super().linear_law(layout, model)
+        if not self.integrating:
+            return law
+        assert law.period is not None
+        turned = tuple(f"{self.table}.{self.name}.{each.name}" for each in TURNED)
+        mean = law.D / law.period
+        return replace(law, A=np.zeros((3, 3)), B=np.eye(3), C=-mean, D=mean, inputs=turned)
 
     @staticmethod
     def batches(items: list["Gyro"], layout: Layout, model: ModelView) -> list[Batch]:

@@ -666,6 +666,8 @@ def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
     if not all(setting):
         counts += f", {numbered(len(setting) - sum(setting), 'law')} that only measure"
     lines = [f"{counts}; the closed loop is {verdict}"]
+    if of.plant.unsteady:
+        lines.append(f"about a state that is not steady: {of.plant.unsteady}")
     for law in of.laws:
         clock = "continuous" if law.period is None else f"every {law.period:.6g} s, delay {law.delay:.6g} s"
         reads, sets = numbered(len(law.inputs), "signal"), numbered(len(law.outputs), "command")

@@ -55,6 +55,9 @@ def linearized(
     space = state_space(point, balance.equations, outputs, inputs)
     space = replace(space, unsteady=why_unsteady(point, balance))
     lines = [_heading(space, balance)]
+    held = [item.name for item in model.items() if item.table == "controllers" and getattr(item, "period", None)]
+    if held:
+        lines.append(f"commands of sampled controllers ({', '.join(held)}) are held: femb loop closes their loop")
     largest = max(map(abs, stopped.values()), default=0.0)
     lines += [f"brought to rest: {name}, {u:.4g} per s" for name, u in stopped.items() if abs(u) > 1e-9 * largest]
     if blades or rotor:

@@ -47,6 +47,11 @@ def test_figures(case, tmp_path, figure):
     assert (tmp_path / "loop.png").stat().st_size > 5000
 
 
+def test_a_linear_model_says_that_commands_are_held(case, tmp_path):
+    text = said("linearize", str(case), "--out", str(tmp_path))
+    assert "commands of sampled controllers (attitude) are held: femb loop closes their loop" in text
+
+
 def test_refused(case, tmp_path):
     out = ("--out", str(tmp_path))
     assert "no channel 'attitude.w'; did you mean" in said("loop", str(case), *out, "--channel", "attitude.w", code=2)

@@ -340,15 +340,21 @@ CONTROLLED = -0.1049641620 + 0.1079019814j, -0.4184945570 + 3.5156823091j, -0.14
 FREE = 3.548652109, 10.994449972
 
 
+def winged(elements):
+    """A hub with two uniform beams."""
+    model = of_parts(femb.RigidBody("hub", mass=500.0, inertia=(300.0, 300.0, 300.0)))
+    section = Section(**BEAM, torsional_stiffness=1e4, inertia_per_length=(2e-6, 1e-6, 1e-6))
+    for name, y in (("left", 1.0), ("right", -1.0)):
+        start = femb.Attachment("hub", at=(0.0, y, 0.0), direction=(0.0, y, 0.0))
+        model.add(femb.Beam(name, section, length=10.0, elements=elements, start=start))
+    return model
+
+
 def test_beams_in_a_continuous_loop():
     """A hub with two uniform beams: the poles of the continuum, as the mesh is refined."""
 
     def found(elements):
-        model = of_parts(femb.RigidBody("hub", mass=500.0, inertia=(300.0, 300.0, 300.0)))
-        section = Section(**BEAM, torsional_stiffness=1e4, inertia_per_length=(2e-6, 1e-6, 1e-6))
-        for name, y in (("left", 1.0), ("right", -1.0)):
-            start = femb.Attachment("hub", at=(0.0, y, 0.0), direction=(0.0, y, 0.0))
-            model.add(femb.Beam(name, section, length=10.0, elements=elements, start=start))
+        model = winged(elements)
         inputs = ["bodies.hub.turn.x", "bodies.hub.angular_velocity.x"]
         hold = LinearLaw("hold", [], [], [], [[-46.65, -435.4]], inputs=inputs, outputs=["bodies.hub.torque.x"])
         loop = femb.loop(model, [hold])
@@ -427,3 +433,83 @@ def test_the_loop_of_a_continuous_controller_is_its_linear_model():
     for pole in poles:
         assert np.min(np.abs(wanted - pole)) < 1e-9
     assert np.isfinite(loop.margins(["wheels.w.torque"])[0].delay_margin)
+
+
+def held_body(*sensors, **words):
+    """A body with a mass on a spring, turned about z by a law on wheels; rates so small that all is linear."""
+    model = of_parts(femb.RigidBody("hub", 10.0, (3.0, 3.0, 3.0), angular_velocity=(0.0, 0.0, 1e-4)))
+    model.add(femb.RigidBody("arm", 1.0, (1.0, 1.0, 1.0)))
+    ends = (femb.JointEnd(name, axis=(0, 0, 1)) for name in ("hub", "arm"))
+    model.add(femb.Revolute("flex", *ends, rates=0.0))
+    model.add(femb.JointSpringDamper("spring", "flex", stiffness=6.0, damping=0.05))
+    for name, axis in zip("xyz", np.eye(3), strict=True):
+        model.add(femb.ReactionWheel(name, body="hub", axis=axis, spin_inertia=0.1))
+    for sensor in sensors:
+        model.add(sensor)
+    given = {"attitude": "bodies.hub", "rate": "bodies.hub", "wheels": tuple("xyz"), "period": 0.1, "delay": 0.05}
+    model.add(femb.PDController("law", proportional=0.6, derivative=1.7, **given | words))
+    return model
+
+
+GYRO = {"rate": "sensors.gyro"}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        held_body(femb.Gyro("gyro", body="hub"), **GYRO),
+        held_body(femb.Gyro("gyro", body="hub", delay=0.03), **GYRO),
+        held_body(femb.Gyro("gyro", body="hub", delay=0.1, scale=1.1), **GYRO),
+        held_body(femb.Gyro("gyro", body="hub", period=0.04, delay=0.02, phase=0.01), **GYRO),
+        held_body(femb.Gyro("gyro", body="hub", integrating=True), **GYRO),
+        held_body(femb.Gyro("gyro", body="hub", axes=(0.6, 0.0, 0.8, 0.0)), **GYRO),
+    ],
+)
+def test_sensors_in_the_loop(model):
+    results = femb.simulate(
+        model, duration=4.0, output_interval=0.1, rtol=1e-10, atol={"quaternion": 1e-14, "time": 1.0}, method="radau"
+    )
+    loop = femb.loop(model, at_rest=True, outputs=["joints.flex.angle", "bodies.hub.angular_velocity.z"])
+    run = loop.simulate(4.0, start={"bodies.hub.turn_z rate": 1e-4}, times=results.time)
+    for found, name in (
+        (results.bodies["hub"].angular_velocity[:, 2], "bodies.hub.angular_velocity.z"),
+        (results.joints["flex"].coordinates[:, 0], "joints.flex.angle"),
+    ):
+        np.testing.assert_allclose(found, run[name], atol=1e-11)
+
+
+def with_wheel(model, spin=0.08):
+    """A wheel about x, and its inertia in the hub, so that the motor turns what the hub had without it."""
+    hub = model.bodies["hub"]
+    inertia = np.asarray(hub.inertia)
+    inertia = (np.diag(inertia) if inertia.ndim == 1 else inertia) + spin * np.diag([1.0, 0.0, 0.0])
+    model.remove(hub)
+    model.add(femb.RigidBody("hub", mass=hub.mass, inertia=inertia))
+    model.add(femb.ReactionWheel("x", body="hub", axis=(1, 0, 0), spin_inertia=spin))
+    return model
+
+
+def test_a_linear_model_contains_the_states_of_continuous_controllers():
+    """A torque about x that follows 46.65 turn + 435.4 rate with a time constant of 0.2 s."""
+    model = with_wheel(satellite(None))
+    words = {"inputs": ("bodies.hub.turn.x", "bodies.hub.angular_velocity.x"), "outputs": ("wheels.x.torque",)}
+    model.add(femb.LinearController("law", A=[[-5.0]], B=[[5 * 46.65, 5 * 435.4]], C=[[1.0]], D=[[0.0, 0.0]], **words))
+    space = femb.linearize(model)
+    assert "law.state 1" in space.states
+    for poles in (space.eigenvalues(), femb.loop(model).poles()):
+        for wanted in (-0.10720907 + 0.11048872j, -0.43452962 + 4.39940110j, -4.02189761):
+            assert np.min(np.abs(poles - wanted)) < 1e-8
+
+
+def test_beams_under_a_continuous_controller_of_the_model():
+    """The state space of the model, as the mesh is refined."""
+
+    def found(elements):
+        model = with_wheel(winged(elements))
+        words = {"inputs": ("bodies.hub.turn.x", "bodies.hub.angular_velocity.x"), "outputs": ("wheels.x.torque",)}
+        model.add(femb.LinearController("law", D=[[46.65, 435.4]], **words))
+        poles = femb.linearize(model, inputs=["wheels.x.torque"], outputs=["bodies.hub.turn"]).eigenvalues()
+        return np.array([poles[np.argmin(np.abs(poles - wanted))] for wanted in CONTROLLED])
+
+    coarse, fine = found(8), found(16)
+    np.testing.assert_allclose(fine + (fine - coarse) / 15.0, CONTROLLED, rtol=1e-6)
