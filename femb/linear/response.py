@@ -1,6 +1,6 @@
 """Frequency response: the transfer matrix of a linear model at some frequencies."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +82,12 @@ class FrequencyResponse(Brief):
         largest = largest_alike(np.abs(self.values), self.outputs, self.inputs)
         return np.asarray(np.any((self.rounding > part * largest) & (largest > 0.0), axis=(1, 2)))
 
+    def known(self) -> "FrequencyResponse":
+        """The same without the frequencies at which digits are lost."""
+        kept = ~self.lost()
+        rounding = None if self.rounding is None else self.rounding[kept]
+        return replace(self, frequencies=self.frequencies[kept], values=self.values[kept], rounding=rounding)
+
     @property
     def singular_values(self) -> Floats:
         """(f, min(p, m)) singular values of the transfer matrices, largest first."""
@@ -103,12 +109,14 @@ class FrequencyResponse(Brief):
         return write_arrays(path, arrays, (".npz", ".h5"), group="response")
 
     def draw(self, path: str | Path, what: str = "bode", *, dpi: int = 150) -> Path:
-        """Draw to the picture file ``path``; what : "bode", "nichols" or "singular-values"; dpi : dots per inch. Raises
-        ResultError."""
+        """Draw to the picture file ``path``, without frequencies at which digits are lost; what : "bode", "nichols" or
+        "singular-values"; dpi : dots per inch. Raises ResultError."""
         from femb.pictures.drawing import save
         from femb.pictures.frequency import draw_response
 
-        return save(draw_response(what, self.frequencies, self.values, self.outputs, self.inputs), Path(path), dpi)
+        known = self.known()
+        figure = draw_response(what, known.frequencies, known.values, self.outputs, self.inputs)
+        return save(figure, Path(path), dpi)
 
     def _repr_html_(self) -> str:
 
@@ -141,6 +149,7 @@ def checked_frequencies(frequencies: ArrayLike) -> Floats:
 
 def html_of_response(response: FrequencyResponse) -> str:
     """The Bode plot of the first pair of input and output that responds; empty where there is none."""
+    response = response.known()
     found = _first(response.values)
     if found is None:
         return ""

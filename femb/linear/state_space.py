@@ -292,7 +292,10 @@ class Truncation(Tabled):
     def _relative(self, difference: Floats) -> Floats:
         size = np.abs(self.full.values)
         largest = largest_alike(size, self.full.outputs, self.full.inputs)
-        of = np.where(size <= ZERO * largest, largest, size)
+        # of an entry that is rounding beside others of the same units nothing is known but that it is small
+        known = [response.rounding for response in (self.full, self.reduced) if response.rounding is not None]
+        least = np.maximum(ZERO * largest, np.sum(known, axis=0) / LOST_PART if known else 0.0)
+        of = np.where(size <= least, largest, size)
         zero = of == 0.0
         if self.full.rounding is not None:
             rounding = np.max(self.full.rounding, axis=0, initial=0.0)

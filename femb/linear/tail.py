@@ -163,19 +163,19 @@ def largest_gap(motion: EigenProblem, columns: Floats) -> float:
 
 def products(motion: EigenProblem, data: Floats, columns: Floats) -> Floats:
     """Block data times columns (n_v, k)."""
-    return _by_columns(motion, partial(motion.times, data), columns)
+    return by_columns(motion, partial(motion.times, data), columns)
 
 
 def stiffness_products(motion: EigenProblem, columns: Floats) -> Floats:
     """The stiffness times columns (n_v, k), by exact products."""
-    return _by_columns(motion, motion.exact_stiffness, columns)
+    return by_columns(motion, motion.exact_stiffness, columns)
 
 
 def damping_products(motion: EigenProblem, columns: Floats) -> Floats:
     """The damping without modal damping times columns (n_v, k), by exact products."""
     if not np.any(motion.damping):
         return np.zeros_like(columns)
-    return _by_columns(motion, motion.exact.damping, columns)
+    return by_columns(motion, motion.exact.damping, columns)
 
 
 def modal_drags(full: LinearModel, columns: Floats) -> Floats:
@@ -196,7 +196,7 @@ def takes_power(low: LowRank) -> bool:
     return bool(symmetric and np.all(factors >= 0.0))
 
 
-def _by_columns(motion: EigenProblem, product: Callable[[Floats], Floats], columns: Floats) -> Floats:
+def by_columns(motion: EigenProblem, product: Callable[[Floats], Floats], columns: Floats) -> Floats:
     found = [product(np.ascontiguousarray(column)) for column in columns.T]
     return np.array(found).reshape(-1, motion.system.n_v).T
 

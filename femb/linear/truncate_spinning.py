@@ -19,14 +19,14 @@ from femb.base.types import Complexes, Floats
 from femb.base.values import shown
 from femb.layout.element import LowRank
 from femb.linear.model import LinearModel
-from femb.linear.response import FrequencyResponse, checked_frequencies
+from femb.linear.response import FrequencyResponse, checked_frequencies, largest_alike
 from femb.linear.rows import Rows
 from femb.linear.state_space import StateSpace, Truncation
-from femb.linear.tail import products
+from femb.linear.tail import by_columns, products
 from femb.linear.truncate import COUNT, FIRST, LAST
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
-from femb.vibration.complex_modes import REAL, RigidStates, complex_modes, rigid_states
+from femb.vibration.complex_modes import REAL, RigidStates, complex_modes, rigid_states, shape_errors
 from femb.vibration.damping_ratios import ratio_of_modes, source_of
 from femb.vibration.eigen import check_count, freedoms, is_symmetric, lowest
 from femb.vibration.flexibility import Flexibility
@@ -82,27 +82,28 @@ class FirstOrder:
         self.motion, self.free = motion, free
         self.flexibility = Flexibility(motion, free, lowest)
         C = motion.system.pattern.to_csc(motion.damping)[: motion.system.n_v, : motion.system.n_v]
-        self._transposed = C.T
+        self._exact_transposed = replace(motion.exact, transposed=not motion.exact.transposed)
         skew = abs(C + C.T).max() <= SKEW * abs(C).max() if C.nnz else True
         self.conservative = bool(skew and not motion.low_rank.rank)
 
     def damping(self, x: Floats) -> Floats:
-        """(C + G) x (n_v, k)."""
-        columns = [self.motion.damping_times(column) for column in np.ascontiguousarray(x.T)]
-        return np.array(columns).reshape(x.T.shape).T
+        """(C + G) x (n_v, k), by exact products."""
+        return by_columns(self.motion, self.motion.exact_damping, x)
 
     def damping_transposed(self, x: Complexes) -> Complexes:
-        """(C + G)^T x (n_v, k)."""
-        low = self.motion.low_rank
-        return np.asarray(self._transposed @ x + low.damping @ (low.left.T @ x))
+        """(C + G)^T x (n_v, k), in the same way."""
+        low, product = self.motion.low_rank, self._exact_transposed.damping
+        moving = np.where(self.motion.held[:, None], 0.0, x)
+        found = by_columns(self.motion, product, moving.real) + 1j * by_columns(self.motion, product, moving.imag)
+        return np.asarray(found + low.damping @ (low.left.T @ moving))
 
     def mass(self, x: Floats) -> Floats:
         """M x (n_v, k)."""
         return products(self.motion, self.motion.mass, x)
 
     def stiffness(self, x: Floats) -> Floats:
-        """K x (n_v, k)."""
-        return products(self.motion, self.motion.stiffness, x)
+        """K x (n_v, k), by exact products."""
+        return by_columns(self.motion, self.motion.exact_stiffness, x)
 
     def solve(self, first: Floats, momenta: Floats) -> tuple[Floats, Floats]:
         """x (2 n_v, k) with A x = (first, M^-1 momenta), and the force K x_1, of what is orthogonal to free motions."""
@@ -227,6 +228,7 @@ class SpinningReduction:
     kind : in words. rigid, elastic : state spaces, whose sum is the reduced model; the static share is in the second.
     undamped : the second without the ratio of damping. omega (k,) : of the kept modes, rad/s. tail : None where the
     model has dampers, or where energies of the modes left out may be negative, which ``unbounded`` says in words.
+    precision : the largest part of a kept shape that is not known.
     """
 
     kind: str
@@ -237,6 +239,7 @@ class SpinningReduction:
     omega: Floats
     tail: SpinningTail | None
     unbounded: str = ""
+    precision: float = 0.0
 
     def bound(self, omega: float) -> Floats:
         """(p, m) bound of the difference of the transfer matrices at omega, rad/s."""
@@ -261,6 +264,8 @@ class SpinningReduction:
         change = self.elastic.frequency_response(found).values - self.undamped.frequency_response(found).values
         damped = FrequencyResponse(found, full.values + change, full.outputs, full.inputs, full.rounding)
         reduced = space.frequency_response(found)
+        unknown = self.precision * largest_alike(np.abs(reduced.values), reduced.outputs, reduced.inputs)
+        reduced = replace(reduced, rounding=unknown if reduced.rounding is None else reduced.rounding + unknown)
         truncation = Truncation(kind, damped, reduced, bound, self.unbounded)  # type: ignore[arg-type]
         return replace(space, truncation=truncation)
 
@@ -307,7 +312,7 @@ def spinning_modal(model: LinearModel, count: int, *, damping: float | None = No
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
         raise ModelError(f"modes: count: got {shown(count)}, wanted a whole number from 1 to {most}, the elastic modes")
     equations = FirstOrder(motion, free, square)
-    values, right, left = _both(equations, rigid, count, most, square)
+    values, right, left, unknown = _both(equations, rigid, count, most, square)
     size = right.shape[1]
     if size < count:
         raise ModelError(
@@ -333,20 +338,24 @@ def spinning_modal(model: LinearModel, count: int, *, damping: float | None = No
         np.abs(values),
         tail if tail.positive else None,
         NEGATIVE_ENERGY if equations.conservative else DAMPED,
+        float(np.max(unknown[:count])),
     )
 
 
 def _both(
     equations: FirstOrder, rigid: RigidStates, count: int, most: int, square: float
-) -> tuple[Complexes, Complexes, Complexes]:
-    """The eigenvalues, and shapes (n_v, k) of right and of left vectors of the first, which end between eigenvalues."""
+) -> tuple[Complexes, Complexes, Complexes, Floats]:
+    """The eigenvalues, shapes (n_v, k) of right and of left vectors of the first, which end between eigenvalues, and
+    the parts (k,) of these that are not known."""
     motion, count = equations.motion, min(count + SPARE, most)
     shift = max(BELOW * float(np.sqrt(square)), np.finfo(float).tiny)
     values, right = complex_modes(motion, rigid, count, shift)
+    unknown = shape_errors(motion, values, right, shift)
     if equations.conservative:
-        return values, right, right.conj()
+        return values, right, right.conj(), unknown
     opposite = _transposed(motion)
-    left = complex_modes(opposite, rigid_states(opposite, equations.free, square), count, shift)[1]
+    others, left = complex_modes(opposite, rigid_states(opposite, equations.free, square), count, shift)
+    unknown = np.maximum(unknown, shape_errors(opposite, others, left, shift))
     size = len(values)
     if size < most:
         # the set ends between eigenvalues, so that left and right vectors are of the same ones
@@ -355,7 +364,7 @@ def _both(
         # overdamped ones of one eigenvalue, as of parts without mass, have no vectors of their own
         merged = alike & (np.abs(values[1:].imag) <= REAL * np.abs(values[1:]))
         size = min(size, int(np.argmax(merged)) if np.any(merged) else size)
-    return values, right[:, :size], left[:, :size]
+    return values, right[:, :size], left[:, :size], unknown
 
 
 def _transposed(motion: EigenProblem) -> EigenProblem:
@@ -365,7 +374,7 @@ def _transposed(motion: EigenProblem) -> EigenProblem:
     damping = pattern.to_csc(motion.damping)[:n, :n].T.tocoo()
     whole = csc_array((damping.data, (damping.row, damping.col)), shape=(pattern.n, pattern.n))
     swapped = LowRank(low.damping, low.left, np.zeros_like(low.stiffness))
-    exact = replace(motion.exact, transposed=True)
+    exact = replace(motion.exact, transposed=not motion.exact.transposed)
     return replace(motion, v=-motion.v, damping=pattern.from_csc(whole), low_rank=swapped, exact=exact)
 
 

@@ -243,11 +243,13 @@ def _sizes(motion: EigenProblem, x: Floats) -> Floats:
 
 def _conserved(motion: EigenProblem, X: Floats) -> Floats:
     """W^T X (2 n_v, d): the products with these that are constant along every motion."""
-    n = motion.system.n_v
+    n, low = motion.system.n_v, motion.low_rank
     p, rate = X[:n], X[n:]
-    M, C = (motion.system.pattern.to_csc(data)[:n, :n] for data in (motion.mass, motion.damping))
-    low = motion.low_rank
-    return np.vstack([C.T @ p + low.damping @ (low.left.T @ p) - M @ rate, M @ p])
+    M = motion.system.pattern.to_csc(motion.mass)[:n, :n]
+    # exact products: rounding of the damping of short elements would resist
+    transposed = replace(motion.exact, transposed=not motion.exact.transposed)
+    drags = np.array([transposed.damping(np.ascontiguousarray(column)) for column in p.T]).reshape(-1, n).T
+    return np.vstack([drags + low.damping @ (low.left.T @ p) - M @ rate, M @ p])
 
 
 # m between a held body and the axis of rotation: less is rounding.
@@ -324,6 +326,15 @@ def complex_precision(motion: EigenProblem, eigenvalues: Complex, shapes: Comple
     others = _rounding(motion, eigenvalues, shapes, motion.exact.others[0])
     more = [_correction(motion, *pair, motion.shifted(shift)) for pair in zip(eigenvalues, shapes.T, strict=True)]
     return 0.5 * np.maximum(others, [_length(motion, x) for x in more])
+
+
+def shape_errors(motion: EigenProblem, eigenvalues: Complex, shapes: Complex, shift: float) -> Floats:
+    """(k,) sizes in the mass, of shapes of unit mass, of what exact products leave unbalanced of each eigenpair, as a
+    displacement at the shift (rad/s)."""
+    solve = motion.shifted(shift)
+    return np.array(
+        [_length(motion, _correction(motion, *pair, solve)) for pair in zip(eigenvalues, shapes.T, strict=True)]
+    )
 
 
 def _refined(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from femb.base.errors import ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats
-from femb.base.values import numbered, shown
+from femb.base.values import as_known, numbered, shown
 from femb.model.model import Model
 from femb.numerics.threads import one_blas_thread
 from femb.results.array_file import write_arrays
@@ -135,6 +135,7 @@ class ModeSweep(Tabled):
     frequencies (v, k) Hz, damping (v, k) ratios : of k modes.
     assurance (v, k) : the criterion by which each was matched with the value before; 1 at the first.
     labels (k,) : the item that moves most in each mode at the first value. parameter : its name.
+    precision (v, k) : up to what part frequencies are known, as of ``femb.modes``; tables show no more digits.
     """
 
     parameter: str
@@ -143,6 +144,7 @@ class ModeSweep(Tabled):
     damping: Floats
     assurance: Floats
     labels: tuple[str, ...]
+    precision: Floats
 
     def table(self) -> str:
         """A line for each value, with the frequencies in Hz."""
@@ -152,13 +154,13 @@ class ModeSweep(Tabled):
             f"frequencies in Hz of {numbered(len(numbers), 'mode')} over {self.parameter}",
             f"{self.parameter:>{width}}" + "".join(f"{f'mode {k + 1}':>12}" for k in numbers),
         ]
-        for value, row in zip(self.values, self.frequencies, strict=True):
-            lines.append(f"{value:{width}.6g}" + "".join(f"{frequency:12.6g}" for frequency in row))
+        for value, row, precision in zip(self.values, self.frequencies, self.precision, strict=True):
+            lines.append(f"{value:{width}.6g}" + "".join(f"{text:>12}" for text in as_known(row, precision)))
         return "\n".join(lines)
 
     def write(self, path: str | Path) -> Path:
         """Write a .npz with the fields by their names; its path. Raises ResultError."""
-        words = ("values", "frequencies", "damping", "assurance", "labels")
+        words = ("values", "frequencies", "damping", "assurance", "labels", "precision")
         return write_arrays(path, {word: getattr(self, word) for word in words} | {"parameter": (self.parameter,)})
 
     def draw(self, path: str | Path) -> Path:
@@ -224,19 +226,20 @@ def mode_sweep(
         raise ModelError(f"mode sweep: count: got {shown(count)}, wanted a whole number from 1 to {there}")
     count = min(DEFAULT, there) if count is None else count
     chosen = before.first(count)
-    rows = [(chosen.eigenvalues, np.ones(count))]
+    rows = [(chosen.eigenvalues, np.ones(count), chosen.precision)]
     for value, following in pairwise(values):
         chosen, assurance = _followed(at, chosen, value, following, count, HALVINGS)
-        rows.append((chosen.eigenvalues, assurance))
-    eigenvalues = np.array([row for row, _ in rows])
+        rows.append((chosen.eigenvalues, assurance, chosen.precision))
+    eigenvalues = np.array([row for row, _, _ in rows])
     size = np.abs(eigenvalues)
     return ModeSweep(
         parameter,
         np.array(values),
         size / (2.0 * np.pi),
         0.0 - eigenvalues.real / np.maximum(size, np.finfo(float).tiny),
-        np.array([row for _, row in rows]),
+        np.array([row for _, row, _ in rows]),
         before.first(count).labels,
+        np.array([row for _, _, row in rows]),
     )
 
 

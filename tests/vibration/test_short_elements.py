@@ -8,10 +8,12 @@ from long_runs import slow
 
 import femb
 from femb import elements as e
+from femb.linear.response import FrequencyResponse
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.statics.start import started
 from femb.system.mass_properties import mass_properties
 from femb.system.system import System
+from femb.vibration.mode_sweep import ModeSweep
 
 SECTION = e.Section("boom", 2.5e-3, (5.2e-7, 4.1e-7), 9e-7, 2800.0, 7.17e10, 2.68e10, damping=1e-4)
 LENGTH = 100.0
@@ -144,6 +146,36 @@ def test_errors_of_truncations(order, elements):
     slow = np.nanmax(error, axis=(1, 2))
     assert slow[1] < 1.1e-4 * slow[3] + 1e-11
     assert "nothing that responds" not in space.truncation.table()
+
+
+@pytest.mark.parametrize("elements", [60, slow(200)])
+def test_errors_of_truncations_in_a_rotation(elements):
+    """As with few elements, whose error is that of the truncation, where rounding of the stiffness showed 0.3."""
+    ports = {"inputs": ["bodies.hub.torque"], "start": "equilibrium", "frequencies": [0.01, 0.1, 0.3], "modes": 6}
+    ports["outputs"] = ["bodies.hub.angular_velocity", "beams.right.0.section_moment", "beams.right.-1.position"]
+    spaces = [femb.linearize(satellite(n, angular_velocity=(0.0, 0.0, 0.4)), **ports) for n in (8, elements)]
+    few, many = (np.nanmax(space.truncation.error, axis=(1, 2)) for space in spaces)
+    np.testing.assert_allclose(many[:2], few[:2], rtol=0.02)
+    # the models differ by what eight elements lack, and the truncated ones by the same but for modes left out, of which
+    # eight elements lack more
+    more = [[getattr(space.truncation, word).values for space in spaces] for word in ("full", "reduced")]
+    change, wanted = (values[1] - values[0] for values in reversed(more))
+    assert np.max(np.abs(change - wanted)[0]) < 5e-9 * np.max(np.abs(more[0][0][0]))
+    assert np.max(np.abs(change - wanted)[1]) < 3e-7 * np.max(np.abs(more[0][0][1]))
+    unknown = spaces[1].truncation.reduced
+    assert np.all(unknown.rounding >= 1e-12 * np.abs(unknown.values))
+
+
+def test_what_is_lost_is_not_drawn_and_not_printed(tmp_path):
+    parts = np.array([1e-9, 1e-4, 0.5])
+    swept = ModeSweep("x", np.zeros(1), np.full((1, 3), 1.23456789), *np.ones((2, 1, 3)), ("a",) * 3, parts[None])
+    assert swept.table().splitlines()[-1].split() == ["0", "1.23457", "1.235", "digits", "lost"]
+    values = np.ones((3, 1, 1), dtype=complex)
+    response = FrequencyResponse(
+        np.array([1.0, 2.0, 3.0]), values, ("y",), ("u",), np.array([0.1, 0.0, 0.0])[:, None, None]
+    )
+    assert list(response.known().frequencies) == [2.0, 3.0]
+    assert response.draw(tmp_path / "bode.png").exists()
 
 
 def test_phases_of_complex_shapes():
