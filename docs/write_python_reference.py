@@ -32,6 +32,7 @@ DESCRIBED: dict[str, str] = {
     "environment": "Environment",
     "spring": "Springs and dampers",
     "wheel": "Wheels",
+    "control": "Sensors and controllers",
     "marker": "Places",
 }
 GROUPS: dict[str, tuple[str, ...]] = {

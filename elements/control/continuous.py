@@ -6,7 +6,7 @@ With the errors y of positions and velocities, the states x and the generalized 
 
 The derivatives couple all that a law reads with all that it sets: they are of low rank, n_y + n_u, and part of Newton's
 matrix, so that a stiff law costs no steps. A command beyond its limit is constant, and steps end at the limit.
-Source: docs/theory/control_loop.md, equations (10) and (11).
+Source: docs/theory/controllers.md, equations (6) and (7).
 """
 
 from collections.abc import Mapping, Sequence

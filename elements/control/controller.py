@@ -2,7 +2,7 @@
 
 A sampled controller is an update of discrete states at the instants phase + k period: it reads signals and its state,
 and gives commands and its next state. A command acts after the delay. A continuous one has its states among the
-first-order states of the model (``femb.elements.control.continuous``). Source: docs/theory/control_loop.md.
+first-order states of the model (``femb.elements.control.continuous``). Source: docs/theory/controllers.md.
 """
 
 from abc import abstractmethod

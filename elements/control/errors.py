@@ -2,7 +2,7 @@
 
 Of an attitude the error is 2 q_v of the turn from the reference, with the sign of its q_0, in body axes; without the
 sign a body turned by more than 180 degrees would take the long way. Of its rate it is the angular velocity less that of
-the reference, in body axes. Source: docs/theory/control_loop.md, equations (5) and (6).
+the reference, in body axes. Source: docs/theory/controllers.md, equation (4).
 """
 
 from collections.abc import Callable, Sequence

@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Floats, Forms, Matrix3, Numbers, OneOf, Shape, Unit, Vector
+from femb.base.types import OWN_UNITS, Floats, Forms, Matrix3, Numbers, OneOf, Shape, Unit, Vector
 from femb.base.values import shown
 from femb.elements.control.control_law import Law, LinearControl
 from femb.elements.control.controller import Controller, sensor_of
@@ -54,7 +54,7 @@ class PDController(Controller):
     proportional, derivative : gains; or bandwidth (rad/s) w and damping_ratio z, for K_p = J w^2 and K_d = 2 z w J with
     the inertia J of the whole model at the start.
     Raises ModelError: gains given twice or missing, unknown names, wheels on another body.
-    Source: docs/theory/control_loop.md, equations (5) to (8).
+    Source: docs/theory/controllers.md, equations (4) and (5).
     """
 
     kind: ClassVar[str] = "pd"
@@ -259,7 +259,7 @@ class LinearController(Controller):
     D: Matrix | None = None
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
-    state: Numbers | None = None
+    state: Annotated[Numbers | None, OWN_UNITS] = None
     file: str | None = None
     system: GivenStateSpace | None = None
 
@@ -462,7 +462,7 @@ class SampledController(Controller):
     python: str | None = None
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
-    state: Numbers | None = None
+    state: Annotated[Numbers | None, OWN_UNITS] = None
 
     def check(self, check: Checks) -> None:
         super().check(check)

@@ -1,7 +1,7 @@
 """Noise by counter: normal numbers that are a function of the seed, the name of a sensor and the number of its sample.
 
 Nothing is stored, so that the order of evaluation, a resumed run or an ensemble cannot change them. Source:
-docs/theory/control_loop.md, section 2; J. K. Salmon et al., SC11 (2011).
+docs/theory/controllers.md, section 1; J. K. Salmon et al., SC11 (2011).
 """
 
 from hashlib import blake2b

@@ -54,7 +54,10 @@ class AttitudeReference:
         return breakpoints_of(self.angle) if self.angle is not None else ()
 
     def axes(self, model: ModelView, path: tuple[str, ...]) -> Axes:
-        """Its axes by time. path : of the item that has it, for messages. Raises ModelError: no orbit."""
+        """Its axes by time, in a ``model``: a quaternion (4,) and an angular velocity (3,) rad/s, of the time (s).
+
+        path : of the item that has it, for messages. Raises ModelError: no orbit.
+        """
         base = rotations.normalise(self.quaternion)
         orbit = orbit_of(model, path) if self.relative_to == "orbit" else None
         unit = None if self.axis is None else np.asarray(self.axis, dtype=float) / np.linalg.norm(self.axis)

@@ -1,7 +1,7 @@
 """The base of sensors: samples at the instants of a clock, their delay, and what is recorded of them.
 
 A sensor reads the state at the end of a step, before anything changes there: its true quantity, then bias and noise,
-scale, quantum, range and delay, in this order. Source: docs/theory/control_loop.md, section 2.
+scale, quantum, range and delay, in this order. Source: docs/theory/controllers.md, section 1.
 """
 
 from collections.abc import Mapping
@@ -44,9 +44,9 @@ class Sensor(Item):
     """The base of all sensors.
 
     period, phase : s, of its samples phase + k period; by default those of the controller that reads it. delay : s,
-    from a sample to its value. scale : a factor. quantum : of the value, by ``rounding`` "round" or "floor". range :
-    the largest size of a component. bias : constant. noise : the standard deviation of independent normal numbers at
-    each sample. The unit of quantum, range, bias and noise is that of the value.
+    from a sample to its value. scale : a factor. quantum : in the unit of the value, by ``rounding`` "round" or
+    "floor". range : in the unit of the value, the largest size of a component. bias : constant, in the unit of the
+    value. noise : in the unit of the value, the standard deviation of independent normal numbers at each sample.
     """
 
     table: ClassVar[str] = "sensors"
@@ -90,15 +90,15 @@ class Sensor(Item):
     # What it measures
 
     def truth(self, layout: Layout, model: ModelView) -> Signal:
-        """The true quantity."""
+        """The true quantity, in a ``layout`` of a ``model``. Raises ModelError where the model does not have it."""
         raise NotImplementedError
 
     def mean(self, true: Floats, sample: "Sample") -> Floats:
-        """The true quantity of a sample from that at its instant, which it is by default."""
+        """(k,) of a ``sample``, in the unit of the sensor, from ``true`` (k,) at its instant; by default the same."""
         return true
 
     def measured(self, true: Floats, sample: "Sample") -> Floats:
-        """The value before its scale: the true quantity with bias and noise."""
+        """(k,) in the unit of the sensor: the quantity ``true`` (k,) with the bias and the noise of a ``sample``."""
         noise, bias = getattr(self, "noise", 0.0), getattr(self, "bias", 0.0)
         if np.any(noise):
             true = true + noise * sample.normals(len(true))
@@ -106,7 +106,7 @@ class Sensor(Item):
         return result
 
     def converted(self, value: Floats) -> Floats:
-        """The value with scale, quantum and range."""
+        """(k,) in the unit of the sensor: a ``value`` (k,) with scale, quantum and range."""
         value = self.scale * value
         if self.quantum is not None:
             value = self.quantum * (np.floor if self.rounding == "floor" else np.round)(value / self.quantum)
@@ -115,7 +115,7 @@ class Sensor(Item):
         return value
 
     def start_value(self) -> Floats:
-        """Its value before the first sample."""
+        """(k,) its value before the first sample, in its unit."""
         return np.zeros(self.width)
 
     # The contract of items

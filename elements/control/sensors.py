@@ -1,6 +1,6 @@
 """Kinds of sensors: of attitude, rotation, acceleration, position, sun, magnetic field, joints and wheels.
 
-Source: docs/theory/control_loop.md, section 2.
+Source: docs/theory/controllers.md, section 1.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Direction, Floats, OneOf, Quaternion, Unit, Vector
+from femb.base.types import OWN_UNITS, Direction, Floats, OneOf, Quaternion, Unit, Vector
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.reference import gravity_of, orbit_of
 from femb.elements.control.sensor import Sample, Sensor, Sizes
@@ -79,7 +79,7 @@ class PlacedSensor(Sensor):
         return station_signal(layout, layout.station(self.on), word, f"{self.place}.{word}")
 
     def in_own_axes(self, signal: Signal) -> Signal:
-        """A vector in the axes of the host as one in the axes of the sensor."""
+        """A vector ``signal`` in the axes of the host as one in the axes of the sensor."""
         turned = self.turned
         if turned is None:
             return signal
@@ -197,15 +197,15 @@ class Gyro(PlacedSensor):
 
     angle_random_walk : N, rad/s^0.5. rate_random_walk : K, rad/s^1.5. bias : rad/s, at the start; it walks by K, with
     correlation_time (s; infinity for none). integrating : whether the value is the mean over a period, not that at the
-    instant. Source: docs/theory/control_loop.md, equation (3).
+    instant. Source: docs/theory/controllers.md, equations (1) to (3).
     """
 
     kind: ClassVar[str] = "gyro"
     unit: ClassVar[str] = "rad/s"
 
     name: str
-    angle_random_walk: Annotated[float, Unit("rad/s0.5")] = 0.0
-    rate_random_walk: Annotated[float, Unit("rad/s1.5")] = 0.0
+    angle_random_walk: Annotated[float, OWN_UNITS] = 0.0
+    rate_random_walk: Annotated[float, OWN_UNITS] = 0.0
     bias: Annotated[Sizes, Unit("rad/s")] = 0.0
     correlation_time: Annotated[float | None, Unit("s")] = None
     integrating: bool = False

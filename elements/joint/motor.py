@@ -69,7 +69,10 @@ class JointMotor(JointForce):
         return {"force": Command("N m or N", self._command, limit=inf if self.max_force is None else self.max_force)}
 
     def commanded(self, word: str, value: Floats, t: float, discrete: Mapping[str, Floats]) -> dict[str, Any]:
-        """The command within its limit, and the count of those that were not."""
+        """The command ``word`` of ``value`` (k,), N or N m, at t (s), within its limit, and the count of those beyond.
+
+        discrete : the present discrete state.
+        """
         return clipped_command(self._command, value, self.max_force, discrete)
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:

@@ -154,7 +154,10 @@ class Load(Item):
         }
 
     def commanded(self, word: str, value: Floats, t: float, discrete: Mapping[str, Floats]) -> dict[str, Any]:
-        """The command within its limit, and the count of those that were not."""
+        """The command ``word`` of ``value`` (k,), N or N m, at t (s), within its limit, and the count of those beyond.
+
+        discrete : the present discrete state.
+        """
         limit = self.max_force if word == "force" else self.max_torque
         return clipped_command(f"loads.{self.name}.{word}", value, limit, discrete)
 

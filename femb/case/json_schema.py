@@ -252,7 +252,10 @@ def _default(kind: type, key: str) -> Any:
     if dataclasses.is_dataclass(default):
         given = {field.name: getattr(default, field.name) for field in dataclasses.fields(default)}
         shape = {"shape": default.shape} if hasattr(default, "shape") else {}
-        listed = {word: list(value) if isinstance(value, tuple) else value for word, value in given.items()}
+        listed = {
+            word: np.asarray(value).tolist() if isinstance(value, tuple | np.ndarray) else value
+            for word, value in given.items()
+        }
         return shape | {word: value for word, value in listed.items() if value is not None}
     if isinstance(default, tuple | np.ndarray):
         return np.asarray(default).tolist()

@@ -81,7 +81,7 @@ def test_every_key_of_every_table_is_there_and_explained():
         for word, kind in words.items():
             found = SCHEMA["definitions"][kind.__name__]
             keys = set(found["properties"]) - {"kind"}
-            assert set(keys_of(kind)) - keys <= {"force", "torque", "law", "motion", "when", "curve"}
+            assert set(keys_of(kind)) - keys <= {"force", "torque", "law", "motion", "when", "curve", "function"}
             assert required_keys(kind) == tuple(found["required"])
             assert word in found["properties"]["kind"]["enum"]
             assert set(getattr(kind, "also", ())) < set(found["properties"]["kind"]["enum"])
