@@ -68,6 +68,8 @@ class _Loop:
 class ContinuousBatch(Batch):
     """All continuous controllers of a model."""
 
+    sets_commands = True
+
     def __init__(self, items: Sequence[InLoop], layout: Layout, model: ModelView) -> None:
         self.layout, self.coordinates = layout, JointCoordinates(layout)
         self.n_v = len(layout.start_velocities())

@@ -19,7 +19,7 @@ from femb.elements.private_blocks import PrivateBlocks
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
-from femb.layout.views import BlockPattern, ModelView
+from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import assign, cross, dot, rotate, rotate_back, rotation, scatter
 
@@ -464,6 +464,23 @@ class WheelBatch(Batch):
             f"got {item.spin_inertia:g}, must be below the inertia about the axis of what contains it there, "
             f"{1.0 / mobility[worst, worst]:.3g} kg m2: give mass and transverse_inertia of the rotor, which are added",
         )
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        """Torque of the motor, with the commands of controllers, and its power."""
+        first = self.index[:, INPUTS]
+        torque: Floats = frames.u[:, first] + frames.u[:, first + 1]
+        torque = np.where(torque * frames.u[:, first + 2] > 0.0, 0.0, torque)
+        commands = [batch for batch in batches if batch.sets_commands]
+        if commands:
+            forces = np.zeros_like(frames.v)
+            for batch in commands:
+                batch.nonconservative_force(frames.u, frames.q, frames.v, forces)
+            torque += forces[:, self.index[:, SPEED]]
+        power = torque * frames.v[:, self.index[:, SPEED]]
+        paths = [f"{item.table}/{item.name}" for item in self.items]
+        return {f"{path}/torque": torque[:, k] for k, path in enumerate(paths)} | {
+            f"{path}/power": power[:, k] for k, path in enumerate(paths)
+        }
 
     def longest_step(self, q: Floats, v: Floats) -> float:
         fastest = float(np.max(self.orders * np.abs(v[self.index[:, SPEED]])))

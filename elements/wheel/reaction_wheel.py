@@ -71,12 +71,6 @@ def angle(item: "ReactionWheel", at: ItemStates) -> Floats:
     return values
 
 
-def torque(item: "ReactionWheel", at: ItemStates) -> Floats:
-    """(s,) N m of the motor on the wheel: its own and the command, none where the speed is at its limit."""
-    total: Floats = (at.input("torque") + at.input("command"))[:, 0]
-    return np.where(total * at.input("limit")[:, 0] > 0.0, 0.0, total)
-
-
 def friction(item: "ReactionWheel", at: ItemStates) -> Floats:
     """(s,) N m against the speed."""
     rate = speed(item, at)
@@ -90,11 +84,6 @@ def momentum(item: "ReactionWheel", at: ItemStates) -> Floats:
     omega = at.motion(item.on)[3]
     total: Floats = item.spin_inertia * (speed(item, at) + omega @ item.axis)
     return total
-
-
-def power(item: "ReactionWheel", at: ItemStates) -> Floats:
-    """(s,) W of the motor: torque times relative speed."""
-    return torque(item, at) * speed(item, at)
 
 
 def speed_rows(item: "ReactionWheel", point: LinearPoint) -> OutputRows:
@@ -127,12 +116,12 @@ class WheelResults(Group):
 
     speed = Quantity("(T,)", "rad/s", "relative to its body", of=speed, rows=speed_rows, level="motion")
     angle = Quantity("(T,)", "rad", "relative to its body, counting full revolutions", of=angle, level="motion")
-    torque = Quantity("(T,)", "N m", "of the motor on the wheel, with the command of a controller", of=torque)
+    torque = Quantity("(T,)", "N m", "of the motor on the wheel, with the commands of controllers")
     friction = Quantity("(T,)", "N m", "against its speed", of=friction, rows=friction_rows, level="motion")
     momentum = Quantity(
         "(T,)", "N m s", "about its axis, with that of its body", of=momentum, rows=momentum_rows, level="motion"
     )
-    power = Quantity("(T,)", "W", "of the motor: torque times speed", of=power)
+    power = Quantity("(T,)", "W", "of the motor: torque times speed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,10 +363,11 @@ class ReactionWheel(Item):
     # Commands
 
     def commands(self, layout: Any) -> Mapping[str, Command]:
-        """Its only command, ``torque``; with its column where the ``layout`` has numbers."""
+        """Its only command, ``torque``; with its column where the ``layout`` has numbers, and no speed turns the motor
+        off."""
         limit = inf if self.max_torque is None else self.max_torque
         columns = None
-        if hasattr(layout, "n_v"):
+        if hasattr(layout, "n_v") and self.max_speed is None:
             columns = np.zeros((1, layout.n_v))
             columns[0, self.place(layout)] = 1.0
         return {"torque": Command("N m", self.state_name("torque"), limit=limit, columns=columns)}

@@ -214,6 +214,8 @@ class Batch:
     gravity: Floats | None = None
     # Whether the mass matrix is positive semidefinite in any state.
     definite: bool = True
+    # Whether its ``nonconservative_force`` are commands of controllers: motors record them as their own.
+    sets_commands: ClassVar[bool] = False
     # Whether ``longest_step`` limits steps.
     limits_steps: bool = False
     # Singular configurations: a femb.layout.connections.Singularity for each vector of singularity_vectors.

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from femb.elements.load.load import LoadResults
     from femb.elements.spring.modal_damping import ModalDampingResults
     from femb.elements.spring.point import SpringResults
+    from femb.elements.wheel.reaction_wheel import WheelResults
     from femb.results.groups import AppendageResults
 
 
@@ -248,6 +249,7 @@ class Results(ByQuantity):
         loads: Groups[LoadResults]
         appendages: Groups[AppendageResults]
         modal_damping: Groups[ModalDampingResults]
+        wheels: Groups[WheelResults]
     else:
 
         def __getattr__(self, name: str) -> Groups[Any]:

@@ -18,6 +18,7 @@ from femb.elements import (
     JointEnd,
     JointMotor,
     JointSpringDamper,
+    LinearController,
     Load,
     PointMass,
     ReactionWheel,
@@ -609,3 +610,22 @@ def test_an_ensemble_of_wheels_is_evaluated_together():
     for each, alone in zip(together.results, models, strict=True):
         one = femb.simulate(alone, **words)
         np.testing.assert_allclose(each.wheels["w"].speed, one.wheels["w"].speed, rtol=1e-9)
+
+
+def test_torques_contain_the_commands_of_continuous_controllers():
+    """The row of the motor, J_s (Omega' + g.omega') = u - friction, with the recorded torque as u."""
+    words = {"axis": (0, 0, 1), "spin_inertia": J_S, "speed": 5.0, "torque": 0.01}
+    law = LinearController(
+        "law", A=[[-2.0]], B=[[0.0, 0.0, 1.0]], C=[[0.5]], D=[[0.0, 0.0, 3.0]],
+        inputs=("bodies.hub.angular_velocity",), outputs=("wheels.w.torque",),
+    )  # fmt: skip
+    results = femb.simulate(hub_with(ReactionWheel("w", "hub", **words, **DRY), law), duration=5.0, rtol=1e-10)
+    w, hub = results.wheels["w"], results.bodies["hub"]
+    np.testing.assert_allclose(w.torque, 0.01 + results["controllers.law.output"][:, 0], rtol=1e-12)
+    rate = np.gradient(w.speed + hub.angular_velocity[:, 2], results.time, edge_order=2)
+    np.testing.assert_allclose(J_S * rate, w.torque - w.friction, atol=1e-5 * np.abs(w.torque).max())
+    np.testing.assert_allclose(w.power, w.torque * w.speed, rtol=1e-14)
+    assert np.abs(results.audit.energy_error).max() < 1e-9
+    limited = ReactionWheel("w", "hub", **words, max_speed=20.0)
+    with pytest.raises(femb.ModelError, match="takes sampled commands only: give the controller a period"):
+        femb.simulate(hub_with(limited, law), duration=1.0)
