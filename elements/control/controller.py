@@ -10,6 +10,7 @@ from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -284,12 +285,13 @@ class SampledController:
         return changes
 
     def _numbers(self, where: str, what: str, value: Any, count: int) -> Floats:
-        numbers = as_numbers(value)
+        plain = type(value) is np.ndarray and value.dtype == np.float64
+        numbers = value if plain else as_numbers(value)
         if numbers is not None and numbers.ndim == 0 and count == 1:
             numbers = numbers.reshape(1)
         if numbers is None or numbers.shape != (count,):
             raise SolveError(f"{where}: {what}: got {shown(value)}, wanted {count} numbers")
-        if not np.isfinite(numbers).all():
+        if not all(map(isfinite, numbers.tolist())):
             raise SolveError(f"{where}: {what}: got {shown(value)}, which are not finite")
         return numbers
 

@@ -6,7 +6,7 @@ the reference, in body axes. Source: docs/theory/controllers.md, equation (4).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from math import sqrt
 
 import numpy as np
 
@@ -59,19 +59,36 @@ class Errors:
 class AttitudeErrors(Errors):
     """The error of an attitude (3,), and that of its rate (3,).
 
-    attitude : a quaternion, from body to inertial axes. rate : in body axes. axes : of the reference.
+    attitude : a quaternion, from body to inertial axes. rate : in body axes. axes : of the reference; fixed : whether
+    they do not move.
     """
 
-    def __init__(self, attitude: Signal, rate: Signal, axes: Axes, breakpoints: tuple[float, ...]) -> None:
-        super().__init__([attitude, rate], lambda t: np.concatenate(axes(t)), breakpoints)
+    def __init__(
+        self, attitude: Signal, rate: Signal, axes: Axes, breakpoints: tuple[float, ...] = (), fixed: bool = False
+    ) -> None:
+        constant = np.concatenate(axes(0.0)) if fixed else None
+        super().__init__(
+            [attitude, rate], lambda t: np.concatenate(axes(t)) if constant is None else constant, breakpoints
+        )
         self.width, self.count = 6, 7
 
     def of(self, values: Sequence[Floats], reference: Floats) -> Floats:
-        error, omega = self._error(values, reference)
-        return np.concatenate([turn_error(error), omega - rotations.rotate_back(error, reference[4:])])
+        # in Python numbers: this is computed at each sample, and numpy's calls take ten times longer
+        e0, e1, e2, e3 = self._error(values, reference)
+        w1, w2, w3 = values[1].tolist()
+        r1, r2, r3 = reference[4:].tolist()
+        # omega_r in axes of the body, R(e)^T omega_r
+        x, y, z = 2.0 * (r2 * e3 - r3 * e2), 2.0 * (r3 * e1 - r1 * e3), 2.0 * (r1 * e2 - r2 * e1)
+        r1, r2, r3 = (
+            r1 + e0 * x + y * e3 - z * e2,
+            r2 + e0 * y + z * e1 - x * e3,
+            r3 + e0 * z + x * e2 - y * e1,
+        )
+        twice = -2.0 if e0 < 0.0 else 2.0
+        return np.array([twice * e1, twice * e2, twice * e3, w1 - r1, w2 - r2, w3 - r3])
 
     def derivatives(self, values: Sequence[Floats], reference: Floats) -> list[Floats]:
-        error, _ = self._error(values, reference)
+        error = np.array(self._error(values, reference))
         by_turn, by_rate = np.zeros((2, 6, 3))
         by_turn[:3] = turn_rows(error)
         by_turn[3:] = -cross_matrix(rotations.rotate_back(error, reference[4:]))
@@ -82,7 +99,14 @@ class AttitudeErrors(Errors):
         reference = self.reference(0.0)
         return [reference[:4], reference[4:]]
 
-    def _error(self, values: Sequence[Floats], reference: Floats) -> tuple[Floats, Floats]:
-        quaternion, omega = values
-        error: Any = rotations.multiply(rotations.conjugate(reference[:4]), rotations.normalise(quaternion))
-        return error, omega
+    def _error(self, values: Sequence[Floats], reference: Floats) -> tuple[float, float, float, float]:
+        """The rotation conj(q_r) q, of length one."""
+        p0, p1, p2, p3 = reference[:4].tolist()
+        q0, q1, q2, q3 = values[0].tolist()
+        scale = 1.0 / sqrt(q0 * q0 + q1 * q1 + q2 * q2 + q3 * q3)
+        return (
+            scale * (p0 * q0 + p1 * q1 + p2 * q2 + p3 * q3),
+            scale * (p0 * q1 - p1 * q0 - p2 * q3 + p3 * q2),
+            scale * (p0 * q2 - p2 * q0 - p3 * q1 + p1 * q3),
+            scale * (p0 * q3 - p3 * q0 - p1 * q2 + p2 * q1),
+        )

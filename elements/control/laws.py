@@ -117,7 +117,7 @@ class PDController(Controller):
             if signals[0].width != 4:
                 raise ModelError.at(self._path, f"reads {self.reads[0]!r}, which is no attitude")
             rate = signals[1] if len(signals) > 1 else Signal("zero", "rad/s", 3, lambda state, discrete: np.zeros(3))
-            return AttitudeErrors(signals[0], rate, axes, self.reference.breakpoints)
+            return AttitudeErrors(signals[0], rate, axes, self.reference.breakpoints, self.reference.fixed)
         for name, signal in zip(self.reads, signals, strict=True):
             if signal.width != 1:
                 raise ModelError.at(self._path, f"reads {name!r} with {signal.width} numbers, wanted one")

@@ -49,6 +49,11 @@ class AttitudeReference:
                 check.require("angle", hasattr(self.angle, "derivatives"), "wanted a profile with two derivatives")
 
     @property
+    def fixed(self) -> bool:
+        """Whether it does not move."""
+        return self.angle is None and self.relative_to == "inertial"
+
+    @property
     def breakpoints(self) -> tuple[float, ...]:
         """The instants (s) at which it is not smooth."""
         return breakpoints_of(self.angle) if self.angle is not None else ()
