@@ -1,5 +1,6 @@
 """A model at a glance: the function behind ``femb check``."""
 
+import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -10,11 +11,12 @@ import numpy as np
 
 from femb.base.checks import size_problem
 from femb.base.errors import FembError, FembWarning
-from femb.base.options import Run, StartState
+from femb.base.options import TOLERANCES, Run, StartState
 from femb.base.types import Floats
 from femb.base.values import numbered, vector, without_rounding
-from femb.elements import ExactBeam, FlexibleBody, RigidBody, Section
+from femb.elements import ExactBeam, FlexibleBody, Gyro, RigidBody, Section
 from femb.elements.beam.line import LineItem
+from femb.elements.control.controller import Controller
 from femb.layout.connections import groups_of, unconnected
 from femb.model.model import Model
 from femb.numerics import rotations
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 # of a straight uniform beam. Source: S. Timoshenko, Vibration Problems in Engineering, uniform beams.
 
 CANTILEVER, BOTH = 1.8751040687, 4.7300407449
+# Tables of a control loop.
+CONTROLLED = ("wheels", "thrusters", "magnetic_torquers", "sensors", "controllers")
 # Differences of angular velocity below this part of the largest are rounding.
 ROUNDING = 1e-9
 
@@ -136,7 +140,7 @@ def implausible(model: Model) -> tuple[str, ...]:
 
 def advice(system: "System", run: Run | None, scales: TimeScales) -> tuple[str, ...]:
     """Sentences on beams and options of the run that suit the model better."""
-    return (*_wires(system), *_formulation(system, run, scales))
+    return (*_wires(system), *_formulation(system, run, scales), *_samples(system, scales), *_rates(system, run))
 
 
 def _wires(system: "System") -> Iterator[str]:
@@ -155,6 +159,39 @@ def _wires(system: "System") -> Iterator[str]:
             yield (
                 f"beams.{name}: the tension of its rotation carries it, not its bending stiffness: frequencies of such "
                 'wires are of order 4 in the length of exact elements, of order 6 with kind = "beam"'
+            )
+
+
+def _samples(system: "System", scales: TimeScales) -> Iterator[str]:
+    """Sampled controllers that vibrations of beams are too fast for."""
+    for item in system.items:
+        if not isinstance(item, Controller) or item.period is None:
+            continue
+        most = 0.5 / item.period
+        fast = [each for each in scales.bending if each.frequency > most]
+        if fast:
+            yield (
+                f"controllers.{item.name} samples at {2.0 * most:.4g} Hz: the first bending of {fast[0].item}, "
+                f"{fast[0].frequency:.3g} Hz, is above half of that, and comes back as a slow motion; filter it before "
+                "it is sampled (sensors with integrating = true), or sample faster"
+            )
+
+
+def _rates(system: "System", run: Run | None) -> Iterator[str]:
+    """Gyros that are finer than the tolerance of rates."""
+    if run is None:
+        return
+    tolerance = dict(zip(TOLERANCES, run.atol.values(run.rtol), strict=True))["quaternion"] / run.atol.time
+    for item in system.items:
+        if not isinstance(item, Gyro):
+            continue
+        noise = item.angle_random_walk / math.sqrt(item.clock(system.model)[0])
+        finest = max(noise, item.quantum or 0.0)
+        if 0.0 < finest < tolerance:
+            yield (
+                f"rates are followed within {tolerance:.2g} rad/s, the tolerance of quaternions over run.atol.time; "
+                f"sensors.{item.name} is finer, {finest:.2g} rad/s a sample: "
+                f"atol = {{ time = {run.atol.time * tolerance / finest:.2g} }} follows it"
             )
 
 
@@ -298,9 +335,10 @@ class Overview:
         counts, elements = self.counts, self.counts["elements"]
         beams = numbered(counts["beams"], "beam") + (f" of {numbered(elements, 'element')}" if elements else "")
         items = (numbered(counts["bodies"], "body"), beams, numbered(counts["loads"], "load"))
+        control = [numbered(counts[word], word[:-1].replace("_", " ")) for word in CONTROLLED if word in counts]
         lines = [
             self.title or "untitled model",
-            ", ".join((*items, numbered(counts["springs"], "spring"))),
+            ", ".join((*items, numbered(counts["springs"], "spring"), *control)),
             f"{self.velocities} velocities, {self.coordinates} coordinates; "
             + ("a tree of frames" if self.tree else "closed loops of frames"),
             *self.lines,
@@ -389,6 +427,8 @@ def overview(model: Model, run: Run | None = None) -> Overview:
         model.title,
         {
             **{word: len(model.tables[word]) for word in ("bodies", "beams", "joints", "loads", "springs")},
+            # of those that few models have, what there is
+            **{word: len(model.tables[word]) for word in CONTROLLED if model.tables[word]},
             "elements": sum(beam.elements for beam in model.beams.values()),
         },
         system.n_v,

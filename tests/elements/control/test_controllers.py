@@ -361,3 +361,22 @@ def test_motor_of_a_joint_by_a_pid():
     results = femb.simulate(model, duration=15.0, output_interval=0.1)
     assert results.joints["hinge"].coordinates[-1, 0] == pytest.approx(0.4, abs=1e-4)
     assert results.loads["motor"].force[-1] == pytest.approx(0.2, abs=1e-3)
+
+
+def test_check_names_fast_vibrations_and_loose_tolerances():
+    """Half the rate of the samples against the first bending of a beam, the tolerance of rates against a gyro."""
+    from femb.run.overview import overview
+
+    gyro = femb.Gyro("gyro", body="hub", angle_random_walk=1e-7)
+    model = rotor(gyro, pd(rate="sensors.gyro", period=0.5))
+    tube = femb.Section(
+        "tube", axial_stiffness=1e6, torsional_stiffness=1e3, bending_stiffness=(5e3, 5e3), mass_per_length=1.0,
+        inertia_per_length=(2e-3, 1e-3, 1e-3),
+    )  # fmt: skip
+    model.add(femb.Beam("boom", tube, 3.0, 2, start=femb.Attachment("hub", direction=(1.0, 0.0, 0.0))))
+    found = overview(model, femb.Run(duration=1.0))
+    first, second = found.advice
+    assert "controllers.pd samples at 2 Hz: the first bending of beams.boom, 4" in first
+    assert "sensors.gyro is finer, 1.4e-07 rad/s a sample: atol = { time = 0.71 }" in second
+    assert found.counts["controllers"] == 1
+    assert "wheels" not in found.counts
