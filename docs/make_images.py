@@ -183,6 +183,22 @@ def draw_slews(path: Path, folder: Path) -> None:
     table(both[0].time, rows, "Slew of a satellite with two booms").savefig(path, dpi=80)
 
 
+def draw_sloshing(path: Path, folder: Path) -> None:
+    """Rate of the hub and displacement of the liquid in ``slosh_slew``, by the shaped torque and the unshaped one."""
+    bare = 'loads.slew.profile={shape="bang_bang", duration=22.07}'
+    both = [Results.read(run("slosh_slew", *words, out=folder / f"slosh{len(words)}.h5")) for words in ((bare,), ())]
+    rates = np.degrees(np.stack([each.bodies["hub"].angular_velocity[:, 1] for each in both], axis=1))
+    moved = 1e3 * np.stack([each.tanks["fuel"].displacement[:, 0, 0] for each in both], axis=1)
+    torques = np.stack([each.loads["slew"].torque[:, 1] for each in both], axis=1)
+    labels = ["bang-bang", "shaped, ZVD"]
+    rows = [
+        [Panel("torque on the hub", "about y", "N m", torques, labels)],
+        [Panel("hub", "rate about y", "deg/s", rates, labels)],
+        [Panel("liquid", "displacement x", "mm", moved, labels)],
+    ]
+    table(both[0].time, rows, "Slew of a stage with a tank").savefig(path, dpi=80)
+
+
 def draw_shapes(path: Path, folder: Path) -> None:
     """Nine modes of ``satellite_two_arrays``."""
     plot(modes(load_case(ROOT / "cases" / "satellite_two_arrays.toml").model, 9).results(), path, "modes", dpi=70)
@@ -232,6 +248,7 @@ DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "lees_frame": draw_path,
     "boom_in_orbit": draw_libration,
     "slew_flexible": draw_slews,
+    "slosh_slew": draw_sloshing,
     "gravity_gradient_boom": draw_gradient,
     "lattice_mast": draw_mast,
     "lattice_mast_slew": draw_mast,

@@ -98,6 +98,7 @@ MECHANISMS = {
     "satellite_hinged_panel": (0.05, 5.0),
     "satellite_two_arrays": (0.01, 0.5),
     "slider_crank_flexible": (0.0005, 0.002),
+    "slosh_slew": (0.5, 0.5),
     "slider_crank_rigid": (0.02, 0.05),
     "spinning_wire_booms": (0.002, 0.3),
     "thermal_snap": (0.05, 12.0),
@@ -124,7 +125,7 @@ SOFTENED = {
     ),
 }
 # Rods and loops, which have no independent coordinates of joints.
-NO_TREE = ("iftomm_a01_pendulum", "iftomm_a03_squeezer", "iftomm_a04_bricard", "slider_crank_rigid")
+NO_TREE = ("iftomm_a01_pendulum", "iftomm_a03_squeezer", "iftomm_a04_bricard", "slider_crank_rigid", "slosh_slew")
 FILES = {path.stem: path for path in CASES.iterdir() if path.suffix in (".toml", ".py")}
 # One of each kind of motion and mesh: the others among STRETCHES are long runs, but for a few explicit steps.
 FEW = ("cantilever_tip_load", "spinning_boom", "wind_blade", *(name for name in STRETCHES if name.startswith("rigid")))

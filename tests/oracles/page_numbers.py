@@ -63,7 +63,7 @@ def names_of(results: Results) -> dict[str, object]:
     """What expressions may use."""
     names: dict[str, object] = {word: getattr(np, word) for word in dir(np) if not word.startswith("_")}
     names |= {"abs": np.abs, "max": np.max, "min": np.min, "norm": lambda a: np.linalg.norm(a, axis=-1), "pi": np.pi}
-    for word in ("bodies", "beams", "joints", "drivers", "springs", "loads", "audit", "time", "arrays"):
+    for word in (*groups(), "time", "arrays"):
         names[word] = getattr(results, word)
     names |= {"results": results, **results.statistics}
     names["at"] = lambda instant: int(np.argmin(np.abs(results.time - instant)))
