@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from femb import Results
+from femb.results.groups import groups
 
 NUMBER = r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?"
 COMMENT = re.compile(r"<!-- (slow )?numbers of ([^\n]+)\n(.*?)-->", re.DOTALL)
