@@ -104,6 +104,15 @@ def damped(results: Any) -> str:
     return text + (f"; local errors of the other motion {kept:.2g} m in all" if kept else "")
 
 
+def _of_forces(balance: float, largest: float) -> str:
+    """The judgement of forces, as of ``femb info``, where they are not good."""
+    from femb.results.verdicts import BALANCED, UNBALANCED
+
+    if balance <= BALANCED * largest:
+        return ""
+    return "; not resolved" if balance > UNBALANCED * largest else "; compare peak loads with a smaller rtol"
+
+
 def audit(results: Any) -> str:
     """Status, cost and audit of a run, one line per entry."""
     import numpy as np
@@ -125,6 +134,10 @@ def audit(results: Any) -> str:
     scale = max((largest(f"{kind}_energy") or 0.0 for kind in ("kinetic", "potential")), default=0.0)
     if energy and scale:
         energy += f" (largest energy {scale:.2g} J)"
+    forces = listed(("force_balance", "", " N"), ("moment_balance", "", " N m"))
+    if forces and statistics.get("largest_force"):
+        scale = statistics["largest_force"]
+        forces += f" (largest force {scale:.2g} N{_of_forces(largest('force_balance') or 0.0, scale)})"
     rows = {
         "method": results.method_reason,
         "status": results.status + (f": {results.message}" if results.message else ""),
@@ -134,7 +147,7 @@ def audit(results: Any) -> str:
         "damped": damped(results),
         "modal damping": "; ".join(group.description for group in results.modal_damping.values()),
         "momentum change": listed(("linear_momentum", "linear ", " N s"), ("angular_momentum", "angular ", " N m s")),
-        "force balance": listed(("force_balance", "", " N"), ("moment_balance", "", " N m")),
+        "force balance": forces,
         "constraint violation": listed(
             ("constraint_position", "position ", ""),
             ("constraint_velocity", "velocity ", ""),

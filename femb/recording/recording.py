@@ -143,6 +143,11 @@ class Recording:
         self._write()
         return self._recorder.audit_watch.warning(rtol)
 
+    @property
+    def largest_force(self) -> float:
+        """The largest component of the forces recorded so far, N."""
+        return self._recorder.audit_watch.largest_force
+
     def results(self) -> Results:
         """The results recorded so far."""
         return Results(*self._writer.content())

@@ -101,6 +101,11 @@ class AuditWatch:
             if balance[k] > self._unbalanced[1]:
                 self._unbalanced = float(block["time"][k]), float(balance[k])
 
+    @property
+    def largest_force(self) -> float:
+        """The largest component of recorded forces, N."""
+        return self._load
+
     def warning(self, rtol: float) -> str:
         """The quantities that were far beyond their tolerances, since when and how far, and forces that the steps did
         not resolve; empty if there are none."""

@@ -110,6 +110,7 @@ def simulate(
             run_summary.warning = "; ".join([run_summary.warning, text] if run_summary.warning else [text])
             if reporter is not None:
                 reporter.message(text)
+        recording.statistics |= {"largest_force": recording.largest_force} if recording.largest_force else {}
         notes = [f"stopped by event {run_summary.stopped_by!r}"] if run_summary.stopped_by else []
         notes += tolerance_notes(system, run)
         recording.message = "; ".join([*notes, run_summary.warning] if run_summary.warning else notes)

@@ -116,6 +116,11 @@ def test_a_run_whose_forces_are_not_resolved_says_so(method, poor, tmp_path):
     assert bool(size > 0.2 * largest) is poor
     assert (said in results.message) is poor
     assert (said in audit(results)) is poor
+    (line,) = (text for text in audit(results).splitlines() if text.startswith("force balance"))
+    largest = results.statistics["largest_force"]
+    assert f"(largest force {largest:.2g} N" in line
+    words = {"good": "N)", "fair": "; compare peak loads with a smaller rtol)", "poor": "; not resolved)"}
+    assert line.endswith(words[verdict.level])
 
 
 def test_forces_are_judged_by_the_largest_of_the_whole_run():
