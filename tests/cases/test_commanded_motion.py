@@ -1,12 +1,15 @@
 """Slews, drives and satellites that the environment or the spin holds: the numbers of their pages, in closed form."""
 
 import numpy as np
+import pytest
 from checkout import CASES
+from long_runs import slow
 from scipy.linalg import eig
 from scipy.optimize import brentq, least_squares
 from shared_runs import results_of
 
 import femb
+from femb.linear import linearize
 from femb.numerics import rotations
 from femb.system.mass_properties import mass_properties
 from femb.system.system import System
@@ -230,3 +233,40 @@ class TestGravityGradientBoom:
         assert abs(np.abs(wanted).max() - 55.1e-6) < 5e-8
         bent = results.beams["boom"].deflection[late, -1, 0]
         assert min(np.abs(bent - wanted[late]).max(), np.abs(bent + wanted[late]).max()) < 0.01 * np.abs(wanted).max()
+
+
+# A drive with ripple.
+
+DAILY = 7.2722052e-5  # rad/s
+
+
+def ripple_at_rest():
+    """Amplitudes (rad) of the motor at the periods of the unequal phases and of the detent, from its law alone."""
+    phase = 2.0 * np.pi * np.arange(256) / 256.0
+    given = phase / 24000.0
+    target = given + np.radians(3.75e-4) * np.sin(phase)
+    angle = target.copy()
+    for _ in range(30):
+        torque = 56.5 * np.sin(12000.0 * (angle - target)) + 2.0 * np.sin(48000.0 * angle)
+        slope = 56.5 * 12000.0 * np.cos(12000.0 * (angle - target)) + 96000.0 * np.cos(48000.0 * angle)
+        angle -= torque / slope
+    return np.abs(np.fft.rfft(angle - given))[1:3] / 128.0
+
+
+class TestDriveRipple:
+    @pytest.mark.parametrize("factor", [1.0, slow(0.8), slow(0.9), slow(1.1), slow(1.2)])
+    def test_twist_is_that_of_the_linear_model(self, factor):
+        given = [] if factor == 1.0 else [f"loads.drive.motion.coefficients=[0,{DAILY * factor}]"]
+        results = results_of("drive_ripple", *given)
+        still = ["springs.seal.coulomb=0", "loads.drive.harmonics=[]"]
+        model = femb.load_case(CASES / "drive_ripple.toml", still).model
+        space = linearize(model, inputs=["loads.drive.angle"], outputs=["joints.root.angle"])
+        late, omega = results.time > 300.0, 24000.0 * DAILY * factor
+        t, twist = results.time[late], results.joints["root"].coordinates[late, 0]
+        waves = [[np.cos(k * omega * t), np.sin(k * omega * t)] for k in (1, 2)]
+        waves = np.concatenate([*waves, [np.ones_like(t), t]]).T
+        found = np.linalg.lstsq(waves, twist, rcond=None)[0][:4].reshape(2, 2)
+        gains = [abs(space.transfer(1j * k * omega)[0, 0]) for k in (1, 2)]
+        np.testing.assert_allclose(np.hypot(*found.T)[1], gains[1] * ripple_at_rest()[1], rtol=5e-3)
+        np.testing.assert_allclose(np.hypot(*found.T)[0], gains[0] * ripple_at_rest()[0], rtol=2e-2)
+        assert np.abs(results.audit.energy_error).max() < 1e-6

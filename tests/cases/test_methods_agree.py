@@ -100,6 +100,7 @@ MECHANISMS = {
     "slider_crank_flexible": (0.0005, 0.002),
     "slosh_slew": (0.5, 0.5),
     "slider_crank_rigid": (0.02, 0.05),
+    "drive_ripple": (0.2, 4.0),
     "spinning_wire_booms": (0.002, 0.3),
     "thermal_snap": (0.05, 12.0),
     "thompson_aircraft": (0.5, 0.5),
@@ -111,6 +112,10 @@ MECHANISMS = {
 }
 # What makes them fit for explicit steps.
 SOFTENED = {
+    "drive_ripple": (
+        *("loads.drive.teeth=2", "loads.drive.damping=5", "loads.drive.motion.coefficients=[0.6,1]"),
+        *("loads.drive.harmonics=[]", "springs.seal.transition_rate=0.1", "run.rtol=1e-6"),
+    ),
     "four_bar_misaligned": (
         "sections.thick.damping=1e-6",
         "sections.thin.damping=1e-6",
