@@ -18,11 +18,13 @@ import validation_pictures
 
 from femb import FembError, Results, linearize, load_case, modes, simulate, static
 from femb.cli import cli
+from femb.elements import Load
 from femb.numerics.euler import to_euler
 from femb.numerics.rotations import multiply
 from femb.pictures.drawing import Panel, table
 from femb.pictures.figures import plot
 from femb.pictures.picture import picture
+from femb.profiles import Constant
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
@@ -167,6 +169,36 @@ def draw_gradient(path: Path, folder: Path) -> None:
     table(results.time, rows, "Gravity-gradient satellite").savefig(path, dpi=80)
 
 
+def draw_jitter(path: Path, folder: Path) -> None:
+    """Rate of the hub about z in ``wheel_jitter``, and its steady amplitude at the speed of the wheel."""
+    results = Results.read(run("wheel_jitter", out=folder / "jitter.h5"))
+    speed = results.wheels["z"].speed
+    words = ["wheels.z.static_imbalance=0", "wheels.z.dynamic_imbalance=0", "wheels.z.torque=0"]
+    several = np.linspace(speed[0], speed[-1], 81)
+    steady = []
+    for each in several:
+        model = load_case(ROOT / "cases" / "wheel_jitter.toml", [*words, f"wheels.z.speed={each}"]).model
+        for k, axis in enumerate("xy"):
+            across = np.eye(3)[k]
+            place = {"body": "hub", "at": model.wheels["z"].at, "frame": "body", "profile": Constant(0.0)}
+            model.add(Load(axis, force=2e-5 * across, torque=2e-6 * across, **place))
+        space = linearize(
+            model,
+            inputs=[f"loads.{axis}.{word}" for axis in "xy" for word in ("force", "torque")],
+            outputs=["bodies.hub.angular_velocity.z"],
+        )
+        loads = each**2 * space.B @ [-1j, -1j, -1.0, -1.0]
+        steady.append(abs(space.C @ np.linalg.solve(1j * each * np.eye(len(space.A)) - space.A, loads))[0])
+    rate = 1e6 * results.bodies["hub"].angular_velocity[:, 2]
+    trend = np.polyval(np.polyfit(results.time, rate, 2), results.time)  # the reaction of the motor
+    shown = np.stack([rate - trend, 1e6 * np.interp(speed, several, steady)], axis=1)
+    rows = [
+        [Panel("wheel", "speed", "Hz", speed[:, None] / (2.0 * np.pi), ["relative to the hub"])],
+        [Panel("hub", "rate about z, less its trend", "urad/s", shown, ["run", "steady amplitude"])],
+    ]
+    table(results.time, rows, "A wheel that runs up through a mode").savefig(path, dpi=80)
+
+
 def draw_slews(path: Path, folder: Path) -> None:
     """Rate of the hub and deflection of a tip in ``slew_flexible``, by the shaped torque and by the unshaped one."""
     bare = 'loads.slew.profile={shape="bang_bang", duration=19.5}'
@@ -249,6 +281,7 @@ DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "boom_in_orbit": draw_libration,
     "slew_flexible": draw_slews,
     "slosh_slew": draw_sloshing,
+    "wheel_jitter": draw_jitter,
     "gravity_gradient_boom": draw_gradient,
     "lattice_mast": draw_mast,
     "lattice_mast_slew": draw_mast,

@@ -47,6 +47,7 @@ STRETCHES = {
             *("loads.start.profile.duration=0.04", "loads.start.torque=[0, 100, 0]"),
         ),
     ),
+    "wheel_jitter": Stretch(0.02, 0.001, 0.5, ("sections.yoke.damping=1e-5",)),
     "slew_flexible": Stretch(
         0.04,
         0.001,

@@ -1,4 +1,4 @@
-"""What the pages of the structural cases say of them: four arms, a right-angle frame, a rotor, a snake arm."""
+"""What the pages of the structural cases say of them: four arms, a right-angle frame, a rotor, a snake arm, a wheel."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,8 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq, least_squares
 from shared_runs import results_of as run
 
-from femb import Beam, Model, RigidBody, Section, load_case
+from femb import Beam, Load, Model, RigidBody, Section, linearize, load_case
+from femb.profiles import Constant
 from femb.run.simulate import mass_properties
 from femb.statics.equilibrium import steady_start
 from femb.system.system import System
@@ -278,3 +279,52 @@ class TestSnake:
         assert audit.potential_energy[-1] == pytest.approx(stored, rel=1e-3)
         assert audit.work[-1] == pytest.approx(stored, rel=1e-3)  # of the torques less the damping
         assert np.abs(audit.energy_error).max() < 1e-6 * stored
+
+
+class TestWheelJitter:
+    CASE = "wheel_jitter"
+
+    def amplitudes(self, results, speed):
+        """Of the hub's rates (3,), rad/s, about the instant at which the wheel has a speed (rad/s)."""
+        wheel = results.wheels["z"]
+        k = int(np.searchsorted(wheel.speed, speed))
+        part = slice(k - 15, k + 16)
+        t, angle = results.time[part], wheel.angle[part]
+        basis = np.column_stack([np.ones_like(t), t - t.mean(), np.cos(angle), np.sin(angle)])
+        fit = np.linalg.lstsq(basis, results.bodies["hub"].angular_velocity[part], rcond=None)[0]
+        return np.hypot(fit[2], fit[3])
+
+    def steady(self, speed):
+        """Of the linear model with the balanced wheel at this speed, whose loads are F and T of the imbalance."""
+        words = ["static_imbalance=0", "dynamic_imbalance=0", "torque=0", f"speed={speed}"]
+        model = load_case(CASES / "wheel_jitter.toml", [f"wheels.z.{word}" for word in words]).model
+        for k, axis in enumerate("xy"):
+            across = np.eye(3)[k]
+            place = {"body": "hub", "at": model.wheels["z"].at, "frame": "body", "profile": Constant(0.0)}
+            model.add(Load(axis, force=2e-5 * across, torque=2e-6 * across, **place))
+        space = linearize(
+            model,
+            inputs=[f"loads.{axis}.{word}" for axis in "xy" for word in ("force", "torque")],
+            outputs=["bodies.hub.angular_velocity"],
+        )
+        loads = speed**2 * space.B @ [-1j, -1j, -1.0, -1.0]
+        return np.abs(space.C @ np.linalg.solve(1j * speed * np.eye(len(space.A)) - space.A, loads))
+
+    def test_amplitudes_in_the_run_up(self):
+        """Of x and y as of the linear model; of z, whose mode is passed, late and below the steady one."""
+        results = run(self.CASE)
+        for speed in 2.0 * np.pi * np.array([6.7, 7.3, 7.5, 8.3]):
+            found, wanted = self.amplitudes(results, speed), self.steady(speed)
+            np.testing.assert_allclose(found[:2], wanted[:2], rtol=4e-4)
+        np.testing.assert_allclose(found[2], wanted[2], rtol=0.02)
+        speeds = 2.0 * np.pi * np.linspace(7.0, 8.0, 51)
+        rates = np.array([self.amplitudes(results, speed)[2] for speed in speeds])
+        mode = 2.0 * np.pi * 7.3201
+        assert speeds[np.argmax(rates)] > mode * 1.01
+        assert 0.85 < rates.max() / self.steady(mode)[2] < 0.95
+
+    def test_steps_resolve_the_imbalance(self):
+        results = run(self.CASE)
+        turns = results.wheels["z"].angle[-1] / (2.0 * np.pi)
+        assert turns == pytest.approx(30.0 * 7.4, rel=1e-3)
+        assert 8.0 * turns < results.statistics["steps"] < 9.0 * turns
