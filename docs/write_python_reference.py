@@ -42,7 +42,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
                        "gyroscopic_force", "lock_angles", "Differentiated"),
     "Statics": ("static", "StaticResults"),
     "Results, figures and files": ("Results", "figure", "plot", "picture", "animate", "report", "show", "export_csv",
-                                   "export_vtu", "export_xdmf"),
+                                   "export_vtu", "export_xdmf", "pointing", "Pointing"),
     "Modes and loads": ("modes", "Modes", "mode_sweep", "ModeSweep", "Participation", "HybridCoordinates",
                         "base_motion", "quasi_static", "ModalMotion", "peak_loads", "PeakLoads", "completed",
                         "modal_model", "ModalModel"),

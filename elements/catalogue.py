@@ -84,7 +84,7 @@ from femb.elements.control.laws import PDController as PDController
 from femb.elements.control.laws import PIDController as PIDController
 from femb.elements.control.laws import LinearController as LinearController
 from femb.elements.control.laws import FilterController as FilterController
-from femb.elements.control.laws import SampledController as SampledController
+from femb.elements.control.function import SampledController as SampledController
 
 # Parts of descriptions, which are not items.
 from femb.elements.control.reference import AttitudeReference as AttitudeReference

@@ -86,6 +86,8 @@ from femb.pictures.figures import plot as plot
 from femb.pictures.picture import picture as picture
 from femb.reporting.report import report as report
 from femb.reporting.report import show as show
+from femb.results.pointing import Pointing as Pointing
+from femb.results.pointing import pointing as pointing
 from femb.results.results import Results as Results
 from femb.results.sobol import SobolIndices as SobolIndices
 from femb.results.sobol import sobol_indices as sobol_indices

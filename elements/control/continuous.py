@@ -9,26 +9,21 @@ matrix, so that a stiff law costs no steps. A command beyond its limit is consta
 Source: docs/theory/controllers.md, equations (6) and (7).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.control.control_law import InLoop, LinearControl
+from femb.elements.control.signals import NO_ARRAYS, Moment, Signal
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, Input, LowRank
 from femb.layout.layout import InternalQuantity, Layout
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.vector3 import scatter
-
-if TYPE_CHECKING:
-    from femb.elements.control.signals import Signal
-
-NO_ARRAYS: Mapping[str, Floats] = {}
 
 
 def declare_states(item: InLoop, layout: Layout, model: ModelView) -> None:
@@ -38,16 +33,6 @@ def declare_states(item: InLoop, layout: Layout, model: ModelView) -> None:
         quantity = InternalQuantity(f"state {k + 1}", "-", tolerance=item.atol)
         number = layout.add_internal(item.name, quantity, None, item.table, block=block, start=start)
         block = number if block is None else block
-
-
-@dataclass(frozen=True, eq=False)
-class _Moment:
-    """A state as the values of signals read it."""
-
-    q: Floats
-    v: Floats
-    time: float
-    coordinates: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +46,7 @@ class _Loop:
     reference: slice
 
     @property
-    def signals(self) -> "list[Signal]":
+    def signals(self) -> list[Signal]:
         return self.law.errors.signals
 
 
@@ -120,14 +105,14 @@ class ContinuousBatch(Batch):
 
     # One state
 
-    def moment(self, u: Floats, q: Floats, v: Floats) -> _Moment:
+    def moment(self, u: Floats, q: Floats, v: Floats) -> Moment:
         """A state with its joint coordinates unwrapped."""
         coordinates = np.zeros(0)
         if self.coordinates.count:
             values = self.coordinates.measure(q[None], v[None])[0][0]
             first = self.first_input + self.angles.start
             coordinates = self.coordinates.unwrapped(values, u[first : first + self.coordinates.count])
-        return _Moment(q, v, np.nan, coordinates)
+        return Moment(q, v, np.nan, coordinates)
 
     def commands(self, loop: _Loop, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, list[Floats]]:
         """Commands before their limits (k,), errors (m,), and the values of the signals."""

@@ -44,6 +44,13 @@ class ControllerResults(Group):
     time = Quantity("(T,)", "s", "instant of the last sample", level="motion")
     output = Quantity("(T, k)", "own", "its commands, before their delay and the limits", level="motion")
     state = Quantity("(T, n)", "own", "its state", level="motion")
+    error = Quantity(
+        "(T, m)",
+        "rad",
+        "of a pd or pid law, the true error at the output time, without sensors: of an attitude the turn from its "
+        "reference, body axes; of a coordinate its difference, rad or m",
+        level="motion",
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

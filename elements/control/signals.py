@@ -24,7 +24,7 @@ from femb.elements.joint.coordinates import JointCoordinates
 from femb.elements.joint.records import coordinate_rows
 from femb.layout.layout import Layout, Station
 from femb.layout.state import RATE, internal_rows, station_motion, station_rows
-from femb.layout.views import ModelView, StateView
+from femb.layout.views import ModelView, OutputStates, StateView
 from femb.numerics import rotations
 
 Discrete = Mapping[str, Floats]
@@ -74,6 +74,24 @@ class Signal:
             linear=self.linear[k : k + 1],
             rows=of_rows,
         )
+
+
+NO_ARRAYS: Mapping[str, Floats] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """A state as the values of signals read it: q (n_q,), v (n_v,), time (s), coordinates (m,) of joints, unwrapped."""
+
+    q: Floats
+    v: Floats
+    time: float
+    coordinates: Floats
+
+    @classmethod
+    def of_output(cls, frames: OutputStates, k: int) -> "Moment":
+        """Output instant k."""
+        return cls(frames.q[k], frames.v[k], float(frames.time[k]), frames.coordinates[k])
 
 
 class _System:

@@ -1,6 +1,6 @@
 """The command line: ``femb new | cases | run | static | inverse | compare | linearize | loop | modal | modes | shake |
-shaper | handover | reduce | sweep | warmup | check | schema | info | report | view | loads | export | plot | picture |
-animate``.
+shaper | handover | reduce | sweep | warmup | check | schema | info | report | view | loads | pointing | export | plot |
+picture | animate``.
 
 Exit codes: 0 done, 1 an analysis failed or its results could not be written, 2 bad input, 130 interrupted by Ctrl-C or
 SIGTERM.
@@ -26,7 +26,7 @@ COMMANDS = (
     *(modes.modes, modes.shake, modes.shaper, handover.handover, reduce.reduce, sweep.sweep),
     *(cases.warmup, cases.check, cases.schema),
     *(begin.info, pages.report, pages.view),
-    *(results.loads, results.export, results.plot, results.picture, results.animate),
+    *(results.loads, results.pointing, results.export, results.plot, results.picture, results.animate),
 )
 
 

@@ -1,4 +1,4 @@
-"""The commands that read results: ``femb loads | export | plot | picture | animate``."""
+"""The commands that read results: ``femb loads | pointing | export | plot | picture | animate``."""
 
 import importlib
 import inspect
@@ -51,6 +51,40 @@ def loads(
         found = importlib.import_module("femb.linear.peak_loads").peak_loads(data, items, (first, last))
         paths = [found.write(target) for target in targets]
         say(found.table(), "", *paths, {"peaks": found.peaks}, quiet=quiet)
+
+
+@click.command()
+@RESULTS
+@click.option("--of", required=True, metavar="NAME", help="Quantity, as controllers.attitude.error.")
+@click.option("--window", "windows", type=float, multiple=True, metavar="T", help="Length of a window, s; repeatable.")
+@click.option("--first", type=float, metavar="T", help="Leave out what is before T, s.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Figure [pointing.png beside RESULTS].")
+@DPI
+@FORCE
+@QUIET
+def pointing(
+    results: Path,
+    of: str,
+    windows: tuple[float, ...],
+    first: float | None,
+    out: Path | None,
+    dpi: int,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Print absolute, mean and relative pointing errors by windows of time, and draw them.
+
+    The mean error is that of the mean over a window, the relative one what is left within it: RMS, and 99.7 % of the
+    time.
+    """
+    with reported():
+        file, data = read_results(results)
+        target = out or file.parent / "pointing.png"
+        check_writable(target)
+        check_free(target, force)
+        found = importlib.import_module("femb.results.pointing").pointing(data, of, windows or None, first)
+        found.plot().savefig(target, dpi=dpi)
+        say(found.table(), "", target, {"windows": found.rows()}, quiet=quiet)
 
 
 @click.command()

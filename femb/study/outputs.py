@@ -9,6 +9,7 @@ from femb.base.checks import Checks
 from femb.base.errors import ResultError
 from femb.base.types import Floats, OneOf, Unit
 from femb.results.history import History, history
+from femb.results.pointing import MEASURES, PERCENT, pointing
 from femb.results.results import Results
 from femb.vibration.modes import Modes
 
@@ -283,6 +284,39 @@ class Rms(Reduction):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PointingError(Output):
+    """The error of a vector, or its mean or relative error over windows of time, as of ``femb.pointing``.
+
+    of : the name of the quantity, as "controllers.attitude.error". measure : "absolute", "mean" or "relative". window :
+    s, of the last two. percent : of the time for which the error is below the output; by default 99.7. first : s, the
+    instant from which errors count.
+    """
+
+    kind: ClassVar[str] = "pointing"
+
+    of: str
+    measure: Annotated[str, OneOf(MEASURES)] = "absolute"
+    window: Annotated[float | None, Unit("s")] = None
+    percent: Annotated[float, Unit("")] = PERCENT
+    first: Annotated[float | None, Unit("s")] = None
+
+    def check(self, check: Checks) -> None:
+        check.positive("window")
+        needs = self.measure != "absolute"
+        if "window" not in check.bad:
+            check.require("window", (self.window is None) != needs, "is of mean and relative errors, which need it")
+        check.require("percent", 0.0 < self.percent <= 100.0, "must be above 0 and at most 100")
+
+    def value(self, analyses: Analyses) -> float:
+        windows = [] if self.window is None else [self.window]
+        found = pointing(analyses.results("run"), self.of, windows, self.first)
+        return found.at_percent(self.measure, self.window or 0.0, self.percent)
+
+    def unit(self, analyses: Analyses) -> str:
+        return history(analyses.results("run"), self.of).unit
+
+
+@dataclass(frozen=True, kw_only=True)
 class SettlingTime(Reduction):
     """The instant (s) after which the quantity stays within a band about its target; NaN if it does not settle.
 
@@ -349,7 +383,7 @@ OUTPUTS: dict[str, type[Output]] = {
     kind.kind: kind
     for kind in (
         *(Maximum, Minimum, Peak, PeakTime, Final, Mean, Rms, SettlingTime, FirstFrequency),
-        *(EventTime, NaturalFrequency, DampingRatio),
+        *(EventTime, NaturalFrequency, DampingRatio, PointingError),
     )
 }
 """The kinds of outputs by their words; the first is the default."""
