@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from femb.base.errors import ModelError
 from femb.base.html import Brief, Tabled
 from femb.base.types import Complexes, Floats
-from femb.base.values import nearest, number_problem, numbered, shown, without_rounding
+from femb.base.values import nearest, number_problem, numbered, shallow_copy, shown, without_rounding
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import null_space, scales, without_conserved
 from femb.linear.linearise import linearize
@@ -30,6 +30,7 @@ from femb.numerics.resonances import RIGID
 from femb.results.array_file import write_arrays
 
 if TYPE_CHECKING:
+    from femb.case import Case
     from femb.linear.point import OperatingPoint
     from femb.system.system import System
 
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 STABLE = 1e-9
 # Multipliers over a common period below this are zero: of commands that wait, and act only once.
 GONE = 1e-9
+# Vibrations above half the rate of a law that a table lists.
+FAST = 6
 # Of the largest share in a mode: an item with less does not name it.
 NAMING = 0.8
 
@@ -453,7 +456,7 @@ def laws_of(system: "System") -> tuple[LinearLaw, ...]:
 
 
 def loop(
-    model: "Model | System | OperatingPoint | StateSpace",
+    model: "Model | Case | System | OperatingPoint | StateSpace",
     laws: Sequence[LinearLaw] | None = None,
     *,
     inputs: Sequence[str] = (),
@@ -462,15 +465,19 @@ def loop(
 ) -> Loop:
     """The control loop of a model about a state, by default about its start.
 
-    model : or a state space of its plant. laws : linear laws of the controllers, by default those of the model. inputs,
-    outputs : names of more inputs and outputs of the plant, for responses. Others as of ``femb.linearize``.
+    model : or a case, or a state space of its plant. laws : linear laws of the controllers, by default those of the
+    model. inputs, outputs : names of more inputs and outputs of the plant, for responses. Others as of
+    ``femb.linearize``.
 
     Raises ModelError: as of ``linearize`` and ``Loop``; a System or an operating point with continuous controllers.
     """
+    from femb.case import Case
     from femb.linear.point import OperatingPoint
     from femb.vibration.completion import system_of
 
-    plant: StateSpace
+    if isinstance(model, Case):
+        words = {"start": model.start} | words
+        model = model.model
     if isinstance(model, StateSpace):
         if laws is None:
             raise ModelError("loop: a state space has no controllers: give laws, too")
@@ -502,7 +509,11 @@ def _held(model: Model) -> Model:
 
     def held(item: Any) -> Any:
         continuous = hasattr(item, "linear_law") and item.table != "sensors" and item.period is None
-        return replace(item, period=1.0) if continuous else item
+        if not continuous:
+            return item
+        sampled = shallow_copy(item)  # not checked again
+        object.__setattr__(sampled, "period", 1.0)
+        return sampled
 
     result = copy(model)
     result.tables = {table: {name: held(item) for name, item in items.items()} for table, items in model.tables.items()}
@@ -672,6 +683,11 @@ def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
         clock = "continuous" if law.period is None else f"every {law.period:.6g} s, delay {law.delay:.6g} s"
         reads, sets = numbered(len(law.inputs), "signal"), numbered(len(law.outputs), "command")
         lines.append(f"{law.name}: {clock}; {reads}, {sets}, {numbered(len(law.A), 'state')}")
+    for law, sets in zip(of.laws, setting, strict=True):
+        fast = [f"{mode.number}" for mode in of.modes() if sets and law.period and mode.omega > np.pi / law.period]
+        if fast:
+            listed = ", ".join(fast[:FAST]) + (", ..." if len(fast) > FAST else "")
+            lines.append(f"{law.name}: vibrations above half its rate, as slow ones to it unless filtered: {listed}")
     if of.conserved:
         lines.append(f"{numbered(of.conserved, 'eigenvalue')} at zero without effect on the loop: conserved, or unseen")
     lines += ["", HEAD]

@@ -18,6 +18,10 @@ from femb.numerics.resonances import resolving
 POLE = 1e7
 # Frequencies that are computed at once.
 AT_ONCE = 1000
+# Rows of a triangle that are solved together.
+BLOCK = 48
+# |L| below this is rounding.
+NOTHING = 1e-10
 # Minima of |1 + L| on the grid that are refined.
 MINIMA = 5
 
@@ -60,7 +64,15 @@ class OpenedLoop:
 
     def one(self, omega: float) -> complex:
         """L at one frequency, rad/s."""
-        return complex(self(np.array([omega]))[0])
+        if self.count > 1 or not len(self._triangle):
+            return complex(self(np.array([omega]))[0])
+        from scipy.linalg.lapack import ztrtrs
+
+        point = complex(self._point(np.array([omega]))[0])
+        shifted = -self._triangle
+        shifted.T.flat[:: len(shifted) + 1] += point
+        x = ztrtrs(shifted, self._right)[0]
+        return -complex((self._left @ x + self.D)[0, 0])
 
     def grid(self) -> Floats:
         """Frequencies (f,), rad/s, that resolve the poles and zeros of L and the poles of the closed loop."""
@@ -85,13 +97,18 @@ class OpenedLoop:
 
     def _matrices(self, points: Complexes) -> Complexes:
         """(f, k, k) C (z - A)^-1 B + D at points z (f,)."""
-        triangle, n = self._triangle, len(self._triangle)
-        x = np.zeros((len(points), n, self.count), dtype=complex)
-        for i in reversed(range(n)):
-            right = self._right[i] + triangle[i, i + 1 :] @ x[:, i + 1 :]
-            pivot = points - triangle[i, i]
-            x[:, i] = right / np.where(pivot == 0.0, np.finfo(float).tiny ** 0.5, pivot)[:, None]
-        return np.asarray(self._left @ x + self.D)
+        triangle, n, k = self._triangle, len(self._triangle), self.count
+        each = np.repeat(points, k)
+        x = np.zeros((n, len(each)), dtype=complex)
+        for end in range(n, 0, -BLOCK):
+            start = max(end - BLOCK, 0)
+            x[start:end] = np.tile(self._right[start:end], len(points)) + triangle[start:end, end:] @ x[end:]
+            for i in reversed(range(start, end)):
+                pivot = each - triangle[i, i]
+                x[i] += triangle[i, i + 1 : end] @ x[i + 1 : end]
+                x[i] /= np.where(pivot == 0.0, np.finfo(float).tiny ** 0.5, pivot)
+        found = (self._left @ x).reshape(k, len(points), k)
+        return np.asarray(np.moveaxis(found, 1, 0) + self.D)
 
 
 def _apart(frequencies: Floats) -> Floats:
@@ -180,7 +197,7 @@ def margins_of(channel: str, loop: OpenedLoop) -> Margins:
     if loop.period is not None:
         turning = np.append(turning, omega[-1])
     at_turning = loop(turning)
-    real = (at_turning.real < 0.0) & (np.abs(at_turning) < POLE)
+    real = (at_turning.real < 0.0) & (np.abs(at_turning) < POLE) & (np.abs(at_turning) > NOTHING)
     distance, at = _nearest(loop, omega, np.abs(1.0 + values))
     turning, at_turning = turning[real], at_turning[real]
     return Margins(

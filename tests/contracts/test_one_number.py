@@ -211,6 +211,16 @@ def of_the_decay_of_a_run(case):
     return np.array([found[np.argmin(np.abs(found - pole))] for pole in of_the_whole_motion(case)])
 
 
+@road("poles", 1e-8)
+def of_a_loop_whose_law_does_nothing(case):
+    """Samples so close that no vibration is above half their rate."""
+    words = {"period": 1e-3, "inputs": (f"{TURN}.x",), "outputs": (f"{TORQUE}.x",)}
+    law = femb.LinearLaw("idle", [], [], [], [[0.0]], **words)
+    plant = case.linear(hub="hub", craig_bampton=case.freedoms - 6)
+    values = femb.loop(plant, [law]).poles()
+    return vibrations(values[values.imag < 0.99 * np.pi / 1e-3])
+
+
 # Poles with the hub held.
 
 

@@ -513,3 +513,40 @@ def test_beams_under_a_continuous_controller_of_the_model():
 
     coarse, fine = found(8), found(16)
     np.testing.assert_allclose(fine + (fine - coarse) / 15.0, CONTROLLED, rtol=1e-6)
+
+
+def test_hand_over_to_python_control():
+    """The plant as the law sees it is stabilisable: a regulator of python-control is that of femb."""
+    control = pytest.importorskip("control")
+    loop = femb.loop(cart(), [pd(delay=0.12)])
+    plant = loop.to_control()
+    assert plant.dt == 0.1
+    assert plant.nstates == len(loop.core.sampled(0.1, 0.12).states)
+    K = control.dlqr(plant.A, plant.B, plant.C.T @ plant.C, np.eye(1))[0]
+    np.testing.assert_allclose(femb.lqr(loop.core.sampled(0.1, 0.12), 1.0, 1.0).K, K, rtol=1e-8)
+    both = femb.loop(cart(), [pd(delay=0.12), pd("slow", 0.1, period=0.2)])
+    with pytest.raises(ModelError, match="laws of several periods, phases or delays see no single plant"):
+        both.to_control()
+
+
+def test_vibrations_above_half_the_rate_are_named():
+    assert (
+        "pd: vibrations above half its rate, as slow ones to it unless filtered: 1"
+        in femb.loop(cart(), [pd(period=2.0)]).table()
+    )
+    assert "above half its rate" not in femb.loop(cart(), [pd()]).table()
+
+
+@pytest.mark.parametrize(
+    ("laws", "message"),
+    [
+        ([], "loop: there are no laws"),
+        ([pd(outputs=["forse"])], "controllers.pd: sets 'forse'; did you mean 'force'"),
+        ([pd(inputs=["y", "v"])], "controllers.pd: reads 'y'"),
+        ([pd(), pd("odd", period=0.1 * np.pi)], "the periods have no common one of at most 20000 samples"),
+        ([pd(period=None, inputs=["a", "v"])], "what they set changes at once what they read, as accelerations do"),
+    ],
+)
+def test_refused_loops(laws, message):
+    with pytest.raises(ModelError, match=message):
+        femb.loop(cart(), laws).poles()
