@@ -629,3 +629,14 @@ def test_torques_contain_the_commands_of_continuous_controllers():
     limited = ReactionWheel("w", "hub", **words, max_speed=20.0)
     with pytest.raises(femb.ModelError, match="takes sampled commands only: give the controller a period"):
         femb.simulate(hub_with(limited, law), duration=1.0)
+
+
+def test_a_run_from_the_last_state_of_another_goes_on_with_the_angle(tmp_path):
+    """Also of an unbalanced wheel, whose phase would jump."""
+    words = {"rtol": 1e-9, "output_interval": 0.1, "method": "radau"}
+    model = off_centre(**HEAVY)
+    whole = femb.simulate(model, duration=0.4, **words)
+    femb.simulate(model, duration=0.2, **words, out=tmp_path / "first.h5")
+    rest = femb.simulate(model, duration=0.2, **words, start=femb.StartState(tmp_path / "first.h5"))
+    np.testing.assert_allclose(rest.wheels["w"].angle, whole.wheels["w"].angle[2:], rtol=1e-9)
+    np.testing.assert_allclose(rest.bodies["hub"].velocity[-1], whole.bodies["hub"].velocity[-1], atol=1e-8)
