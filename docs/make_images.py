@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import validation_pictures
 
-from femb import FembError, Results, linearize, load_case, modes, simulate, static
+from femb import FembError, Results, linearize, load_case, modes, shaper, simulate, static
 from femb.cli import cli
 from femb.elements import Load
 from femb.numerics.euler import to_euler
@@ -199,6 +199,20 @@ def draw_jitter(path: Path, folder: Path) -> None:
     table(results.time, rows, "A wheel that runs up through a mode").savefig(path, dpi=80)
 
 
+def draw_shapers(path: Path, folder: Path) -> None:
+    """What each shaper of an undamped mode leaves, over frequency."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, 4.0), dpi=80, layout="constrained")
+    axes, ratio = figure.subplots(), np.linspace(0.3, 1.7, 401)
+    for kind in ("zv", "zvd", "zvdd", "ei"):
+        axes.plot(ratio, 100.0 * shaper(kind, frequencies=1.0).residual(ratio), label=kind)
+    axes.axhline(5.0, color="0.5", linewidth=0.8)
+    axes.set(xlabel="frequency over that of the shaper", ylabel="residual vibration, %", ylim=(0.0, 100.0))
+    axes.legend()
+    figure.savefig(path)
+
+
 def draw_slews(path: Path, folder: Path) -> None:
     """Rate of the hub and deflection of a tip in ``slew_flexible``, by the shaped torque and by the unshaped one."""
     bare = 'loads.slew.profile={shape="bang_bang", duration=19.5}'
@@ -279,6 +293,7 @@ DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "thermal_snap": draw_snap,
     "lees_frame": draw_path,
     "boom_in_orbit": draw_libration,
+    "shapers": draw_shapers,
     "slew_flexible": draw_slews,
     "slosh_slew": draw_sloshing,
     "wheel_jitter": draw_jitter,

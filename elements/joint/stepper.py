@@ -31,8 +31,6 @@ from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern, ModelView, OutputStates, StartPoses, StateView
 from femb.profiles import Profile
 
-# After sensors, controllers and what these set.
-STEPS = 100
 # Steps of integration in a period of the fastest ripple, at least.
 STEPS_A_PERIOD = 8.0
 # Samples that one look ahead for the next step goes through.
@@ -97,8 +95,9 @@ class StepperMotor(OnCoordinate):
     holding_torque : N m, at the joint. teeth : periods of the torque in a revolution of the joint, the teeth of the
     rotor times the ratio of a gear. damping : N m s/rad. harmonics : ripple of torque and target.
 
-    A controller commands ``loads.NAME.angle`` (rad), which adds to the motion. Beyond half a period of the torque the
-    motor loses steps. Friction and play of the gear are items of their own: ``friction`` and ``stops``.
+    A controller commands ``loads.NAME.angle`` (rad), which adds to the motion, for steps from the next instant of
+    step_rate on. Beyond half a period of the torque the motor loses steps. Friction and play of the gear are items of
+    their own: ``friction`` and ``stops``.
 
     Raises ModelError: step without step_rate or the reverse, numbers that are not positive, a coordinate that is no
     angle. Source: docs/theory/joint_forces.md, equations (10) and (11).
@@ -163,7 +162,6 @@ class StepperMotor(OnCoordinate):
                     f"loads.{self.name}",
                     self._stepped,
                     instant=lambda discrete: float(discrete[following]),
-                    order=STEPS,
                 )
             )
 
@@ -200,7 +198,8 @@ class StepperMotor(OnCoordinate):
         angle = float(np.ravel(value)[0])
         if self.step is None or self.step_rate is None:
             return {self._state("command"): angle, self._state("target"): angle}
-        number = math.ceil(t * self.step_rate * (1.0 - 1e-12))
+        # the motor has had its step at this instant, before controllers: a command acts from the next sample on
+        number = math.floor(t * self.step_rate * (1.0 + 1e-12)) + 1
         following = self._following(number, float(discrete[self._state("target")]), angle)
         return {self._state("command"): angle, self._state("next"): following}
 

@@ -190,11 +190,47 @@ def test_commands_add_to_the_motion():
     words = {f"loads.drive.{word}": np.array(value) for word, value in at_start.items()}
     changed = drive.commanded("angle", np.array([0.026]), 0.73, words)
     assert changed == {"loads.drive.command": 0.026, "loads.drive.next": pytest.approx(0.8)}
-    assert drive.commanded("angle", np.array([0.026]), 0.8, words)["loads.drive.next"] == pytest.approx(0.8)
+    assert drive.commanded("angle", np.array([0.026]), 0.8, words)["loads.drive.next"] == pytest.approx(0.9)
     stepped = drive._stepped(0.8, None, words | {"loads.drive.command": np.array(0.026)})
     assert stepped == {"loads.drive.target": pytest.approx(0.01), "loads.drive.next": pytest.approx(0.9)}
     smooth = motor().commanded("angle", np.array([0.3]), 0.0, {})
     assert smooth == {"loads.drive.command": 0.3, "loads.drive.target": 0.3}
+
+
+@pytest.mark.parametrize("step", [None, 0.01])
+def test_a_sampled_controller_commands_it(step):
+    """A square wave of 2.5 s: the target follows at once, or by a step of 0.01 rad at every tenth of a second."""
+    words = {} if step is None else {"step": step, "step_rate": 10.0}
+    model = rotor(motor(damping=3.0, **words))
+
+    def law(t, inputs, state):
+        return 0.05 if (t % 5.0) < 2.5 else -0.05
+
+    outputs = {"inputs": ["joints.hinge.angle"], "outputs": ["loads.drive.angle"]}
+    model.add(femb.SampledController("law", law, period=0.5, **outputs))
+    results = femb.simulate(model, duration=5.0, output_interval=0.0517)
+    t, target = results.time, results.loads["drive"].target
+    if step is None:
+        np.testing.assert_array_equal(target[1:], np.where(t[1:] < 2.5, 0.05, -0.05))
+        return
+    up = step * np.clip(np.floor(t * 10.0), 0, 5)
+    down = 0.05 - step * np.clip(np.floor((t - 2.5) * 10.0), 0, 10)
+    np.testing.assert_allclose(target, np.where(t < 2.5, up, down), atol=1e-12)
+
+
+def test_an_extended_run_goes_on_with_its_steps(tmp_path):
+    words = {"output_interval": 0.05, "method": "radau"}
+    ripple = [DriveHarmonic(200.0, torque=0.02)]
+    motion = SmoothStep(duration=2.0, after=0.3)
+
+    def driven():
+        return rotor(motor(motion=motion, step=0.005, step_rate=7.0, damping=2.0, harmonics=ripple))
+
+    whole = femb.simulate(driven(), duration=3.0, **words)
+    femb.simulate(driven(), duration=1.0, out=tmp_path / "run.h5", **words)
+    more = femb.simulate(driven(), duration=1.0, out=tmp_path / "run.h5", extend=2.0, **words)
+    np.testing.assert_array_equal(more.loads["drive"].target, whole.loads["drive"].target)
+    np.testing.assert_allclose(more.joints["hinge"].coordinates, whole.joints["hinge"].coordinates, atol=1e-5)
 
 
 @pytest.mark.parametrize(
