@@ -637,6 +637,6 @@ def test_a_run_from_the_last_state_of_another_goes_on_with_the_angle(tmp_path):
     model = off_centre(**HEAVY)
     whole = femb.simulate(model, duration=0.4, **words)
     femb.simulate(model, duration=0.2, **words, out=tmp_path / "first.h5")
-    rest = femb.simulate(model, duration=0.2, **words, start=femb.StartState(tmp_path / "first.h5"))
+    rest = femb.simulate(model, duration=0.2, **words, start=femb.StartState(str(tmp_path / "first.h5")))
     np.testing.assert_allclose(rest.wheels["w"].angle, whole.wheels["w"].angle[2:], rtol=1e-9)
     np.testing.assert_allclose(rest.bodies["hub"].velocity[-1], whole.bodies["hub"].velocity[-1], atol=1e-8)
