@@ -146,6 +146,36 @@ def test_weight_grows_with_the_load_factor():
                                np.hypot([0.0, 0.15, 0.3], 0.2), rtol=1e-9)  # fmt: skip
 
 
+def test_a_constant_load_is_that_of_its_whole_name():
+    """A load P stays, and P2 grows with the factor."""
+    model = Model()
+    model.add(RigidBody("b", mass=1.0, inertia=1.0))
+    model.add(Prismatic("guide", JointEnd("ground", axis=X), JointEnd("b", axis=X)))
+    model.add(JointSpringDamper("spring", joint="guide", stiffness=100.0))
+    for name, force in (("P", 3.0), ("P2", 20.0)):
+        model.add(Load(name, body="b", force=(force, 0, 0)))
+    results = femb.static(model, steps=4, constant=("P",))
+    np.testing.assert_allclose(results.joints["guide"].coordinates[:, 0], 0.03 + 0.2 * results.load_factor, atol=1e-12)
+
+
+def test_stability_under_a_load_that_follows_is_that_of_the_symmetric_part():
+    """Ziegler's column of two links l on springs k: the stiffness has no zero, its symmetric part at P l = 2 k."""
+    k, length = 10.0, 0.5
+    model = Model()
+    before, at = "ground", (0, 0, 0)
+    for name in ("a", "b"):
+        model.add(RigidBody(name, mass=1.0, inertia=1.0))
+        ends = JointEnd(before, at=at, axis=(0, 0, 1), reference=X), JointEnd(name, axis=(0, 0, 1), reference=X)
+        model.add(Revolute(name, *ends))
+        model.add(JointSpringDamper(name, joint=name, stiffness=k))
+        before, at = name, (length, 0, 0)
+    model.add(Load("P", body="b", force=(-2.0 * k / length, 0, 0), at=at, frame="body"))
+    results = femb.static(model, factor=1.25, steps=5)
+    np.testing.assert_allclose(results.load_factor, [0.0, 0.25, 0.5, 0.75, 1.0, 1.25])
+    assert list(results.negative_eigenvalues[:4]) == [0, 0, 0, 0]
+    assert results.negative_eigenvalues[-1] == 1
+
+
 def test_column_under_its_own_weight():
     """q L^3/EI = 7.8373 (Greenhill)."""
     results = femb.static(cantilever(8, direction=Z, gravity=(0, 0, -10.0)), steps=4, critical=2)
