@@ -23,6 +23,8 @@ from femb.handover.hybrid import HybridCoordinates
 from femb.linear.orders import LARGEST, full_order
 from femb.linear.orders import balanced_states as balanced
 from femb.linear.orders import modes_and_vectors as residual_vectors
+from femb.linear.response import FrequencyResponse
+from femb.linear.state_space import Truncation
 from femb.linear.truncate import craig_bampton, modal
 from femb.vibration.modes import modes
 
@@ -236,6 +238,17 @@ def _damped_full(model, order):
     words = {"modes": 7, "modes without correction": 7, "balanced": 10}
     reduction = modal(model, words[order]) if order in words else craig_bampton(model, 5)
     return reduction.full
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1.0])
+def test_errors_are_relative_to_what_responds(unit):
+    """An entry of 1e-5 of the largest has its own error; one below 1e-7, or below what rounding hides, that of the
+    largest, whatever the sizes are."""
+    full, change = unit * np.array([[[1.0, 1e-5, 1e-8, 1e-5]]]), unit * np.array([[[0.0, 1e-6, 1e-6, 1e-6]]])
+    names = ("a.position.x",), tuple(f"{name}.force.x" for name in "abcd")
+    rounding = unit * np.array([[[0.0, 0.0, 0.0, 2e-8]]])
+    parts = (FrequencyResponse(np.ones(1), values, *names, rounding) for values in (full, full + change))
+    np.testing.assert_allclose(Truncation("some", *parts, None).error[0, 0], [0.0, 0.1, 1e-6, 1e-6], rtol=1e-9)
 
 
 def test_the_bound_is_sharp(torque):
