@@ -683,8 +683,8 @@ def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
         clock = "continuous" if law.period is None else f"every {law.period:.6g} s, delay {law.delay:.6g} s"
         reads, sets = numbered(len(law.inputs), "signal"), numbered(len(law.outputs), "command")
         lines.append(f"{law.name}: {clock}; {reads}, {sets}, {numbered(len(law.A), 'state')}")
-    for law, sets in zip(of.laws, setting, strict=True):
-        fast = [f"{mode.number}" for mode in of.modes() if sets and law.period and mode.omega > np.pi / law.period]
+    for law, main in zip(of.laws, setting, strict=True):
+        fast = [f"{mode.number}" for mode in of.modes() if main and law.period and mode.omega > np.pi / law.period]
         if fast:
             listed = ", ".join(fast[:FAST]) + (", ..." if len(fast) > FAST else "")
             lines.append(f"{law.name}: vibrations above half its rate, as slow ones to it unless filtered: {listed}")

@@ -51,6 +51,7 @@ def test_the_margins_of_the_reference_satellite(plant):
     np.testing.assert_allclose(margins.crossovers, [0.227949506, 3.550552636, 4.737832975], rtol=1e-9)
     np.testing.assert_allclose(margins.phase_margins, [63.1909765, -127.9755831, 52.6229911], rtol=1e-9)
     assert margins.delay_margin == pytest.approx(0.193853279, rel=1e-8)
+    assert margins.delay_margins[1] == pytest.approx(np.radians(360.0 - 127.9755831) / 3.550552636, rel=1e-8)
     np.testing.assert_allclose(margins.phase_crossovers, [10.473278829], rtol=1e-9)
     assert margins.gain_margin == (0.0, pytest.approx(6.25140575, rel=1e-8))
     assert margins.distance == pytest.approx(0.72198, abs=1e-5)
@@ -175,7 +176,7 @@ LAWS = {
     "0.35 of a period": [pd(delay=0.035)],
     "one period": [pd(delay=0.1)],
     "2.2 periods, and a filter": [pd(delay=0.22, lag=8.0)],
-    "phase": [pd(delay=0.12, phase=0.26)],
+    "phase": [pd(delay=0.05, phase=0.27)],
     "two periods": [pd(delay=0.03), pd("slow", 0.2, period=0.15, phase=0.05, delay=0.31, lag=3.0, inputs=["tip", "v"])],
     "acceleration": [pd(inputs=["a", "v"], delay=0.05)],
 }
