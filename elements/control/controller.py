@@ -24,9 +24,10 @@ from femb.elements.control import queue
 from femb.elements.control.continuous import ContinuousBatch, declare_states
 from femb.elements.control.control_law import Law, LinearControl, Setting
 from femb.elements.control.linear_law import LinearLaw
-from femb.elements.control.sensor import RecordedArrays, Sensor
+from femb.elements.control.sensor import RecordedArrays, Sensor, columns_of_item
 from femb.elements.control.signals import Signal, known_signals, named_item, signal_of
 from femb.elements.item import Item
+from femb.elements.records import RecordedSystem, Records
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Batch, Command, TakesCommands
 from femb.layout.layout import Layout
@@ -183,6 +184,17 @@ class Controller(Item):
                 )
 
     @staticmethod
+    def records(items: list[Any], system: RecordedSystem) -> Records:
+        """The names and the unit of the commands."""
+        attributes = {}
+        for item in items:
+            settings = item.settings(system.layout, system.model)
+            names = [name for each in settings for name in _components(each.label, each.command.width)]
+            columns = columns_of_item(item, system, "output", names=names)
+            attributes[f"controllers/{item.name}"] = {"columns": columns}
+        return Records(attributes=attributes)
+
+    @staticmethod
     def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
         """What records the samples, and what evaluates continuous laws."""
         words = ("time", "output", "state")
@@ -192,6 +204,11 @@ class Controller(Item):
         if continuous:
             batches.append(ContinuousBatch(continuous, layout, model))
         return batches
+
+
+def _components(label: str, width: int) -> list[str]:
+    """The names of the numbers of a command."""
+    return [label] if width == 1 else [f"{label}.{axis}" for axis in "xyz"[:width]]
 
 
 def _commands_of(layout: Layout, model: ModelView) -> dict[str, Command]:

@@ -69,8 +69,9 @@ class SampledController(Controller):
         return np.zeros(0) if self.state is None else np.asarray(self.state, dtype=float)
 
     def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
-        width = sum(each.command.width for each in self.settings(layout, model))
-        return width, "own"
+        settings = self.settings(layout, model)
+        units = {each.command.unit for each in settings}
+        return sum(each.command.width for each in settings), units.pop() if len(units) == 1 else "own"
 
     def called(self) -> Callable[..., Any]:
         """The function. Raises ModelError where its file has none."""

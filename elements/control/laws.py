@@ -106,9 +106,9 @@ class PDController(Controller):
         return 3 if self.attitude is not None else 1
 
     def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
-        if self.wheels:
-            return len(self.wheels), "N m"
-        return self.axes, "N m" if self.axes == 3 else "N m or N"
+        settings = self.settings(layout, model)
+        units = {each.command.unit for each in settings}
+        return sum(each.command.width for each in settings), units.pop() if len(units) == 1 else "own"
 
     def errors(self, layout: Layout, model: ModelView) -> Errors:
         """The errors of the law, (e, e')."""
@@ -192,7 +192,7 @@ class PDController(Controller):
                 found[f"{item.table}/{item.name}/error"] = np.array([law(value, t) for value, t in pairs])
             return found
 
-        return Records(series=series)
+        return replace(Controller.records(items, system), series=series)
 
     def true_error(self, layout: Layout, model: ModelView) -> tuple[Signal, Callable[[Floats, float], Floats]]:
         """The true signal that the law regulates, and the error of its value at a time (s)."""
@@ -362,7 +362,8 @@ class LinearController(Controller):
         return np.zeros(len(np.asarray(self.A))) if self.state is None else np.asarray(self.state, dtype=float)
 
     def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
-        return len(np.asarray(self.D)), "own"
+        units = {each.command.unit for each in self.settings(layout, model)}
+        return len(np.asarray(self.D)), units.pop() if len(units) == 1 else "own"
 
     def law(self, layout: Layout, model: ModelView) -> Law:
         errors = Errors(self.signals(layout, model))

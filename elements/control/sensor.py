@@ -4,7 +4,8 @@ A sensor reads the state at the end of a step, before anything changes there: it
 scale, quantum, range and delay, in this order. Source: docs/theory/controllers.md, section 1.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -20,6 +21,7 @@ from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.noise import noise_key, normals
 from femb.elements.control.signals import Signal, law_outputs
 from femb.elements.item import Item
+from femb.elements.records import RecordedSystem, Records
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
@@ -165,6 +167,12 @@ class Sensor(Item):
         return {}
 
     @staticmethod
+    def records(items: list[Any], system: RecordedSystem) -> Records:
+        """The units of the values, which differ between sensors."""
+        columns = {item.name: columns_of_item(item, system, "value", "true") for item in items}
+        return Records(attributes={f"sensors/{name}": {"columns": text} for name, text in columns.items()})
+
+    @staticmethod
     def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
         """What records the samples."""
         return [RecordedArrays([(each, word) for each in items for word in ("time", "value", "true")], layout)]
@@ -172,6 +180,13 @@ class Sensor(Item):
 
 def _names(sensor: Sensor, signal: str) -> bool:
     return signal == f"sensors.{sensor.name}" or signal.startswith(f"sensors.{sensor.name}.")
+
+
+def columns_of_item(item: Any, system: RecordedSystem, *words: str, names: Sequence[str] = ()) -> str:
+    """The attribute "columns" of results: unit and names of the components of some quantities of an item."""
+    unit = item.width_and_unit(system.layout, system.model)[1]
+    given: dict[str, Any] = {"names": list(names)} if names else {}
+    return json.dumps({word: given | ({} if unit == "own" else {"unit": unit}) for word in words})
 
 
 class RecordedArrays(Batch):

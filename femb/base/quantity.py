@@ -143,6 +143,14 @@ class Group:
         result: dict[str, dict[str, Any]] = json.loads(str(self.attributes.get("attachments", "{}")))
         return result
 
+    def columns_of(self, name: str) -> tuple[str, tuple[str, ...]]:
+        """The unit of a quantity and the names of its components: those that its item has recorded of itself, in the
+        attribute "columns", else those declared; "own" and none where they are not known."""
+        given = json.loads(str(self.attributes.get("columns", "{}"))).get(name, {})
+        quantity = self.quantities().get(name)
+        unit, components = ("own", ()) if quantity is None else (quantity.unit, quantity.components)
+        return given.get("unit", unit), tuple(given.get("names", components))
+
     def at(self, k: int) -> dict[str, np.ndarray]:
         """Its arrays at output time k, and its constant arrays."""
         return {name: self[name][k] if name in self.series else self[name] for name in self.arrays}

@@ -53,7 +53,7 @@ def export_csv(
     with writing(folder) as drafts:
         for done, (file, group) in enumerate(zip(files, groups.values(), strict=True), start=1):
             arrays = {name: array[times] for name, array in _series(results, group).items()}
-            _write_table(drafts.new(file), results.time[times], type(group), arrays)
+            _write_table(drafts.new(file), results.time[times], group, arrays)
             if progress is not None:
                 progress(done, len(groups))
     return [folder / file for file in files]
@@ -69,10 +69,10 @@ def _series(results: Results, group: Group) -> dict[str, Floats]:
     return {name: array for name, array in group.arrays.items() if f"{group.path}/{name}" in results.series}
 
 
-def _write_table(path: Path, time: Floats, kind: type[Group], arrays: dict[str, Floats]) -> None:
+def _write_table(path: Path, time: Floats, group: Group, arrays: dict[str, Floats]) -> None:
     names = ["time [s]"]
     for name, array in arrays.items():
-        names += _column_names(kind, name, array.shape[1:])
+        names += _column_names(group, name, array.shape[1:])
     # Row by row, because a table of text is several times the size of the numbers.
     flat = [time[:, None], *(array.reshape(len(time), -1) for array in arrays.values())]
     with path.open("w", encoding="utf-8", newline="\n") as file:
@@ -81,19 +81,22 @@ def _write_table(path: Path, time: Floats, kind: type[Group], arrays: dict[str, 
             file.write(",".join(map(repr, np.concatenate(row).tolist())) + "\n")
 
 
-def _column_names(kind: type[Group], name: str, shape: tuple[int, ...]) -> Iterator[str]:
+def _column_names(group: Group, name: str, shape: tuple[int, ...]) -> Iterator[str]:
     """Names of the columns of an array whose rows have that shape, in C order.
 
     The axes are those of the quantity's declared shape, such as (T, e, 2, 3): nodes and elements come before the name,
     components after it. Arrays that are no quantity have numbered components and no unit.
     """
-    quantity = kind.quantities().get(name)
+    quantity, (own, names) = group.quantities().get(name), group.columns_of(name)
     axes, unit = [""] * len(shape), ""
     if quantity is not None:
-        unit = f" [{quantity.unit}]"
+        unit = f" [{own}]" if own != "own" else ""
         declared = quantity.sizes[1:]
         # Some quantities are a number for some items and a vector for others.
         axes = declared if len(declared) == len(shape) else [str(size) for size in shape]
+    if len(shape) == 1 and len(names) == shape[0]:
+        yield from (f"{name}_{each}{unit}" for each in names)
+        return
     for indices in product(*map(range, shape)):
         prefix, suffix = "", ""
         for axis, index in zip(axes, indices, strict=True):

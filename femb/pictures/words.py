@@ -195,7 +195,11 @@ def channels(kind: str, group: Group, name: str, node: int | None = None) -> lis
     if kind in ("joints", "drivers", "springs", "loads") and name in MEASURES:
         return _coordinates(kind, group, name, values)
     flat = values.reshape(len(values), -1)
-    components = word.components if len(word.components) == flat.shape[1] else _numbered(values.shape[1:], name)
+    own, names = group.columns_of(name)
+    if word.unit == "own":
+        word = replace(word, unit="" if own in ("-", "own") else own.replace("s2", "s²"), scale=SCALES.get(own, ""))
+    given = names or word.components
+    components = given if len(given) == flat.shape[1] else _numbered(values.shape[1:], name)
     return [Channel(item, word.label, word.unit, components, word.factor * flat, word.scale)]
 
 

@@ -77,11 +77,12 @@ def quantities_of(results: Results) -> Iterator[tuple[str, str, Sequence[str], F
             array = results.series[path]
             if array.ndim > 2:
                 continue
-            unit = _unit(group, kinds[name].unit) if name in kinds else ""
-            labels = _labels(group, array)
+            own, names = group.columns_of(name)
+            unit = _unit(group, own) if name in kinds else ""
+            labels = names if array.ndim == 2 and len(names) == array.shape[1] else _labels(group, array)
             if group.path.startswith("joints/") and name in OF_COORDINATES:
                 unit = _unit_of_coordinates(unit, labels)
-            yield path, unit if unit != "-" else "", labels, array
+            yield path, unit if unit not in ("-", "own") else "", labels, array
     known = {*results.tables, "audit", "time"}
     for path, array in results.series.items():
         if path.split("/")[0] not in known and array.ndim <= 2:

@@ -104,8 +104,8 @@ def at_node(beam: BeamResults, word: str, array: Floats, node: int) -> Floats | 
 
 def unit_of(group: Group, word: str) -> str:
     """The unit of a quantity, "" where it is unknown or differs between items."""
-    quantity = group.quantities().get(word)
-    return "" if quantity is None or " or " in quantity.unit or quantity.unit == "-" else quantity.unit
+    unit = group.columns_of(word)[0]
+    return "" if " or " in unit or unit in ("-", "own") else unit
 
 
 def array_of(group: Group, word: str) -> tuple[Floats | None, str]:
