@@ -169,7 +169,10 @@ class Sensor(Item):
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:
         """The units of the values, which differ between sensors."""
-        columns = {item.name: columns_of_item(item, system, "value", "true") for item in items}
+        names = {3: "xyz", 4: "wxyz"}
+        columns = {
+            item.name: columns_of_item(item, system, "value", "true", names=names.get(item.width, "")) for item in items
+        }
         return Records(attributes={f"sensors/{name}": {"columns": text} for name, text in columns.items()})
 
     @staticmethod

@@ -464,6 +464,12 @@ class CoordinateSensor(Sensor):
     def joint_coordinate(self) -> tuple[str, str | None] | None:
         return None if self.joint is None else (self.joint, self.coordinate)
 
+    def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
+        coordinates = () if self.joint is None else layout.joints[self.joint].coordinates
+        chosen = [each for each in coordinates if self.coordinate in (None, each.name)]
+        unit = "m" if chosen and not chosen[0].is_angle else "rad"
+        return 1, f"{unit}/s" if self.rate else unit
+
     def truth(self, layout: Layout, model: ModelView) -> Signal:
         if self.wheel is not None:
             word = "speed" if self.rate else "angle"

@@ -94,6 +94,8 @@ def _column_names(group: Group, name: str, shape: tuple[int, ...]) -> Iterator[s
         declared = quantity.sizes[1:]
         # Some quantities are a number for some items and a vector for others.
         axes = declared if len(declared) == len(shape) else [str(size) for size in shape]
+    if name == "time":  # of the last sample, beside the first column
+        name = f"{group.word}_time"
     if len(shape) == 1 and len(names) == shape[0]:
         yield from (f"{name}_{each}{unit}" for each in names)
         return

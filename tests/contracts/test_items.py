@@ -634,7 +634,9 @@ def test_exits(kind, systems, tmp_path):
         np.testing.assert_array_equal(results[path.replace("/", ".")], block[path])
         table = "audit" if place == ["audit"] else f"{group.word}_{group.name}"
         if block[path].size:
-            assert any(word in column and column.endswith(f"[{quantity.unit}]") for column in columns[table]), path
+            own = group.columns_of(word)[0]
+            unit = "" if own == "own" else f"[{own}]"
+            assert any(word in column and column.endswith(unit) for column in columns[table]), path
             assert channels(place[0], group, word)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 import femb
 from femb.elements.control.noise import noise_key, normals
@@ -152,3 +153,23 @@ def test_quantum_of_an_encoder(rounding):
     np.testing.assert_allclose(error.mean(), -0.5 * quantum if rounding == "floor" else 0.0, atol=0.03 * quantum)
     np.testing.assert_allclose(error.std(), quantum / np.sqrt(12.0), rtol=0.03)
     assert group.true[-1, 0] > 2.0 * np.pi  # unwrapped
+
+
+def test_units_of_values_are_those_of_the_sensor(tmp_path):
+    """In results, figures and tables: of an encoder rad, of a gyro rad/s; commands have their own names."""
+    model = turning(femb.Gyro("gyro", body="hub", period=0.5), rate=(0.0, 0.0, 0.3))
+    model.add(femb.Revolute("hinge", femb.JointEnd(body="ground", axis=(0, 0, 1)), femb.JointEnd(body="hub")))
+    model.add(femb.Encoder("encoder", joint="hinge", period=0.5))
+    model.add(femb.JointMotor("motor", joint="hinge", force=0.0))
+    law = {"inputs": "sensors.encoder", "outputs": "loads.motor.force", "period": 0.5}
+    model.add(femb.LinearController("law", D=[[-1.0]], **law))
+    results = femb.simulate(model, duration=1.0, output_interval=0.5)
+    assert results.sensors["encoder"].columns_of("value") == ("rad", ())
+    assert results.sensors["gyro"].columns_of("value") == ("rad/s", ("x", "y", "z"))
+    assert results.controllers["law"].columns_of("output") == ("N m or N", ("loads.motor.force",))
+    femb.export_csv(results, tmp_path)
+    assert "time [s],sensor_time [s],value_x [rad/s],value_y [rad/s]" in (tmp_path / "sensor_gyro.csv").read_text()
+    assert "value_0 [rad]" in (tmp_path / "sensor_encoder.csv").read_text()
+    assert "output_loads.motor.force" in (tmp_path / "controller_law.csv").read_text()
+    figure = results.plot("sensors/gyro/value")
+    assert any("rad/s" in text.get_text() for text in figure.findobj(Text))
