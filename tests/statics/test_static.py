@@ -108,6 +108,8 @@ def test_a_driver_goes_where_loads_could_not():
     np.testing.assert_allclose(height, 0.5 - results.load_factor, atol=1e-12)
     np.testing.assert_allclose(results.drivers["push"].force[:, 0], -truss_force(height), atol=1e-8)
     assert not results.negative_eigenvalues.any()
+    # what drivers move is at rest
+    assert np.abs(results.audit.constraint_velocity).max() < 1e-12
 
 
 def test_no_equilibrium_beyond_a_limit_point():
