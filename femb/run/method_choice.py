@@ -1,5 +1,7 @@
 """The method of a run by its model, for ``method = "auto"``: facts, a rule, and a sentence that says why.
 
+- Sampled controllers and other clocks: radau, whose steps end at the samples and keep their length and matrices there;
+  nothing is damped, since what is above half a rate comes back through the samples.
 - Parts that touch or switch (end stops, friction, springs by functions): radau, which is implicit and restarts there.
 - Rigid bodies: rk, if the output resolves the fastest vibration and decay at the start; else radau.
 - Flexible members: radau. Where their vibrations are undamped and the fastest are above the highest frequency that
@@ -10,7 +12,7 @@ The formulation is left as it is given: it does not change the motion, and says 
 """
 
 from dataclasses import dataclass, replace
-from math import pi
+from math import inf, pi
 from typing import TYPE_CHECKING
 
 from femb.base.methods import AUTO
@@ -31,7 +33,8 @@ class ModelFacts:
 
     flexible : whether beams or bodies deform. undamped : whether one of them has no damping. switches : whether a
     stiffness may change abruptly. frequency, decay : the largest natural frequency (Hz) and the largest rate of a
-    damper (1/s) at the start, functions of users with them. latches : whether joints latch during the run.
+    damper (1/s) at the start, functions of users with them. latches : whether joints latch during the run. period : the
+    shortest one (s) of clocks; infinity without any.
     """
 
     flexible: bool
@@ -40,6 +43,7 @@ class ModelFacts:
     frequency: float
     decay: float
     latches: bool = False
+    period: float = inf
 
 
 def facts_of(system: "System") -> ModelFacts:
@@ -54,6 +58,7 @@ def facts_of(system: "System") -> ModelFacts:
         frequency=max(largest_frequency(system), frequency) / (2.0 * pi),
         decay=max(largest_decay(system), decay),
         latches=bool(system.layout.latches),
+        period=min((each.period for each in system.layout.updates if each.period is not None), default=inf),
     )
 
 
@@ -76,6 +81,9 @@ def choose(facts: ModelFacts, run: Run) -> tuple[str, float | None, str]:
     interval = min(run.output_interval or run.duration, run.duration / OUTPUTS)
     shown = 0.5 / interval
     fastest = max(2.0 * pi * facts.frequency, facts.decay)
+    if facts.period < inf:
+        ends = f"whose samples are the ends of steps: every {facts.period:.6g} s or less"
+        return "radau", None, f"controllers or sensors with a period, {ends}"
     if facts.flexible:
         reason = f"flexible members, with vibrations of up to {facts.frequency:.3g} Hz"
         if facts.undamped and facts.frequency > shown and not facts.switches:

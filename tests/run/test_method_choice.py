@@ -122,6 +122,29 @@ def test_stops_and_momenta():
     assert chosen(model)[0].method == "radau"
 
 
+@pytest.mark.parametrize("item", ["controller", "sensor"])
+def test_clocks_take_radau(item):
+    """Of rigid bodies too, whose steps else are explicit; and nothing of a structure is damped."""
+    model = Model("held")
+    model.add(RigidBody("hub", mass=1.0, inertia=1.0))
+    model.add(Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body"))
+    assert chosen(model)[0].method == "rk"
+    if item == "sensor":
+        model.add(femb.Gyro("gyro", body="hub", period=0.1))
+    else:
+        sets = {"inputs": "bodies.hub.angular_velocity", "outputs": "loads.torquer.torque", "period": 0.1}
+        model.add(femb.SampledController("law", lambda t, y, x: -y, **sets))
+    assert chosen(model)[0].method == "radau"
+    assert chosen(model)[1] == (
+        "radau: controllers or sensors with a period, whose samples are the ends of steps: every 0.1 s or less"
+    )
+    structure = boom()
+    structure.add(femb.Gyro("gyro", body="hub", period=0.1))
+    assert chosen(structure)[0].filter is None
+    assert chosen(structure, formulation="quaternion")[0].method == "radau"
+    assert chosen(model, formulation="hamiltonian")[0].method == "rk"
+
+
 def test_resolved_at_the_output_interval():
     """The rule is in the product of frequency and output interval alone."""
     for interval, method in ((0.01, "rk"), (0.004, "rk")):

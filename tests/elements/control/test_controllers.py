@@ -281,10 +281,27 @@ def test_messages(make, message):
         femb.simulate(make(), duration=1.0)
 
 
-@pytest.mark.parametrize("formulation", ["hamiltonian"])
-def test_refused_formulations(formulation):
-    with pytest.raises(ModelError):
-        femb.simulate(rotor(pd()), duration=1.0, formulation=formulation)
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"method": "gauss", "step": 0.03},
+        {"method": "gauss", "step": 0.03, "formulation": "hamiltonian"},
+        {"method": "rk", "formulation": "hamiltonian"},
+    ],
+)
+@pytest.mark.parametrize("delay", [0.0, 0.035, 0.22])
+def test_fixed_steps_and_momenta_land_on_samples(words, delay):
+    """Steps of 0.03 s do not divide the period of 0.1 s: those before a sample or an action are shorter."""
+    wanted = double_integrator(0.1, 20, delay, 0.1)[:, 1]
+    results = femb.simulate(rotor(pd(delay=delay)), duration=2.0, output_interval=0.1, rtol=1e-9, **words)
+    np.testing.assert_allclose(results.bodies["hub"].angular_velocity[:, 2], wanted, atol=1e-11)
+
+
+@pytest.mark.parametrize("law", [continuous, lambda: pd(attitude="bodies.hub", outputs=("loads.torquer.torque",))])
+def test_momenta_refuse_states_of_first_order_by_name(law):
+    """A wheel and a continuous law have unknowns of their own."""
+    with pytest.raises(ModelError, match=r"'hamiltonian' is for trees of rigid bodies: wheels\.w has an unknown"):
+        femb.simulate(wheel_rotor(law()), duration=1.0, formulation="hamiltonian", method="rk")
 
 
 def test_a_killed_run_goes_on_bitwise(tmp_path):
