@@ -213,6 +213,29 @@ def draw_shapers(path: Path, folder: Path) -> None:
     figure.savefig(path)
 
 
+def draw_cycles(path: Path, folder: Path) -> None:
+    """The cycle of ``thruster_limit_cycle`` in the plane of turn and rate: rigid, and with panels by two laws."""
+    from matplotlib.figure import Figure
+
+    case = runpy.run_path(str(ROOT / "cases" / "thruster_limit_cycle.py"))
+    figure = Figure(figsize=(10.0, 4.0), dpi=80, layout="constrained")
+    several = {"rigid": (), "with panels": (True,), "with panels, 2 s between pulses": (True, 2.0)}
+    for axes, (label, arguments) in zip(figure.subplots(1, 3, sharey=True), several.items(), strict=True):
+        results = simulate(case["build"](*arguments), **(case["run"] | {"output_interval": 0.02}))
+        hub = results.bodies["hub"]
+        turn, rate = 2e3 * hub.quaternion[:, 1], 1e6 * hub.angular_velocity[:, 0]
+        axes.plot(turn, rate, lw=0.4)
+        axes.plot(turn, 1e6 * results.audit.angular_momentum[:, 0] / case["INERTIA"], lw=1.2)
+        for edge in (-1.0, 1.0):
+            axes.axvline(edge, color="0.6", lw=0.8, ls="--")
+        pulses = results.thrusters["plus_left"].pulses[-1] + results.thrusters["minus_left"].pulses[-1]
+        axes.set_title(f"{label}: {pulses:.0f} pulses", fontsize=10)
+        axes.set_xlabel("turn, mrad")
+    figure.axes[0].set_ylabel("rate, urad/s")
+    figure.axes[0].legend(["hub", "mean of all: momentum by inertia"], fontsize=8)
+    figure.savefig(path)
+
+
 def draw_slews(path: Path, folder: Path) -> None:
     """Rate of the hub and deflection of a tip in ``slew_flexible``, by the shaped torque and by the unshaped one."""
     bare = 'loads.slew.profile={shape="bang_bang", duration=19.5}'
@@ -297,6 +320,7 @@ DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "slew_flexible": draw_slews,
     "slosh_slew": draw_sloshing,
     "wheel_jitter": draw_jitter,
+    "thruster_limit_cycle": draw_cycles,
     "gravity_gradient_boom": draw_gradient,
     "lattice_mast": draw_mast,
     "lattice_mast_slew": draw_mast,

@@ -110,6 +110,7 @@ MECHANISMS = {
     "thompson_rotorcraft": (0.02, 0.02),
     "thompson_satellite": (0.5, 0.5),
     "thompson_wind_turbine": (0.2, 0.2),
+    "thruster_limit_cycle": (1.0, 1.0),
 }
 # What makes them fit for explicit steps.
 SOFTENED = {

@@ -1,0 +1,69 @@
+"""Satellites with their attitude laws: the numbers of their pages, by closed forms and by linear models."""
+
+import runpy
+
+import numpy as np
+import pytest
+from checkout import CASES, ROOT
+from oracles.page_tables import is_printed, rows_of
+from shared_runs import results_of
+
+import femb
+
+PAGES = ROOT / "docs" / "cases"
+
+
+def names_in(case):
+    """What the file of a case in Python has."""
+    return runpy.run_path(str(CASES / f"{case}.py"))
+
+
+class TestLimitCycle:
+    """A dead band held by least pulses of thrusters."""
+
+    @staticmethod
+    def reversals(results):
+        """Instants (s) in the middle of the pulses, where the straight lines of the turn between them cross."""
+        hub = results.bodies["hub"]
+        turn, rate = 2.0 * np.arcsin(hub.quaternion[:, 1]), hub.angular_velocity[:, 0]
+        steady = np.flatnonzero(np.abs(np.diff(rate)) > 0.1 * np.abs(rate).max())
+        before, after = steady - 1, steady + 3
+        starts = turn - rate * results.time  # of the lines, at t = 0
+        return -(starts[after] - starts[before]) / (rate[after] - rate[before])
+
+    def test_period_of_the_rigid_satellite(self):
+        results = results_of("thruster_limit_cycle")
+        instants = self.reversals(results)
+        np.testing.assert_allclose(instants[2:] - instants[:-2], 400.04, rtol=1e-10)
+        np.testing.assert_allclose(instants, 100.01 + 200.02 * np.arange(4), rtol=1e-10)
+        assert results.statistics["steps"] < 3100  # one for each sample, and two for each pulse
+
+    @pytest.mark.slow
+    def test_panels_and_the_wait(self):
+        case = names_in("thruster_limit_cycle")
+        rows = []
+        for arguments in ((), (True,), (True, 2.0)):
+            results = femb.simulate(case["build"](*arguments), **(case["run"] | {"output_interval": 0.1}))
+            pair = results.thrusters["plus_left"], results.thrusters["minus_left"]
+            turn = 2e3 * np.abs(results.bodies["hub"].quaternion[:, 1]).max()
+            rate = 1e6 * np.abs(results.bodies["hub"].angular_velocity[:, 0]).max()
+            propellant = 2e6 * sum(each.propellant[-1] for each in pair)
+            rows.append((sum(each.pulses[-1] for each in pair), propellant, turn, rate))
+        table = rows_of(PAGES / "thruster_limit_cycle.md", "With panels")
+        for values, cells in zip(rows, table.values(), strict=True):
+            assert all(is_printed(cell, value) for cell, value in zip(cells, values, strict=True)), (values, cells)
+
+    def test_the_hub_passes_the_edge_as_a_mode_says(self):
+        """After the first pulse, of a hub whose panels are at rest before it."""
+        case = names_in("thruster_limit_cycle")
+        options = case["run"] | {"duration": 104.0, "output_interval": 0.02, "rtol": 1e-9}
+        results = femb.simulate(case["build"](True, 2.0), **options)
+        late = results.time > 100.1
+        since, w = results.time[late] - 100.01, case["RATE"]
+        free = 1000.0 - 2.0 * 300.0**2 / 240.0  # kg m2, of the hub whose panels swing freely
+        omega = np.sqrt(592.2 / (240.0 * free / 1000.0))
+        amplitude = 2.0 * w * (1000.0 / free - 1.0) / omega
+        decay = 0.5 * 0.942 / 592.2 * omega**2
+        wanted = 1e-3 + 0.01 * w - w * since - amplitude * np.exp(-decay * since) * np.sin(omega * since)
+        np.testing.assert_allclose(2.0 * results.bodies["hub"].quaternion[late, 1], wanted, rtol=0.0, atol=1e-8)
+        assert abs(wanted.max() - 1.0042e-3) < 1e-7  # 4.2 urad, as the page says
