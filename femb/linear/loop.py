@@ -385,11 +385,15 @@ class Loop(Tabled):
     def to_control(self) -> Any:
         """The plant as its laws see it, as control.StateSpace: its outputs at samples by the commands of samples, with
         their delay; of continuous laws the plant itself. Inputs and outputs are those of the laws, and what is
-        conserved is left out.
+        conserved is left out. Sensors and filters without a delay, of the same samples, are parts of the laws.
 
         Raises ModelError: laws of several periods, phases or delays; python-control is not installed.
         """
-        clocks = {(law.period, law.phase, law.delay) for law in self.laws}
+        measured = {name for law in self.laws for name in law.inputs}
+        inside = [law for law in self.laws if law.delay == 0.0 and law.outputs and measured.issuperset(law.outputs)]
+        acting = [law for law in self.laws if law not in inside] or self.laws
+        clocks = {(law.period, law.phase, law.delay) for law in acting}
+        clocks |= {(law.period, law.phase, acting[0].delay) for law in inside}
         if len(clocks) > 1:
             raise ModelError("loop: laws of several periods, phases or delays see no single plant: take plant.sampled")
         period, _, delay = clocks.pop()
@@ -441,17 +445,19 @@ class Loop(Tabled):
 
 
 def laws_of(system: "System") -> tuple[LinearLaw, ...]:
-    """The linear laws of the controllers of a model, and of the sensors that these read.
+    """The linear laws of the controllers of a model that set commands, and of the filters and sensors that these read.
 
-    Raises ModelError: a controller or one of these sensors has none, with the reason.
+    Raises ModelError: one of them has none, with the reason.
     """
     layout, model = system.layout, system.model
     items = [item for item in model.items() if hasattr(item, "linear_law")]
-    found = {id(item): item.linear_law(layout, model) for item in items if item.table != "sensors"}
-    read = [name for law in found.values() for name in law.inputs]
-    for item in items:
-        if id(item) not in found and any(f"{name}.".startswith(f"{item.table}.{item.name}.") for name in read):
-            found[id(item)] = item.linear_law(layout, model)
+    found: dict[int, LinearLaw] = {}
+    chosen = [item for item in items if item.sets]
+    while chosen:
+        found |= {id(item): item.linear_law(layout, model) for item in chosen}
+        read = [f"{name}." for law in found.values() for name in law.inputs]
+        left = [item for item in items if id(item) not in found]
+        chosen = [item for item in left if any(name.startswith(f"{item.table}.{item.name}.") for name in read)]
     return tuple(found[id(item)] for item in items if id(item) in found)
 
 
@@ -486,7 +492,7 @@ def loop(
     if laws is None:
         found = laws_of(model.system if isinstance(model, OperatingPoint) else system_of(model))
         if not found:
-            raise ModelError("loop: the model has no controllers: add one, or give laws")
+            raise ModelError("loop: the model has no controllers that set commands: add one, or give laws")
         if isinstance(model, Model):
             model = _held(model)
         elif any(law.period is None for law in found):
@@ -673,16 +679,17 @@ def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
     growing = poles[poles.real >= STABLE * np.maximum(np.abs(poles), 1.0)]
     verdict = "stable" if not len(growing) else f"not stable: {numbered(len(growing), 'pole')} without decay"
     setting = [any(name in of.plant.inputs for name in law.outputs) for law in of.laws]
-    counts = numbered(sum(setting), "controller")
-    if not all(setting):
-        counts += f", {numbered(len(setting) - sum(setting), 'law')} that only measure"
+    sensing = [all(name.startswith("sensors.") for name in law.outputs) for law in of.laws]
+    count = len(of.laws) - sum(sensing)
+    counts = numbered(count, "controller") + (f" and {numbered(sum(sensing), 'sensor')}" if any(sensing) else "")
     lines = [f"{counts}; the closed loop is {verdict}"]
     if of.plant.unsteady:
         lines.append(f"about a state that is not steady: {of.plant.unsteady}")
-    for law in of.laws:
+    for law, sensor, main in zip(of.laws, sensing, setting, strict=True):
         clock = "continuous" if law.period is None else f"every {law.period:.6g} s, delay {law.delay:.6g} s"
-        reads, sets = numbered(len(law.inputs), "signal"), numbered(len(law.outputs), "command")
-        lines.append(f"{law.name}: {clock}; {reads}, {sets}, {numbered(len(law.A), 'state')}")
+        reads, sets = numbered(len(law.inputs), "signal"), numbered(len(law.outputs), "command" if main else "output")
+        kind = "sensor" if sensor else "controller"
+        lines.append(f"{kind} {law.name}: {clock}; {reads}, {sets}, {numbered(len(law.A), 'state')}")
     for law, main in zip(of.laws, setting, strict=True):
         fast = [f"{mode.number}" for mode in of.modes() if main and law.period and mode.omega > np.pi / law.period]
         if fast:

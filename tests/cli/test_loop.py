@@ -57,4 +57,6 @@ def test_refused(case, tmp_path):
     assert "no channel 'attitude.w'; did you mean" in said("loop", str(case), *out, "--channel", "attitude.w", code=2)
     bare = tmp_path / "bare.toml"
     bare.write_text(CASE[: CASE.index("[sensors.tracker]")] + "[run]\nduration = 1.0\n", encoding="utf-8")
-    assert "loop: the model has no controllers: add one, or give laws" in said("loop", str(bare), *out, code=2)
+    assert "loop: the model has no controllers that set commands: add one, or give laws" in said(
+        "loop", str(bare), *out, code=2
+    )

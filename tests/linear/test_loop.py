@@ -388,7 +388,40 @@ def test_the_loop_of_a_model_with_sensors_and_a_controller():
     assert loop.channels == ("attitude.x", "attitude.y", "attitude.z")
     assert loop.margins(["attitude.x"])[0].delay_margin == pytest.approx(0.193853279, rel=1e-7)
     assert loop.largest_delay()[0] == pytest.approx(0.19394471258, rel=1e-8)
-    assert "1 controller, 2 laws that only measure; the closed loop is stable" in loop.table()
+    table = loop.table()
+    assert table.startswith("1 controller and 2 sensors; the closed loop is stable\n")
+    assert "\nsensor tracker: every 0.1 s, delay 0 s; 3 signals, 3 outputs, 0 states\n" in table
+    assert "\ncontroller attitude: every 0.1 s, delay 0.1 s; 6 signals, 4 commands, 0 states\n" in table
+
+
+def test_the_plant_behind_sensors_without_delay():
+    """For python-control it is that of the law given by hand, with the delay of the commands."""
+    pytest.importorskip("control")
+    model = satellite()
+    model.add(femb.StarTracker("tracker", body="hub"))
+    model.add(femb.Gyro("gyro", body="hub"))
+    words = {"rate": "sensors.gyro", "wheels": tuple(WHEELS), "period": PERIOD, "bandwidth": 0.1, "delay": PERIOD}
+    model.add(femb.PDController("attitude", attitude="sensors.tracker", **words))
+    loop = femb.loop(model)
+    plant, wanted = loop.to_control(), loop.core.sampled(PERIOD, delay=PERIOD).to_control()
+    assert plant.dt == PERIOD
+    np.testing.assert_allclose(plant.A, wanted.A, atol=1e-12)
+    np.testing.assert_allclose(plant.B, wanted.B, atol=1e-12)
+
+
+def test_filters_and_sensors_that_no_controller_reads_are_no_part_of_the_loop():
+    """A filter is a controller of the loop where one that sets commands reads it, through others too."""
+    words = {"attitude": "bodies.hub", "wheels": tuple(WHEELS), "period": PERIOD, "bandwidth": 0.1}
+    counts = {"bodies.hub": "1 controller;", "controllers.second": "3 controllers and 1 sensor;"}
+    for rate, count in counts.items():
+        model = satellite()
+        model.add(femb.Gyro("gyro", body="hub", period=PERIOD))
+        model.add(femb.FilterController("first", input="sensors.gyro", frequency=20.0, period=PERIOD))
+        model.add(femb.FilterController("second", input="controllers.first", frequency=20.0, period=PERIOD))
+        model.add(femb.PDController("attitude", rate=rate, **words))
+        loop = femb.loop(model)
+        assert loop.table().startswith(f"{count} the closed loop is stable")
+        assert loop.channels == ("attitude.x", "attitude.y", "attitude.z")
 
 
 def rotors(*items):
