@@ -236,6 +236,22 @@ def draw_cycles(path: Path, folder: Path) -> None:
     figure.savefig(path)
 
 
+def draw_held(path: Path, folder: Path) -> None:
+    """The turn of the satellite in ``array_deployment_closed_loop``, held and free; angles of hinges, the wheel."""
+    case = runpy.run_path(str(ROOT / "cases" / "array_deployment_closed_loop.py"))
+    held, free = (simulate(case["build"](each), **case["run"]) for each in (True, False))
+    turns = np.stack([np.degrees(to_euler(each.bodies["satellite"].quaternion)[:, 1]) for each in (held, free)], axis=1)
+    names = [f"hinge_{k}" for k in (1, 2, 3)]
+    angles = np.stack([np.degrees(held.joints[name].coordinates[:, 0]) for name in names], axis=1)
+    momentum = held.wheels["y"].momentum[:, None]
+    rows = [
+        [Panel("hinges, held", "angle", "deg", angles, ["root", "middle", "outer"])],
+        [Panel("satellite", "turn about y", "deg", turns, ["held", "free"])],
+        [Panel("wheel about y, held", "momentum", "N m s", momentum, ["about its axis"])],
+    ]
+    table(held.time, rows, "Deployment under attitude control").savefig(path, dpi=80)
+
+
 def draw_slews(path: Path, folder: Path) -> None:
     """Rate of the hub and deflection of a tip in ``slew_flexible``, by the shaped torque and by the unshaped one."""
     bare = 'loads.slew.profile={shape="bang_bang", duration=19.5}'
@@ -321,6 +337,7 @@ DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "slosh_slew": draw_sloshing,
     "wheel_jitter": draw_jitter,
     "thruster_limit_cycle": draw_cycles,
+    "array_deployment_closed_loop": draw_held,
     "gravity_gradient_boom": draw_gradient,
     "lattice_mast": draw_mast,
     "lattice_mast_slew": draw_mast,

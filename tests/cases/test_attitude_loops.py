@@ -9,6 +9,7 @@ from oracles.page_tables import is_printed, rows_of
 from shared_runs import results_of
 
 import femb
+from femb.numerics import rotations
 
 PAGES = ROOT / "docs" / "cases"
 
@@ -67,3 +68,59 @@ class TestLimitCycle:
         wanted = 1e-3 + 0.01 * w - w * since - amplitude * np.exp(-decay * since) * np.sin(omega * since)
         np.testing.assert_allclose(2.0 * results.bodies["hub"].quaternion[late, 1], wanted, rtol=0.0, atol=1e-8)
         assert abs(wanted.max() - 1.0042e-3) < 1e-7  # 4.2 urad, as the page says
+
+
+class TestDeployment:
+    """An array that opens and latches while wheels hold the satellite."""
+
+    CASE = "array_deployment_closed_loop"
+
+    def test_momentum_of_the_wheel_is_the_opposite_of_the_others(self):
+        """Momentum about the mass centre, from positions and velocities of bodies."""
+        results = results_of(self.CASE)
+        bodies = {each.name: each for each in femb.load_case(CASES / f"{self.CASE}.py").model.bodies.values()}
+        centres, speeds, spin = [], [], 0.0
+        for name, body in bodies.items():
+            history = results.bodies[name]
+            arm = rotations.rotate(history.quaternion, np.broadcast_to(body.center_of_mass, (len(results.time), 3)))
+            omega = rotations.rotate(history.quaternion, history.angular_velocity)
+            centres.append(history.position + arm)
+            speeds.append(history.velocity + np.cross(omega, arm))
+            own = history.angular_velocity @ np.asarray(body.inertia).T
+            spin = spin + rotations.rotate(history.quaternion, own)
+        masses = np.array([body.mass for body in bodies.values()])
+        centre, speed = (np.tensordot(masses / masses.sum(), each, 1) for each in (np.array(centres), np.array(speeds)))
+        for mass, place, velocity in zip(masses, centres, speeds, strict=True):
+            spin = spin + mass * np.cross(place - centre, velocity - speed)
+        wheel = results.wheels["y"]
+        assert np.abs(wheel.speed).max() * 0.0191 > 2.9
+        np.testing.assert_allclose(spin[:, 1], -0.0191 * wheel.speed, atol=1e-6)
+        assert np.abs(results.audit.energy_error).max() < 1e-6
+
+    def test_attitude_comes_back_after_the_latches(self):
+        results = results_of(self.CASE)
+        error = np.degrees(results.controllers["attitude"].error)
+        assert np.abs(error[:, [0, 2]]).max() < 1e-9
+        assert np.abs(error[results.time > 55.0, 1]).max() < 0.01 * np.abs(error).max()
+        torque, t = results.wheels["y"].torque, results.time
+        assert np.ptp(torque[(t > 5.6) & (t < 16.0)]) == np.ptp(torque[(t > 19.0) & (t < 35.0)]) == 0.0
+        assert abs(torque[100]) == abs(torque[250]) == 0.2
+        options = names_in(self.CASE)
+        strong = femb.simulate(options["build"](max_torque=10.0), **(options["run"] | {"duration": 40.0}))
+        assert is_printed("3.70", np.degrees(np.abs(strong.controllers["attitude"].error).max()))
+        assert is_printed("1.06", np.abs(strong.wheels["y"].torque).max())
+
+    def test_free_satellite_and_reduced_form(self):
+        case = names_in(self.CASE)
+        table = rows_of(PAGES / f"{self.CASE}.md", "Results")
+        free = femb.simulate(case["build"](held=False), **case["run"])
+        for name, hinge in (("outer", "hinge_3"), ("middle", "hinge_2"), ("root", "hinge_1")):
+            pair = [free.arrays[f"events/latches.{hinge}/{word}"][0] for word in ("time", "energy_loss")]
+            assert all(map(is_printed, table[name][2:], pair))
+        turn = np.degrees(2.0 * np.arcsin(free.bodies["satellite"].quaternion[-1, 2]))
+        assert abs(abs(turn) - 31.3) < 0.05
+        held = results_of(self.CASE)
+        reduced = femb.simulate(case["build"](), formulation="reduced", **(case["run"] | {"duration": 20.0}))
+        for k in (1, 2, 3):
+            name = f"events/latches.hinge_{k}/time"
+            np.testing.assert_allclose(reduced.arrays[name], held.arrays[name], rtol=0.0, atol=1e-6)
