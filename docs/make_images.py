@@ -5,8 +5,11 @@ figure of three runs, and one of a static path. The pictures of studies in `LONG
 docs/performance.md is drawn by ``tests/bench/bench_mechanisms.py``.
 """
 
+import contextlib
+import re
 import runpy
 import shlex
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -328,6 +331,22 @@ def draw_tutorial(path: Path, folder: Path) -> None:
     picture(results, path, [0.0, 2.0, 4.0, 6.0, 8.0, 10.0], azimuth=-75.0, elevation=15.0, dpi=60)
 
 
+def draw_loop(path: Path, folder: Path) -> None:
+    """A figure of the tutorial on an attitude loop, whose page draws it."""
+    page = (ROOT / "docs" / "tutorials" / "attitude_loop.md").read_text()
+    blocks = re.findall(r"```(toml title=(\S+)|python)\n(.*?)```", page, re.DOTALL)
+    figure = {"attitude_loop": "loop.png", "attitude_loop_slew": "slew.png"}[path.stem]
+    namespace: dict[str, object] = {}
+    with contextlib.chdir(folder):
+        for _, file, text in blocks:
+            if file:
+                Path(file).write_text(text)
+        for _, file, text in blocks:
+            if not file and not Path(figure).exists():
+                exec(text, namespace)
+        shutil.copyfile(figure, path)
+
+
 DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "thermal_snap": draw_snap,
     "lees_frame": draw_path,
@@ -342,6 +361,8 @@ DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "lattice_mast": draw_mast,
     "lattice_mast_slew": draw_mast,
     "tutorial_deployment": draw_tutorial,
+    "attitude_loop": draw_loop,
+    "attitude_loop_slew": draw_loop,
     "satellite_two_arrays_modes": draw_shapes,
     "satellite_two_arrays_bode": draw_bode,
     **validation_pictures.DRAWN,

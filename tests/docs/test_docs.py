@@ -28,6 +28,7 @@ LOAD_PAGE = ROOT / "docs" / "howto" / "add_a_load.md"
 ADDING = [page for page in PAGES if re.search(r"^```python title=use$", page.read_text(), re.MULTILINE)]
 # Long runs, of cases that other tests follow too, over a shorter time or with fewer outputs.
 LONG = (
+    "attitude_loop.md",
     "compare_formulations.md",
     "deployment.md",
     "design_sweep.md",
