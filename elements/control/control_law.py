@@ -93,6 +93,8 @@ class LinearControl(Law):
 
     def step(self, t: float, y: Floats, x: Floats, sample: int) -> tuple[Floats, Floats]:
         A, B, C, D = self.realisation
+        if not x.size:
+            return D @ y, x
         u, new = C @ x + D @ y, A @ x + B @ y
         if self.integrals is not None and np.any(np.abs(u) > self.limits):
             new = np.where(self.integrals, x, new)

@@ -7,7 +7,6 @@ first-order states of the model (``femb.elements.control.continuous``). Source: 
 
 from abc import abstractmethod
 from collections import ChainMap
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
@@ -35,6 +34,7 @@ from femb.layout.views import ModelView, StartPoses, StateView
 
 # The order of updates at one instant: sensors 0, controllers from 1 on, what acts after all of them.
 ACTS = 1_000_000
+NO_STATE = np.zeros(0)
 
 
 class ControllerResults(Group):
@@ -252,6 +252,7 @@ class SampledController:
         self.item, self.layout, self.model = item, layout, model
         self.period = float(item.period or 0.0)
         self.width, self.states = item.width_and_unit(layout, model)[0], item.array("state") in layout.discrete
+        self.names = {word: item.array(word) for word in ("output", "time", "state", "queue", "samples")}
 
     @cached_property
     def law(self) -> Law:
@@ -265,59 +266,60 @@ class SampledController:
 
     def sample(self, t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
         """The arrays of a sample. Raises SolveError with the name, the sample and the time where the law fails."""
-        item = self.item
-        number = int(discrete[f"controllers.{item.name}.samples"])
+        item, names = self.item, self.names
+        number = int(discrete[names["samples"]])
         instant = item.phase + number * self.period
-        where = f"controllers.{item.name}: sample {number}, t = {instant:.6g} s"
-        x = discrete[item.array("state")] if self.states else np.zeros(0)
+        x = discrete[names["state"]] if self.states else NO_STATE
         y = self.law.read(t, state, discrete)
         try:
             u, new = self.law.step(t, y, x, number)
-        except FembError as error:
-            raise SolveError(f"{where}: {error}") from error
+            u = _numbers("commands", u, self.width)
+            changes: dict[str, Any] = {names["output"]: u, names["time"]: instant}
+            if self.states:
+                changes[names["state"]] = _numbers("states", new, len(x))
         except Exception as error:
-            raise SolveError(f"{where}: raised {type(error).__name__}: {error}") from error
-        u = self._numbers(where, "commands", u, self.width)
-        changes: dict[str, Any] = {item.array("output"): u, item.array("time"): instant}
-        if self.states:
-            changes[item.array("state")] = self._numbers(where, "states", new, len(x))
+            where = f"controllers.{item.name}: sample {number}, t = {instant:.6g} s"
+            raised = "" if isinstance(error, FembError) else f"raised {type(error).__name__}: "
+            raise SolveError(f"{where}: {raised}{error}") from error
         if not self.settings:
             return changes
         if item.delay > 0.0:
-            waiting = discrete[item.array("queue")]
-            changes[item.array("queue")] = queue.pushed(waiting, instant + item.delay, u)
-            return changes
-        return changes | self._set(u, t, discrete)
+            changes[names["queue"]] = queue.pushed(discrete[names["queue"]], instant + item.delay, u)
+        else:
+            self._set(u, t, discrete, changes)
+        return changes
 
     def next_action(self, discrete: DiscreteState) -> float:
         """The instant (s) at which the next commands act."""
-        return queue.next_instant(discrete[self.item.array("queue")])
+        return queue.next_instant(discrete[self.names["queue"]])
 
     def act(self, t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
         """Commands whose delay has passed, in the order in which they were given."""
-        values, rest = queue.taken(discrete[self.item.array("queue")], t, self.period)
-        changes: dict[str, Any] = {self.item.array("queue"): rest}
+        waiting = self.names["queue"]
+        values, rest = queue.taken(discrete[waiting], t, self.period)
+        changes: dict[str, Any] = {waiting: rest}
         for u in values:
-            changes |= self._set(u, t, ChainMap(changes, discrete))  # type: ignore[arg-type]
+            self._set(u, t, discrete, changes)
         return changes
 
-    def _set(self, u: Floats, t: float, discrete: Mapping[str, Floats]) -> dict[str, Any]:
-        changes: dict[str, Any] = {}
-        for setting in self.settings:
-            seen: Mapping[str, Floats] = ChainMap(changes, discrete)  # type: ignore[arg-type]
-            changes |= setting.item.commanded(setting.word, u[setting.part], t, seen)
-        return changes
+    def _set(self, u: Floats, t: float, discrete: DiscreteState, changes: dict[str, Any]) -> None:
+        """Add the changes by the commands u (k,); each sees those before it."""
+        seen: Any = ChainMap(changes, discrete)  # type: ignore[arg-type]
+        for item, word, _, part in self.settings:
+            changes.update(item.commanded(word, u[part], t, seen))
 
-    def _numbers(self, where: str, what: str, value: Any, count: int) -> Floats:
-        plain = type(value) is np.ndarray and value.dtype == np.float64
-        numbers = value if plain else as_numbers(value)
-        if numbers is not None and numbers.ndim == 0 and count == 1:
-            numbers = numbers.reshape(1)
-        if numbers is None or numbers.shape != (count,):
-            raise SolveError(f"{where}: {what}: got {shown(value)}, wanted {count} numbers")
-        if not all(map(isfinite, numbers.tolist())):
-            raise SolveError(f"{where}: {what}: got {shown(value)}, which are not finite")
-        return numbers
+
+def _numbers(what: str, value: Any, count: int) -> Floats:
+    """Numbers (count,) that a law gives. Raises SolveError: other widths, and numbers that are not finite."""
+    plain = type(value) is np.ndarray and value.dtype == np.float64
+    numbers = value if plain else as_numbers(value)
+    if numbers is not None and numbers.ndim == 0 and count == 1:
+        numbers = numbers.reshape(1)
+    if numbers is None or numbers.shape != (count,):
+        raise SolveError(f"{what}: got {shown(value)}, wanted {count} numbers")
+    if not all(map(isfinite, numbers.tolist())):
+        raise SolveError(f"{what}: got {shown(value)}, which are not finite")
+    return numbers
 
 
 def clipped(value: Floats, limit: float) -> tuple[Floats, int]:

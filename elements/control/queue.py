@@ -24,9 +24,9 @@ def empty(count: int, width: int) -> Floats:
 
 def pushed(queue: Floats, instant: float, value: Floats) -> Floats:
     """The queue with one more value; a full queue, whose clock has begun anew, loses its last one."""
-    result = queue.copy()
-    waiting = int(np.count_nonzero(result[:, 0] < inf))
-    result[min(waiting, len(result) - 1)] = [instant, *value]
+    result, free = queue.copy(), queue[:, 0].tolist().count(inf)
+    row = result[-free if free else -1]
+    row[0], row[1:] = instant, value
     return result
 
 
@@ -37,7 +37,8 @@ def next_instant(queue: Floats) -> float:
 
 def taken(queue: Floats, t: float, period: float) -> tuple[Floats, Floats]:
     """The values (n, width) that are due at t (s), the oldest first, and the rest of the queue."""
-    due = int(np.count_nonzero(queue[:, 0] <= t + ROUNDING * period))
+    latest = t + ROUNDING * period
+    due = sum(instant <= latest for instant in queue[:, 0].tolist())
     rest = empty(len(queue), queue.shape[1] - 1)
     rest[: len(queue) - due] = queue[due:]
     return queue[:due, 1:], rest

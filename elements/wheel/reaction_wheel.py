@@ -22,7 +22,7 @@ from femb.layout.element import Batch, Command, Input, OutputRows, breakpoints_o
 from femb.layout.layout import InternalQuantity, Layout
 from femb.layout.views import LinearPoint, ModelView, StartPoses, StateView
 from femb.numerics.rotations import rotate
-from femb.profiles import Profile
+from femb.profiles import Constant, Profile
 
 # The speed, with the tolerance of angles by the default time of 0.01 s. Its coordinate is the angle, which equations of
 # wheels with imbalance or harmonics alone read; its own tolerance is infinite.
@@ -328,10 +328,9 @@ class ReactionWheel(Item):
 
     def inputs(self) -> tuple[Input, ...]:
         """The torque of the motor, its command, and the sign of the speed at its limit."""
-        constant = self.own_torque(0.0)
         torque = Input(
             1,
-            self.own_torque if callable(self.torque) else lambda t: constant,
+            self.own_torque if callable(self.torque) else Constant(self.own_torque(0.0)),
             breakpoints=breakpoints_of(self.torque),
             label=self.state_name("torque"),
             unit="N m",
@@ -375,7 +374,7 @@ class ReactionWheel(Item):
     def commanded(self, word: str, value: Floats, t: float, discrete: DiscreteState) -> Mapping[str, Any]:
         """The torque ``value`` (1,) at the time t (s), with its own within its limit, and the count of those that are
         not. word : "torque". discrete : the present discrete state."""
-        own, wanted = self.own_torque(t), float(np.ravel(value)[0])
+        own, wanted = self.own_torque(t), value.item()
         most = inf if self.max_torque is None else self.max_torque
         given = min(max(own + wanted, -most), most) - own if abs(own + wanted) > most else wanted
         changed = {self.state_name("command"): given}

@@ -33,6 +33,7 @@ from femb.model.model import Model
 from femb.model.placement import Placement
 from femb.numerics.components import norm
 from femb.numerics.dop853_kernels import STEPS
+from femb.profiles import Constant
 from femb.system.block_lu import DEPENDENT, Factors, LinearSolver, LowRankSolver, Matrix, SingularError, WithLowRank
 from femb.system.constraints import AT_MOST, OPEN, PASSES, SETTLED, VELOCITY, position_limit, projected, singular_mass
 from femb.system.forward import forward_each
@@ -203,6 +204,11 @@ class NumberedModel(VelocityCoordinates):
             part.first_input = sum(input_.width for input_ in inputs)
             inputs += part.inputs
             part.allocate(self.pattern)
+        # the part of u that the equations of each batch read
+        self._inputs_of_batches = [
+            slice(batch.first_input, batch.first_input + sum(each.width for each in batch.inputs))
+            for batch in self.batches
+        ]
         for batch in self.batches:
             batch.bind(self.batches)
         self._set_inputs(inputs)
@@ -261,13 +267,22 @@ class NumberedModel(VelocityCoordinates):
             (input_, slice(end - input_.width, end)) for input_, end in zip(inputs, ends, strict=True)
         ]
         self._held_inputs = [pair for pair in self.parts_of_inputs if pair[0].of_discrete]
-        self._other_inputs = [pair for pair in self.parts_of_inputs if not pair[0].of_discrete]
+        self._functions_of_discrete = [pair for pair in self._held_inputs if not pair[0].array]
+        self._inputs_of_arrays: dict[str, list[tuple[Input, slice]]] = {}
+        for pair in self._held_inputs:
+            self._inputs_of_arrays.setdefault(pair[0].array, []).append(pair)
+        of_time_or_state = [pair for pair in self.parts_of_inputs if not pair[0].of_discrete]
+        self._constant_inputs = [pair for pair in of_time_or_state if isinstance(pair[0].function, Constant)]
+        self._other_inputs = [pair for pair in of_time_or_state if not isinstance(pair[0].function, Constant)]
+        # components of u of the discrete state that an equation reads, not only the recorder
+        read = [range(part.start, part.stop) for each, part in self._held_inputs if not each.recorded_only]
+        self.read_by_equations: Ints = np.array([k for part in read for k in part], dtype=np.int64)
         self.__dict__.pop("discrete_inputs", None)
         self._inputs_before: tuple[DiscreteState, Floats] | None = None
         self.inputs_of_state = any(input_.of_state for input_ in inputs)
         self.inputs_of_discrete = any(input_.of_discrete for input_ in inputs)
         self._functions_of_time = [input_.function for input_ in inputs]
-        of_time = not any(input_.of_state or input_.of_discrete for input_ in inputs)
+        of_time = bool(self._other_inputs) and not any(input_.of_state or input_.of_discrete for input_ in inputs)
         self._numbers_of_time = of_time and all(input_.width == 1 for input_ in inputs)
 
     @cached_property
@@ -301,12 +316,6 @@ class NumberedModel(VelocityCoordinates):
         no_states = np.empty((0, self.n_q)), np.empty((0, self.n_v))
         return bool(self.gaps(*no_states)[0].shape[1])
 
-    @cached_property
-    def read_by_equations(self) -> Ints:
-        """Components of u of the discrete state that an equation reads, not only the recorder."""
-        parts = [range(part.start, part.stop) for each, part in self._held_inputs if not each.recorded_only]
-        return np.array([k for part in parts for k in part], dtype=np.int64)
-
     @property
     def breakpoints(self) -> list[float]:
         """Instants where an input is not smooth, sorted."""
@@ -333,6 +342,8 @@ class NumberedModel(VelocityCoordinates):
         if u is not None:
             return u
         u = self.discrete_inputs.copy()
+        if not self._other_inputs:
+            return u
         state = self.state(t, q, v) if self.inputs_of_state else None
         for input_, part in self._other_inputs:
             try:
@@ -348,21 +359,23 @@ class NumberedModel(VelocityCoordinates):
 
     @cached_property
     def discrete_inputs(self) -> Floats:
-        """(n_u,) the inputs of the discrete state, and zeros for the others. Raises as ``inputs_at``."""
+        """(n_u,) the inputs of the discrete state and constants, and zeros for the others. Raises as ``inputs_at``."""
         discrete = self.discrete
         if self._inputs_before is None:
             u = np.zeros(self.n_u)
+            for input_, part in self._constant_inputs:
+                u[part] = input_.function(0.0)
             changed = self._held_inputs
         else:
             before, values = self._inputs_before
             u = values.copy()
-            changed = [
-                pair
-                for pair in self._held_inputs
-                if not pair[0].array or before[pair[0].array] is not discrete[pair[0].array]
-            ]
+            changed = list(self._functions_of_discrete)
+            for name in discrete.changed_since(before):
+                changed += self._inputs_of_arrays.get(name, ())
         for input_, part in changed:
-            self._set_input(u, input_, part, input_.function(discrete), "")
+            # arrays of the discrete state have the width of their inputs
+            value = discrete[input_.array].ravel() if input_.array else input_.function(discrete)
+            self._set_input(u, input_, part, value, "")
         return u
 
     @staticmethod
@@ -470,6 +483,16 @@ class Equations(NumberedModel):
         for batch in self.batches:
             batch.residual(u, q, v, a, out)
         return out
+
+    def change_by_inputs(self, before: Floats, after: Floats, q: Floats, v: Floats) -> Floats:
+        """The change (n_v,) of the ``residual`` at one state from inputs ``before`` to those ``after``, each (n_u,)."""
+        out = np.zeros((2, self.n_v))
+        u, twice_q, twice_v = np.array([before, after]), np.array([q, q]), np.array([v, v])
+        for batch, part in zip(self.batches, self._inputs_of_batches, strict=True):
+            if before[part].tobytes() != after[part].tobytes():
+                batch.residual(u, twice_q, twice_v, np.zeros(out.shape), out)
+        change: Floats = out[1] - out[0]
+        return change
 
     def equations(self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
         """(s, n): M a + h + f_el + J^T lambda - f, the residual with the forces of constraints, and J v + Phi_t."""
