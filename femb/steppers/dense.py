@@ -99,8 +99,10 @@ SLOPES = np.array(
 
 Nodes: TypeAlias = tuple[Sequence[float] | Floats, Sequence[Floats] | Floats]
 """Instants (k,) s and accelerations (k, n_v) there."""
-End: TypeAlias = tuple[Floats, Floats, Floats, float, float]
-"""One end of a step: q (n_q,), v (n_v,), v' (n_v,), work (J) since the start and power (W)."""
+Power: TypeAlias = float | Callable[[], float]
+"""W; or a function that computes it, where it is needed for outputs inside a step alone."""
+End: TypeAlias = tuple[Floats, Floats, Floats, float, Power]
+"""One end of a step: q (n_q,), v (n_v,), v' (n_v,), work (J) since the start and power."""
 Stages: TypeAlias = tuple[Sequence[float] | Floats, Sequence[float] | Floats]
 """Fractions of the step, increasing, and the power (W) there."""
 
@@ -216,7 +218,7 @@ def _works(steps: Sequence[HermiteStep]) -> Floats:
     inverse = _inverse_powers(*inside) if len(inside) else _OF_ENDS
     h = np.array([step.end - step.start for step in steps])
     (work, power0), (work1, power1) = (
-        np.array([state[3:] for state in states]).T
+        np.array([(work, power() if callable(power) else power) for _, _, _, work, power in states]).T
         for states in ([step.state0 for step in steps], [step.state1 for step in steps])
     )
     if len(inside):

@@ -426,7 +426,7 @@ class Radau(RadauEquations):
     order = 5
     memory = (
         *RadauEquations.memory,
-        *("_old_error", "_old_h", "_trend", "_ceiling", "_starting", "_dependent"),
+        *("_old_error", "_old_h", "_trend", "_ceiling", "_starting", "_resumed", "_dependent"),
     )
 
     def recalled(self) -> None:
@@ -435,6 +435,8 @@ class Radau(RadauEquations):
         super().recalled()
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
+        # whether inputs have changed at the present state, and its power is not evaluated
+        self._resumed = False
         super().__init__(form, run)
         self._old_error = self._old_h = 0.0
         self.restart()
@@ -442,13 +444,60 @@ class Radau(RadauEquations):
     def restart(self) -> None:
         """Evaluate the start of a smooth interval; its first stages are not extrapolated."""
         self._evaluate()
+        self._resumed = False
         self._allocate()
         self._begin()
 
     def resume(self) -> None:
-        """The same where the arrays keep their sizes; step length, matrices and factors are kept."""
-        self._evaluate()
+        """The same where the arrays keep their sizes; step length, matrices and factors are kept.
+
+        Accelerations and multipliers only predict the next stages: their change is that of an implicit step by the
+        factors at hand, in which stiff members are at rest already.
+        """
+        if self._matrices is None or not self._factored_for:
+            self._evaluate()
+        else:
+            self._respond()
+            self._resumed = True
         self._begin()
+
+    def _respond(self) -> None:
+        """Inputs at the present state, and accelerations and multipliers after their change."""
+        form, rotations = self.form, self._estimate[3]
+        corotated_q, corotated_v = form.corotated_frames
+        before, self._u = self._u, form.inputs_at(self.t, self.q, self.v)
+        x = np.zeros(form.n_v + form.n_c)
+        x[: form.n_v] = -self._change_by_inputs(before, self._u)
+        frame_rotations(corotated_q, self._matrices_q, self.q[None], rotations)
+        rotate_frames_back(rotations[0], corotated_v, x)
+        x = self._factors[0].solve(x)
+        rotate_frames(rotations[0], corotated_v, x)
+        self.a = self.a + REAL / self._factored_for * x[: form.n_v]
+        self.multipliers = self.multipliers + x[form.n_v :]
+
+    def _change_by_inputs(self, before: Floats, after: Floats) -> Floats:
+        """The change (n_v,) of the equations at the present state from inputs ``before`` to those ``after``."""
+        form = self.form
+        if form is form.system:
+            return form.system.change_by_inputs(before, after, self.q, self.v)
+        twice = [np.array([each, each]) for each in (self.q, self.v, np.zeros(form.n_v), self.multipliers)]
+        values = form.equations(np.array([before, after]), *twice)
+        change: Floats = (values[1] - values[0])[: form.n_v]
+        return change
+
+    @property
+    def power(self) -> float:
+        """W, at the present state."""
+        return self._start_power() if self._resumed else self._power_there
+
+    @power.setter
+    def power(self, value: float) -> None:
+        self._power_there = value
+
+    @property
+    def _start_power(self) -> Callable[[], float]:
+        """The power at a state with new inputs, which only outputs inside its step ask for."""
+        return partial(_power, self.form, self._u, self.q, self.v)
 
     def _begin(self) -> None:
         self._reset_trend()
@@ -564,8 +613,8 @@ class Radau(RadauEquations):
         # At the start of a smooth interval, members out of equilibrium have accelerations that the step does not
         # resolve: there the dense output takes those of the collocation polynomial of v through (0, 0) and the stages.
         a = FROM_ZERO[0].dot(Z) / h if self._starting else self.a
-        self._starting = False
-        old = (self.q, self.v, a, self.work, self.power)
+        old = (self.q, self.v, a, self.work, self._start_power if self._resumed else self.power)
+        self._starting = self._resumed = False
         start = self.t
         self.t, self.q, self.v, self.work, self.power = end, trial.q, trial.v, trial.work, float(trial.power[2])
         K = K.copy()
@@ -578,3 +627,9 @@ class Radau(RadauEquations):
         new = (self.q, self.v, self.a, self.work, self.power)
         nodes = ((start, start + FIRST * h, start + SECOND * h, end), (a, K[0], K[1], K[2]))
         return HermiteStep(form, start, end, old, new, ((FIRST, SECOND), trial.power[:2]), nodes)
+
+
+def _power(form: ImplicitFormulation, u: Floats, q: Floats, v: Floats) -> float:
+    """W, at one state, with its multipliers."""
+    multipliers = form.forward(u, q, v)[1]
+    return float(form.power(u[None], q[None], v[None], multipliers[None])[0])
