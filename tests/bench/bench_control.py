@@ -1,0 +1,158 @@
+"""What a control loop costs: a sampled run beside the same steps without a law, wheels as elements, stiff laws, and
+Basilisk (package bsk, extra `bench`) on the spin of docs/theory/control_loop.md.
+
+`python -m tests.bench.bench_control [PYTHON]`, from the checkout; PYTHON : an interpreter that has Basilisk.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import femb
+from tests.oracles.controlled_satellite import BANDWIDTH, LOCKED, PERIOD, WHEELS, satellite
+
+DURATION, ROUNDS, BOUND = 600.0, 5, 1.4
+TURN = 0.02  # rad, about (1, 1, 1)
+ACCURACY = 1e-9
+# Steps that wheels as elements may take in 30 s: formulation, method, rtol.
+SPINS = {
+    ("velocity", "radau", 1e-6): 145,
+    ("velocity", "radau", 1e-9): 786,
+    ("velocity", "bdf", 1e-6): 297,
+    ("velocity", "generalized-alpha", 1e-6): 442,
+    ("velocity", "rk", 1e-9): 97,
+    ("reduced", "radau", 1e-6): 269,
+    ("reduced", "radau", 1e-9): 1364,
+    ("reduced", "rk", 1e-9): 135,
+    ("quaternion", "radau", 1e-6): 145,
+}
+TORQUES = np.array([(0.10, -0.05, 0.03, -0.08), (-0.04, 0.09, -0.10, 0.02), (0.0, 0.0, 0.0, 0.0)])
+SPIN = {"angular_velocity": (0.01, -0.02, 0.03)}
+
+
+class Held:
+    """A torque held over 10 s each."""
+
+    breakpoints = (10.0, 20.0)
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+
+    def __call__(self, t: float) -> float:
+        return float(self.values[int(t >= 10.0) + int(t >= 20.0)])
+
+
+def timed(model: femb.Model, duration: float, **options: Any) -> tuple[float, femb.Results]:
+    """CPU time (s) of a run, and its results."""
+    start = time.process_time()
+    results = femb.simulate(model, duration=duration, **options)
+    return time.process_time() - start, results
+
+
+def controlled(law: bool, **hub: Any) -> femb.Model:
+    """The reference satellite, turned, with its pd law or without."""
+    part = np.sin(0.5 * TURN) / np.sqrt(3.0)
+    model = satellite(quaternion=(np.cos(0.5 * TURN), part, part, part), **hub)
+    if law:
+        gains = {"proportional": LOCKED * BANDWIDTH**2, "derivative": 1.4 * BANDWIDTH * LOCKED}
+        words = {"attitude": "bodies.hub", "rate": "bodies.hub", "wheels": WHEELS}
+        model.add(femb.PDController("pd", period=PERIOD, delay=PERIOD, **words, **gains))
+    return model
+
+
+def sampled() -> None:
+    options = {"method": "radau", "rtol": 1e-6, "output_interval": 1.0}
+    for law in (True, False):
+        timed(controlled(law), 5.0, **options)  # compiles
+    times, counts = [], []
+    for _ in range(ROUNDS):
+        held, results = timed(controlled(True), DURATION, **options)
+        free, _ = timed(controlled(False, angular_velocity=(0.01, 2e-3, -3e-3)), DURATION, max_step=PERIOD, **options)
+        times.append((held, free))
+        counts = [results.statistics[word] for word in ("steps", "factorizations")]
+    best, ratios = np.min(times, axis=0), [held / free for held, free in times]
+    print(f"{DURATION:g} s at {1.0 / PERIOD:g} Hz: {best[0]:.2f} s of CPU time, with max_step alone {best[1]:.2f} s")
+    print(f"ratio, median of {ROUNDS}: {np.median(ratios):.2f} (aim {BOUND}); steps {counts[0]}, ", end="")
+    print(f"factorisations {counts[1]}, {100.0 * counts[1] / counts[0]:.2g} % of them (bound 1 %)", flush=True)
+
+
+def spin() -> femb.Model:
+    """The satellite without friction and control; torques held over 10 s."""
+    model = femb.Model("spin")
+    for item in satellite(**SPIN).items():
+        if isinstance(item, femb.Revolute):
+            start = 0.002 if item.name == "left" else -0.001
+            item = femb.Revolute(item.name, item.first, item.second, start=start)
+        elif isinstance(item, femb.ReactionWheel):
+            torque = Held(TORQUES[:, WHEELS.index(item.name)])
+            words = {"axis": item.axis, "spin_inertia": item.spin_inertia, "speed": item.speed}
+            item = femb.ReactionWheel(item.name, body="hub", torque=torque, **words)
+        model.add(item)
+    return model
+
+
+def spun(formulation: str, method: str, rtol: float) -> tuple[float, int, np.ndarray]:
+    """CPU time (s), steps, and at 30 s the rates of the hub, the angles of the panels and the speeds of the wheels."""
+    options = {"formulation": formulation, "method": method, "rtol": rtol, "output_interval": 10.0}
+    cpu, results = timed(spin(), 30.0, **options)
+    rates = results.bodies["hub"].angular_velocity[-1]
+    panels = [results.joints[name].coordinates[-1, 0] for name in ("left", "right")]
+    return cpu, results.statistics["steps"], np.array([*rates, *panels, *(results.wheels[w].speed[-1] for w in WHEELS)])
+
+
+def wheels() -> np.ndarray:
+    """Print steps and errors; the motion at 30 s at a tight tolerance."""
+    right = spun("velocity", "radau", 1e-11)[2]
+    print("\nwheels as elements, 30 s: steps, bound, CPU s, error of the rates")
+    for case, most in SPINS.items():
+        spun(*case)  # compiles
+        cpu, steps, found = spun(*case)
+        error = np.abs(found - right)[:3].max()
+        print(f"{case[0]:10} {case[1]:18} {case[2]:.0e} {steps:5} {most:5} {cpu:7.3f} {error:.1e}", flush=True)
+    return right
+
+
+def stiff() -> None:
+    print("\nsteps of 20 s with a continuous law behind a filter of the time constant tau")
+    for tau in (0.2, 2e-4, 2e-7):
+        model = femb.Model("rotor")
+        model.add(femb.RigidBody("hub", 10.0, (2.0, 2.0, 2.0), angular_velocity=(0.0, 0.0, 0.01)))
+        model.add(femb.ReactionWheel("w", body="hub", axis=(0.0, 0.0, -1.0), spin_inertia=0.1))
+        reads = ("bodies.hub.turn.z", "bodies.hub.angular_velocity.z")
+        A, B, C = [[-1.0 / tau]], [[-2.0 / tau, -2.8 / tau]], [[1.0]]
+        model.add(femb.LinearController("law", A=A, B=B, C=C, inputs=reads, outputs=("wheels.w.torque",)))
+        cpu, results = timed(model, 20.0, method="radau", rtol=1e-6, output_interval=5.0)
+        print(f"tau {tau:.0e} s: {results.statistics['steps']:4} steps, {cpu:.3f} s of CPU time", flush=True)
+
+
+def basilisk(python: str, right: np.ndarray) -> None:
+    script = Path(__file__).with_name("basilisk_peer.py")
+    done = subprocess.run([python, script, "0.1", "0.05", "0.01", "0.005"], capture_output=True, text=True)
+    if done.returncode:
+        print(f"\nBasilisk is left out: {(done.stderr.strip().splitlines() or ['it gave nothing'])[-1]}")
+        return
+    print("\nBasilisk, RK4: step s, CPU s, error of the rates; femb, the fastest run above with at most that error")
+    ours = {case: spun(*case) for case in SPINS}
+    for line in done.stdout.splitlines():
+        peer = json.loads(line)
+        found = np.array([*peer["omega"], *peer["panels"], *peer["wheels"]])
+        error = np.abs(found - right)[:3].max()
+        good = [(cpu, case) for case, (cpu, _, each) in ours.items() if np.abs(each - right)[:3].max() <= error]
+        cpu, case = min(good, default=(float("nan"), ("none",)))
+        words = " ".join(map(str, case))
+        print(f"{peer['step']:6g} {peer['cpu']:7.3f} {error:.1e}   femb {cpu:7.3f} {words}", flush=True)
+    agreement = np.abs(found - right)
+    print(f"agreement: rates {agreement[:3].max():.1e} rad/s, panels {agreement[3:5].max():.1e} rad, ", end="")
+    print(f"wheels {agreement[5:].max():.1e} rad/s (aim {ACCURACY:g})")
+
+
+if __name__ == "__main__":
+    sampled()
+    found = wheels()
+    stiff()
+    basilisk(sys.argv[1] if len(sys.argv) > 1 else sys.executable, found)
