@@ -16,7 +16,7 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
-from femb.elements.control.control_law import InLoop, LinearControl
+from femb.elements.control.control_law import InLoop, LinearControl, Setting
 from femb.elements.control.signals import NO_ARRAYS, Moment, Signal
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.discrete import DiscreteState
@@ -37,10 +37,11 @@ def declare_states(item: InLoop, layout: Layout, model: ModelView) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Loop:
-    """A controller: its law, places of its states in v, forces G (k, n_v) of unit commands, places of its reference."""
+    """A controller: law, commands, places of states in v, forces G (k, n_v) of unit commands, and of the reference."""
 
     item: InLoop
     law: LinearControl
+    settings: list[Setting]
     z: Ints
     G: Floats
     reference: slice
@@ -52,8 +53,6 @@ class _Loop:
 
 class ContinuousBatch(Batch):
     """All continuous controllers of a model."""
-
-    sets_commands = True
 
     def __init__(self, items: Sequence[InLoop], layout: Layout, model: ModelView) -> None:
         self.layout, self.coordinates = layout, JointCoordinates(layout)
@@ -70,9 +69,14 @@ class ContinuousBatch(Batch):
                     text = f"is missing: {signal.name!r} has no exact derivatives, or is sampled"
                     raise ModelError.at((item.table, item.name, "period"), text)
             columns = []
-            for setting in item.settings(layout, model):
+            settings = item.settings(layout, model)
+            for setting in settings:
                 if setting.command.columns is None:
-                    text = f"sets {setting.label!r}, which takes sampled commands only: give the controller a period"
+                    text = (
+                        f"sets {setting.label!r}, which takes sampled commands only: give the controller a period; "
+                        "continuous ones set wheels without max_speed, torques of loads in frame = 'body', and motors "
+                        "about the axis of a hinge"
+                    )
                     raise ModelError.at((item.table, item.name), text)
                 columns.append(setting.command.columns)
             G = np.vstack(columns) if columns else np.zeros((len(law.realisation.C), self.n_v))
@@ -80,7 +84,7 @@ class ContinuousBatch(Batch):
             z = layout.internal_v[first : first + len(law.realisation.A)]
             errors = law.errors
             part = slice(start, start + errors.count)
-            self.loops.append(_Loop(item, law, z, G, part))
+            self.loops.append(_Loop(item, law, settings, z, G, part))
             start = part.stop
             inputs.append(
                 Input(
@@ -137,9 +141,21 @@ class ContinuousBatch(Batch):
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         for loop in self.loops:
-            for s in range(len(q)):
-                commands, _, _ = self.commands(loop, u[s], q[s], v[s])
-                out[s] += np.clip(commands, -loop.law.limits, loop.law.limits) @ loop.G
+            out += self._given(loop, u, q, v) @ loop.G
+
+    def continuous_commands(self, u: Floats, q: Floats, v: Floats) -> dict[str, Floats]:
+        result: dict[str, Floats] = {}
+        for loop in self.loops:
+            given = self._given(loop, u, q, v)
+            result |= {setting.label: given[:, setting.part] for setting in loop.settings}
+        return result
+
+    def _given(self, loop: _Loop, u: Floats, q: Floats, v: Floats) -> Floats:
+        """(s, k) commands within their limits."""
+        wanted = [self.commands(loop, *each)[0] for each in zip(u, q, v, strict=True)]
+        limits = loop.law.limits
+        result: Floats = np.clip(np.reshape(wanted, (len(q), len(limits))), -limits, limits)
+        return result
 
     def mass(self, q: Floats, mass: Floats) -> None:
         for loop, places in zip(self.loops, self.offsets, strict=True):

@@ -10,7 +10,7 @@ from femb.elements.frame_index import pair_starts, with_inputs
 from femb.elements.joint.constraint_kernels import add_row_force, rate_of, row, row_tangent
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.discrete import DiscreteState
-from femb.layout.element import Batch, ForceBatch, Input
+from femb.layout.element import Batch, ForceBatch, Input, continuous_commands, with_commands
 from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern, OutputStates
 from femb.numerics.compiler.compile import inlined, kernel
@@ -212,4 +212,4 @@ class JointForceBatch(ForceBatch):
             block[f"{path}/force"] = block.get(f"{path}/force", 0.0) + item.sense * (L[:, k, ELASTIC] + L[:, k, REST])
             block[f"{path}/{'angle' if self.coordinates.is_angle[k] else 'length'}"] = values[:, k]
             block[f"{path}/rate"] = rates[:, k]
-        return block
+        return with_commands(block, continuous_commands(batches, frames.u, frames.q, frames.v))

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from math import inf
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
+
 from femb.base.checks import Checks
 from femb.base.types import Floats, Unit
 from femb.elements.item import is_set
 from femb.elements.joint.force import JointForce
 from femb.elements.joint.force_batch import MOTOR
+from femb.elements.joint.rows import ANGLE, Z
 from femb.layout.element import (
     Batch,
     Command,
@@ -66,7 +69,23 @@ class JointMotor(JointForce):
         """A torque or force along its coordinate; none where it is a function."""
         if callable(self.force):
             return {}
-        return {"force": Command("N m or N", self._command, limit=inf if self.max_force is None else self.max_force)}
+        limit = inf if self.max_force is None else self.max_force
+        return {"force": Command("N m or N", self._command, limit=limit, columns=self._columns(layout))}
+
+    def _columns(self, layout: Layout) -> Floats | None:
+        """(1, n_v) generalized forces of a unit torque, constant about an axis of both bodies that the joint keeps
+        parallel; None of another coordinate."""
+        if not hasattr(layout, "n_v"):
+            return None
+        joint, k = self.joint_and_index(layout)
+        if joint.coordinates[k] != ANGLE or Z not in joint.same_way:
+            return None
+        columns = np.zeros((1, layout.n_v))
+        for end, sign in ((joint.first, -1.0), (joint.second, 1.0)):
+            if layout.frames[end.frame].freedom:
+                j = layout.frame_v[end.frame] + 3
+                columns[0, j : j + 3] += sign * end.axes[:, Z]
+        return columns
 
     def commanded(self, word: str, value: Floats, t: float, discrete: Mapping[str, Floats]) -> dict[str, Any]:
         """The command ``word`` of ``value`` (k,), N or N m, at t (s), within its limit, and the count of those beyond.

@@ -13,7 +13,15 @@ from femb.elements.frame_index import with_inputs
 from femb.elements.load import torque_kernels
 from femb.elements.load.euler_basis import NEAREST, axes_of, lock_vector, measure_of
 from femb.layout.connections import Singularity
-from femb.layout.element import Batch, ForceBatch, Input, breakpoints_of, command_array
+from femb.layout.element import (
+    Batch,
+    ForceBatch,
+    Input,
+    breakpoints_of,
+    command_array,
+    continuous_commands,
+    with_commands,
+)
 from femb.layout.layout import Layout, Station
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, OutputStates
@@ -231,7 +239,7 @@ class LoadBatch(ForceBatch):
             values = out[:, first : first + 3]
             path, own = f"loads/{load.name}/{load.word}", values if load.axes is None else values @ load.axes
             block[path] = block[path] + own if path in block else own
-        return block
+        return with_commands(block, continuous_commands(batches, frames.u, frames.q, frames.v))
 
     def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         # torques that are constant in their frame have none

@@ -17,6 +17,7 @@ from femb.layout.element import Batch, Command, add_command, clipped_command
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
 from femb.numerics.euler import gimbal_distance
+from femb.numerics.rotations import rotation_matrix
 from femb.numerics.turns import EulerSequence
 from femb.profiles import Constant, Profile, check_profile
 
@@ -148,10 +149,27 @@ class Load(Item):
             return {}
         units = {"force": ("N", self.max_force), "torque": ("N m", self.max_torque)}
         return {
-            word: Command(unit, f"loads.{self.name}.{word}", 3, inf if limit is None else limit)
+            word: Command(
+                unit,
+                f"loads.{self.name}.{word}",
+                3,
+                inf if limit is None else limit,
+                columns=self._columns(layout) if word == "torque" else None,
+            )
             for word, (unit, limit) in units.items()
             if getattr(self, word) is not None and not callable(getattr(self, word))
         }
+
+    def _columns(self, layout: Layout) -> Floats | None:
+        """(3, n_v) generalized forces of a torque about each axis of its body, which are constant; None of another."""
+        if self.frame != "body" or not hasattr(layout, "n_v"):
+            return None
+        station = layout.station(self.on)
+        columns = np.zeros((3, layout.n_v))
+        if layout.frames[station.frame].freedom:
+            j = layout.frame_v[station.frame] + 3
+            columns[:, j : j + 3] = rotation_matrix(station.rotation).T
+        return columns
 
     def commanded(self, word: str, value: Floats, t: float, discrete: Mapping[str, Floats]) -> dict[str, Any]:
         """The command ``word`` of ``value`` (k,), N or N m, at t (s), within its limit, and the count of those beyond.

@@ -16,7 +16,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.private_blocks import PrivateBlocks
-from femb.layout.element import Batch
+from femb.layout.element import Batch, continuous_commands
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, ModelView, OutputStates
@@ -470,12 +470,11 @@ class WheelBatch(Batch):
         first = self.index[:, INPUTS]
         torque: Floats = frames.u[:, first] + frames.u[:, first + 1]
         torque = np.where(torque * frames.u[:, first + 2] > 0.0, 0.0, torque)
-        commands = [batch for batch in batches if batch.sets_commands]
-        if commands:
-            forces = np.zeros_like(frames.v)
-            for batch in commands:
-                batch.nonconservative_force(frames.u, frames.q, frames.v, forces)
-            torque += forces[:, self.index[:, SPEED]]
+        commands = continuous_commands(batches, frames.u, frames.q, frames.v)
+        for k, item in enumerate(self.items):
+            name = item.state_name("torque")
+            if name in commands:
+                torque[:, k] += commands[name][:, 0]
         power = torque * frames.v[:, self.index[:, SPEED]]
         paths = [f"{item.table}/{item.name}" for item in self.items]
         return {f"{path}/torque": torque[:, k] for k, path in enumerate(paths)} | {

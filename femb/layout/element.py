@@ -11,7 +11,7 @@ coordinate in q has no meaning, and no batch reads it. Energies are those of the
 no discrete state: it reads one as an input, and ``femb.layout.discrete.Update`` changes it between steps.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -214,8 +214,6 @@ class Batch:
     gravity: Floats | None = None
     # Whether the mass matrix is positive semidefinite in any state.
     definite: bool = True
-    # Whether its ``nonconservative_force`` are commands of controllers: motors record them as their own.
-    sets_commands: ClassVar[bool] = False
     # Whether ``longest_step`` limits steps.
     limits_steps: bool = False
     # Singular configurations: a femb.layout.connections.Singularity for each vector of singularity_vectors.
@@ -284,6 +282,11 @@ class Batch:
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin."""
+
+    def continuous_commands(self, u: Floats, q: Floats, v: Floats) -> Mapping[str, Floats]:
+        """Commands (s, width) that it sets at each of s states, within their limits, by name TABLE.NAME.WORD. The items
+        that take them record them as their own."""
+        return {}
 
     def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s,) += potential energy that depends on inputs, for example on unwrapped angles."""
@@ -473,6 +476,20 @@ def add_command(layout: Any, command: str, width: int = 1) -> None:
     """Declare the discrete states of a command: its numbers, and how often it was clipped."""
     layout.add_discrete(command_array(command), np.zeros(width))
     layout.add_discrete(clip_count(command), 0.0)
+
+
+def continuous_commands(batches: Iterable[Batch], u: Floats, q: Floats, v: Floats) -> dict[str, Floats]:
+    """The commands (s, width) of all continuous controllers among ``batches`` at s states, by name."""
+    return {name: value for batch in batches for name, value in batch.continuous_commands(u, q, v).items()}
+
+
+def with_commands(block: dict[str, Floats], commands: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Recorded arrays (s, ...) by path with the commands (s, width) of the same names added."""
+    for name, value in commands.items():
+        path = name.replace(".", "/")
+        if path in block:
+            block[path] = block[path] + value.reshape(block[path].shape)
+    return block
 
 
 def clipped_command(command: str, value: Floats, limit: float | None, discrete: Mapping[str, Floats]) -> dict[str, Any]:

@@ -318,8 +318,8 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
 
     @cached_property
     def _mass_offsets(self) -> Ints | None:
-        """Offsets of every frame's mass (n, 6, 6) in block data; None if elements couple frames."""
-        if self.layout.couplings:
+        """Offsets of every frame's mass (n, 6, 6) in block data; None if elements couple frames or have unknowns."""
+        if self.layout.couplings or self.layout.internal:
             return None
         sizes = self.tree.index[:, SIZE]
         offset, stride = self.system.pattern.offsets(self.tree.index[:, [FRAME_V]])

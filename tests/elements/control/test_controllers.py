@@ -1,12 +1,16 @@
 """Controllers: sampled laws against exact discrete models, continuous ones against poles, order, delays, messages."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import femb
 from femb import JointEnd
 from femb.base.errors import ModelError, SolveError
+from femb.system.system import System
 
 J, K_P, K_D = 10.0, 4.0, 9.0
 SPIN = {"axis": (0.0, 0.0, 1.0), "spin_inertia": 0.1}
@@ -168,6 +172,132 @@ def test_poles_of_a_continuous_law():
     np.testing.assert_allclose(found, wanted, rtol=1e-8)
 
 
+def hinged(*items, **words):
+    """Two free bodies on a hinge through both mass centres; its axis is z of the one and -x of the other."""
+    model = femb.Model("hinged", **words)
+    model.add(femb.RigidBody("hub", 10.0, (J, J, J), angular_velocity=(0.02, -0.01, 0.03)))
+    model.add(femb.RigidBody("drum", 2.0, (SPUN, SPUN, SPUN), quaternion=(np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0)))
+    model.add(femb.Revolute("axle", JointEnd("hub", axis=(0, 0, 1)), JointEnd("drum", axis=(-1, 0, 0)), rates=0.1))
+    model.add(femb.JointMotor("drive", joint="axle", force=0.0))
+    for item in items:
+        model.add(item)
+    return model
+
+
+SPUN = 4.0
+LAWS = {
+    "body": (J, rotor, "bodies.hub.turn.z", "bodies.hub.angular_velocity.z", "loads.torquer.torque"),
+    "hinge": (J * SPUN / (J + SPUN), hinged, "joints.axle.angle", "joints.axle.angle rate", "loads.drive.force"),
+}
+
+
+def driven(kind, tau=0.2, **words):
+    """The model of a kind with a continuous law of one torque, and the inertia that it turns."""
+    inertia, model, angle, rate, command = LAWS[kind]
+    gains = np.array([[-K_P / tau, -K_D / tau]])
+    # of the three torques of a load about the axes of its body the law sets the last
+    C = np.array([[0.0], [0.0], [1.0]]) if kind == "body" else np.eye(1)
+    law = femb.LinearController("law", A=[[-1.0 / tau]], B=gains, C=C, inputs=(angle, rate), outputs=(command,))
+    return model(law, **words), inertia
+
+
+@pytest.mark.parametrize("kind", LAWS)
+def test_poles_of_continuous_laws_on_bodies_and_hinges(kind):
+    model, inertia = driven(kind)
+    poles = femb.linearize(model, at_rest=True).eigenvalues()
+    wanted = np.roots([0.2 * inertia, inertia, K_D, K_P])
+    found = [poles[np.argmin(np.abs(poles - each))] for each in wanted]
+    np.testing.assert_allclose(found, wanted, rtol=1e-8)
+
+
+@pytest.mark.parametrize("formulation", ["velocity", "quaternion", "reduced"])
+@pytest.mark.parametrize("kind", LAWS)
+def test_continuous_laws_on_bodies_and_hinges(kind, formulation):
+    """The motion about the axis is linear, of the body where it is small; the results have what the law commands."""
+    rate = 1e-4 if kind == "body" else 0.1
+    model, inertia = driven(kind, **({"rate": rate} if kind == "body" else {}))
+    words = {"method": "radau", "rtol": 1e-9, "atol": {"quaternion": 1e-12, "time": 1.0}, "formulation": formulation}
+    results = femb.simulate(model, duration=4.0, output_interval=0.5, **words)
+    A = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0 / inertia], [-K_P / 0.2, -K_D / 0.2, -1.0 / 0.2]])
+    wanted = np.array([expm(A * t) @ [0.0, rate, 0.0] for t in results.time])
+    x = results.controllers["law"].state[:, 0]
+    np.testing.assert_allclose(x, wanted[:, 2], atol=1e-6 * rate)
+    command = results.controllers["law"].output[:, -1]
+    if kind == "body":
+        np.testing.assert_allclose(results.loads["torquer"].torque[:, 2], command, atol=1e-15)
+    else:
+        np.testing.assert_allclose(results.joints["axle"].rates[:, 0], wanted[:, 1], atol=1e-7 * rate)
+        np.testing.assert_allclose(results.loads["drive"].force, command, atol=1e-15)
+        momentum = results.audit.angular_momentum
+        np.testing.assert_allclose(momentum, momentum[[0]].repeat(len(momentum), axis=0), atol=1e-9)
+    assert np.abs(results.audit.energy_error).max() < 1e-8
+
+
+def test_forces_of_unit_commands_are_those_of_held_ones():
+    """Of torques at turned sections, and of a motor, at any state: the same whether a law is sampled or continuous."""
+    section = femb.Section("s", axial_stiffness=1e4, bending_stiffness=(10.0, 20.0), torsional_stiffness=5.0,
+                           mass_per_length=1.0, inertia_per_length=(0.02, 0.01, 0.01))  # fmt: skip
+    torque = {"inputs": "bodies.hub.angular_velocity", "outputs": "loads.tip.torque", "period": 0.1}
+    model = hinged(femb.SampledController("own", lambda t, y, x: -y, **torque), pd_of_hinge())
+    start = femb.Attachment("hub", at=(1.0, 0.0, 0.0), direction=(1.0, 1.0, 0.0))
+    model.add(femb.Beam("boom", section, length=2.0, elements=2, start=start))
+    model.add(femb.Load("tip", beam="boom", node=1, torque=(0.0, 0.0, 0.0), frame="body"))
+    system = System(model)
+    rng = np.random.default_rng(4)
+    v = rng.normal(size=system.n_v)
+    compared = 0
+    for name, item in (("tip.torque", model.loads["tip"]), ("drive.force", model.loads["drive"])):
+        (command,) = item.commands(system.layout).values()
+        for batch in system.batches:
+            ends = batch.first_input + np.cumsum([0, *(each.width for each in batch.inputs)])
+            places = {each.array: first for each, first in zip(batch.inputs, ends[:-1].tolist(), strict=True)}
+            if f"loads.{name}_command" not in places:
+                continue
+            for k, column in enumerate(command.columns):
+                u, force = np.zeros((1, ends[-1] + 9)), np.zeros((1, system.n_v))
+                u[0, places[f"loads.{name}_command"] + k] = 1.0
+                batch.nonconservative_force(u, system.q0[None], v[None], force)
+                np.testing.assert_allclose(force[0], column, atol=1e-12)
+                compared += 1
+    assert compared == 4
+
+
+def pd_of_hinge():
+    words = {
+        "input": "joints.axle.angle",
+        "rate": "joints.axle.angle rate",
+        "proportional": K_P,
+        "derivative": K_D,
+        "period": 0.1,
+    }
+    return femb.PDController("hinge", outputs=("loads.drive.force",), **words)
+
+
+@pytest.mark.parametrize("kind", LAWS)
+def test_continuous_commands_are_clipped(kind):
+    """A law without states at its limit turns the body with constant acceleration."""
+    inertia, model, angle, rate, command = LAWS[kind]
+    D = np.vstack([*[[0.0, 0.0]] * (2 if kind == "body" else 0), [-K_P, -K_D]])
+    law = femb.LinearController("law", D=D, inputs=(angle, rate), outputs=(command,))
+    limited = model(law)
+    name, word = ("torquer", "max_torque") if kind == "body" else ("drive", "max_force")
+    limited.tables["loads"][name] = replace(limited.tables["loads"][name], **{word: 0.3})
+    results = femb.simulate(limited, duration=6.0, output_interval=0.1, method="radau", rtol=1e-9)
+
+    def equations(t, x):
+        turn = 2.0 * np.sin(0.5 * x[0]) if kind == "body" else x[0]
+        return [x[1], np.clip(-K_P * turn - K_D * x[1], -0.3, 0.3) / inertia]
+
+    wanted = solve_ivp(equations, (0.0, 6.0), [0.0, 0.1], t_eval=results.time, rtol=1e-10, atol=1e-12, max_step=0.01)
+    if kind == "body":
+        found, given = results.bodies["hub"].angular_velocity[:, 2], results.loads["torquer"].torque[:, 2]
+    else:
+        found, given = results.joints["axle"].rates[:, 0], results.loads["drive"].force
+    np.testing.assert_allclose(found, wanted.y[1], atol=1e-5)
+    assert np.isclose(np.abs(given).max(), 0.3, rtol=1e-12)
+    assert np.count_nonzero(np.isclose(np.abs(given), 0.3)) > 5
+
+
 def test_a_filter_before_a_law():
     """A sampled low-pass: the law reads its output of the same instant."""
     low = femb.FilterController("low", input="bodies.hub.angular_velocity", frequency=2.0, period=0.1)
@@ -268,11 +398,16 @@ def test_functions_that_fail_are_named(function, message):
             "its matrices have 2 inputs",
         ),
         (lambda: femb.LinearController("c", A=[[1.0]], B=[[1.0, 2.0]], C=[[1.0], [2.0]], D=[[1.0]]), "wanted .2, 2."),
-        (
-            lambda: rotor(
-                femb.LinearController("c", D=np.eye(3), inputs=("bodies.hub.turn",), outputs=("loads.torquer.torque",))
-            ),
-            "takes sampled commands only: give the controller a period",
+        *(
+            (
+                lambda name=name: rotor(
+                    femb.Load("pull", body="hub", force=(0.0, 0.0, 0.0), frame="body"),
+                    femb.Load("fixed", body="hub", torque=(0.0, 0.0, 0.0)),
+                    femb.LinearController("c", D=np.eye(3), inputs=("bodies.hub.turn",), outputs=(name,)),
+                ),
+                f"sets '{name}', which takes sampled commands only: give the controller a period; continuous ones set",
+            )
+            for name in ("loads.pull.force", "loads.fixed.torque")
         ),
     ],
 )
