@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import validation_pictures
 
-from femb import FembError, Results, linearize, load_case, modes, shaper, simulate, static
+from femb import FembError, Results, linearize, load_case, modes, pointing, shaper, simulate, static
 from femb.cli import cli
 from femb.elements import Load
 from femb.numerics.euler import to_euler
@@ -255,6 +255,30 @@ def draw_held(path: Path, folder: Path) -> None:
     table(held.time, rows, "Deployment under attitude control").savefig(path, dpi=80)
 
 
+def draw_budget(path: Path, folder: Path) -> None:
+    """Pointing errors over windows of six runs of ``pointing_budget``, and the linear prediction of its page."""
+    from matplotlib.figure import Figure
+
+    page = (ROOT / "docs" / "cases" / "pointing_budget.md").read_text()
+    names: dict[str, Callable[..., list[tuple[float, float]]]] = {}
+    exec(page.partition("```python title=prediction\n")[2].partition("```")[0], names)
+    windows = np.geomspace(0.1, 30.0, 24)
+    linear = 1e6 * np.array(names["predicted"](ROOT / "cases" / "pointing_budget.toml", windows))
+    figure = Figure(figsize=(8.0, 4.5), dpi=80, layout="constrained")
+    axes = figure.subplots()
+    for seed in range(1, 7):
+        results = Results.read(run("pointing_budget", f"noise.seed={seed}", out=folder / f"budget{seed}.h5"))
+        errors = pointing(results, "controllers.attitude.error", windows, 60.0)
+        for word, colour in (("mean", "C0"), ("relative", "C1")):
+            axes.loglog(windows, [1e6 * errors.rms(word, each) for each in windows], color=colour, lw=0.7, alpha=0.6)
+    for k, (word, colour) in enumerate((("mean", "C0"), ("relative", "C1"))):
+        axes.loglog(windows, linear[:, k], color=colour, lw=2.5, ls="--", label=f"{word} error, linear; thin: runs")
+    axes.set(xlabel="window, s", ylabel="RMS of all three axes, urad")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(path)
+
+
 def draw_slews(path: Path, folder: Path) -> None:
     """Rate of the hub and deflection of a tip in ``slew_flexible``, by the shaped torque and by the unshaped one."""
     bare = 'loads.slew.profile={shape="bang_bang", duration=19.5}'
@@ -356,6 +380,7 @@ DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "slosh_slew": draw_sloshing,
     "wheel_jitter": draw_jitter,
     "thruster_limit_cycle": draw_cycles,
+    "pointing_budget": draw_budget,
     "array_deployment_closed_loop": draw_held,
     "gravity_gradient_boom": draw_gradient,
     "lattice_mast": draw_mast,

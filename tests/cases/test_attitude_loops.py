@@ -1,6 +1,8 @@
 """Satellites with their attitude laws: the numbers of their pages, by closed forms and by linear models."""
 
 import runpy
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from shared_runs import results_of
 
 import femb
 from femb.numerics import rotations
+from femb.study.file import read_study
 
 PAGES = ROOT / "docs" / "cases"
 
@@ -68,6 +71,84 @@ class TestLimitCycle:
         wanted = 1e-3 + 0.01 * w - w * since - amplitude * np.exp(-decay * since) * np.sin(omega * since)
         np.testing.assert_allclose(2.0 * results.bodies["hub"].quaternion[late, 1], wanted, rtol=0.0, atol=1e-8)
         assert abs(wanted.max() - 1.0042e-3) < 1e-7  # 4.2 urad, as the page says
+
+
+class TestPointingBudget:
+    """Noise of sensors and imbalance of wheels, beside the linear loop."""
+
+    PAGE, PATH = PAGES / "pointing_budget.md", CASES / "pointing_budget.toml"
+    WINDOWS = (0.2, 0.5, 1.0, 4.0, 10.0)
+
+    @staticmethod
+    @cache
+    def linear():
+        """The functions of the page."""
+        names = {}
+        text = TestPointingBudget.PAGE.read_text()
+        exec(text.partition("```python title=prediction\n")[2].partition("```")[0], names)
+        return names
+
+    def predicted(self):
+        """RMS of the mean and of the relative errors (5, 2), rad."""
+        return np.array(self.linear()["predicted"](self.PATH, self.WINDOWS))
+
+    def found(self, seeds):
+        """RMS of the mean and of the relative errors, 99.7 % of the latter (5, 3), rad, of several runs together."""
+        runs = [results_of("pointing_budget", *([] if seed == 1 else [f"noise.seed={seed}"])) for seed in seeds]
+        errors = [femb.pointing(each, "controllers.attitude.error", self.WINDOWS, 60.0) for each in runs]
+        rows = []
+        for window in self.WINDOWS:
+            both = [np.concatenate([e.sizes(word, window) for e in errors]) for word in ("mean", "relative")]
+            rows.append([*(np.sqrt(np.mean(each**2)) for each in both), np.percentile(both[1], 99.7)])
+        return np.array(rows)
+
+    def test_predictions_are_those_of_the_page(self):
+        table = rows_of(self.PAGE, "Results")
+        for cells, values in zip(table.values(), 1e6 * self.predicted(), strict=True):
+            assert is_printed(cells[1], values[0])
+            assert is_printed(cells[3], values[1])
+        (at_once,) = self.linear()["covariances"](self.PATH, 1, 0.025)
+        assert is_printed("3.96", 1e6 * np.sqrt(at_once[2, 2]))
+
+    def test_one_run(self):
+        """Short windows, of which a run has many that are independent; the mean error within three deviations."""
+        found, wanted = self.found([1])[:, :2], self.predicted()
+        np.testing.assert_allclose(found[:3, 1], wanted[:3, 1], rtol=0.06)
+        np.testing.assert_allclose(found[:, 0], wanted[:, 0], rtol=3.0 * 0.25)
+
+    @pytest.mark.slow
+    def test_all_runs(self):
+        found, wanted = self.found(range(1, 25)), self.predicted()
+        np.testing.assert_allclose(found[:3, 1], wanted[:3, 1], rtol=0.02)
+        np.testing.assert_allclose(found[:, :2], wanted, rtol=3.0 * 0.05)
+        for cells, values in zip(rows_of(self.PAGE, "Results").values(), 1e6 * found, strict=True):
+            assert all(is_printed(cells[k], value) for k, value in zip((0, 2, 4), values, strict=True))
+
+    @pytest.mark.slow
+    def test_long_runs_with_balanced_wheels(self):
+        """Of each axis, in four runs of 3000 s, within three deviations."""
+        covariances = self.linear()["covariances"](self.PATH, 600, 0.1)[:, range(3), range(3)]
+        time = 0.2 * np.sum((covariances / covariances[0]) ** 2, axis=0).max()
+        words = [f"wheels.{axis}.{word}_imbalance=0" for axis in "xyz" for word in ("static", "dynamic")]
+        squares = []
+        for seed in range(101, 105):
+            long = ["run.duration=3000", "run.output_interval=0.1", f"noise.seed={seed}"]
+            results = results_of("pointing_budget", *words, *long)
+            squares.append(np.mean(results.controllers["attitude"].error[results.time > 60.0] ** 2, axis=0))
+        ratio = np.sqrt(np.mean(squares, axis=0) / covariances[0])
+        np.testing.assert_allclose(ratio, 1.0, atol=3.0 * 0.5 * np.sqrt(2.0 * time / 12000.0))
+        assert np.abs(ratio - 1.0).max() < 0.04  # as the page says
+
+    def test_the_study_gives_errors_of_its_runs(self):
+        """Of one of them: seeds are the only variable."""
+        study = read_study(CASES / "studies" / "pointing_budget.toml")
+        (seed,) = study.variables.values()
+        assert list(seed.values) == list(range(1, 25))
+        few = femb.sweep(replace(study, variables={"seed": replace(seed, values=(1,))}))
+        errors = femb.pointing(results_of("pointing_budget"), "controllers.attitude.error", (0.5, 10.0), 60.0)
+        assert few["relative_05"][0] == pytest.approx(errors.at_percent("relative", 0.5), rel=1e-12)
+        assert few["mean_10"][0] == pytest.approx(errors.at_percent("mean", 10.0), rel=1e-12)
+        assert few["absolute"][0] == pytest.approx(errors.at_percent("absolute"), rel=1e-12)
 
 
 class TestDeployment:
