@@ -174,9 +174,10 @@ MEASURES = {
 
 def channels(kind: str, group: Group, name: str, node: int | None = None) -> list[Channel]:
     """Channels of a quantity of one item, or of the node ``node`` of a beam; none where it is not recorded."""
-    word = words().get(name)
-    if word is None:
-        declared = type(group).quantities().get(name)
+    word, declared = words().get(name), type(group).quantities().get(name)
+    # a labelled word is that of some tables; another table may declare a quantity of this name
+    of_others = name in LABELLED and LABELLED[name].kinds and kind not in LABELLED[name].kinds
+    if word is None or (of_others and declared is not None):
         word = Word(name.replace("_", " "), "", ()) if declared is None else _declared(kind, name, declared)
     if not word.derived and name not in group:
         return []
