@@ -10,7 +10,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import OWN_UNITS, Floats, Forms, Matrix3, Numbers, OneOf, Shape, Unit, Vector
-from femb.base.values import shown
+from femb.base.values import frozen_array, shown
 from femb.elements.control.control_law import Law, LinearControl
 from femb.elements.control.controller import Controller, sensor_of
 from femb.elements.control.errors import AttitudeErrors, Errors
@@ -312,12 +312,11 @@ class LinearController(Controller):
             return
         wanted = {"A": (A, (n, n)), "B": (B, (n, m)), "C": (C, (p, n)), "D": (D, (p, m))}
         for word, (matrix, shape) in wanted.items():
-            values = np.zeros(shape) if matrix is None else np.array(matrix, dtype=float)
-            if values.shape != shape:
+            if matrix is not None and np.shape(matrix) != shape:
                 of = f"{n} states, {m} inputs and {p} outputs"
-                check.fail(word, f"got the shape {values.shape}, wanted {shape}: the matrices have {of}")
-            values.flags.writeable = False
-            object.__setattr__(self, word, values)
+                check.fail(word, f"got the shape {np.shape(matrix)}, wanted {shape}: the matrices have {of}")
+            elif matrix is not None:
+                object.__setattr__(self, word, frozen_array(matrix))
         check.require("inputs", len(self.inputs) > 0, "wanted the names of what it reads")
         if self.state is not None:
             check.numbers("state")
@@ -358,16 +357,25 @@ class LinearController(Controller):
     def sets(self) -> tuple[str, ...]:
         return self.outputs
 
+    @property
+    def realisation(self) -> Realisation:
+        """A, B, C, D, with zeros for those that are not given."""
+        n = 0 if self.A is None else len(self.A)
+        m, p = _sizes(self.B, self.D), _sizes(*(None if each is None else each.T for each in (self.C, self.D)))
+        shapes = ((self.A, (n, n)), (self.B, (n, m)), (self.C, (p, n)), (self.D, (p, m)))
+        return Realisation(*(np.zeros(shape) if each is None else np.asarray(each) for each, shape in shapes))
+
     def start_state(self, layout: Layout, model: ModelView) -> Floats:
-        return np.zeros(len(np.asarray(self.A))) if self.state is None else np.asarray(self.state, dtype=float)
+        n = len(self.realisation.A)
+        return np.zeros(n) if self.state is None else np.asarray(self.state, dtype=float)
 
     def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
         units = {each.command.unit for each in self.settings(layout, model)}
-        return len(np.asarray(self.D)), units.pop() if len(units) == 1 else "own"
+        return len(self.realisation.D), units.pop() if len(units) == 1 else "own"
 
     def law(self, layout: Layout, model: ModelView) -> Law:
         errors = Errors(self.signals(layout, model))
-        m, p = np.shape(self.D)  # type: ignore[arg-type]
+        m, p = self.realisation.D.shape
         if errors.width != p:
             text = f"reads {errors.width} numbers ({', '.join(self.inputs)}), but its matrices have {p} inputs"
             raise ModelError.at((*self._path, "inputs"), text)
@@ -377,8 +385,7 @@ class LinearController(Controller):
             text = f"sets {count} numbers ({', '.join(self.outputs)}), but its matrices have {m} outputs"
             raise ModelError.at((*self._path, "outputs"), text)
         limits = np.array([each.command.limit for each in settings for _ in range(each.command.width)])
-        matrices = (np.asarray(getattr(self, word), dtype=float) for word in "ABCD")
-        return LinearControl(Realisation(*matrices), errors, limits)
+        return LinearControl(self.realisation, errors, limits)
 
 
 def _sizes(first: Floats | None, other: Floats | None) -> int:

@@ -515,6 +515,14 @@ def test_motor_of_a_joint_by_a_pid():
     assert results.loads["motor"].force[-1] == pytest.approx(0.2, abs=1e-3)
 
 
+def test_a_static_law_can_be_replaced():
+    law = femb.LinearController("law", D=[[1.0]], inputs="bodies.hub.turn.x", outputs="wheels.w.torque", period=0.1)
+    other = replace(law, period=0.2)
+    assert other.period == 0.2
+    assert other.A is None
+    np.testing.assert_array_equal(other.realisation.D, [[1.0]])
+
+
 def test_check_names_fast_vibrations_and_loose_tolerances():
     """Half the rate of the samples against the first bending of a beam, the tolerance of rates against a gyro."""
     from femb.run.overview import overview
