@@ -162,7 +162,7 @@ class Controller(Item):
         label = f"controllers.{self.name}"
         layout.add_update(Update(label, sampled.sample, period=self.period, phase=self.phase, order=order))
         if self.delay > 0.0 and self.sets:
-            count = queue.slots(self.delay, self.period)
+            count = queue.slots(self._path, self.delay, self.period)
             layout.add_discrete(self.array("queue"), queue.empty(count, width), carried=False)
             layout.add_update(Update(f"{label}.action", sampled.act, instant=sampled.next_action, order=ACTS))
 
@@ -196,7 +196,7 @@ class Controller(Item):
 
     @staticmethod
     def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
-        """What records the samples, and what evaluates continuous laws."""
+        """The batches that record samples, and that evaluate continuous laws."""
         words = ("time", "output", "state")
         pairs = [(each, word) for each in items for word in words if each.array(word) in layout.discrete]
         batches: list[Batch] = [RecordedArrays(pairs, layout)] if pairs else []

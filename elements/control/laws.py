@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import OWN_UNITS, Floats, Forms, Matrix3, Numbers, OneOf, Shape, Unit, Vector
+from femb.base.types import OWN_UNITS, Floats, Matrix3, Numbers, OneOf, Shape, Unit, Vector
 from femb.base.values import frozen_array, shown
 from femb.elements.control.control_law import Law, LinearControl
 from femb.elements.control.controller import Controller, sensor_of
@@ -25,7 +25,7 @@ from femb.layout.views import ModelView, OutputStates, StateView
 from femb.numerics import rotations
 from femb.profiles import Profile
 
-Gains = Annotated[Any, Forms((float, Vector, Matrix3)), Unit("own")]
+Gains: TypeAlias = Annotated[float | Vector | Matrix3, Unit("own")]
 """A number, three numbers for the axes, or a 3 x 3 matrix."""
 Matrix = Annotated[Any, Shape((None, None)), Unit("own")]
 
@@ -195,7 +195,8 @@ class PDController(Controller):
         return replace(Controller.records(items, system), series=series)
 
     def true_error(self, layout: Layout, model: ModelView) -> tuple[Signal, Callable[[Floats, float], Floats]]:
-        """The true signal that the law regulates, and the error of its value at a time (s)."""
+        """The true signal that the law regulates, in a ``layout`` of a ``model``, and the error (3,) rad or (1,) of its
+        value at a time (s)."""
         name = self.reads[0]
         sensor = sensor_of(model, name)
         true = signal_of(layout, model, name) if sensor is None else sensor.truth(layout, model)

@@ -4,14 +4,19 @@ from math import ceil, inf
 
 import numpy as np
 
+from femb.base.errors import ModelError
 from femb.base.types import Floats
 
 # Instants within this part of a period are one.
 ROUNDING = 1e-9
+# Periods of the longest delay.
+LONGEST = 100_000
 
 
-def slots(delay: float, period: float) -> int:
-    """The largest number of values that wait at once."""
+def slots(path: tuple[str, ...], delay: float, period: float) -> int:
+    """The largest number of values that wait at once. Raises ModelError, at the path of an item: too many."""
+    if delay > LONGEST * period:
+        raise ModelError.at((*path, "delay"), f"got {delay:g} s, must be at most {LONGEST} periods of {period:g} s")
     return ceil(delay / period * (1.0 - ROUNDING)) + 1
 
 

@@ -8,14 +8,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Floats, Forms, OneOf, Unit, Vector
+from femb.base.types import Floats, OneOf, Unit, Vector
 from femb.elements.control import queue
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.noise import noise_key, normals
@@ -27,7 +27,7 @@ from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, OutputStates, StartPoses, StateView
 
-Sizes = Annotated[Any, Forms((float, Vector))]
+Sizes: TypeAlias = float | Vector
 """A number for all components, or three."""
 
 
@@ -67,8 +67,8 @@ class Sensor(Item):
     def check(self, check: Checks) -> None:
         check.positive("period", "quantum", "range")
         check.not_negative("phase", "delay")
-        if "bias" not in check.bad and "noise" not in check.bad:
-            check.require("noise", np.all(np.asarray(getattr(self, "noise", 0.0)) >= 0.0), "must be at least 0")
+        if hasattr(self, "noise") and "noise" not in check.bad:
+            check.require("noise", np.all(np.asarray(self.noise) >= 0.0), "must be at least 0")
 
     def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
         """The number of components of its value, and their unit."""
@@ -156,7 +156,7 @@ class Sensor(Item):
             layout.add_discrete(self.array(word), value)
         sampled = SampledSensor(self, layout, model, period, phase)
         if self.delay > 0.0:
-            count = queue.slots(self.delay, period)
+            count = queue.slots((self.table, self.name), self.delay, period)
             layout.add_discrete(self.array("queue"), queue.empty(count, self.width), carried=False)
             layout.add_update(Update(f"sensors.{self.name}.arrival", sampled.arrive, instant=sampled.next_arrival))
         label = f"sensors.{self.name}"
@@ -177,7 +177,7 @@ class Sensor(Item):
 
     @staticmethod
     def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
-        """What records the samples."""
+        """The batch that records the samples."""
         return [RecordedArrays([(each, word) for each in items for word in ("time", "value", "true")], layout)]
 
 

@@ -258,7 +258,7 @@ class Gyro(PlacedSensor):
 
     @staticmethod
     def batches(items: list["Gyro"], layout: Layout, model: ModelView) -> list[Batch]:
-        """What records the samples, and what integrates angular velocities."""
+        """The batches that record samples, and that integrate angular velocities."""
         integrating = [item for item in items if item.integrating]
         return Sensor.batches(items, layout, model) + ([TurnedBatch(integrating, layout)] if integrating else [])
 

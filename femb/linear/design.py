@@ -37,8 +37,9 @@ class StateFeedback(Brief):
 def lqr(space: StateSpace, Q: Weights, R: Weights = 1.0) -> StateFeedback:
     """The linear quadratic regulator: least integral, or sum of a sampled model, of y.Q y + u.R u.
 
-    Q : weights of the outputs y, such as {"bodies.hub.turn": 1.0, "bodies.hub.angular_velocity": 10.0}. R : of the
-    inputs. What is conserved is left out of the plant first: it is not stabilisable.
+    space : of the plant. Q : weights, numbers, of the outputs y, such as {"bodies.hub.turn": 1.0,
+    "bodies.hub.angular_velocity": 10.0}. R : of the inputs. What is conserved is left out of the plant first: it is not
+    stabilisable.
 
     Raises ModelError: weights that are no numbers, or not positive for an input; no regulator exists.
     """
@@ -65,9 +66,9 @@ def h2(
 ) -> LinearLaw:
     """The law of ``measured`` outputs with the least mean of y.Q y + u.R u: a regulator of estimated states.
 
-    Q, R : as of ``lqr``. disturbance : intensities of white noise that adds to the inputs, by unit squared times s;
-    variances of a sampled model. noise : of white noise that adds to the measured outputs. name : of the law. delay :
-    s, of a model that ``StateSpace.sampled`` made with this delay.
+    space, Q, R : as of ``lqr``. disturbance : intensities of white noise that adds to the inputs, by unit squared times
+    s; variances of a sampled model. noise : of white noise that adds to the measured outputs. name : of the law. delay
+    : s, of a model that ``StateSpace.sampled`` made with this delay.
 
     Raises ModelError: as ``lqr``; measured outputs that an input changes at once.
     """

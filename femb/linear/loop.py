@@ -149,7 +149,7 @@ class Loop(Tabled):
 
     @property
     def conserved(self) -> int:
-        """How many eigenvalues at zero no law moves: of what is conserved, and of motions that no law sees."""
+        """The number of eigenvalues at zero that no law moves: of what is conserved, and of motions unseen by laws."""
         return len(self.plant.states) - len(self.core.states)
 
     def modes(self) -> list[Mode]:
@@ -286,7 +286,7 @@ class Loop(Tabled):
         return OpenedLoop(whole[:, :size], whole[:, size:], taken[:, :size], taken[:, size:], law.period)
 
     def margins(self, channels: Iterable[str] | None = None) -> list[Margins]:
-        """The margins at each channel, by default at all of them."""
+        """The margins at each of the ``channels``, names, by default at all of them."""
         return [margins_of(name, self.opened(name)) for name in (self.channels if channels is None else channels)]
 
     # Responses
@@ -347,9 +347,10 @@ class Loop(Tabled):
     ) -> LoopRun:
         """The exact motion for a ``duration`` (s) from a state, with no commands held or waiting at time 0.
 
-        start : values of states of the plant by name, the others zero. added : constant inputs of the plant by name,
-        beside the commands. times (k,) : s, by default those of samples and of commands that begin to act; others are
-        instants at which nothing happens. Raises ModelError: a duration that is not positive, unknown names.
+        start : values of states of the plant by name, in SI units, the others zero. added : constant inputs of the
+        plant by name, in SI units, beside the commands. times (k,) : s, by default those of samples and of commands
+        that begin to act; others are instants at which nothing happens. Raises ModelError: a duration that is not
+        positive, unknown names.
         """
         if number_problem(duration) or duration <= 0.0:
             raise ModelError(f"loop: duration: got {shown(duration)}, wanted seconds, above 0")
@@ -472,7 +473,7 @@ def loop(
     """The control loop of a model about a state, by default about its start.
 
     model : or a case, or a state space of its plant. laws : linear laws of the controllers, by default those of the
-    model. inputs, outputs : names of more inputs and outputs of the plant, for responses. Others as of
+    model. inputs, outputs : names of more inputs and outputs of the plant, for responses. words : others, as of
     ``femb.linearize``.
 
     Raises ModelError: as of ``linearize`` and ``Loop``; a System or an operating point with continuous controllers.

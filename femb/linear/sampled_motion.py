@@ -26,7 +26,7 @@ DENOMINATOR, MOST = 1000, 20_000
 
 
 class Instant(NamedTuple):
-    """What happens at a time, s: the numbers of the laws that sample, and of those whose commands act."""
+    """The events of one time, s: the numbers of the laws that sample, and of those whose commands act."""
 
     time: float
     samples: tuple[int, ...]
@@ -142,7 +142,7 @@ class SampledMotion:
         return result
 
     def waiting(self) -> list[int]:
-        """How many commands of each law wait at the beginning of a common period, before anything happens there."""
+        """The number of commands of each law that wait at the start of a common period, before its first events."""
         return [_before(law.phase, law.delay, period_of(law)) for law in self.laws]
 
     # Motion
@@ -170,7 +170,7 @@ class SampledMotion:
         return Blocks(x, rest[:n], rest[n : 2 * n], queued)
 
     def commands(self, blocks: Blocks) -> Floats:
-        """What the laws set, of all inputs of the plant (m, columns)."""
+        """The commands of the laws, of all inputs of the plant (m, columns)."""
         total = np.zeros((len(self.plant.inputs), blocks.x.shape[1]))
         for acts, held in zip(self.acts, blocks.held, strict=True):
             total += acts @ held
@@ -255,7 +255,7 @@ def period_of(law: LinearLaw) -> float:
 
 
 def _before(phase: float, delay: float, period: float) -> int:
-    """How many samples before time 0 have commands that act at 0 or later, of a law that has sampled for ever."""
+    """The number of samples before time 0 whose commands act at 0 or later, of a law that has always sampled."""
     first = phase - period * floor(phase / period + SAME)
     return floor((first + delay) / period + SAME)
 

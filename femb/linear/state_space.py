@@ -105,7 +105,7 @@ class StateSpace(Brief):
         return np.asarray(self.D + self.C @ states, dtype=np.complex128)
 
     def _point(self, s: complex) -> complex:
-        """What stands for s (1/s) in the transfer matrix."""
+        """The number in place of s (1/s) in the transfer matrix."""
         return s if self.dt is None else complex(np.exp(s * self.dt))
 
     def sampled(self, period: float, delay: float = 0.0) -> "StateSpace":

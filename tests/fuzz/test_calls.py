@@ -87,6 +87,39 @@ CALLS = {
     femb.JointFriction: {"name": "friction", "joint": "axle", "coulomb": 1.0, "transition_rate": 0.1},
     femb.JointStops: {"name": "stops", "joint": "axle", "stiffness": 10.0, "upper": 1.0},
     femb.Latch: {"name": "lock", "joint": "axle", "at": 0.1, "direction": 1},
+    femb.ReactionWheel: {"name": "rotor", "body": "hub", "axis": (0, 1, 0), "spin_inertia": 0.01, "speed": 10.0,
+                         "viscous": 1e-4, "max_torque": 0.1},
+    femb.ControlMomentGyro: {"name": "gyro", "body": "hub", "axis": (0, 0, 1), "spin_inertia": 0.01, "speed": 10.0,
+                             "gimbal_axis": (1, 0, 0), "gimbal_mass": 1.0, "gimbal_inertia": (0.02, 0.02, 0.02)},
+    femb.Thruster: {"name": "jet", "body": "hub", "direction": (1, 0, 0), "force": 1.0, "pulses": [[0.01, 0.02]]},
+    femb.MagneticTorquer: {"name": "rod", "body": "hub", "axis": (1, 0, 0), "dipole": 1.0},
+    femb.UniformField: {"name": "coil", "field": (1e-5, 0, 0)},
+    femb.DipoleField: {"name": "earth", "tilt": 0.1},
+    femb.SolarPressure: {"name": "light", "body": "hub", "area": 1.0, "normal": (0, 0, 1), "sun": (0, 0, 1)},
+    femb.PlateDrag: {"name": "air", "body": "hub", "area": 1.0, "normal": (0, 0, 1), "density": 1e-3},
+    femb.SloshingTank: {"name": "fuel", "body": "hub", "mass": 0.2, "radius": 0.1, "depth": 0.1, "gravity": 1.0},
+    femb.AttitudeSensor: {"name": "attitude", "body": "hub", "noise": 1e-5, "period": 0.05},
+    femb.StarTracker: {"name": "tracker", "body": "hub", "noise": 1e-5, "roll_noise": 1e-4, "period": 0.05},
+    femb.Gyro: {"name": "gyro", "body": "hub", "angle_random_walk": 1e-6, "correlation_time": 10.0, "period": 0.05},
+    femb.Accelerometer: {"name": "felt", "beam": "boom", "node": -1, "range": 10.0, "period": 0.05},
+    femb.PositionSensor: {"name": "place", "body": "other", "relative_to": "hub", "period": 0.05},
+    femb.SunSensor: {"name": "sun", "body": "hub", "sun": (1, 0, 0), "period": 0.05},
+    femb.Magnetometer: {"name": "field", "body": "hub", "period": 0.05},
+    femb.Encoder: {"name": "angle", "joint": "axle", "quantum": 1e-3, "period": 0.05},
+    femb.Tachometer: {"name": "rate", "wheel": "flywheel", "delay": 0.01, "period": 0.05},
+    femb.WheelSpeedSensor: {"name": "speed", "wheel": "flywheel", "scale": 2.0, "period": 0.05},
+    femb.AttitudeReference: {"axis": (0, 0, 1), "angle": RISE},
+    femb.PDController: {"name": "pd", "attitude": "bodies.hub", "rate": "bodies.hub", "bandwidth": 1.0,
+                        "outputs": "loads.torquer.torque", "period": 0.05, "delay": 0.01},
+    femb.PIDController: {"name": "pid", "input": "joints.axle.angle", "rate": "joints.axle.angle rate",
+                         "proportional": 1.0, "integral": 0.1, "setpoint": RISE, "outputs": "loads.drive.force",
+                         "period": 0.05},
+    femb.LinearController: {"name": "law", "A": [[-1.0]], "B": [[1.0]], "C": [[0.1]], "D": [[0.0]],
+                            "inputs": "bodies.hub.turn.x", "outputs": "wheels.flywheel.torque", "state": [0.1]},
+    femb.FilterController: {"name": "low", "input": "bodies.hub.angular_velocity", "frequency": 1.0, "period": 0.05},
+    femb.SampledController: {"name": "own", "function": lambda t, y, x: (-0.1 * y, x),
+                             "inputs": "bodies.hub.angular_velocity", "outputs": "loads.torquer.torque",
+                             "state": [0.0], "period": 0.05},
     femb.ModalDamping: {"name": "damping", "held": "hub", "ratio": 0.01, "modes": 2, "appendage": "boom"},
     femb.Figure: {"name": "tips", "what": ["tips", "hub.euler_angles"], "items": ["boom"], "times": (0, 1)},
     femb.Event: {"name": "zero", "function": lambda t, state: t - 5e-4, "direction": 1},
@@ -150,6 +183,10 @@ def model(**words):
     made.add(femb.RigidBody("other", mass=1.0, inertia=0.1))
     axle = femb.JointEnd("hub", at=(0.6, 0, 0), axis=(1, 0, 0))
     made.add(femb.Revolute("axle", axle, femb.JointEnd(wheel.name)))
+    made.add(femb.ReactionWheel("flywheel", "hub", axis=(0, 0, 1), spin_inertia=0.01))
+    made.add(femb.Load("torquer", "hub", torque=(0, 0, 0), frame="body"))
+    made.add(femb.JointMotor(name="drive", joint="axle", force=0.0))
+    made.add(femb.UniformField("field", field=(1e-5, 0, 0)))
     return made
 
 
@@ -184,6 +221,11 @@ def used(call, words):
         return femb.simulate(made, duration=1e-3, events=(item,))
     if call is femb.Attachment:
         item = femb.Beam("mast", "bar", 1.0, 1, start=item)
+    elif call is femb.AttitudeReference:
+        item = femb.PDController("pd", attitude="bodies.hub", outputs="loads.torquer.torque", period=0.05,
+                                 proportional=1.0, reference=item)  # fmt: skip
+    elif call is femb.DipoleField:
+        made.add(femb.GravityGradient("gradient", rate=1e-3))
     elif call is femb.Path:
         item = femb.Beam("mast", "bar", None, 2, start=femb.Attachment("hub"), path=item)
     elif call is femb.Place:
