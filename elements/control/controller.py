@@ -198,8 +198,8 @@ class Controller(Item):
     def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
         """The batches that record samples, and that evaluate continuous laws."""
         words = ("time", "output", "state")
-        pairs = [(each, word) for each in items for word in words if each.array(word) in layout.discrete]
-        batches: list[Batch] = [RecordedArrays(pairs, layout)] if pairs else []
+        arrays = {f"controllers/{each.name}/{word}": each.array(word) for each in items for word in words}
+        batches = RecordedArrays.of(arrays, layout)
         continuous = [each for each in items if each.period is None]
         if continuous:
             batches.append(ContinuousBatch(continuous, layout, model))

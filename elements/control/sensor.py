@@ -178,7 +178,9 @@ class Sensor(Item):
     @staticmethod
     def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
         """The batch that records the samples."""
-        return [RecordedArrays([(each, word) for each in items for word in ("time", "value", "true")], layout)]
+        words = ("time", "value", "true")
+        arrays = {f"sensors/{each.name}/{word}": each.array(word) for each in items for word in words}
+        return RecordedArrays.of(arrays, layout)
 
 
 def _names(sensor: Sensor, signal: str) -> bool:
@@ -193,13 +195,18 @@ def columns_of_item(item: Any, system: RecordedSystem, *words: str, names: Seque
 
 
 class RecordedArrays(Batch):
-    """Discrete states that are recorded and that no equation reads: TABLE/NAME/WORD of pairs of an item and a word."""
+    """Discrete states that are recorded and that no equation reads: their names by the paths TABLE/NAME/WORD."""
 
     records_motion: ClassVar[bool] = True
 
-    def __init__(self, pairs: list[tuple[Any, str]], layout: Layout) -> None:
-        self.paths = [f"{item.table}/{item.name}/{word}" for item, word in pairs]
-        names = [item.array(word) for item, word in pairs]
+    @classmethod
+    def of(cls, arrays: Mapping[str, str], layout: Layout) -> list[Batch]:
+        """One batch of those arrays that a layout has, if it has any."""
+        declared = {path: name for path, name in arrays.items() if name in layout.discrete}
+        return [cls(declared, layout)] if declared else []
+
+    def __init__(self, arrays: Mapping[str, str], layout: Layout) -> None:
+        self.paths, names = list(arrays), list(arrays.values())
         starts = [np.asarray(layout.discrete[name].start) for name in names]
         self.scalar, widths = [start.ndim == 0 for start in starts], [start.size for start in starts]
         self.inputs = tuple(

@@ -19,6 +19,7 @@ from femb.layout.element import (
     Input,
     add_command,
     breakpoints_of,
+    clip_count,
     clipped_command,
     command_array,
 )
@@ -102,9 +103,12 @@ class JointMotor(JointForce):
     @staticmethod
     def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all motors, with a force of its own for each command."""
+        from femb.elements.control.sensor import RecordedArrays
+
         own = [_WithCommand(item) if command_array(item._command) in layout.discrete else item for item in items]
         commands = [_MotorCommand(each.motor) for each in own if isinstance(each, _WithCommand)]
-        return JointForce.batches([*own, *commands], layout, model)
+        clips = {f"loads/{each.name}/force_clips": clip_count(each._command) for each in items}
+        return [*JointForce.batches([*own, *commands], layout, model), *RecordedArrays.of(clips, layout)]
 
     def numbers(self) -> list[float]:
         return [1.0 if callable(self.force) else self.force, 0.0, 0.0, 0.0, 0.0]

@@ -13,7 +13,7 @@ from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats, OneOf, Unit, Vector
 from femb.elements.item import Item, is_set
 from femb.elements.marker import Place
-from femb.layout.element import Batch, Command, add_command, clipped_command
+from femb.layout.element import Batch, Command, add_command, clip_count, clipped_command
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
 from femb.numerics.euler import gimbal_distance
@@ -48,6 +48,12 @@ class LoadResults(Group):
         "(T, 3)", "m", "of an orbit: the origin of the model's frame, from the centre of the central body"
     )
     velocity = Quantity("(T, 3)", "m/s", "of this origin")
+    force_clips = Quantity(
+        "(T,)", "-", "commands of a controller so far that exceeded max_force; without one not there", level="motion"
+    )
+    torque_clips = Quantity(
+        "(T,)", "-", "commands of a controller so far that exceeded max_torque; without one not there", level="motion"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,13 +194,17 @@ class Load(Item):
     @staticmethod
     def batches(items: list["Load"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all point loads, without those on fixed frames. Raises ModelError at gimbal lock."""
+        from femb.elements.control.sensor import RecordedArrays
         from femb.elements.load.batch import LoadBatch
 
         moving = [item for item in items if layout.frames[layout.station(item.on).frame].freedom]
         problems = [item._locked() for item in moving if item.ends_at_lock and _at_lock(item, layout)]
         if problems:
             raise ModelError(*problems)
-        return [LoadBatch(moving, layout)] if moving else []
+        loads: list[Batch] = [LoadBatch(moving, layout)] if moving else []
+        pairs = [(item.name, word) for item in moving for word in item.commands(layout)]
+        clips = {f"loads/{name}/{word}_clips": clip_count(f"loads.{name}.{word}") for name, word in pairs}
+        return [*loads, *RecordedArrays.of(clips, layout)]
 
     def _locked(self) -> Problem:
         return Problem(

@@ -13,7 +13,7 @@ from femb.base.quantity import Group, Quantity
 from femb.base.types import Direction, Floats, Unit, Vector
 from femb.base.values import shown
 from femb.elements.body.rigid_body import RigidBody
-from femb.elements.item import Item
+from femb.elements.item import Item, is_set
 from femb.elements.item_states import ItemStates
 from femb.elements.joint.joint import axes_of
 from femb.elements.marker import Place
@@ -122,6 +122,9 @@ class WheelResults(Group):
         "(T,)", "N m s", "about its axis, with that of its body", of=momentum, rows=momentum_rows, level="motion"
     )
     power = Quantity("(T,)", "W", "of the motor: torque times speed")
+    clips = Quantity(
+        "(T,)", "-", "commands of a controller so far that exceeded max_torque; without one not there", level="motion"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,6 +345,7 @@ class ReactionWheel(Item):
         """One batch of all wheels, and one of the masses of rotors. Raises ModelError: more spin inertia than the body
         has."""
         from femb.elements.body.mass_batch import MassBatch
+        from femb.elements.control.sensor import RecordedArrays
         from femb.elements.wheel.batch import WheelBatch
 
         _check_contained(items, model)
@@ -351,7 +355,9 @@ class ReactionWheel(Item):
             for station, item in entries
         ]
         masses: list[Batch] = [MassBatch(layout, model.gravity, rotors)] if rotors else []
-        return [*masses, WheelBatch(items, layout, model)]
+        commanded = [item for item in items if is_set(model, item.state_name("torque"))]
+        clips = {f"wheels/{item.name}/clips": item.state_name("clips") for item in commanded}
+        return [*masses, WheelBatch(items, layout, model), *RecordedArrays.of(clips, layout)]
 
     def inertia(self, axis: Floats) -> Floats:
         """(3, 3) kg m2 of a rotor without imbalance about its centre, with its axis along ``axis``."""

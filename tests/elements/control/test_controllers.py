@@ -488,6 +488,22 @@ def test_inertia_of_gains_is_in_the_axes_of_the_body():
     assert np.abs(outputs[0]).max() > 0.5
 
 
+def test_clipped_commands_of_loads_and_motors_are_counted():
+    model = femb.Model()
+    model.add(femb.RigidBody("hub", 1.0, (3.0, 4.0, 5.0), angular_velocity=(0.0, 0.0, 1.0)))
+    model.add(femb.RigidBody("arm", 1.0, (3.0, 4.0, 5.0)))
+    model.add(femb.Revolute("hinge", femb.JointEnd("hub", axis=(0, 0, 1)), femb.JointEnd("arm", axis=(0, 0, 1))))
+    model.add(femb.Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body", max_torque=0.01))
+    model.add(femb.JointMotor("motor", joint="hinge", force=0.0, max_force=10.0))
+    model.add(pd())
+    law = {"input": "joints.hinge.angle", "outputs": ("loads.motor.force",), "proportional": 0.1}
+    model.add(femb.PDController("hinge", period=0.1, **law))
+    loads = femb.simulate(model, duration=0.5, output_interval=0.1).loads
+    # outputs are before the samples at their instants
+    assert loads["torquer"].torque_clips.tolist() == [0, 1, 2, 3, 4, 5]
+    assert loads["motor"].force_clips.tolist() == [0] * 6
+
+
 def test_locked_inertia_gives_gains():
     results = []
     for words in ({"bandwidth": 0.5, "damping_ratio": 0.8}, {"proportional": 0.25 * J, "derivative": 0.8 * J}):

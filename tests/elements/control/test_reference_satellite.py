@@ -96,6 +96,7 @@ def test_wheels_at_their_limits():
     np.testing.assert_allclose(omega, [-2.491111133e-5, 9.686073446e-5, -6.344731459658e-3], atol=2e-10)
     # the command of the last sample acts after the end
     assert np.count_nonzero(np.abs(results.controllers["attitude"].output[:-1]) > 0.2) == 1196
+    assert sum(results.wheels[name].clips[-1] for name in WHEELS) == 1196
 
 
 def test_noise():
