@@ -379,6 +379,7 @@ def test_help_lists_every_command():
         "report",
         "view",
         "loads",
+        "pointing",
         "export",
         "plot",
         "picture",

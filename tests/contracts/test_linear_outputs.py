@@ -113,6 +113,9 @@ def value(point, name):
             return given_values(rest[0], each.given_quantities()[rest[0]], at)[0]
     internal = {f"{each.table}.{each.name}": k for k, each in enumerate(layout.internal)}
     base = name.removesuffix(" rate")
+    if base in internal and layout.internal[internal[base]].quantity.first_order:
+        # its value is a velocity
+        return (point.v if base == name else point.a)[layout.internal_v[internal[base]]]
     if base in internal:
         return (point.q[layout.internal_q] if base == name else point.v[layout.internal_v])[internal[base]]
     if "interface_" in name:

@@ -140,9 +140,10 @@ SHARP = {
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize(("ratio", "count"), [(0.02, 3), (0.3, 20)])
-def test_the_bound_holds_with_the_damping_of_the_case(order, ratio, count):
-    """Of fewer modes than are kept, and of some that are left out; it is near the error."""
+@pytest.mark.parametrize("ratio", [0.02, 0.3])
+def test_the_bound_holds_with_the_damping_of_the_case(order, ratio):
+    """Of fewer modes than are kept - balanced states take damping in all - and of some left out; near the error."""
+    count = 3 if ratio == 0.02 and order != "balanced" else 20
     # vectors of parts that have all but no rotary inertia are rounded to 1e-5
     section = {"inertia_per_length": [2e-2, 1e-2, 1e-2]} if order == "residual vectors" else {}
     model = boom_and_panel(**section)
