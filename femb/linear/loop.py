@@ -20,9 +20,10 @@ from femb.base.types import Complexes, Floats
 from femb.base.values import nearest, number_problem, numbered, shallow_copy, shown, without_rounding
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import null_space, scales, without_conserved
+from femb.linear.continuous_laws import part_of, with_continuous
 from femb.linear.linearise import linearize
 from femb.linear.margins import Margins, OpenedLoop, margins_of
-from femb.linear.sampled_motion import Instant, SampledMotion, Tap, period_of, selection
+from femb.linear.sampled_motion import Instant, SampledMotion, Tap, period_of
 from femb.linear.state_space import FORMATS, StateSpace
 from femb.model.model import Model
 from femb.numerics.held_inputs import continuous
@@ -145,7 +146,7 @@ class Loop(Tabled):
         """The plant with the inputs that laws set and the outputs that they read, without what is conserved."""
         inputs = list(dict.fromkeys(name for law in self.laws for name in law.outputs if name in self.plant.inputs))
         outputs = list(dict.fromkeys(name for law in self.laws for name in law.inputs if name in self.plant.outputs))
-        return without_conserved(_part(self.plant, inputs, outputs))
+        return without_conserved(part_of(self.plant, inputs, outputs))
 
     @property
     def conserved(self) -> int:
@@ -178,7 +179,7 @@ class Loop(Tabled):
     @cached_property
     def _period_matrix(self) -> tuple[Floats, list[str], float | None]:
         """The closed loop's matrix, the names of its states, and the common period, s; None of a continuous loop."""
-        plant = _with_continuous(self.core, self._continuous)
+        plant = with_continuous(self.core, self._continuous)
         if not self._sampled:
             return plant.A, list(plant.states), None
         motion = SampledMotion(plant, self._sampled)
@@ -272,9 +273,9 @@ class Loop(Tabled):
                     f"loop: channel {channel!r} is of a continuous law beside sampled ones, which has no transfer "
                     "function: open the loop at a sampled law"
                 )
-            plant = _with_continuous(self.core, self._continuous, (law, direction, weight))
+            plant = with_continuous(self.core, self._continuous, (law, direction, weight))
             return OpenedLoop(plant.A, plant.B[:, -1:], plant.C[-1:], plant.D[-1:, -1:], None)
-        plant = _with_continuous(self.core, self._continuous)
+        plant = with_continuous(self.core, self._continuous)
         motion = SampledMotion(plant, self._sampled)
         end, queues = motion.common_period(), motion.waiting()
         count = round(end / law.period)
@@ -308,8 +309,8 @@ class Loop(Tabled):
         set_ = [name for law in self.laws for name in law.outputs if name in self.plant.inputs]
         all_outputs = self.plant.outputs if outputs is None else tuple(outputs)
         seen = [name for law in self.laws for name in law.inputs if name in self.plant.outputs]
-        plant = _part(self.plant, list(dict.fromkeys([*set_, *added])), list(dict.fromkeys([*all_outputs, *seen])))
-        plant = _with_continuous(plant, self._continuous, errors=tuple(dict.fromkeys(errors)))
+        plant = part_of(self.plant, list(dict.fromkeys([*set_, *added])), list(dict.fromkeys([*all_outputs, *seen])))
+        plant = with_continuous(plant, self._continuous, errors=tuple(dict.fromkeys(errors)))
         rows = [plant.index("outputs", name) for name in all_outputs]
         if not self._sampled:
             columns = [plant.index("inputs", name) for name in names]
@@ -354,7 +355,7 @@ class Loop(Tabled):
         """
         if number_problem(duration) or duration <= 0.0:
             raise ModelError(f"loop: duration: got {shown(duration)}, wanted seconds, above 0")
-        plant = _with_continuous(self.plant, self._continuous)
+        plant = with_continuous(self.plant, self._continuous)
         x, more = np.zeros((len(plant.states), 1)), np.zeros((len(plant.inputs), 1))
         for name, value in (start or {}).items():
             x[plant.index("states", name), 0] = value
@@ -524,93 +525,6 @@ def _held(model: Model) -> Model:
 
     result = copy(model)
     result.tables = {table: {name: held(item) for name, item in items.items()} for table, items in model.tables.items()}
-    return result
-
-
-# Parts of plants
-
-
-def _part(plant: StateSpace, inputs: Sequence[str], outputs: Sequence[str]) -> StateSpace:
-    columns = [plant.index("inputs", name) for name in inputs]
-    rows = [plant.index("outputs", name) for name in outputs]
-    return replace(
-        plant, B=plant.B[:, columns], C=plant.C[rows], D=plant.D[np.ix_(rows, columns)], inputs=tuple(inputs),
-        outputs=tuple(outputs), truncation=None,
-    )  # fmt: skip
-
-
-def _with_continuous(
-    plant: StateSpace,
-    laws: Sequence[LinearLaw],
-    opened: tuple[LinearLaw, Floats, Floats] | None = None,
-    errors: tuple[str, ...] = (),
-) -> StateSpace:
-    """The plant with the states of continuous laws.
-
-    opened : a law, d and l: of its commands u the part d (l.u) is the last output, and d w, of the last input
-    w, acts in its place. errors : names of what laws read, for which NAME error is an input after those of the plant.
-
-    Raises ModelError: an algebraic loop.
-    """
-    if not laws:
-        return plant
-    n, m, p = len(plant.states), len(plant.inputs), len(plant.outputs)
-    given = [name for law in laws for name in law.outputs]
-    read = [name for law in laws for name in law.inputs]
-    states = [name for law in laws for name in law.states]
-    e, w = len(errors), int(opened is not None)
-    A, B, C, D = (_diagonal([getattr(law, word) for law in laws]) for word in "ABCD")
-    # y = (what laws read) of (x, states, commands, inputs, errors, w), by rows
-    of_plant = selection(read, plant.outputs)
-    of_laws = selection(read, given) * ~np.isin(read, plant.outputs)[:, None]
-    acts = selection(plant.inputs, given)
-    take, give = np.zeros((len(given), 0)), np.zeros((0, len(given)))
-    keep = np.eye(len(given))
-    if opened is not None:
-        start = 0
-        for law in laws:
-            if law is opened[0]:
-                d, weight = np.zeros(len(given)), np.zeros(len(given))
-                d[start : start + len(law.outputs)], weight[start : start + len(law.outputs)] = opened[1:]
-                take, give, keep = d[:, None], weight[None], keep - np.outer(d, weight)
-            start += len(law.outputs)
-    # u = (I - D F)^-1 (C s + D (read of x, inputs, errors)), with what is fed through beside states
-    through = of_plant @ plant.D @ acts + of_laws
-    ring = D @ through @ keep
-    if np.max(np.abs(np.linalg.matrix_power(ring, max(len(ring), 1))), initial=0.0) > 0.0:
-        names = ", ".join(law.name for law in laws)
-        raise ModelError(
-            f"controllers: {names}: what they set changes at once what they read, as accelerations do: read these "
-            "through a filter, or sample"
-        )
-    free = np.linalg.inv(np.eye(len(given)) - ring)
-    s, columns = len(states), n + len(states) + m + e + w
-    own = np.eye(columns)
-    x, xc, u, err, wt = np.split(own, np.cumsum([n, s, m, e]))
-    reads0 = of_plant @ (plant.C @ x + plant.D @ (u + acts @ take @ wt)) + of_laws @ take @ wt
-    reads0 = reads0 + selection(read, errors) @ err
-    commands = free @ (C @ xc + D @ reads0)  # before the opening
-    acting = keep @ commands + take @ wt
-    total = u + acts @ acting
-    reads = of_plant @ (plant.C @ x + plant.D @ total) + of_laws @ acting + selection(read, errors) @ err
-    rates = np.vstack([plant.A @ x + plant.B @ total, A @ xc + B @ reads])
-    values = np.vstack([plant.C @ x + plant.D @ total, give @ commands])
-    inputs = (*plant.inputs, *(f"{name} error" for name in errors), *(("w",) if w else ()))
-    outputs = (*plant.outputs, *(("-L w",) if w else ()))
-    k = n + s
-    assert values.shape[0] == p + w
-    return StateSpace(
-        rates[:, :k], rates[:, k:], values[:, :k], values[:, k:], (*plant.states, *states), inputs, outputs,
-        units=plant.units,
-    )  # fmt: skip
-
-
-def _diagonal(parts: Sequence[Floats]) -> Floats:
-    result = np.zeros((sum(len(each) for each in parts), sum(each.shape[1] for each in parts)))
-    i = j = 0
-    for each in parts:
-        result[i : i + len(each), j : j + each.shape[1]] = each
-        i, j = i + len(each), j + each.shape[1]
     return result
 
 
