@@ -1,4 +1,4 @@
-"""Figures of a control loop: Bode, Nichols and Nyquist curves with the vibrations of the plant named, and its poles."""
+"""Figures of a control loop: Bode, Nichols and Nyquist curves with the vibrations of the plant, and its poles."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 FIGURES = ("bode", "nichols", "nyquist", "poles")
 # Vibrations that are named, and the largest |L| of a Nyquist curve that is in sight.
 MOST, SIGHT = 6, 4.0
+# Part of the axis within which the numbers of vibrations stand together.
+CLOSE = 0.03
 
 
 def draw_loop(
@@ -80,14 +82,43 @@ def _bode(axes: list[Any], curves: Sequence[tuple[str, Floats, Complexes]], name
         axes[1].semilogx(frequencies / (2.0 * np.pi), _degrees(values), label=channel)
     axes[0].axhline(0.0, color="grey", linewidth=0.8)
     axes[1].axhline(-180.0, color="grey", linewidth=0.8)
-    for name, omega in named:
+    for _, omega in named:
         for each in axes:
             each.axvline(omega / (2.0 * np.pi), color="grey", linewidth=0.6, linestyle=":")
-        axes[1].annotate(
-            name, (omega / (2.0 * np.pi), 0.02), xycoords=("data", "axes fraction"), rotation=90, fontsize="x-small"
-        )
+    _number(axes[0], named)
+    if named:
+        listed = "\n".join(" ".join(filter(None, _short(name))) for name, _ in named)
+        axes[1].text(0.01, 0.03, listed, transform=axes[1].transAxes, fontsize="x-small", va="bottom")
     axes[0].set_ylabel("loop gain, dB")
     axes[1].set(xlabel="frequency, Hz", ylabel="phase, degrees")
+
+
+def _short(name: str) -> tuple[str, str]:
+    """The number of "mode 4, left, node 3.z, right, node 3.z", and the items that move: left, right."""
+    head, *parts = name.split(", ")
+    return head.rpartition(" ")[2], ", ".join(dict.fromkeys(part for part in parts if not part.startswith("node ")))
+
+
+def _number(axes: Any, named: Sequence[tuple[str, float]]) -> None:
+    """The numbers of the vibrations above their lines; those of close ones together."""
+    low, high = np.log(axes.get_xlim())
+    groups: list[tuple[float, list[str]]] = []
+    for name, omega in named:
+        place = float(np.log(omega / (2.0 * np.pi)))
+        if groups and place - groups[-1][0] < CLOSE * (high - low):
+            groups[-1][1].append(_short(name)[0])
+        else:
+            groups.append((place, [_short(name)[0]]))
+    for place, numbers in groups:
+        text = numbers[0] if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"
+        axes.annotate(
+            text,
+            (np.exp(place), 1.01),
+            xycoords=("data", "axes fraction"),
+            ha="center",
+            va="bottom",
+            fontsize="x-small",
+        )
 
 
 def _nichols(
@@ -118,7 +149,8 @@ def _name(axes: Any, named: Sequence[tuple[str, float]], frequencies: Floats, x:
         if len(frequencies) and frequencies[0] <= omega <= frequencies[-1]:
             place = _at(frequencies, x, omega), _at(frequencies, y, omega)
             axes.plot(*place, "k.", markersize=4)
-            axes.annotate(name, place, fontsize="x-small", annotation_clip=True)
+            offset = {"xytext": (3, 3), "textcoords": "offset points"}
+            axes.annotate(_short(name)[0], place, fontsize="x-small", annotation_clip=True, **offset)
 
 
 def _poles(axes: Any, poles: Complexes, period: float | None) -> None:
