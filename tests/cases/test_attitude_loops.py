@@ -139,6 +139,7 @@ class TestPointingBudget:
         np.testing.assert_allclose(ratio, 1.0, atol=3.0 * 0.5 * np.sqrt(2.0 * time / 12000.0))
         assert np.abs(ratio - 1.0).max() < 0.04  # as the page says
 
+    @pytest.mark.slow
     def test_the_study_gives_errors_of_its_runs(self):
         """Of one of them: seeds are the only variable."""
         study = read_study(CASES / "studies" / "pointing_budget.toml")
@@ -191,6 +192,7 @@ class TestDeployment:
         assert is_printed("3.70", np.degrees(np.abs(strong.controllers["attitude"].error).max()))
         assert is_printed("1.06", np.abs(strong.wheels["y"].torque).max())
 
+    @pytest.mark.slow
     def test_free_satellite_and_reduced_form(self):
         case = names_in(self.CASE)
         table = rows_of(PAGES / f"{self.CASE}.md", "Results")

@@ -146,6 +146,7 @@ class TestSpinningWireBooms:
         for frequency in wanted:
             assert np.abs(found / frequency - 1.0).min() < 1e-6
 
+    @pytest.mark.slow
     def test_spin_up_excites_the_motion_in_phase(self):
         results = results_of("spinning_wire_booms")
         tension = SPIN**2 * (SPHERE * (RADIUS + WIRE) + CABLE * WIRE * (RADIUS + 0.5 * WIRE))
