@@ -47,7 +47,12 @@ STRETCHES = {
             *("loads.start.profile.duration=0.04", "loads.start.torque=[0, 100, 0]"),
         ),
     ),
-    "wheel_jitter": Stretch(0.02, 0.001, 0.5, ("sections.yoke.damping=1e-5",)),
+    "wheel_jitter": Stretch(
+        0.1,
+        0.001,
+        0.5,
+        ("sections.yoke.damping=1e-5", "wheels.z.static_imbalance=2e-3", "wheels.z.dynamic_imbalance=2e-4"),
+    ),
     "slew_flexible": Stretch(
         0.04,
         0.001,

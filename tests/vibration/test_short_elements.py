@@ -160,7 +160,10 @@ def test_errors_of_truncations_in_a_rotation(elements):
     # eight elements lack more
     more = [[getattr(space.truncation, word).values for space in spaces] for word in ("full", "reduced")]
     change, wanted = (values[1] - values[0] for values in reversed(more))
-    assert np.max(np.abs(change - wanted)[0]) < 5e-9 * np.max(np.abs(more[0][0][0]))
+    # rounding of the bending stiffness grows with the fourth power of the number of elements: 1e-9, 5e-9 and 7e-8 with
+    # 60, 100 and 200 of them
+    rounding = 5e-9 * (elements / 60.0) ** 4
+    assert np.max(np.abs(change - wanted)[0]) < rounding * np.max(np.abs(more[0][0][0]))
     assert np.max(np.abs(change - wanted)[1]) < 3e-7 * np.max(np.abs(more[0][0][1]))
     unknown = spaces[1].truncation.reduced
     assert np.all(unknown.rounding >= 1e-12 * np.abs(unknown.values))
