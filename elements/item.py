@@ -16,7 +16,7 @@ from femb.base.html import Brief
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
 from femb.elements.joint.constraint_set import Row
-from femb.elements.marker import Marker
+from femb.elements.marker import Marker, Place
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout, Station
@@ -157,6 +157,25 @@ class Item(Brief):
     def records(items: list[Any], system: RecordedSystem) -> Records:
         """Results of items of this class, in addition to the results of their batches (``Batch.records``)."""
         return Records()
+
+
+class AtPoint(Item):
+    """Base class of items at one point: with the fields body and at, or beam, node and at."""
+
+    body: str | None
+    beam: str | None
+    at: Any
+    node: int
+
+    @property
+    def on(self) -> Place:
+        """Its point."""
+        return Place(self.body, self.beam, self.at, self.node)
+
+    @property
+    def markers(self) -> dict[tuple[str, ...], Place]:
+        """Its marker, which has the fields of the item."""
+        return {(): self.on}
 
 
 def is_set(model: ModelView, command: str) -> bool:

@@ -3,6 +3,7 @@ mistakes at run time."""
 
 import ast
 import importlib.util
+import inspect
 import json
 import os
 import re
@@ -17,6 +18,8 @@ from checkout import CASES
 
 import femb
 from femb import Model, ModelError, RigidBody, Run, load_case, simulate
+from femb.results.groups import groups
+from femb.results.results import Results
 from femb.run.calling import RunOptions, ToleranceOptions
 
 # Where femb is: type checkers do not follow the hook by which an editable installation is imported.
@@ -164,6 +167,13 @@ def test_names_for_type_checkers_are_those_that_there_are():
     assert {"Latch", "Revolute", "Airload", "simulate"} <= set(femb.__all__)
     assert set(RunOptions.__annotations__) == {field.name for field in fields(Run)}
     assert set(ToleranceOptions.__annotations__) == {field.name for field in fields(femb.Tolerances)}
+
+
+def test_tables_for_type_checkers_are_those_of_the_catalogue():
+    """Attributes of results are made on first use: what a type checker reads is a list by hand."""
+    body = next(node for node in ast.parse(inspect.getsource(Results)).body[0].body if isinstance(node, ast.If)).body
+    listed = {node.target.id: node.annotation.slice.id for node in body}
+    assert listed == {table: kind.__name__ for table, kind in groups().items() if table != "audit"}
 
 
 def falling():

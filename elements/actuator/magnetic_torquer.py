@@ -11,7 +11,7 @@ from femb.base.checks import Checks
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Direction, Floats, Unit
 from femb.elements.environment.field import field_breakpoints, magnetic_field
-from femb.elements.item import Item
+from femb.elements.item import AtPoint
 from femb.elements.item_states import ItemStates
 from femb.elements.load.at_stations import StationForces
 from femb.elements.marker import Place
@@ -55,7 +55,7 @@ class TorquerResults(Group):
 
 
 @dataclass(frozen=True, eq=False)
-class MagneticTorquer(Item):
+class MagneticTorquer(AtPoint):
     """A magnetic dipole along an axis of a body or of a beam's section, which the magnetic field turns.
 
     axis : of the dipole, in axes of the body or section, of any length. body, or beam and node : its host. dipole :
@@ -95,11 +95,6 @@ class MagneticTorquer(Item):
     def on(self) -> Place:
         """Its host."""
         return Place(self.body, self.beam, node=self.node)
-
-    @property
-    def markers(self) -> dict[tuple[str, ...], Place]:
-        """Its marker, which has the fields of the torquer."""
-        return {(): self.on}
 
     @property
     def changes_momenta(self) -> tuple[str, ...]:

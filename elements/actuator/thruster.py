@@ -11,10 +11,9 @@ from femb.base.checks import Checks
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Direction, Floats, Forms, Shape, Unit, Vector
 from femb.base.values import frozen_array
-from femb.elements.item import Item
+from femb.elements.item import AtPoint
 from femb.elements.item_states import ItemStates
 from femb.elements.load.at_stations import StationForces
-from femb.elements.marker import Place
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Batch, Command, Input
 from femb.layout.layout import Layout
@@ -89,7 +88,7 @@ class ThrusterResults(Group):
 
 
 @dataclass(frozen=True, eq=False)
-class Thruster(Item):
+class Thruster(AtPoint):
     """A force at a point of a body or of a beam's section, in a direction that is fixed there, switched by a valve.
 
     force : full thrust, N. direction : of the force on the host, opposite to the plume, in axes of the body or section,
@@ -154,16 +153,6 @@ class Thruster(Item):
                 end = start + on_time
                 continue
             return
-
-    @property
-    def on(self) -> Place:
-        """Its point."""
-        return Place(self.body, self.beam, self.at, self.node)
-
-    @property
-    def markers(self) -> dict[tuple[str, ...], Place]:
-        """Its marker, which has the fields of the thruster."""
-        return {(): self.on}
 
     @property
     def changes_momenta(self) -> tuple[str, ...]:

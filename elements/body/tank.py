@@ -13,7 +13,7 @@ from femb.base.checks import Checks
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Direction, Floats, OneOf, Unit, Vector
 from femb.elements.body.point_mass import PointMass
-from femb.elements.item import Item
+from femb.elements.item import AtPoint, Item
 from femb.elements.item_states import ItemStates
 from femb.elements.joint.kinds import Distance, PointOnPlane
 from femb.elements.joint.spring import JointSpringDamper
@@ -51,7 +51,7 @@ class TankResults(Group):
 
 
 @dataclass(frozen=True, eq=False)
-class SloshingTank(Item):
+class SloshingTank(AtPoint):
     """The liquid in an upright cylinder with a free surface: a mass at rest and one for each mode of sloshing.
 
     mass : of the liquid, kg. radius, depth : of the liquid, m. gravity : m/s2, acceleration that holds the liquid on
@@ -100,16 +100,6 @@ class SloshingTank(Item):
         self.on.report(check)
         if "axis" not in check.bad and not np.any(self.axis):
             check.fail("axis", "got a vector of length 0, wanted the direction from the floor to the surface")
-
-    @property
-    def on(self) -> Place:
-        """The middle of the liquid."""
-        return Place(self.body, self.beam, self.at, self.node)
-
-    @property
-    def markers(self) -> dict[tuple[str, ...], Place]:
-        """Its marker, which has the fields of the tank."""
-        return {(): self.on}
 
     # Equation (12)
 

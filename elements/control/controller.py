@@ -24,7 +24,7 @@ from femb.elements.control.continuous import ContinuousBatch, declare_states
 from femb.elements.control.control_law import Law, LinearControl, Setting
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.sensor import RecordedArrays, Sensor, columns_of_item
-from femb.elements.control.signals import Signal, known_signals, named_item, signal_of
+from femb.elements.control.signals import Signal, is_of, known_signals, named_item, signal_of
 from femb.elements.item import Item
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.discrete import DiscreteState, Update
@@ -91,10 +91,9 @@ class Controller(Item):
 
     def settings(self, layout: Layout, model: ModelView) -> list[Setting]:
         """Its commands. Raises ModelError: unknown ones, and those that another controller sets."""
-        result, start = [], 0
+        result, start, known = [], 0, _commands_of(layout, model) if self.sets else {}
         for name in self.sets:
             found = named_item(model, name)
-            known = _commands_of(layout, model)
             if found is None or name not in known:
                 listed = ", ".join(known) or "none: add a wheel, a thruster, a load or a motor"
                 text = f"sets {name!r}; there are the commands {listed}{nearest(name, known)}"
@@ -116,8 +115,15 @@ class Controller(Item):
         return (self.table, self.name)
 
     def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
-        """The number of its outputs, and their unit."""
-        raise NotImplementedError
+        """The number of its outputs, and their unit: by default those of its commands, "own" where they differ."""
+        settings = self.settings(layout, model)
+        units = {each.command.unit for each in settings}
+        return sum(each.command.width for each in settings), units.pop() if len(units) == 1 else "own"
+
+    def limits(self, layout: Layout, model: ModelView) -> Floats:
+        """(k,) limits of its commands, in their units."""
+        settings = self.settings(layout, model)
+        return np.array([each.command.limit for each in settings for _ in range(each.command.width)])
 
     def signals(self, layout: Layout, model: ModelView) -> list[Signal]:
         """The signals that it reads. Raises ModelError with its name for an unknown one."""
@@ -158,7 +164,7 @@ class Controller(Item):
         if start.size:
             layout.add_discrete(self.array("state"), start)
         layout.add_discrete(self.array("time"), 0.0, carried=False)
-        sampled = SampledController(self, layout, model)
+        sampled = ControllerSamples(self, layout, model)
         label = f"controllers.{self.name}"
         layout.add_update(Update(label, sampled.sample, period=self.period, phase=self.phase, order=order))
         if self.delay > 0.0 and self.sets:
@@ -174,7 +180,7 @@ class Controller(Item):
             table, _, rest = name.partition(".")
             if table in ("sensors", "controllers"):
                 names = [item.name for item in model.items() if item.table == table]
-                if not any(rest == each or rest.startswith(f"{each}.") for each in names):
+                if not any(is_of(name, table, each) for each in names):
                     there = ", ".join(names) or "none"
                     raise ModelError.at(self._path, f"reads {name!r}, but there is no such item; {table}: {there}")
             elif table not in tables or not rest:
@@ -231,21 +237,16 @@ def _chain(controller: Controller, model: ModelView, before: tuple[str, ...]) ->
         )
     longest: tuple[str, ...] = ()
     for other in model.items():
-        if isinstance(other, Controller) and any(_names(other, name) for name in controller.reads):
+        if isinstance(other, Controller) and any(is_of(name, "controllers", other.name) for name in controller.reads):
             chain = _chain(other, model, (*before, controller.name))
             longest = max(longest, (*chain, other.name), key=len)
     return longest
 
 
-def _names(controller: Controller, signal: str) -> bool:
-    start = f"controllers.{controller.name}"
-    return signal == start or signal.startswith(f"{start}.")
-
-
 # Samples
 
 
-class SampledController:
+class ControllerSamples:
     """The updates of a sampled controller in one layout."""
 
     def __init__(self, item: Controller, layout: Layout, model: ModelView) -> None:
@@ -320,11 +321,6 @@ def _numbers(what: str, value: Any, count: int) -> Floats:
     if not all(map(isfinite, numbers.tolist())):
         raise SolveError(f"{what}: got {shown(value)}, which are not finite")
     return numbers
-
-
-def clipped(value: Floats, limit: float) -> tuple[Floats, int]:
-    """Commands within their limit, and how many were not."""
-    return np.clip(value, -limit, limit), int(np.count_nonzero(np.abs(value) > limit))
 
 
 def sensor_of(model: ModelView, name: str) -> Sensor | None:

@@ -68,11 +68,6 @@ class SampledController(Controller):
     def start_state(self, layout: Layout, model: ModelView) -> Floats:
         return np.zeros(0) if self.state is None else np.asarray(self.state, dtype=float)
 
-    def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
-        settings = self.settings(layout, model)
-        units = {each.command.unit for each in settings}
-        return sum(each.command.width for each in settings), units.pop() if len(units) == 1 else "own"
-
     def called(self) -> Callable[..., Any]:
         """The function. Raises ModelError where its file has none."""
         if self.function is not None:

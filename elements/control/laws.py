@@ -105,11 +105,6 @@ class PDController(Controller):
         """The number of components of the error."""
         return 3 if self.attitude is not None else 1
 
-    def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
-        settings = self.settings(layout, model)
-        units = {each.command.unit for each in settings}
-        return sum(each.command.width for each in settings), units.pop() if len(units) == 1 else "own"
-
     def errors(self, layout: Layout, model: ModelView) -> Errors:
         """The errors of the law, (e, e')."""
         signals = [in_host_axes(each, model) for each in self.signals(layout, model)]
@@ -165,11 +160,6 @@ class PDController(Controller):
             raise ModelError.at((*self._path, "wheels"), "their axes are in a plane: they give no torque across it")
         result: Floats = -np.linalg.pinv(G)
         return result
-
-    def limits(self, layout: Layout, model: ModelView) -> Floats:
-        """(k,) limits of the commands."""
-        of_each = [[each.command.limit] * each.command.width for each in self.settings(layout, model)]
-        return np.array([limit for limits in of_each for limit in limits])
 
     def law(self, layout: Layout, model: ModelView) -> Law:
         errors, (K_p, K_d) = self.errors(layout, model), self.gains(layout, model)
@@ -371,8 +361,7 @@ class LinearController(Controller):
         return np.zeros(n) if self.state is None else np.asarray(self.state, dtype=float)
 
     def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
-        units = {each.command.unit for each in self.settings(layout, model)}
-        return len(self.realisation.D), units.pop() if len(units) == 1 else "own"
+        return len(self.realisation.D), super().width_and_unit(layout, model)[1]
 
     def law(self, layout: Layout, model: ModelView) -> Law:
         errors = Errors(self.signals(layout, model))
@@ -385,8 +374,7 @@ class LinearController(Controller):
         if settings and count != m:
             text = f"sets {count} numbers ({', '.join(self.outputs)}), but its matrices have {m} outputs"
             raise ModelError.at((*self._path, "outputs"), text)
-        limits = np.array([each.command.limit for each in settings for _ in range(each.command.width)])
-        return LinearControl(self.realisation, errors, limits)
+        return LinearControl(self.realisation, errors, self.limits(layout, model))
 
 
 def _sizes(first: Floats | None, other: Floats | None) -> int:
@@ -478,6 +466,4 @@ class FilterController(Controller):
 
     def law(self, layout: Layout, model: ModelView) -> Law:
         errors = Errors(self.signals(layout, model))
-        settings = self.settings(layout, model)
-        limits = np.array([each.command.limit for each in settings for _ in range(each.command.width)])
-        return LinearControl(self.realisation(errors.width), errors, limits)
+        return LinearControl(self.realisation(errors.width), errors, self.limits(layout, model))

@@ -19,7 +19,7 @@ from femb.base.types import Floats, OneOf, Unit, Vector
 from femb.elements.control import queue
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.noise import noise_key, normals
-from femb.elements.control.signals import Signal, law_outputs
+from femb.elements.control.signals import Signal, is_of, law_outputs
 from femb.elements.item import Item
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.discrete import DiscreteState, Update
@@ -129,7 +129,7 @@ class Sensor(Item):
         clocks = {
             (item.period, item.phase)
             for item in model.items()
-            if item.table == "controllers" and any(_names(self, read) for read in item.reads)
+            if item.table == "controllers" and any(is_of(read, "sensors", self.name) for read in item.reads)
         }
         path = (self.table, self.name, "period")
         if not clocks:
@@ -181,10 +181,6 @@ class Sensor(Item):
         words = ("time", "value", "true")
         arrays = {f"sensors/{each.name}/{word}": each.array(word) for each in items for word in words}
         return RecordedArrays.of(arrays, layout)
-
-
-def _names(sensor: Sensor, signal: str) -> bool:
-    return signal == f"sensors.{sensor.name}" or signal.startswith(f"sensors.{sensor.name}.")
 
 
 def columns_of_item(item: Any, system: RecordedSystem, *words: str, names: Sequence[str] = ()) -> str:

@@ -18,7 +18,7 @@ from femb.elements.control.reference import gravity_of, orbit_of
 from femb.elements.control.sensor import Sample, Sensor, Sizes
 from femb.elements.control.signals import Signal, joint_signal, signal_of, station_signal, turn_error
 from femb.elements.environment.field import magnetic_field
-from femb.elements.marker import Place
+from femb.elements.item import AtPoint
 from femb.layout.element import Batch
 from femb.layout.layout import InternalQuantity, Layout
 from femb.layout.state import station_acceleration
@@ -32,7 +32,7 @@ BLOCKS, SIZES = np.array([0, 3, 4, 5]), np.array([3, 1, 1, 1])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PlacedSensor(Sensor):
+class PlacedSensor(AtPoint, Sensor):
     """The base of sensors on a body or a node: ``body`` and ``at`` (m), or ``beam``, ``node`` and ``at``.
 
     axes : quaternion from the axes of the sensor to those of the body or section.
@@ -51,16 +51,6 @@ class PlacedSensor(Sensor):
         self.on.report(check)
         if "axes" not in check.bad:
             check.require("axes", np.any(self.axes), "a quaternion must not be zero")
-
-    @property
-    def on(self) -> Place:
-        """Its point."""
-        return Place(self.body, self.beam, self.at, self.node)
-
-    @property
-    def markers(self) -> dict[tuple[str, ...], Place]:
-        """Its marker, which has the fields of the sensor."""
-        return {(): self.on}
 
     @property
     def turned(self) -> Floats | None:
@@ -472,11 +462,7 @@ class CoordinateSensor(Sensor):
 
     def truth(self, layout: Layout, model: ModelView) -> Signal:
         if self.wheel is not None:
-            word = "speed" if self.rate else "angle"
-            try:
-                return signal_of(layout, model, f"wheels.{self.wheel}.{word}")
-            except ModelError as error:
-                raise ModelError.at((self.table, self.name, "wheel"), str(error)) from None
+            return wheel_signal(self, layout, model, self.wheel, "speed" if self.rate else "angle")
         assert self.joint is not None
         joint = layout.joints[self.joint]
         names = [each.name for each in joint.coordinates]
@@ -526,7 +512,12 @@ class WheelSpeedSensor(Sensor):
     bias: Annotated[float, Unit("rad/s")] = 0.0
 
     def truth(self, layout: Layout, model: ModelView) -> Signal:
-        try:
-            return signal_of(layout, model, f"wheels.{self.wheel}.speed")
-        except ModelError as error:
-            raise ModelError.at((self.table, self.name, "wheel"), str(error)) from None
+        return wheel_signal(self, layout, model, self.wheel, "speed")
+
+
+def wheel_signal(sensor: Sensor, layout: Layout, model: ModelView, wheel: str, word: str) -> Signal:
+    """The speed or angle of a wheel. Raises ModelError, at the field of the sensor: no such wheel or quantity."""
+    try:
+        return signal_of(layout, model, f"wheels.{wheel}.{word}")
+    except ModelError as error:
+        raise ModelError.at((sensor.table, sensor.name, "wheel"), str(error)) from None

@@ -42,9 +42,8 @@ class Signal:
     name : as above. unit : SI. width : k. value : function (state, discrete) -> (k,) of the state at the end of a step
     and of the discrete state. linear : the names of the outputs of linear models that are its components; of an
     attitude those of the turn. rows : function (t, q, v) that gives its derivatives (k, n_v) by the pose and by the
-    velocities; None of a signal that is held between samples. clock : the period (s) and the phase (s) of what sets it,
-    of a held signal. held : the name of its array, of a held signal. gain (k, m) : from the outputs ``linear`` to its
-    components; None for one by one.
+    velocities; None of a signal that is held between samples. held : the name of its array, of a held signal. gain (k,
+    m) : from the outputs ``linear`` to its components; None for one by one.
     """
 
     name: str
@@ -131,6 +130,12 @@ def known_signals(layout: Layout, model: ModelView) -> list[str]:
     for item in model.items():
         names += [f"{item.table}.{item.name}.{word}" for word in _of_motion(item)]
     return [*names, *(f"controllers.{each}" for each in _table(model, "controllers"))]
+
+
+def is_of(signal: str, table: str, name: str) -> bool:
+    """Whether a signal is of the item TABLE.NAME: its value, or a component of it."""
+    start = f"{table}.{name}"
+    return signal == start or signal.startswith(f"{start}.")
 
 
 def named_item(model: ModelView, name: str) -> tuple[Any, str] | None:

@@ -134,8 +134,41 @@ def tangent(index, frames, rows, signs, offset, stride, q, v, fixed, L, damping,
             scatter(D, STARTS, SIZES, offset[n], stride[n], stiffness[s])
 
 
-class JointForceBatch(ForceBatch):
-    """Forces of all laws. The first inputs are the unwrapped coordinates at the last accepted state."""
+class CoordinateForceBatch(ForceBatch):
+    """Forces along coordinates of joints, by whatever law: ``measure`` has it.
+
+    coordinates : those it acts on. index (n, 5) : as of the kernels. offset, stride : of its blocks in the pattern.
+    """
+
+    coordinates: JointCoordinates
+    index: Ints
+    offset: Ints
+    stride: Ints
+
+    def measure(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Unwrapped coordinates and rates (s, n), gradients (s, n, 12), and results L (s, n, 5) of the law."""
+        raise NotImplementedError
+
+    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
+        _, _, gradients, L = self.measure(u, q, v)
+        generalized_forces(self.coordinates.index, gradients, L, elastic, rest, out)
+
+    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+        self.matrices_each(u[None], q[None], v[None], damping[None], damping[None], stiffness[None])
+
+    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        L, c = self.measure(u, q, v)[3], self.coordinates
+        tangent(
+            self.index, c.index, c.data, c.signs, self.offset, self.stride, q, v, c.fixed, L,
+            damping, stiffness,
+        )  # fmt: skip
+
+    def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        out += np.sum(self.measure(u, q, v)[3][..., ENERGY], axis=1)
+
+
+class JointForceBatch(CoordinateForceBatch):
+    """Forces of the laws of ``laws``. The first inputs are the unwrapped coordinates at the last accepted state."""
 
     joins = True
 
@@ -185,23 +218,6 @@ class JointForceBatch(ForceBatch):
         values = self.coordinates.unwrapped(values, discrete.angles[self.numbers])
         rows, sense, limits = self.limits
         return sense * (values[:, rows] - limits), sense * rates[:, rows]
-
-    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        _, _, gradients, L = self.measure(u, q, v)
-        generalized_forces(self.coordinates.index, gradients, L, elastic, rest, out)
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        self.matrices_each(u[None], q[None], v[None], damping[None], damping[None], stiffness[None])
-
-    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        L, c = self.measure(u, q, v)[3], self.coordinates
-        tangent(
-            self.index, c.index, c.data, c.signs, self.offset, self.stride, q, v, c.fixed, L,
-            damping, stiffness,
-        )  # fmt: skip
-
-    def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        out += np.sum(self.measure(u, q, v)[3][..., ENERGY], axis=1)
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         values, rates, _, L = self.measure(frames.u, frames.q, frames.v)

@@ -21,12 +21,12 @@ from femb.elements.joint.force_batch import (
     ELASTIC,
     ENERGY,
     REST,
+    CoordinateForceBatch,
     generalized_forces,
-    tangent,
 )
 from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.layout.discrete import DiscreteState, Update
-from femb.layout.element import Batch, Command, ForceBatch, Input, breakpoints_of
+from femb.layout.element import Batch, Command, Input, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern, ModelView, OutputStates, StartPoses, StateView
 from femb.profiles import Profile
@@ -216,7 +216,7 @@ class StepperMotor(OnCoordinate):
         return [StepperBatch(layout, items)]
 
 
-class StepperBatch(ForceBatch):
+class StepperBatch(CoordinateForceBatch):
     """Stepper motors, evaluated together. The first inputs are the angles at the last accepted state."""
 
     def __init__(self, layout: Layout, items: list[StepperMotor]) -> None:
@@ -263,20 +263,6 @@ class StepperBatch(ForceBatch):
         fastest = float(np.max(self.orders * rates))
         return 2.0 * math.pi / (STEPS_A_PERIOD * fastest) if fastest > 0.0 else math.inf
 
-    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        _, _, gradients, L = self.measure(u, q, v)
-        generalized_forces(self.coordinates.index, gradients, L, elastic, rest, out)
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        self.matrices_each(u[None], q[None], v[None], damping[None], damping[None], stiffness[None])
-
-    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        L, c = self.measure(u, q, v)[3], self.coordinates
-        tangent(
-            self.index, c.index, c.data, c.signs, self.offset, self.stride, q, v, c.fixed, L,
-            damping, stiffness,
-        )  # fmt: skip
-
     def input_derivative(self, u: Floats, q: Floats, v: Floats, k: int) -> Floats:
         values, _, gradients, L = self.measure(u[None], q[None], v[None])
         number, slope = (k - self.first_input - len(self.items)) // 2, 1.0
@@ -289,9 +275,6 @@ class StepperBatch(ForceBatch):
         out = np.zeros((1, len(v)))
         generalized_forces(self.coordinates.index, gradients, L, 0.0, 1.0, out)
         return np.asarray(out[0])
-
-    def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        out += np.sum(self.measure(u, q, v)[3][..., ENERGY], axis=1)
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         values, rates, _, L = self.measure(frames.u, frames.q, frames.v)

@@ -9,7 +9,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.types import Matrix3, Unit, Vector
 from femb.base.values import shown
-from femb.elements.item import Item
+from femb.elements.item import AtPoint
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -21,7 +21,7 @@ STATE, LOAD = ("velocity", "angular_velocity"), ("force", "torque")
 
 
 @dataclass(frozen=True, eq=False)
-class AerodynamicLoad(Item):
+class AerodynamicLoad(AtPoint):
     """A force and a torque that follow the velocity through the air, given by coefficients or by a law.
 
     body and at (m, body axes; by default its mass centre), or beam, node and at (m, section axes) : the point on which
@@ -84,11 +84,6 @@ class AerodynamicLoad(Item):
     def on(self) -> Place:
         """Its point; without ``at`` the origin of the host."""
         return Place(self.body, self.beam, (0.0, 0.0, 0.0) if self.at is None else self.at, self.node)
-
-    @property
-    def markers(self) -> dict[tuple[str, ...], Place]:
-        """Its marker, which has the fields of the load."""
-        return {(): self.on}
 
     @staticmethod
     def batches(items: list["AerodynamicLoad"], layout: Layout, model: ModelView) -> list[Batch]:

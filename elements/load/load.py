@@ -11,8 +11,7 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError, Problem
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats, OneOf, Unit, Vector
-from femb.elements.item import Item, is_set
-from femb.elements.marker import Place
+from femb.elements.item import AtPoint, is_set
 from femb.layout.element import Batch, Command, add_command, clip_count, clipped_command
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
@@ -57,7 +56,7 @@ class LoadResults(Group):
 
 
 @dataclass(frozen=True, eq=False)
-class Load(Item):
+class Load(AtPoint):
     """A force (N) and/or torque (N m) at a point of a body or of a beam's section at a node.
 
     force, torque : three numbers, multiplied by the profile; or a callable ``(t, state) -> (3,)`` where state contains
@@ -118,16 +117,6 @@ class Load(Item):
                 "own, in the frame 'inertial' or 'body'",
             )
         self.on.report(check)
-
-    @property
-    def on(self) -> Place:
-        """Its point."""
-        return Place(self.body, self.beam, self.at, self.node)
-
-    @property
-    def markers(self) -> dict[tuple[str, ...], Place]:
-        """Its marker, which has the fields of the load."""
-        return {(): self.on}
 
     @property
     def changes_momenta(self) -> tuple[str, ...]:

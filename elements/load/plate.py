@@ -8,9 +8,8 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.types import Direction, Floats, Unit, Vector
 from femb.elements.environment.orbital_frame import OrbitalMotion, orbital_motion, sunlight
-from femb.elements.item import Item
+from femb.elements.item import AtPoint
 from femb.elements.load.at_stations import StationForces
-from femb.elements.marker import Place
 from femb.layout.element import Batch, Input, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, OutputStates
@@ -22,7 +21,7 @@ from femb.profiles import Constant, Profile
 SUNLIGHT = 4.56e-6
 
 
-class Plate(Item):
+class Plate(AtPoint):
     """Base of loads on a flat plate: its ``area``, and its centre and outward ``normal`` on a body or a section."""
 
     table: ClassVar[str] = "loads"
@@ -47,16 +46,6 @@ class Plate(Item):
             object.__setattr__(self, word, np.asarray(getattr(self, word)) / length)
         else:
             check.fail(word, "got a vector of length 0, wanted a direction")
-
-    @property
-    def on(self) -> Place:
-        """Its centre."""
-        return Place(self.body, self.beam, self.at, self.node)
-
-    @property
-    def markers(self) -> dict[tuple[str, ...], Place]:
-        """Its marker, which has the fields of the load."""
-        return {(): self.on}
 
 
 @dataclass(frozen=True, eq=False)

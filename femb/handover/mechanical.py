@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -136,9 +136,11 @@ STRAIGHT, SCREW, NONE = 1e-6, 0.05, 1e-9
 Selection: TypeAlias = "int | Mapping[str, Sequence[int]]"
 """Numbers of modes, from 1, by the name of an appendage; or the number of lowest modes of each."""
 
+Effector = TypeVar("Effector", bound=SlidingMass | HingedPanel)
+
 
 @dataclass(frozen=True, eq=False)
-class MechanicalModel(Brief):
+class MechanicalModel(Brief, Generic[Effector]):
     """A rigid hub with sliding masses or hinged panels, about the hub's origin and along its axes.
 
     hub : its name. mass (6, 6) : of the hub, with all mass that neither slides nor turns. effectors : what does.
@@ -148,7 +150,7 @@ class MechanicalModel(Brief):
 
     hub: str
     mass: Floats
-    effectors: tuple[SlidingMass | HingedPanel, ...]
+    effectors: tuple[Effector, ...]
     left_out: Floats
 
     @property
@@ -200,7 +202,7 @@ class MechanicalModel(Brief):
         return path
 
 
-def sliding_masses(plant: HybridCoordinates, modes: Selection = 1) -> MechanicalModel:
+def sliding_masses(plant: HybridCoordinates, modes: Selection = 1) -> MechanicalModel[SlidingMass]:
     """The ``modes`` of a ``plant`` as point masses that slide on springs.
 
     A warning names small screws, whose rotation along their motion is left out. Raises ModelError: a mode that moves no
@@ -226,7 +228,7 @@ def sliding_masses(plant: HybridCoordinates, modes: Selection = 1) -> Mechanical
     return _checked(plant, tuple(found), left_out)
 
 
-def hinged_panels(plant: HybridCoordinates, modes: Selection = 1) -> MechanicalModel:
+def hinged_panels(plant: HybridCoordinates, modes: Selection = 1) -> MechanicalModel[HingedPanel]:
     """The ``modes`` of a ``plant`` as rigid panels on hinges at the roots of their appendages, whose mass they share by
     effective mass.
 
@@ -299,8 +301,8 @@ def _mode(part: Participation, k: int) -> tuple[Floats, Floats, float, float, st
 
 
 def _checked(
-    plant: HybridCoordinates, effectors: tuple[SlidingMass | HingedPanel, ...], left_out: Sequence[float]
-) -> MechanicalModel:
+    plant: HybridCoordinates, effectors: tuple[Effector, ...], left_out: Sequence[float]
+) -> MechanicalModel[Effector]:
     """The model, whose hub must be a rigid body."""
     mass = plant.mass - sum(effector.rigid_mass for effector in effectors)
     result = MechanicalModel(plant.hub, mass, effectors, np.array(left_out))

@@ -34,8 +34,14 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
+    from femb.elements.actuator.magnetic_torquer import TorquerResults
+    from femb.elements.actuator.thruster import ThrusterResults
     from femb.elements.beam.results import BeamResults
     from femb.elements.body.results import BodyResults
+    from femb.elements.body.tank import TankResults
+    from femb.elements.control.controller import ControllerResults
+    from femb.elements.control.sensor import SensorResults
+    from femb.elements.environment.field import FieldResults
     from femb.elements.joint.driver import DriverResults
     from femb.elements.joint.joint import JointResults
     from femb.elements.load.load import LoadResults
@@ -241,14 +247,20 @@ class Results(ByQuantity):
 
     if TYPE_CHECKING:
         # The tables of the catalogue, so that type checkers see wrong names; others are found by ``getattr``.
-        bodies: Groups[BodyResults]
-        beams: Groups[BeamResults]
-        joints: Groups[JointResults]
-        drivers: Groups[DriverResults]
-        springs: Groups[SpringResults]
-        loads: Groups[LoadResults]
         appendages: Groups[AppendageResults]
+        beams: Groups[BeamResults]
+        bodies: Groups[BodyResults]
+        controllers: Groups[ControllerResults]
+        drivers: Groups[DriverResults]
+        fields: Groups[FieldResults]
+        joints: Groups[JointResults]
+        loads: Groups[LoadResults]
+        magnetic_torquers: Groups[TorquerResults]
         modal_damping: Groups[ModalDampingResults]
+        sensors: Groups[SensorResults]
+        springs: Groups[SpringResults]
+        tanks: Groups[TankResults]
+        thrusters: Groups[ThrusterResults]
         wheels: Groups[WheelResults]
     else:
 

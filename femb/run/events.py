@@ -152,9 +152,10 @@ def switched(form: F, updates: Sequence[Update], t: float, q: Floats, v: Floats,
 
 def _changed(inputs: Sequence[Input], before: DiscreteState, after: DiscreteState) -> bool:
     """Whether an input of the discrete state has another value after a change."""
-    held = [each for each in inputs if each.of_discrete]
-    return any(before[each.array] is not after[each.array] if each.array else True for each in held) and any(
-        not np.array_equal(each.function(before), each.function(after)) for each in held
+    return any(
+        not np.array_equal(each.function(before), each.function(after))
+        for each in inputs
+        if each.of_discrete and not (each.array and before[each.array] is after[each.array])
     )
 
 

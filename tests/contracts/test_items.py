@@ -24,6 +24,7 @@ import femb
 from femb import elements as e
 from femb.elements.exact.batch import SectionRecords
 from femb.elements.item import Item
+from femb.elements.joint.force_batch import CoordinateForceBatch
 from femb.elements.joint.joint import Joint
 from femb.elements.load.along_beam import AlongBeams
 from femb.elements.load.at_stations import StationForces
@@ -645,7 +646,7 @@ def _below(kind):
     return {each for child in kind.__subclasses__() for each in (child, *_below(child))}
 
 
-BASES = {AlongBeams, ForceBatch, MassField, PairBatch, PlateBatch, SectionRecords, StationForces}
+BASES = {AlongBeams, CoordinateForceBatch, ForceBatch, MassField, PairBatch, PlateBatch, SectionRecords, StationForces}
 
 
 def test_batches_override_with_the_same_parameters():
