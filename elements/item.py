@@ -15,7 +15,7 @@ from femb.base.checks import Checks
 from femb.base.html import Brief
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
-from femb.elements.joint.constraint_set import Row
+from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.marker import Marker, Place
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch, Input
@@ -137,7 +137,7 @@ class Item(Brief):
         """The Batches that evaluate all items of this class: one, several or none. Raises ModelError."""
         return []
 
-    def constraint_rows(self, layout: Layout) -> list[Row]:
+    def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
         """Its equations of constraint; ``follows`` and ``in_force`` are indices of its inputs. Raises ModelError."""
         return []
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Direction, Floats, Forms, Shape, Unit, Vector
+from femb.base.types import Direction, Floats, SeveralForms, Shape, Unit, Vector
 from femb.base.values import frozen_array
 from femb.elements.item import AtPoint
 from femb.elements.item_states import ItemStates
@@ -27,7 +27,7 @@ SHORTEST = 1e-6
 # After sensors, controllers and what these set.
 SWITCHES = 100
 
-Pulses = Annotated[Any, Forms((Annotated[Any, Shape((None, 2))],))]
+Pulses = Annotated[Any, SeveralForms((Annotated[Any, Shape((None, 2))],))]
 
 
 def level(elapsed: Floats, start: Floats, target: Floats, rise_time: Any) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Floats, Forms, Numbers, Unit, Vector
+from femb.base.types import Floats, Numbers, SeveralForms, Unit, Vector
 from femb.base.values import as_numbers, finite_problem, frozen_array, order_problem, shown
 from femb.elements.beam.line import ShapedBeam
 from femb.elements.beam.section import Section, sections_of
@@ -61,7 +61,7 @@ class ExactBeam(ShapedBeam):
     angular_velocity: Annotated[Vector | None, Unit("rad/s")] = None
     path: Path | None = None
     stations: Annotated[Numbers, Unit("m")] = None
-    sections: Annotated[Any, Forms((list[str], str))] = None
+    sections: Annotated[Any, SeveralForms((list[str], str))] = None
 
     def check(self, check: Checks) -> None:
         relative = False

@@ -8,7 +8,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.types import Coordinates, OneOf, Rows, Unit
 from femb.base.values import frozen_array, shown
-from femb.elements.joint.constraint_set import Row
+from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.joint.joint import Joint
 from femb.elements.joint.rows import component_rows
 from femb.layout.element import Input
@@ -73,7 +73,7 @@ class Components(Joint):
     def other_pose(self, *args: Any) -> None:
         """None, whatever ``args``: it does not determine the pose of a body."""
 
-    def constraint_rows(self, layout: Layout) -> list[Row]:
+    def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
         rows = layout.joints[self.name].rows
         first, second = layout.station(self.first), layout.station(self.second)
         axes = self.directions @ first.axes.T if self.frame == "first" else self.directions

@@ -19,7 +19,7 @@ ZERO = np.zeros(3)
 ZERO.flags.writeable = False
 
 
-class Row(NamedTuple):
+class ConstraintRow(NamedTuple):
     """One equation: its number in the layout, its primitive and the parameters of this (see ``columns``).
 
     first, second : frames i and j. follows, in_force : indices of inputs of the set, -1 for none.
@@ -38,7 +38,7 @@ class Row(NamedTuple):
     follows: int = -1
     in_force: int = -1
 
-    def shifted(self, count: int) -> "Row":
+    def shifted(self, count: int) -> "ConstraintRow":
         """The row with ``count`` added to the indices of its inputs."""
         follows, in_force = (k + count if k >= 0 else -1 for k in (self.follows, self.in_force))
         return self._replace(follows=follows, in_force=in_force)
@@ -54,7 +54,7 @@ class ConstraintSet:
     # first input in u, set by the system when it numbers the inputs
     first_input: int = 0
 
-    def __init__(self, layout: Layout, rows: list[Row], inputs: tuple[Input, ...] = ()) -> None:
+    def __init__(self, layout: Layout, rows: list[ConstraintRow], inputs: tuple[Input, ...] = ()) -> None:
         self.rows, self.inputs = rows, inputs
         self.row_numbers = tuple(row.number for row in rows)
         self._places = {number: k for k, number in enumerate(self.row_numbers) if number >= 0}
@@ -69,7 +69,7 @@ class ConstraintSet:
     @staticmethod
     def of(items: Iterable[Any], layout: Layout) -> "ConstraintSet":
         """The rows of all items (``femb.elements.item.Item``)."""
-        rows: list[Row] = []
+        rows: list[ConstraintRow] = []
         inputs: tuple[Input, ...] = ()
         for item in items:
             of_item = item.constraint_rows(layout)
@@ -78,7 +78,7 @@ class ConstraintSet:
         return ConstraintSet(layout, rows, inputs)
 
     @staticmethod
-    def tables(layout: Layout, rows: list[Row]) -> tuple[Ints, Floats]:
+    def tables(layout: Layout, rows: list[ConstraintRow]) -> tuple[Ints, Floats]:
         """index (n, 10) and data (n, 16) of rows; INPUT and IN_FORCE are indices of inputs of the set."""
         if not rows:
             return np.zeros((0, 10), dtype=np.int64), np.zeros((0, 16))

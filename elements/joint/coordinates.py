@@ -13,7 +13,7 @@ from femb.base.types import Floats, Ints
 from femb.elements.joint import constraint_kernels as row_kernels
 from femb.elements.joint.columns import ANGLE, FIRST, ROW, SECOND
 from femb.elements.joint.constraint_kernels import rate_of, row
-from femb.elements.joint.constraint_set import ConstraintSet, Row
+from femb.elements.joint.constraint_set import ConstraintRow, ConstraintSet
 from femb.elements.joint.rows import Coordinate, make_row
 from femb.layout.layout import JointLayout, Layout
 from femb.numerics.compiler.compile import kernel
@@ -57,7 +57,9 @@ def unwrap(is_angle, reference, values):
                     values[s, k] += 2.0 * math.pi * revolutions
 
 
-def coordinate_row(layout: Layout, number: int, joint: JointLayout, coordinate: Coordinate, **more: Any) -> Row:
+def coordinate_row(
+    layout: Layout, number: int, joint: JointLayout, coordinate: Coordinate, **more: Any
+) -> ConstraintRow:
     """The row of constraint between a coordinate and an input; ``more`` as in Row. Source: equations (7) and (8)."""
     if not coordinate.is_angle:
         return make_row(layout, number, ("dot2", coordinate.first[0]), joint.first, joint.second, 0.0, **more)
@@ -67,7 +69,7 @@ def coordinate_row(layout: Layout, number: int, joint: JointLayout, coordinate: 
     base, other = (joint.first, joint.second) if base_first else (joint.second, joint.first)
     zero, quarter, measured = (c, a, b) if base_first else (d, b, a)
     axes = base.axes
-    return Row(
+    return ConstraintRow(
         number,
         ANGLE,
         base.frame,

@@ -12,7 +12,7 @@ from femb.base.quantity import Group, Quantity
 from femb.base.types import Direction, Floats, OneOf, Unit
 from femb.base.values import as_numbers, shown
 from femb.elements.item import Item
-from femb.elements.joint.constraint_set import Row
+from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.joint.joint import axes_of
 from femb.elements.joint.records import driver_records
 from femb.elements.joint.rows import component_rows, make_row
@@ -254,7 +254,7 @@ class DistanceDriver(_BetweenPoints):
 
         return [Input(3, positive, breakpoints=given.breakpoints, label=given.label)]
 
-    def constraint_rows(self, layout: Layout) -> list[Row]:
+    def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
         entry = layout.drivers[self.name]
         scale = float(entry.inputs[0].function(0.0)[0])
         return [make_row(layout, entry.rows[0], ("distance",), entry.first, entry.second, scale, follows=0)]
@@ -316,7 +316,7 @@ class PositionDriver(_BetweenPoints):
     def inputs(self) -> list[Input]:
         return [motion_input(self.name, axis, getattr(self, axis)) for axis in self.driven]
 
-    def constraint_rows(self, layout: Layout) -> list[Row]:
+    def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
         entry = layout.drivers[self.name]
         axes = np.eye(3) if self.axis is None else axes_of(self.axis, self.reference)
         if self.frame == "first":

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from femb.base.checks import Checks
 from femb.base.types import Unit
-from femb.elements.joint.constraint_set import Row
+from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.joint.coordinates import coordinate_row
 from femb.elements.joint.driver import Driver, check_motion, motion_input
 from femb.elements.joint.on_coordinate import OnCoordinate
@@ -49,7 +49,7 @@ class JointDriver(OnCoordinate, Driver):
         joint = layout.joints[self.joint]
         return joint.first, joint.second
 
-    def constraint_rows(self, layout: Layout) -> list[Row]:
+    def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
         number = layout.drivers[self.name].rows[0]
         joint = layout.joints[self.joint]
         return [coordinate_row(layout, number, joint, self.coordinate_of(layout), follows=0)]

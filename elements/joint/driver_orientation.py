@@ -12,7 +12,7 @@ from femb.base.types import Floats, Matrix3, Unit
 from femb.base.values import shown
 from femb.elements.body.body import check_sequence
 from femb.elements.joint.columns import ORIENTATION
-from femb.elements.joint.constraint_set import Row
+from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.joint.driver import Follow, PlaceDriver, as_array, call_user, check_motion, motion_function
 from femb.elements.marker import Place
 from femb.layout.element import Input, breakpoints_of
@@ -111,10 +111,10 @@ class OrientationDriver(PlaceDriver):
 
         return follow
 
-    def constraint_rows(self, layout: Layout) -> list[Row]:
+    def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
         entry = layout.drivers[self.name]
         frames, rows = (entry.first.frame, entry.second.frame), enumerate(entry.rows)
-        return [Row(number, ORIENTATION, *frames, constant=float(k), follows=0) for k, number in rows]
+        return [ConstraintRow(number, ORIENTATION, *frames, constant=float(k), follows=0) for k, number in rows]
 
     def outputs(self, entry: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
         """As of ``Driver``: the quaternion (T, 4) and angular velocity (T, 3) rad/s of the second end, and its

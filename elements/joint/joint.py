@@ -13,7 +13,7 @@ from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Coordinates, Floats, Unit
 from femb.elements.item import Item
-from femb.elements.joint.constraint_set import Row
+from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.joint.records import REACTION, coordinate_force, coordinate_rows, joint_records, reaction_rows
 from femb.elements.joint.rows import LOCK, PARALLEL, Coordinate, X, Y, Z, make_row, row_words
 from femb.elements.marker import LEAST_SINE, JointEnd, Place, check_markers
@@ -252,7 +252,7 @@ class Joint(Item):
         """Axes (3, 3) of the second end at zero angles, from those of the first, in the same axes."""
         return first
 
-    def constraint_rows(self, layout: Layout) -> list[Row]:
+    def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
         """The rows of its table."""
         entry = layout.joints[self.name]
         return [

@@ -9,7 +9,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.types import Unit
 from femb.base.values import whole_number
-from femb.elements.joint.constraint_set import Row
+from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.joint.coordinates import coordinate_row
 from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.layout.discrete import DiscreteState, Update
@@ -87,7 +87,7 @@ class Latch(OnCoordinate):
             )
         )
 
-    def constraint_rows(self, layout: Layout) -> list[Row]:
+    def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
         """A row that fixes its coordinate, in force while it is engaged."""
         entry = self._entry(layout)
         joint, coordinate = layout.joints[self.joint], self.coordinate_of(layout)

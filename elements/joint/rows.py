@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.base.types import Floats
 from femb.elements.joint import columns as primitives
-from femb.elements.joint.constraint_set import ZERO, Row
+from femb.elements.joint.constraint_set import ZERO, ConstraintRow
 from femb.layout.layout import Layout, Station
 from femb.numerics import rotations
 
@@ -76,7 +76,7 @@ PRIMITIVES = {
 
 def make_row(
     layout: Layout, number: int, spec: tuple[Any, ...], first: Station, second: Station, constant: float, **more: Any
-) -> Row:
+) -> ConstraintRow:
     """The row of a table entry ``spec`` between two stations with the axes of a joint."""
     primitive = PRIMITIVES[spec[0]]
     axes = {"first_axis": ZERO, "second_axis": ZERO}
@@ -86,13 +86,13 @@ def make_row(
         else:
             axes[field] = (first if field == "first_axis" else second).axes[:, axis]
     given = (first.offset, axes["first_axis"], ZERO, second.offset, axes["second_axis"], constant)
-    row = Row(number, primitive.code, first.frame, second.frame, *given)
+    row = ConstraintRow(number, primitive.code, first.frame, second.frame, *given)
     return row._replace(**more) if more else row
 
 
 def component_rows(
     numbers: list[int], first: Station, second: Station, axes: Iterable[Floats], frame: str
-) -> list[Row]:
+) -> list[ConstraintRow]:
     """Rows for the components, along axes (3,), of the vector between two stations; row k follows input k.
 
     frame : "inertial", or "first" for axes that are fixed in the frame of the first station.
@@ -100,7 +100,7 @@ def component_rows(
     primitive = primitives.DOT2 if frame == "first" else primitives.POINT
     parts: dict[str, Any] = {"first_point": first.offset, "second_point": second.offset}
     return [
-        Row(number, primitive, first.frame, second.frame, first_axis=axis, follows=k, **parts)
+        ConstraintRow(number, primitive, first.frame, second.frame, first_axis=axis, follows=k, **parts)
         for k, (number, axis) in enumerate(zip(numbers, axes, strict=True))
     ]
 

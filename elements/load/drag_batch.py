@@ -238,7 +238,7 @@ QUADRATIC_SLOPES = np.stack([-1.0 + 0.0 * POINTS, 0.5 - POINTS, 1.0 + 0.0 * POIN
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class EndVectors:
     """The four vectors x and their rates (s, e, 4, 3) at s states, inertial axes; of both ends, in frame axes: R (s, e,
     2, 3, 3) of the frame, omega, k, w = omega x k + k', and arm_rate = omega x d, (s, e, 2, 3).
 
@@ -297,14 +297,14 @@ class LinePoints:
         reached = np.cumsum(self.length)
         self.s: Floats = (reached - self.length)[:, None] + self.length[:, None] * POINTS
 
-    def set(self, motion: Motion, q: Floats, v: Floats) -> None:
+    def set(self, motion: EndVectors, q: Floats, v: Floats) -> None:
         """Set the motion at states q (s, n_q), v (s, n_v)."""
         of = motion.R, motion.omega, motion.k, motion.w, motion.arm_rate, motion.x, motion.rates
         motions(self.index, self.ends, self.fixed, q, v, *of)
 
-    def motion(self, q: Floats, v: Floats) -> Motion:
+    def motion(self, q: Floats, v: Floats) -> EndVectors:
         """The motion at states q (s, n_q), v (s, n_v)."""
-        motion = Motion.empty(len(q), len(self.length))
+        motion = EndVectors.empty(len(q), len(self.length))
         self.set(motion, q, v)
         return motion
 
@@ -313,7 +313,7 @@ class LinePoints:
         result: Floats = np.einsum("ga,seai->segi", factors, x)
         return result
 
-    def add_forces(self, motion: Motion, force: Floats, sign: float, out: Floats) -> None:
+    def add_forces(self, motion: EndVectors, force: Floats, sign: float, out: Floats) -> None:
         """out (s, n_v) += sign times the generalised forces of forces per length (s, e, 3, 3), inertial; sets F."""
         points = self.index, self.ends, self.weights, self.values
         end_forces(*points, motion.R, motion.k, force, sign, motion.F, out)
@@ -396,7 +396,7 @@ class DragBatch(ForceBatch):
         result: Floats = self.item.profile(t) * packed.ravel()
         return result if derived else WithoutDerivatives(result)
 
-    def _set(self, u: Floats, motion: Motion, force: Floats) -> None:
+    def _set(self, u: Floats, motion: EndVectors, force: Floats) -> None:
         """Set the forces per length (s, e, 3, 3)."""
         if self.item.law is not None:
             force[:] = self._of_inputs(u)[..., :3]
@@ -408,11 +408,11 @@ class DragBatch(ForceBatch):
         of_law = u[:, self.first_input : self.first_input + self.inputs[0].width]
         return of_law.reshape(len(u), -1, self.points.s.shape[1], LAW_WIDTH)[:, self._own]
 
-    def _drag(self, u: Floats, motion: Motion, *out: Floats) -> None:
+    def _drag(self, u: Floats, motion: EndVectors, *out: Floats) -> None:
         points = self.points
         drag(points.values, points.slopes, *self.drag, u[:, self.first_input], motion.x, motion.rates, *out)
 
-    def _derivatives(self, u: Floats, motion: Motion) -> tuple[Floats, Floats, Floats, Floats]:
+    def _derivatives(self, u: Floats, motion: EndVectors) -> tuple[Floats, Floats, Floats, Floats]:
         """Forces per length (s, e, 3, 3), and derivatives (s, e, 3, 3, 3) by position, velocity and slope."""
         shape = (len(u), *self.points.s.shape, 3)
         force, by_x, by_v, by_slope = np.empty(shape), *np.zeros((3, *shape, 3))
@@ -433,7 +433,7 @@ class DragBatch(ForceBatch):
     def _bound(self, u: Floats, q: Floats, v: Floats, rest: float, out: Floats) -> Callable[[], None]:
         """The function that adds ``rest`` times the forces to ``out``; entries of all arrays change between calls."""
         points, e = self.points, len(self.points.length)
-        motion, force = Motion.empty(len(q), e), np.empty((len(q), e, 3, 3))
+        motion, force = EndVectors.empty(len(q), e), np.empty((len(q), e, 3, 3))
 
         def add() -> None:
             points.set(motion, q, v)

@@ -11,7 +11,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import FembError, ModelError
-from femb.base.types import Floats, Forms, Matrix3, OneOf, Quaternion, Unit, Vector
+from femb.base.types import Floats, Matrix3, OneOf, Quaternion, SeveralForms, Unit, Vector
 from femb.base.values import shown
 from femb.elements.body.body import OrientedBody
 from femb.elements.item import StartMotion
@@ -147,7 +147,7 @@ def _root(item: Any, layout: Layout) -> Station:
 
 
 DAMPING_RATIO = 0.005
-File = Annotated[Any, Forms((str,))]
+File = Annotated[Any, SeveralForms((str,))]
 
 
 # Loads of interfaces as outputs of linear models, and which of the two they are.

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 import numpy as np
 
-from femb.base.types import Forms, OneOf, Shape, Unit
+from femb.base.types import OneOf, SeveralForms, Shape, Unit
 from femb.base.values import array_problem, frozen_array, number_problem, shown, whole_number
 
 
@@ -37,7 +37,7 @@ def alternatives(hint: Any) -> list[Any]:
 def mark_of(option: Any) -> Any:
     """The mark of femb.base.types for the form of a value in an annotation; None without one."""
     for mark in getattr(option, "__metadata__", ()):
-        if isinstance(mark, (Shape, OneOf, Forms)):
+        if isinstance(mark, (Shape, OneOf, SeveralForms)):
             return mark
     return None
 

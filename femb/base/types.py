@@ -35,7 +35,7 @@ class OneOf:
 
 
 @dataclass(frozen=True)
-class Forms:
+class SeveralForms:
     """Marks a field that may be given in several forms; its class checks and converts it."""
 
     options: tuple[Any, ...]
@@ -73,13 +73,13 @@ Matrix6 = Annotated[Any, Shape((6, 6))]
 """A 6 x 6 matrix; stored as a read-only float array."""
 Matrix3 = Annotated[Any, Shape((3, 3))]
 """A 3 x 3 matrix; stored as a read-only float array."""
-Numbers = Annotated[Any, Forms((Annotated[Any, Shape((None,))],))]
+Numbers = Annotated[Any, SeveralForms((Annotated[Any, Shape((None,))],))]
 """A list of numbers, at least one."""
-Rows = Annotated[Any, Forms((Vector, Annotated[Any, Shape((None, 3))]))]
+Rows = Annotated[Any, SeveralForms((Vector, Annotated[Any, Shape((None, 3))]))]
 """Three numbers, or rows of three."""
-Coefficients = Annotated[Any, Forms((float, Annotated[Any, Shape((6,))]))]
+Coefficients = Annotated[Any, SeveralForms((float, Annotated[Any, Shape((6,))]))]
 """A number, or six; these are stored as a read-only float array of shape (6,)."""
-Coordinates = Annotated[Any, Forms((float, *Numbers.__metadata__[0].options))]
+Coordinates = Annotated[Any, SeveralForms((float, *Numbers.__metadata__[0].options))]
 """A number, or a list of numbers."""
-Inertia = Annotated[Any, Forms((float, Vector, Matrix3)), Unit("kg m2")]
+Inertia = Annotated[Any, SeveralForms((float, Vector, Matrix3)), Unit("kg m2")]
 """A number, three principal moments or a 3 x 3 matrix, kg m2."""

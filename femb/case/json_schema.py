@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin
 import numpy as np
 
 from femb.base.annotations import mark_of, unit_of
-from femb.base.types import OWN_UNITS, Forms, OneOf, Shape, Unit
+from femb.base.types import OWN_UNITS, OneOf, SeveralForms, Shape, Unit
 from femb.case.build import OPTIONS, kinds
 from femb.case.schema import choices, keys_of, required_keys
 from femb.case.units import WITH_UNIT, takes_numbers
@@ -209,7 +209,7 @@ class SchemaWriter:
                 return _array(dims)
             case OneOf(words):
                 return {"enum": list(words)}
-            case Forms(options):
+            case SeveralForms(options):
                 return self.value(list(options))
         if option is Profile:
             return self.profile()

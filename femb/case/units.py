@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin
 
 from femb.base.annotations import mark_of, unit_of
 from femb.base.errors import ModelError
-from femb.base.types import OWN_UNITS, Forms, Shape
+from femb.base.types import OWN_UNITS, SeveralForms, Shape
 from femb.base.values import LARGEST, shown
 from femb.case.lines import Path
 from femb.case.schema import Walked, choices, keys_of, walked
@@ -63,23 +63,23 @@ ANYWHERE = Scope()
 
 
 @dataclass(frozen=True)
-class Quantity:
+class UnitValue:
     """A unit. factor : its size in SI units and radians. powers : of the dimensions in it, without zeros."""
 
     factor: float
     powers: Mapping[str, float]
 
-    def times(self, other: "Quantity", power: int = 1) -> "Quantity":
+    def times(self, other: "UnitValue", power: int = 1) -> "UnitValue":
         """The product with a power of another one. Raises ModelError beyond the range of numbers."""
         words = {*self.powers, *other.powers}
         sums = {word: self.powers.get(word, 0) + power * other.powers.get(word, 0) for word in words}
         factor = self.factor * (other.factor if power > 0 else 1.0 / other.factor) ** abs(power)
         if not 1.0 / LARGEST <= factor <= LARGEST:
             raise ModelError("the unit is too large or too small")
-        return Quantity(factor, {word: p for word, p in sums.items() if p})
+        return UnitValue(factor, {word: p for word, p in sums.items() if p})
 
 
-NUMBER_ONE = Quantity(1.0, {})
+NUMBER_ONE = UnitValue(1.0, {})
 
 
 def units_of(kind: type, key: str, scope: Scope = ANYWHERE) -> Sequence[Units]:
@@ -114,7 +114,7 @@ def _of_numbers(option: Any) -> bool:
     match mark_of(option):
         case Shape(_):
             return True
-        case Forms(options):
+        case SeveralForms(options):
             return any(map(_of_numbers, options)) and str not in options
     if get_origin(option) is list:
         return any(map(_of_numbers, choices(get_args(option)[0])))
@@ -197,7 +197,7 @@ def _number(text: str, units: Units) -> float:
     raise ModelError(f"got {shown(text)}, {advice}" + (": say whether it counts radians or turns" if turns else ""))
 
 
-def _fits(given: Quantity, unit: str) -> bool:
+def _fits(given: UnitValue, unit: str) -> bool:
     """Whether a text with the unit ``given`` is one of a number in ``unit``."""
     wanted = quantity(unit).powers
     if given.powers == wanted:
@@ -207,7 +207,7 @@ def _fits(given: Quantity, unit: str) -> bool:
 
 
 @cache
-def quantity(text: str) -> Quantity:
+def quantity(text: str) -> UnitValue:
     """The quantity of a unit in a text, such as "kg m2", "N m s/rad", "W/(m K)". Raises ModelError."""
     if len(text) > 100:
         raise ModelError("the unit is too long")
@@ -238,7 +238,7 @@ class _Parts:
         """The error of a text that is no unit."""
         return ModelError(f"cannot read the unit {shown(self.text.strip())}")
 
-    def product(self) -> Quantity:
+    def product(self) -> UnitValue:
         """Factors up to a closing bracket or the end."""
         divided = bool(self.left) and self.left[0]["sign"] == "/"  # as in "5 /s"
         result = NUMBER_ONE if divided else self.factor()
@@ -252,7 +252,7 @@ class _Parts:
             result = result.times(self.factor(), -1 if sign == "/" else 1)
         return result
 
-    def factor(self) -> Quantity:
+    def factor(self) -> UnitValue:
         """A unit with its power, the number 1, or a product in brackets."""
         part = self.left.pop(0) if self.left else None
         if part is None or part["sign"] not in (None, "("):
@@ -269,7 +269,7 @@ class _Parts:
 
 
 @cache
-def named(name: str) -> Quantity:
+def named(name: str) -> UnitValue:
     """The unit of a name, with a prefix. Raises ModelError: it is unknown, or its zero is not zero."""
     if name in ALSO:
         return quantity(ALSO[name])
@@ -285,4 +285,4 @@ def named(name: str) -> Quantity:
         raise ModelError(f"{name!r} is no multiple of an SI unit (a difference of temperatures is: in K)")
     powers = {**one.dimensionality, ANGLE: ANGLES.get(base, 0)}
     turn = 2.0 * math.pi if base == "hertz" else 1.0
-    return Quantity(turn * float(one.magnitude), {word: power for word, power in powers.items() if power})
+    return UnitValue(turn * float(one.magnitude), {word: power for word, power in powers.items() if power})

@@ -175,7 +175,7 @@ class RelativeTree:
 
 
 @dataclass(frozen=True)
-class Placement:
+class RelativePlacement:
     """Relative coordinates of the bodies: s (n, 3), m, and angles (n, 3), rad, or relative attitudes R (n, 3, 3),
     parent to body components, for speeds that are not angle rates."""
 
@@ -226,7 +226,7 @@ class Partials:
     gimbal_distance: Floats
 
 
-def velocities(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: Speeds) -> Velocities:
+def velocities(tree: RelativeTree, placement: RelativePlacement, u: ArrayLike, speeds: Speeds) -> Velocities:
     """Positions, attitudes and velocities of all bodies at speeds u (6 n,), in one sweep from the root to the tips."""
     u, R = np.asarray(u).reshape(tree.n, 6), placement.rotations()
     s = np.asarray(placement.s)
@@ -254,7 +254,7 @@ def velocities(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: S
     return Velocities(r, A, v, w, P, Pdot, hat, inner, outer)
 
 
-def partials(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: Speeds) -> Partials:
+def partials(tree: RelativeTree, placement: RelativePlacement, u: ArrayLike, speeds: Speeds) -> Partials:
     """V, W and their derivatives at speeds u (6 n,); zero for joints that are not on the path to a body.
 
     docs/theory/relative.md, equations (4) to (8).
@@ -283,7 +283,7 @@ def partials(tree: RelativeTree, placement: Placement, u: ArrayLike, speeds: Spe
 
 
 def accelerations(
-    tree: RelativeTree, placement: Placement, u: ArrayLike, u_rate: ArrayLike, speeds: Speeds
+    tree: RelativeTree, placement: RelativePlacement, u: ArrayLike, u_rate: ArrayLike, speeds: Speeds
 ) -> tuple[Floats, Floats]:
     """Accelerations (n, 3) of mass centres, m/s2, and angular accelerations (n, 3), rad/s2, inertial axes.
 
@@ -324,7 +324,7 @@ def body_rows(motion: Velocities, parts: Partials) -> tuple[Floats, Floats]:
 
 
 def _relative_columns(
-    tree: RelativeTree, placement: Placement, R: Floats, k: int, rate: Floats, speeds: Speeds
+    tree: RelativeTree, placement: RelativePlacement, R: Floats, k: int, rate: Floats, speeds: Speeds
 ) -> tuple[Floats, Floats]:
     """Relative angular velocity by joint k's rotation speeds (3, 3), joint's axes in the parent, and the rate of these
     columns at the speeds ``rate`` (3,). Equations (5) to (7)."""
@@ -341,7 +341,13 @@ def _relative_columns(
 
 
 def _rotation_columns(
-    tree: RelativeTree, placement: Placement, motion: Velocities, spins: Floats, j: int, rate: Floats, speeds: Speeds
+    tree: RelativeTree,
+    placement: RelativePlacement,
+    motion: Velocities,
+    spins: Floats,
+    j: int,
+    rate: Floats,
+    speeds: Speeds,
 ) -> tuple[Floats, Floats]:
     """F_j and its rate (3, 3): angular velocity, inertial axes, by joint j's rotation speeds."""
     inner, R = motion.inner[j], motion.outer[j].T @ motion.inner[j]
@@ -350,7 +356,7 @@ def _rotation_columns(
     return F, spins[tree.parent[j]] @ F + inner @ change
 
 
-def _angles(placement: Placement, speeds: Any) -> Floats:
+def _angles(placement: RelativePlacement, speeds: Any) -> Floats:
     if speeds not in SPEEDS:
         raise ModelError(f"speeds: got {shown(speeds)}, must be one of {', '.join(map(repr, SPEEDS))}")
     if placement.angles is None:

@@ -21,7 +21,7 @@ from femb.formulations.joint_tree_kernels import POINT_MASS, REVOLUTE, SPHERICAL
 from femb.formulations.relative import (
     GIMBAL,
     Partials,
-    Placement,
+    RelativePlacement,
     RelativeTree,
     Speeds,
     Velocities,
@@ -144,7 +144,7 @@ class RelativeCoordinates(RelativeColumns):
 
     # States
 
-    def placement(self, q: Floats) -> Placement:
+    def placement(self, q: Floats) -> RelativePlacement:
         """Translations and relative attitudes of all joints at q (n_q,)."""
         s, angles = np.zeros((2, len(self.names), 3))
         R = np.empty((len(self.names), 3, 3))
@@ -153,7 +153,7 @@ class RelativeCoordinates(RelativeColumns):
             if frame.rotation == SPHERICAL and self.choice == "angles":
                 angles[k] = q[i + len(frame.strokes) :][:3]
             R[k] = rotations.rotation_matrix(self._relative_attitude(k, q)).T
-        return Placement(s, angles, R)
+        return RelativePlacement(s, angles, R)
 
     def _relative_attitude(self, k: int, q: Floats) -> Floats:
         """Quaternion (4,) of a joint's axes in the body relative to those in the parent, continuous in a motion.

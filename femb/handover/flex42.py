@@ -189,7 +189,7 @@ class Node:
 
 
 @dataclass(frozen=True, eq=False)
-class FlexibleBody:
+class ModalPart:
     """k modes of unit mass of a body, in a frame at a point (3,) m, inertial, along axes (3, 3), columns.
 
     frequencies (k,) Hz. damping (k, k) 1/s : by the rates of modes. integrals : over the mass, about the point. nodes :
@@ -216,7 +216,7 @@ def mean_axes_body(
     start: str = "as_given",
     damping: float | None = None,
     points: Points | None = None,
-) -> FlexibleBody:
+) -> ModalPart:
     """The ``count`` lowest modes of a whole free satellite, about its mass centre, along the axes of the body ``held``.
 
     damping : ratio of every mode of an appendage with the hub held, by default as of ``hybrid_coordinates``; that of
@@ -239,7 +239,7 @@ def mean_axes_body(
     inside = np.ones(motion.system.n_v, dtype=bool)
     of_hub = rows_of(motion, Station(hub), root.axes, shapes)
     named = stations(motion, default_points(motion, set(range(len(layout.frames)))) if points is None else points)
-    return FlexibleBody(
+    return ModalPart(
         held,
         point,
         root.axes,
@@ -260,7 +260,7 @@ def appendage_bodies(
     start: str = "as_given",
     damping: float | None = None,
     points: Points | None = None,
-) -> tuple[FlexibleBody, ...]:
+) -> tuple[ModalPart, ...]:
     """Every appendage of a hub with its ``count`` lowest modes, about its root along the hub's axes.
 
     Arguments and errors as of ``hybrid_coordinates``; the root is the first node, points on the hub are left out.
@@ -277,7 +277,7 @@ def appendage_bodies(
         named = stations(motion, default_points(motion, set(appendage.frames)) if points is None else points)
         own = {name: station for name, station in named.items() if station.frame in appendage.frames}
         found_bodies.append(
-            FlexibleBody(
+            ModalPart(
                 part.name,
                 point,
                 axes,
@@ -335,7 +335,7 @@ def _damping(motion: EigenProblem, held: str, relative: Floats, ratio: float | N
 STARS = "*" * 24
 
 
-def spacecraft_lines(bodies: Sequence[FlexibleBody], files: Sequence[str], hub: HeldBody | None) -> Iterator[str]:
+def spacecraft_lines(bodies: Sequence[ModalPart], files: Sequence[str], hub: HeldBody | None) -> Iterator[str]:
     """The lines. files : node and flex file of each body. hub : body 0, rigid, where the others are outer bodies."""
     reference = "REFPT_CM" if hub is None else "REFPT_JOINT"
     yield f"{STARS} Dynamics Flags {STARS}"
@@ -430,7 +430,7 @@ def write_flex42(
         raise ModelError(f"hf_factor: got {shown(hf_factor)}, wanted 1, or 0.5 where reference = 'joint'")
     hub = None
     if reference == "cm":
-        bodies: Sequence[FlexibleBody] = (
+        bodies: Sequence[ModalPart] = (
             mean_axes_body(model, count, held=held, start=start, damping=damping, points=points),
         )
         remark = "modes of the whole in mean axes"
@@ -455,7 +455,7 @@ def write_flex42(
         raise ResultError(f"{folder}: cannot be written ({error})") from error
 
 
-def node_lines(body: FlexibleBody) -> Iterator[str]:
+def node_lines(body: ModalPart) -> Iterator[str]:
     """The node file: places in the body's axes, from its origin: the hub's where the mass centre is the reference."""
     yield "<<<<<<<<<<<<<<<<<  42: Node File, by femb  >>>>>>>>>>>>>>>>>"
     yield f"nodes of {body.name[:40]}"
@@ -466,7 +466,7 @@ def node_lines(body: FlexibleBody) -> Iterator[str]:
         yield f'{_numbers(place, 9)} "{node.name[:20]}"'
 
 
-def flex_lines(body: FlexibleBody, remark: str, hf_factor: float) -> Iterator[str]:
+def flex_lines(body: ModalPart, remark: str, hf_factor: float) -> Iterator[str]:
     """The flex file, line by line."""
     k, of = len(body.frequencies), body.integrals
     yield "<<<<<<<<<<<<<<  42: Flexible Body Input, by femb  >>>>>>>>>>>>>>"

@@ -311,7 +311,7 @@ def station_force_columns(point: LinearPoint, station: Station, quantity: str) -
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class StationMotion:
     """Motion of the e stations of n elements at s states: position (s, n, e, 3) m and axes (s, n, e, 3, 3), as columns;
     velocity (s, n, e, 3) m/s, inertial axes, and omega (s, n, e, 3) rad/s, axes of the station."""
 
@@ -336,14 +336,14 @@ class Stations:
         self.offset = np.array([station.offset for station in all_stations])
         self.rotation = np.array([station.axes for station in all_stations])
 
-    def motion(self, q: Floats, v: Floats) -> Motion:
+    def motion(self, q: Floats, v: Floats) -> StationMotion:
         """Motion at s states q (s, n_q), v (s, n_v)."""
         rates = np.zeros((len(q), len(self.moving), 6))
         rates[:, self.moving] = v[:, self.v]
         velocity, omega = rates[..., :3], rates[..., 3:]
         position, R = self._frames(q)
         arm = rotations.cross(omega, self.offset)
-        return Motion(
+        return StationMotion(
             self._by_element(position + _apply(R, self.offset)),
             self._by_element(R @ self.rotation),
             self._by_element(velocity + _apply(R, arm)),

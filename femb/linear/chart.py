@@ -39,7 +39,7 @@ Lines = Sequence[tuple[int, int, int]]
 
 
 @dataclass(frozen=True, eq=False)
-class Derivatives:
+class VelocityDerivatives:
     """Derivatives of the inertial velocities v by displacements p and speeds w in own axes, at a state.
 
     H, eta, alpha_p, alpha_w, E (n, n) : v changes by eta p + H w, v' by alpha_p p + alpha_w w + H w', and p' = E p + w.
@@ -125,7 +125,7 @@ class OwnAxes:
             p[j : j + 3] = rotations.logarithm(rotations.multiply(rotations.conjugate(first), second))
         return p, self.speeds(after, v_after) - self.speeds(q, v)
 
-    def derivatives(self, q: Floats, v: Floats, a: Floats) -> Derivatives:
+    def derivatives(self, q: Floats, v: Floats, a: Floats) -> VelocityDerivatives:
         """Derivatives at a state. For a frame with axes R, and in these velocity V, acceleration A and omega,
 
             eta = R (w + phi x V),   alpha = R (w' + omega x w + delta omega x V + phi x A)
@@ -149,7 +149,7 @@ class OwnAxes:
             H[line, line] = R
             eta[line, spin], alpha_p[line, spin] = -R @ velocity, -R @ rotations.cross_matrix(R.T @ a[line])
             alpha_w[line, line], alpha_w[line, spin] = R @ omega, -R @ velocity
-        return Derivatives(H, eta, alpha_p, alpha_w, E, speeds, rates)
+        return VelocityDerivatives(H, eta, alpha_p, alpha_w, E, speeds, rates)
 
 
 def _rotated(lines: Lines, q: Floats, x: Floats, rotate: Callable[[Floats, Floats], Floats]) -> Floats:

@@ -24,9 +24,9 @@ from femb.elements.joint.columns import (
     ORIENTATION,
     POINT,
 )
-from femb.elements.joint.constraint_set import Row
+from femb.elements.joint.constraint_set import ConstraintRow
 from femb.formulations.joint_tree import JointTree
-from femb.formulations.reduced.null_space import Tangent
+from femb.formulations.reduced.null_space import TreeTangent
 from femb.formulations.tree_names import coordinate_names
 from femb.linear.chart import Chart, OwnAxes, dependent_columns, frames_chart, resting_chart
 from femb.linear.point import OperatingPoint
@@ -192,14 +192,19 @@ def _driven(system: System) -> tuple[tuple[str, ...], dict[int, int]]:
     return tuple(names), columns
 
 
-def _rows_inputs(system: System) -> Iterator[tuple[Row, tuple[int, int]]]:
+def _rows_inputs(system: System) -> Iterator[tuple[ConstraintRow, tuple[int, int]]]:
     """Rows of constraints, with the indices of the inputs for their motion and for whether they are active; or -1."""
     for row, index in zip(system.constraint_set.rows, system.constraint_set.index, strict=True):
         yield row, (int(index[INPUT]), int(index[IN_FORCE]))
 
 
 def _row(
-    point: OperatingPoint, chart: Chart, row: Row, inputs: tuple[int, int], driven_columns: dict[int, int], n: int
+    point: OperatingPoint,
+    chart: Chart,
+    row: ConstraintRow,
+    inputs: tuple[int, int],
+    driven_columns: dict[int, int],
+    n: int,
 ) -> tuple[Floats, tuple[int, Floats]]:
     """Changes (3, 2 M) of a row and its two rates; where the direction of its reaction depends on a driver, the column
     of the latter, else -1, and the derivative (n,) of the generalized reaction."""
@@ -300,7 +305,7 @@ def tree_chart(point: OperatingPoint, tree: JointTree) -> Chart:
     """
     q = tree.coordinates_at(point.q)
     u = tree.speeds_at(q, point.v)
-    tangent, sweep = Tangent(tree), tree.sweep(q[None], u[None])
+    tangent, sweep = TreeTangent(tree), tree.sweep(q[None], u[None])
     bias = tangent.null_space.matrices(*(array[0] for array in sweep[2:]))[1] @ u
     a = tree.speeds_at(q, point.a - bias)
     changes = tangent.changes(sweep, point.residual, q, u, a)

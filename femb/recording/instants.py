@@ -26,7 +26,7 @@ from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.layout.element import TrialError
 from femb.recording.frames import Frames, SystemsAt, frames_of, inputs_of, projected_frames
-from femb.steppers.contract import PassedSteps, Step
+from femb.steppers.contract import AcceptedStep, PassedSteps
 from femb.steppers.dense import HermiteStep, hermite_states
 from femb.system.block_lu import SingularError
 from femb.system.stacked import EachMatrices, matrices_each, projected_each
@@ -105,7 +105,7 @@ Part: TypeAlias = Frames | Instants | InStep
 """Consecutive output instants, evaluated or not."""
 
 
-def step_instants(form: Formulation, step: Step, times: Floats) -> Instants | InStep:
+def step_instants(form: Formulation, step: AcceptedStep, times: Floats) -> Instants | InStep:
     """The instants at times (k,) inside a step of a formulation; a time may exceed its end by rounding."""
     if isinstance(step, HermiteStep):
         return InStep(form, step, times)

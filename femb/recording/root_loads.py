@@ -101,7 +101,7 @@ class Connector:
 
 
 @dataclass(frozen=True, eq=False)
-class Root:
+class RootPlace:
     """The place of an appendage on its parent.
 
     parent : name of the body, "ground" of fixed frames. station : the point and axes of its force and torque; its frame
@@ -133,7 +133,7 @@ class RootLoads:
         for name, body in layout.flexible_bodies.items():
             if {station.frame for station in body.stations.values()} <= held:  # its modes alone are no frames
                 found.append(Appendage(name, (), (f"bodies.{name}",)))
-        self.roots: list[Root] = []
+        self.roots: list[RootPlace] = []
         taken: set[str] = set()
         for appendage in found:
             root = _root(system, appendage, links, taken)
@@ -172,11 +172,11 @@ class RootLoads:
                 result[f"{path}/torque"] = rotations.rotate_back(axes, torque)
         return result
 
-    def _point(self, root: Root) -> Floats:
+    def _point(self, root: RootPlace) -> Floats:
         origin = self.system.layout.origin if root.station.frame < 0 else np.zeros(3)
         return root.station.offset + origin
 
-    def _pose(self, root: Root, frames: Frames) -> tuple[Floats, Floats]:
+    def _pose(self, root: RootPlace, frames: Frames) -> tuple[Floats, Floats]:
         """Position (k, 3) m, from the layout's origin, and quaternion (k, 4) of the root's station."""
         if root.station.frame < 0:
             count = len(frames.time)
@@ -195,7 +195,7 @@ class RootLoads:
         moment = sign * rotations.rotate(quaternion, block[f"{path}/section_moment"][:, end, end])
         return force, moment + rotations.cross(position - point, force)
 
-    def _connected(self, root: Root, point: Floats, frames: Frames, system: System) -> tuple[Floats, Floats]:
+    def _connected(self, root: RootPlace, point: Floats, frames: Frames, system: System) -> tuple[Floats, Floats]:
         """Force and torque (k, 3) about a point by what has no mass: opposite to that on the appendage's frames."""
         force, torque = np.zeros_like(point), np.zeros_like(point)
         if not root.touched:
@@ -242,7 +242,7 @@ class _Links:
                     self.items.setdefault(frame, []).append(item)
 
 
-def _root(system: System, appendage: Appendage, links: _Links, taken: set[str]) -> Root | None:
+def _root(system: System, appendage: Appendage, links: _Links, taken: set[str]) -> RootPlace | None:
     """The root of an appendage; None if nothing connects it with the held frames."""
     layout, model, held = system.layout, system.model, links.held
     beams = [path.partition(".")[2] for path in appendage.items if path.startswith("beams.")]
@@ -266,7 +266,7 @@ def _root(system: System, appendage: Appendage, links: _Links, taken: set[str]) 
     name = appendage.name
     while name in taken:
         name += "'"
-    return Root(name, parent, appendage, station, ends, rows, touched, _connectors(system, items), flexible)
+    return RootPlace(name, parent, appendage, station, ends, rows, touched, _connectors(system, items), flexible)
 
 
 def _connectors(system: System, items: list[Item]) -> tuple[Connector, ...]:

@@ -205,7 +205,7 @@ NOTHING: Mapping[str, Any] = {}
 HEIGHT = 820  # pixels of a page in a notebook
 
 
-class Tabled(Protocol):
+class HasTable(Protocol):
     """A table with results to show: ``Modes`` and ``Sweep``."""
 
     def results(self) -> Results:
@@ -214,12 +214,12 @@ class Tabled(Protocol):
 
 
 def report(
-    results: Results | Tabled,
+    results: Results | HasTable,
     path: str | Path,
     *,
     frames: int = FRAMES,
     name: str = "",
-    beside: Mapping[str, Results | Tabled] = NOTHING,
+    beside: Mapping[str, Results | HasTable] = NOTHING,
 ) -> Path:
     """Write a page of HTML that shows results in any browser, without a network; its path.
 
@@ -239,7 +239,7 @@ def report(
     return write_page(_page(results, frames, name, beside), path)
 
 
-def show(results: Results | Tabled, *, height: int = HEIGHT, frames: int = FRAMES) -> Shown:
+def show(results: Results | HasTable, *, height: int = HEIGHT, frames: int = FRAMES) -> Shown:
     """The page of `report` for a notebook, which shows it inline where this is the last value of a cell.
 
     height : in pixels. frames : as of `report`. Raises ResultError: results with nothing to show.
@@ -249,7 +249,7 @@ def show(results: Results | Tabled, *, height: int = HEIGHT, frames: int = FRAME
     return Shown(_page(results, frames, ""), height)
 
 
-def _page(shown: Results | Tabled, frames: int, name: str, beside: Mapping[str, Results | Tabled] = NOTHING) -> str:
+def _page(shown: Results | HasTable, frames: int, name: str, beside: Mapping[str, Results | HasTable] = NOTHING) -> str:
     results = shown if isinstance(shown, Results) else shown.results()
     peaks, envelopes = loads_of(results)
     others = {label: other if isinstance(other, Results) else other.results() for label, other in beside.items()}

@@ -26,10 +26,10 @@ from femb.run.checkpoints import Checkpoints
 from femb.run.checkpoints import RunSummary as RunSummary
 from femb.run.events import Event, kinetic_energy, switched, update_events
 from femb.steppers.contract import (
+    AcceptedStep,
     F,
     PassedSteps,
     Statistics,
-    Step,
     Stepper,
     StepperOfMany,
     StepperState,
@@ -101,7 +101,7 @@ class SingularityCrossing:
     def __init__(self, stepper: Stepper[System]) -> None:
         self._stepper = stepper
         self._scales = stepper.form.error_scale(stepper.run.rtol, stepper.run.atol)
-        self._steps: deque[Step] = deque(maxlen=3 * PAST)
+        self._steps: deque[AcceptedStep] = deque(maxlen=3 * PAST)
         self._last_angles: tuple[float, Floats] | None = None
         self._begin, self._worst, self._row = BEGIN, np.inf, -1
         self.warning = ""
@@ -122,7 +122,7 @@ class SingularityCrossing:
         self.reset()
         self._begin, self._worst, self.is_far = BEGIN, np.inf, not steps.is_near
 
-    def step(self, limit: float) -> Step:
+    def step(self, limit: float) -> AcceptedStep:
         """A step of the stepper to ``limit`` at most, or a crossing. Raises SolveError as the stepper does.
 
         Rows that are dependent at the start are left out throughout the step.
@@ -168,7 +168,7 @@ class SingularityCrossing:
 
     # The crossing
 
-    def _cross(self, end: float) -> Step | None:
+    def _cross(self, end: float) -> AcceptedStep | None:
         """The step across, after which the stepper restarts; None where its error would exceed the tolerance."""
         stepper = self._stepper
         system, t0 = stepper.form, stepper.t
@@ -559,7 +559,7 @@ class Zero(NamedTuple):
 
 
 def _find_events(
-    form: Formulation, events: tuple[Event, ...], step: Step, start_values: list[float], summary: RunSummary
+    form: Formulation, events: tuple[Event, ...], step: AcceptedStep, start_values: list[float], summary: RunSummary
 ) -> tuple[list[Zero], list[float]]:
     """Record the zeros of events in a step, up to the first that ends it.
 
@@ -598,7 +598,7 @@ def _find_events(
 
 
 def _switch(
-    form: F, stepper: Stepper[F], step: Step, stops: list[Zero], summary: RunSummary
+    form: F, stepper: Stepper[F], step: AcceptedStep, stops: list[Zero], summary: RunSummary
 ) -> tuple[F, dict[Update | None, float]]:
     """Carry out the updates of ``stops`` and set the stepper to that instant; returns the new formulation, and the sign
     of the function of those whose zero is still there."""

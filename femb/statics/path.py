@@ -25,7 +25,7 @@ from femb.system.block_lu import SingularError
 
 
 @dataclass(frozen=True, eq=False)
-class Tangent:
+class PathTangent:
     """A unit vector along the path: displacements x (n_v,) and load factor, whose lengths the weights measure."""
 
     x: Floats
@@ -42,12 +42,12 @@ class Tangent:
         """The product with displacements and rotations (n_v,)."""
         return float(self.x @ (self.weights * x))
 
-    def product(self, other: "Tangent") -> float:
+    def product(self, other: "PathTangent") -> float:
         """The product with another one."""
         return self.along(other.x) + self.by_load * other.load
 
 
-class Path:
+class PathMeasure:
     """Measures lengths along the path: the root mean square of all frames' motions, and the load factor over ``unit``.
 
     A displacement counts by the extent of the model, a rotation in rad.
@@ -59,7 +59,9 @@ class Path:
         self.weights = weights / sum(frame.freedom > 0 for frame in statics.twin.layout.frames)
         self.of_load = 1.0 / unit**2
 
-    def tangent(self, found: Balanced, neutral: NeutralMotions | None, before: Tangent | None = None) -> Tangent:
+    def tangent(
+        self, found: Balanced, neutral: NeutralMotions | None, before: PathTangent | None = None
+    ) -> PathTangent:
         """The unit vector along the path at an equilibrium, on in the sense of the one ``before``; at first towards
         larger loads; ``neutral`` motions are not along it. Raises SolveError where the stiffness is singular."""
         statics = self.statics
@@ -79,8 +81,8 @@ class Path:
             ) from error
         x = x if neutral is None else neutral.without(x)
         length = float(np.sqrt(x @ (self.weights * x) + self.of_load))
-        forward = Tangent(x / length, 1.0 / length, self.weights, self.of_load)
-        back = Tangent(-forward.x, -forward.load, self.weights, self.of_load)
+        forward = PathTangent(x / length, 1.0 / length, self.weights, self.of_load)
+        back = PathTangent(-forward.x, -forward.load, self.weights, self.of_load)
         return forward if before is None or forward.product(before) > 0.0 else back
 
 
@@ -120,7 +122,7 @@ class LoadPath:
         self.spin2 = max((float(motion.omega @ motion.omega) for motion in motions), default=0.0)
         self.free = any(motion.free for motion in motions)
         self.stiffness = Stiffness(self.statics)
-        self.arc: Path | None = None
+        self.arc: PathMeasure | None = None
 
     def begin(self) -> Equilibrium:
         """The equilibrium without the loads that the factor multiplies."""
@@ -256,7 +258,7 @@ class LoadPath:
         The first step raises the load factor by a part ``steps`` of the whole; later ones are as long, where Newton's
         iteration is quick, and up to twice as long where nothing bends.
         """
-        self.arc = Path(self.statics, abs(factor))
+        self.arc = PathMeasure(self.statics, abs(factor))
         state, tangent, length = self.begin(), None, 0.0
         yield state
         sense = np.sign(factor)
@@ -280,7 +282,7 @@ class LoadPath:
             state = new
             yield state
 
-    def direction(self, state: Equilibrium, before: Tangent | None, sense: float) -> Tangent:
+    def direction(self, state: Equilibrium, before: PathTangent | None, sense: float) -> PathTangent:
         """The tangent to the path at an equilibrium."""
         assert self.arc is not None
         tangent = self.arc.tangent(state.found, self._held(state), before)
@@ -288,7 +290,7 @@ class LoadPath:
             tangent = replace(tangent, x=-tangent.x, load=-tangent.load)
         return tangent
 
-    def step(self, state: Equilibrium, tangent: Tangent, length: float) -> Equilibrium:
+    def step(self, state: Equilibrium, tangent: PathTangent, length: float) -> Equilibrium:
         """The equilibrium in the plane at a distance along the tangent."""
         found = self.statics.solve(state.found, state.load, Briefly(self.spin2), tangent, length, self._held(state))
         self.statics.advanced(found.q)

@@ -52,7 +52,7 @@ class Trial:
     gap: float = 0.0
 
 
-class Normal(Protocol):
+class EndPlane(Protocol):
     """A plane that a step with an unknown load factor ends in, by its normal in displacements and load factor."""
 
     @property
@@ -80,7 +80,7 @@ class Statics(StaticEquations):
         start: Balanced,
         load: float,
         regularisation: Regularisation,
-        normal: Normal | None = None,
+        normal: EndPlane | None = None,
         gap: float = 0.0,
         neutral: NeutralMotions | None = None,
     ) -> Balanced:

@@ -26,7 +26,7 @@ from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.kinematics import error_norm, newton_tolerance
 from femb.numerics.vector3 import hamilton
-from femb.steppers.contract import OF_LOW_ORDER, Step, left_limit
+from femb.steppers.contract import OF_LOW_ORDER, AcceptedStep, left_limit
 from femb.steppers.dense import Nodes, through_nodes
 from femb.steppers.implicit import RESTORING, Convergence, ImplicitStepper
 from femb.steppers.radau_kernels import frame_rotations, rotate_frames, rotate_frames_back
@@ -69,7 +69,7 @@ def resampling(order: int, ratio: float) -> Floats:
     return (values(ratio) @ values(1.0)).T
 
 
-class History:
+class BackwardDifferences:
     """Differences D (MAX_ORDER + 3, n) of y = (q, v, work) with their step length h (s), and the order in use.
 
     Row order + 2 gives the error estimate of the next higher order, once ``equal`` (steps since h or the order changed)
@@ -208,7 +208,7 @@ SLOW = 0.2
 
 
 @dataclass
-class Solution:
+class SolvedStep:
     """A solved step: the increment d of the history, the state at its end, the frames' rotations since the matrices
     were formed."""
 
@@ -223,7 +223,7 @@ class Solution:
     iterations: int
 
 
-class BdfEquations(ImplicitStepper[Solution]):
+class BdfEquations(ImplicitStepper[SolvedStep]):
     """The equations of a step and their solution by Newton's iteration, with reused matrices or in full."""
 
     share_of_longest = OF_LOW_ORDER
@@ -231,7 +231,7 @@ class BdfEquations(ImplicitStepper[Solution]):
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
         self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, SOLVED)
-        self.history = History(form.n_q + form.n_v + 1)
+        self.history = BackwardDifferences(form.n_q + form.n_v + 1)
         self._slow = False
 
     @property
@@ -247,7 +247,7 @@ class BdfEquations(ImplicitStepper[Solution]):
         self._factored_for = mu
         self.statistics.factorizations += 1
 
-    def _solve(self, h: float, end: float) -> Solution | None:
+    def _solve(self, h: float, end: float) -> SolvedStep | None:
         self.history.change(h, self.order)
         trial = self._newton(h, end, full=False) or self._newton(h, end, full=True)
         if trial and self.form.singular_batches:
@@ -258,7 +258,7 @@ class BdfEquations(ImplicitStepper[Solution]):
         self._matrices = None
         return 0.5 * h
 
-    def _newton(self, h: float, end: float, full: bool) -> Solution | None:
+    def _newton(self, h: float, end: float, full: bool) -> SolvedStep | None:
         """The step's equations by Newton's iteration, full or with reused matrices; None where it does not converge.
 
         The prediction along tangents strains members that rotate. Reused matrices lack the geometric stiffness of this
@@ -310,7 +310,7 @@ class BdfEquations(ImplicitStepper[Solution]):
             q, v = self._projected(u, q, v)
             power = self._power(u, q, v, multipliers)
             d = np.concatenate([q - predicted[:n_q], v - v_predicted, [(power - slope[-1]) / mu]])
-            return Solution(d, q, v, a, u, multipliers, power, rotations[0], newton.done)
+            return SolvedStep(d, q, v, a, u, multipliers, power, rotations[0], newton.done)
         return None
 
     def _projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
@@ -388,7 +388,7 @@ class Bdf(BdfEquations):
         value = np.concatenate([self.q, self.v, [self.work]])
         self.history.begin(value, np.concatenate([rate, a, [self.power]]), self.h)
 
-    def _after_error(self, trial: Solution, h: float, error: float) -> float:
+    def _after_error(self, trial: SolvedStep, h: float, error: float) -> float:
         """The step to try after an error above the tolerance; lowers the order where that allows a longer step."""
         if self._rejections >= MAX_REJECTED and self.order > 1:
             self._begin(MIN_FACTOR * h)
@@ -402,14 +402,14 @@ class Bdf(BdfEquations):
         self.history.change(h, k)
         return h
 
-    def _growth(self, order: int, error: float, trial: Solution) -> float:
+    def _growth(self, order: int, error: float, trial: SolvedStep) -> float:
         """Step-size factor with which a method of this order would just meet the tolerance."""
         safety = SAFETY * (2 * MAX_ITERATIONS + 1) / (2 * MAX_ITERATIONS + trial.iterations)
         return safety * error ** (-1.0 / (order + 1)) if error > 0.0 else np.inf
 
     # Error and acceptance
 
-    def _error(self, trial: Solution, h: float) -> float:
+    def _error(self, trial: SolvedStep, h: float) -> float:
         """Norm of the error of a solved step.
 
         Filtered once, the estimate still contains stiff components that are not in equilibrium with their forces, at
@@ -429,10 +429,10 @@ class Bdf(BdfEquations):
         self.error_v = error_v
         return norm
 
-    def _complete(self, trial: Solution, h: float, end: float) -> bool:
+    def _complete(self, trial: SolvedStep, h: float, end: float) -> bool:
         return not self._hidden or super()._complete(trial, h, end)
 
-    def _reached(self, trial: Solution, h: float, end: float) -> tuple[Floats, Floats, float]:
+    def _reached(self, trial: SolvedStep, h: float, end: float) -> tuple[Floats, Floats, float]:
         q = trial.q.copy()
         self.form.normalise(q)
         # the work as the formula integrates it
@@ -442,11 +442,11 @@ class Bdf(BdfEquations):
         self._begin(0.25 * h)
         return self.h
 
-    def _error_of(self, order: int, difference: Floats, trial: Solution) -> float:
+    def _error_of(self, order: int, difference: Floats, trial: SolvedStep) -> float:
         """Norm of the error of the same step at another order."""
         return self._norm(*self._estimate(order, difference, trial), self.q, self.v)
 
-    def _estimate(self, order: int, difference: Floats, trial: Solution) -> tuple[Floats, Floats]:
+    def _estimate(self, order: int, difference: Floats, trial: SolvedStep) -> tuple[Floats, Floats]:
         """Error (q, v) of an order from the difference one above it, filtered.
 
         A difference contains stiff components faster than the step in full; the formula damps them.
@@ -455,7 +455,7 @@ class Bdf(BdfEquations):
         error = ERROR[order] * difference
         return self._filtered(self._factored_for, error[:n_q], error[n_q:-1], trial.q, trial.rotations)
 
-    def _plan(self, h: float, error: float, trial: Solution) -> float:
+    def _plan(self, h: float, error: float, trial: SolvedStep) -> float:
         """Length of the next step; sets its order to the present or a neighbour, whichever allows the longest step."""
         history = self.history
         k = history.order
@@ -474,7 +474,7 @@ class Bdf(BdfEquations):
         history.change(longer, order)
         return longer
 
-    def _accept(self, trial: Solution, h: float, end: float, error: float, cut: bool) -> Step:
+    def _accept(self, trial: SolvedStep, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
         form, history, n_q = self.form, self.history, self.form.n_q
         start = self.t
         history.advance(trial.d)

@@ -69,7 +69,7 @@ class Statistics:
         return asdict(self)
 
 
-class Step(Protocol):
+class AcceptedStep(Protocol):
     """An accepted step from ``start`` to ``end`` (s)."""
 
     start: float
@@ -156,7 +156,7 @@ class Stepper(StepperState, Protocol[F]):
     form: F
     t: float
 
-    def step(self, limit: float) -> Step:
+    def step(self, limit: float) -> AcceptedStep:
         """Make one accepted step that ends at ``limit`` (s) or before. Raises SolveError where none can be made."""
 
     def restart(self) -> None:

@@ -21,7 +21,7 @@ from femb.formulations.contract import Formulation, WithStiffJacobian
 from femb.layout.element import TrialError
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.tableaux import GAUSS
-from femb.steppers.contract import Statistics, Step, check_fixed_step, lands, left_limit
+from femb.steppers.contract import AcceptedStep, Statistics, check_fixed_step, lands, left_limit
 from femb.steppers.dense import End, HermiteStep
 
 # Gauss-Legendre collocation, orders 4 and 6, on a first-order system y' = f(t, y): the core of femb.steppers.gauss.
@@ -296,7 +296,7 @@ class Gauss:
         self._powers = np.array(powers)
         return np.array(rates)
 
-    def step(self, limit: float) -> Step:
+    def step(self, limit: float) -> AcceptedStep:
         """One step; raises SolveError where the iteration of its stages does not converge."""
         core, start, length = self.core, self.t, float(self.run.step or self.run.duration)
         remaining = limit - start

@@ -36,7 +36,7 @@ from femb.formulations.contract import ImplicitFormulation
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.kinematics import error_norm, rates
 from femb.numerics.vector3 import hamilton
-from femb.steppers.contract import OF_LOW_ORDER, Step, check_fixed_step, left_limit
+from femb.steppers.contract import OF_LOW_ORDER, AcceptedStep, check_fixed_step, left_limit
 from femb.steppers.dense import HermiteStep, Nodes, through_nodes
 from femb.steppers.implicit import NEGLIGIBLE, Convergence, ImplicitStepper
 from femb.steppers.radau_kernels import frame_rotations, rotate_frames, rotate_frames_back
@@ -330,7 +330,7 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         trial.end = q, v
         return q, v, trial.work
 
-    def _accept(self, trial: _AlphaTrial, h: float, end: float, error: float, cut: bool) -> Step:
+    def _accept(self, trial: _AlphaTrial, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
         self.h = self.fixed or self._next_length(h, self._factor(error), cut)
         start, old = self.t, (self.q, self.v, self.a, self.work, self.power)
         self._slope, self._A_h = (trial.a - self.a) / h, h

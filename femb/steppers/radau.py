@@ -33,7 +33,7 @@ from femb.numerics.kinematics import newton_tolerance
 from femb.numerics.tableaux import RADAU_C
 from femb.numerics.tableaux import RADAU_ESTIMATE as ESTIMATE
 from femb.numerics.threads import concurrently, divided, one_after_another
-from femb.steppers.contract import Step, left_limit
+from femb.steppers.contract import AcceptedStep, left_limit
 from femb.steppers.dense import HermiteStep
 from femb.steppers.implicit import NEGLIGIBLE, RESTORING, Convergence, ImplicitStepper
 from femb.steppers.radau_kernels import (
@@ -515,7 +515,7 @@ class Radau(RadauEquations):
         size, change = self._size_and_change(self.form.rates(self.q[None], self.v[None])[0], self.a)
         return float(min(0.01 * size / change if change > 0.0 else np.inf, 0.01 * self.run.duration))
 
-    def step(self, limit: float) -> Step:
+    def step(self, limit: float) -> AcceptedStep:
         """One accepted step; raises SolveError where none can be made."""
         if self.form.n_c:
             self._reset_excluded()
@@ -599,7 +599,7 @@ class Radau(RadauEquations):
         trial.v, trial.work = self._damped(end, trial.q, trial.v, work)
         return trial.q, trial.v, trial.work
 
-    def _accept(self, trial: Stages, h: float, end: float, error: float, cut: bool) -> Step:
+    def _accept(self, trial: Stages, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
         renew = trial.rate > SLOW and trial.iterations > 2
         factor = min(MAX_FACTOR, self._factor(trial, h, error))
         self._old_error, self._old_h = max(error, 1e-4), h

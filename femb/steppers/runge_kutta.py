@@ -20,7 +20,7 @@ from femb.formulations.contract import Formulation, WithStages, WithSteps
 from femb.layout.element import InputError, TrialError
 from femb.numerics import dop853 as dop
 from femb.numerics.dop853_kernels import MAX_FACTOR, MIN_FACTOR, SAFETY, error_size
-from femb.steppers.contract import PassedSteps, Statistics, Step, check_fixed_step, lands, left_limit
+from femb.steppers.contract import AcceptedStep, PassedSteps, Statistics, check_fixed_step, lands, left_limit
 from femb.steppers.dense import Dop853Step, End, HermiteStep, StepLoop
 from femb.steppers.diagnosis import largest_frequency
 from femb.steppers.variable_step import VariableStep
@@ -135,7 +135,7 @@ class RungeKutta4(Explicit):
         self.statistics = Statistics()
         self.jump(0.0, form.q0, form.v0, 0.0)
 
-    def step(self, limit: float) -> Step:
+    def step(self, limit: float) -> AcceptedStep:
         """One step of the given length, shorter only to end at ``limit``; raises SolveError if it diverges."""
         remaining = limit - self.t
         length = float(self.run.step or self.run.duration)
@@ -238,7 +238,7 @@ class Dop853(Explicit, VariableStep[Formulation, _Dop853Trial]):
         self.form.normalise(y[: self.n_q])
         return True
 
-    def _accept(self, trial: _Dop853Trial, h: float, end: float, error: float, cut: bool) -> Step:
+    def _accept(self, trial: _Dop853Trial, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
         factor = min(MAX_FACTOR, self._factor(error))
         # a step shortened to end at the limit does not reduce the length that was planned
         planned = 0.0 if self._rejections or h >= self.h else self.h

@@ -18,9 +18,9 @@ from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
 from femb.steppers.contract import (
     ABOVE_TOLERANCE,
+    AcceptedStep,
     F,
     Statistics,
-    Step,
     StepperState,
     located,
     longest_step,
@@ -75,7 +75,7 @@ class Contacts:
         # the zero at which the next step ends, infinity for none, and the gaps that cross it
         self._zero, self._passing = inf, np.zeros(0, dtype=bool)
 
-    def step(self, stepper: Landing, make: Callable[[float], Step], limit: float) -> Step:
+    def step(self, stepper: Landing, make: Callable[[float], AcceptedStep], limit: float) -> AcceptedStep:
         """One accepted step; make : function of a limit (s) that makes one. Raises SolveError."""
         start = stepper.t, stepper.q, stepper.v, stepper.work
         if stepper.t != self._end:
@@ -123,7 +123,9 @@ class Contacts:
         self._begin(stepper)
         self._end, self._side = stepper.t, side
 
-    def _first_zero(self, form: Formulation, step: Step, start: Floats, end: Floats) -> tuple[float, Bools, Floats]:
+    def _first_zero(
+        self, form: Formulation, step: AcceptedStep, start: Floats, end: Floats
+    ) -> tuple[float, Bools, Floats]:
         """The first zero of gaps in a step or shortly after it; which gaps cross it; the signs at the step's end.
 
         start, end : the gaps and their rates (2, k) at the step's start and end.
@@ -285,11 +287,11 @@ class VariableStep(ABC, Generic[F, T]):
         # rejections of the present step; after one the next step is not longer
         self._rejections = 0
 
-    def step(self, limit: float) -> Step:
+    def step(self, limit: float) -> AcceptedStep:
         """One accepted step that ends at the next contact at the latest; raises SolveError where none can be made."""
         return self._contacts.step(self, self._accepted, limit) if self._contacts else self._accepted(limit)
 
-    def _accepted(self, limit: float) -> Step:
+    def _accepted(self, limit: float) -> AcceptedStep:
         """Try steps until one is accepted."""
         if self.form.system.limits_steps:
             self._limit_steps()
@@ -360,7 +362,7 @@ class VariableStep(ABC, Generic[F, T]):
         """Project the end of a step on the constraints; False if its energy balance fails. Raises TrialError."""
 
     @abstractmethod
-    def _accept(self, trial: T, h: float, end: float, error: float, cut: bool) -> Step:
+    def _accept(self, trial: T, h: float, end: float, error: float, cut: bool) -> AcceptedStep:
         """Advance to the end of a step and plan the next; cut : whether the step ends at the limit."""
 
     def _after_failure(self, h: float, cause: str | Exception) -> float:

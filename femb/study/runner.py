@@ -27,7 +27,7 @@ from femb.vibration.modes import Modes, modes
 TRIAL = 1e-4
 
 
-class Row(NamedTuple):
+class StudyRow(NamedTuple):
     """The outcome of one run: its number from 0, the outputs, whether it failed, and why, or notes on it."""
 
     run: int
@@ -61,12 +61,12 @@ class Runner:
     outputs: tuple[Output, ...]
     folder: Path | None = None
 
-    def __call__(self, number: int, values: Sequence[Any]) -> Row:
+    def __call__(self, number: int, values: Sequence[Any]) -> StudyRow:
         """Carry out a run. Its errors, also those of functions of a case in Python, are part of the row."""
         folder = None if self.folder is None else self.folder / f"{number:06d}"
         return self.row(number, lambda: self.analyses(values, folder))
 
-    def row(self, number: int, begun: "Callable[[], RunAnalyses]") -> Row:
+    def row(self, number: int, begun: "Callable[[], RunAnalyses]") -> StudyRow:
         """The row of a run whose analyses the function gives."""
         nothing = (float("nan"),) * len(self.outputs)
         try:
@@ -75,11 +75,11 @@ class Runner:
                 analyses = begun()
                 outputs = tuple(float(output.value(analyses)) for output in self.outputs)
         except FembError as error:
-            return Row(number, nothing, True, str(error))
+            return StudyRow(number, nothing, True, str(error))
         except Exception as error:
-            return Row(number, nothing, True, f"{type(error).__name__}: {error}")
+            return StudyRow(number, nothing, True, f"{type(error).__name__}: {error}")
         said = [str(warning.message) for warning in caught if issubclass(warning.category, FembWarning)]
-        return Row(number, outputs, False, "; ".join(dict.fromkeys(filter(None, [analyses.message, *said]))))
+        return StudyRow(number, outputs, False, "; ".join(dict.fromkeys(filter(None, [analyses.message, *said]))))
 
     def analyses(self, values: Sequence[Any], folder: Path | None = None) -> "RunAnalyses":
         """The analyses of a run with these values. Raises ModelError where they give no model."""

@@ -13,7 +13,7 @@ from femb.base.checks import Checks
 from femb.base.errors import FembWarning, ModelError
 from femb.base.html import Brief
 from femb.base.options import Run
-from femb.base.types import Floats, Forms, OneOf
+from femb.base.types import Floats, OneOf, SeveralForms
 from femb.base.values import shown
 from femb.case.errors import CaseError, located
 from femb.case.lines import key_lines
@@ -88,8 +88,8 @@ def saltelli(points: Floats) -> Floats:
 
 
 Build = Callable[..., Model]
-CaseForms = Annotated[Any, Forms((str,))]
-Tables = Annotated[Any, Forms((dict,))]
+CaseForms = Annotated[Any, SeveralForms((str,))]
+Tables = Annotated[Any, SeveralForms((dict,))]
 # More runs than this are a mistake, such as a grid of too many variables.
 MOST_RUNS = 10_000_000
 # Names of columns of the table that are not variables or outputs.
@@ -125,7 +125,7 @@ class Study(Brief):
     keep: bool = False
     title: str = ""
     overrides: tuple[str, ...] = ()
-    run: Annotated[Any, Forms(())] = None
+    run: Annotated[Any, SeveralForms(())] = None
     file: tuple[Path, str] | None = field(default=None, repr=False)
     rows: list[tuple[Any, ...]] = field(init=False, repr=False, default_factory=list)
 

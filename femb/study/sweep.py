@@ -23,7 +23,7 @@ from femb.results.storage.journal import lock
 from femb.results.sweep import Sweep
 from femb.study.ensemble import TOGETHER, simulate_ensemble
 from femb.study.file import read_study
-from femb.study.runner import Described, Row, RunAnalyses, Runner
+from femb.study.runner import Described, RunAnalyses, Runner, StudyRow
 from femb.study.study import Study
 from femb.study.trial import runner_of, trial
 from femb.study.workers import Runs, in_pool, in_process
@@ -72,7 +72,7 @@ def _case(source: tuple[Path, str] | Callable[..., Any]) -> list[str]:
     return found
 
 
-class Journal:
+class StudyJournal:
     """The journal of a study at a path: ``rows`` has the finished runs, ``add`` writes another.
 
     Raises ResultError: a journal of another study, one that another process writes to, one that cannot be written.
@@ -80,7 +80,7 @@ class Journal:
 
     def __init__(self, path: Path, parts: Mapping[str, str], again: bool = False) -> None:
         self.path = path
-        self.rows: dict[int, Row] = {}
+        self.rows: dict[int, StudyRow] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self.file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -111,7 +111,7 @@ class Journal:
     def _read(self, lines: list[str], parts: Mapping[str, str]) -> None:
         try:
             earlier = json.loads(lines[0])["study"]
-            rows = [Row(*json.loads(line)) for line in lines[1:]]
+            rows = [StudyRow(*json.loads(line)) for line in lines[1:]]
         except (ValueError, KeyError, TypeError) as error:
             raise ResultError(f"{self.path}: is damaged ({error}); --force starts the study anew") from error
         different = [word for word in parts if earlier.get(word) != parts[word]]
@@ -122,7 +122,7 @@ class Journal:
             )
         self.rows = {row.run: row._replace(outputs=tuple(row.outputs)) for row in rows}
 
-    def add(self, row: Row) -> None:
+    def add(self, row: StudyRow) -> None:
         """Write a finished run."""
         self.rows[row.run] = row
         self._write(row)
@@ -137,7 +137,7 @@ class Journal:
         """Delete the journal, when the table has all runs."""
         self.path.unlink(missing_ok=True)
 
-    def __enter__(self) -> "Journal":
+    def __enter__(self) -> "StudyJournal":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
@@ -147,7 +147,7 @@ class Journal:
 # Runs of a study whose motions are integrated together, as ensembles.
 
 
-def in_ensembles(runner: Runner, runs: Mapping[int, Sequence[Any]]) -> Iterator[Row]:
+def in_ensembles(runner: Runner, runs: Mapping[int, Sequence[Any]]) -> Iterator[StudyRow]:
     """Rows of runs, in this process; the motions of ``femb.study.ensemble.TOGETHER`` runs are integrated together.
 
     runs : the values of the variables by number. Raises ModelError where runs have different options, or the models
@@ -177,7 +177,7 @@ def refuse_audit(study: Study) -> None:
         )
 
 
-def _rows(runner: Runner, described: dict[int, Described]) -> Iterator[Row]:
+def _rows(runner: Runner, described: dict[int, Described]) -> Iterator[StudyRow]:
     """The rows of runs of one ensemble."""
     run = next(iter(described.values())).run
     if any(each.run != run for each in described.values()):
@@ -185,7 +185,7 @@ def _rows(runner: Runner, described: dict[int, Described]) -> Iterator[Row]:
     ensemble = simulate_ensemble([each.model for each in described.values()], run, together=len(described))
     for number, results, message in zip(described, ensemble.results, ensemble.messages, strict=True):
         if results is None or message:
-            yield Row(number, (float("nan"),) * len(runner.outputs), True, message)
+            yield StudyRow(number, (float("nan"),) * len(runner.outputs), True, message)
         else:
             yield runner.row(number, _Begun(runner, described[number], results))
 
@@ -250,10 +250,10 @@ def sweep(
     except ModelError as error:
         raise study.located(error) from error
     with ExitStack() as stack:
-        rows: dict[int, Row] = {}
+        rows: dict[int, StudyRow] = {}
         journal = None
         if folder is not None:
-            journal = stack.enter_context(Journal(folder / f"{TABLE}.part", fingerprint(study, runner), again))
+            journal = stack.enter_context(StudyJournal(folder / f"{TABLE}.part", fingerprint(study, runner), again))
             rows.update(journal.rows)
         missing = {k: values for k, values in enumerate(study.rows) if k not in rows}
         bar = stack.enter_context(counted(quiet=progress is not True, unit="run", always=True))
@@ -290,7 +290,9 @@ def check_places(workers: int, scheduler: str | None, cluster: str | None) -> No
         raise ModelError("scheduler and cluster: give one of the two")
 
 
-def carried_out(runner: Runner, runs: Runs, workers: int, scheduler: str | None, cluster: str | None) -> Iterator[Row]:
+def carried_out(
+    runner: Runner, runs: Runs, workers: int, scheduler: str | None, cluster: str | None
+) -> Iterator[StudyRow]:
     """The rows of runs as they are finished, from where they are carried out."""
     if not runs:
         return iter(())
@@ -304,17 +306,17 @@ def carried_out(runner: Runner, runs: Runs, workers: int, scheduler: str | None,
 class _Report:
     """Calls ``progress`` with the numbers of finished, failed and all runs."""
 
-    def __init__(self, progress: Callable[[int, int, int], None], total: int, rows: Iterable[Row]) -> None:
+    def __init__(self, progress: Callable[[int, int, int], None], total: int, rows: Iterable[StudyRow]) -> None:
         self.progress, self.total, self.done, self.failed = progress, total, 0, 0
         for row in rows:
             self._count(row)
         self._tell()
 
-    def add(self, row: Row) -> None:
+    def add(self, row: StudyRow) -> None:
         self._count(row)
         self._tell()
 
-    def _count(self, row: Row) -> None:
+    def _count(self, row: StudyRow) -> None:
         self.done += 1
         self.failed += row.failed
 
@@ -322,7 +324,7 @@ class _Report:
         self.progress(self.done, self.failed, self.total)
 
 
-def table_of(study: Study, rows: list[Row], units: dict[str, str]) -> Sweep:
+def table_of(study: Study, rows: list[StudyRow], units: dict[str, str]) -> Sweep:
     """The table of all rows of a study."""
     outputs = np.array([row.outputs for row in rows], dtype=float).reshape(len(rows), len(study.outputs))
     return Sweep(

@@ -6,11 +6,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.types import Floats, Forms, OneOf
+from femb.base.types import Floats, OneOf, SeveralForms
 from femb.base.values import shown
 
 SPACINGS = ("linear", "logarithmic")
-Keys = Annotated[Any, Forms((str, list[str]))]
+Keys = Annotated[Any, SeveralForms((str, list[str]))]
 
 
 @dataclass(frozen=True, kw_only=True)

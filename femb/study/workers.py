@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from femb.base.errors import FembWarning, ModelError, ResultError, SolveError
 from femb.numerics.threads import core_count
-from femb.study.runner import Row, Runner
+from femb.study.runner import Runner, StudyRow
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -36,13 +36,13 @@ LOST = "the process of this run ended every time: it crashed, or was killed, as 
 _runner: Runner | None = None
 
 
-def in_process(runner: Runner, runs: Runs) -> Iterator[Row]:
+def in_process(runner: Runner, runs: Runs) -> Iterator[StudyRow]:
     """Rows of runs carried out one after another in this process."""
     for number, values in runs.items():
         yield runner(number, values)
 
 
-def in_pool(runner: Runner, runs: Runs, workers: int) -> Iterator[Row]:
+def in_pool(runner: Runner, runs: Runs, workers: int) -> Iterator[StudyRow]:
     """Rows of runs carried out in ``workers`` processes.
 
     A worker that is killed takes the pool with it; the runs that were under way are then repeated, and those under way
@@ -65,19 +65,19 @@ def in_pool(runner: Runner, runs: Runs, workers: int) -> Iterator[Row]:
             yield from rows or [lost(runner, number)]
 
 
-def lost(runner: Runner, number: int) -> Row:
+def lost(runner: Runner, number: int) -> StudyRow:
     """The row of a run whose process ends every time."""
-    return Row(number, (float("nan"),) * len(runner.outputs), True, LOST)
+    return StudyRow(number, (float("nan"),) * len(runner.outputs), True, LOST)
 
 
-def _one_pool(runner: Runner, runs: Runs, workers: int, suspects: list[int]) -> Iterator[Row]:
+def _one_pool(runner: Runner, runs: Runs, workers: int, suspects: list[int]) -> Iterator[StudyRow]:
     """Rows of a pool until it ends or breaks; then ``suspects`` has the runs that were under way."""
     waiting = iter(list(runs.items()))
     context = multiprocessing.get_context("spawn")
     listener, lifeline = context.Pipe(duplex=False)
     arguments = (runner, listener)
     pool = concurrent.futures.ProcessPoolExecutor(workers, context, initializer=_begin_worker, initargs=arguments)
-    under_way: dict[concurrent.futures.Future[Row], int] = {}
+    under_way: dict[concurrent.futures.Future[StudyRow], int] = {}
     try:
         _start(pool)
         while True:
@@ -114,7 +114,7 @@ def _start(pool: concurrent.futures.ProcessPoolExecutor) -> None:
         ) from error
 
 
-def _finished(future: "concurrent.futures.Future[Row]") -> bool:
+def _finished(future: "concurrent.futures.Future[StudyRow]") -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
 
 
@@ -133,7 +133,7 @@ def _end_with(listener: "Connection") -> None:
     os._exit(1)
 
 
-def _run(number: int, values: Sequence[Any]) -> Row:
+def _run(number: int, values: Sequence[Any]) -> StudyRow:
     assert _runner is not None
     return _runner(number, values)
 
@@ -151,7 +151,7 @@ _one_run = threading.Lock()
 
 def on_cluster(
     runner: Runner, runs: Runs, workers: int | None, scheduler: str | None = None, cluster: str | None = None
-) -> Iterator[Row]:
+) -> Iterator[StudyRow]:
     """Rows of runs carried out by dask.
 
     scheduler : its address, as "tcp://host:8786". cluster : or "local" for processes of this machine, "slurm" for jobs
@@ -208,7 +208,7 @@ def _warn_of_threads(client: Any) -> None:
         )
 
 
-def _rows(client: Any, distributed: Any, runner: Runner, runs: Runs, workers: int | None) -> Iterator[Row]:
+def _rows(client: Any, distributed: Any, runner: Runner, runs: Runs, workers: int | None) -> Iterator[StudyRow]:
     waiting = iter(list(runs.items()))
     under_way = distributed.as_completed()
     numbers: dict[Any, int] = {}
@@ -236,7 +236,7 @@ def _rows(client: Any, distributed: Any, runner: Runner, runs: Runs, workers: in
         yield row
 
 
-def _run_on_worker(runner: Runner, number: int, values: Sequence[Any]) -> Row:
+def _run_on_worker(runner: Runner, number: int, values: Sequence[Any]) -> StudyRow:
     # a worker may have several threads; a run uses settings of the whole process
     with _one_run:
         return runner(number, values)

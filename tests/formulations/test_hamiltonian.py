@@ -36,7 +36,7 @@ from femb.elements import (
     Spherical,
     Universal,
 )
-from femb.formulations.hamiltonian.of_model import Derivatives, expanded_energy_matrix
+from femb.formulations.hamiltonian.of_model import EnergyDerivatives, expanded_energy_matrix
 from femb.layout.element import TrialError
 from femb.numerics import rotations
 from femb.numerics.rotations import rotation_matrix
@@ -483,7 +483,7 @@ def test_derivatives_of_the_energy_matrix():
     tree = momentum_form(random_tree(rng, 4, springs=False)).tree
     n = tree.n
     q = rng.uniform(-1.0, 1.0, n)
-    d = Derivatives(tree, q)
+    d = EnergyDerivatives(tree, q)
     h = 1e-3
     for m in range(n):
         step = np.zeros(n)

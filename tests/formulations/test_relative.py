@@ -12,7 +12,7 @@ from autograd.differential_operators import make_jvp
 from femb.base.errors import ModelError, SolveError
 from femb.formulations import relative
 from femb.formulations import relative as relative_angles
-from femb.formulations.relative import SPEEDS, Placement, RelativeTree
+from femb.formulations.relative import SPEEDS, RelativePlacement, RelativeTree
 from femb.numerics import rotations
 
 every_speed = pytest.mark.parametrize("speeds", SPEEDS)
@@ -89,7 +89,7 @@ class Motion:
         return of(0.0), of(1j * TINY).imag / TINY
 
     def placement(self, t=0.0):
-        return Placement(
+        return RelativePlacement(
             self.s + t * self.ds + 0.5 * t**2 * self.dds, self.theta + t * self.dtheta + 0.5 * t**2 * self.ddtheta
         )
 
@@ -286,17 +286,19 @@ def test_angle_rates_report_their_gimbal_distance():
     tree = random_tree(np.random.default_rng(5), (-1, 0))
     theta = np.array([[0.3, 0.4, 0.5], [0.2, 0.5 * np.pi - 1e-3, 0.1]])
     u = np.ones(12)
-    parts = relative.partials(tree, Placement(np.zeros((2, 3)), angles=theta), u, "angles")
+    parts = relative.partials(tree, RelativePlacement(np.zeros((2, 3)), angles=theta), u, "angles")
     np.testing.assert_allclose(parts.gimbal_distance, np.cos(theta[:, 1]), rtol=1e-12)
     locked = theta.copy()
     locked[1, 1] = 0.5 * np.pi
-    parts = relative.partials(tree, Placement(np.zeros((2, 3)), angles=locked), u, "angles")
+    parts = relative.partials(tree, RelativePlacement(np.zeros((2, 3)), angles=locked), u, "angles")
     assert parts.gimbal_distance[1] < 1e-15
     assert np.all(np.isfinite(parts.V_rate))
     with pytest.raises(SolveError, match=r"locked: the second is within 6\.1e-17 of a right angle"):
         relative_angles.angle_rates(locked, np.ones((2, 3)))
     for speeds in ("fixed", "body"):
-        parts = relative.partials(tree, Placement(np.zeros((2, 3)), R=relative_angles.rotation_123(locked)), u, speeds)
+        parts = relative.partials(
+            tree, RelativePlacement(np.zeros((2, 3)), R=relative_angles.rotation_123(locked)), u, speeds
+        )
         np.testing.assert_array_equal(parts.gimbal_distance, 1.0)
         assert np.linalg.cond(parts.W[1, :, 9:]) < 1.0 + 1e-12
 
@@ -327,8 +329,8 @@ def test_trees_that_cannot_be(parent, joint, message):
 def test_speeds_and_placements_that_do_not_fit():
     tree = RelativeTree(("a",), (-1,), np.zeros((1, 3)), np.zeros((1, 3)))
     with pytest.raises(ModelError, match="speeds: got 'euler', must be one of 'fixed', 'body', 'angles'"):
-        relative.velocities(tree, Placement(np.zeros((1, 3)), angles=np.zeros((1, 3))), np.zeros(6), "euler")
+        relative.velocities(tree, RelativePlacement(np.zeros((1, 3)), angles=np.zeros((1, 3))), np.zeros(6), "euler")
     with pytest.raises(ModelError, match="need a placement by angles"):
-        relative.velocities(tree, Placement(np.zeros((1, 3)), R=np.eye(3)[None]), np.zeros(6), "angles")
+        relative.velocities(tree, RelativePlacement(np.zeros((1, 3)), R=np.eye(3)[None]), np.zeros(6), "angles")
     with pytest.raises(ModelError, match="it has neither"):
-        relative.velocities(tree, Placement(np.zeros((1, 3))), np.zeros(6), "body")
+        relative.velocities(tree, RelativePlacement(np.zeros((1, 3))), np.zeros(6), "body")

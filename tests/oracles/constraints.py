@@ -9,7 +9,7 @@ from autograd import jacobian
 from oracles.beam import conjugate, multiply, rotate
 
 from femb.elements.joint import columns as kernels
-from femb.elements.joint.constraint_set import ConstraintSet, Row
+from femb.elements.joint.constraint_set import ConstraintRow, ConstraintSet
 from femb.layout.layout import Layout
 from femb.system.pattern import Pattern
 
@@ -47,7 +47,7 @@ def random_row(primitive, rng, first, second, follows, number=0):
         pose /= numpy.linalg.norm(pose)
         a, h = pose[:3], numpy.array([pose[3], 0.0, 0.0])
     where = {"first_point": s_i, "first_axis": a, "first_axis_2": h, "second_point": s_j, "second_axis": b}
-    return Row(number, kind, first, second, **where, constant=constant, follows=0 if follows else -1)
+    return ConstraintRow(number, kind, first, second, **where, constant=constant, follows=0 if follows else -1)
 
 
 class Case:

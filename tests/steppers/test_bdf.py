@@ -16,7 +16,7 @@ from femb.profiles import Step, Versine
 from femb.run.simulate import simulate
 from femb.statics.equilibrium import steady_start
 from femb.steppers import bdf, make_stepper
-from femb.steppers.bdf import ERROR, History, resampling
+from femb.steppers.bdf import ERROR, BackwardDifferences, resampling
 from femb.system.system import System
 
 
@@ -89,7 +89,7 @@ def test_history_samples_its_polynomial_anew(order):
 
     assert resampling(order, 0.37) @ differences(1.0) == pytest.approx(differences(0.37), abs=1e-12)
     # on a polynomial the formula is exact: its prediction, its slope, and the differences it goes on with
-    history = History(3)
+    history = BackwardDifferences(3)
     history.D[: order + 1] = differences(0.5)
     history.h, history.order = 0.5, order
     predicted, slope = history.predict()

@@ -62,7 +62,7 @@ class SmallMotion(Brief):
         return values[np.argsort(np.abs(values.imag), kind="stable")]
 
 
-class Derivatives:
+class EnergyDerivatives:
     """The energy matrix of a tree on the ground with its first and second derivatives, entry by entry.
 
     The derivatives by coordinate l of quantities outboard of hinge l are X_l S for a hinge motion, -X_l^T h for a
@@ -151,7 +151,7 @@ def expanded_energy_matrix(tree: Tree, q: ArrayLike, small: Sequence[str]) -> Fl
     indices = [tree.index(name) for name in small]
     theta = dict(zip(indices, q[indices], strict=True))
     q[indices] = 0.0
-    d, A = Derivatives(tree, q), np.zeros((tree.n, tree.n))
+    d, A = EnergyDerivatives(tree, q), np.zeros((tree.n, tree.n))
     for i in range(tree.n):
         for j in range(i, tree.n):
             order = 2 - (i in theta) - (j in theta)
@@ -179,7 +179,7 @@ def linearise(
     indices = [tree.index(name) for name in small]
     x, v = tree.array(q).copy(), tree.array(rate, "rates").copy()
     x[indices], v[indices] = 0.0, 0.0
-    d, moving = Derivatives(tree, x), [int(m) for m in np.flatnonzero(v)]
+    d, moving = EnergyDerivatives(tree, x), [int(m) for m in np.flatnonzero(v)]
     k = len(indices)
     mass, damping, stiffness, force = np.zeros((k, k)), np.zeros((k, k)), np.zeros((k, k)), np.zeros(k)
     for a, i in enumerate(indices):

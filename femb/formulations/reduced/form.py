@@ -24,7 +24,7 @@ from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree import JointTree, Swept
 from femb.formulations.joint_tree_kernels import FRAME_V, SIZE, SPHERICAL
 from femb.formulations.reduced.kernels import apply_H2, apply_H2_T, composite
-from femb.formulations.reduced.null_space import NullSpace, Tangent
+from femb.formulations.reduced.null_space import NullSpace, TreeTangent
 from femb.formulations.reduced.recursion import RecursiveSteps
 from femb.formulations.transformed import refused
 from femb.formulations.tree_frame import Root, TreeFrame
@@ -240,7 +240,7 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
         if not self.n_v:
             raise refused("'reduced': the joints leave nothing free to move")
         self.null_space = NullSpace(self.tree)
-        self._tangent = Tangent(self.tree, self.null_space)
+        self._tangent = TreeTangent(self.tree, self.null_space)
         self._choose_rows()
         self.q0, self.v0 = self.tree.q0, self.tree.speeds_at(self.tree.q0, system.v0)
         self._check_retained()

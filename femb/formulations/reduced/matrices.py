@@ -94,7 +94,7 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Forms(Brief):
+class JointForms(Brief):
     """Phi_q (L, 12), H1 (12, L), H2 and H2' (12, P), H2^+ (P, 12) of one joint; Ha, Ha' (12, 12) and Hb, Hb' (12, P)
     of Ha v = Hb u, from which H2 = Ha^-1 Hb."""
 
@@ -109,10 +109,10 @@ class Forms(Brief):
     Hb_rate: Floats
 
 
-def spherical(pair: Pair) -> Forms:
+def spherical(pair: Pair) -> JointForms:
     """Two points coincide."""
     b_b, b_c, b_b1, b_c1 = pair.arms()
-    return Forms(
+    return JointForms(
         _block([[1, b_b, -1, -b_c]]),
         _block([[0], [0], [-1], [0]]),
         _block([[1, 0, 0], [0, 1, 0], [1, b_b, -b_c], [0, 0, 1]]),
@@ -125,12 +125,12 @@ def spherical(pair: Pair) -> Forms:
     )
 
 
-def rotation(pair: Pair) -> Forms:
+def rotation(pair: Pair) -> JointForms:
     """An axis of c at a constant angle to one axis of b (perpendicular), or to two (parallel)."""
     A, (B, B1, Y) = pair.A, pair.rotation_columns()
     none, plus = np.zeros((3, B.shape[1])), _plus(B)
     held = np.zeros((3, Y.shape[1]))
-    return Forms(
+    return JointForms(
         _block([[held.T, -Y.T @ A, held.T, Y.T]]),
         _block([[held], [held], [held], [Y @ np.linalg.inv(Y.T @ Y)]]),
         _block([[1, 0, 0, none], [0, 1, 0, none], [0, 0, 1, none], [0, A, 0, B]]),
@@ -143,14 +143,14 @@ def rotation(pair: Pair) -> Forms:
     )
 
 
-def joint(pair: Pair) -> Forms:
+def joint(pair: Pair) -> JointForms:
     """Two points coincide, with one constant angle (universal) or two (revolute)."""
     A, A1, (B, B1, Y) = pair.A, pair.A_rate, pair.rotation_columns()
     b_b, b_c, b_b1, b_c1 = pair.arms()
     none, plus, held = np.zeros((3, B.shape[1])), _plus(B), np.zeros((3, Y.shape[1]))
     right = Y @ np.linalg.inv(Y.T @ Y)
     b, b1 = b_b - b_c @ A, b_b1 - b_c1 @ A - b_c @ A1
-    return Forms(
+    return JointForms(
         _block([[1, b_b, -1, -b_c], [held.T, -Y.T @ A, held.T, Y.T]]),
         _block([[0, held], [0, held], [-1, -b_c @ right], [0, right]]),
         _block([[1, 0, none], [0, 1, none], [1, b, -b_c @ B], [0, A, B]]),
@@ -230,7 +230,7 @@ TABLE = {
 
 
 @dataclass(frozen=True, eq=False)
-class JointMatrices(Forms):
+class JointMatrices(JointForms):
     """Table 2 for one joint at a state: velocities (v_b, w_b, v_c, w_c) (12,) of the two frames that it joins.
 
     v of their origins, inertial axes, m/s; w in axes of the frame, rad/s; zero for the ground. bodies : their names.
@@ -356,7 +356,7 @@ def joint_matrices(model: Model, joint: str, *, q: Floats | None = None, v: Floa
     axes = [rotations.rotation_matrix(end.rotation) for end in ends]
     f, g = (axes[1][:, Z], axes[0][:, list(axes_of_first)]) if axes_of_first else (None, None)
     pair = Pair(A_b, A_c, v_b[3:], v_c[3:], numbered.first.offset, numbered.second.offset, f, g)
-    forms: Forms = OF_JOINTS[kind](pair)
+    forms: JointForms = OF_JOINTS[kind](pair)
     names = [system.layout.frames[end.frame].label for end in ends]
     angles = {(): [], (Z,): ["second turn rate", "first turn rate"], (X, Y): ["turn rate"]}[axes_of_first]
     first = [f"{names[0]}: {word} {axis}" for word in ("velocity", "angular velocity") for axis in "xyz"]

@@ -109,7 +109,7 @@ class Changes:
     geometric: Any
 
 
-class Tangent:
+class TreeTangent:
     """Derivatives of H2 and H2' of a joint tree in the directions of its speeds.
 
     The derivative D_j H2 is H2' with u the unit vector e_j.

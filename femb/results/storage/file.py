@@ -22,7 +22,7 @@ import numpy as np
 from femb.base.arrays import NOTHING, Arrays, Attributes, Block, Content, Growing, visible
 from femb.base.errors import ResultError
 from femb.results.storage.hdf5 import ORDERED, OpenFile, write_hdf5
-from femb.results.storage.journal import Journal, JournalReader
+from femb.results.storage.journal import JournalReader, ResultJournal
 from femb.results.storage.read import FRAMES, Earlier, is_finished, lazily, opened, part_of, read_content
 
 # The results of a file that this process has just written: names and shapes are known without reading it again.
@@ -185,7 +185,7 @@ class ResultWriter(Writer):
             if self.path.is_dir():
                 raise IsADirectoryError("it is a folder")
             kept = (earlier.blocks(), earlier.checkpoint) if earlier is not None else ()
-            self._journal = Journal(self.file, _started(attributes), static, *kept)
+            self._journal = ResultJournal(self.file, _started(attributes), static, *kept)
 
     def append(self, block: Block) -> None:
         """Write k output times."""

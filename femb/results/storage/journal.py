@@ -78,7 +78,7 @@ def is_locked(file: OpenFile) -> bool:
     return False
 
 
-class Journal:
+class ResultJournal:
     """The writer of a journal: creates the file, locks it, appends.
 
     blocks, checkpoint : of the part of a run that this one continues; they are in the file before it has its name. A
