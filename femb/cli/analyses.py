@@ -1,5 +1,6 @@
 """The commands of analyses that show their progress: ``femb run | static | inverse | compare``."""
 
+import contextlib
 import importlib
 import sys
 from collections.abc import Callable
@@ -8,8 +9,9 @@ from typing import Any
 
 import click
 
+from femb.base.errors import ContinuationError
 from femb.base.progress import LoadProgress, Progress
-from femb.cli.files import check_free, check_writable, folder_of, opened, runnable, stamp
+from femb.cli.files import check_free, check_writable, folder_of, may_be_of, opened, runnable, stamp
 from femb.cli.options import CASE, WRITING, OptionError
 from femb.cli.output import say, wants_json
 from femb.cli.report import FAILED, audit, located, reported, running
@@ -33,7 +35,6 @@ def _in_time(
         case: Path, out: Path | None, overrides: tuple[str, ...], force: bool, quiet: bool, **words: Any
     ) -> None:
         from femb.results.storage.read import part_of
-        from femb.results.verdicts import description
 
         with reported():
             loaded, options = runnable(case, overrides)
@@ -41,9 +42,17 @@ def _in_time(
             check_writable(file)
             continues = {word: value for word, value in words.items() if value is not None and value is not False}
             _check_continuation(force, **continues)
+            analysis = getattr(importlib.import_module(module), function)
+            if not continues and not force and name == "run" and may_be_of(loaded, file):
+                # of another case, the results are refused below
+                with contextlib.suppress(ContinuationError), located(loaded):
+                    results = analysis(loaded.model, options, out=file, case_text=loaded.text, resume=True)
+                    if not quiet:
+                        click.echo(f"{file}: has the results of this case already; --force computes anew", err=True)
+                    _say(results, file, quiet)
+                    return
             if not continues:
                 check_free(file, force)
-            analysis = getattr(importlib.import_module(module), function)
             previous = {path: stamp(path) for path in (file, part_of(file))}
             progress = Progress(options.duration, quiet)
 
@@ -55,13 +64,19 @@ def _in_time(
                 results = analysis(
                     loaded.model, options, out=file, case_text=loaded.text, progress=progress, **continues
                 )
-            # the description reads most of the results, which nobody sees without --json
-            details = [description(results)] if wants_json() else []
-            say(audit(results), f"{'results':22}{file}", {"results": file}, *details, quiet=quiet)
+            _say(results, file, quiet)
 
     for option in reversed(more):
         command = option(command)
     return command
+
+
+def _say(results: Any, file: Path, quiet: bool) -> None:
+    """Print the summary of results. Their description reads most of them, which nobody sees without --json."""
+    from femb.results.verdicts import description
+
+    details = [description(results)] if wants_json() else []
+    say(audit(results), f"{'results':22}{file}", {"results": file}, *details, quiet=quiet)
 
 
 def _check_continuation(force: bool, resume: bool = False, extend: float | None = None) -> None:

@@ -1,6 +1,7 @@
 """The files that commands read and write: cases, result files, and whether they may be replaced."""
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,18 @@ def check_free(file: Path, force: bool) -> None:
         raise ResultError(f"{file}: {what}, --out writes to another place")
     if is_being_written(file):
         raise ResultError(f"{file}: another run writes to it now; wait for its end, or try --out")
+
+
+def may_be_of(case: "Case", file: Path) -> bool:
+    """Whether a file has finished results that may be those of this case: a case file in TOML, none of whose files
+    was changed since."""
+    from femb.results.storage.read import is_finished
+
+    if case.path.suffix == ".py" or not is_finished(file):
+        return False
+    made = file.stat().st_mtime
+    named = {case.path.parent / name for name in re.findall(r'"([^"\n]+)"', case.text)}
+    return all(not path.is_file() or path.stat().st_mtime <= made for path in named)
 
 
 def stamp(file: Path) -> tuple[int, int] | None:

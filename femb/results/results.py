@@ -367,7 +367,7 @@ class Results(ByQuantity):
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read a result file, also of a run that is in progress, failed or was killed.
+        """Read a result file, also of a run that is in progress, failed or was killed; or the folder of a run.
 
         If ``path`` does not exist, the file of the unfinished run is read, ``path`` with ``.part`` appended.
         Raises ResultError where there is no such file, or it is damaged or not a result file.

@@ -130,15 +130,19 @@ def test_command_without_room(case):
 
 
 def test_results_are_replaced_when_asked_and_by_whole_ones_only(case):
-    """A run over finished results is refused; with --force they stay until the new ones are complete."""
+    """A run over its own finished results says so; over those of another case it is refused; with --force they stay
+    until the new ones are complete."""
     assert ran("run", "case.toml", "--quiet") == (0, "")
     file, part = Path("out/case/results.h5"), Path("out/case/results.h5.part")
     old = file.read_bytes()
+    there = "out/case/results.h5: has the results of this case already; --force computes anew"
+    assert ran("run", "case.toml") == (0, f"{there}\n")
     refused = "out/case/results.h5: has the results of a finished run; --force replaces them, --out writes to"
+    assert ran("run", "case.toml", "--set", "run.rtol=1e-5") == (2, f"{refused} another place\n")
+    case(1000.0)
     assert ran("run", "case.toml") == (2, f"{refused} another place\n")
     assert file.read_bytes() == old
 
-    case(1000.0)
     with running("run", "case.toml", "--quiet", "--force") as first:
         wait_for(lambda: part.exists() and len(Results.read(part).time) > 100, first)
         code, stderr = ran("run", "case.toml", "--force")

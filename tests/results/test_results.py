@@ -280,7 +280,7 @@ def test_places_that_cannot_be_written_are_named(tmp_path):
 def test_files_that_cannot_be_read_say_why(tmp_path):
     with pytest.raises(ResultError, match="no such"):
         Results.read(tmp_path / "none.h5")
-    with pytest.raises(ResultError, match="a folder"):
+    with pytest.raises(ResultError, match=r"results\.h5: there is no such result file"):
         Results.read(tmp_path)
     text = tmp_path / "text.h5"
     text.write_text("time,position\n")
@@ -288,6 +288,9 @@ def test_files_that_cannot_be_read_say_why(tmp_path):
         Results.read(text)
     whole = tmp_path / "whole.h5"
     Results(*satellite()).write(whole)
+    Results(*satellite()).write(tmp_path / "results.h5")
+    np.testing.assert_array_equal(Results.read(tmp_path).time, Results.read(whole).time)
+    np.testing.assert_array_equal(Results.read_array(tmp_path, "time"), Results.read(whole).time)
     cut = tmp_path / "cut.h5"
     cut.write_bytes(whole.read_bytes()[:-5000])
     with pytest.raises(ResultError, match=r"cut\.h5: cannot be read.*cut off"):
@@ -381,7 +384,7 @@ def test_a_time_that_is_no_number_is_a_damage(tmp_path, results, k):
 def test_a_folder_is_no_name_of_a_result_file(path):
     with pytest.raises(ResultError, match="is a folder, wanted the name of a result file"):
         ResultWriter(path, {}, {})
-    with pytest.raises(ResultError, match="is a folder"):
+    with pytest.raises(ResultError, match=r"results\.h5: there is no such result file"):
         Results.read(path)
     with pytest.raises(ResultError, match=r"'x\\x00': cannot be read"):
         Results.read("x\0")

@@ -107,12 +107,13 @@ def reading(path: Path) -> Iterator[None]:
 def read_content(path: str | Path, lazy: bool = False) -> Content:
     """The content of a result file; of an unfinished one, the complete output times.
 
-    Without a file of that name, that of an unfinished run, `part_of` the path, is read. lazy : read and check arrays
-    on first use. Raises ResultError where the file is missing, damaged, or no result file.
+    path : the file, or the folder of a run. Without a file of that name, that of an unfinished run, `part_of` the path,
+    is read. lazy : read and check arrays on first use. Raises ResultError where the file is missing, damaged, or no
+    result file.
     """
     import h5py
 
-    path = Path(path)
+    path = find_results(Path(path))
     file = opened(path)
     with reading(path):
         if is_journal(file):
@@ -200,7 +201,7 @@ OF_NODE = re.compile(r"(?P<item>.+)\[(?P<node>-?\d+)\]/(?P<word>[^/]+)")
 
 def read_array_of(path: str | Path, name: str) -> np.ndarray:
     """See `femb.Results.read_array`."""
-    path = Path(path)
+    path = find_results(Path(path))
     match = OF_NODE.fullmatch(name)
     whole, node = (f"{match['item']}/{match['word']}", int(match["node"])) if match else (name, None)
     with opened(path) as file:
