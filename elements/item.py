@@ -160,7 +160,12 @@ class Item(Brief):
 
 
 class AtPoint(Item):
-    """Base class of items at one point: with the fields body and at, or beam, node and at."""
+    """Base class of items at one point: with the fields body and at, or beam, node and at.
+
+    body : a name, of a body or an interface of a flexible body. beam : a name, in place of it. node : of the beam,
+    counted from the start, 0 to the number of elements; negative numbers count from the end. at : m, the point, in body
+    or section axes.
+    """
 
     body: str | None
     beam: str | None

@@ -87,11 +87,12 @@ def _length(x: Sequence[float]) -> float:
 class Attachment(Marker):
     """The end of a beam: on a body, on a node of another beam, or free in space.
 
-    body : its name; or beam and node (from the start, 0 to the number of elements, negative from the end), with
-    section axes instead of body axes. With neither, the end is free and ``at`` and ``direction`` are in inertial axes.
-    at : m, body axes. direction : the beam's tangent from its start towards its end, in body axes; by default it is
-    computed from the other end. up : the section's y axis is the part of ``up`` perpendicular to the tangent;
-    by default ``up`` is the y axis of the body, or its z axis where the tangent is within 25 degrees of y.
+    body : its name. beam : in place of it the name of a beam, with section axes instead of body axes. node : of that
+    beam, from the start, 0 to the number of elements, negative from the end. With neither body nor beam, the end is
+    free and ``at`` and ``direction`` are in inertial axes. at : m, body axes. direction : the beam's tangent from its
+    start towards its end, in body axes; by default it is computed from the other end. up : the section's y axis is the
+    part of ``up`` perpendicular to the tangent; by default ``up`` is the y axis of the body, or its z axis where the
+    tangent is within 25 degrees of y.
     """
 
     wanted = "an Attachment such as hub.at((0.1, 0, 0))"
@@ -120,8 +121,9 @@ class Attachment(Marker):
 class Place(Marker):
     """A point of the model: ``body`` and ``at`` (m, body axes), or ``beam`` and ``node`` and ``at`` (m, section axes).
 
-    node counts from the start, 0 to the number of elements; negative numbers count from the end. A point ``at`` an
-    offset from a node moves rigidly with the section of the node.
+    body : a name, of a body or "ground". beam : a name, in place of it. node : of the beam, counted from the start, 0
+    to the number of elements; negative numbers count from the end. at : m, the point, in body or section axes, which
+    moves rigidly with the body or the section of the node.
     """
 
     wanted = "a Place, body.at(...) or beam.node(...)"

@@ -22,7 +22,10 @@ from femb.base.values import LARGEST
 
 @dataclass(frozen=True)
 class Constant(CheckedProfile):
-    """One at all times, or ``value``."""
+    """One at all times, or ``value``.
+
+    value : of the function.
+    """
 
     shape: ClassVar[str] = "constant"
     value: Annotated[float, Unit("value")] = 1.0
@@ -37,7 +40,10 @@ class Constant(CheckedProfile):
 @dataclass(frozen=True)
 class Polynomial(SmoothProfile):
     """c0 + c1 x + c2 x^2 + ... of x = t - start with ``coefficients`` c from the constant upwards, at all times: [0, 2]
-    is a steady rate of two."""
+    is a steady rate of two.
+
+    coefficients : from the constant upwards, in the unit of the value over powers of s. start : s, the origin of x.
+    """
 
     shape: ClassVar[str] = "polynomial"
     coefficients: Annotated[Numbers, OWN_UNITS]
@@ -58,7 +64,11 @@ class Polynomial(SmoothProfile):
 
 @dataclass(frozen=True)
 class Sine(SmoothProfile):
-    """mean + amplitude sin(2 pi frequency t + phase), with the frequency in Hz and the phase in rad."""
+    """mean + amplitude sin(2 pi frequency t + phase), with the frequency in Hz and the phase in rad.
+
+    frequency : Hz. amplitude : half of the difference between the largest and the least value. phase : rad, at t = 0.
+    mean : of the largest and the least value.
+    """
 
     shape: ClassVar[str] = "sine"
     positive: ClassVar[tuple[str, ...]] = ("frequency",)
@@ -75,7 +85,10 @@ class Sine(SmoothProfile):
 
 @dataclass(frozen=True)
 class Versine(CheckedProfile):
-    """(1 - cos(2 pi (t - start)/duration))/2 for ``duration`` seconds from ``start``, zero elsewhere; peak one."""
+    """(1 - cos(2 pi (t - start)/duration))/2 for ``duration`` seconds from ``start``, zero elsewhere; peak one.
+
+    duration : s, from zero to zero. start : s, the last instant of the zero before it.
+    """
 
     shape: ClassVar[str] = "versine"
     positive: ClassVar[tuple[str, ...]] = ("duration",)
@@ -106,6 +119,8 @@ class SmoothStep(SmoothProfile):
 
     The polynomial of least degree with these properties, s^3 (10 - 15 s + 6 s^2); its rate is at most 15/8 of the mean
     rate, its second derivative at most 10/sqrt(3) of the change over the square of the duration.
+
+    duration : s, of the change. start : s, its first instant. before : the value up to it. after : the value after it.
     """
 
     shape: ClassVar[str] = "smooth_step"
@@ -135,6 +150,7 @@ class Slew(SmoothProfile):
     """From ``before`` to ``after`` in the shortest time from ``start``, from rest to rest: constant acceleration, then
     the opposite, with a constant rate between them where ``max_rate`` is reached.
 
+    after : the value at the end. before : the value up to the start. start : s, the first instant of the motion.
     max_acceleration : the acceleration. duration : s, in place of it: the acceleration that takes this time. max_rate :
     by default no limit. A ``bang_bang`` profile of the same times is its acceleration, for loads.
     """
@@ -203,6 +219,7 @@ class Step(CheckedProfile):
     """Zero before ``start``, one from then on, zero again after ``duration`` if that is given.
 
     Jumps are breakpoints: integration uses the left limit before a jump and the right limit after it.
+    start : s, of the first jump. duration : s, from the first jump to the second, by default without end.
     """
 
     shape: ClassVar[str] = "step"
@@ -229,6 +246,7 @@ class Exponential(CheckedProfile):
     """Zero before ``start``, then 1 - exp(-(t - start)/time_constant): the first-order approach of a temperature.
 
     Its rate jumps at the start: a driver cannot follow it.
+    time_constant : s, after which 63 % are reached. start : s, the first instant of the change.
     """
 
     shape: ClassVar[str] = "exponential"

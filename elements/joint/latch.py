@@ -25,6 +25,7 @@ class Latch(OnCoordinate):
     joint, coordinate : the coordinate, any angle or stroke; by default the joint's first. The event is one of
     at : the coordinate reaches this value (rad, unwrapped, or m), increasing (direction 1), decreasing (-1) or either
     (0, the default); time : s; when : in Python, a callable ``(t, state) -> number`` that passes through zero.
+    engaged : whether it holds the coordinate from the start, up to the event.
 
     Engagement is an impulse: a projection, weighted with the mass, of the velocities on those that satisfy the new
     constraint. Momentum is conserved; the loss of kinetic energy counts as (negative) work and is recorded with the

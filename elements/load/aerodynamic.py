@@ -28,8 +28,10 @@ class AerodynamicLoad(AtPoint):
     it acts, and whose velocity it depends on. Vectors are in the axes of the body or section, except wind : velocity of
     the air, inertial axes, m/s.
 
-    By coefficients, linear about a reference state (velocity, angular_velocity; m/s, rad/s), in which it is force (N)
-    and torque (N m, about the point):
+    velocity : m/s, of the reference state. angular_velocity : rad/s, of the reference state. force : N, in the
+    reference state. torque : N m, about the point, in the reference state.
+
+    By coefficients, the load is linear about the reference state:
 
         force + force_by_velocity (v - velocity) + force_by_angular_velocity (omega - angular_velocity)
 

@@ -114,8 +114,11 @@ class Tolerances:
     """Absolute tolerances by kind of quantity: position (m), quaternion (-) and axial strain (-).
 
     By default a tenth of ``rtol``, but not below the rounding errors of sums of quantities of size one; that of a
-    strain is the same, since strains are no more accurate than the positions they are derivatives of. The tolerance of
-    a rate is that of its quantity divided by ``time`` (s), the shortest time over which the motion is of interest.
+    strain is the same, since strains are no more accurate than the positions they are derivatives of.
+
+    position : m, of positions and strokes. quaternion : of the components of unit quaternions and of angles. strain :
+    of axial strains. time : s, the shortest time over which the motion is of interest: the tolerance of a rate is that
+    of its quantity divided by it.
     """
 
     position: Annotated[float | None, Unit("m")] = None
@@ -151,7 +154,8 @@ class Tolerances:
 class StartState:
     """The last state of a run in time, with which another run starts: ``results``, its result file or its folder.
 
-    The path in a case file is relative to its folder. The model needs the same names of bodies, beams and joints.
+    results : the path, in a case file relative to its folder. The model needs the same names of bodies, beams and
+    joints.
     """
 
     results: str

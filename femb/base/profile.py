@@ -137,6 +137,7 @@ MOST_REPETITIONS = 100_000  # each has its breakpoints
 class BangBang(CheckedProfile):
     """One from ``start``, minus one in the second half of ``duration``, zero outside: a slew from rest to rest.
 
+    duration : s, of both halves with the time between them. start : s, its first instant.
     coast : s, time at zero between the halves, a part of ``duration``. The integral over time is zero.
     """
 
@@ -222,6 +223,7 @@ class Sum(Combined):
     """The sum of the profiles ``terms``, each multiplied by its number of ``factors`` (by default one).
 
     A driver follows it if it follows every term.
+    terms : a list of profiles. factors : a list of numbers, one a term.
     """
 
     shape: ClassVar[str] = "sum"
@@ -248,7 +250,11 @@ class Sum(Combined):
 
 @dataclass(frozen=True)
 class Repeat(CheckedProfile):
-    """``profile`` from zero to ``period`` (s), ``count`` times from ``start``; zero outside. It is for loads."""
+    """``profile`` from zero to ``period`` (s), ``count`` times from ``start``; zero outside. It is for loads.
+
+    profile : the one that is repeated, with its own time from zero. period : s, of the repetition. count : how many
+    times. start : s, of the first one.
+    """
 
     shape: ClassVar[str] = "repeat"
     positive: ClassVar[tuple[str, ...]] = ("period",)
@@ -287,6 +293,7 @@ class Table(CheckedProfile):
     """Linear interpolation of ``values`` at ``times`` (s); constant before the first and after the last.
 
     Its rate jumps at every time: a driver cannot follow it and needs a Spline.
+    times : s, increasing. values : at the times, as many.
     file : in place of both a table (.csv), in a case file relative to its folder; its first column is the time.
     column : name or number (from 1) of the column of values, by default the second.
     """
@@ -320,6 +327,7 @@ class Table(CheckedProfile):
 class Spline(SmoothProfile):
     """The cubic spline through ``values`` at ``times`` (s): smooth up to the second derivative between them.
 
+    times : s, increasing. values : at the times, as many.
     file : in place of both a table (.csv), in a case file relative to its folder; its first column is the time.
     column : name or number (from 1) of the column of values, by default the second.
     slopes : the rates at the first and the last time (1/s), constant before and after; by default zero.

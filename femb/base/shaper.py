@@ -70,7 +70,11 @@ def residual(times: Floats, amplitudes: Floats, frequency: Floats, damping: floa
 @dataclass(frozen=True)
 class Shaped(Combined):
     """The sum of copies of ``profile``, delayed by ``times`` (s) and multiplied by ``amplitudes``: its convolution with
-    impulses. A driver follows it if it follows the profile."""
+    impulses. A driver follows it if it follows the profile.
+
+    profile : the one that is shaped. times : s, of the impulses, from zero. amplitudes : of the impulses, as many;
+    their sum is one for a profile that ends at the same value.
+    """
 
     shape: ClassVar[str] = "shaped"
     profile: Annotated[Profile, Unit("value")]
@@ -92,7 +96,10 @@ class Shaped(Combined):
 
 @dataclass(frozen=True)
 class _OfModes(Combined):
-    """Base of the shapers of modes."""
+    """Base of the shapers of modes.
+
+    profile : the one that is shaped. frequencies : Hz, of the undamped modes.
+    """
 
     profile: Annotated[Profile, Unit("value")]
     frequencies: Annotated[Numbers, Unit("Hz")]
@@ -121,6 +128,8 @@ class ZV(_OfModes):
     ``damping`` ratios, a number or one a mode. It ends half a period later, for each mode.
 
     A driver follows it if it follows the profile. Source: docs/theory/shapers.md, equation (1).
+
+    damping : ratios of the modes, a number or one a mode.
     """
 
     shape: ClassVar[str] = "zv"
@@ -164,7 +173,9 @@ class ZVDD(ZV):
 class EI(_OfModes):
     """``profile`` shaped so that it leaves the part ``tolerance`` of the vibration of undamped modes with these
     ``frequencies`` (Hz), and none of two frequencies beside each (extra insensitive). It ends a period later, for each
-    mode. A driver follows it if it follows the profile. Source: docs/theory/shapers.md, equation (3).
+    mode. A driver follows it if it follows the profile.
+
+    tolerance : the part of the vibration that is left at the frequencies. Source: docs/theory/shapers.md, equation (3).
     """
 
     shape: ClassVar[str] = "ei"
