@@ -79,6 +79,7 @@ from femb.elements.control.sensors import Magnetometer as Magnetometer
 from femb.elements.control.sensors import Encoder as Encoder
 from femb.elements.control.sensors import Tachometer as Tachometer
 from femb.elements.control.sensors import WheelSpeedSensor as WheelSpeedSensor
+from femb.elements.control.strain import StrainGauge as StrainGauge
 
 from femb.elements.control.laws import PDController as PDController
 from femb.elements.control.laws import PIDController as PIDController

@@ -9,7 +9,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints, OneOf, Unit, Vector
-from femb.elements.beam.line import ShapedBeam
+from femb.elements.beam.line import SectionStrains, ShapedBeam
 from femb.elements.beam.section import Section
 from femb.elements.beam.shape import Path, Sections, beam_sections
 from femb.elements.marker import Attachment
@@ -105,6 +105,22 @@ class Beam(ShapedBeam):
         from femb.elements.beam.batch import BeamBatch
 
         return [BeamBatch(items, layout, model)]
+
+    def section_strains(self, layout: Layout, model: ModelView, s: float) -> SectionStrains:
+        """The parabola through the strains at the three strain points of an element, which are all that its energy
+        knows: exact where bending is linear along it."""
+        from femb.elements.beam.batch import SIZES, VELOCITIES, BeamBatch
+        from femb.elements.beam.strain import POINTS
+
+        k, xi = self.element_at(s)
+        one, others = BeamBatch([self], layout, model).row(k), POINTS[[[1, 2], [0, 2], [0, 1]]]
+        weights = np.prod((xi - others) / (POINTS[:, None] - others), axis=1)
+
+        def of(heat: Floats, q: Floats, x: Floats) -> Floats:
+            result: Floats = weights @ one.own_strains(q, q, x).reshape(3, 4)
+            return result
+
+        return SectionStrains.of_element(of, one.index[0, VELOCITIES], SIZES)
 
     @staticmethod
     def sections_between(recorded: Mapping[str, Floats], xi: Floats) -> Sections:

@@ -4,7 +4,8 @@ Every kind in the table of beams derives from ``LineItem``, which locates its no
 their motion. A kind adds the equations, and the interpolation between nodes (``sections_between``).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -23,7 +24,7 @@ from femb.elements.item import Item, StartMotion
 from femb.elements.marker import Attachment, Place, check_markers
 from femb.elements.private_blocks import end_rows_of, free_body
 from femb.elements.records import RecordedSystem, Records, StationMotions, shape_changes
-from femb.layout.element import ForceColumns, OutputRows
+from femb.layout.element import ForceColumns, Input, OutputRows
 from femb.layout.layout import BeamLayout, Layout, Station
 from femb.layout.state import RATE, STATION_FORCES, internal_rows, motion_outputs, station_force_columns, station_rows
 from femb.layout.views import LinearPoint, ModelView, OutputStates, StartPoses
@@ -167,6 +168,52 @@ class _BeamRecorder:
                 result[f"{path}/{word}"] = frames.q[:, self.layout.internal_q[numbers]]
             result[f"{path}/rotation"], result[f"{path}/deflection"] = rotation[:, rows], deflection[:, rows]
         return result
+
+
+@dataclass(frozen=True, eq=False)
+class SectionStrains:
+    """The strains of one section of a beam: (4,) axial strain, twist and the curvatures about y and z (1/m), less those
+    of the undeformed beam, with what heat adds.
+
+    of : a function (heat, q, x) of the factors (k,) of heating, the coordinates (n_q,) and displacements x (n_v,), by
+    which the strains are changed to first order. velocities (m,) : the places in x on which they depend. inputs (k,) :
+    of heating.
+    """
+
+    of: Callable[[Floats, Floats, Floats], Floats]
+    velocities: Ints
+    inputs: tuple[Input, ...] = ()
+
+    @classmethod
+    def of_element(
+        cls,
+        of: Callable[[Floats, Floats, Floats], Floats],
+        starts: Ints,
+        sizes: tuple[int, ...],
+        inputs: tuple[Input, ...] = (),
+    ) -> "SectionStrains":
+        """The same by the first velocities (g,) of the groups of an element, negative where held, and their sizes."""
+        groups = [np.arange(first, first + size) for first, size in zip(starts, sizes, strict=True) if first >= 0]
+        return cls(of, np.concatenate([np.zeros(0, dtype=np.int64), *groups]), inputs)
+
+    def heat(self, t: float) -> Floats:
+        """(k,) the factors of heating at the time t (s)."""
+        return np.array([each.function(t) for each in self.inputs], dtype=float)
+
+    def rows(self, heat: Floats, q: Floats, n_v: int) -> Floats:
+        """(4, n_v) exact derivatives by displacements."""
+        result, still = np.zeros((4, n_v)), self.of(heat, q, np.zeros(n_v))
+        for k in self.velocities.tolist():
+            unit = np.zeros(n_v)
+            unit[k] = 1.0
+            result[:, k] = self.of(heat, q, unit) - still
+        return result
+
+    def by_heat(self, q: Floats, n_v: int) -> Floats:
+        """(4, k) derivatives by the factors of heating, in which the strains are linear."""
+        k, still = len(self.inputs), np.zeros(n_v)
+        columns = [self.of(unit, q, still) - self.of(np.zeros(k), q, still) for unit in np.eye(k)]
+        return np.array(columns).reshape(k, 4).T
 
 
 # An element needs about 20 kB; a larger number is probably a typing error.
@@ -315,6 +362,16 @@ class LineItem(Item):
                 host = layout.station(clamp)
                 stations.append(Station(host.frame, host.offset, rotations.multiply(host.rotation, rotation)))
         return stations
+
+    def section_strains(self, layout: Layout, model: ModelView, s: float) -> SectionStrains:
+        """The strains of the section at the length s (m) from the start; at a node of the element before it."""
+        raise NotImplementedError
+
+    def element_at(self, s: float) -> tuple[int, float]:
+        """The element at the length s (m) from the start, and the part of it before s, 0 to 1."""
+        ends = np.cumsum(self.shape.lengths)
+        k = min(int(np.searchsorted(ends, s * (1.0 - 1e-12))), self.elements - 1)
+        return k, 1.0 - float((ends[k] - s) / self.shape.lengths[k])
 
     # Linear models
 

@@ -90,14 +90,19 @@ def orbit_of(model: ModelView, path: tuple[str, ...]) -> Axes:
     return partial(frame_of, motion_of(model, path, 'got "orbit"'))
 
 
-def gravity_of(model: ModelView, path: tuple[str, ...]) -> Callable[[float, Floats], Floats]:
-    """The acceleration (3,) m/s2 of gravity at a time (s) and a point (3,) m, inertial axes.
+Gravity = Callable[[float, Floats], tuple[Floats, Floats]]
+"""A function of the time (s) and a point (3,) m, inertial axes: the acceleration (3,) m/s2 of gravity there, and its
+derivative (3, 3) 1/s2 by the point."""
+
+
+def gravity_of(model: ModelView, path: tuple[str, ...]) -> Gravity:
+    """The gravity of a model by time and point.
 
     Uniform gravity, and on an orbit the tide relative to the origin, which falls freely. Raises ModelError: a gravity
     gradient about a mass centre that moves.
     """
-    uniform = np.asarray(model.gravity, dtype=float)
-    fields: list[Callable[[float, Floats], Floats]] = []
+    uniform = np.asarray(model.gravity, dtype=float), np.zeros((3, 3))
+    fields: list[Gravity] = []
     for item in model.items():
         if isinstance(item, Orbit):
             fields.append(_tide(item))
@@ -109,24 +114,34 @@ def gravity_of(model: ModelView, path: tuple[str, ...]) -> Callable[[float, Floa
                     "of the kind orbit",
                 )
             fields.append(_gradient(item))
-    return lambda t, point: uniform + sum((each(t, point) for each in fields), np.zeros(3))
+
+    def gravity(t: float, point: Floats) -> tuple[Floats, Floats]:
+        parts = [uniform, *(each(t, point) for each in fields)]
+        return np.sum([each for each, _ in parts], axis=0), np.sum([slope for _, slope in parts], axis=0)
+
+    return gravity
 
 
-def _tide(orbit: Orbit) -> Callable[[float, Floats], Floats]:
-    def field(t: float, point: Floats) -> Floats:
+def _tide(orbit: Orbit) -> Gravity:
+    def field(t: float, point: Floats) -> tuple[Floats, Floats]:
         origin = orbit.position_at(t)
-        place = origin + point
-        result: Floats = orbit.mu * (origin / np.linalg.norm(origin) ** 3 - place / np.linalg.norm(place) ** 3)
-        return result
+        radius, place = float(np.linalg.norm(origin)), origin + point
+        # Encke's form of origin/|origin|^3 - place/|place|^3, whose terms cancel
+        x = float((2.0 * origin + point) @ point) / radius**2
+        root = (1.0 + x) ** 1.5
+        value = orbit.mu / radius**3 * (x * (3.0 + 3.0 * x + x * x) / (root * (1.0 + root)) * place - point)
+        up = place / np.linalg.norm(place)
+        return value, orbit.mu / (radius**3 * root) * (3.0 * np.outer(up, up) - np.eye(3))
 
     return field
 
 
-def _gradient(item: GravityGradient) -> Callable[[float, Floats], Floats]:
+def _gradient(item: GravityGradient) -> Gravity:
     origin = np.asarray(item.origin, dtype=float)
 
-    def field(t: float, point: Floats) -> Floats:
-        arm, vertical = point - origin, item.vertical(t)
-        return np.asarray(item.orbital_rate**2 * (3.0 * (vertical @ arm) * vertical - arm))
+    def field(t: float, point: Floats) -> tuple[Floats, Floats]:
+        vertical = item.vertical(t)
+        slope = item.orbital_rate**2 * (3.0 * np.outer(vertical, vertical) - np.eye(3))
+        return slope @ (point - origin), slope
 
     return field

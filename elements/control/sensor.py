@@ -19,14 +19,15 @@ from femb.base.types import Floats, OneOf, Unit, Vector
 from femb.elements.control import queue
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.noise import noise_key, normals
-from femb.elements.control.signals import Signal, is_of, law_outputs
+from femb.elements.control.signals import AXES, Signal, component_names, is_of, law_outputs
 from femb.elements.item import Item
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.discrete import DiscreteState, Update
-from femb.layout.element import Batch, Input
+from femb.layout.element import Batch, Input, OutputRows
 from femb.layout.layout import Layout
-from femb.layout.views import ModelView, OutputStates, StartPoses, StateView
+from femb.layout.views import LinearPoint, ModelView, OutputStates, StartPoses, StateView
 
+TRUE = "true"
 Sizes: TypeAlias = float | Vector
 """A number for all components, or three."""
 
@@ -75,15 +76,33 @@ class Sensor(Item):
         return self.width, self.unit
 
     def linear_law(self, layout: Layout, model: ModelView) -> LinearLaw:
-        """Its gains on the outputs of the linear plant, at its samples. Raises ModelError where it has none."""
+        """Its gains on the outputs of the linear plant, at its samples."""
         truth = self.truth(layout, model)
-        if not truth.linear:
-            raise ModelError.at((self.table, self.name), "measures what linear models do not have")
         outputs = law_outputs(f"sensors.{self.name}", self.width)
         D = self.scale * (np.eye(len(outputs)) if truth.gain is None else truth.gain)
         period, phase = self.clock(model)
         nothing = np.zeros((0, 0)), np.zeros((0, D.shape[1])), np.zeros((len(D), 0))
-        return LinearLaw(self.name, *nothing, D, period, phase, self.delay, truth.linear, outputs)
+        read = truth.linear or component_names(f"{self.table}.{self.name}.{TRUE}", len(outputs))
+        return LinearLaw(self.name, *nothing, D, period, phase, self.delay, read, outputs)
+
+    # Its true quantity as an output of linear models (``femb.layout.element.GivesOutputs``)
+
+    def linear_outputs(self, layout: Layout) -> Mapping[str, bool]:
+        """Its true quantity, as ``sensors.NAME.true``."""
+        return {TRUE: False}
+
+    def output_rows(self, point: LinearPoint, quantity: str) -> OutputRows | None:
+        """The rows of its true quantity, in its axes; of an attitude those of the small turn."""
+        return self.true_rows(point) if quantity == TRUE else None
+
+    def true_rows(self, point: LinearPoint) -> OutputRows:
+        """The rows of its true quantity at the ``point``. Raises ModelError where it depends on more than the state."""
+        truth = self.truth(point.system.layout, point.system.model)
+        if truth.rows is None:
+            raise ModelError("is a mean over a period, which no state gives: take the output of its states")
+        pose, velocity = truth.rows(point.t, point.q, point.v)
+        unit = "rad" if truth.width == 4 else truth.unit
+        return OutputRows(unit, pose, velocity, components=AXES if len(pose) == len(AXES) else ())
 
     def array(self, word: str) -> str:
         """The name of one of its discrete states."""

@@ -3,10 +3,10 @@
 Source: docs/theory/controllers.md, section 1.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import exp, isinf, sqrt
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -16,13 +16,13 @@ from femb.base.types import OWN_UNITS, Direction, Floats, OneOf, Quaternion, Uni
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.reference import gravity_of, orbit_of
 from femb.elements.control.sensor import Sample, Sensor, Sizes
-from femb.elements.control.signals import Signal, joint_signal, signal_of, station_signal, turn_error
-from femb.elements.environment.field import magnetic_field
+from femb.elements.control.signals import Moment, Rows, Signal, joint_signal, signal_of, station_signal, turn_error
+from femb.elements.environment.field import field_gradient, magnetic_field
 from femb.elements.item import AtPoint
-from femb.layout.element import Batch
+from femb.layout.element import Batch, OutputRows
 from femb.layout.layout import InternalQuantity, Layout
-from femb.layout.state import station_acceleration
-from femb.layout.views import BlockPattern, ModelView, StartPoses, StateView
+from femb.layout.state import station_acceleration, station_rows
+from femb.layout.views import BlockPattern, LinearPoint, ModelView, StartPoses, StateView
 from femb.numerics import rotations
 from femb.numerics.vector3 import scatter
 
@@ -73,23 +73,61 @@ class PlacedSensor(AtPoint, Sensor):
         turned = self.turned
         if turned is None:
             return signal
-        value, rows = signal.value, signal.rows
-        matrix = turned
-
-        def turned_rows(t: float, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-            assert rows is not None
-            pose, velocity = rows(t, q, v)
-            return matrix @ pose, matrix @ velocity
-
+        value, matrix = signal.value, turned
         return Signal(
             signal.name,
             signal.unit,
             3,
             lambda state, discrete: matrix @ value(state, discrete),
             signal.linear,
-            turned_rows if rows is not None else None,
-            gain=matrix,
+            turned_rows(matrix, signal.rows),
+            gain=matrix if signal.linear else None,
         )
+
+
+RowsOf: TypeAlias = Callable[[float, Floats, Floats], Rows]
+"""A function of t, q (n_q,) and v (n_v,): rows of derivatives by the pose and by the velocities."""
+
+
+def rows_of(signal: Signal) -> RowsOf:
+    """The rows of a signal of positions and velocities."""
+    assert signal.rows is not None, signal.name
+    return signal.rows
+
+
+def turned_rows(matrix: Floats, rows: RowsOf | None) -> RowsOf | None:
+    """A matrix times ``rows``; None of none."""
+    if rows is None:
+        return None
+
+    def result(t: float, q: Floats, v: Floats) -> Rows:
+        pose, velocity = rows(t, q, v)
+        return matrix @ pose, matrix @ velocity
+
+    return result
+
+
+def seen_from(attitude: Signal, vector: Signal) -> Signal:
+    """A ``vector`` in inertial axes as one in those of an ``attitude``; both have rows.
+
+    Source: docs/theory/controllers.md, equation (0).
+    """
+    of_attitude, of_vector = rows_of(attitude), rows_of(vector)
+
+    def value(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
+        return rotations.rotate_back(
+            rotations.normalise(attitude.value(state, discrete)), vector.value(state, discrete)
+        )
+
+    def rows(t: float, q: Floats, v: Floats) -> Rows:
+        at = Moment(q, v, t, np.zeros(0))
+        back = rotations.rotation_matrix(rotations.normalise(attitude.value(at, {}))).T  # type: ignore[arg-type]
+        x: Floats = vector.value(at, {})  # type: ignore[arg-type]
+        seen = back @ x
+        pose, velocity = of_vector(t, q, v)
+        return back @ pose + rotations.cross_matrix(seen) @ of_attitude(t, q, v)[0], back @ velocity
+
+    return Signal(vector.name, vector.unit, 3, value, (), rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +163,8 @@ class AttitudeSensor(PlacedSensor):
                 quaternion = rotations.multiply(rotations.conjugate(orbit(state.time)[0]), quaternion)
             return positive(quaternion)
 
-        return Signal(signal.name, "-", 4, attitude, signal.linear, signal.rows, gain=self.turned)
+        rows = signal.rows if self.turned is None else turned_rows(self.turned, signal.rows)
+        return Signal(signal.name, "-", 4, attitude, signal.linear, rows, gain=self.turned)
 
     def turn_noise(self) -> Sizes:
         """Standard deviations of the small turns about the axes of the sensor, rad."""
@@ -223,8 +262,12 @@ class Gyro(PlacedSensor):
         if not self.integrating:
             return self.in_own_axes(rate)
         places = [layout.internal_v[layout.internal_number(self.table, self.name, each.name)] for each in TURNED]
-        turned = Signal(rate.name, "rad", 3, lambda state, discrete: state.v[places], rate.linear, rate.rows)
+        turned = Signal(rate.name, "rad", 3, lambda state, discrete: state.v[places], rate.linear)
         return self.in_own_axes(turned)
+
+    def linear_outputs(self, layout: Layout) -> Mapping[str, bool]:
+        """Its true quantity; of a mean over a period none."""
+        return {} if self.integrating else super().linear_outputs(layout)
 
     def mean(self, true: Floats, sample: Sample) -> Floats:
         if not self.integrating:
@@ -337,16 +380,39 @@ class Accelerometer(PlacedSensor):
     def truth(self, layout: Layout, model: ModelView) -> Signal:
         station = layout.station(self.on)
         gravity = gravity_of(model, (self.table, self.name, "body"))
-        position, attitude = self.motion(layout, "position"), self.motion(layout, "attitude")
+        position = self.motion(layout, "position")
 
-        def value(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
+        def felt(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
             a = state.accelerations()
             linear = station_acceleration(layout, station, state.q[None], state.v[None], a[None])[0][0]
+            return np.asarray(linear - gravity(state.time, position.value(state, discrete))[0])
+
+        attitude = self.motion(layout, "attitude")
+
+        def value(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
             quaternion = rotations.normalise(attitude.value(state, discrete))
-            felt = linear - gravity(state.time, position.value(state, discrete))
-            return rotations.rotate_back(quaternion, felt)
+            return np.asarray(rotations.rotate_back(quaternion, felt(state, discrete)))
 
         return self.in_own_axes(Signal(f"{self.place}.acceleration", "m/s2", 3, value))
+
+    def true_rows(self, point: LinearPoint) -> OutputRows:
+        """The rows of the specific force: accelerations among them, and the turn of the axes in which it is seen."""
+        layout, model = point.system.layout, point.system.model
+        station = layout.station(self.on)
+        position, attitude = self.motion(layout, "position"), self.motion(layout, "attitude")
+        at = Moment(point.q, point.v, point.t, np.zeros(0))
+        quaternion = rotations.normalise(attitude.value(at, {}))  # type: ignore[arg-type]
+        place = position.value(at, {})  # type: ignore[arg-type]
+        gravity, slope = gravity_of(model, (self.table, self.name, "body"))(point.t, place)
+        states = point.q[None], point.v[None], point.a[None]
+        felt = rotations.rotate_back(quaternion, station_acceleration(layout, station, *states)[0][0] - gravity)
+        back = rotations.rotation_matrix(quaternion).T
+        by_place, by_turn = (rows_of(each)(point.t, point.q, point.v)[0] for each in (position, attitude))
+        own = np.eye(3) if self.turned is None else self.turned
+        rows = station_rows(point, station, "acceleration")
+        pose, velocity, acceleration = (getattr(rows, word) for word in ("pose", "velocity", "acceleration"))
+        pose = back @ (pose - slope @ by_place) + rotations.cross_matrix(felt) @ by_turn
+        return OutputRows(self.unit, own @ pose, own @ back @ velocity, own @ back @ acceleration)
 
 
 @dataclass(frozen=True, eq=False)
@@ -376,13 +442,15 @@ class PositionSensor(PlacedSensor):
             )
         base = signal_of(layout, model, f"bodies.{self.relative_to}.position")
         axes = signal_of(layout, model, f"bodies.{self.relative_to}.attitude")
-        value = signal.value
+        value, of_signal, of_base = signal.value, rows_of(signal), rows_of(base)
 
-        def relative(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
-            difference = value(state, discrete) - base.value(state, discrete)
-            return rotations.rotate_back(rotations.normalise(axes.value(state, discrete)), difference)
+        def rows(t: float, q: Floats, v: Floats) -> Rows:
+            return of_signal(t, q, v)[0] - of_base(t, q, v)[0], np.zeros((3, len(v)))
 
-        return Signal(signal.name, "m", 3, relative)
+        def difference(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
+            return value(state, discrete) - base.value(state, discrete)
+
+        return seen_from(axes, replace(signal, value=difference, rows=rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -405,12 +473,15 @@ class SunSensor(PlacedSensor):
             check.require("sun", np.any(self.sun), "a direction must not be zero")
 
     def truth(self, layout: Layout, model: ModelView) -> Signal:
-        attitude, direction = self.motion(layout, "attitude"), np.asarray(self.sun) / np.linalg.norm(self.sun)
-
-        def value(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
-            return rotations.rotate_back(rotations.normalise(attitude.value(state, discrete)), direction)
-
-        return self.in_own_axes(Signal(f"{self.place}.sun", "-", 3, value))
+        direction = np.asarray(self.sun) / np.linalg.norm(self.sun)
+        sun = Signal(
+            f"{self.place}.sun",
+            "-",
+            3,
+            lambda state, discrete: direction,
+            rows=lambda t, q, v: (np.zeros((3, len(v))), np.zeros((3, len(v)))),
+        )
+        return self.in_own_axes(seen_from(self.motion(layout, "attitude"), sun))
 
 
 @dataclass(frozen=True, eq=False)
@@ -425,14 +496,19 @@ class Magnetometer(PlacedSensor):
     bias: Annotated[Sizes, Unit("T")] = 0.0
 
     def truth(self, layout: Layout, model: ModelView) -> Signal:
-        field = magnetic_field(model, (self.table, self.name))
-        attitude, position = self.motion(layout, "attitude"), self.motion(layout, "position")
+        field, gradient = magnetic_field(model, (self.table, self.name)), field_gradient(model)
+        position = self.motion(layout, "position")
+        of_position = rows_of(position)
 
-        def value(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
-            there = field(state.time, position.value(state, discrete))
-            return rotations.rotate_back(rotations.normalise(attitude.value(state, discrete)), there)
+        def there(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
+            return field(state.time, position.value(state, discrete))
 
-        return self.in_own_axes(Signal(f"{self.place}.magnetic_field", "T", 3, value))
+        def rows(t: float, q: Floats, v: Floats) -> Rows:
+            slope = gradient(t, position.value(Moment(q, v, t, np.zeros(0)), {}))  # type: ignore[arg-type]
+            return slope @ of_position(t, q, v)[0], np.zeros((3, len(v)))
+
+        vector = Signal(f"{self.place}.magnetic_field", "T", 3, there, rows=rows)
+        return self.in_own_axes(seen_from(self.motion(layout, "attitude"), vector))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

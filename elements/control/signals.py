@@ -194,6 +194,11 @@ def law_outputs(name: str, width: int) -> tuple[str, ...]:
     return tuple(f"{name}.{k + 1}" for k in range(3 if width == 4 else width))
 
 
+def component_names(name: str, width: int) -> tuple[str, ...]:
+    """The names of the components of an output of linear models of 1 or 3 numbers."""
+    return (name,) if width == 1 else tuple(f"{name}.{axis}" for axis in AXES[:width])
+
+
 def station_signal(layout: Layout, station: Station, word: str, name: str) -> Signal:
     """The motion of a station: ``position`` or ``velocity``, inertial axes, ``attitude``, a quaternion, ``turn`` or
     ``angular_velocity``, its axes."""
@@ -322,7 +327,7 @@ def _declared(layout: Layout, item: Any, word: str) -> Signal:
         none = np.zeros((width, len(v)))
         return none if found.pose is None else found.pose, none if found.velocity is None else found.velocity
 
-    linear = (name,) if width == 1 else tuple(f"{name}.{axis}" for axis in AXES[:width])
+    linear = component_names(name, width)
     return Signal(name, quantity.unit, width, of_state, linear, rows_of if quantity.rows else None)
 
 

@@ -50,6 +50,11 @@ class MagneticField(Item):
         """
         raise NotImplementedError
 
+    def gradient(self, motion: OrbitalMotion | None, t: float, position: Floats) -> Floats:
+        """(3, 3) T/m: the derivative of ``at``, with the same ``motion``, by the position (3,) m at the time t (s); by
+        default zero."""
+        return np.zeros((3, 3))
+
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:
         """The field at the origin."""
@@ -100,13 +105,25 @@ class DipoleField(MagneticField):
         return -np.array([across * np.cos(angle), across * np.sin(angle), np.cos(self.tilt)])
 
     def at(self, motion: OrbitalMotion | None, t: float, position: Floats) -> Floats:
+        distance, up = self._place(motion, t, position)
+        axis = self.axis(t)
+        result: Floats = self.strength / distance**3 * (3.0 * (axis @ up) * up - axis)
+        return result
+
+    def gradient(self, motion: OrbitalMotion | None, t: float, position: Floats) -> Floats:
+        distance, up = self._place(motion, t, position)
+        axis = self.axis(t)
+        along = axis @ up
+        shape = np.outer(up, axis) + np.outer(axis, up) + along * (np.eye(3) - 5.0 * np.outer(up, up))
+        return np.asarray(3.0 * self.strength / distance**4 * shape)
+
+    def _place(self, motion: OrbitalMotion | None, t: float, position: Floats) -> tuple[float, Floats]:
+        """The distance (m) from the centre of the body, and the direction (3,) from there."""
         if motion is None:
             raise ModelError.at(("fields", self.name), "is that of a dipole along an orbit, but the model has no orbit")
         arm = motion(t)[0] + position
-        distance, axis = float(np.linalg.norm(arm)), self.axis(t)
-        up = arm / distance
-        result: Floats = self.strength / distance**3 * (3.0 * (axis @ up) * up - axis)
-        return result
+        distance = float(np.linalg.norm(arm))
+        return distance, arm / distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +156,13 @@ def magnetic_field(model: ModelView, path: tuple[str, ...]) -> Field:
     if len(fields) == 1:
         return lambda t, position: fields[0].at(motion, t, position)
     return lambda t, position: np.sum([each.at(motion, t, position) for each in fields], axis=0)
+
+
+def field_gradient(model: ModelView) -> Field:
+    """The sum of the gradients (3, 3) T/m of a model's magnetic fields as a function of the time (s) and a position."""
+    fields = [item for item in model.items() if isinstance(item, MagneticField)]
+    motion = orbital_motion(model)
+    return lambda t, position: np.sum([each.gradient(motion, t, position) for each in fields], axis=0)
 
 
 def field_breakpoints(model: ModelView) -> tuple[float, ...]:

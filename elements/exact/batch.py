@@ -19,7 +19,9 @@ from femb.elements.exact.element_data import (
     MASSES,
     MEAN,
     POINTS,
+    REFERENCE,
     ElementProperties,
+    adjoint,
     damped_by_direction,
     damping_in_the_middle,
     element_rows,
@@ -427,6 +429,29 @@ class ExactBatch(SectionRecords):
         out = np.empty((len(q), *elements[-1].shape))
         self.check(kernels.predicted_stresses(*elements, q, self.fixed, x, out))
         return ungrouped(out, len(self.index))
+
+    def section_strains(self, u: Floats, q: Floats, x: Floats, xi: float, compliance: Floats) -> Floats:
+        """(n, 6) strains less those of the reference shape at the part xi of the elements, changed to first order by
+        displacements x (n_v,): F (1 + eta ad_d^T) sigma with eta = xi - 1/2, and the free strain.
+
+        compliance (6, 6) : F there. Source: docs/theory/exact_beam.md, section 4.
+        """
+        none, free = np.zeros(len(x)), self.free(u[None])[0] / self.data[:, LENGTH, None]
+        sigma, change = self.own_strains(u, q, none), self.own_strains(u, q, x)
+        change -= sigma
+        # with a unit compliance the stresses are (d - d0 - free)/L
+        unit, data = shallow_copy(self), self.data
+        data[:, DAMPING], data[:, MEAN:POINTS] = 0.0, 0.0
+        data[:, MEAN : MEAN + 36] = np.eye(6).ravel()
+        unit._data, unit._kinds = SharedRows(data), self._kinds_of(self.ends, data)
+        length, reference = data[:, LENGTH, None], data[:, REFERENCE : REFERENCE + 6]
+        d = reference + length * (unit.own_strains(u, q, none) + free)
+        d_change = length * (unit.own_strains(u, q, x) + free) + reference - d
+        eta = xi - 0.5
+        along, turned = (np.swapaxes(adjoint(each), -1, -2) for each in (d, d_change))
+        carried = sigma + change + eta * np.einsum("nij,nj->ni", along, sigma + change)
+        carried += eta * np.einsum("nij,nj->ni", turned, sigma)
+        return np.asarray(carried @ compliance.T + free)
 
     def strained(self, q: Floats, own: Floats) -> Self:
         other = shallow_copy(self)

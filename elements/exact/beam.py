@@ -11,11 +11,12 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Numbers, SeveralForms, Unit, Vector
 from femb.base.values import as_numbers, finite_problem, frozen_array, order_problem, shown
-from femb.elements.beam.line import ShapedBeam
+from femb.elements.beam.line import SectionStrains, ShapedBeam
 from femb.elements.beam.section import Section, sections_of
 from femb.elements.beam.shape import Path, Sections, element_ends, end_sections
 from femb.elements.exact.element_data import (
     BY_DIRECTION,
+    STRAINS,
     ElementProperties,
     Spanwise,
     first_moments,
@@ -190,6 +191,20 @@ class ExactBeam(ShapedBeam):
             spanwise.moments(spanwise.compliance, lengths, 2), damping, viscous,
             spanwise.moments(spanwise.mass, lengths, 4), moments,
         )  # fmt: skip
+
+    def section_strains(self, layout: Layout, model: ModelView, s: float) -> SectionStrains:
+        """The strains of the stress that equilibrium carries along an element."""
+        from femb.elements.exact.batch import SIZES, VELOCITIES
+
+        k, xi = self.element_at(s)
+        batch: Any = self.batches([self], layout, model)[0]
+        one, compliance = batch.row(k), self.spanwise(model).compliance(s)
+
+        def of(heat: Floats, q: Floats, x: Floats) -> Floats:
+            result: Floats = one.section_strains(heat, q, x, xi, compliance)[0, STRAINS]
+            return result
+
+        return SectionStrains.of_element(of, one.index[0, VELOCITIES], SIZES, one.inputs)
 
     @staticmethod
     def batches(items: list["ExactBeam"], layout: Layout, model: ModelView) -> list[Batch]:

@@ -1,7 +1,7 @@
 """Flexible body: a finite element model reduced to interfaces and modes, in large motion."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,7 +12,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import FembError, ModelError
 from femb.base.types import Floats, Matrix3, OneOf, Quaternion, SeveralForms, Unit, Vector
-from femb.base.values import shown
+from femb.base.values import nearest, shown
 from femb.elements.body.body import OrientedBody
 from femb.elements.item import StartMotion
 from femb.elements.marker import Attachment
@@ -335,6 +335,30 @@ class FlexibleBody(OrientedBody):
             batch.node_shapes = item.reduced.node_shapes if item.nodal_displacements else None
             batches.append(batch)
         return batches
+
+    def recovered(
+        self, layout: Layout, model: ModelView, name: str
+    ) -> tuple[Callable[[Floats], float], Callable[[Floats], Floats]]:
+        """A row of recovery of its file, by name: functions that give its value at q (n_q,), and its exact derivative
+        (n_v,) by displacements. Raises ModelError, which says what there is."""
+        names = self.reduced.recovery_names
+        if self.reduced.recovery is None or name not in names:
+            listed = ", ".join(map(repr, names)) or "none"
+            raise ModelError(f"got {name!r}; the rows of recovery of {self.name!r} are {listed}{nearest(name, names)}")
+        batch: Any = self.batches([self], layout, model)[0]
+        row = np.asarray(self.reduced.recovery)[names.index(name)]
+
+        def value(q: Floats) -> float:
+            still = np.zeros((1, layout.n_v))
+            return float(row @ batch.coordinates(q[None], still, still)[0, 0])
+
+        def by_pose(q: Floats) -> Floats:
+            # the rates of the coordinates are linear in the velocities
+            unit = np.eye(layout.n_v)
+            result: Floats = batch.coordinates(np.tile(q, (layout.n_v, 1)), unit, 0.0 * unit)[:, 1] @ row
+            return result
+
+        return value, by_pose
 
     def linear_outputs(self, layout: Layout) -> Mapping[str, bool]:
         """The motion of its root, if this has a frame of its own, and the forces of its interfaces."""

@@ -92,6 +92,12 @@ def speed_rows(item: "ReactionWheel", point: LinearPoint) -> OutputRows:
     return OutputRows("rad/s", velocity=row, components=())
 
 
+def angle_rows(item: "ReactionWheel", point: LinearPoint) -> OutputRows:
+    row = np.zeros((1, point.system.n_v))
+    row[0, item.place(point.system.layout)] = 1.0
+    return OutputRows("rad", pose=row, components=())
+
+
 def momentum_rows(item: "ReactionWheel", point: LinearPoint) -> OutputRows:
     layout = point.system.layout
     row = item.spin_inertia * np.asarray(speed_rows(item, point).velocity)
@@ -115,7 +121,9 @@ class WheelResults(Group):
     word: ClassVar[str] = "wheel"
 
     speed = Quantity("(T,)", "rad/s", "relative to its body", of=speed, rows=speed_rows, level="motion")
-    angle = Quantity("(T,)", "rad", "relative to its body, counting full revolutions", of=angle, level="motion")
+    angle = Quantity(
+        "(T,)", "rad", "relative to its body, counting full revolutions", of=angle, rows=angle_rows, level="motion"
+    )
     torque = Quantity("(T,)", "N m", "of the motor on the wheel, with the commands of controllers")
     friction = Quantity("(T,)", "N m", "against its speed", of=friction, rows=friction_rows, level="motion")
     momentum = Quantity(

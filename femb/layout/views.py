@@ -128,9 +128,11 @@ class OutputStates(Protocol):
 class LinearPoint(Protocol):
     """A state with its accelerations and reactions (``femb.linear.point.OperatingPoint``), for rows of linear outputs.
 
-    system : the System. u (n_u,), q (n_q,), v (n_v,), a (n_v,), multipliers (n_c,).
+    t : s. system : the System. u (n_u,), q (n_q,), v (n_v,), a (n_v,), multipliers (n_c,).
     """
 
+    @property
+    def t(self) -> float: ...
     @property
     def system(self) -> Any: ...
     @property

@@ -194,7 +194,7 @@ def state_space(
     y = np.vstack([np.zeros((0, p.shape[1])), *(changes.of(part) for part in parts)])
     x_rate = np.vstack([p_rate, rate[:P]])
     n = 2 * P
-    states, state_names = names_of_states(chart.names, point.system.layout.first_order_names)
+    states, state_names = names_of_states(chart.names, point.system.layout.first_order_names, x_rate, y)
     names_of_inputs = [*(each.name for each in forces), *driven]
     order = [n + names_of_inputs.index(each if isinstance(each, str) else each.name) for each in chosen]
     return StateSpace(

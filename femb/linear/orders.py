@@ -326,7 +326,7 @@ def full_order(model: LinearModel, damping: float | None = None) -> StateSpace:
         rows_of.direct,
     )
     space = first_order(whole, model.inputs, model.outputs)
-    kept, state_names = names_of_states(whole.names, motion.system.layout.first_order_names)
+    kept, state_names = names_of_states(whole.names, motion.system.layout.first_order_names, space.A, space.C)
     A, B, C = space.A[np.ix_(kept, kept)], space.B[kept], space.C[:, kept]
     return replace(space, A=A, B=B, C=C, states=state_names)
 

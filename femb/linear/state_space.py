@@ -33,14 +33,22 @@ FORMATS = (".npz", ".mat", ".h5")
 NAMES = ("states", "inputs", "outputs")
 
 
-def names_of_states(coordinates: Sequence[str], first_order: Collection[str]) -> tuple[list[int], tuple[str, ...]]:
+def names_of_states(
+    coordinates: Sequence[str], first_order: Collection[str], *read: Floats
+) -> tuple[list[int], tuple[str, ...]]:
     """Of the states (p, p'), by the names of p, those that a state space has, and their names.
 
-    first_order : names of first-order states among p, whose value is p'. No equation reads their coordinates, which as
-    states would be poles at zero that the model does not have.
+    first_order : names of first-order states among p, whose value is p'. Their coordinates, the integrals of their
+    values, would be poles at zero that the model does not have: they are states where equations or outputs read them,
+    as the angle of a wheel. read (.., 2 n) : matrices by all states (p, p').
     """
-    names = (*coordinates, *(name if name in first_order else f"{name} rate" for name in coordinates))
-    kept = [k for k, name in enumerate(names) if k >= len(coordinates) or name not in first_order]
+    integrals = [f"{name} integral" if name in first_order else name for name in coordinates]
+    names = (*integrals, *(name if name in first_order else f"{name} rate" for name in coordinates))
+    kept = [
+        k
+        for k, name in enumerate(names)
+        if k >= len(coordinates) or coordinates[k] not in first_order or any(np.any(matrix[:, k]) for matrix in read)
+    ]
     return kept, tuple(names[k] for k in kept)
 
 

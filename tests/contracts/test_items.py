@@ -297,6 +297,7 @@ EXAMPLES |= {
         e.ReactionWheel("w", "a", axis=(1.0, 0.0, 0.0), spin_inertia=0.02),
         e.WheelSpeedSensor("s", wheel="w", **SAMPLES),
     ),
+    e.StrainGauge: lambda: beamed(e.StrainGauge("s", "boom", station=0.7, point=(0.02, -0.03), **SAMPLES)),
     e.PDController: lambda: apart(
         TORQUE,
         e.PDController(

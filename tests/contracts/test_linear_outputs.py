@@ -57,8 +57,31 @@ def carried():
     return model
 
 
+def gauged():
+    """Gauges on a curved and tapered beam that is heated, and on a flexible body."""
+    model = EXAMPLES[e.ExactBeam]()
+    model.add(e.StrainGauge("s", "boom", station=0.4, point=(0.02, -0.03), period=1.0))
+    body = Particles(interfaces=3).reduced(consistent=True)
+    rows = np.random.default_rng(4).standard_normal((2, body.size))
+    root = Attachment("b", (0.2, 0.0, 0.1), direction=(1.0, 0.3, 0.0))
+    model.add(e.FlexibleBody("panel", replace(body, recovery=rows, recovery_names=("g1", "g2")), start=root))
+    model.add(e.StrainGauge("r", body="panel", recovery="g2", period=1.0))
+    return model
+
+
+def sensing():
+    """Sensors on a beam node with axes of their own, on an orbit whose field and tides change from point to point."""
+    model = EXAMPLES[e.DipoleField]()
+    words = {"beam": "boom", "node": 1, "at": (0.1, 0.2, 0.3), "axes": (0.8, 0.6, 0.0, 0.0), "period": 1.0}
+    for kind in (e.Accelerometer, e.Magnetometer, e.AttitudeSensor, e.Gyro, e.PositionSensor):
+        model.add(kind(f"of {kind.kind}", **words))
+    model.add(e.PositionSensor("from", relative_to="a", **words))
+    model.add(e.SunSensor("sun", sun=(1.0, -2.0, 0.5), **words))
+    return model
+
+
 MODELS = {kind.__name__: example for kind, example in EXAMPLES.items()}
-MODELS |= {"clamped": clamped, "carried": carried}
+MODELS |= {"clamped": clamped, "carried": carried, "gauged": gauged, "sensing": sensing}
 
 
 def point_of(system, seed=0):
@@ -75,6 +98,14 @@ def frames_at(point):
     coordinates, rates, _ = point.system.coordinates_of_joints.measure(q, v)
     none = np.zeros(1), np.zeros((1, 2))
     return Frames(np.array([point.t]), q, v, none[0], u, a, multipliers, coordinates, rates, none[1])
+
+
+class Seen:
+    """A point as sensors read it."""
+
+    def __init__(self, point):
+        self.q, self.v, self.time, self.coordinates = point.q, point.v, point.t, frames_at(point).coordinates[0]
+        self.accelerations = lambda: point.a
 
 
 def motion_of(point, station, word):
@@ -120,6 +151,15 @@ def value(point, name):
         return (point.q[layout.internal_q] if base == name else point.v[layout.internal_v])[internal[base]]
     if "interface_" in name:
         return interface_load(point, *name.split(".")[1:])
+    if table == "sensors":
+        sensor = next(each for each in point.system.items if (each.table, each.name) == (table, item))
+        if isinstance(sensor, e.StrainGauge) and sensor.beam is not None:
+            strains = sensor.strains(layout, point.system.model)
+            places = {given.label: part.start for given, part in point.system.parts_of_inputs}
+            heat = point.u[[places[each.label] for each in strains.inputs]]
+            axial, _, about_y, about_z = strains.of(heat, point.q, 0.0 * point.v)
+            return axial + sensor.point[1] * about_y - sensor.point[0] * about_z
+        return sensor.truth(layout, point.system.model).value(Seen(point), {})
     if table == "bodies":
         return motion_of(point, Station(layout.bodies[item]), rest[0])
     if table == "joints":
@@ -149,8 +189,8 @@ def moved(point, step, dx, dv, da, dm, du):
 
 def difference(point, name, changes):
     """The change of a quantity, of order 6."""
-    if name.endswith((".turn",)):
-        start = value(point, name)
+    start = value(point, name)
+    if np.shape(start) == (4,):
 
         def at(step):
             after = value(moved(point, step, *changes), name)

@@ -108,6 +108,7 @@ CALLS = {
     femb.Encoder: {"name": "angle", "joint": "axle", "quantum": 1e-3, "period": 0.05},
     femb.Tachometer: {"name": "rate", "wheel": "flywheel", "delay": 0.01, "period": 0.05},
     femb.WheelSpeedSensor: {"name": "speed", "wheel": "flywheel", "scale": 2.0, "period": 0.05},
+    femb.StrainGauge: {"name": "gauge", "beam": "boom", "station": 0.2, "point": (0.01, 0.0), "period": 0.05},
     femb.AttitudeReference: {"axis": (0, 0, 1), "angle": RISE},
     femb.PDController: {"name": "pd", "attitude": "bodies.hub", "rate": "bodies.hub", "bandwidth": 1.0,
                         "outputs": "loads.torquer.torque", "period": 0.05, "delay": 0.01},

@@ -512,6 +512,48 @@ def test_sensors_in_the_loop(model):
         np.testing.assert_allclose(found, run[name], atol=1e-11)
 
 
+FELT = {"body": "hub", "at": (0.5, 0.0, 0.0)}
+
+
+@pytest.mark.parametrize(
+    ("sensor", "gains"),
+    [
+        # of the turn about z each sees its own part; the law brakes the hub beside it
+        (femb.Accelerometer("s", **FELT), (0.0, 1.5, 0.0)),
+        (femb.Accelerometer("s", delay=0.04, axes=(0.8, 0.0, 0.0, 0.6), **FELT), (0.96, 0.28, 0.0)),
+        (femb.SunSensor("s", body="hub", sun=(2.0, 0.0, 0.0)), (0.0, -0.6, 0.0)),
+        (femb.Magnetometer("s", body="hub"), (0.0, -3e4, 0.0)),
+        (femb.PositionSensor("s", body="arm", at=(0.3, 0.0, 0.0), relative_to="hub"), (0.0, 2.0, 0.0)),
+        (femb.Encoder("s", wheel="w"), (-0.02,)),
+    ],
+)
+def test_every_sensor_in_the_loop(sensor, gains):
+    """The exact sampled loop against a run of the nonlinear model; accelerations are those under the old commands."""
+    model = of_parts(femb.RigidBody("hub", 10.0, (3.0, 3.0, 3.0), angular_velocity=(0.0, 0.0, 1e-4)))
+    model.add(femb.RigidBody("arm", 1.0, (1.0, 1.0, 1.0)))
+    ends = (femb.JointEnd(name, axis=(0, 0, 1)) for name in ("hub", "arm"))
+    names = ("sensors.s", "bodies.hub.angular_velocity.z")
+    for item in (
+        femb.Revolute("flex", *ends, rates=0.0),
+        femb.JointSpringDamper("spring", "flex", stiffness=6.0, damping=0.05),
+        femb.ReactionWheel("w", body="hub", axis=(0, 0, 1), spin_inertia=0.1),
+        femb.UniformField("lab", (2e-5, 0.0, 0.0)),
+        sensor,
+        femb.LinearController("law", D=[[*gains, 1.7]], inputs=names, outputs=("wheels.w.torque",), period=0.1),
+    ):
+        model.add(item)
+    words = {"rtol": 1e-10, "atol": {"quaternion": 1e-14, "time": 1.0}, "method": "radau"}
+    results = femb.simulate(model, duration=4.0, output_interval=0.1, **words)
+    loop = femb.loop(model, at_rest=True, outputs=["joints.flex.angle", "bodies.hub.angular_velocity.z"])
+    run = loop.simulate(4.0, start={"bodies.hub.turn_z rate": 1e-4}, times=results.time)
+    for found, name in (
+        (results.bodies["hub"].angular_velocity[:, 2], "bodies.hub.angular_velocity.z"),
+        (results.joints["flex"].coordinates[:, 0], "joints.flex.angle"),
+    ):
+        np.testing.assert_allclose(found, run[name], atol=2e-11)
+    assert np.isfinite(loop.margins()[0].distance)
+
+
 def with_wheel(model, spin=0.08):
     """A wheel about x, and its inertia in the hub, so that the motor turns what the hub had without it."""
     hub = model.bodies["hub"]
