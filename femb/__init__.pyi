@@ -67,8 +67,8 @@ from femb.linear.base_shake import shake as shake
 from femb.linear.design import StateFeedback as StateFeedback
 from femb.linear.design import h2 as h2
 from femb.linear.design import lqr as lqr
+from femb.linear.linearise import loop as loop
 from femb.linear.loop import Loop as Loop
-from femb.linear.loop import loop as loop
 from femb.linear.modal_model import ModalModel as ModalModel
 from femb.linear.modal_model import modal_model as modal_model
 from femb.linear.model import LinearModel as LinearModel

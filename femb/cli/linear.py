@@ -51,6 +51,7 @@ ORDERS = ("held", "hub", "modes", "craig_bampton", "balanced")
 @click.option(
     "--damping", type=float, metavar="RATIO", help="Of every mode of these, in place of [modal_damping, else 0.005]."
 )
+@click.option("--closed", is_flag=True, help="Let the controllers act: of sampled ones the exact model of samples.")
 @click.option("--error-at", metavar="HZ,HZ,...", help="Compare them with the full model at these frequencies.")
 @click.option("--input", "inputs", multiple=True, metavar="NAME", help="An input, as bodies.hub.torque.")
 @click.option("--output", "outputs", multiple=True, metavar="NAME", help="An output, as joints.hinge.angle.")
@@ -63,6 +64,7 @@ def linearize(
     period: float | None,
     groups: tuple[str, ...],
     error_at: str | None,
+    closed: bool,
     inputs: tuple[str, ...],
     outputs: tuple[str, ...],
     **words: Any,
@@ -78,6 +80,16 @@ def linearize(
     start, damping, residual_vectors = (words.pop(word) for word in ("start", "damping", "residual_vectors"))
     begin = {word: words.pop(word) for word in ("at_rest", "vary")} | {"state": _states(states)}
     orders = {word: words.pop(word) for word in ORDERS}
+    if closed:
+        if groups or error_at or period is not None or words["rotor"] or words["blocks"]:
+            raise OptionError("--closed goes without --multiblade, --rotor, --blocks, --error-at and --periodic")
+        given = begin | {word: words[word] for word in ("trim", "differences")} | {"damping": damping}
+        given |= orders | {"residual_vectors": residual_vectors, "start": start or loaded.start}
+        given = {word: value for word, value in given.items() if value}
+        space = importlib.import_module("femb.linear.linearise").linearize(
+            loaded.model, closed=True, inputs=inputs or None, outputs=outputs or None, **given
+        )
+        return _written(space, importlib.import_module("femb.linear.report").closed_text(space), file)
     blades = {name: value.split(",") for name, value in pairs("--multiblade", groups).items()}
     named, paths = (outputs or None, inputs or None), []
     truncates = residual_vectors or any(value is not None for value in orders.values())
@@ -109,9 +121,15 @@ def linearize(
         words["blades"] = blades
         space, text, nine = module.linearized(loaded.model, loaded.run, *named, start=start, **begin, **words)
         paths += [nine.write(file.with_name("blocks.npz"))] if nine is not None else []
+    return _written(space, text, file, *paths)
+
+
+def _written(space: Any, text: str, file: Path, *paths: Path) -> list[object]:
+    """What ``femb linearize`` gives of a state space: a text, its files, ``paths`` of others, and its numbers."""
     names = {word: getattr(space, word) for word in ("states", "inputs", "outputs")}
-    files = (space.write(file.with_suffix(suffix)) for suffix in (".npz", ".mat", ".h5"))
-    return [text, "", *files, *paths, {"eigenvalues": space.eigenvalues(), **names, "unsteady": space.unsteady}]
+    files = [space.write(file.with_suffix(suffix)) for suffix in (".npz", ".mat", ".h5")]
+    values = {"eigenvalues": space.eigenvalues(), **names, "unsteady": space.unsteady}
+    return [text, "", *files, *paths, values | ({} if space.dt is None else {"dt": space.dt})]
 
 
 @of_case("modal.npz")
@@ -176,7 +194,9 @@ def loop(
     if states:
         given["state"] = _states(states)
     module = importlib.import_module("femb.linear.loop")
-    found = module.loop(loaded.model, start=start or loaded.start, inputs=inputs, outputs=outputs, **given)
+    found = importlib.import_module("femb.linear.linearise").loop(
+        loaded.model, start=start or loaded.start, inputs=inputs, outputs=outputs, **given
+    )
     margins = found.margins(channels or None)
     text = [module.loop_table(found, margins)]
     values: dict[str, object] = {"poles": found.poles(), "stable": found.stable, "conserved": found.conserved}

@@ -7,8 +7,9 @@ Source: docs/theory/linearisation.md, equations (7) to (10); Thompson, AIAA 2011
 """
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,9 +17,11 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.base.values import check_flag, names_of
+from femb.base.values import check_flag, names_of, shallow_copy
+from femb.elements.control.linear_law import LinearLaw
 from femb.linear.begin import operating_point
 from femb.linear.channels import Input, Output, default_outputs, inputs_of, output
+from femb.linear.loop import Loop
 from femb.linear.point import OperatingPoint, with_differences
 from femb.linear.second_order import SecondOrder
 from femb.linear.state_space import StateSpace, names_of_states
@@ -28,6 +31,7 @@ from femb.small_motions.spin_watch import warn_of_spin
 from femb.vibration.completion import system_of
 
 if TYPE_CHECKING:
+    from femb.case import Case
     from femb.system.system import System
 
 # Of the largest entry of the stiffness, by a metre: smaller reactions are rounding.
@@ -56,6 +60,7 @@ def linearize(
     residual_vectors: bool = False,
     damping: float | None = None,
     frequencies: ArrayLike | None = None,
+    closed: bool = False,
 ) -> StateSpace:
     """The state space of small changes about a state of a model, or of a System of it; by default about its start.
 
@@ -64,6 +69,10 @@ def linearize(
     options of ``femb linearize``. t : s. outputs : names (femb.linear.channels), by default the motion of all
     bodies and joints. inputs : names, by default the factors of loads and motors, and the
     motion of every driver, its rate and its acceleration.
+
+    closed : whether its controllers act, as ``femb.loop(model).closed()``: sampled ones with their sensors, delays and
+    periods give the exact model over their common period ``dt``. By default commands of sampled controllers are held;
+    continuous ones always act.
 
     differences : whether loads, springs and motors that are functions of the state without derivatives are
     differentiated by central differences; without it they are refused.
@@ -81,6 +90,16 @@ def linearize(
     motion exists.
     """
     orders = {"modes": modes, "craig_bampton": craig_bampton, "balanced": balanced}
+    check_flag("closed", closed)
+    if closed:
+        plant: dict[str, Any] = {
+            "q": q, "v": v, "state": state, "vary": vary, "held": held, "hub": hub, "damping": damping,
+            "frequencies": frequencies, **orders,
+        }  # fmt: skip
+        flags = {"at_rest": at_rest, "trim": trim, "differences": differences, "residual_vectors": residual_vectors}
+        words: dict[str, Any] = {word: value for word, value in plant.items() if value is not None}
+        words |= {word: True for word, value in flags.items() if value} | ({"t": t} if t else {})
+        return closed_loop(model, inputs, outputs, **words | ({"start": start} if start != "as_given" else {}))
     if held is not None or hub is not None or any(value is not None for value in orders.values()):
         other = {"q": q is not None, "v": v is not None, "t": t, "at_rest": at_rest, "state": state, "trim": trim}
         other["differences"] = differences
@@ -103,8 +122,8 @@ def linearize(
             "craig_bampton or balanced, or a hub, or a held body"
         )
     check_flag("at_rest", at_rest)
-    words = {"start": start != "as_given", "at_rest": at_rest, "state": state, "trim": trim, "vary": vary}
-    given = [word for word, value in words.items() if value]
+    begun = {"start": start != "as_given", "at_rest": at_rest, "state": state, "trim": trim, "vary": vary}
+    given = [word for word, value in begun.items() if value]
     if given and (q is not None or v is not None):
         raise ModelError(f"linearize: got q or v and {', '.join(given)}: give one of the two")
     if isinstance(model, OperatingPoint):
@@ -207,3 +226,114 @@ def state_space(
         tuple(name for part in parts for name in part.names),
         units={each.name: each.unit for each in forces} | {name: part.unit for part in parts for name in part.names},
     )
+
+
+# Models in the loop of their controllers.
+
+
+def closed_loop(
+    model: "Model | Case | System | OperatingPoint",
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    **words: Any,
+) -> StateSpace:
+    """``Loop.closed`` of ``loop``, with the inputs, outputs and words of ``linearize``.
+
+    inputs : also names of what laws read, followed by " error". Raises ModelError as of both.
+    """
+    added = None if inputs is None else [name for name in inputs if not name.endswith(" error")]
+    of = loop(model, inputs=added, outputs=outputs, **words)
+
+    def components(names: Sequence[str] | None, known: Sequence[str]) -> list[str] | None:
+        """The names of single numbers of those of groups."""
+        if names is None:
+            return None
+        found = {name: [each for each in known if each.startswith((f"{name}.", f"{name} "))] for name in names}
+        return list(
+            dict.fromkeys(each for name in names for each in ([name] if name in known else found[name] or [name]))
+        )
+
+    return of.closed(components(inputs, of.plant.inputs), components(outputs, of.plant.outputs))
+
+
+def laws_of(system: "System") -> tuple[LinearLaw, ...]:
+    """The linear laws of the controllers of a model that set commands, and of the filters and sensors that these read.
+
+    Raises ModelError: one of them has none, with the reason.
+    """
+    layout, model = system.layout, system.model
+    items = [item for item in model.items() if hasattr(item, "linear_law")]
+    found: dict[int, LinearLaw] = {}
+    chosen = [item for item in items if item.sets]
+    while chosen:
+        found |= {id(item): item.linear_law(layout, model) for item in chosen}
+        read = [f"{name}." for law in found.values() for name in law.inputs]
+        left = [item for item in items if id(item) not in found]
+        chosen = [item for item in left if any(name.startswith(f"{item.table}.{item.name}.") for name in read)]
+    return tuple(found[id(item)] for item in items if id(item) in found)
+
+
+def loop(
+    model: "Model | Case | System | OperatingPoint | StateSpace",
+    laws: Sequence[LinearLaw] | None = None,
+    *,
+    inputs: Sequence[str] | None = (),
+    outputs: Sequence[str] | None = (),
+    **words: Any,
+) -> Loop:
+    """The control loop of a model about a state, by default about its start.
+
+    model : or a case, or a state space of its plant. laws : linear laws of the controllers, by default those of the
+    model. inputs, outputs : names of more inputs and outputs of the plant, for responses; None for those that
+    ``femb.linearize`` has by default. words : others, as of ``femb.linearize``.
+
+    Raises ModelError: as of ``linearize`` and ``Loop``; a System or an operating point with continuous controllers.
+    """
+    from femb.case import Case
+
+    if isinstance(model, Case):
+        words = {"start": model.start} | words
+        model = model.model
+    if isinstance(model, StateSpace):
+        if laws is None:
+            raise ModelError("loop: a state space has no controllers: give laws, too")
+        return Loop(model, tuple(laws))
+    found = () if laws is None else tuple(laws)
+    if laws is None:
+        found = laws_of(model.system if isinstance(model, OperatingPoint) else system_of(model))
+        if not found:
+            raise ModelError("loop: the model has no controllers that set commands: add one, or give laws")
+        if isinstance(model, Model):
+            model = _held(model)
+        elif any(law.period is None for law in found):
+            raise ModelError("loop: got a state of a model that its continuous controllers are part of: give the model")
+    if inputs is None or outputs is None:
+        default = linearize(model, inputs=inputs, outputs=outputs, **words)
+        inputs, outputs = default.inputs, default.outputs
+    set_, read = ({name for law in found for name in getattr(law, word)} for word in ("outputs", "inputs"))
+    # what a law sets is an input of the plant, or what other laws read
+    actuated = [name for law in found for name in law.outputs if name not in read]
+    sensed = [name for law in found for name in law.inputs if name not in set_]
+    plant = linearize(
+        model,
+        inputs=list(dict.fromkeys([*actuated, *inputs])),
+        outputs=list(dict.fromkeys([*sensed, *outputs])),
+        **words,
+    )
+    return Loop(plant, found)
+
+
+def _held(model: Model) -> Model:
+    """The model whose continuous controllers are sampled, so that its linear plant has held commands in their place."""
+
+    def held(item: Any) -> Any:
+        continuous = hasattr(item, "linear_law") and item.table != "sensors" and item.period is None
+        if not continuous:
+            return item
+        sampled = shallow_copy(item)  # not checked again
+        object.__setattr__(sampled, "period", 1.0)
+        return sampled
+
+    result = copy(model)
+    result.tables = {table: {name: held(item) for name, item in items.items()} for table, items in model.tables.items()}
+    return result

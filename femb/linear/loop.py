@@ -5,11 +5,10 @@ plant. Source: docs/theory/control_loop.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,23 +16,16 @@ from numpy.typing import ArrayLike
 from femb.base.errors import ModelError
 from femb.base.html import Brief, Tabled
 from femb.base.types import Complexes, Floats
-from femb.base.values import nearest, number_problem, numbered, shallow_copy, shown, without_rounding
+from femb.base.values import nearest, number_problem, numbered, shown, without_rounding
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import null_space, scales, without_conserved
 from femb.linear.continuous_laws import part_of, with_continuous
-from femb.linear.linearise import linearize
 from femb.linear.margins import Margins, OpenedLoop, margins_of
 from femb.linear.sampled_motion import Instant, SampledMotion, Tap, period_of
 from femb.linear.state_space import FORMATS, StateSpace
-from femb.model.model import Model
 from femb.numerics.held_inputs import continuous
 from femb.numerics.resonances import RIGID
 from femb.results.array_file import write_arrays
-
-if TYPE_CHECKING:
-    from femb.case import Case
-    from femb.linear.point import OperatingPoint
-    from femb.system.system import System
 
 # Growth (1/s) of a pole over its size below which a loop counts as stable.
 STABLE = 1e-9
@@ -315,7 +307,7 @@ class Loop(Tabled):
         if not self._sampled:
             columns = [plant.index("inputs", name) for name in names]
             return replace(plant, B=plant.B[:, columns], C=plant.C[rows], D=plant.D[np.ix_(rows, columns)],
-                inputs=names, outputs=all_outputs)  # fmt: skip
+                inputs=names, outputs=all_outputs, unsteady=self.plant.unsteady)  # fmt: skip
         motion = SampledMotion(plant, self._sampled)
         end, queues = motion.common_period(), motion.waiting()
         count = len(names)
@@ -335,7 +327,7 @@ class Loop(Tabled):
         states = tuple(_state_names(plant, self._sampled, queues))
         return StateSpace(
             whole[:, :size], whole[:, size:], y[:, :size], y[:, size:], states, names, all_outputs,
-            units=self.plant.units, dt=end,
+            units=self.plant.units, unsteady=self.plant.unsteady, dt=end,
         )  # fmt: skip
 
     def simulate(
@@ -444,88 +436,6 @@ class Loop(Tabled):
                 found[f"margins_{k + 1}_{word}"] = getattr(each, word)
             found[f"margins_{k + 1}_sensitivity"] = np.array([each.at, each.sensitivity])
         return found
-
-
-def laws_of(system: "System") -> tuple[LinearLaw, ...]:
-    """The linear laws of the controllers of a model that set commands, and of the filters and sensors that these read.
-
-    Raises ModelError: one of them has none, with the reason.
-    """
-    layout, model = system.layout, system.model
-    items = [item for item in model.items() if hasattr(item, "linear_law")]
-    found: dict[int, LinearLaw] = {}
-    chosen = [item for item in items if item.sets]
-    while chosen:
-        found |= {id(item): item.linear_law(layout, model) for item in chosen}
-        read = [f"{name}." for law in found.values() for name in law.inputs]
-        left = [item for item in items if id(item) not in found]
-        chosen = [item for item in left if any(name.startswith(f"{item.table}.{item.name}.") for name in read)]
-    return tuple(found[id(item)] for item in items if id(item) in found)
-
-
-def loop(
-    model: "Model | Case | System | OperatingPoint | StateSpace",
-    laws: Sequence[LinearLaw] | None = None,
-    *,
-    inputs: Sequence[str] = (),
-    outputs: Sequence[str] = (),
-    **words: Any,
-) -> Loop:
-    """The control loop of a model about a state, by default about its start.
-
-    model : or a case, or a state space of its plant. laws : linear laws of the controllers, by default those of the
-    model. inputs, outputs : names of more inputs and outputs of the plant, for responses. words : others, as of
-    ``femb.linearize``.
-
-    Raises ModelError: as of ``linearize`` and ``Loop``; a System or an operating point with continuous controllers.
-    """
-    from femb.case import Case
-    from femb.linear.point import OperatingPoint
-    from femb.vibration.completion import system_of
-
-    if isinstance(model, Case):
-        words = {"start": model.start} | words
-        model = model.model
-    if isinstance(model, StateSpace):
-        if laws is None:
-            raise ModelError("loop: a state space has no controllers: give laws, too")
-        return Loop(model, tuple(laws))
-    found = () if laws is None else tuple(laws)
-    if laws is None:
-        found = laws_of(model.system if isinstance(model, OperatingPoint) else system_of(model))
-        if not found:
-            raise ModelError("loop: the model has no controllers that set commands: add one, or give laws")
-        if isinstance(model, Model):
-            model = _held(model)
-        elif any(law.period is None for law in found):
-            raise ModelError("loop: got a state of a model that its continuous controllers are part of: give the model")
-    set_, read = ({name for law in found for name in getattr(law, word)} for word in ("outputs", "inputs"))
-    # what a law sets is an input of the plant, or what other laws read
-    actuated = [name for law in found for name in law.outputs if name not in read]
-    sensed = [name for law in found for name in law.inputs if name not in set_]
-    plant = linearize(
-        model,
-        inputs=list(dict.fromkeys([*actuated, *inputs])),
-        outputs=list(dict.fromkeys([*sensed, *outputs])),
-        **words,
-    )
-    return Loop(plant, found)
-
-
-def _held(model: Model) -> Model:
-    """The model whose continuous controllers are sampled, so that its linear plant has held commands in their place."""
-
-    def held(item: Any) -> Any:
-        continuous = hasattr(item, "linear_law") and item.table != "sensors" and item.period is None
-        if not continuous:
-            return item
-        sampled = shallow_copy(item)  # not checked again
-        object.__setattr__(sampled, "period", 1.0)
-        return sampled
-
-    result = copy(model)
-    result.tables = {table: {name: held(item) for name, item in items.items()} for table, items in model.tables.items()}
-    return result
 
 
 # Names and numbers

@@ -57,7 +57,8 @@ def linearized(
     lines = [_heading(space, balance)]
     held = [item.name for item in model.items() if item.table == "controllers" and getattr(item, "period", None)]
     if held:
-        lines.append(f"commands of sampled controllers ({', '.join(held)}) are held: femb loop closes their loop")
+        listed = ", ".join(held)
+        lines.append(f"commands of sampled controllers ({listed}) are held: --closed or femb loop close their loop")
     largest = max(map(abs, stopped.values()), default=0.0)
     lines += [f"brought to rest: {name}, {u:.4g} per s" for name, u in stopped.items() if abs(u) > 1e-9 * largest]
     if blades or rotor:
@@ -98,9 +99,20 @@ def periodic_motion(
     return motion, "\n".join(lines)
 
 
-def _heading(space: StateSpace, balance: Balance) -> str:
+def closed_text(space: StateSpace) -> str:
+    """A text with the eigenvalues of a model whose controllers act; of a sampled one in 1/s."""
+    clock = "" if space.dt is None else f", of samples every {space.dt:.6g} s"
+    state = f"; about unsteady motion: {space.unsteady}" if space.unsteady else ""
+    return "\n".join([f"{_counts(space)}; closed loop{clock}{state}", "", *eigenvalue_table(space)])
+
+
+def _counts(space: StateSpace) -> str:
     named = {"state": space.states, "input": space.inputs, "output": space.outputs}
-    counts = ", ".join(numbered(len(names), word) for word, names in named.items())
+    return ", ".join(numbered(len(names), word) for word, names in named.items())
+
+
+def _heading(space: StateSpace, balance: Balance) -> str:
+    counts = _counts(space)
     if space.unsteady:
         return f"{counts}; about unsteady motion: {space.unsteady}"
     return f"{counts}; about steady motion ({fastest(balance) if moves(balance) else 'an equilibrium'})"
@@ -124,9 +136,9 @@ def _rotor(balance: Balance, blades: Mapping[str, Sequence[str]] | None, rotor: 
 
 
 def eigenvalue_table(space: StateSpace) -> list[str]:
-    """A line for each eigenvalue, or conjugate pair, sorted by absolute value."""
+    """A line for each finite eigenvalue, or conjugate pair, sorted by absolute value."""
     values = space.eigenvalues()
-    values = values[values.imag >= 0.0]
+    values = values[np.isfinite(values) & (values.imag >= 0.0)]
     lines = [LINE]
     for value in values[np.argsort(np.abs(values), kind="stable")]:
         size = abs(value)
@@ -170,8 +182,7 @@ def truncated(
         damping=damping,
         frequencies=frequencies,
     )
-    named = {"state": space.states, "input": space.inputs, "output": space.outputs}
-    counts = ", ".join(numbered(len(names), word) for word, names in named.items())
+    counts = _counts(space)
     state = "about the state without loads" if start != "equilibrium" else "about the equilibrium"
     lines = [f"{counts}; {state}" + (f", {held} held" if held else "")]
     lines += [each.text(held) for each in rotations_of(sparse.motion)]

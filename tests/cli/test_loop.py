@@ -49,7 +49,18 @@ def test_figures(case, tmp_path, figure):
 
 def test_a_linear_model_says_that_commands_are_held(case, tmp_path):
     text = said("linearize", str(case), "--out", str(tmp_path))
-    assert "commands of sampled controllers (attitude) are held: femb loop closes their loop" in text
+    assert "commands of sampled controllers (attitude) are held: --closed or femb loop close their loop" in text
+
+
+def test_a_closed_linear_model_has_the_poles_of_the_loop(case, tmp_path):
+    found = json.loads(said("linearize", str(case), "--closed", "--out", str(tmp_path), "--json"))
+    assert found["dt"] == 0.1
+    poles = np.array([complex(*pair) for pair in found["eigenvalues"] if None not in pair])
+    assert np.min(np.abs(poles - (-0.651393 + 4.46024j))) < 1e-5
+    assert StateSpace.read(tmp_path / "linear.npz").dt == 0.1
+    text = said("linearize", str(case), "--closed", "--out", str(tmp_path), "--force")
+    assert "closed loop, of samples every 0.1 s" in text
+    assert "--closed goes without" in said("linearize", str(case), "--closed", "--periodic", "1", code=2)
 
 
 def test_refused(case, tmp_path):

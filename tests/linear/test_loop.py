@@ -394,6 +394,30 @@ def test_the_loop_of_a_model_with_sensors_and_a_controller():
     assert "\ncontroller attitude: every 0.1 s, delay 0.1 s; 6 signals, 4 commands, 0 states\n" in table
 
 
+def test_a_closed_linear_model_is_that_of_the_loop():
+    """By default with the inputs and outputs of an open one, and what laws read and set."""
+    model = satellite()
+    gains = {"proportional": LOCKED * 0.15**2, "derivative": 1.4 * 0.15 * LOCKED}
+    words = {"attitude": "bodies.hub", "rate": "bodies.hub", "wheels": tuple(WHEELS), "period": PERIOD, "delay": PERIOD}
+    model.add(femb.PDController("attitude", **gains, **words))
+    whole, opened = femb.linearize(model, closed=True), femb.linearize(model)
+    assert whole.dt == PERIOD
+    assert set(opened.inputs) <= set(whole.inputs)
+    assert set(opened.outputs) <= set(whole.outputs)
+    poles = whole.eigenvalues()
+    for wanted in POLES[0.1]:
+        assert np.min(np.abs(poles - wanted)) < 1e-7  # beside the multiple eigenvalue of what is conserved
+    names = {"inputs": ["wheels.w1.torque", "bodies.hub.turn.x error"], "outputs": ["bodies.hub.angular_velocity"]}
+    part = femb.linearize(model, closed=True, **names)
+    assert part.inputs == tuple(names["inputs"])
+    assert part.outputs == tuple(f"bodies.hub.angular_velocity.{x}" for x in "xyz")
+    wanted = femb.loop(model).closed(part.inputs, part.outputs)
+    np.testing.assert_array_equal(part.A, wanted.A)
+    np.testing.assert_array_equal(part.B, wanted.B)
+    with pytest.raises(ModelError, match="the model has no controllers that set commands"):
+        femb.linearize(satellite(), closed=True)
+
+
 def test_the_plant_behind_sensors_without_delay():
     """For python-control it is that of the law given by hand, with the delay of the commands."""
     pytest.importorskip("control")
