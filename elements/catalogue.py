@@ -17,6 +17,9 @@ from femb.elements.beam.section import Section as Section
 from femb.elements.beam.beam import Beam as Beam
 from femb.elements.exact.beam import ExactBeam as ExactBeam
 
+from femb.elements.shell.shell import ShellPoint as ShellPoint
+from femb.elements.shell.shell import Shell as Shell
+
 from femb.elements.joint.kinds import Revolute as Revolute
 from femb.elements.joint.kinds import Spherical as Spherical
 from femb.elements.joint.kinds import Universal as Universal

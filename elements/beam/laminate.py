@@ -29,12 +29,15 @@ PLY_MATERIALS: dict[str, tuple[tuple[float, float], float, float, float]] = {
 
 @dataclass(frozen=True, eq=False)
 class Ply:
-    """One unidirectional ply of a tube.
+    """One unidirectional ply of a tube or of a shell.
 
     thickness : m. angle : of the fibres from the beam's axis, rad; positive turns from the axis along the
-    circumference in the sense of rotation about the axis. youngs_moduli : along and across the fibres, Pa.
+    circumference in the sense of rotation about the axis. In a shell it is from the material direction, positive about
+    the normal. youngs_moduli : along and across the fibres, Pa.
     shear_modulus : in the plane, Pa. poissons_ratio : ratio of strain across to strain along, under a force along.
-    density : kg/m3. material : one of femb.PLY_MATERIALS by its name; it gives these four where they are not given.
+    density : kg/m3. material : one of femb.PLY_MATERIALS or of femb.MATERIALS by its name; it gives these four where
+    they are not given. transverse_shear : shear moduli through the thickness of a shell, along and across the fibres,
+    Pa; by default the shear modulus in the plane.
 
     Raises ModelError: a value that is missing or not positive, a Poisson's ratio that no material has, an unknown name.
     """
@@ -46,6 +49,7 @@ class Ply:
     poissons_ratio: Annotated[float | None, Unit("")] = None
     density: Annotated[float | None, Unit("kg/m3")] = None
     material: str | None = None
+    transverse_shear: Annotated[Pair | None, Unit("Pa")] = None
 
     def __post_init__(self) -> None:
         with Checks(self, "ply") as check:
@@ -53,6 +57,8 @@ class Ply:
             check.positive("thickness", "shear_modulus", "density")
             if "youngs_moduli" not in check.bad:
                 check.require("youngs_moduli", np.all(self._known.youngs_moduli > 0.0), "must be greater than 0")
+            if "transverse_shear" not in check.bad and self.transverse_shear is not None:
+                check.require("transverse_shear", np.all(self.transverse_shear > 0.0), "must be greater than 0")
             if not check.bad:
                 along, across = self._known.youngs_moduli
                 limit = float(np.sqrt(along / across))
@@ -70,9 +76,13 @@ class Ply:
         if self.material is not None and "material" not in check.bad:
             if self.material in PLY_MATERIALS:
                 values = dict(zip(ELASTIC, PLY_MATERIALS[self.material], strict=True))
+            elif self.material in MATERIALS:
+                one = MATERIALS[self.material]
+                moduli = (one.youngs_modulus, one.youngs_modulus), one.shear_modulus, one.poissons_ratio
+                values = dict(zip(ELASTIC, (*moduli, one.density), strict=True))
             else:
-                known = ", ".join(map(repr, PLY_MATERIALS))
-                near = nearest(self.material, PLY_MATERIALS)
+                known = ", ".join(map(repr, (*PLY_MATERIALS, *MATERIALS)))
+                near = nearest(self.material, (*PLY_MATERIALS, *MATERIALS))
                 check.fail("material", f"got {self.material!r}, must be one of {known}{near}")
                 check.bad.update(ELASTIC)
         for word in ELASTIC:
@@ -81,6 +91,14 @@ class Ply:
                     object.__setattr__(self, word, frozen_array(values[word]) if word == ELASTIC[0] else values[word])
                 else:
                     check.fail(word, "is missing: give it, or a material")
+
+    def shear(self) -> Floats:
+        """(2, 2) shear moduli through the thickness in the axes of the wall, Pa."""
+        along, across = (self.shear_modulus,) * 2 if self.transverse_shear is None else self.transverse_shear
+        c, s = np.cos(self.angle), np.sin(self.angle)
+        R = np.array([[c, -s], [s, c]])
+        result: Floats = R @ np.diag([along, across]) @ R.T
+        return result
 
     def stiffness(self) -> Floats:
         """(3, 3) plane-stress stiffness along the beam, along the circumference and in shear, Pa."""
@@ -154,6 +172,11 @@ class Material:
     def __post_init__(self) -> None:
         with Checks(self, "material") as check:
             check.positive("youngs_modulus", "shear_modulus", "density")
+
+    @property
+    def poissons_ratio(self) -> float:
+        """That of both moduli."""
+        return 0.5 * self.youngs_modulus / self.shear_modulus - 1.0
 
     def values(self) -> dict[str, float]:
         """The values by the names of the fields of a section."""

@@ -388,7 +388,8 @@ def _host(layout: Layout, placement: StartPoses, model: ModelView, name: str) ->
     """The frame of a body that carries an interface; a flexible one may follow in the table of bodies."""
     if name not in layout.bodies:
         host = model.body(name)
-        (model.body(host.of) if isinstance(host, Interface) else host).declare_dofs(layout, placement, model)
+        owner = model.body(host.of) if type(host) is Interface else host
+        owner.declare_dofs(layout, placement, model)
     return layout.bodies[name]
 
 

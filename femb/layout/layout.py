@@ -435,6 +435,15 @@ class BeamLayout:
 
 
 @dataclass(frozen=True, eq=False)
+class ShellLayout:
+    """A shell's nodes as stations, and the nodes of its quadrilaterals (q, 4) and triangles (t, 3)."""
+
+    stations: list[Station]
+    quads: Ints
+    triangles: Ints
+
+
+@dataclass(frozen=True, eq=False)
 class FlexibleLayout:
     """The interfaces of a flexible body as stations by name, and the numbers of its modes, which are one block."""
 
@@ -514,6 +523,7 @@ class Layout(Numbering):
         self.row_labels: list[str] = []
         self.bodies: dict[str, int] = {}
         self.beams: dict[str, BeamLayout] = {}
+        self.shells: dict[str, ShellLayout] = {}
         self.flexible_bodies: dict[str, FlexibleLayout] = {}
         self.joints: dict[str, JointLayout] = {}
         self.latches: list[LatchLayout] = []

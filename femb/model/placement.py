@@ -14,7 +14,7 @@ import numpy as np
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
 from femb.base.values import vector
-from femb.elements import Attachment, FlexibleBody, Ground, Interface, PointMass
+from femb.elements import Attachment, FlexibleBody, Ground, Interface, PointMass, Shell
 from femb.elements.beam.line import LineItem
 from femb.elements.beam.shape import section_axes
 from femb.elements.item import Item
@@ -308,9 +308,10 @@ class Placement(Poses):
         self._place_given()
         todo = list(model.beams.values())
         flexible = [body for body in model.bodies.values() if isinstance(body, FlexibleBody)]
+        shells = list(model.tables[Shell.table].values())
         while True:
             self._place_by_joints()
-            if self._place_flexible(flexible) or self._place_beams(todo, problems):
+            if self._place_shells(shells) or self._place_flexible(flexible) or self._place_beams(todo, problems):
                 continue
             if flexible:
                 # Nothing known touches a flexible body: it, or the body that carries it, goes to the origin.
@@ -325,6 +326,9 @@ class Placement(Poses):
             ]:
                 # A structure without a given position: its first body goes to the origin, the others follow by joints.
                 self.bodies[joined[0]] = self.given_pose(joined[0])
+            elif shells:
+                # nothing says where the body is in whose axes a shell is given
+                self.bodies[str(shells[0].frame)] = self.given_pose(str(shells[0].frame))
             else:
                 break
         if problems:
@@ -338,6 +342,16 @@ class Placement(Poses):
         placed = [body for body in todo if place_flexible(self, body)]
         for body in placed:
             todo.remove(body)
+        return bool(placed)
+
+    def _place_shells(self, todo: list[Shell]) -> bool:
+        """Place the named points of the shells of the list whose frame is known, which leave it; whether there were
+        any."""
+        placed = [shell for shell in todo if shell.frame is None or shell.frame in self.bodies]
+        for shell in placed:
+            here = -self.origin, np.array([1.0, 0.0, 0.0, 0.0])
+            self.bodies |= shell.point_poses(here if shell.frame is None else self.bodies[shell.frame])
+            todo.remove(shell)
         return bool(placed)
 
     def _place_beams(self, todo: list[LineItem], problems: list[Problem]) -> bool:

@@ -347,6 +347,22 @@ EXAMPLES[e.ControlMomentGyro] = lambda: apart(
         **DRY,
     )
 )
+
+
+def dish():
+    """Triangles and quadrilaterals of a coupled laminate, with the rim on one body and a named point on a joint."""
+    wall = {"youngs_moduli": (3e3, 1e3), "shear_modulus": 4e2, "poissons_ratio": 0.2, "density": 5.0}
+    plies = [e.Ply(0.05, angle, **wall, transverse_shear=(4e2, 3e2)) for angle in (0.3, -0.8)]
+    shell = e.Shell(
+        "dish", (2, 4), surface={"paraboloid": [0.8, 1.0, 0.0]}, plies=plies, offset=0.02, damping=1e-2,
+        frame="a", position=(0.3, 0.2, -0.1), attach={"edge2": "a"}, points={"vertex": "centre", "half": 3},
+        direction=(1.0, 2.0, 0.0),
+    )  # fmt: skip
+    hinge = e.Revolute("hinge", JointEnd("dish.vertex", axis=(0.0, 0.3, 1.0)), JointEnd("b", at=(-0.2, 0.3, 0.1)))
+    return model(shell, hinge)
+
+
+EXAMPLES[e.Shell] = EXAMPLES[e.ShellPoint] = dish
 EXAMPLES[e.GravityGradient] = lambda: in_orbit()
 EXAMPLES[e.Interface] = lambda: model(e.FlexibleBody("panel", Particles(modes=0).reduced()))
 EXAMPLES |= {kind: lambda kind=kind: jointed(kind) for kind in e.CATALOGUE if issubclass(kind, Joint)}

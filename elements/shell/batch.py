@@ -1,0 +1,310 @@
+"""The elements of shells, evaluated together."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.base.values import shallow_copy
+from femb.elements.element_ranges import NO_ROWS, in_ranges
+from femb.elements.private_blocks import PrivateBlocks
+from femb.elements.shell import kernels
+from femb.elements.shell.mesh import projected_axes
+from femb.elements.shell.stiffness import elements_of, middle_axes, turned_stiffness
+from femb.layout.element import Batch
+from femb.layout.layout import Layout, unfixed_frames
+from femb.layout.views import BlockPattern, ModelView, OutputStates
+from femb.numerics import rotations
+from femb.numerics.compiler.lane_groups import groups, groups_of, kinds, ungrouped
+from femb.numerics.compiler.lanes import LANES
+
+# Elastic, damping and inertia forces.
+ALL, INERTIAL = (True, True, True), (False, False, True)
+NO_FREE = np.zeros((0, 0, 0, LANES))
+# Columns of a corner (b, D, P, M and a factor), and roundings in which strains are lost.
+ROUNDINGS = 64.0
+
+
+class Cells:
+    """The elements with n corners of all shells.
+
+    index (e, 2 n) : of the frames in q and in v. stiffness (e, m, m), reference (e, m), corners (e, n, 13), mass
+    (e, n n + 4) : as of ``femb.elements.shell.kernels``. recovery (e, 8, m) : resultants in the middle by the strains,
+    material axes; flexibility (e, 6, 6) : strains and curvatures by resultants. area (e,) m2, axes (e, 3, 3) :
+    material axes and normal at the start. rows : by shell, its elements.
+    """
+
+    def __init__(self, n: int, shells: list[Any], layout: Layout) -> None:
+        index, arrays = [], []
+        self.n, self.rows = n, dict[str, slice]()
+        first = 0
+        for item in shells:
+            entry = layout.shells[item.name]
+            cells = entry.quads if n == 4 else entry.triangles
+            self.rows[item.name] = slice(first, first + len(cells))
+            first += len(cells)
+            if len(cells):
+                index.append(_frames_of(cells, entry.stations, layout))
+                arrays.append(_arrays_of(cells, item, entry.stations, layout))
+        self.index: Ints = np.concatenate(index)
+        joined = [np.concatenate(parts) for parts in zip(*arrays, strict=True)]
+        self.stiffness, self.reference, self.corners, self.mass = joined[:4]
+        self.recovery, self.flexibility, self.area, self.axes = joined[4:]
+        self.sizes = (6,) * n
+        self._group()
+
+    def _group(self) -> None:
+        parts = (groups(part) for part in (self.stiffness, self.reference, self.corners, self.mass))
+        self.kind, *self.shared = kinds(*parts)
+
+    @property
+    def strains(self) -> int:
+        """m."""
+        return int(self.reference.shape[1])
+
+    @property
+    def in_v(self) -> Ints:
+        """(e, n) first velocity of the frame of every corner, negative if it is fixed."""
+        return self.index[:, self.n :]
+
+    def with_stiffness(self, stiffness: Floats, damping: float) -> "Cells":
+        """The same elements of another stiffness and damping."""
+        other = shallow_copy(self)
+        other.stiffness, other.mass = stiffness, self.mass.copy()
+        other.mass[:, -1] = damping
+        other._group()
+        return other
+
+
+def _frames_of(cells: Ints, stations: list[Any], layout: Layout) -> Ints:
+    frames = np.array([station.frame for station in stations])[cells]
+    return np.ascontiguousarray(np.hstack([layout.frame_q[frames], layout.frame_v[frames]]))
+
+
+def _arrays_of(cells: Ints, item: Any, stations: list[Any], layout: Layout) -> tuple[Floats, ...]:
+    """The arrays of ``Cells`` of the elements of one shell."""
+    nodes, quaternions = layout.poses(stations)
+    used = [stations[k] for k in range(len(stations))]
+    frames = np.array([layout.frames[station.frame].quaternion for station in used])
+    offsets = np.array([station.offset for station in used])
+    to_frame = np.swapaxes(rotations.rotation_matrix(rotations.normalise(frames)), 1, 2)[cells]
+    # the geometry as it is at the start: its axes turn the normals and the direction of the mesh
+    turn = rotations.multiply(quaternions[0], rotations.conjugate(item.mesh.axes(item.material_direction)[0]))
+    x, normals = nodes[cells], rotations.rotate(turn, item.mesh.normals)[cells]
+    axes = middle_axes(x)
+    material = projected_axes(axes[:, :, 2], rotations.rotate(turn, item.material_direction))
+    angle = np.arctan2(np.sum(material[:, :, 0] * axes[:, :, 1], 1), np.sum(material[:, :, 0] * axes[:, :, 0], 1))
+    C = item.wall.stiffness
+    found = elements_of(x, normals, C, angle, np.zeros((2, 6)), item.stiff_drilling)
+    after, before = np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x
+    factor = 0.5 / np.linalg.norm(np.cross(after, before), axis=2)
+    local = [np.einsum("enij,enj->eni", to_frame, part) for part in (normals, after, before)]
+    corners = np.concatenate([offsets[cells], *local, factor[..., None]], axis=2)
+    count, n = cells.shape
+    mass = np.hstack([found.weights.reshape(count, n * n), np.tile([*item.wall.mass, item.damping], (count, 1))])
+    T = turned_stiffness(C, angle)[1]
+    recovery = np.linalg.solve(np.swapaxes(T, 1, 2), found.recovery)
+    flexibility = np.tile(np.linalg.inv(C[:6, :6]), (count, 1, 1))
+    return found.stiffness, found.reference, corners, mass, recovery, flexibility, found.area, material
+
+
+class ShellBatch(Batch):
+    """The quadrilaterals and the triangles of shells."""
+
+    slow_to_compile = True
+    # docs/theory/shell.md, section 6
+    largest_rotation = 0.6
+
+    def __init__(self, shells: list[Any], layout: Layout, model: ModelView) -> None:
+        of_shells = [layout.shells[item.name] for item in shells]
+        counts = {4: sum(len(each.quads) for each in of_shells), 3: sum(len(each.triangles) for each in of_shells)}
+        self.cells = [Cells(n, shells, layout) for n, count in counts.items() if count]
+        self.names = [item.name for item in shells]
+        self.fixed, self.gravity = layout.fixed, np.array(model.gravity)
+        self.undamped = any(not np.all(cells.mass[:, -1]) for cells in self.cells)
+        self.damped = any(np.any(cells.mass[:, -1]) for cells in self.cells)
+        self.own: list[Floats] | None = None
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        self.blocks = [pattern.offsets(cells.in_v) for cells in self.cells]
+
+    def unfixed(self, n_q: int, n_v: int) -> Self:
+        other = shallow_copy(self)
+        other.cells = []
+        for cells in self.cells:
+            changed, n = shallow_copy(cells), cells.n
+            changed.index = unfixed_frames(cells.index, n_q, n_v, list(range(n)), list(range(n, 2 * n)))
+            other.cells.append(changed)
+        return other
+
+    # Forces
+
+    def _forces(self, state: tuple[Floats, ...], parts: tuple[bool, bool, bool], sign: float, out: Floats) -> None:
+        for cells in self.cells:
+            words = (cells.index, cells.kind, *cells.shared, NO_FREE, *state, self.fixed, self.gravity)
+            kernels.forces(*words, *parts, sign, out, NO_ROWS)
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        self._forces((q, v, a), ALL, 1.0, out)
+
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        return self._bound((q, v, a), ALL, out)
+
+    def bound_inertia(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        return self._bound((q, v, a), INERTIAL, out)
+
+    def _bound(self, state: tuple[Floats, ...], parts: tuple[bool, bool, bool], out: Floats) -> Callable[[], object]:
+        rest = (NO_FREE, *state, self.fixed, self.gravity, *parts, 1.0, out)
+
+        def of_range(cells: Cells, part: slice, rows: Floats) -> Callable[[], int]:
+            words = cells.index[part], cells.kind[groups_of(part)], *cells.shared, *rest, rows
+
+            def evaluate() -> int:
+                kernels.forces(*words)
+                return -1
+
+            return evaluate
+
+        evaluations = [in_ranges(partial(of_range, cells), cells.in_v, cells.sizes, out, LANES) for cells in self.cells]
+
+        def evaluate() -> None:
+            for each in evaluations:
+                each()
+
+        return evaluate
+
+    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        if self.damped:
+            self._forces((q, v, v), (False, True, False), -1.0, out)
+
+    # Matrices
+
+    def _tangents(self, q: Floats, v: Floats, a: Floats, exact: bool, *matrices: Floats) -> None:
+        own = [np.full((len(cells.index), cells.strains), np.nan) for cells in self.cells]
+        own = own if self.own is None else self.own
+        for cells, blocks, strains in zip(self.cells, self.blocks, own, strict=True):
+            words = (cells.index, cells.kind, *cells.shared, NO_FREE, groups(strains), q, v, a)
+            kernels.tangents(*words, self.fixed, self.gravity, exact, *blocks, *matrices)
+
+    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        self.matrices_each(*(part[None] for part in (u, q, v, mass, damping, stiffness)))
+
+    def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        self._tangents(q, v, v, False, mass, damping, stiffness)
+
+    def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
+        q, v, a, damping, stiffness = (part[None] for part in (q, v, a, damping, stiffness))
+        self._tangents(q, v, a, True, damping, damping, stiffness)
+
+    def mass(self, q: Floats, mass: Floats) -> None:
+        self.mass_each(q[None], mass[None])
+
+    def mass_each(self, q: Floats, mass: Floats) -> None:
+        for cells, blocks in zip(self.cells, self.blocks, strict=True):
+            _, _, corners, weights = cells.shared
+            kernels.add_masses(cells.index, cells.kind, corners, weights, q, self.fixed, *blocks, mass)
+
+    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
+        found = []
+        for cells in self.cells:
+            private = PrivateBlocks(cells.in_v, cells.sizes)
+            out = np.zeros(private.count * private.n**2)
+            _, _, corners, weights = cells.shared
+            blocks = private.offset, private.stride
+            kernels.add_masses(cells.index, cells.kind, corners, weights, q[None], self.fixed, *blocks, out[None])
+            found.append((private.indices, private.matrices(out)))
+        return found
+
+    def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
+        # the exact tangent at rest without stiffness and gravity, where the residual is M a
+        found = []
+        for cells in self.cells:
+            private, soft = PrivateBlocks(cells.in_v, cells.sizes), cells.with_stiffness(0.0 * cells.stiffness, 0.0)
+            index = cells.index.copy()
+            index[:, cells.n :] = private.starts
+            own = groups(np.full((len(index), cells.strains), np.nan))
+            words = (index, soft.kind, *soft.shared, NO_FREE, own, q[None])
+
+            def change(*parts: Floats, words: Any = words, private: PrivateBlocks = private) -> None:
+                v, a, damping, stiffness = (part[None] for part in parts)
+                rest = self.fixed, np.zeros(3), True, private.offset, private.stride
+                kernels.tangents(*words, v, a, *rest, damping, damping, stiffness)
+
+            found.append((private.indices, private.by_columns(change)))
+        return found
+
+    # Strains of Newton's iteration
+
+    def _strains(self, q: Floats, x: Floats) -> list[Floats]:
+        """(s, e, m) strains of each kind of cells at s states, changed to first order by x (s, n_v)."""
+        found = []
+        for cells in self.cells:
+            out = np.empty((len(q), -(-len(cells.index) // LANES), cells.strains, LANES))
+            _, shape, corners, _ = cells.shared
+            kernels.changed_strains(cells.index, cells.kind, shape, corners, q, self.fixed, x, out)
+            found.append(ungrouped(out, len(cells.index)))
+        return found
+
+    def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
+        return np.concatenate([strains.ravel() for strains in self._strains(q[None], x[None])])
+
+    def strained(self, q: Floats, own: Floats) -> Self:
+        other, first = shallow_copy(self), 0
+        other.own = []
+        for cells in self.cells:
+            size = len(cells.index) * cells.strains
+            other.own.append(own[first : first + size].reshape(-1, cells.strains))
+            first += size
+        return other
+
+    def unstrained(self, u: Floats, q: Floats) -> Self | None:
+        own, far = self.own_strains(u, q, np.zeros(self._n_v)), float(np.max(np.abs(q)))
+        rounding = []
+        for cells in self.cells:
+            size = np.sqrt(cells.area)[:, None]
+            rounding.append(np.broadcast_to(size * (size + far) + far, (len(size), cells.strains)).ravel())
+        small = np.abs(own) <= ROUNDINGS * np.finfo(float).eps * np.concatenate(rounding)
+        return self.strained(q, np.zeros_like(own)) if np.all(small) else None
+
+    @property
+    def _n_v(self) -> int:
+        return 6 + max(int(cells.in_v.max(initial=-6)) for cells in self.cells)
+
+    # Energies and results
+
+    def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
+        for cells in self.cells:
+            words = (cells.index, cells.kind, *cells.shared, NO_FREE, q, v, self.fixed, self.gravity)
+            kernels.energy_momentum(*words, out)
+
+    def resultants(self, q: Floats, v: Floats) -> list[Floats]:
+        """(s, e, 8) N, M and Q in the middles of each kind of cells at s states, with those of the damping."""
+        found, still = [], np.zeros(v.shape)
+        rates = self._strains(q, v) if self.damped else None
+        for k, (cells, strains) in enumerate(zip(self.cells, self._strains(q, still), strict=True)):
+            if rates is not None:
+                strains = strains + cells.mass[:, -1:] * (rates[k] - strains)
+            found.append(np.einsum("eik,sek->sei", cells.recovery, strains))
+        return found
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        """Resultants and strains in the middles of the elements of every shell."""
+        resultants = self.resultants(frames.q, frames.v)
+        strains = [
+            np.einsum("eij,sej->sei", cells.flexibility, found[..., :6])
+            for cells, found in zip(self.cells, resultants, strict=True)
+        ]
+        block = {}
+        for name in self.names:
+            parts = [cells.rows[name] for cells in self.cells]
+            loads, changes = (
+                np.concatenate([found[:, rows] for found, rows in zip(values, parts, strict=True)], axis=1)
+                for values in (resultants, strains)
+            )
+            path = f"shells/{name}"
+            block[f"{path}/membrane_force"], block[f"{path}/bending_moment"] = loads[..., :3], loads[..., 3:6]
+            block[f"{path}/shear_force"] = loads[..., 6:]
+            block[f"{path}/membrane_strain"], block[f"{path}/curvature"] = changes[..., :3], changes[..., 3:]
+        return block

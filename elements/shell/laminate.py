@@ -1,0 +1,60 @@
+"""Stiffness and mass per area of the wall of a shell, from its plies.
+
+Source: docs/theory/shell.md, section 9.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.elements.beam.laminate import Ply
+
+# Gauss points and weights, exact for the squares of parabolas.
+_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(3)
+
+
+@dataclass(frozen=True, eq=False)
+class Wall:
+    """stiffness (8, 8) : resultants (N, M, Q) by the strains of the reference surface, curvatures and shear, material
+    axes, N/m, N, N m. mass (3,) : of area, and its first and second moment about the reference surface, kg/m2, kg/m,
+    kg. thickness : m, of matrices an equivalent one."""
+
+    stiffness: Floats
+    mass: Floats
+    thickness: float
+
+
+def wall_of_plies(plies: Sequence[Ply], offset: float) -> Wall:
+    """The wall of plies from bottom to top; offset : of the reference surface above the middle of the wall, m."""
+    thicknesses = np.array([ply.thickness for ply in plies])
+    total = float(thicknesses.sum())
+    z = np.concatenate([[0.0], np.cumsum(thicknesses)]) - 0.5 * total - offset
+    powers = np.stack([np.diff(z**k) / k for k in (1, 2, 3)], axis=1)
+    Q, G = np.array([ply.stiffness() for ply in plies]), np.array([ply.shear() for ply in plies])
+    A, B, D = np.tensordot(powers, Q, (0, 0))
+    C = np.zeros((8, 8))
+    C[:3, :3], C[:3, 3:6], C[3:6, :3], C[3:6, 3:6] = A, B, B, D
+    C[6:, 6:] = _shear(z, Q, G)
+    densities = np.array([ply.density for ply in plies], dtype=float)
+    return Wall(C, densities @ powers, total)
+
+
+def _shear(z: Floats, Q: Floats, G: Floats) -> Floats:
+    """(2, 2) N/m: shear stiffness by the equilibrium of cylindrical bending in both directions."""
+    size = np.diff(z)
+    plain = np.tensordot(size, G, 1)
+    result, factors = np.zeros((2, 2)), []
+    for k in range(2):
+        q, first, second = Q[:, k, k], 0.5 * np.diff(z**2), np.diff(z**3) / 3.0
+        z0 = q @ first / (q @ size)
+        bending = q @ (second - 2.0 * z0 * first + z0 * z0 * size)
+        before = np.concatenate([[0.0], np.cumsum(q * (first - z0 * size))])[:-1]
+        points = z[:-1, None] + 0.5 * size[:, None] * (1.0 + _POINTS)
+        flow = before[:, None] + 0.5 * q[:, None] * ((points - z0) ** 2 - (z[:-1, None] - z0) ** 2)
+        compliance = np.sum(0.5 * size[:, None] * _WEIGHTS * flow**2 / G[:, k, k, None])
+        result[k, k] = bending**2 / compliance
+        factors.append(result[k, k] / plain[k, k])
+    result[0, 1] = result[1, 0] = plain[0, 1] * np.sqrt(factors[0] * factors[1])
+    return result

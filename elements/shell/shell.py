@@ -1,0 +1,477 @@
+"""Shells: panels, dishes, tapes and membranes of quadrilaterals and triangles in large rotation."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import FembWarning, ModelError
+from femb.base.quantity import Group
+from femb.base.types import Direction, Floats, Matrix6, OneOf, Quaternion, Shape, Unit, Vector
+from femb.base.values import as_numbers, nearest, shown, whole_number
+from femb.elements.beam.laminate import Material, Ply, material_named
+from femb.elements.item import Item, StartMotion
+from femb.elements.marker import Marker, Place
+from femb.elements.modal.flexible_body import Interface
+from femb.elements.records import RecordedSystem, Records, StationMotions, shape_changes
+from femb.elements.shell.laminate import Wall, wall_of_plies
+from femb.elements.shell.mesh import (
+    ShellMesh,
+    projected_axes,
+    quadrilateral,
+    surface_mesh,
+    surface_problem,
+)
+from femb.elements.shell.results import ShellResults
+from femb.layout.element import Batch
+from femb.layout.layout import Layout, ShellLayout, Station
+from femb.layout.views import ModelView, OutputStates, StartPoses
+from femb.numerics import rotations
+
+# An element needs about 10 kB; a larger number is probably a typing error.
+MOST_ELEMENTS = 250_000
+# A wall that is thicker than this part of the size of its shell is probably in millimetres.
+THICK = 0.5
+# A named point is on a node within this part of the shortest edge.
+ON_NODE = 0.05
+Corners = Annotated[Any, Shape((4, 3))]
+Elements = Annotated[Any, Shape((2,))]
+Matrix2 = Annotated[Any, Shape((2, 2))]
+DIRECT = ("stiffness_matrix", "shear_stiffness", "mass_per_area")
+
+
+@dataclass(frozen=True, eq=False)
+class ShellPoint(Interface):
+    """A named node of a shell, a body named SHELL.POINT, to which joints, beams, springs, loads and sensors attach.
+
+    A Shell adds it to the model. of : the name of the shell. interface : its name there.
+    """
+
+    kind: ClassVar[str] = "shell point"
+    in_case_files: ClassVar[bool] = False
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """A moving frame, which is that of the node."""
+        if self.name not in layout.bodies:
+            layout.bodies[self.name] = layout.add_frame(self.name, *placement.bodies[self.name])
+
+
+@dataclass(frozen=True, eq=False)
+class Shell(Item):
+    """A shell of quadrilaterals and triangles, flexible in its plane, in bending and in shear, for any rotation.
+
+    corners : of a quadrilateral, in order around it, m; or surface, {"cylinder": [radius, length, angle]} with its axis
+    along x and the middle line from the origin, {"disc": [outer radius, inner radius]} or {"paraboloid": [focal length,
+    outer radius, inner radius]} about z. elements : numbers from corner 1 to 2 and from 2 to 3; of a cylinder along and
+    around it, of the others along the radius and around. The normal is that of corners seen counter-clockwise.
+    frame : the name of a body in whose axes at the start the geometry is given; by default inertial axes. position (m)
+    and quaternion : of the axes of the geometry there.
+    Wall: thickness (m) and material, one of femb.MATERIALS by its name or a Material; or plies from the side behind the
+    normal to that in front; offset : of the reference surface above the middle of the wall, along the normal, m. Or
+    stiffness_matrix, 6 x 6, membrane forces and moments by strains and curvatures 11, 22 and 12, shear_stiffness, 2 x 2
+    (N/m), mass_per_area (kg/m2) and rotary_inertia per area (kg), by default that of a homogeneous wall.
+    non_structural_mass : in addition, kg/m2. direction : the material axis 1 is its projection; by default from corner
+    1 to 2, or x. damping : stress per strain rate divided by stress per strain, s.
+    attach : by edge ("edge1" from corner 1 to 2, and so on) or corner, the name of a body to which its nodes are fixed,
+    or {"beam": name}, the beam on whose nodes they are. points : by name, nodes that are bodies NAME.POINT for others:
+    an edge or corner, whose middle is taken, the number of a node, or its position in the axes of the geometry, m.
+    drilling : "stiff" where moments about the normal act on nodes of flat panels, or "weak"; by default stiff where the
+    shell is flat. velocity (m/s, inertial axes) and angular_velocity (rad/s, axes of the first node) of a free shell.
+
+    Raises ModelError: corners that coincide or are not in order, a wall that is not positive definite or given twice,
+    an unknown edge, a point beside the nodes, two names for a node. Warns of a thickness that looks like millimetres.
+    Source: docs/theory/shell.md.
+    """
+
+    table: ClassVar[str] = "shells"
+    kind: ClassVar[str] = "shell"
+    acts_on_attitude: ClassVar[bool] = True
+    has_dofs: ClassVar[bool] = True
+    slow_to_compile: ClassVar[bool] = True
+    results: ClassVar[type[Group]] = ShellResults
+
+    name: str
+    elements: Annotated[Elements, Unit("")]
+    corners: Annotated[Corners | None, Unit("m")] = None
+    surface: Annotated[dict[str, Any] | None, Unit("m")] = None
+    thickness: Annotated[float | None, Unit("m")] = None
+    material: str | Material | None = None
+    plies: list[Ply] | None = None
+    offset: Annotated[float, Unit("m")] = 0.0
+    stiffness_matrix: Annotated[Matrix6 | None, Unit("own")] = None
+    shear_stiffness: Annotated[Matrix2 | None, Unit("N/m")] = None
+    mass_per_area: Annotated[float | None, Unit("kg/m2")] = None
+    rotary_inertia: Annotated[float | None, Unit("kg")] = None
+    non_structural_mass: Annotated[float, Unit("kg/m2")] = 0.0
+    direction: Direction | None = None
+    damping: Annotated[float, Unit("s")] = 0.0
+    frame: str | None = None
+    position: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
+    quaternion: Quaternion = (1.0, 0.0, 0.0, 0.0)
+    attach: dict[str, Any] | None = None
+    points: dict[str, Any] | None = None
+    drilling: Annotated[str, OneOf(("stiff", "weak"))] | None = None
+    velocity: Annotated[Vector | None, Unit("m/s")] = None
+    angular_velocity: Annotated[Vector | None, Unit("rad/s")] = None
+
+    # Checks
+
+    def check(self, check: Checks) -> None:
+        self._check_mesh(check)
+        self._check_wall(check)
+        check.not_negative("damping", "non_structural_mass")
+        if "quaternion" not in check.bad:
+            check.require("quaternion", abs(np.linalg.norm(self.quaternion) - 1.0) < 1e-6, "must be of unit length")
+        if check.bad:
+            return
+        if self.direction is not None and not np.any(self.direction):
+            check.fail("direction", "got [0.0, 0.0, 0.0], a direction must not be zero")
+            return
+        mesh = self.mesh
+        if problem := mesh.problem():
+            check.fail("corners" if self.surface is None else "elements", problem)
+            return
+        try:
+            projected_axes(mesh.normals, self.material_direction)
+        except ModelError as error:
+            check.fail("direction", str(error))
+        self._check_attach(check)
+        self._check_points(check)
+        if self.attach:
+            for word in ("velocity", "angular_velocity"):
+                check.require(word, getattr(self, word) is None, "a shell on a body starts with it: give it there")
+        size = float(np.ptp(mesh.nodes, axis=0).max())
+        if self.thickness is not None and self.thickness > THICK * size:
+            warnings.warn(
+                f"shells.{self.name}.thickness: {self.thickness:g} m is more than half of the size of the shell, "
+                f"{size:.3g} m: is it in millimetres?",
+                FembWarning,
+                stacklevel=4,
+            )
+
+    def _check_mesh(self, check: Checks) -> None:
+        check.exactly_one("corners", "surface")
+        if self.surface is not None and "surface" not in check.bad and (problem := surface_problem(self.surface)):
+            check.fail("surface", problem)
+        if "elements" in check.bad:
+            return
+        numbers = self.elements
+        if not np.all((numbers == np.round(numbers)) & (numbers >= 1)):
+            check.fail("elements", f"got {shown(numbers.tolist())}, wanted two whole numbers of at least 1")
+        elif np.prod(numbers) > MOST_ELEMENTS:
+            check.fail("elements", f"got {shown(numbers.tolist())}, wanted at most {MOST_ELEMENTS} elements")
+        elif self.surface is not None and "surface" not in check.bad:
+            around = next(iter(self.surface)) != "cylinder" or self.surface["cylinder"][2] > np.pi
+            if around and numbers[1] < 3:
+                check.fail("elements", f"got {int(numbers[1])} around, wanted at least 3")
+
+    def _check_wall(self, check: Checks) -> None:
+        check.positive("thickness", "mass_per_area", "rotary_inertia")
+        direct = [word for word in DIRECT if getattr(self, word) is not None]
+        forms = [word for word in ("thickness", "plies") if getattr(self, word) is not None] + direct[:1]
+        if len(forms) != 1:
+            wanted = "thickness with material, plies, or stiffness_matrix with shear_stiffness and mass_per_area"
+            check.fail(forms[1] if forms else "thickness", f"got {' and '.join(forms) or 'no wall'}, wanted {wanted}")
+            return
+        if (self.material is None) == (forms == ["thickness"]):
+            what = "is missing: the wall needs it with its thickness" if forms == ["thickness"] else (
+                f"given beside {forms[0]!r}, which says it: give one of them"
+            )  # fmt: skip
+            check.fail("material", what)
+        elif self.material is not None and "material" not in check.bad:
+            try:
+                ratio = self._isotropic.poissons_ratio
+                check.require("material", -1.0 < ratio < 0.5, f"of Poisson's ratio {ratio:.3g}, must be below 0.5")
+            except ModelError as error:
+                check.fail("material", str(error))
+        for word in DIRECT if direct else ():
+            if getattr(self, word) is None and word not in check.bad:
+                check.fail(word, f"is missing: a wall of matrices needs {', '.join(DIRECT)}")
+        if not direct and self.rotary_inertia is not None:
+            check.fail("rotary_inertia", f"given beside {forms[0]!r}, which says it: give one of them")
+        if direct and self.offset:
+            check.fail("offset", "given beside 'stiffness_matrix', which contains it")
+        plies = self.plies
+        if (
+            plies is not None
+            and "plies" not in check.bad
+            and not (isinstance(plies, list | tuple) and plies and all(isinstance(ply, Ply) for ply in plies))
+        ):
+            check.fail("plies", f"got {shown(plies)}, wanted a list of plies, from behind to in front of the normal")
+        if check.bad & {"thickness", "material", "plies", "offset", *DIRECT, "rotary_inertia"}:
+            return
+        C = self.wall.stiffness
+        if np.abs(C - C.T).max() > 1e-9 * np.abs(C).max():
+            check.fail("stiffness_matrix", "is not symmetric, or the shear_stiffness is not")
+            return
+        scale = np.sqrt(np.abs(np.diag(C)))
+        lowest = np.linalg.eigvalsh(C / np.outer(scale, scale)).min() if scale.all() else 0.0
+        if not lowest > 1e-12:
+            check.fail("plies" if plies else "stiffness_matrix", "is not positive definite: a strain has no stiffness")
+
+    def _check_attach(self, check: Checks) -> None:
+        if self.attach is None or "attach" in check.bad:
+            return
+        for word, given in self.attach.items():
+            if word not in self.mesh.sets:
+                known = ", ".join(self.mesh.sets)
+                check.fail(f"attach.{word}", f"got {word!r}{nearest(word, self.mesh.sets)}; this shell has {known}")
+            elif isinstance(given, Mapping) and set(given) == {"beam"} and isinstance(given["beam"], str):
+                continue
+            elif not isinstance(given, str):
+                check.fail(f"attach.{word}", f"got {shown(given)}, wanted the name of a body, or {{ beam = NAME }}")
+        if check.bad:
+            return
+        owner: dict[int, str] = {}
+        for word in self.attach:
+            for node in self.mesh.sets[word].tolist():
+                other = owner.setdefault(node, word)
+                if self.attach[other] != self.attach[word]:
+                    what = f"shares a node with {other}, which is on another host: a node is on one"
+                    check.fail(f"attach.{word}", what)
+                    return
+
+    def _check_points(self, check: Checks) -> None:
+        if self.points is None or "points" in check.bad:
+            return
+        used: dict[int, str] = {}
+        held = self._attached_nodes if "attach" not in check.bad else {}
+        for word, given in self.points.items():
+            node = self._node_of(given)
+            if isinstance(node, str):
+                check.fail(f"points.{word}", node)
+            elif node in used:
+                check.fail(f"points.{word}", f"is the node of points.{used[node]}: one name is enough")
+            elif node in held:
+                check.fail(
+                    f"points.{word}", f"is on {held[node]!r}, to which attach.{held[node]} fixes it: name that host"
+                )
+            else:
+                used[node] = word
+
+    @property
+    def _attached_nodes(self) -> dict[int, str]:
+        return {int(node): word for word in self.attach or {} for node in self.mesh.sets.get(word, ())}
+
+    def _node_of(self, given: Any) -> int | str:
+        """The number of a node, or what is wrong."""
+        mesh = self.mesh
+        if isinstance(given, str):
+            if given not in mesh.sets:
+                return f"got {given!r}{nearest(given, mesh.sets)}; this shell has {', '.join(mesh.sets)}"
+            nodes = mesh.sets[given]
+            return int(nodes[len(nodes) // 2])
+        if whole_number(given):
+            return int(given) if 0 <= given < len(mesh.nodes) else (
+                f"got {given}, wanted the number of a node from 0 to {len(mesh.nodes) - 1}"
+            )  # fmt: skip
+        at = as_numbers(given)
+        if at is None or at.shape != (3,) or not np.all(np.isfinite(at)):
+            return f"got {shown(given)}, wanted an edge, a corner, the number of a node or its position (m)"
+        distance = np.linalg.norm(mesh.nodes - at, axis=1)
+        node = int(distance.argmin())
+        if distance[node] > ON_NODE * mesh.size:
+            place = np.round(mesh.nodes[node], 9).tolist()
+            return f"got {shown(given)}, where no node is; the nearest, {node}, is at {place}"
+        return node
+
+    # The mesh and the wall
+
+    @cached_property
+    def mesh(self) -> ShellMesh:
+        """The mesh, in the axes of the geometry."""
+        n, m = (int(number) for number in self.elements)
+        if self.surface is not None:
+            return surface_mesh(self.surface, n, m)
+        return quadrilateral(np.asarray(self.corners), n, m)
+
+    @property
+    def material_direction(self) -> Floats:
+        """(3,) in the axes of the geometry."""
+        if self.direction is not None:
+            return np.asarray(self.direction)
+        return np.array([1.0, 0.0, 0.0]) if self.corners is None else np.asarray(self.corners[1] - self.corners[0])
+
+    @property
+    def stiff_drilling(self) -> bool:
+        """Whether drilling rotations are those of section 3.1 of the theory."""
+        return self.mesh.flat if self.drilling is None else self.drilling == "stiff"
+
+    @property
+    def _isotropic(self) -> Material:
+        return material_named(self.material) if isinstance(self.material, str) else self.material  # type: ignore[return-value]
+
+    @cached_property
+    def wall(self) -> Wall:
+        """Its stiffness and mass per area."""
+        if self.stiffness_matrix is not None:
+            C = np.zeros((8, 8))
+            C[:6, :6], C[6:, 6:] = self.stiffness_matrix, self.shear_stiffness
+            thickness = float(np.sqrt(12.0 * max(C[3, 3], 0.0) / C[0, 0])) if C[0, 0] > 0.0 else 0.0
+            rotary = self.rotary_inertia
+            rotary = self.mass_per_area * thickness**2 / 12.0 if rotary is None else rotary  # type: ignore[operator]
+            return self._loaded(Wall(C, np.array([self.mass_per_area, 0.0, rotary]), thickness))
+        if self.plies is not None:
+            return self._loaded(wall_of_plies(self.plies, self.offset))
+        one = self._isotropic
+        moduli = (one.youngs_modulus, one.youngs_modulus), one.shear_modulus, one.poissons_ratio
+        assert self.thickness is not None
+        return self._loaded(wall_of_plies([Ply(self.thickness, 0.0, *moduli, one.density)], self.offset))
+
+    def _loaded(self, wall: Wall) -> Wall:
+        return Wall(wall.stiffness, wall.mass + np.array([self.non_structural_mass, 0.0, 0.0]), wall.thickness)
+
+    # The model
+
+    def point(self, name: str, at: Any = (0.0, 0.0, 0.0)) -> Place:
+        """A named point for a load, a mass or a sensor, or a point ``at`` (m) an offset from it, axes of the node."""
+        return Place(body=f"{self.name}.{name}", at=at)
+
+    @property
+    def hosts(self) -> dict[str, tuple[str | None, str | None]]:
+        """The body or the beam of every attached set of nodes."""
+        given = (self.attach or {}).items()
+        return {word: (None, host["beam"]) if isinstance(host, Mapping) else (host, None) for word, host in given}
+
+    @property
+    def markers(self) -> Mapping[tuple[str, ...], Marker]:
+        """Its hosts, by field."""
+        found: dict[tuple[str, ...], Marker] = {}
+        for word, (body, beam) in self.hosts.items():
+            found["attach", word] = Place(body=body) if beam is None else Place(beam=beam, node=0)
+        if self.frame is not None:
+            found["frame",] = Place(body=self.frame)
+        return found
+
+    @cached_property
+    def named(self) -> dict[int, str]:
+        """The names of nodes that are points."""
+        found = {self._node_of(given): word for word, given in (self.points or {}).items()}
+        return {node: word for node, word in found.items() if isinstance(node, int)}
+
+    @cached_property
+    def _parts(self) -> tuple[ShellPoint, ...]:
+        return tuple(ShellPoint(f"{self.name}.{word}", self.name, word) for word in self.points or ())
+
+    def parts(self) -> tuple[ShellPoint, ...]:
+        return self._parts
+
+    def placed(self, pose: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+        """Positions (n, 3) m and quaternions (n, 4) of the nodes, where ``pose`` is that of ``frame``."""
+        turn = rotations.multiply(pose[1], np.asarray(self.quaternion))
+        origin = pose[0] + rotations.rotate(pose[1], np.asarray(self.position))
+        axes = self.mesh.axes(self.material_direction)
+        return origin + rotations.rotate(turn, self.mesh.nodes), rotations.multiply(turn, axes)
+
+    def point_poses(self, pose: tuple[Floats, Floats]) -> dict[str, tuple[Floats, Floats]]:
+        """The poses of its points, by the names of their bodies."""
+        if not self.points:
+            return {}
+        positions, quaternions = self.placed(pose)
+        return {f"{self.name}.{word}": (positions[node], quaternions[node]) for node, word in self.named.items()}
+
+    def start_motion(self, layout: Layout) -> StartMotion | None:
+        if self.velocity is None and self.angular_velocity is None:
+            return None
+        return StartMotion(layout.shells[self.name].stations[0], self.velocity, self.angular_velocity)
+
+    # The equations
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Frames for the nodes that are not attached; the nodes of every element are coupled."""
+        pose = (-layout.origin, np.array([1.0, 0.0, 0.0, 0.0])) if self.frame is None else placement.bodies[self.frame]
+        positions, quaternions = self.placed(pose)
+        stations: list[Station | None] = [None] * len(positions)
+        for word, (body, beam) in self.hosts.items():
+            for node in self.mesh.sets[word].tolist():
+                host = layout.bodies[body] if body is not None else self._beam_node(layout, beam, word, positions[node])
+                frame = layout.frames[host]
+                offset = rotations.rotate_back(frame.quaternion, positions[node] - frame.position)
+                turn = rotations.multiply(rotations.conjugate(frame.quaternion), quaternions[node])
+                stations[node] = Station(host, offset, turn)
+        for node, word in self.named.items():
+            stations[node] = Station(layout.bodies[f"{self.name}.{word}"])
+        found = [
+            station or Station(layout.add_frame(f"{self.name}, node {k}", positions[k], quaternions[k]))
+            for k, station in enumerate(stations)
+        ]
+        layout.shells[self.name] = ShellLayout(found, self.mesh.quads, self.mesh.triangles)
+        for cells in self.mesh.cells:
+            for cell in cells.tolist():
+                layout.couple(dict.fromkeys(found[node].frame for node in cell))
+
+    def _beam_node(self, layout: Layout, beam: str | None, word: str, at: Floats) -> int:
+        """The frame of the node of a beam that carries a node. Raises ModelError where no node of the beam is near."""
+        stations = layout.beams[str(beam)].stations
+        points = layout.poses(stations)[0]
+        along = np.linalg.norm(np.diff(points, axis=0), axis=1).max()
+        distance = np.linalg.norm(points - at, axis=1)
+        nearest_node = int(distance.argmin())
+        step = points[min(nearest_node + 1, len(points) - 1)] - points[max(nearest_node - 1, 0)]
+        slip = abs((at - points[nearest_node]) @ step) / np.linalg.norm(step)
+        if slip > ON_NODE * along:
+            what = f"the nodes of beam {beam!r} are up to {slip:.3g} m along it from those of {word}: give both as many"
+            raise ModelError.at((self.table, self.name, "attach", word), what)
+        return stations[nearest_node].frame
+
+    @staticmethod
+    def batches(items: list["Shell"], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of the quadrilaterals and one of the triangles of all shells."""
+        from femb.elements.shell.batch import ShellBatch
+
+        return [ShellBatch(items, layout, model)]
+
+    # The results
+
+    @staticmethod
+    def records(items: list[Any], system: RecordedSystem) -> Records:
+        return shell_records(items, system)
+
+
+def shell_records(items: list[Shell], system: RecordedSystem) -> Records:
+    """The motion of the nodes of shells, and what does not change; the batch records forces."""
+    layout = system.layout
+    static: dict[str, Floats] = {}
+    attributes: dict[str, dict[str, Any]] = {}
+    entries = [layout.shells[item.name] for item in items]
+    stations = [station for entry in entries for station in entry.stations]
+    ends = np.cumsum([0, *(len(entry.stations) for entry in entries)]).tolist()
+    rows = [slice(a, b) for a, b in pairwise(ends)]
+    owner = np.repeat(np.arange(len(items)), np.diff(ends))
+    position, quaternion = layout.poses(stations)
+    carriers: list[Station] = []
+    for item, entry, part in zip(items, entries, rows, strict=True):
+        path = f"shells/{item.name}"
+        static[f"{path}/reference_position"] = layout.origin + position[part]
+        static[f"{path}/reference_quaternion"] = quaternion[part]
+        static[f"{path}/quadrilaterals"] = entry.quads.astype(float)
+        static[f"{path}/triangles"] = entry.triangles.astype(float)
+        body = next((body for body, _ in item.hosts.values() if body is not None), None)
+        carriers.append(entry.stations[0] if body is None else Station(layout.bodies[body]))
+        attributes[path] = {"kind": item.kind} | ({} if body is None else {"deflection_body": body})
+    motions, of_carriers = StationMotions(layout, stations), StationMotions(layout, carriers)
+    origin, axes = layout.poses(carriers)
+    shape = rotations.rotate_back(axes[owner], position - origin[owner])
+
+    def series(accelerations: bool, frames: OutputStates) -> dict[str, Floats]:
+        motion = motions.at(frames, accelerations)
+        nodes = motion["position"]
+        motion["position"], motion["velocity"] = layout.to_inertial(frames.time, nodes, motion["velocity"])
+        motion["rotation"], motion["deflection"] = np.empty_like(motion["quaternion"]), np.empty_like(nodes)
+        carried = of_carriers.at(frames, accelerations=False)
+        shape_changes(
+            owner, carried["position"], carried["quaternion"], shape, quaternion, nodes, motion["quaternion"],
+            motion["rotation"], motion["deflection"],
+        )  # fmt: skip
+        return {
+            f"shells/{item.name}/{word}": values[:, part]
+            for item, part in zip(items, rows, strict=True)
+            for word, values in motion.items()
+        }
+
+    return Records(static, attributes, partial(series, True), partial(series, False))

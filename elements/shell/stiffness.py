@@ -1,0 +1,352 @@
+"""Constant matrices of shell elements: stiffness on the natural strains, stresses, free strains, weights of the mass.
+
+Source: docs/theory/shell.md, sections 2, 3, 7, 9 and 10.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from femb.base.types import Floats
+
+# Gauss points and weights of a quadrilateral, 2 x 2 and 3 x 3, and of a triangle (its area is 1/2).
+_TWO, _THREE = np.polynomial.legendre.leggauss(2), np.polynomial.legendre.leggauss(3)
+TRIANGLE_POINTS = np.array([[1.0, 1.0], [4.0, 1.0], [1.0, 4.0]]) / 6.0
+# Signs of the corners of a quadrilateral in the directions r and s.
+R_SIGNS, S_SIGNS = np.array([-1.0, 1.0, 1.0, -1.0]), np.array([-1.0, -1.0, 1.0, 1.0])
+# Corners at the ends of its edges A, B, C, D: where they lead to and where they begin.
+EDGES = np.array([[2, 3], [1, 0], [2, 1], [3, 0]])
+# Drilling in proportion to the membrane and to the bending stiffness: equation (10).
+MEAN_DRILLING, REST_DRILLING, LEAST_DRILLING = 0.25, 0.1, 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class ShellElements:
+    """Constant arrays of e elements with n corners and m strains.
+
+    stiffness (e, m, m) : S. reference (e, m) : natural strains of the reference shape, zero for drilling. weights
+    (e, n, n) m2 : A of equation (16). recovery (e, 8, m) : the resultants (N, M, Q) in the middle by the strains.
+    free_forces (e, 2, m) : forces f_T by the two unit free strains of ``free``; free_resultants (e, 2, 8) : what these
+    add to the resultants. axes (e, 3, 3) : of the middles, as columns t1, t2 and the normal. area (e,) m2.
+    """
+
+    stiffness: Floats
+    reference: Floats
+    weights: Floats
+    recovery: Floats
+    free_forces: Floats
+    free_resultants: Floats
+    axes: Floats
+    area: Floats
+
+
+def _points(rule: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Points (p, 2) and weights (p,) of a product rule."""
+    x, w = rule
+    r, s = np.meshgrid(x, x, indexing="ij")
+    return np.column_stack([r.ravel(), s.ravel()]), np.outer(w, w).ravel()
+
+
+def turned_stiffness(C: Floats, angle: Floats) -> tuple[Floats, Floats]:
+    """C (8, 8) in axes from which the material axes are turned by the angles (e,), and T (e, 8, 8) from the strains in
+    these axes to those in material axes."""
+    c, s = np.cos(angle), np.sin(angle)
+    T = np.zeros((len(angle), 8, 8))
+    for o in (0, 3):
+        T[:, o : o + 3, o : o + 3] = np.array(
+            [[c * c, s * s, c * s], [s * s, c * c, -c * s], [-2.0 * c * s, 2.0 * c * s, c * c - s * s]]
+        ).transpose(2, 0, 1)
+    T[:, 6:, 6:] = np.array([[c, s], [-s, c]]).transpose(2, 0, 1)
+    return np.swapaxes(T, 1, 2) @ C @ T, T
+
+
+def middle_axes(corners: Floats) -> Floats:
+    """(e, 3, 3) axes in the middles of elements with corners (e, n, 3), as columns: section 3."""
+    if corners.shape[1] == 4:
+        a, b = (_unit(corners[:, i] - corners[:, j]) for i, j in ((2, 0), (1, 3)))
+        first, second = _unit(a + b), _unit(a - b)
+    else:
+        first = _unit(corners[:, 1] - corners[:, 0])
+        second = corners[:, 2] - corners[:, 0]
+        second = _unit(second - np.sum(first * second, axis=1)[:, None] * first)
+    return np.stack([first, second, np.cross(first, second)], axis=2)
+
+
+def _unit(x: Floats) -> Floats:
+    return np.asarray(x / np.linalg.norm(x, axis=-1, keepdims=True))
+
+
+def _dot(a: Floats, b: Floats) -> Floats:
+    return np.asarray(np.sum(a * b, axis=-1))
+
+
+def combinations(y: Floats) -> tuple[Floats, Floats, Floats]:
+    """y_r, y_s and y_d (e, 3) of vectors (e, 4, 3) at the corners: equation (2)."""
+    signs = R_SIGNS, S_SIGNS, R_SIGNS * S_SIGNS
+    parts = [np.einsum("n,enk->ek", 0.25 * sign, y) for sign in signs]
+    return parts[0], parts[1], parts[2]
+
+
+def reference_strains(x: Floats, d: Floats) -> Floats:
+    """(e, 15 or 9) of corners x and directors d (e, n, 3): equation (3) and section 10."""
+    if x.shape[1] == 3:
+        edges = np.stack([x[:, (k + 1) % 3] - x[:, k] for k in range(3)], axis=1)
+        means = np.stack([0.5 * (d[:, (k + 1) % 3] + d[:, k]) for k in range(3)], axis=1)
+        xr, xs, dr, ds = edges[:, 0], -edges[:, 2], d[:, 1] - d[:, 0], d[:, 2] - d[:, 0]
+        bending = np.stack([_dot(xr, dr), _dot(xs, ds), _dot(xr, ds) + _dot(xs, dr)], axis=1)
+        return np.hstack([0.5 * _dot(edges, edges), bending, _dot(edges, means)])
+    xr, xs, xd = combinations(x)
+    dr, ds, dd = combinations(d)
+    edges = 0.5 * (x[:, EDGES[:, 0]] - x[:, EDGES[:, 1]])
+    means = 0.5 * (d[:, EDGES[:, 0]] + d[:, EDGES[:, 1]])
+    bending = [
+        _dot(xr, xs), _dot(xr, dr), _dot(xs, ds), _dot(xr, ds) + _dot(xs, dr), _dot(xr, dd) + _dot(xd, dr),
+        _dot(xs, dd) + _dot(xd, ds), _dot(xd, dd),
+    ]  # fmt: skip
+    return np.hstack([0.5 * _dot(edges, edges), np.stack(bending, axis=1), _dot(edges, means)])
+
+
+def _natural(x: Floats) -> tuple[Floats, Floats, Floats]:
+    """c_r, c_s (e,) of x_d in the middle plane, and epsilon_dd as a row (e, 5) of the first strains: equation (4)."""
+    xr, xs, xd = combinations(x)
+    metric = np.stack([np.stack([_dot(xr, xr), _dot(xr, xs)], -1), np.stack([_dot(xr, xs), _dot(xs, xs)], -1)], -2)
+    c = np.linalg.solve(metric, np.stack([_dot(xd, xr), _dot(xd, xs)], axis=-1)[..., None])[..., 0]
+    cr, cs = c.T
+    rows = np.stack([cr - cr * cr, -cr - cr * cr, cs - cs * cs, -cs - cs * cs, -2.0 * cr * cs], axis=1)
+    return cr, cs, rows / (2.0 * (1.0 - cr * cr - cs * cs))[:, None]
+
+
+def _strain_rows(dd: Floats, r: float, s: float) -> Floats:
+    """(e, 8, 15) E_rr, E_ss, 2 E_rs, kappa alike, gamma_r and gamma_s at r, s by the natural strains: equation (5)."""
+    N = np.zeros((len(dd), 8, 15))
+    N[:, 0, :5] = (s * s - 1.0) * dd
+    N[:, 1, :5] = (r * r - 1.0) * dd
+    N[:, 2, :5] = 2.0 * r * s * dd
+    N[:, 0, :2] += [0.5 + 0.5 * s, 0.5 - 0.5 * s]
+    N[:, 1, 2:4] += [0.5 + 0.5 * r, 0.5 - 0.5 * r]
+    N[:, 2, :5] += [0.5 * r, -0.5 * r, 0.5 * s, -0.5 * s, 1.0]
+    N[:, 3, [5, 8, 10]] = [1.0, s, s * s]
+    N[:, 4, [6, 9, 10]] = [1.0, r, r * r]
+    N[:, 5, 7:11] = [1.0, r, s, 2.0 * r * s]
+    N[:, 6, 11:13] = [0.5 + 0.5 * s, 0.5 - 0.5 * s]
+    N[:, 7, 13:15] = [0.5 + 0.5 * r, 0.5 - 0.5 * r]
+    return N
+
+
+def _to_cartesian(J: Floats) -> Floats:
+    """(e, 8, 8) from natural to Cartesian strains by J (e, 2, 2): equation (7)."""
+    j = np.linalg.inv(J)
+    a, b, c, d = j[:, 0, 0], j[:, 0, 1], j[:, 1, 0], j[:, 1, 1]
+    T = np.zeros((len(J), 8, 8))
+    block = np.array([[a * a, b * b, a * b], [c * c, d * d, c * d], [2 * a * c, 2 * b * d, a * d + b * c]])
+    T[:, :3, :3] = T[:, 3:6, 3:6] = block.transpose(2, 0, 1)
+    T[:, 6:, 6:] = j
+    return T
+
+
+def _directions(J: Floats) -> tuple[Floats, Floats]:
+    """v_r and v_s (e, 3) of equation (8)."""
+    return tuple(np.stack([J[:, i, 0] ** 2, J[:, i, 1] ** 2, J[:, i, 0] * J[:, i, 1]], axis=1) for i in range(2))  # type: ignore[return-value]
+
+
+def elements_of(x: Floats, d: Floats, C: Floats, angle: Floats, free: Floats, stiff_drilling: bool) -> ShellElements:
+    """The constant arrays of elements with corners x and directors d (e, n, 3).
+
+    C (8, 8) : of the laminate in material axes, which are turned by ``angle`` (e,) from the axes of the middles. free
+    (2, 6) : strains and curvatures without stress, material axes, by unit temperature and unit gradient.
+    stiff_drilling : section 3.1, for flat meshes of quadrilaterals.
+    """
+    axes = middle_axes(x)
+    C_own, T = turned_stiffness(C, angle)
+    free_own = np.zeros((len(x), 2, 8))
+    free_own[:, :, :6] = free @ np.linalg.inv(np.swapaxes(T, 1, 2))[:, :6, :6]
+    compliance = np.linalg.inv(C_own)
+    build = _quadrilaterals if x.shape[1] == 4 else _triangles
+    return build(x, d, axes, compliance, C_own, free_own, stiff_drilling)
+
+
+def _quadrilaterals(
+    x: Floats, d: Floats, axes: Floats, compliance: Floats, C: Floats, free: Floats, stiff: bool
+) -> ShellElements:
+    """Those with four corners: sections 3 and 3.1."""
+    count = len(x)
+    xr, xs, xd = combinations(x)
+    t1, t2, t3 = axes[:, :, 0], axes[:, :, 1], axes[:, :, 2]
+    J0 = np.stack([np.stack([_dot(a, t1), _dot(a, t2)], -1) for a in (xr, xs)], axis=1)
+    vr, vs = _directions(J0)
+    dd = _natural(x)[2]
+    points, gauss = _points(_THREE if stiff else _TWO)
+    frames = []
+    for (r, s), weight in zip(points, gauss, strict=True):
+        ar, as_ = xr + s * xd, xs + r * xd
+        normal = np.cross(ar, as_)
+        size = np.linalg.norm(normal, axis=1)
+        normal = normal / size[:, None]
+        turned = [t - (_dot(t, normal) / (1.0 + _dot(t3, normal)))[:, None] * (t3 + normal) for t in (t1, t2)]
+        J = np.stack([np.stack([_dot(a, t) for t in turned], -1) for a in (ar, as_)], axis=1)
+        frames.append((r, s, weight * size, J))
+    dA = np.array([frame[2] for frame in frames])
+    area = dA.sum(axis=0)
+    rm, sm = (np.sum(dA * points[:, [k]], axis=0) / area for k in range(2))
+    w = 4 if stiff else 0
+    N = [
+        np.concatenate([_to_cartesian(J) @ _strain_rows(dd, r, s), np.zeros((count, 8, w))], axis=2)
+        for r, s, _, J in frames
+    ]
+    if stiff:
+        _add_allman(x, axes, frames, dA / area, N)
+    plane = np.stack([_dot(x - x.mean(axis=1, keepdims=True), t[:, None]) for t in (t1, t2)], axis=2)
+    scale = 0.5 * np.sqrt(area)
+
+    def stress(r: float, s: float) -> Floats:
+        m = 9 if stiff else 5
+        P = np.zeros((count, 8, m + 9))
+        P[:, range(3), range(3)] = P[:, range(3, 6), range(m, m + 3)] = 1.0
+        if stiff:
+            at = 0.25 * np.einsum("n,enk->ek", (1.0 + R_SIGNS * r) * (1.0 + S_SIGNS * s), plane) / scale[:, None]
+            a, b = at.T
+            P[:, 0, 3], P[:, 0, 5], P[:, 0, 7] = b, a, b * b
+            P[:, 1, 4], P[:, 1, 6], P[:, 1, 8] = a, b, a * a
+            P[:, 2, 5], P[:, 2, 6] = -b, -a
+        else:
+            P[:, :3, 3], P[:, :3, 4] = vr * (s - sm)[:, None], vs * (r - rm)[:, None]
+        P[:, 3:6, m + 3], P[:, 3:6, m + 4] = vr * (s - sm)[:, None], vs * (r - rm)[:, None]
+        P[:, 6, m + 5] = P[:, 7, m + 6] = 1.0
+        P[:, 6:, m + 7], P[:, 6:, m + 8] = J0[:, 0] * (s - sm)[:, None], J0[:, 1] * (r - rm)[:, None]
+        return P
+
+    P = [stress(r, s) for r, s, _, _ in frames]
+    found = _condensed(P, N, dA, compliance, free, stress(0.0, 0.0))
+    shapes = 0.25 * (1.0 + np.outer(points[:, 0], R_SIGNS)) * (1.0 + np.outer(points[:, 1], S_SIGNS))
+    weights = np.einsum("pe,pi,pj->eij", dA, shapes, shapes)
+    return _with_drilling(x, d, found, C, area, weights, axes, stiff)
+
+
+def _condensed(
+    P: list[Floats], N: list[Floats], dA: Floats, compliance: Floats, free: Floats, middle: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """S, the resultants in the middle by the strains, and forces and resultants of free strains: equation (9)."""
+    H: Any = sum(np.swapaxes(p, 1, 2) @ compliance @ p * w[:, None, None] for p, w in zip(P, dA, strict=True))
+    G: Any = sum(np.swapaxes(p, 1, 2) @ n * w[:, None, None] for p, n, w in zip(P, N, dA, strict=True))
+    load: Any = sum(free @ p * w[:, None, None] for p, w in zip(P, dA, strict=True))
+    by = np.linalg.solve(H, np.concatenate([G, np.swapaxes(load, 1, 2)], axis=2))
+    m = G.shape[2]
+    S = np.swapaxes(G, 1, 2) @ by[:, :, :m]
+    return (
+        0.5 * (S + np.swapaxes(S, 1, 2)),
+        middle @ by[:, :, :m],
+        np.swapaxes(np.swapaxes(G, 1, 2) @ by[:, :, m:], 1, 2),
+        -np.swapaxes(middle @ by[:, :, m:], 1, 2),
+    )
+
+
+def _with_drilling(
+    x: Floats,
+    d: Floats,
+    found: tuple[Floats, Floats, Floats, Floats],
+    C: Floats,
+    area: Floats,
+    weights: Floats,
+    axes: Floats,
+    stiff: bool,
+) -> ShellElements:
+    """The arrays, with the stiffness of drilling: equation (10)."""
+    S, recovery, forces, resultants = found
+    count, n = x.shape[:2]
+    natural = 15 if n == 4 else 9
+    m, k = natural + n, S.shape[1]
+    whole = np.zeros((count, m, m))
+    whole[:, :k, :k] = S
+    mean, rest = MEAN_DRILLING * C[:, 2, 2] * area, REST_DRILLING * C[:, 5, 5]
+    rest = np.maximum(rest, LEAST_DRILLING * C[:, 2, 2] * area)
+    ones = np.full((n, n), 1.0 / n)
+    whole[:, natural:, natural:] += mean[:, None, None] * ones
+    if not stiff:
+        whole[:, natural:, natural:] += rest[:, None, None] * (np.eye(n) - ones)
+    e0 = np.zeros((count, m))
+    e0[:, :natural] = reference_strains(x, d)
+    full_recovery, full_forces = np.zeros((count, 8, m)), np.zeros((count, 2, m))
+    full_recovery[:, :, :k], full_forces[:, :, :k] = recovery, forces
+    return ShellElements(whole, e0, weights, full_recovery, full_forces, resultants, axes, area)
+
+
+def _add_allman(x: Floats, axes: Floats, frames: list[Any], share: Floats, N: list[Floats]) -> None:
+    """Add the strains of the drilling rotations to N of flat elements: section 3.1."""
+    plane = np.stack([_dot(x - x.mean(axis=1, keepdims=True), axes[:, None, :, k]) for k in range(2)], axis=2)
+    count = len(x)
+    unit = np.zeros((8, 4, 2))
+    unit[range(8), [0, 0, 1, 1, 2, 2, 3, 3], [0, 1] * 4] = 1.0
+    ends = 0.5 * (plane[:, EDGES[:, 0]] - plane[:, EDGES[:, 1]])
+    change = 0.5 * (unit[:, EDGES[:, 0]] - unit[:, EDGES[:, 1]])
+    B = np.zeros((count, 5, 8))
+    B[:, :4] = np.einsum("emk,umk->emu", ends, change)
+    xr, xs = (np.einsum("n,enk->ek", 0.25 * sign, plane) for sign in (R_SIGNS, S_SIGNS))
+    ur, us = (np.einsum("n,unk->uk", 0.25 * sign, unit) for sign in (R_SIGNS, S_SIGNS))
+    B[:, 4] = xr @ us.T + xs @ ur.T
+    after, before = [1, 2, 3, 0], [3, 0, 1, 2]
+    P, M = plane[:, after] - plane, plane[:, before] - plane
+    up, um = unit[:, after] - unit, unit[:, before] - unit
+    cross = np.abs(P[..., 0] * M[..., 1] - P[..., 1] * M[..., 0])
+    T = (np.einsum("uik,eik->eiu", up, M) - np.einsum("uik,eik->eiu", um, P)) / (2.0 * cross)[..., None]
+    turn = T @ np.linalg.pinv(B)
+    strains = []
+    for r, s, _, J in frames:
+        slopes = np.array(
+            [[-r * (1.0 - s), -0.5 * (1.0 - r * r)], [0.5 * (1.0 - s * s), -s * (1.0 + r)],
+             [-r * (1.0 + s), 0.5 * (1.0 - r * r)], [-0.5 * (1.0 - s * s), -s * (1.0 - r)]]
+        )  # fmt: skip
+        by = np.einsum("eai,ki->eka", np.linalg.inv(J), slopes)
+        E = np.zeros((count, 3, 4))
+        for k in range(4):
+            i, j = k, after[k]
+            step = plane[:, j] - plane[:, i]
+            u = np.stack([-step[:, 1], step[:, 0]], axis=1) / 8.0
+            e = np.stack(
+                [u[:, 0] * by[:, k, 0], u[:, 1] * by[:, k, 1], u[:, 0] * by[:, k, 1] + u[:, 1] * by[:, k, 0]], 1
+            )
+            E[:, :, i] += e
+            E[:, :, j] -= e
+        strains.append(E)
+    mean: Any = sum(E * w[:, None, None] for E, w in zip(strains, share, strict=True))
+    for n, E in zip(N, strains, strict=True):
+        n[:, :3, :5] += (E - mean) @ turn
+        n[:, :3, 15:] -= E - mean
+
+
+def _triangles(
+    x: Floats, d: Floats, axes: Floats, compliance: Floats, C: Floats, free: Floats, stiff: bool
+) -> ShellElements:
+    """Those with three corners, whose drilling is weak: section 10."""
+    count = len(x)
+    xr, xs = x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]
+    area = 0.5 * np.linalg.norm(np.cross(xr, xs), axis=1)
+    J = np.stack([np.stack([_dot(a, axes[:, :, k]) for k in range(2)], -1) for a in (xr, xs)], axis=1)
+    j = np.linalg.inv(J)
+    vr, vs = _directions(J)
+    T = _to_cartesian(J)
+    dA = np.tile(area / 3.0, (3, 1))
+
+    def rows(r: float, s: float) -> Floats:
+        N = np.zeros((8, 9))
+        N[0, 0] = N[1, 2] = N[3, 3] = N[4, 4] = N[5, 5] = 1.0
+        N[2, :3] = [1.0, -1.0, 1.0]
+        c1, c2, c3 = np.eye(3)[0], -np.eye(3)[2], -np.ones(3)
+        N[6, 6:], N[7, 6:] = c1 + s * c3, c2 - r * c3
+        return T @ N
+
+    def stress(r: float, s: float) -> Floats:
+        P = np.zeros((count, 8, 9))
+        P[:, range(6), range(6)] = 1.0
+        a, b = r - 1.0 / 3.0, s - 1.0 / 3.0
+        for k in range(2):
+            P[:, 6 + k, 6 + k] = 1.0
+            P[:, 3:6, 6 + k] = vr * (a * j[:, k, 0])[:, None] + vs * (b * j[:, k, 1])[:, None]
+        P[:, 6:, 8] = J[:, 0] * b - J[:, 1] * a
+        P[:, 3:6, 8] = (vr - vs) * (a * b + 1.0 / 36.0)
+        return P
+
+    P, N = [stress(r, s) for r, s in TRIANGLE_POINTS], [rows(r, s) for r, s in TRIANGLE_POINTS]
+    found = _condensed(P, N, dA, compliance, free, stress(1.0 / 3.0, 1.0 / 3.0))
+    weights = area[:, None, None] / 12.0 * (1.0 + np.eye(3))
+    return _with_drilling(x, d, found, C, area, weights, axes, False)
