@@ -126,6 +126,14 @@ class ShellBatch(Batch):
         self.undamped = any(not np.all(cells.mass[:, -1]) for cells in self.cells)
         self.damped = any(np.any(cells.mass[:, -1]) for cells in self.cells)
         self.own: list[Floats] | None = None
+        # what carries nodes of a shell: its path and the frame
+        self._in_q: Ints = layout.frame_q
+        self.interfaces = [
+            (f"shells.{item.name}", frame)
+            for item, entry in zip(shells, of_shells, strict=True)
+            for frame in dict.fromkeys(entry.frames)
+            if frame not in entry.own
+        ]
 
     def allocate(self, pattern: BlockPattern) -> None:
         self.blocks = [pattern.offsets(cells.in_v) for cells in self.cells]
@@ -287,6 +295,22 @@ class ShellBatch(Batch):
             if rates is not None:
                 strains = strains + cells.mass[:, -1:] * (rates[k] - strains)
             found.append(np.einsum("eik,sek->sei", cells.recovery, strains))
+        return found
+
+    def interface_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """(s, k, 6) force (N, inertial axes) and torque (N m, axes of the frame, about its origin) on the frames of
+        ``interfaces``, which carry nodes, fixed ones too, in s states with accelerations."""
+        found = np.zeros((len(q), len(self.interfaces), 6))
+        unused = np.zeros(v.shape)
+        for cells in self.cells:
+            rows = np.empty((len(cells.index), len(q), 6 * cells.n))
+            words = (cells.index, cells.kind, *cells.shared, NO_FREE, q, v, a, self.fixed, self.gravity)
+            kernels.forces(*words, *ALL, 1.0, unused, rows)
+            each = rows.reshape(*rows.shape[:2], cells.n, 6)
+            for k, (path, frame) in enumerate(self.interfaces):
+                part = cells.rows[path.partition(".")[2]]
+                element, corner = np.nonzero(cells.index[part, : cells.n] == self._in_q[frame])
+                found[:, k] -= each[part][element, :, corner].sum(axis=0)
         return found
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:

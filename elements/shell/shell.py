@@ -28,6 +28,7 @@ from femb.elements.shell.mesh import (
     surface_problem,
 )
 from femb.elements.shell.results import ShellResults
+from femb.elements.shell.stiffness import areas, middle_axes
 from femb.layout.element import Batch
 from femb.layout.layout import Layout, ShellLayout, Station
 from femb.layout.views import ModelView, OutputStates, StartPoses
@@ -400,7 +401,8 @@ class Shell(Item):
             station or Station(layout.add_frame(f"{self.name}, node {k}", positions[k], quaternions[k]))
             for k, station in enumerate(stations)
         ]
-        layout.shells[self.name] = ShellLayout(found, self.mesh.quads, self.mesh.triangles)
+        own = [found[k].frame for k, station in enumerate(stations) if station is None or k in self.named]
+        layout.shells[self.name] = ShellLayout(found, self.mesh.quads, self.mesh.triangles, own)
         for cells in self.mesh.cells:
             for cell in cells.tolist():
                 layout.couple(dict.fromkeys(found[node].frame for node in cell))
@@ -451,6 +453,14 @@ def shell_records(items: list[Shell], system: RecordedSystem) -> Records:
         static[f"{path}/reference_quaternion"] = quaternion[part]
         static[f"{path}/quadrilaterals"] = entry.quads.astype(float)
         static[f"{path}/triangles"] = entry.triangles.astype(float)
+        corners = [position[part][cells] for cells in item.mesh.cells]
+        direction = rotations.rotate(
+            rotations.multiply(quaternion[part][0], rotations.conjugate(item.mesh.axes(item.material_direction)[0])),
+            item.material_direction,
+        )
+        axes_of = [projected_axes(middle_axes(x)[:, :, 2], direction) for x in corners]
+        static[f"{path}/element_axes"] = np.concatenate(axes_of)
+        static[f"{path}/element_area"] = np.concatenate([areas(x) for x in corners])
         body = next((body for body, _ in item.hosts.values() if body is not None), None)
         carriers.append(entry.stations[0] if body is None else Station(layout.bodies[body]))
         attributes[path] = {"kind": item.kind} | ({} if body is None else {"deflection_body": body})

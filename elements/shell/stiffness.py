@@ -73,6 +73,17 @@ def middle_axes(corners: Floats) -> Floats:
     return np.stack([first, second, np.cross(first, second)], axis=2)
 
 
+def areas(corners: Floats) -> Floats:
+    """(e,) m2 of elements with corners (e, n, 3)."""
+    if corners.shape[1] == 3:
+        edges = corners[:, 1:] - corners[:, :1]
+        return np.asarray(0.5 * np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1))
+    xr, xs, xd = combinations(corners)
+    points, weights = _points(_TWO)
+    parts = [np.linalg.norm(np.cross(xr + s * xd, xs + r * xd), axis=1) for r, s in points]
+    return np.asarray(np.tensordot(weights, parts, 1))
+
+
 def _unit(x: Floats) -> Floats:
     return np.asarray(x / np.linalg.norm(x, axis=-1, keepdims=True))
 

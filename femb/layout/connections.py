@@ -62,10 +62,10 @@ def axes_of_points(layout: Layout) -> list[tuple[int, int]]:
 
 
 def parts(layout: Layout) -> list[list[str]]:
-    """Names, as ``bodies.hub`` or ``beams.boom``, of the bodies and beams of each connected part.
+    """Names, as ``bodies.hub`` or ``beams.boom``, of the bodies, beams and shells of each connected part.
 
-    Beams, springs, pulls, joints and drivers connect. Everything connected with a fixed frame is one part; fixed frames
-    themselves are not listed.
+    Beams, shells, springs, pulls, joints and drivers connect. Everything connected with a fixed frame is one part;
+    fixed frames themselves are not listed.
     """
     fixed = tuple(k for k, frame in enumerate(layout.frames) if frame.freedom == 0)
     couplings = (frames for frames, _ in (*layout.couplings, *layout.spring_couplings))
@@ -76,6 +76,8 @@ def parts(layout: Layout) -> list[list[str]]:
             names.setdefault(component[frame], []).append(f"bodies.{name}")
     for name, beam in layout.beams.items():
         names.setdefault(component[beam.stations[0].frame], []).append(f"beams.{name}")
+    for name, shell in layout.shells.items():
+        names.setdefault(component[shell.own[0] if shell.own else shell.frames[0]], []).append(f"shells.{name}")
     return list(names.values())
 
 

@@ -436,11 +436,18 @@ class BeamLayout:
 
 @dataclass(frozen=True, eq=False)
 class ShellLayout:
-    """A shell's nodes as stations, and the nodes of its quadrilaterals (q, 4) and triangles (t, 3)."""
+    """A shell's nodes as stations, the nodes of its quadrilaterals (q, 4) and triangles (t, 3), and the frames that are
+    its own: those of nodes that are on no other item."""
 
     stations: list[Station]
     quads: Ints
     triangles: Ints
+    own: list[int]
+
+    @property
+    def frames(self) -> list[int]:
+        """The frames of all nodes."""
+        return [station.frame for station in self.stations]
 
 
 @dataclass(frozen=True, eq=False)

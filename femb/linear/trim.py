@@ -385,10 +385,10 @@ def trimmed(model: Model | System, *, vary: Sequence[str] | None = None, t: floa
 
 
 def _near(system: System) -> tuple[Floats, Floats]:
-    """The start; with beams, the equilibrium of its steady motion, since beams are too stiff for one step of trim."""
+    """The start; with beams or shells, too stiff for one step of trim, the equilibrium of its steady motion."""
     from femb.statics.equilibrium import steady_start
 
-    if system.layout.beams or system.layout.internal:
+    if system.layout.beams or system.layout.shells or system.layout.internal:
         with contextlib.suppress(SolveError, ModelError):
             return steady_start(system)
     return system.q0, system.v0

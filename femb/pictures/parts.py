@@ -1,4 +1,4 @@
-"""The bodies and beams of `Results` as parts of a mesh: constant cells, points and fields over time."""
+"""The bodies, beams and shells of `Results` as parts of a mesh: constant cells, points and fields over time."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,10 +13,13 @@ from femb.elements.beam.results import BeamResults
 from femb.elements.beam.shape import Sections, along, element_ends
 from femb.elements.body.results import BodyResults
 from femb.elements.registry import kinds
+from femb.elements.shell.results import ShellResults
 from femb.numerics import rotations
 from femb.pictures import geometry
 from femb.results.results import Results
 
+SHELL_FIELDS = ("membrane_force", "bending_moment", "shear_force")
+"""Resultants of shells that are fields; the third component of the last is zero."""
 CELLS = "cells_"
 """Beginning of the names of arrays with the cells of a flexible body, before their type in meshio."""
 
@@ -181,11 +184,59 @@ def flexible_meshes(body: BodyResults) -> list[FlexibleMesh]:
     return [FlexibleMesh(body, name.removeprefix(CELLS)) for name in body.arrays if name.startswith(CELLS)]
 
 
-Part = BodyPoint | BeamLine | FlexibleMesh
+class ShellSurface:
+    """The quadrilaterals or the triangles of a shell, with the mean of the resultants of the elements at a node."""
+
+    kind = "shell"
+
+    def __init__(self, shell: ShellResults, cell_type: str) -> None:
+        self.name, self.shell, self.cell_type = shell.name, shell, cell_type
+        quads, triangles = shell.quadrilaterals.astype(np.int64), shell.triangles.astype(np.int64)
+        cells, first = (quads, 0) if cell_type == "quad" else (triangles, len(quads))
+        self.used, numbers = np.unique(cells, return_inverse=True)
+        self.cells = numbers.reshape(cells.shape)
+        self.element = first + np.arange(len(cells))
+        nodes = np.concatenate([quads.ravel(), triangles.ravel()])
+        elements = np.concatenate(
+            [np.repeat(np.arange(len(quads)), 4), np.repeat(len(quads) + np.arange(len(triangles)), 3)]
+        )
+        share = shell.element_area[elements]
+        self._sums = nodes, elements, share, np.bincount(nodes, share)
+
+    def state(self, k: int) -> PartState:
+        """The nodes; deflections are in the axes of the body that carries the shell, resultants in material axes."""
+        shell, used = self.shell, self.used
+        fields: dict[str, Floats] = {}
+        for name in ("deflection", "acceleration"):
+            if name in shell:
+                fields[name] = shell[name][k][used]
+        for name in SHELL_FIELDS:
+            if name in shell:
+                fields[name] = self._at_nodes(shell[name][k])[used]
+        words = ("position", "velocity", "quaternion")
+        points, velocities, quaternions = (shell[word][k][used] for word in words)
+        return PartState(points, velocities, quaternions, fields)
+
+    def _at_nodes(self, values: Floats) -> Floats:
+        """(n, 3) means of values (e, 2 or 3) in the elements around each node, by their areas."""
+        nodes, elements, share, total = self._sums
+        result = np.zeros((len(total), 3))
+        for k, column in enumerate(values.T):
+            result[:, k] = np.bincount(nodes, share * column[elements]) / total
+        return result
+
+
+def shell_surfaces(shell: ShellResults) -> list[ShellSurface]:
+    """The surfaces of a shell, one for each number of corners that its elements have."""
+    words = (("quad", shell.quadrilaterals), ("triangle", shell.triangles))
+    return [ShellSurface(shell, word) for word, cells in words if len(cells)]
+
+
+Part = BodyPoint | BeamLine | FlexibleMesh | ShellSurface
 
 
 def parts_of(results: Results, solids: bool, subdivisions: int) -> list[Part]:
-    """All bodies, then all beams; with ``solids`` as solids, if the model gives a shape or outline."""
+    """All bodies, then all beams and shells; with ``solids`` as solids, if the model gives a shape or outline."""
     bodies: list[Part] = []
     for b in results.bodies.values():
         bodies += flexible_meshes(b) or [BodySolid(b) if solids and b.shape else BodyPoint(b)]
@@ -193,4 +244,5 @@ def parts_of(results: Results, solids: bool, subdivisions: int) -> list[Part]:
         BeamSolid(b, subdivisions) if solids and "outline" in b else BeamLine(b, subdivisions)
         for b in results.beams.values()
     ]
-    return [*bodies, *beams]
+    shells = [surface for shell in results.shells.values() for surface in shell_surfaces(shell)]
+    return [*bodies, *beams, *shells]

@@ -17,7 +17,7 @@ from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
 from femb.pictures import geometry
 from femb.pictures.drawing import INK, WIDTH, Sheet, save
-from femb.pictures.parts import BeamSolid, BodySolid, FlexibleMesh, flexible_meshes
+from femb.pictures.parts import BeamSolid, BodySolid, FlexibleMesh, ShellSurface, flexible_meshes, shell_surfaces
 from femb.results.results import Results
 from femb.results.view import INERTIAL, View
 
@@ -103,15 +103,15 @@ def page(
 class Surface:
     """A body or beam: its boundary faces by number of corners, and its colours at the first and last instant."""
 
-    part: BodySolid | BeamSolid | FlexibleMesh
+    part: BodySolid | BeamSolid | FlexibleMesh | ShellSurface
     faces: Sequence[Ints]
     colours: tuple[str, str]
 
 
 def check_drawable(results: Results) -> None:
     """Raise ResultError for results without anything to draw."""
-    if not results.bodies and not results.beams:
-        raise ResultError("these results have neither bodies nor beams, so there is nothing to draw")
+    if not results.bodies and not results.beams and not results.shells:
+        raise ResultError("these results have neither bodies nor beams nor shells, so there is nothing to draw")
 
 
 def _instants(results: Results, times: int | Sequence[float]) -> list[int]:
@@ -135,16 +135,23 @@ def camera_axes(azimuth: float, elevation: float) -> Floats:
 def extent_of(results: Results, view: View, instants: Iterable[int]) -> float:
     """Largest side of the box around all nodes and reference points at all instants, m."""
     positions = [body.position[:, None] for body in results.bodies.values()]
-    positions += [beam.position for beam in results.beams.values()]
+    positions += [group.position for group in (*results.beams.values(), *results.shells.values())]
     points = [view.points(k, position[k]) for k in instants for position in positions]
     return float(np.max(np.ptp(np.concatenate(points), axis=0)))
 
 
 def surfaces_of(results: Results, extent: float) -> list[Surface]:
-    """The surfaces of all bodies and beams; extent : of the picture, m, 0 for a single point."""
+    """The surfaces of all bodies, beams and shells; extent : of the picture, m, 0 for a single point."""
     extent = extent or 1.0
     bodies = [surface for body in results.bodies.values() for surface in _body_surfaces(body, extent)]
-    return [*bodies, *(_beam_surface(beam, extent) for beam in results.beams.values())]
+    beams = [_beam_surface(beam, extent) for beam in results.beams.values()]
+    # both sides of a shell are seen
+    shells = [
+        Surface(part, [part.cells, part.cells[:, ::-1]], BEAM_COLOURS)
+        for shell in results.shells.values()
+        for part in shell_surfaces(shell)
+    ]
+    return [*bodies, *beams, *shells]
 
 
 def _body_surfaces(body: BodyResults, extent: float) -> list[Surface]:

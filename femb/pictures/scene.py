@@ -22,8 +22,11 @@ FIELDS: Mapping[str, tuple[int, ...]] = {
     "section_moment": (3,),
     "deflection": (3,),
     "acceleration": (3,),
+    "membrane_force": (3,),
+    "bending_moment": (3,),
+    "shear_force": (3,),
 }
-"""Fields and their components; bodies have zeros for those of beams, since a mesh needs a value at every point."""
+"""Fields and their components; parts without one have zeros, since a mesh needs a value at every point."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ class SceneExporter:
         subdivisions: int = 8,
         progress: Callable[[int, int], None] | None = None,
     ) -> list[Path]:
-        """Write the motion of bodies and beams; returns the files to open.
+        """Write the motion of bodies, beams and shells; returns the files to open.
 
         Parameters
         ----------
@@ -120,7 +123,9 @@ class SceneExporter:
         (body or section to the frame, scalar first), all relative to the frame; ``strain``;
         ``section_force`` (N) and ``section_moment`` (N m) in section axes; ``deflection`` (m) in the axes of
         the body the beam is clamped to, and ``acceleration`` (m/s2, of a beam that of its centre line) in inertial
-        axes, for any frame. Cell data: ``element``, and ``component``, a number that ``legend.json`` explains.
+        axes, for any frame; of shells also ``membrane_force``, ``bending_moment`` and ``shear_force`` (N/m, N), the
+        means of the elements at a node in material axes. Cell data: ``element``, and ``component``, a number that
+        ``legend.json`` explains.
         Raises ResultError where there is nothing to draw or the folder cannot be written.
         """
         folder = Path(folder)
@@ -128,8 +133,8 @@ class SceneExporter:
         if subdivisions < 1:
             raise ResultError(f"subdivisions is {subdivisions}; an element is drawn with 1 or more")
         view = View.of(results, frame)
-        if not results.bodies and not results.beams:
-            raise ResultError("these results have neither bodies nor beams, so there is no mesh to export")
+        if not results.bodies and not results.beams and not results.shells:
+            raise ResultError("these results have neither bodies nor beams nor shells, so there is no mesh to export")
         names = ["lines", "solids"] if solids else ["lines"]
         scenes = [Scene(name, parts_of(results, name == "solids", subdivisions), view, instants) for name in names]
         done = count()

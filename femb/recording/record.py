@@ -83,7 +83,7 @@ class Selection:
         self._flexible = tuple(
             (kind, name)
             for kind, name in self._names
-            if kind == "beams" or (kind == "bodies" and isinstance(bodies[name], FlexibleBody))
+            if kind in ("beams", "shells") or (kind == "bodies" and isinstance(bodies[name], FlexibleBody))
         )
         if output.restricted:
             if output.select or output.exclude:
@@ -281,7 +281,7 @@ def records_of(
 
 
 def still(system: System, time: Floats, q: Floats, v: Floats, method: str) -> Results:
-    """Results of the positions and velocities of bodies and beams in states that no forces belong to, for pictures.
+    """Results of positions and velocities of bodies, beams and shells in states without their forces, for pictures.
 
     time (t,) s. q (t, n_q), v (t, n_v) : the states. method : of the results.
     """
@@ -290,7 +290,7 @@ def still(system: System, time: Floats, q: Floats, v: Floats, method: str) -> Re
     series: dict[str, Floats] = {"time": time}
     static: dict[str, Floats] = {}
     attributes: dict[str, dict[str, Any]] = {}
-    for record in records_of(system, ("bodies", "beams"))[0]:
+    for record in records_of(system, ("bodies", "beams", "shells"))[0]:
         series |= record.series(frames)
         static |= record.static
         attributes |= record.attributes

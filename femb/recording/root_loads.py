@@ -29,16 +29,17 @@ from femb.system.system import System
 
 if TYPE_CHECKING:
     from femb.elements.modal.batch import ModalBatch
+    from femb.elements.shell.batch import ShellBatch
 
 
-# Flexible bodies between an appendage and its parent: the forces of their interfaces on it, inertia included.
+# Flexible bodies and shells between an appendage and its parent: the forces of their interfaces on it with inertia.
 
 
 @dataclass(frozen=True, eq=False)
 class FlexibleRoot:
-    """A flexible body with interfaces on the parent: their numbers, and the frames that carry them."""
+    """A flexible body or a shell with interfaces on the parent: their numbers, and the frames that carry them."""
 
-    batch: ModalBatch
+    batch: ModalBatch | ShellBatch
     numbers: tuple[int, ...]
     frames: tuple[int, ...]
 
@@ -57,19 +58,28 @@ class FlexibleRoot:
         return force, torque
 
 
-def _interface_forces(batch: ModalBatch, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
+def _interface_forces(batch: ModalBatch | ShellBatch, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
     return batch.interface_forces(q, v, a)
 
 
 def flexible_roots(system: System, appendage: Appendage, held: set[int]) -> tuple[FlexibleRoot, ...]:
-    """The flexible bodies of an appendage with interfaces on held frames."""
+    """The flexible bodies and shells of an appendage with interfaces on held frames."""
     bodies = system.layout.flexible_bodies
-    if not bodies:
+    if not bodies and not system.layout.shells:
         return ()
     from femb.elements.modal.batch import ModalBatch
+    from femb.elements.shell.batch import ShellBatch
 
     found = []
     for batch in system.batches:
+        if isinstance(batch, ShellBatch):
+            on = [
+                (k, frame)
+                for k, (path, frame) in enumerate(batch.interfaces)
+                if path in appendage.items and frame in held
+            ]
+            if on:
+                found.append(FlexibleRoot(batch, tuple(k for k, _ in on), tuple(frame for _, frame in on)))
         if isinstance(batch, ModalBatch) and batch.label in appendage.items:
             stations = bodies[batch.label.partition(".")[2]].stations
             on = [(k, stations[name].frame) for k, name in enumerate(batch.names) if stations[name].frame in held]
@@ -231,7 +241,7 @@ class _Links:
                     self.rows.setdefault(frame, []).append(k)
         self.items: dict[int, list[Item]] = {}
         for item in system.items:
-            if item.table == "beams" or isinstance(item, FlexibleBody):  # they have mass
+            if item.table in ("beams", "shells") or isinstance(item, FlexibleBody):  # they have mass
                 continue
             on = {layout.frame_of(marker) for marker in item.markers.values()}
             if item.joint_coordinate is not None:

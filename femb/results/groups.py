@@ -18,6 +18,7 @@ from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
 from femb.elements.item import Item
 from femb.elements.registry import kinds
+from femb.elements.shell.results import ShellResults
 
 VIOLATIONS = "femb.recording.record"
 
@@ -99,6 +100,7 @@ class NamedArrays(Protocol):
     attributes: Attributes
     bodies: Groups[BodyResults]
     beams: Groups[BeamResults]
+    shells: Groups[ShellResults]
 
     @property
     def time(self) -> Floats: ...

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from femb.elements.joint.driver import DriverResults
     from femb.elements.joint.joint import JointResults
     from femb.elements.load.load import LoadResults
+    from femb.elements.shell.results import ShellResults
     from femb.elements.spring.modal_damping import ModalDampingResults
     from femb.elements.spring.point import SpringResults
     from femb.elements.wheel.reaction_wheel import WheelResults
@@ -202,7 +203,8 @@ def parts_of(results: Results) -> list[str]:
     time = results.time
     times = f"{time.size} times {time[0]:g} to {time[-1]:g} s" if time.size else "no times"
     kinds: dict[str, Groups[Any]]
-    kinds = {"bodies": results.bodies, "beams": results.beams, "joints": results.joints, "drivers": results.drivers}
+    kinds = {"bodies": results.bodies, "beams": results.beams, "shells": results.shells, "joints": results.joints}
+    kinds["drivers"] = results.drivers
     parts = [f"{results.status or 'no status'}, {times}"]
     parts += [f"{kind}: {listing(groups, 6)}" for kind, groups in kinds.items() if groups]
     for label, name, unit in LARGEST:
@@ -258,6 +260,7 @@ class Results(ByQuantity):
         magnetic_torquers: Groups[TorquerResults]
         modal_damping: Groups[ModalDampingResults]
         sensors: Groups[SensorResults]
+        shells: Groups[ShellResults]
         springs: Groups[SpringResults]
         tanks: Groups[TankResults]
         thrusters: Groups[ThrusterResults]

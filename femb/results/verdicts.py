@@ -277,8 +277,8 @@ def _balances(results: Results) -> Iterator[Verdict]:
 
 
 def _fastest(results: Results, name: str) -> float:
-    """The largest component of velocities or angular velocities of bodies and beams."""
-    groups = (*results.bodies.values(), *results.beams.values())
+    """The largest component of velocities or angular velocities of bodies, beams and shells."""
+    groups = (*results.bodies.values(), *results.beams.values(), *results.shells.values())
     return max((_largest(group[name]) for group in groups if name in group), default=0.0)
 
 

@@ -11,7 +11,7 @@ from femb.base.arrays import Content, listing
 from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.elements.beam.results import BeamResults
-from femb.elements.body.results import BodyResults
+from femb.elements.body.results import BodyResults, Moving
 from femb.numerics import rotations
 from femb.results.groups import NamedArrays
 
@@ -99,7 +99,7 @@ def seen_from(results: NamedArrays, frame: str) -> Content:
     series, static = dict(results.series), dict(results.static)
     attributes: dict[str, dict[str, Any]] = {path: dict(values) for path, values in results.attributes.items()}
     attributes.setdefault("", {})["frame"] = frame
-    groups: list[BodyResults | BeamResults] = [*results.bodies.values(), *results.beams.values()]
+    groups: list[Moving] = [*results.bodies.values(), *results.beams.values(), *results.shells.values()]
     for group in groups:
         path = group.path
         if "position" not in group or "quaternion" not in group:
@@ -121,10 +121,8 @@ def seen_from(results: NamedArrays, frame: str) -> Content:
     return Content(series, static, attributes)
 
 
-def relative(
-    view: View, group: BodyResults | BeamResults, of_frame: tuple[Floats, Floats] | None = None
-) -> dict[str, Floats]:
-    """Arrays of the motion of a body or beam relative to a frame, all output times; with accelerations if
+def relative(view: View, group: Moving, of_frame: tuple[Floats, Floats] | None = None) -> dict[str, Floats]:
+    """Arrays of the motion of a body, beam or shell relative to a frame, all output times; with accelerations if
     ``of_frame``, the frame's acceleration and angular acceleration in inertial axes, and those of the group exist."""
     times = slice(None)
     position, quaternion = group["position"], group["quaternion"]
@@ -155,7 +153,7 @@ def start_pose(results: NamedArrays, frame: str) -> tuple[Floats, Floats]:
     return (position, quaternion) if node is None else (position[node], quaternion[node])
 
 
-def _start_of(group: BodyResults | BeamResults) -> tuple[Floats, Floats]:
+def _start_of(group: Moving) -> tuple[Floats, Floats]:
     """Positions and quaternions in the start configuration; at the first output time in results without them."""
 
     def start_value(word: str) -> Floats:

@@ -20,6 +20,8 @@ def numbers_per_output(system: "System") -> int:
     layout = system.layout
     nodes = sum(len(beam.stations) for beam in layout.beams.values())
     elements = sum(beam.elements for beam in layout.beams.values())
+    nodes += sum(len(shell.stations) for shell in layout.shells.values())
+    elements += sum(len(shell.quads) + len(shell.triangles) for shell in layout.shells.values())
     joints = sum(6 + 2 * len(joint.coordinates) for joint in layout.joints.values())
     drivers = sum(3 * len(driver.rows) for driver in layout.drivers.values())
     # bodies: position, quaternion, velocity, angular velocity; nodes: also rotation and deflection; elements: strains

@@ -52,7 +52,11 @@ def facts_of(system: "System") -> ModelFacts:
 
     frequency, decay = rates_of_functions(system)
     return ModelFacts(
-        flexible=bool(len(system.layout.internal) > len(system.layout.first_order_names) or system.layout.beams),
+        flexible=bool(
+            len(system.layout.internal) > len(system.layout.first_order_names)
+            or system.layout.beams
+            or system.layout.shells
+        ),
         undamped=any(batch.undamped for batch in system.batches),
         switches=bool(system.switches or system.has_gaps),
         frequency=max(largest_frequency(system), frequency) / (2.0 * pi),

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 CANTILEVER, BOTH = 1.8751040687, 4.7300407449
 # Tables of a control loop.
-CONTROLLED = ("wheels", "thrusters", "magnetic_torquers", "sensors", "controllers")
+CONTROLLED = ("shells", "wheels", "thrusters", "magnetic_torquers", "sensors", "controllers")
 # Differences of angular velocity below this part of the largest are rounding.
 ROUNDING = 1e-9
 
@@ -429,7 +429,8 @@ def overview(model: Model, run: Run | None = None) -> Overview:
             **{word: len(model.tables[word]) for word in ("bodies", "beams", "joints", "loads", "springs")},
             # of those that few models have, what there is
             **{word: len(model.tables[word]) for word in CONTROLLED if model.tables[word]},
-            "elements": sum(beam.elements for beam in model.beams.values()),
+            "elements": sum(beam.elements for beam in model.beams.values())
+            + sum(len(shell.quads) + len(shell.triangles) for shell in system.layout.shells.values()),
         },
         system.n_v,
         system.n_q,

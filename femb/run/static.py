@@ -256,6 +256,7 @@ def mode_arrays(system: System, statics: Statics, found: list[Critical]) -> dict
     arrays["static/mode_names"] = np.array(names)
     items = {f"bodies/{name}": [Station(frame)] for name, frame in layout.bodies.items()}
     items |= {f"beams/{name}": beam.stations for name, beam in layout.beams.items()}
+    items |= {f"shells/{name}": shell.stations for name, shell in layout.shells.items()}
     for path, stations in items.items():
         motions = [[motion_of(layout, station, q, mode) for station in stations] for q, mode in modes]
         for i, word in enumerate(("translation", "rotation")):

@@ -40,6 +40,8 @@ def appendages_of(layout: Layout, model: Model, held: set[int]) -> list[Appendag
         if on & held:
             if item.table == "beams":
                 on |= {station.frame for station in layout.beams[item.name].stations}
+            elif item.table == "shells":
+                on |= {*layout.shells[item.name].frames}
             elif item.table == "bodies" and item.name in layout.flexible_bodies:
                 on |= {station.frame for station in layout.flexible_bodies[item.name].stations.values()}
             for k in {number[frame] for frame in on if frame in number}:
@@ -83,7 +85,7 @@ def roots(layout: Layout, model: Model) -> list[tuple[int, ...]]:
 
 
 def _frames_of_items(layout: Layout, model: Model) -> Iterator[tuple[str, list[int]]]:
-    """Path and frames of bodies, beams, joints and springs."""
+    """Path and frames of bodies, beams, shells, joints and springs."""
     for name, frame in layout.bodies.items():
         yield f"bodies.{name}", [frame]
     for name, body in layout.flexible_bodies.items():
@@ -91,6 +93,8 @@ def _frames_of_items(layout: Layout, model: Model) -> Iterator[tuple[str, list[i
             yield f"bodies.{name}", [station.frame for station in body.stations.values()]
     for name, beam in layout.beams.items():
         yield f"beams.{name}", [station.frame for station in beam.stations]
+    for name, shell in layout.shells.items():
+        yield f"shells.{name}", shell.frames
     for name, joint in layout.joints.items():
         yield f"joints.{name}", [joint.first.frame, joint.second.frame]
     for name, spring in model.springs.items():

@@ -27,6 +27,7 @@ def _unfixed(system: "System") -> "tuple[System, Floats]":
     markers = [marker for item in system.model.bodies.values() for marker in item.markers.values()]
     massive = {layout.station(marker).frame for marker in markers}
     massive |= {station.frame for beam in layout.beams.values() for station in beam.stations}
+    massive |= {frame for shell in layout.shells.values() for frame in shell.frames}
     if all(layout.frames[frame].freedom for frame in massive):
         return system, system.q0
     unfixed = System(system.model, assemble=True, layout=MovingGround())

@@ -145,6 +145,9 @@ def _energy(motion: EigenProblem, shapes: Complex) -> tuple[tuple[str, ...], Flo
     names = [f"bodies.{name}" for name in layout.bodies] + [f"beams.{name}" for name in layout.beams]
     frames = [[frame] for frame in layout.bodies.values()]
     frames += [[station.frame for station in beam.stations] for beam in layout.beams.values()]
+    # a named node of a shell is a body, but its energy that of the shell
+    names = [f"shells.{name}" for name in layout.shells] + names
+    frames = [shell.own for shell in layout.shells.values()] + frames
     for name, body in layout.flexible_bodies.items():
         if f"bodies.{name}" not in names:
             names.append(f"bodies.{name}")

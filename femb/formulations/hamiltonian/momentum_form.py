@@ -365,6 +365,8 @@ def _check_rigid(system: System) -> None:
 
     for name in model.beams:
         raise problem(f"beams.{name}", "bends")
+    for name in layout.shells:
+        raise problem(f"shells.{name}", "bends")
     for name in layout.flexible_bodies:
         raise problem(f"bodies.{name}", "is flexible")
     for unknown in layout.internal:

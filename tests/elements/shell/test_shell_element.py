@@ -1,0 +1,129 @@
+"""Single shell elements and patches: identities of section 17 of docs/theory/shell.md. Gradient, tangent, mass, momenta
+and objectivity are those of tests/contracts/test_items.py."""
+
+import numpy as np
+import pytest
+from oracles.shell import Supported, material, shell_on, triangulated
+
+from femb.elements.shell.mesh import ShellMesh
+from femb.numerics import rotations
+
+E, NU = 1e6, 0.25
+PATCH = np.array(
+    [[0, 0], [0.24, 0], [0.24, 0.12], [0, 0.12], [0.04, 0.02], [0.18, 0.03], [0.16, 0.08], [0.08, 0.08]], dtype=float
+)
+QUADS = np.array([[0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7], [4, 5, 6, 7]])
+
+
+def flat_mesh(points, quads):
+    nodes = np.column_stack([points, np.zeros(len(points))])
+    return ShellMesh(nodes, np.tile([0.0, 0.0, 1.0], (len(nodes), 1)), quads, np.zeros((0, 3), dtype=np.int64), {})
+
+
+def warped(corners):
+    rng = np.random.default_rng(3)
+    nodes = np.array([[0, 0, 0], [2, 0.1, 0], [2.2, 1.3, 0], [-0.1, 1.1, 0]])[:corners]
+    nodes = nodes + 0.2 * rng.standard_normal(nodes.shape)
+    normals = [0.0, 0.0, 1.0] + 0.1 * rng.standard_normal(nodes.shape)
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    cells = [np.arange(4)[None], np.zeros((0, 3), dtype=np.int64)]
+    if corners == 3:
+        cells = [np.zeros((0, 4), dtype=np.int64), np.arange(3)[None]]
+    return ShellMesh(nodes, normals, *cells, {})
+
+
+def supported(mesh, thickness=0.1, fixed=None, **words):
+    shell = shell_on(mesh, thickness=thickness, material=material(E, NU), **words)
+    return Supported(shell, np.zeros((len(mesh.nodes), 6), dtype=bool) if fixed is None else fixed)
+
+
+@pytest.mark.parametrize("drilling", ["weak", "stiff"])
+@pytest.mark.parametrize("corners", [3, 4])
+def test_six_zero_eigenvalues(corners, drilling):
+    mesh = flat_mesh(np.array([[0, 0], [2, 0.1], [2.2, 1.3], [-0.1, 1.1]]), np.arange(4)[None])
+    mesh = warped(corners) if drilling == "weak" else (triangulated(mesh) if corners == 3 else mesh)
+    one = supported(mesh, drilling=drilling)
+    values = np.abs(np.linalg.eigvalsh(one.stiffness(one.system.q0).toarray()))
+    values.sort()
+    assert values[5] < 1e-12 * values[-1]
+    assert values[6] > 1e-8 * values[-1]
+
+
+@pytest.mark.parametrize("corners", [3, 4])
+def test_rigid_motion_on_top_of_a_deformation(corners):
+    one, rng = supported(warped(corners)), np.random.default_rng(0)
+    q = one.moved(one.system.q0, 0.2 * rng.standard_normal(one.system.n_v))
+    turn, shift, other = rotations.exponential(np.array([1.0, -2.0, 1.5])), np.array([3.0, 1.0, -2.0]), q.copy()
+    for i in one.in_q:
+        other[i : i + 3] = shift + rotations.rotate(turn, q[i : i + 3])
+        other[i + 3 : i + 7] = rotations.multiply(turn, q[i + 3 : i + 7])
+    none, still = np.zeros(0), np.zeros(one.system.n_v)
+    first, second = (one.batch.own_strains(none, x, still) for x in (q, other))
+    np.testing.assert_allclose(second, first, rtol=0.0, atol=1e-13)
+
+
+@pytest.mark.parametrize("turn", [1, 2, 3])
+def test_corners_numbered_from_another_one(turn):
+    """The same energy at the same positions; and mirrored, with the normal on the other side."""
+    mesh, rng = warped(4), np.random.default_rng(1)
+    other = ShellMesh(mesh.nodes, mesh.normals, np.roll(mesh.quads, turn, axis=1), mesh.triangles, {})
+    mirrored = ShellMesh(mesh.nodes, -mesh.normals, mesh.quads[:, ::-1], mesh.triangles, {})
+    dx = 0.2 * rng.standard_normal((4, 6))
+    energies = []
+    for each in (mesh, other, mirrored):
+        one = supported(each)
+        x = np.zeros(one.system.n_v)
+        frames = [one.system.layout.frames[k] for k in one.system.layout.shells["s"].frames]
+        for place, frame, step in zip(one.places, frames, dx, strict=True):
+            x[place[:3]], x[place[3:]] = step[:3], rotations.rotate_back(frame.quaternion, step[3:])
+        energies.append(one.system.energy_momentum(one.moved(one.system.q0, x)[None], np.zeros((1, len(x))))[0, 1])
+    np.testing.assert_allclose(energies[1:], energies[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("drilling", ["weak", "stiff"])
+@pytest.mark.parametrize("thickness", [0.01, 0.001])
+@pytest.mark.parametrize("kind", ["quads", "triangles"])
+def test_patch_of_macneal_and_harder(kind, thickness, drilling):
+    """Linear displacements in the plane, and quadratic deflections, of the outer nodes give those of the inner ones."""
+    mesh = flat_mesh(PATCH, QUADS)
+    mesh = triangulated(mesh) if kind == "triangles" else mesh
+    fixed = np.zeros((8, 6), dtype=bool)
+    fixed[:4] = True
+    patch = supported(mesh, thickness, fixed, drilling=drilling)
+    x, y = PATCH.T
+    membrane, bending = np.zeros((2, 8, 6))
+    membrane[:, 0], membrane[:, 1] = 1e-3 * (x + 0.5 * y), 1e-3 * (y + 0.5 * x)
+    bending[:, 2] = 1e-3 * (x * x + x * y + y * y) / 2.0
+    bending[:, 3], bending[:, 4] = 1e-3 * (0.5 * x + y), -1e-3 * (x + 0.5 * y)
+    for wanted in (membrane, bending):
+        given = patch.loads(np.where(fixed, wanted, 0.0))
+        K = patch.stiffness(patch.system.q0)
+        found = given.copy()
+        found[patch.free] = np.linalg.solve(K.toarray()[np.ix_(patch.free, patch.free)], -(K @ given)[patch.free])
+        np.testing.assert_allclose(found[patch.places], wanted, rtol=0.0, atol=1e-9 * np.abs(wanted).max())
+        strains = patch.batch._strains(patch.system.q0[None], found[None])[0][0]
+        loads = np.einsum("eik,ek->ei", patch.batch.cells[0].recovery, strains)
+        Q = E / (1.0 - NU**2) * np.array([[1, NU, 0], [NU, 1, 0], [0, 0, 0.5 * (1.0 - NU)]]) @ [1e-3, 1e-3, 1e-3]
+        expected = np.zeros(8)
+        expected[:3] = thickness * Q if wanted is membrane else 0.0
+        expected[3:6] = -(thickness**3) / 12.0 * Q if wanted is bending else 0.0
+        np.testing.assert_allclose(
+            loads, np.tile(expected, (len(loads), 1)), rtol=0, atol=1e-7 * np.abs(expected).max()
+        )
+
+
+def test_mass_properties_of_a_wall_beside_its_reference_surface():
+    """Mass, its centre and its inertia of an offset plate, with rho_1: those of the box."""
+    a, b, h, offset, density = 2.0, 1.0, 0.1, 0.3, 3.0
+    mesh = flat_mesh(np.array([[0, 0], [a, 0], [a, b], [0, b]]), np.arange(4)[None])
+    shell = shell_on(mesh, thickness=h, material=material(E, NU, density), offset=offset)
+    one = Supported(shell, np.zeros((4, 6), dtype=bool))
+    mass, centre, inertia = one.system.mass_properties_at(one.system.q0)
+    m = density * a * b * h
+    np.testing.assert_allclose(mass, m, rtol=1e-13)
+    np.testing.assert_allclose(centre, [0.5 * a, 0.5 * b, -offset], atol=1e-13)
+    box = m / 12.0 * np.array([b * b + h * h, a * a + h * h, a * a + b * b])
+    got = np.diag(inertia)
+    np.testing.assert_allclose(got[:2], box[:2], rtol=1e-12)
+    # that of drilling is the theory's own: larger by the rotary inertia about the reference surface
+    np.testing.assert_allclose(got[2] - box[2], density * h * a * b * (h * h / 12.0 + offset**2), rtol=1e-12)

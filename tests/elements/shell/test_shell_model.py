@@ -1,0 +1,192 @@
+"""Shells in models: what carries them, motion, statics, modes, root loads, and every exit."""
+
+import meshio
+import numpy as np
+import pytest
+from oracles.shell import material
+
+import femb
+from femb.linear import linearize
+from femb.system.mass_properties import mass_properties
+from femb.system.system import System
+
+E, NU, RHO, H = 1e9, 0.3, 1000.0, 0.02
+CORNERS = [[0.5, -0.25, 0], [1.5, -0.25, 0], [1.5, 0.25, 0], [0.5, 0.25, 0]]
+
+
+def panel(elements=(4, 2), corners=CORNERS, nu=NU, **words):
+    given = {"thickness": H, "material": material(E, nu, RHO)} | words
+    return femb.Shell("p", elements, corners=corners, **given)
+
+
+def hub(**words):
+    return femb.RigidBody("hub", 10.0, (1.0, 0.7, 1.2), **words)
+
+
+def model_of(*items, gravity=(0.0, 0.0, 0.0)):
+    model = femb.Model("m", gravity=gravity)
+    for item in items:
+        model.add(item)
+    return model
+
+
+def test_edge_on_a_body_is_one_of_points_fixed_to_it():
+    """Nodes with offsets on a body, and nodes of their own that joints fix to it: the same frequencies."""
+    held = model_of(hub(), panel(frame="hub", attach={"edge4": "hub"}))
+    points = {f"n{k}": [0.5, -0.25 + 0.25 * k, 0.0] for k in range(3)}
+    joints = [
+        femb.Fixed(f"j{k}", femb.JointEnd("hub", at=at), femb.JointEnd(f"p.n{k}"))
+        for k, at in enumerate(points.values())
+    ]
+    joined = model_of(hub(), panel(frame="hub", points=points), *joints)
+    first, second = (femb.modes(each, count=12).frequencies for each in (held, joined))
+    np.testing.assert_allclose(first[6:], second[6:], rtol=1e-8)
+
+
+def test_shell_in_the_axes_of_a_turned_body():
+    """The frequencies of a free satellite do not depend on its attitude and place."""
+    turned = {"position": (3.0, -2.0, 1.0), "euler_angles": (0.4, -0.8, 1.1)}
+    plain, other = (
+        femb.modes(model_of(hub(**words), panel(frame="hub", attach={"edge4": "hub"})), count=9).frequencies
+        for words in ({}, turned)
+    )
+    np.testing.assert_allclose(plain[6:], other[6:], rtol=1e-9)
+
+
+def test_strip_bends_as_an_exact_beam():
+    """First frequencies of a cantilever, without Poisson's ratio, out of its plane; the mesh has order 2."""
+    corners = [[0, 0, 0], [1, 0, 0], [1, 0.05, 0], [0, 0.05, 0]]
+    strip = model_of(panel((32, 1), corners, 0.0, thickness=0.01, attach={"edge4": "ground"}))
+    # the second is that in the plane
+    found = femb.modes(strip, count=3).frequencies[[0, 2]]
+    radius = np.sqrt(E * 0.01**2 / 12.0 / RHO)
+    wanted = np.array([1.8751041, 4.6940911]) ** 2 * radius / (2.0 * np.pi)
+    # the shell shears and turns: below the thin beam
+    np.testing.assert_allclose(found, wanted, rtol=3e-3)
+
+
+def test_resultants_of_a_cantilever():
+    """Moments, shear and strains under a force across the tip, positive where they stretch the side of the normal."""
+    corners = [[0, 0, 0], [1, 0, 0], [1, 0.2, 0], [0, 0.2, 0]]
+    shell = panel((5, 1), corners, 0.0, attach={"edge4": "ground"}, points={"a": "corner2", "b": "corner3"})
+    loads = [femb.Load(name, body=f"p.{name}", force=(0.0, 0.0, 5e-3)) for name in ("a", "b")]
+    found = femb.static(model_of(shell, *loads)).shells["p"]
+    x = np.arange(0.1, 1.0, 0.2)
+    moment = found.bending_moment[-1]
+    # the force lifts the tip: the side of the normal is pressed
+    np.testing.assert_allclose(moment[:, 0], -0.01 * (1.0 - x) / 0.2, rtol=1e-6)
+    np.testing.assert_allclose(np.abs(found.shear_force[-1, :, 0]), 0.01 / 0.2, rtol=1e-6)
+    np.testing.assert_allclose(found.curvature[-1, :, 0], moment[:, 0] / (E * H**3 / 12.0), rtol=1e-9)
+    np.testing.assert_allclose(found.deflection[-1, -1, 2], 0.01 / (3.0 * E * 0.2 * H**3 / 12.0), rtol=1e-2)
+
+
+def test_root_loads_are_the_weight():
+    """On a ground, on a beam that carries the panel, and their sum."""
+    section = femb.Section(
+        "bar", axial_stiffness=1e7, torsional_stiffness=1e4, bending_stiffness=(1e4, 1e4), mass_per_length=2.0,
+        inertia_per_length=(0.02, 0.01, 0.01), shear_stiffness=(1e6, 1e6),
+    )  # fmt: skip
+    alone = model_of(panel(attach={"edge4": "ground"}), gravity=(0.0, 0.0, -10.0))
+    weight = 10.0 * RHO * H * 0.5
+    found = femb.static(alone).appendages["p"]
+    np.testing.assert_allclose(found.force[-1], [0.0, 0.0, -weight], atol=1e-6 * weight)
+    start = femb.Attachment("ground", at=(0.5, -0.25, -0.1), direction=(1.0, 0.0, 0.0))
+    beam = femb.ExactBeam("stringer", section, 1.0, 4, start=start)
+    carried = model_of(section, beam, panel(attach={"edge1": {"beam": "stringer"}}), gravity=(0.0, 0.0, -10.0))
+    mass = mass_properties(System(carried))[0]
+    np.testing.assert_allclose(mass, RHO * H * 0.5 + 2.0, rtol=1e-12)
+    found = femb.static(carried).appendages["stringer"]
+    np.testing.assert_allclose(found.force[-1], [0.0, 0.0, -weight - 20.0], atol=1e-6 * weight)
+
+
+def test_free_flight_conserves_energy_and_momenta():
+    shell = panel((2, 1), thickness=0.1, velocity=(0.1, 0.2, 0.3), angular_velocity=(1.0, 2.0, 3.0), offset=0.03)
+    results = femb.simulate(model_of(shell), duration=0.02, method="radau", rtol=1e-9, output_interval=5e-3)
+    audit = results.audit
+    assert np.abs(audit.energy_error).max() < 1e-9 * audit.kinetic_energy[0]
+    for momentum in (audit.linear_momentum, audit.angular_momentum):
+        assert np.abs(momentum - momentum[0]).max() < 1e-9 * np.abs(momentum[0]).max()
+
+
+def test_damping_ratio_is_that_of_the_coefficient():
+    """beta omega / 2."""
+    beta = 1e-3
+    poles = linearize(model_of(panel((4, 1), attach={"edge4": "ground"}, damping=beta))).eigenvalues()
+    poles = poles[np.argsort(np.abs(poles))][:4]
+    np.testing.assert_allclose(-poles.real / np.abs(poles), 0.5 * beta * np.abs(poles), rtol=1e-5)
+
+
+def test_energy_of_modes_is_that_of_the_shell():
+    model = model_of(hub(), panel(frame="hub", attach={"edge4": "hub"}, points={"tip": "corner3"}))
+    found = femb.modes(model, count=7)
+    assert found.items[0] == "shells.p"
+    assert found.energy[6, 0] > 0.5
+    np.testing.assert_allclose(found.energy.sum(axis=1), 1.0, atol=1e-9)
+
+
+def test_hamiltonian_form_refuses_shells_by_name():
+    with pytest.raises(femb.ModelError, match=r"shells\.p bends"):
+        femb.simulate(
+            model_of(hub(), panel(frame="hub", attach={"edge4": "hub"})),
+            duration=0.1,
+            formulation="hamiltonian",
+            method="rk",
+        )
+
+
+def test_meshes_and_pictures(tmp_path):
+    """Surfaces with resultants at the nodes, in every scene; pictures show both sides."""
+    dish = femb.Shell(
+        "d", (3, 6), surface={"paraboloid": [0.8, 1.0, 0.0]}, thickness=H, material=material(E, NU, RHO),
+        attach={"edge2": "ground"},
+    )  # fmt: skip
+    results = femb.static(model_of(dish, gravity=(0.0, 0.0, -10.0)))
+    femb.export_vtu(results, tmp_path)
+    mesh = meshio.read(sorted(tmp_path.glob("lines_*.vtu"))[-1])
+    assert sum(len(block.data) for block in mesh.cells if block.type == "quad") == 12
+    assert sum(len(block.data) for block in mesh.cells if block.type == "triangle") == 6
+    assert {"membrane_force", "bending_moment", "shear_force"} <= set(mesh.point_data)
+    assert np.abs(mesh.point_data["membrane_force"]).max() > 0.0
+    femb.picture(results, tmp_path / "dish.png", times=1)
+    assert (tmp_path / "dish.png").stat().st_size > 5000
+
+
+WORDS = {"elements": (2, 2), "corners": CORNERS, "thickness": H, "material": material(E, NU)}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"corners": [CORNERS[k] for k in (0, 2, 1, 3)]}, "wrong order"),
+        ({"corners": [CORNERS[k] for k in (0, 1, 1, 3)]}, "collapsed"),
+        ({"elements": (2, 0.5)}, "two whole numbers"),
+        ({"surface": {"disc": [1.0, 0.0]}}, "wanted one of corners and surface"),
+        ({"corners": None, "surface": {"dish": [1.0]}}, "wanted one of"),
+        ({"corners": None, "surface": {"disc": [1.0, 2.0]}}, "inner radius must be less"),
+        ({"material": None}, "the wall needs it"),
+        ({"thickness": None}, "no wall"),
+        ({"material": "cheese"}, "must be one of"),
+        ({"direction": (0.0, 0.0, 1.0)}, "along the normal"),
+        ({"attach": {"edge5": "hub"}}, "edge4"),
+        ({"attach": {"edge1": "hub", "edge2": "yoke"}}, "another host"),
+        ({"attach": {"edge1": 3}}, "wanted the name of a body"),
+        ({"points": {"a": [0.6, 0.0, 0.0]}}, "the nearest"),
+        ({"points": {"a": 4, "b": 4}}, "one name"),
+        ({"points": {"a": 0}, "attach": {"edge4": "hub"}}, "name that host"),
+        ({"damping": -1.0}, "at least 0"),
+        ({"thickness": None, "material": None, "stiffness_matrix": np.eye(6)}, "shear_stiffness: is missing"),
+        (
+            {"thickness": None, "material": None, "stiffness_matrix": np.diag([1, 1, 1, 1, 1, -1.0]),
+             "shear_stiffness": np.eye(2), "mass_per_area": 1.0},
+            "not positive definite",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_input_is_named(words, message):
+    with pytest.raises(femb.ModelError, match=message):
+        femb.Shell("p", **(WORDS | words))
+
+
+def test_thickness_in_millimetres_warns():
+    with pytest.warns(femb.FembWarning, match="millimetres"):
+        femb.Shell("p", **(WORDS | {"thickness": 20.0}))

@@ -1,0 +1,252 @@
+"""Tables of section 14 of docs/theory/shell.md: linear benchmarks, large rotations and modes, to the digits there."""
+
+import numpy as np
+import pytest
+from oracles.shell import Supported, material, shell_on, triangulated
+
+import femb
+from femb.elements.shell.mesh import cylinder, grid, paraboloid, quadrilateral
+
+# components held at a plane of symmetry across node axis x or y, beside one of the displacement
+ACROSS_X, ACROSS_Y = [4, 5], [3, 5]
+
+
+def held(mesh, *rules):
+    """(n, 6) bool by pairs of nodes and components."""
+    fixed = np.zeros((len(mesh.nodes), 6), dtype=bool)
+    for nodes, components in rules:
+        fixed[np.ix_(nodes, components)] = True
+    return fixed
+
+
+def roof(n, kind="quads", cut=0):
+    """Scordelis-Lo: free edge under weight; diaphragm at x = 0, symmetry at x = 25 and y = 0."""
+
+    def at(r, s):
+        turn = np.deg2rad(40.0) * s
+        normal = np.stack([np.zeros_like(s), np.sin(turn), np.cos(turn)], axis=1)
+        return np.column_stack([25.0 * r, 25.0 * normal[:, 1:]]), normal
+
+    mesh = grid(at, n, n)
+    sets = mesh.sets
+    fixed = held(mesh, (sets["edge4"], [1, 2]), (sets["edge2"], [0, *ACROSS_X]), (sets["edge1"], [1, *ACROSS_Y]))
+    mesh = triangulated(mesh, cut) if kind == "triangles" else mesh
+    shell = shell_on(mesh, thickness=0.25, material=material(4.32e8, 0.0, 90.0 / 0.25))
+    one = Supported(shell, fixed, gravity=(0.0, 0.0, -1.0))
+    return -one.linear(-one.force(one.system.q0))[sets["corner3"][0], 2] / 0.3024
+
+
+def pinched(n, kind="quads", cut=0):
+    """Pinched cylinder with diaphragms, an eighth of it."""
+
+    def at(r, s):
+        turn = 0.5 * np.pi * s
+        normal = np.stack([np.zeros_like(s), np.sin(turn), np.cos(turn)], axis=1)
+        return np.column_stack([300.0 * r, 300.0 * normal[:, 1:]]), normal
+
+    mesh = grid(at, n, n)
+    sets = mesh.sets
+    fixed = held(
+        mesh, (sets["edge4"], [1, 2]), (sets["edge2"], [0, *ACROSS_X]), (sets["edge1"], [1, *ACROSS_Y]),
+        (sets["edge3"], [2, *ACROSS_Y]),
+    )  # fmt: skip
+    mesh = triangulated(mesh, cut) if kind == "triangles" else mesh
+    one = Supported(shell_on(mesh, thickness=3.0, material=material(3e6, 0.3)), fixed)
+    forces = np.zeros((len(mesh.nodes), 6))
+    forces[sets["corner2"], 2] = -0.25
+    return -one.linear(one.loads(forces))[sets["corner2"][0], 2] / 1.8248e-5
+
+
+def hemisphere(n, kind="quads"):
+    """A quarter of the pinched hemisphere with a hole of 18 degrees, and its two loads of 1."""
+
+    def at(r, s):
+        azimuth, height = 0.5 * np.pi * r, np.deg2rad(72.0) * s
+        normal = np.stack([np.cos(height) * np.cos(azimuth), np.cos(height) * np.sin(azimuth), np.sin(height)], axis=1)
+        return 10.0 * normal, normal
+
+    mesh = grid(at, n, n)
+    sets = mesh.sets
+    fixed = held(mesh, (sets["edge4"], [1, *ACROSS_Y]), (sets["edge2"], [0, *ACROSS_Y]), (sets["corner1"], [2]))
+    loads = np.zeros((len(mesh.nodes), 6))
+    loads[sets["corner1"], 0], loads[sets["corner2"], 1] = 1.0, -1.0
+    mesh = triangulated(mesh) if kind == "triangles" else mesh
+    words = {"thickness": 0.04, "material": material(6.825e7, 0.3), "direction": (0.0, 0.0, 1.0)}
+    return Supported(shell_on(mesh, **words), fixed), loads, sets
+
+
+def pinched_hemisphere(n, kind="quads"):
+    one, loads, sets = hemisphere(n, kind)
+    return one.linear(one.loads(loads))[sets["corner1"][0], 0] / 0.0935
+
+
+def twisted(n, m, axis, kind="quads"):
+    """Beam twisted by 90 degrees, force across at its tip, out of and in the plane of the tip."""
+
+    def at(r, s):
+        turn, y = 0.5 * np.pi * r, 1.1 * (s - 0.5)
+        x = np.stack([12.0 * r, y * np.cos(turn), y * np.sin(turn)], axis=1)
+        along = np.stack([np.full_like(r, 12.0), -y * np.sin(turn) * np.pi / 2, y * np.cos(turn) * np.pi / 2], axis=1)
+        normal = np.cross(along, np.stack([np.zeros_like(r), np.cos(turn), np.sin(turn)], axis=1))
+        return x, normal / np.linalg.norm(normal, axis=1)[:, None]
+
+    mesh = grid(at, n, m)
+    sets = mesh.sets
+    fixed = held(mesh, (sets["edge4"], range(6)))
+    loads = np.zeros((len(mesh.nodes), 6))
+    loads[sets["edge2"], axis] = 1.0 / m
+    loads[sets["edge2"][[0, -1]], axis] *= 0.5
+    mesh = triangulated(mesh) if kind == "triangles" else mesh
+    one = Supported(shell_on(mesh, thickness=0.32, material=material(29e6, 0.22)), fixed)
+    # at the tip the plate is along z, so that y is out of its plane
+    reference = {1: 0.001754, 2: 0.005424}[axis]
+    return one.linear(one.loads(loads))[sets["edge2"][m // 2], axis] / reference
+
+
+@pytest.mark.parametrize(
+    ("case", "wanted"),
+    [
+        (lambda: [roof(n) for n in (4, 8)], [1.053, 1.007]),
+        (lambda: [roof(n, "triangles", 1) for n in (4, 8)], [0.691, 0.873]),
+        (lambda: [pinched(n) for n in (4, 8)], [0.395, 0.763]),
+        (lambda: [pinched(n, "triangles", 1) for n in (4,)], [0.411]),
+        (lambda: [pinched_hemisphere(n) for n in (4, 8)], [1.037, 1.004]),
+        (lambda: [pinched_hemisphere(4, "triangles")], [0.946]),
+        (lambda: [twisted(12, 2, axis) for axis in (2, 1)], [0.996, 0.988]),
+        (lambda: [twisted(12, 2, axis, "triangles") for axis in (2, 1)], [0.980, 0.833]),
+    ],
+    ids=["roof", "roof triangles", "cylinder", "cylinder triangles", "hemisphere", "hemisphere triangles", "twisted",
+         "twisted triangles"],
+)  # fmt: skip
+def test_linear_benchmarks(case, wanted, request):
+    # the last digit; of triangles that of another weight of drilling
+    np.testing.assert_allclose(case(), wanted, rtol=0.0, atol=2.5e-3 if "triangles" in request.node.name else 1e-3)
+
+
+@pytest.mark.slow
+def test_linear_benchmarks_on_fine_meshes():
+    np.testing.assert_allclose(
+        [roof(16), pinched(16), pinched(32), pinched_hemisphere(16)], [0.998, 0.938, 0.992, 0.998], rtol=0, atol=1e-3
+    )
+    np.testing.assert_allclose([twisted(24, 4, axis) for axis in (2, 1)], [0.998, 0.996], rtol=0, atol=1e-3)
+
+
+def cantilever(n, length=10.0, drilling=None):
+    mesh = quadrilateral(np.array([[0.0, 0, 0], [length, 0, 0], [length, 1, 0], [0, 1, 0]]), n, 1)
+    shell = shell_on(mesh, thickness=0.1, material=material(1.2e6, 0.0), drilling=drilling)
+    return Supported(shell, held(mesh, (mesh.sets["edge4"], range(6)))), mesh.sets["edge2"]
+
+
+def test_end_shear_in_one_step():
+    """Displacements and iterations of 4 and 8 elements."""
+    for n, wanted in ((4, [3.346, 6.775]), (8, [3.303, 6.718])):
+        one, tip = cantilever(n)
+        loads = np.zeros((len(one.places), 6))
+        loads[tip, 2] = 2.0
+        q, count = one.equilibrium(one.loads(loads))
+        x = one.displacements(q)[tip[0]]
+        np.testing.assert_allclose([-x[0], x[2]], wanted, atol=1e-3)
+        assert count <= 9
+
+
+def test_roll_up_in_steps():
+    """To a circle by the moment of 16 elements, in ten steps."""
+    one, tip = cantilever(16, 12.0)
+    loads = np.zeros((len(one.places), 6))
+    loads[tip, 4] = -0.5 * 50.0 * np.pi / 3.0
+    q, counts = None, []
+    for step in range(1, 11):
+        q, count = one.equilibrium(one.loads(step / 10.0 * loads), q, limit=0.3)
+        counts.append(count)
+    x = one.displacements(q)[tip[0]]
+    np.testing.assert_allclose([-x[0], x[2]], [11.671, 0.029], atol=2e-3)
+    assert max(counts) <= 8
+
+
+def test_hemisphere_in_one_step():
+    one, loads, sets = hemisphere(8)
+    q, count = one.equilibrium(one.loads(200.0 * loads))
+    x = one.displacements(q)
+    np.testing.assert_allclose([x[sets["corner1"][0], 0], -x[sets["corner2"][0], 1]], [4.035, 8.502], atol=2e-3)
+    assert count <= 10
+
+
+def annulus(n, m):
+    """The slit annulus, lifted at one end of the slit by 0.8 per length."""
+
+    def at(r, s):
+        rho, turn = 6.0 + 4.0 * r, 2.0 * np.pi * s
+        x = np.stack([rho * np.cos(turn), rho * np.sin(turn), np.zeros_like(r)], axis=1)
+        return x, np.tile([0.0, 0.0, 1.0], (len(r), 1))
+
+    mesh = grid(at, n, m)
+    words = {"thickness": 0.03, "material": material(21e6, 0.0), "drilling": "weak"}
+    one = Supported(shell_on(mesh, **words), held(mesh, (mesh.sets["edge1"], range(6))))
+    loads = np.zeros((len(mesh.nodes), 6))
+    lifted = mesh.sets["edge3"]
+    loads[lifted, 2] = 0.8 * 4.0 / n
+    loads[lifted[[0, -1]], 2] *= 0.5
+    return one, one.loads(loads), mesh.sets
+
+
+def test_slit_annulus():
+    """In one step of 6 x 30, and in ten of 4 x 24."""
+    one, f, sets = annulus(6, 30)
+    q, count = one.equilibrium(f)
+    x = one.displacements(q)
+    np.testing.assert_allclose([x[sets["corner4"][0], 2], x[sets["corner3"][0], 2]], [13.562, 17.203], atol=1e-3)
+    assert count <= 11
+    one, f, sets = annulus(4, 24)
+    q, counts = None, []
+    for step in range(1, 11):
+        q, count = one.equilibrium(0.1 * step * f, q)
+        counts.append(count)
+    x = one.displacements(q)
+    np.testing.assert_allclose([x[sets["corner4"][0], 2], x[sets["corner3"][0], 2]], [13.379, 17.022], atol=1e-3)
+    assert max(counts) <= 6
+
+
+def square(n, **words):
+    model = femb.Model("plate")
+    corners = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
+    model.add(femb.Shell("p", (n, n), corners=corners, thickness=1e-3, material=material(1e9, 0.3, 1000.0), **words))
+    return model
+
+
+def frequencies(model, count, rigid=0):
+    """omega a^2 sqrt(rho h / D)."""
+    found = femb.modes(model, count=count + rigid).frequencies[rigid:]
+    D = 1e9 * 1e-9 / (12.0 * (1.0 - 0.09))
+    return 2.0 * np.pi * np.asarray(found) * np.sqrt(1000.0 * 1e-3 / D)
+
+
+@pytest.mark.parametrize(
+    ("attached", "count", "wanted"),
+    [
+        (("edge1", "edge2", "edge3", "edge4"), 4, [37.40, 81.83, 81.83, 120.4]),
+        (("edge4",), 5, [3.480, 8.545, 22.06, 27.85, 31.90]),
+    ],
+)
+def test_frequencies_of_plates(attached, count, wanted):
+    found = frequencies(square(8, attach=dict.fromkeys(attached, "ground")), count)
+    np.testing.assert_allclose(found, wanted, rtol=2e-3)
+
+
+def test_surfaces():
+    """Areas of a cylinder, a dish and a disc approach those of the surface."""
+    tape = cylinder(0.5, 2.0, 1.0, 4, 16)
+    dish, disc = paraboloid(0.5, 1.0, 0.0, 8, 32), paraboloid(np.inf, 1.0, 0.25, 8, 32)
+    areas = [2.0 * 0.5, np.pi / 6.0 * (2.0**1.5 - 1.0) * 4.0 * 0.25 * 1.0, np.pi * (1.0 - 0.0625)]
+    areas[1] = 8.0 * np.pi / 3.0 * 0.25 * ((1.0 + 1.0) ** 1.5 - 1.0)
+    for mesh, wanted in zip((tape, dish, disc), areas, strict=True):
+        total = 0.0
+        for cells in mesh.cells:
+            x = mesh.nodes[cells]
+            for k in range(2, x.shape[1]):
+                total += 0.5 * np.linalg.norm(np.cross(x[:, k - 1] - x[:, 0], x[:, k] - x[:, 0]), axis=1).sum()
+        np.testing.assert_allclose(total, wanted, rtol=1e-2)
+        assert mesh.problem() == ""
+        for cells in mesh.cells:
+            x = mesh.nodes[cells]
+            normal = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+            assert np.all(np.sum(normal[:, None] * mesh.normals[cells], axis=2) > 0.0)

@@ -1,0 +1,106 @@
+"""Shells on chosen supports: equilibrium by Newton's method, and meshes that are not those of a surface."""
+
+import numpy as np
+from scipy.sparse.linalg import splu
+
+import femb
+from femb.elements.shell.mesh import ShellMesh
+from femb.numerics import rotations
+from femb.system.system import System
+
+
+def material(E, nu, density=1.0):
+    return femb.Material(E, E / (2.0 * (1.0 + nu)), density)
+
+
+def shell_on(mesh, direction=(1.0, 0.0, 0.0), **words):
+    """A shell on a ShellMesh, which replaces that of its corners."""
+    large = [[0, 0, 0], [1e3, 0, 0], [1e3, 1e3, 0], [0, 1e3, 0]]
+    shell = femb.Shell("s", (1, 1), corners=large, **words)
+    shell.__dict__["mesh"] = mesh
+    object.__setattr__(shell, "direction", np.array(direction))
+    return shell
+
+
+def triangulated(mesh, first=0):
+    """The mesh with two triangles in place of each quadrilateral, cut from its corner ``first``."""
+    q = np.roll(mesh.quads, -first, axis=1)
+    triangles = np.concatenate([q[:, [0, 1, 2]], q[:, [0, 2, 3]]])
+    return ShellMesh(mesh.nodes, mesh.normals, q[:0], triangles, mesh.sets)
+
+
+class Supported:
+    """A free shell some of whose velocities are held; fixed (n, 6) bool by node.
+
+    Velocities are those of the nodes: inertial axes, and rotations in the axes of the node.
+    """
+
+    def __init__(self, shell, fixed, gravity=(0.0, 0.0, 0.0)):
+        model = femb.Model("supported", gravity=gravity)
+        model.add(shell)
+        self.system = System(model)
+        layout = self.system.layout
+        frames = layout.shells[shell.name].frames
+        self.places = layout.frame_v[frames][:, None] + np.arange(6)
+        self.in_q = layout.frame_q[frames]
+        self.free = np.ones(self.system.n_v, dtype=bool)
+        self.free[self.places[np.asarray(fixed)]] = False
+        self.reference = np.array([layout.frames[k].position for k in frames])
+
+    @property
+    def batch(self):
+        return self.system.batches[0]
+
+    def loads(self, forces):
+        """(n_v,) of forces and moments (n, 6) on the nodes."""
+        f = np.zeros(self.system.n_v)
+        f[self.places] = forces
+        return f
+
+    def stiffness(self, q, batch=None):
+        damping, stiffness = np.zeros((2, self.system.pattern.size))
+        still = np.zeros(self.system.n_v)
+        (batch or self.batch).tangent(np.zeros(0), q, still, still, damping, stiffness)
+        return self.system.pattern.to_csc(stiffness)
+
+    def force(self, q):
+        out, still = np.zeros((1, self.system.n_v)), np.zeros((1, self.system.n_v))
+        self.batch.residual(np.zeros((1, 0)), q[None], still, still, out)
+        return out[0]
+
+    def linear(self, f):
+        """(n, 6) displacements under small loads (n_v,)."""
+        K = self.stiffness(self.system.q0)[np.ix_(self.free, self.free)]
+        x = np.zeros(self.system.n_v)
+        x[self.free] = splu(K.tocsc()).solve(f[self.free])
+        return x[self.places]
+
+    def moved(self, q, x):
+        q, steps = q.copy(), x[self.places]
+        for i, step in zip(self.in_q, steps, strict=True):
+            q[i : i + 3] += step[:3]
+            q[i + 3 : i + 7] = rotations.multiply(q[i + 3 : i + 7], rotations.exponential(step[3:]))
+        return q
+
+    def equilibrium(self, f, q=None, limit=0.6, most=60):
+        """q under loads (n_v,) from q, by equation (15) of the theory, and the number of iterations."""
+        q, none = (self.system.q0 if q is None else q).copy(), np.zeros(0)
+        own = self.batch.own_strains(none, q, np.zeros(self.system.n_v))
+        first = 0.0
+        for count in range(1, most + 1):
+            K = self.stiffness(q, self.batch.strained(q, own))[np.ix_(self.free, self.free)]
+            residual = (f - self.force(q))[self.free]
+            x = np.zeros(self.system.n_v)
+            x[self.free] = splu(K.tocsc()).solve(residual)
+            work = abs(x[self.free] @ residual)
+            first = max(first, work)
+            turn = np.linalg.norm(x[self.places][:, 3:], axis=1).max()
+            share = min(1.0, limit / turn) if turn else 1.0
+            own = own + share * (self.batch.own_strains(none, q, x) - own)
+            q = self.moved(q, share * x)
+            if work <= 1e-16 * first:
+                return q, count
+        raise AssertionError("no equilibrium")
+
+    def displacements(self, q):
+        return np.array([q[i : i + 3] for i in self.in_q]) - self.reference
