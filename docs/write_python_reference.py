@@ -26,6 +26,7 @@ DESCRIBED: dict[str, str] = {
     "modal": "Bodies",
     "beam": "Beams and sections",
     "exact": "Beams and sections",
+    "shell": "Shells",
     "joint": "Joints, drivers and forces in joints",
     "load": "Loads",
     "actuator": "Actuators",

@@ -59,7 +59,7 @@ class ShellMesh:
         )
 
     def problem(self) -> str:
-        """What is wrong with an element, or nothing: corners that coincide, are in one line or in the wrong order."""
+        """The fault of an element, or nothing: corners that coincide, are in one line or in the wrong order."""
         for cells in self.cells:
             x = self.nodes[cells]
             after, before = np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x
@@ -178,7 +178,7 @@ def paraboloid(focal: float, outer: float, inner: float, n: int, m: int) -> Shel
 
 
 def surface_problem(surface: Any) -> str:
-    """What is wrong with the description of a surface, or nothing."""
+    """The fault of the description of a surface, or nothing."""
     forms = ", ".join(f"{{ {word} = [{', '.join(names)}] }}" for word, names in SURFACES.items())
     if not isinstance(surface, dict) or len(surface) != 1 or next(iter(surface)) not in SURFACES:
         return f"got {shown(surface)}, wanted one of {forms}"

@@ -249,9 +249,7 @@ class Shell(Item):
             elif node in used:
                 check.fail(f"points.{word}", f"is the node of points.{used[node]}: one name is enough")
             elif node in held:
-                check.fail(
-                    f"points.{word}", f"is on {held[node]!r}, to which attach.{held[node]} fixes it: name that host"
-                )
+                check.fail(f"points.{word}", f"is on {held[node]!r}, which attach fixes to a host: name the host")
             else:
                 used[node] = word
 
@@ -260,7 +258,7 @@ class Shell(Item):
         return {int(node): word for word in self.attach or {} for node in self.mesh.sets.get(word, ())}
 
     def _node_of(self, given: Any) -> int | str:
-        """The number of a node, or what is wrong."""
+        """The number of a node, or the fault of what is given."""
         mesh = self.mesh
         if isinstance(given, str):
             if given not in mesh.sets:
@@ -363,14 +361,16 @@ class Shell(Item):
         return self._parts
 
     def placed(self, pose: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-        """Positions (n, 3) m and quaternions (n, 4) of the nodes, where ``pose`` is that of ``frame``."""
+        """Positions (n, 3) m and quaternions (n, 4) of the nodes; ``pose`` : position (3,) m and quaternion (4,) of
+        ``frame``."""
         turn = rotations.multiply(pose[1], np.asarray(self.quaternion))
         origin = pose[0] + rotations.rotate(pose[1], np.asarray(self.position))
         axes = self.mesh.axes(self.material_direction)
         return origin + rotations.rotate(turn, self.mesh.nodes), rotations.multiply(turn, axes)
 
     def point_poses(self, pose: tuple[Floats, Floats]) -> dict[str, tuple[Floats, Floats]]:
-        """The poses of its points, by the names of their bodies."""
+        """The poses of its points by the names of their bodies; ``pose`` : position (3,) m and quaternion (4,) of
+        ``frame``."""
         if not self.points:
             return {}
         positions, quaternions = self.placed(pose)

@@ -180,7 +180,7 @@ def elements_of(x: Floats, d: Floats, C: Floats, angle: Floats, free: Floats, st
 def _quadrilaterals(
     x: Floats, d: Floats, axes: Floats, compliance: Floats, C: Floats, free: Floats, stiff: bool
 ) -> ShellElements:
-    """Those with four corners: sections 3 and 3.1."""
+    """Elements with four corners: sections 3 and 3.1."""
     count = len(x)
     xr, xs, xd = combinations(x)
     t1, t2, t3 = axes[:, :, 0], axes[:, :, 1], axes[:, :, 2]
@@ -328,7 +328,7 @@ def _add_allman(x: Floats, axes: Floats, frames: list[Any], share: Floats, N: li
 def _triangles(
     x: Floats, d: Floats, axes: Floats, compliance: Floats, C: Floats, free: Floats, stiff: bool
 ) -> ShellElements:
-    """Those with three corners, whose drilling is weak: section 10."""
+    """Elements with three corners, whose drilling is weak: section 10."""
     count = len(x)
     xr, xs = x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]
     area = 0.5 * np.linalg.norm(np.cross(xr, xs), axis=1)

@@ -75,6 +75,7 @@ TABLES = {
     "bodies": "Rigid bodies, point masses and frames that do not move, by name.",
     "sections": "Cross-sections of beams, by name.",
     "beams": "Flexible beams, by name.",
+    "shells": "Shells: panels, dishes, tapes and membranes, by name.",
     "joints": "Joints between bodies and beam nodes, by name.",
     "drivers": "Prescribed motions, by name.",
     "latches": "Latches of joints, by name.",

@@ -429,8 +429,7 @@ def overview(model: Model, run: Run | None = None) -> Overview:
             **{word: len(model.tables[word]) for word in ("bodies", "beams", "joints", "loads", "springs")},
             # of those that few models have, what there is
             **{word: len(model.tables[word]) for word in CONTROLLED if model.tables[word]},
-            "elements": sum(beam.elements for beam in model.beams.values())
-            + sum(len(shell.quads) + len(shell.triangles) for shell in system.layout.shells.values()),
+            "elements": sum(beam.elements for beam in model.beams.values()),
         },
         system.n_v,
         system.n_q,

@@ -172,7 +172,7 @@ WORDS = {"elements": (2, 2), "corners": CORNERS, "thickness": H, "material": mat
         ({"attach": {"edge1": 3}}, "wanted the name of a body"),
         ({"points": {"a": [0.6, 0.0, 0.0]}}, "the nearest"),
         ({"points": {"a": 4, "b": 4}}, "one name"),
-        ({"points": {"a": 0}, "attach": {"edge4": "hub"}}, "name that host"),
+        ({"points": {"a": 0}, "attach": {"edge4": "hub"}}, "name the host"),
         ({"damping": -1.0}, "at least 0"),
         ({"thickness": None, "material": None, "stiffness_matrix": np.eye(6)}, "shear_stiffness: is missing"),
         (

@@ -5,7 +5,7 @@ import pytest
 from oracles.shell import Supported, material, shell_on, triangulated
 
 import femb
-from femb.elements.shell.mesh import cylinder, grid, paraboloid, quadrilateral
+from femb.elements.shell.mesh import ShellMesh, cylinder, grid, paraboloid, quadrilateral
 
 # components held at a plane of symmetry across node axis x or y, beside one of the displacement
 ACROSS_X, ACROSS_Y = [4, 5], [3, 5]
@@ -129,6 +129,33 @@ def test_linear_benchmarks_on_fine_meshes():
         [roof(16), pinched(16), pinched(32), pinched_hemisphere(16)], [0.998, 0.938, 0.992, 0.998], rtol=0, atol=1e-3
     )
     np.testing.assert_allclose([twisted(24, 4, axis) for axis in (2, 1)], [0.998, 0.996], rtol=0, atol=1e-3)
+
+
+def straight(shift, drilling, kind="quads"):
+    """Beam of MacNeal and Harder in its plane, 6 x 0.2 x 0.1, of six elements; shift : of the nodes on one side, in
+    turn to the left and to the right, and of parallelograms all to one side."""
+    bottom = np.arange(7.0)
+    top = bottom.copy()
+    bottom[1:-1] += shift * np.array([1.0, -1.0, 1.0, -1.0, 1.0])
+    top[1:-1] -= shift * np.array([1.0, -1.0, 1.0, -1.0, 1.0])
+    nodes = np.concatenate(
+        [np.column_stack([bottom, 0 * bottom, 0 * bottom]), np.column_stack([top, 0 * top + 0.2, 0 * top])]
+    )
+    quads = np.array([[k, k + 1, k + 8, k + 7] for k in range(6)])
+    mesh = ShellMesh(nodes, np.tile([0.0, 0.0, 1.0], (14, 1)), quads, np.zeros((0, 3), dtype=np.int64), {})
+    mesh = triangulated(mesh) if kind == "triangles" else mesh
+    one = Supported(
+        shell_on(mesh, thickness=0.1, material=material(1e7, 0.3), drilling=drilling), held(mesh, ([0, 7], range(6)))
+    )
+    loads = np.zeros((14, 6))
+    loads[[6, 13], 1] = 0.5
+    return one.linear(one.loads(loads))[[6, 13], 1].mean() / 0.1081
+
+
+def test_beam_in_its_plane():
+    """Rectangles, with both drillings; trapezoids and triangles are far too stiff, as the page says."""
+    found = [straight(0.0, "weak"), straight(0.0, "stiff"), straight(0.1, "weak"), straight(0.0, "weak", "triangles")]
+    np.testing.assert_allclose(found, [0.981, 0.991, 0.051, 0.03], atol=6e-3)
 
 
 def cantilever(n, length=10.0, drilling=None):
