@@ -2,11 +2,11 @@
 
 With the errors y of positions and velocities, the states x and the generalized forces G of unit commands the rows are
 
-    residual of v:  - G u,      of x:  x' - A x - B y,      u = C x + D y
+    residual of v:  - G s,      of x:  x' - A x - B y - W (s - u),      u = C x + D y,    s = u within its limits
 
 The derivatives couple all that a law reads with all that it sets: they are of low rank, n_y + n_u, and part of Newton's
-matrix, so that a stiff law costs no steps. A command beyond its limit is constant, and steps end at the limit.
-Source: docs/theory/controllers.md, equations (6) and (7).
+matrix, so that a stiff law costs no steps. A command beyond its limit is constant; W, of integrals alone, then leads
+the state back. Source: docs/theory/controllers.md, equations (6) to (8).
 """
 
 from collections.abc import Sequence
@@ -135,9 +135,12 @@ class ContinuousBatch(Batch):
             A, B, _, _ = loop.law.realisation
             for s in range(len(q)):
                 commands, y, _ = self.commands(loop, u[s], q[s], v[s])
-                out[s] -= np.clip(commands, -loop.law.limits, loop.law.limits) @ loop.G if loop.G.any() else 0.0
+                given = np.clip(commands, -loop.law.limits, loop.law.limits)
+                out[s] -= given @ loop.G if loop.G.any() else 0.0
                 if loop.z.size:
                     out[s, loop.z] += a[s, loop.z] - A @ v[s, loop.z] - B @ y
+                if loop.law.tracking is not None:
+                    out[s, loop.z] -= loop.law.tracking @ (given - commands)
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         for loop in self.loops:
@@ -198,6 +201,8 @@ class ContinuousBatch(Batch):
         free = np.abs(commands) <= loop.law.limits
         left[loop.z, :m] = -B
         left[:, m:] = -(loop.G * free[:, None]).T
+        if loop.law.tracking is not None:
+            left[loop.z, m:] = loop.law.tracking * ~free
         damping[:, :m], damping[:, m:] = by_velocity.T, (D @ by_velocity).T
         damping[loop.z, m:] += C.T
         stiffness[:, :m], stiffness[:, m:] = by_pose.T, (D @ by_pose).T

@@ -72,7 +72,8 @@ class LinearControl(Law):
 
     realisation : A, B, C, D, by the errors. errors : what the law reads. limits (k,) : of the commands. integrals (n,)
     : which of the states are held at samples while a command is at its limit. allocation (k, 3) : from the torque to
-    the commands of wheels.
+    the commands of wheels. tracking (n, k) : by which what a limit takes from the commands changes the states, added to
+    A x + B y, in place of holding them.
     """
 
     def __init__(
@@ -82,8 +83,10 @@ class LinearControl(Law):
         limits: Floats,
         integrals: Floats | None = None,
         allocation: Floats | None = None,
+        tracking: Floats | None = None,
     ) -> None:
         self.realisation, self.errors, self.integrals, self.allocation = realisation, errors, integrals, allocation
+        self.tracking = tracking
         # without commands that it sets, nothing limits its outputs
         self.limits = limits if limits.size else np.full(len(realisation.D), np.inf)
 
@@ -96,7 +99,9 @@ class LinearControl(Law):
         if not x.size:
             return D @ y, x
         u, new = C @ x + D @ y, A @ x + B @ y
-        if self.integrals is not None and np.any(np.abs(u) > self.limits):
+        if self.tracking is not None:
+            new = new + self.tracking @ (np.clip(u, -self.limits, self.limits) - u)
+        elif self.integrals is not None and np.any(np.abs(u) > self.limits):
             new = np.where(self.integrals, x, new)
         return u, new
 

@@ -56,6 +56,29 @@ class Errors:
         return [np.array([1.0, 0.0, 0.0, 0.0]) if each.width == 4 else np.zeros(each.width) for each in self.signals]
 
 
+class ForwardErrors(Errors):
+    """Other errors, and after them numbers of the reference alone, which a law feeds forward.
+
+    errors : the others. forward : function of the time (s) that gives ``count`` numbers, smooth where the reference is.
+    """
+
+    def __init__(self, errors: Errors, forward: Callable[[float], Floats], count: int) -> None:
+        base = errors.reference
+        super().__init__(errors.signals, lambda t: np.concatenate([base(t), forward(t)]), errors.breakpoints)
+        self._errors, self._own = errors, errors.count
+        self.width, self.count = errors.width + count, errors.count + count
+
+    def of(self, values: Sequence[Floats], reference: Floats) -> Floats:
+        return np.concatenate([self._errors.of(values, reference[: self._own]), reference[self._own :]])
+
+    def derivatives(self, values: Sequence[Floats], reference: Floats) -> list[Floats]:
+        found = self._errors.derivatives(values, reference[: self._own])
+        return [np.vstack([each, np.zeros((self.width - len(each), each.shape[1]))]) for each in found]
+
+    def at_reference(self) -> list[Floats]:
+        return self._errors.at_reference()
+
+
 class AttitudeErrors(Errors):
     """The error of an attitude (3,), and that of its rate (3,).
 

@@ -1,7 +1,7 @@
 """Kinds of controllers: pd and pid of attitudes and coordinates, state spaces, filters, and functions in Python."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, TypeAlias
 
@@ -13,7 +13,7 @@ from femb.base.types import OWN_UNITS, Floats, Matrix3, Numbers, OneOf, Shape, U
 from femb.base.values import frozen_array, shown
 from femb.elements.control.control_law import Law, LinearControl
 from femb.elements.control.controller import Controller, sensor_of
-from femb.elements.control.errors import AttitudeErrors, Errors
+from femb.elements.control.errors import AttitudeErrors, Errors, ForwardErrors
 from femb.elements.control.linear_law import Realisation, lead_lag, low_pass, notch
 from femb.elements.control.reference import AttitudeReference
 from femb.elements.control.sensors import PlacedSensor
@@ -54,8 +54,11 @@ class PDController(Controller):
 
     proportional, derivative : gains; or bandwidth (rad/s) w and damping_ratio z, for K_p = J w^2 and K_d = 2 z w J with
     the inertia J of the whole model at the start.
-    Raises ModelError: gains given twice or missing, unknown names, wheels on another body.
-    Source: docs/theory/controllers.md, equations (4) and (5).
+    feed_forward : the inertia J_f, kg m2 (kg of a stroke), of a torque that the reference alone needs, added to u: J_f
+    a_r + w_r x J_f w_r with the acceleration and the rate of the reference, of a coordinate J_f a_r. A sampled law
+    takes the mean acceleration of the period in which its command acts.
+    Raises ModelError: gains given twice or missing, unknown names, wheels on another body, a reference along an orbit
+    that a continuous law would feed forward. Source: docs/theory/controllers.md, equations (4), (5) and (9).
     """
 
     kind: ClassVar[str] = "pd"
@@ -73,6 +76,7 @@ class PDController(Controller):
     wheels: tuple[str, ...] = ()
     allocation: Matrix | None = None
     outputs: tuple[str, ...] = ()
+    feed_forward: Gains | None = field(default=None, kw_only=True)
 
     def check(self, check: Checks) -> None:
         super().check(check)
@@ -87,6 +91,16 @@ class PDController(Controller):
                 check.require(word, getattr(self, word) is None, "given beside 'bandwidth', which sets it")
         if self.rate is None and "rate" not in check.bad and (self.derivative is not None or self.bandwidth):
             check.fail("rate", "is missing: the derivative needs a gyro or a tachometer, or a name as bodies.hub")
+        if self.feed_forward is not None and not {"feed_forward", "reference", "setpoint"} & check.bad:
+            moves = self.reference.angle if self.attitude is not None else self.setpoint
+            orbit = self.attitude is not None and self.reference.relative_to == "orbit"
+            if moves is None and not orbit:
+                word = "reference.angle" if self.attitude is not None else "setpoint"
+                check.fail("feed_forward", f"but the reference is at rest: give {word}, a profile")
+            elif moves is not None and not hasattr(moves, "derivatives"):
+                check.fail("setpoint", "wanted a profile with two derivatives: its acceleration is fed forward")
+            if orbit and self.period is None:
+                check.fail("feed_forward", "is of a reference along an orbit: give a period, or one relative to space")
         if not {"wheels", "outputs"} & check.bad and bool(self.wheels) == bool(self.outputs):
             check.fail("wheels" if not self.wheels else "outputs", "give wheels or outputs, one of the two")
 
@@ -161,10 +175,42 @@ class PDController(Controller):
         result: Floats = -np.linalg.pinv(G)
         return result
 
+    def forward(self, model: ModelView) -> Callable[[float], Floats]:
+        """The torque (n,) by the time (s) that the reference alone needs."""
+        J, T = _gain(self.feed_forward, self.axes), self.period
+        if self.attitude is not None:
+            axes = self.reference.axes(model, (self.table, self.name, "reference"))
+        unit = (
+            1.0
+            if self.reference.axis is None
+            else np.asarray(self.reference.axis) / np.linalg.norm(self.reference.axis)
+        )
+        moves: Any = self.reference.angle if self.attitude is not None else self.setpoint
+
+        def motion(t: float) -> tuple[Floats, Floats]:
+            """Rate and acceleration of the reference, or their means over the period in which a command acts."""
+            if T is None:
+                _, rate, acceleration = moves.derivatives(t)
+                return np.atleast_1d(rate * unit), np.atleast_1d(acceleration * unit)
+            first, last = (rate_at(t + self.delay + part) for part in (0.0, T))
+            return 0.5 * (first + last), (last - first) / T
+
+        def rate_at(t: float) -> Floats:
+            return axes(t)[1] if self.attitude is not None else np.atleast_1d(moves.derivatives(t)[1])
+
+        def torque(t: float) -> Floats:
+            rate, acceleration = motion(t)
+            result: Floats = J @ acceleration
+            return result if len(rate) == 1 else result + np.cross(rate, J @ rate)
+
+        return torque
+
     def law(self, layout: Layout, model: ModelView) -> Law:
         errors, (K_p, K_d) = self.errors(layout, model), self.gains(layout, model)
         allocated = self.distribution(layout, model)
         D = -allocated @ np.hstack([K_p, K_d])[:, : errors.width]
+        if self.feed_forward is not None:
+            errors, D = ForwardErrors(errors, self.forward(model), self.axes), np.hstack([D, allocated])
         none = Realisation(np.zeros((0, 0)), np.zeros((0, errors.width)), np.zeros((len(D), 0)), D)
         return LinearControl(none, errors, self.limits(layout, model), None, allocated if self.wheels else None)
 
@@ -207,12 +253,24 @@ class PDController(Controller):
 class PIDController(PDController):
     """A pd law with the integral of the error: u = -K_p e - K_i int e - K_d e'.
 
-    integral : gains. At a sample at which a command exceeds its limit the integral is held. Otherwise as a pd law.
+    integral : gains. At a sample at which a command exceeds its limit the integral is held. tracking_time : s, T_t,
+    of back-calculation in place of that, which a continuous law needs: what limits take from the torque leads the
+    integral back, xi' = e - K_i^-1 (tau_limited - tau)/T_t. Otherwise as a pd law.
+
+    Raises ModelError: as a pd law; a tracking time below half a period.
     """
 
     kind: ClassVar[str] = "pid"
 
     integral: Gains = 0.0
+    tracking_time: Annotated[float | None, Unit("s")] = field(default=None, kw_only=True)
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.positive("tracking_time")
+        if self.tracking_time is not None and self.period is not None and not {"tracking_time", "period"} & check.bad:
+            least = 0.5 * self.period
+            check.require("tracking_time", self.tracking_time > least, f"must be above half the period, {least:g} s")
 
     def start_state(self, layout: Layout, model: ModelView) -> Floats:
         return np.zeros(self.axes)
@@ -221,11 +279,17 @@ class PIDController(PDController):
         pd = super().law(layout, model)
         assert isinstance(pd, LinearControl)
         n, D = self.axes, pd.realisation.D
-        C = -self.distribution(layout, model) @ _gain(self.integral, n)
+        allocated, gain = self.distribution(layout, model), _gain(self.integral, n)
+        C = -allocated @ gain
         B = np.zeros((n, pd.errors.width))
         B[:, :n] = np.eye(n) if self.period is None else self.period * np.eye(n)
         A = np.zeros((n, n)) if self.period is None else np.eye(n)
-        return LinearControl(Realisation(A, B, C, D), pd.errors, pd.limits, np.ones(n, dtype=bool), pd.allocation)
+        tracking = None
+        if self.tracking_time is not None:
+            share = (1.0 if self.period is None else self.period) / self.tracking_time
+            tracking = -share * np.linalg.pinv(gain) @ np.linalg.pinv(allocated)
+        realisation = Realisation(A, B, C, D)
+        return LinearControl(realisation, pd.errors, pd.limits, np.ones(n, dtype=bool), pd.allocation, tracking)
 
 
 def in_host_axes(signal: Signal, model: ModelView) -> Signal:

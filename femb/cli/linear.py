@@ -125,7 +125,7 @@ def linearize(
 
 
 def _written(space: Any, text: str, file: Path, *paths: Path) -> list[object]:
-    """What ``femb linearize`` gives of a state space: a text, its files, ``paths`` of others, and its numbers."""
+    """Write the files of a state space; its text, their paths with ``paths`` of others, and its numbers."""
     names = {word: getattr(space, word) for word in ("states", "inputs", "outputs")}
     files = [space.write(file.with_suffix(suffix)) for suffix in (".npz", ".mat", ".h5")]
     values = {"eigenvalues": space.eigenvalues(), **names, "unsteady": space.unsteady}

@@ -122,6 +122,101 @@ def test_integral_is_held_while_a_command_is_at_its_limit():
     assert np.any(np.diff(state)[~over] != 0.0)
 
 
+LIMIT, TRACKING = 0.5, 1.5
+
+
+def limited(period, **words):
+    """A pid law of the turn about z, far from its reference, on a torque of at most ``LIMIT``."""
+    model = femb.Model("rotor")
+    model.add(femb.RigidBody("hub", 10.0, (J, J, J)))
+    model.add(femb.Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body", max_torque=LIMIT))
+    given = {"proportional": K_P, "derivative": K_D, "integral": 1.0, "period": period} | words
+    reference = femb.AttitudeReference(quaternion=(np.cos(0.5), 0.0, 0.0, np.sin(0.5)))
+    outputs = ("loads.torquer.torque",)
+    law = femb.PIDController("pid", "bodies.hub", rate="bodies.hub", reference=reference, outputs=outputs, **given)
+    model.add(law)
+    return model
+
+
+@pytest.mark.parametrize("period", [None, 0.2])
+def test_back_calculation_leads_the_integral_back(period):
+    """Against the equations of one axis; without it the integral of the way overshoots far more."""
+
+    def torque(angle, rate, x):
+        wanted = -K_P * 2.0 * np.sin(0.5 * (angle - 1.0)) - x - K_D * rate
+        return wanted, np.clip(wanted, -LIMIT, LIMIT)
+
+    def x_rate(angle, rate, x):
+        wanted, given = torque(angle, rate, x)
+        return 2.0 * np.sin(0.5 * (angle - 1.0)) - (given - wanted) / TRACKING
+
+    times = np.arange(0.0, 30.1, 0.2)
+    words = {"rtol": 1e-10, "atol": 1e-13, "t_eval": times, "max_step": 0.01}
+    if period is None:
+        of = lambda t, y: [y[1], torque(*y)[1] / J, x_rate(*y)]  # noqa: E731
+        wanted = solve_ivp(of, (0.0, 30.0), [0.0, 0.0, 0.0], **words | {"t_eval": times[:-1]}).y[0]
+    else:
+        y, angles = np.zeros(3), []
+        for _ in times:
+            angles.append(y[0])
+            a = torque(*y)[1] / J
+            y = np.array([y[0] + period * y[1] + 0.5 * a * period**2, y[1] + period * a, y[2] + period * x_rate(*y)])
+        wanted = np.array(angles)
+    run = {"duration": 30.0, "output_interval": 0.2, "rtol": 1e-9, "method": "radau"}
+
+    def angle(**given):
+        results = femb.simulate(limited(period, **given), **run)
+        return 2.0 * np.arctan2(results.bodies["hub"].quaternion[:, 3], results.bodies["hub"].quaternion[:, 0])
+
+    found = angle(tracking_time=TRACKING)
+    np.testing.assert_allclose(found[: len(wanted)], wanted[: len(found)], atol=1e-6 if period is None else 1e-9)
+    if period is None:
+        assert np.max(angle()) > np.max(found) + 0.2
+
+
+def test_a_rigid_body_follows_what_is_fed_forward():
+    """The torque J a + w x J w of a slew about a skew axis: no error is left for the gains, continuous or sampled."""
+    inertia = np.array([[9.0, 1.0, -0.5], [1.0, 7.0, 0.8], [-0.5, 0.8, 5.0]])
+    turn = femb.profiles.SmoothStep(4.0, after=0.8)
+
+    def error(period, feed_forward):
+        model = femb.Model("slew")
+        model.add(femb.RigidBody("hub", 10.0, inertia))
+        model.add(femb.Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body"))
+        reference = femb.AttitudeReference(axis=(1.0, 2.0, -1.0), angle=turn)
+        given = {"attitude": "bodies.hub", "rate": "bodies.hub", "reference": reference, "period": period}
+        outputs = ("loads.torquer.torque",)
+        model.add(femb.PDController("pd", proportional=1.0, derivative=3.0, outputs=outputs, **given,
+                                    feed_forward=feed_forward))  # fmt: skip
+        results = femb.simulate(model, duration=5.0, output_interval=0.1, rtol=1e-9, method="radau")
+        return np.max(np.abs(results.controllers["pd"].error))
+
+    assert error(None, None) > 0.3
+    assert error(None, inertia) < 1e-7
+    assert error(0.1, inertia) < 1e-3
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.13])
+def test_a_sampled_law_feeds_the_mean_acceleration_forward(delay):
+    """A hinge then has the rate of the profile whenever a command begins to act: no gain is there to correct it."""
+    profile = femb.profiles.SmoothStep(3.0, after=0.5)
+    pid = femb.PDController(
+        "pd", input="joints.hinge.angle", proportional=0.0, setpoint=profile, outputs=("loads.motor.force",),
+        period=0.25, delay=delay, feed_forward=2.0,
+    )  # fmt: skip
+    model = femb.Model("hinge")
+    model.add(femb.RigidBody("arm", 1.0, (2.0, 2.0, 2.0)))
+    model.add(femb.Revolute("hinge", JointEnd("ground", axis=(0, 0, 1)), JointEnd("arm", axis=(0, 0, 1))))
+    model.add(femb.JointMotor("motor", "hinge", force=0.0))
+    model.add(pid)
+    results = femb.simulate(model, duration=3.5, output_interval=0.01, rtol=1e-9, method="radau")
+    acts = np.round((delay + 0.25 * np.arange(1, 13)) / 0.01).astype(int)
+    wanted = [profile.derivatives(t)[1] for t in results.time[acts]]
+    rates = results.joints["hinge"].rates[acts, 0]
+    start = profile.derivatives(delay)[1]  # before the first command acts the hinge is at rest
+    np.testing.assert_allclose(rates, np.array(wanted) - start, atol=1e-9)
+
+
 def continuous(tau=0.2, **words):
     """tau x' = -K_p turn - K_d rate - x, the torque about z is x."""
     return femb.LinearController(
