@@ -30,7 +30,7 @@ from femb.elements.beam.ends import (
     ends_motion,
     section_ends,
 )
-from femb.elements.beam.force import forces
+from femb.elements.beam.force import forces, inner_stiffness, inner_strains, relax
 from femb.elements.beam.inertia import (
     HERMITE_MASS,
     HERMITE_MEAN,
@@ -83,7 +83,7 @@ def energy_momentum(index, ends, data, has_mass_offset, q, v, fixed, gravity, ou
     x0, x1 = np.empty((4, 3)), np.empty((4, 3))
     X, f11 = np.empty(8), np.empty(11)
     e, E, psi, psi_X = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
-    spin = np.empty((3, 11))
+    c, spin = np.empty((2, 3, 4)), np.empty((3, 11))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             length = data[k, LENGTH]
@@ -94,9 +94,12 @@ def energy_momentum(index, ends, data, has_mass_offset, q, v, fixed, gravity, ou
                 return k
             ends_motion(rates, ends[k], R, small, f11)
             potential = 0.0
+            inner_strains(e, length, c[0])
             for i in range(3):
                 for j in range(4):
                     e[i, j] -= data[k, REFERENCE + 4 * i + j]
+            relax(c[0], c[1], inner_stiffness(data[k], c[0], c[1]), e)
+            for i in range(3):
                 for j in range(4):
                     for o in range(4):
                         potential += 0.5 * WEIGHTS[i] * length * e[i, j] * data[k, STIFFNESS + 4 * j + o] * e[i, o]

@@ -1,5 +1,8 @@
 """Residual of beam elements: internal, inertia and gyroscopic forces; arguments as in ``columns``.
 
+The torque of a strip or a curved beam varies along an element. Its sections therefore have an inner twist beside the
+uniform one, which is no coordinate: it makes the energy least (docs/theory/beam.md, equation (13e)).
+
 The formulas are of one element, in numbers or in values with lanes, one for each of a group
 (``femb.numerics.compiler.lanes``).
 Source: docs/theory/beam.md.
@@ -22,51 +25,118 @@ from femb.elements.beam.columns import (
 from femb.elements.beam.ends import element_shape, end_accelerations, ends_motion, force_to_frame
 from femb.elements.beam.inertia import centreline_acceleration, centreline_rate, inertia_force
 from femb.elements.beam.natural import ends_force, natural_rates
-from femb.elements.beam.strain import WEIGHTS, strains
+from femb.elements.beam.strain import INNER_ANGLES, INNER_SLOPES, WEIGHTS, strains
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, every, lanes
 from femb.numerics.vector3 import rotate, rotate_back
 
+# The inner twist of elements; see ``shape_force``.
+
+TINY = np.finfo(float).tiny  # elements without stiffness have none
+
 
 @inlined
-def stress_force(data, e, E, n):
-    """n (8,): force on the natural coordinates by the elastic stress of the strains e (3, 4)."""
-    n[:] = 0.0
+def inner_strains(e, length, c):
+    """c (3, 4): strains per inner twist, 1/rad, of the strains e (3, 4) of ``strains``; equation (13d)."""
+    for i in range(3):
+        c[i, 0] = 0.0
+        c[i, 1] = INNER_SLOPES[i] / length
+        c[i, 2] = INNER_ANGLES[i] * e[i, 3]
+        c[i, 3] = -INNER_ANGLES[i] * e[i, 2]
+
+
+@inlined
+def inner_stiffness(data, c, Dc):
+    """Dc (3, 4) = w D c, and the stiffness of the inner twist per length, c . Dc, never zero; equation (13e)."""
+    stiffness = TINY
     for i in range(3):
         for j in range(4):
-            stress = 0.0
-            for k in range(4):
-                stress += data[STIFFNESS + 4 * j + k] * e[i, k]
+            x = 0.0
+            for k in range(1, 4):
+                x += data[STIFFNESS + 4 * j + k] * c[i, k]
+            Dc[i, j] = WEIGHTS[i] * x
+            stiffness += Dc[i, j] * c[i, j]
+    return stiffness
+
+
+@inlined
+def relax(c, Dc, stiffness, e):
+    """Inner twist that makes the energy of the strains e (3, 4) least, whose strains are added to e; equation (13e)."""
+    moment = 0.0
+    for i in range(3):
+        for j in range(4):
+            moment += Dc[i, j] * e[i, j]
+    twist = -moment / stiffness
+    for i in range(3):
+        for j in range(1, 4):
+            e[i, j] += twist * c[i, j]
+    return twist
+
+
+@inlined
+def stress_force(data, e, twist, E, n):
+    """n (8,): force on the natural coordinates by the elastic stress of the strains e (3, 4), which include those of
+    the inner twist."""
+    n[:] = 0.0
+    for i in range(3):
+        b = twist * INNER_ANGLES[i]
+        m2, m3 = 0.0, 0.0
+        for k in range(4):
+            m2 += data[STIFFNESS + 8 + k] * e[i, k]
+            m3 += data[STIFFNESS + 12 + k] * e[i, k]
+        for j in range(4):
+            if j == 2:
+                stress = m2 - b * m3
+            elif j == 3:
+                stress = m3 + b * m2
+            else:
+                stress = 0.0
+                for k in range(4):
+                    stress += data[STIFFNESS + 4 * j + k] * e[i, k]
             stress *= WEIGHTS[i] * data[LENGTH]
             for m in range(8):
                 n[m] += stress * E[i, j, m]
 
 
 @inlined
-def shape_force(X, Q, beta, gamma, data, motion, elastic, e, E, n):
-    """n (8,): force on the natural coordinates by damping and (if ``elastic``) elastic stress; equation (14)."""
+def shape_force(X, Q, beta, gamma, data, motion, elastic, e, c, E, n):
+    """n (8,): force on the natural coordinates by damping and (if ``elastic``) elastic stress; equation (14).
+
+    c (2, 3, 4) : work array.
+    """
     length, damping = data[LENGTH], data[DAMPING]
+    inner_strains(e, length, c[0])
     for i in range(3):
         for j in range(4):
-            if elastic:
-                e[i, j] -= data[REFERENCE + 4 * i + j]
-            else:
+            e[i, j] -= data[REFERENCE + 4 * i + j]
+    stiffness = inner_stiffness(data, c[0], c[1])
+    twist = relax(c[0], c[1], stiffness, e)
+    if not elastic:
+        for i in range(3):
+            for j in range(4):
                 e[i, j] = 0.0
     if not every(damping == 0.0):
         natural_rates(X, Q, beta, gamma, length, motion, n)
         for i in range(3):
+            b = twist * INNER_ANGLES[i]
             for j in range(4):
                 rate = 0.0
                 for m in range(8):
                     rate += E[i, j, m] * n[m]
-                e[i, j] += damping * rate
-    stress_force(data, e, E, n)
+                rate *= damping
+                e[i, j] += rate
+                if j == 2:
+                    e[i, 3] -= b * rate
+                elif j == 3:
+                    e[i, 2] += b * rate
+        relax(c[0], c[1], stiffness, e)
+    stress_force(data, e, twist, E, n)
 
 
 @inlined
 def element_force(
     states, rates, seconds, ends, data, has_mass_offset, gravity, elastic, damped, inertial,
-    R, small, vectors, X, n, f11, e, E, psi, psi_X, f,
+    R, small, vectors, X, n, f11, e, c, E, psi, psi_X, f,
 ):  # fmt: skip
     """f (14,): residual force of one element on its two ends; forces in the axes of section I, moments in end axes.
 
@@ -86,7 +156,7 @@ def element_force(
         whole = strains(X, length, data[SOURCE] != 0.0, psi, psi_X, e, E)
         if not every(whole != 0.0):
             return whole
-        shape_force(X, Q, beta, gamma, data, f11, elastic, e, E, n)
+        shape_force(X, Q, beta, gamma, data, f11, elastic, e, c, E, n)
     else:
         n[:] = 0.0
     s1 = X[3]
@@ -165,6 +235,7 @@ def forces(
     vectors = lanes(np.empty((9, 4, 3, LANES)))
     X, n, f11 = lanes(np.empty((8, LANES))), lanes(np.empty((8, LANES))), lanes(np.empty((11, LANES)))
     e, E = lanes(np.empty((3, 4, LANES))), lanes(np.empty((3, 4, 8, LANES)))
+    c = lanes(np.empty((2, 3, 4, LANES)))
     psi, psi_X = lanes(np.empty((4, LANES))), lanes(np.empty((4, 8, LANES)))
     f, F, whole = lanes(np.empty((14, LANES))), lanes(np.empty((2, 3, LANES))), np.empty((1, LANES))
     on_frames, ended = np.empty((2, 7, LANES)), np.empty((2, 6, LANES))
@@ -178,7 +249,7 @@ def forces(
             gather_rates(index, first, a[s], rates[1])
             lanes(whole)[0] = element_force(
                 lanes(states), lanes(rates[0]), lanes(rates[1]), lanes(ends[row]), lanes(data[row]), has_mass_offset,
-                gravity, elastic, damped, inertial, R, small, vectors, X, n, f11, e, E, psi, psi_X, f,
+                gravity, elastic, damped, inertial, R, small, vectors, X, n, f11, e, c, E, psi, psi_X, f,
             )  # fmt: skip
             for m in range(count):
                 if whole[0, m] == 0.0:

@@ -235,6 +235,7 @@ def matrices(
     Q, beta, gamma, axes = R[4], small[10], small[11], lanes(np.empty((3, 3, LANES)))
     X, n, f11 = lanes(np.empty((8, LANES))), lanes(np.empty((8, LANES))), lanes(np.empty((11, LANES)))
     e, E = lanes(np.empty((3, 4, LANES))), lanes(np.empty((3, 4, 8, LANES)))
+    c = lanes(np.empty((2, 3, 4, LANES)))
     psi, psi_X = lanes(np.empty((4, LANES))), lanes(np.empty((4, 8, LANES)))
     B, KB, S = lanes(np.empty((8, 11, LANES))), lanes(np.empty((8, 11, LANES))), lanes(np.empty((4, 8, LANES)))
     K8, K11 = lanes(np.empty((8, 8, LANES))), lanes(np.empty((11, 11, LANES)))
@@ -277,7 +278,7 @@ def matrices(
                 scatter_group(local, first, offset, stride, dampings[s])
             gather_rates(index, first, speeds[s], rates)
             ends_motion(lanes(rates), end, R, small, f11)
-            shape_force(X, Q, beta, gamma, row, f11, TRUE, e, E, n)
+            shape_force(X, Q, beta, gamma, row, f11, TRUE, e, c, E, n)
             geometric_stiffness(X, Q, beta, gamma, length, n, K11)
             A[:] = 0.0
             expand(K11, A)

@@ -27,6 +27,9 @@ TWIST_POINTS = np.concatenate(_RULES)
 # Row k < 3 integrates from 0 to POINTS[k], the last row to 1.
 TWIST_WEIGHTS = np.ascontiguousarray(np.hstack([integrals(x, np.append(POINTS, 1.0)) for x in _RULES]))
 
+# Angle, and its derivative by xi, of the inner twist of one in the middle of the element (theory, equation (13d)).
+INNER_ANGLES, INNER_SLOPES = 4.0 * POINTS * (1.0 - POINTS), 4.0 - 8.0 * POINTS
+
 # The Hermite functions at the strain points, and their derivatives.
 HERMITE_VALUES = cubics(POINTS)
 HERMITE = slopes(POINTS)

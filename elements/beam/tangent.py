@@ -447,7 +447,7 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
     states, speeds, accelerations = np.empty((2, 8)), np.empty((2, 7)), np.empty((2, 7))
     R, small, vectors = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty((9, 4, 3))
     X, n, f11, f = np.empty(8), np.empty(8), np.empty(11), np.empty(14)
-    e, E, psi, psi_X = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
+    e, c, E, psi, psi_X = np.empty((3, 4)), np.empty((2, 3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
     S, B, Xd, dXd = np.empty((4, 8, 8)), np.empty((8, 11)), np.empty(8), np.empty((8, 11))
     K11, C11 = np.empty((11, 11)), np.empty((11, 11))
     K, C, M, T = np.empty((14, 14)), np.empty((14, 14)), np.empty((14, 14)), np.empty((14, 14))
@@ -465,7 +465,7 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
         end_rates(index[k], a, accelerations)
         whole = element_force(
             states, speeds, accelerations, ends[k], data[k], has_mass_offset, gravity, TRUE, TRUE, TRUE,
-            R, small, vectors, X, n, f11, e, E, psi, psi_X, f,
+            R, small, vectors, X, n, f11, e, c, E, psi, psi_X, f,
         )  # fmt: skip
         if not whole:
             return k

@@ -7,8 +7,19 @@ import math
 
 import numpy as np
 
-from femb.elements.beam.columns import DAMPING, LENGTH, SOURCE, STIFFNESS
-from femb.elements.beam.strain import HERMITE, POINTS, TWIST_HERMITE, TWIST_POINTS, TWIST_WEIGHTS, WEIGHTS, twist_rule
+from femb.elements.beam.columns import DAMPING, LENGTH, REFERENCE, SOURCE, STIFFNESS
+from femb.elements.beam.force import inner_stiffness, inner_strains, relax
+from femb.elements.beam.strain import (
+    HERMITE,
+    INNER_ANGLES,
+    POINTS,
+    TWIST_HERMITE,
+    TWIST_POINTS,
+    TWIST_WEIGHTS,
+    WEIGHTS,
+    strains,
+    twist_rule,
+)
 from femb.numerics.compiler.compile import inlined
 from femb.numerics.vector3 import dot
 
@@ -183,12 +194,73 @@ def strain_changes(X, length, source, psi, psi_X, S, D, dE):
 
 
 @inlined
+def inner_gradients(data, e, twist, Dc, stiffness, E, T, z):
+    """T (3, 2, 8) and z (8,): gradients of the strains per inner twist in bending, and of the inner twist.
+
+    e (3, 4) : strains less reference with those of the inner twist. Dc, stiffness : of ``inner_stiffness``. E : the
+    gradient of ``strains``, to which that of the inner twist at its value is added. Source: equation (34).
+    """
+    for m in range(8):
+        z[m] = 0.0
+    for i in range(3):
+        m2, m3 = 0.0, 0.0
+        for k in range(4):
+            m2 += WEIGHTS[i] * data[STIFFNESS + 8 + k] * e[i, k]
+            m3 += WEIGHTS[i] * data[STIFFNESS + 12 + k] * e[i, k]
+        for m in range(8):
+            T[i, 0, m], T[i, 1, m] = INNER_ANGLES[i] * E[i, 3, m], -INNER_ANGLES[i] * E[i, 2, m]
+            E[i, 2, m] += twist * T[i, 0, m]
+            E[i, 3, m] += twist * T[i, 1, m]
+            moment = m2 * T[i, 0, m] + m3 * T[i, 1, m]
+            for j in range(4):
+                moment += Dc[i, j] * E[i, j, m]
+            z[m] -= moment / stiffness
+
+
+@inlined
+def turn_changes(twist, dE):
+    """Add to changes dE (n, 3, 4, 8) of the gradient of ``strains`` those at constant inner twist."""
+    for n in range(dE.shape[0]):
+        for i in range(3):
+            b = twist * INNER_ANGLES[i]
+            for m in range(8):
+                first, second = dE[n, i, 2, m], dE[n, i, 3, m]
+                dE[n, i, 2, m] += b * second
+                dE[n, i, 3, m] -= b * first
+
+
+@inlined
+def elastic_stiffness(data, e, stiffness, E, dE, z, factor, K8):
+    """K8 (8, 8) += factor times the change of ``stress_force`` with the natural coordinates, equation (35).
+
+    e, E, dE (8 or more, 3, 4, 8) : with those of the inner twist, as of ``inner_gradients`` and ``turn_changes``.
+    """
+    length = factor * data[LENGTH]
+    stress_gradient = np.empty(8)
+    for i in range(3):
+        for j in range(4):
+            stress = 0.0
+            stress_gradient[:] = 0.0
+            for o in range(4):
+                f = WEIGHTS[i] * length * data[STIFFNESS + 4 * j + o]
+                stress += f * e[i, o]
+                for m in range(8):
+                    stress_gradient[m] += f * E[i, o, m]
+            for m in range(8):
+                for n in range(8):
+                    K8[m, n] += stress * dE[n, i, j, m] + stress_gradient[m] * E[i, j, n]
+    for m in range(8):
+        for n in range(8):
+            K8[m, n] -= length * stiffness * z[m] * z[n]
+
+
+@inlined
 def strain_stiffness(X, data, B, psi, psi_X, S, e, E, Xd, dXd, K, C):
     """K, C (11, 11) += changes of the elastic and damping force with the motion of the ends and with its rate, at
     constant B (``geometric_stiffness`` adds the change of B).
 
-    e (3, 4) : strain minus reference strain plus damping times strain rate. Xd (8,) : rate of X. dXd (8, 11) : its
-    change with the motion of the ends at constant velocities.
+    Xd (8,) : rate of X. dXd (8, 11) : its change with the motion of the ends at constant velocities. psi, psi_X, e, E :
+    work arrays. S : of ``twist_hessian``.
     """
     length, damping = data[LENGTH], data[DAMPING]
     D, dE = np.zeros((9, 8)), np.empty((9, 3, 4, 8))
@@ -196,36 +268,79 @@ def strain_stiffness(X, data, B, psi, psi_X, S, e, E, Xd, dXd, K, C):
         D[m, m] = 1.0
         D[8, m] = Xd[m]
     count = 9 if damping > 0.0 else 8
+    strains(X, length, data[SOURCE] != 0.0, psi, psi_X, e, E)
     strain_changes(X, length, data[SOURCE] != 0.0, psi, psi_X, S, D[:count], dE)
-    A, G = np.zeros((8, 8)), np.zeros((8, 8))
-    stress_gradient = np.empty((4, 8))
+    c, T, z = np.empty((2, 3, 4)), np.empty((3, 2, 8)), np.empty(8)
+    inner_strains(e, length, c[0])
     for i in range(3):
         for j in range(4):
-            stress_gradient[j] = 0.0
-            stress = 0.0
-            for o in range(4):
-                f = WEIGHTS[i] * length * data[STIFFNESS + 4 * j + o]
-                stress += f * e[i, o]
-                for m in range(8):
-                    stress_gradient[j, m] += f * E[i, o, m]
-            for n in range(8):
-                for m in range(8):
-                    G[m, n] += stress * dE[n, i, j, m]
-        for j in range(4):
-            for m in range(8):
-                for n in range(8):
-                    A[m, n] += stress_gradient[j, m] * E[i, j, n]
-                    if damping > 0.0:
-                        # change of the strain rate E Xd due to that of E
-                        G[m, n] += damping * stress_gradient[j, m] * dE[8, i, j, n]
+            e[i, j] -= data[REFERENCE + 4 * i + j]
+    stiffness = inner_stiffness(data, c[0], c[1])
+    twist = relax(c[0], c[1], stiffness, e)
+    inner_gradients(data, e, twist, c[1], stiffness, E, T, z)
+    turn_changes(twist, dE[:count])
+    G, A = np.zeros((8, 8)), np.zeros((8, 8))
+    elastic_stiffness(data, e, stiffness, E, dE, z, 1.0, G)
+    if damping > 0.0:
+        damping_stiffness(data, c[0], c[1], stiffness, E, dE, T, z, Xd, e, G, A)
     AB, GB = np.zeros((8, 11)), np.zeros((8, 11))
     for m in range(8):
         for n in range(8):
             for k in range(11):
                 AB[m, k] += A[m, n] * B[n, k]
-                GB[m, k] += (A[m, n] + G[m, n]) * B[n, k] + damping * A[m, n] * dXd[n, k]
+                GB[m, k] += G[m, n] * B[n, k] + A[m, n] * dXd[n, k]
     for m in range(8):
         for i in range(11):
             for k in range(11):
                 K[i, k] += B[m, i] * GB[m, k]
-                C[i, k] += damping * B[m, i] * AB[m, k]
+                C[i, k] += B[m, i] * AB[m, k]
+
+
+@inlined
+def damping_stiffness(data, c, Dc, stiffness, E, dE, T, z, Xd, e, G, A):
+    """G, A (8, 8) += change of the damping force with the natural coordinates and with their rates, equation (36).
+
+    c (3, 4) : of ``inner_strains``. e (3, 4) : work array. Others as in ``elastic_stiffness``, dE (9, 3, 4, 8) with the
+    change along the rates Xd in its last row.
+    """
+    length, damping = data[LENGTH], data[DAMPING]
+    zero, turned, stress, change = np.zeros(8), np.zeros((3, 4)), np.empty((3, 4)), np.empty((3, 4))
+    gradients = np.empty((3, 4, 8))
+    for i in range(3):
+        for j in range(4):
+            e[i, j] = 0.0
+            for m in range(8):
+                e[i, j] += E[i, j, m] * Xd[m]
+                zero[m] -= Dc[i, j] * E[i, j, m] / stiffness
+        for j in range(2):
+            for m in range(8):
+                turned[i, 2 + j] += T[i, j, m] * Xd[m]
+    twist_rate = relax(c, Dc, stiffness, e)
+    for i in range(3):
+        for j in range(4):
+            stress[i, j] = 0.0
+            gradients[i, j] = 0.0
+            for o in range(4):
+                f = WEIGHTS[i] * length * damping * data[STIFFNESS + 4 * j + o]
+                stress[i, j] += f * e[i, o]
+                for m in range(8):
+                    gradients[i, j, m] += f * E[i, o, m]
+    for n in range(8):
+        moment = 0.0
+        for i in range(3):
+            for j in range(4):
+                change[i, j] = dE[8, i, j, n] + z[n] * turned[i, j]
+                if j > 1:
+                    change[i, j] += twist_rate * T[i, j - 2, n]
+                    moment += stress[i, j] * T[i, j - 2, n] / (length * damping)
+                moment += Dc[i, j] * change[i, j]
+        for i in range(3):
+            for j in range(4):
+                x = change[i, j] - moment / stiffness * c[i, j]
+                for m in range(8):
+                    G[m, n] += stress[i, j] * dE[n, i, j, m] + gradients[i, j, m] * x
+                    if j > 1:
+                        G[m, n] += stress[i, j] * z[n] * T[i, j - 2, m]
+                    A[m, n] += gradients[i, j, m] * E[i, j, n]
+        for m in range(8):
+            A[m, n] -= length * damping * stiffness * zero[m] * zero[n]

@@ -7,13 +7,19 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.elements.beam.columns import LENGTH, REFERENCE, SOURCE, STIFFNESS, end_states
 from femb.elements.beam.ends import element_shape
-from femb.elements.beam.force import stress_force
+from femb.elements.beam.force import inner_stiffness, inner_strains, relax, stress_force
 from femb.elements.beam.interpolation import helix
 from femb.elements.beam.matrices import ends_stiffness, expand
 from femb.elements.beam.natural import ends_force, geometric_stiffness, natural_coordinates, shape_gradient
 from femb.elements.beam.shape import uniform_shape
-from femb.elements.beam.strain import WEIGHTS, strains, twist_angles
-from femb.elements.beam.tangent_strain import strain_changes, twist_hessian
+from femb.elements.beam.strain import WEIGHTS, strains
+from femb.elements.beam.tangent_strain import (
+    elastic_stiffness,
+    inner_gradients,
+    strain_changes,
+    turn_changes,
+    twist_hessian,
+)
 from femb.elements.load.along_beam import AlongBeams, add_force, add_section_force, add_tangent
 from femb.layout.element import Input
 from femb.layout.layout import Layout
@@ -68,11 +74,25 @@ def thermal_strains(free, length, curvature, chord_offset, source, out):
 
 
 @inlined
-def thermal_force(data, thermal, E, n):
-    """n (8,) = minus length sum w E^T D e_T: the residual force on the natural coordinates."""
-    stress_force(data, thermal, E, n)
+def thermal_force(data, thermal, e, c, E, own, n):
+    """n (8,): force on the natural coordinates by strains e (3, 4) minus the thermal strains, less that by e alone.
+
+    The difference is linear in the thermal strains but for the inner twist. c (2, 3, 4), own (8,) : work arrays.
+    """
+    inner_strains(e, data[LENGTH], c[0])
+    stiffness = inner_stiffness(data, c[0], c[1])
+    for i in range(3):
+        for j in range(4):
+            e[i, j] -= data[REFERENCE + 4 * i + j]
+    twist = relax(c[0], c[1], stiffness, e)
+    stress_force(data, e, twist, E, own)
+    for i in range(3):
+        for j in range(4):
+            e[i, j] -= thermal[i, j]
+    twist += relax(c[0], c[1], stiffness, e)
+    stress_force(data, e, twist, E, n)
     for m in range(8):
-        n[m] = -n[m]
+        n[m] -= own[m]
 
 
 @kernel
@@ -85,13 +105,14 @@ def forces(index, ends, data, group, thermal, q, fixed, sign, out, section):
     R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((3, 3))
     n, f11, f, zero = np.empty(8), np.empty(11), np.empty(14), np.zeros((4, 3))
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
+    c, own = np.empty((2, 3, 4)), np.empty(8)
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
             end_states(index[k], q[s], fixed, states)
             element_shape(states, ends[k], data[k, LENGTH], R, small, X)
             if not strains(X, data[k, LENGTH], data[k, SOURCE] != 0.0, psi, psi_X, e, E):
                 return k
-            thermal_force(data[k], thermal[s, group[k]], E, n)
+            thermal_force(data[k], thermal[s, group[k]], e, c, E, own, n)
             ends_force(X, R[4], small[10], small[11], data[k, LENGTH], X[3], n, zero, zero[0], work[2], f11, f)
             add_force(index[k], ends[k], R, f, sign, work, out[s])
             if section.shape[0] > 0:
@@ -99,11 +120,22 @@ def forces(index, ends, data, group, thermal, q, fixed, sign, out, section):
     return -1
 
 
+@inlined
+def elastic_energy(data, e):
+    """Energy of the strains e (3, 4) of an element."""
+    energy = 0.0
+    for i in range(3):
+        for j in range(4):
+            for o in range(4):
+                energy += 0.5 * WEIGHTS[i] * data[LENGTH] * e[i, j] * data[STIFFNESS + 4 * j + o] * e[i, o]
+    return energy
+
+
 @kernel
 def prestress_energy(index, ends, data, group, thermal, q, fixed, out):
     """out (s,) += elastic energy of the strain minus the thermal strain, minus that of the strain; equation (5)."""
     states = np.empty((2, 8))
-    R, small, X = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8)
+    R, small, X, c = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((2, 3, 4))
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
     for s in range(q.shape[0]):
         for k in range(index.shape[0]):
@@ -111,12 +143,14 @@ def prestress_energy(index, ends, data, group, thermal, q, fixed, out):
             element_shape(states, ends[k], data[k, LENGTH], R, small, X)
             if not strains(X, data[k, LENGTH], data[k, SOURCE] != 0.0, psi, psi_X, e, E):
                 return k
-            for i in range(3):
-                w = WEIGHTS[i] * data[k, LENGTH]
-                for j in range(4):
-                    mean = 0.5 * thermal[s, group[k], i, j] - (e[i, j] - data[k, REFERENCE + 4 * i + j])
-                    for o in range(4):
-                        out[s] += w * mean * data[k, STIFFNESS + 4 * j + o] * thermal[s, group[k], i, o]
+            inner_strains(e, data[k, LENGTH], c[0])
+            stiffness = inner_stiffness(data[k], c[0], c[1])
+            e -= data[k, REFERENCE:].reshape(3, 4)
+            relax(c[0], c[1], stiffness, e)
+            out[s] -= elastic_energy(data[k], e)
+            e -= thermal[s, group[k]]
+            relax(c[0], c[1], stiffness, e)
+            out[s] += elastic_energy(data[k], e)
     return -1
 
 
@@ -130,6 +164,7 @@ def iteration_tangent(index, ends, data, offset, stride, group, thermal, q, fixe
     R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty(3)
     n, f11, f, zero = np.empty(8), np.empty(11), np.empty(14), np.zeros((4, 3))
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
+    c, own = np.empty((2, 3, 4)), np.empty(8)
     K11, A, T = np.empty((11, 11)), np.empty((14, 14)), np.empty((2, 3, 3))
     for k in range(index.shape[0]):
         length = data[k, LENGTH]
@@ -137,7 +172,7 @@ def iteration_tangent(index, ends, data, offset, stride, group, thermal, q, fixe
         element_shape(states, ends[k], length, R, small, X)
         if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
             return k
-        thermal_force(data[k], thermal[group[k]], E, n)
+        thermal_force(data[k], thermal[group[k]], e, c, E, own, n)
         K11[:] = 0.0
         geometric_stiffness(X, R[4], small[10], small[11], length, n, K11)
         A[:] = 0.0
@@ -149,35 +184,40 @@ def iteration_tangent(index, ends, data, offset, stride, group, thermal, q, fixe
 
 @kernel
 def strain_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, out):
-    """Add the rest of the exact tangent: -B^T (length sum w sigma_T d2e/dX2) B, sigma_T = D e_T."""
+    """Add the rest of the exact tangent: ``elastic_stiffness`` with the thermal strains minus that without."""
     states = np.empty((2, 8))
     R, small, X, none = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.zeros(14)
-    psi, psi_X = np.empty(4), np.empty((4, 8))
-    A, T = np.empty((14, 14)), np.empty((2, 3, 3))
+    psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
+    A, TT, c = np.empty((14, 14)), np.empty((2, 3, 3)), np.empty((2, 3, 4))
     S, D, dE, G = np.empty((4, 8, 8)), np.eye(8), np.empty((8, 3, 4, 8)), np.empty((8, 8))
+    turned_E, turned_dE, T, z = np.empty((3, 4, 8)), np.empty((8, 3, 4, 8)), np.empty((3, 2, 8)), np.empty(8)
     B, GB, K11 = np.empty((8, 11)), np.empty((8, 11)), np.empty((11, 11))
     for k in range(index.shape[0]):
         length = data[k, LENGTH]
         end_states(index[k], q, fixed, states)
         element_shape(states, ends[k], length, R, small, X)
-        if not twist_angles(X, psi, psi_X):
+        if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
             return k
         twist_hessian(X, S)
         strain_changes(X, length, data[k, SOURCE] != 0.0, psi, psi_X, S, D, dE)
+        inner_strains(e, length, c[0])
+        stiffness = inner_stiffness(data[k], c[0], c[1])
+        e -= data[k, REFERENCE:].reshape(3, 4)
+        twist = 0.0
         G[:] = 0.0
-        for i in range(3):
-            for j in range(4):
-                stress = 0.0
-                for o in range(4):
-                    stress -= WEIGHTS[i] * length * data[k, STIFFNESS + 4 * j + o] * thermal[group[k], i, o]
-                for m in range(8):
-                    for o in range(8):
-                        G[m, o] += stress * dE[o, i, j, m]
+        for sign in (-1.0, 1.0):
+            twist += relax(c[0], c[1], stiffness, e)
+            turned_E[:] = E
+            turned_dE[:] = dE
+            inner_gradients(data[k], e, twist, c[1], stiffness, turned_E, T, z)
+            turn_changes(twist, turned_dE)
+            elastic_stiffness(data[k], e, stiffness, turned_E, turned_dE, z, sign, G)
+            e -= thermal[group[k]]
         shape_gradient(X, R[4], small[10], small[11], length, B)
         ends_stiffness(G, B, GB, K11)
         A[:] = 0.0
         expand(K11, A)
-        add_tangent(ends[k], offset[k], stride[k], R, T, none, A, out)
+        add_tangent(ends[k], offset[k], stride[k], R, TT, none, A, out)
     return -1
 
 

@@ -179,6 +179,11 @@ class Beam:
         stretch = gamma / self.length if self.source else np.ones(3)
         return np.stack([gamma / self.length - 1.0, kappa[:, 0], stretch * kappa[:, 1], stretch * kappa[:, 2]], axis=-1)
 
+    def inner_strains(self, e):
+        """(3, 4) of the strains e per unit of the inner twist 4 xi (1 - xi): its rate, curvatures about turned axes."""
+        b, twist = 4.0 * self.points * (1.0 - self.points), 4.0 * (1.0 - 2.0 * self.points) / self.length
+        return np.stack([numpy.zeros(3), twist, b * e[:, 3], -b * e[:, 2]], axis=-1)
+
     def natural(self, frames, eps):
         """The eight numbers X that the strains depend on: chord, end derivatives in the axes of end I, twist."""
         (r1, p1), (r2, p2) = self.end(0, frames[0]), self.end(1, frames[1])
@@ -343,22 +348,39 @@ class Oracle:
         damping = numpy.array([b.damping for _, b in self.beams])[:, None, None]
         return numpy.array(weighted), damping, numpy.array([b.reference for _, b in self.beams])
 
+    def with_inner_twists(self, q, twists):
+        """(n, 3, 4) strains with those of given inner twists (n,)."""
+        each = zip(self.beams, self.strains(q), twists, strict=True)
+        return np.stack([e + twist * beam.inner_strains(e) for (_, beam), e, twist in each])
+
+    def inner_twists(self, q, strains):
+        """(n,) inner twists at which the energy of these strains (n, 3, 4) is least, and their strains per unit."""
+        c = np.stack([beam.inner_strains(e) for (_, beam), e in zip(self.beams, self.strains(q), strict=True)])
+        moment = np.einsum("nij,nijk,nik->n", c, self.stiffness[0], strains)
+        stiffness = np.einsum("nij,nijk,nik->n", c, self.stiffness[0], c)
+        return -moment / (stiffness + 1e-30), c  # none without stiffness
+
     def strain_energy(self, q):
         stiffness, _, reference = self.stiffness
-        e = self.strains(q) - reference
+        e = self.with_inner_twists(q, self.inner_twists(q, self.strains(q) - reference)[0]) - reference
         return 0.5 * np.einsum("nij,nijk,nik->", e, stiffness, e)
 
     def potential(self, q):
         return (self.strain_energy(q) if self.beams else 0.0) + self.weight_potential(q)
 
-    def damping_stress(self, q, v):
-        """(n, 3, 4)."""
-        stiffness, damping, _ = self.stiffness
-        return damping * np.einsum("nijk,nik->nij", stiffness, change(self.strains, q, self.rates(q, v)))
+    def damped(self, q, v):
+        """Strain rates and damping stresses (n, 3, 4), at the rates of inner twist that lose least; inner twists."""
+        stiffness, damping, reference = self.stiffness
+        twists, _ = self.inner_twists(q, self.strains(q) - reference)
+        rate = change(lambda x: self.with_inner_twists(x, twists), q, self.rates(q, v))
+        inner, c = self.inner_twists(q, rate)
+        rate = rate + inner[:, None, None] * c
+        return rate, damping * np.einsum("nijk,nik->nij", stiffness, rate), twists
 
     def dissipation(self, q, v):
         """Power lost in dampers."""
-        return np.sum(self.damping_stress(q, v) * change(self.strains, q, self.rates(q, v)))
+        rate, stress, _ = self.damped(q, v)
+        return np.sum(stress * rate)
 
     # Generalized forces
 
@@ -377,8 +399,8 @@ class Oracle:
         return self.to_velocities(q, grad(self.strain_energy)(q))
 
     def damping_force(self, q, v):
-        stress = self.damping_stress(q, v)
-        return self.to_velocities(q, grad(lambda x: np.sum(self.strains(x) * stress))(q))
+        _, stress, twists = self.damped(q, v)
+        return self.to_velocities(q, grad(lambda x: np.sum(self.with_inner_twists(x, twists) * stress))(q))
 
     def mass_matrix(self, q):
         masses, inertias = self.mass_values
@@ -450,11 +472,17 @@ class Oracle:
     def director_stress_change(self, q, v, dx):
         """Change, with q' = H dx, of the force H^T (dX/dq)^T n at held forces n on the natural coordinates X."""
         stiffness, _, reference = self.stiffness
-        stress = np.einsum("nijk,nik->nij", stiffness, self.strains(q) - reference) + self.damping_stress(q, v)
+        _, stress, twists = self.damped(q, v)
+        stress = stress + np.einsum("nijk,nik->nij", stiffness, self.with_inner_twists(q, twists) - reference)
         held = []
-        for (index, beam), each in zip(self.beams, stress, strict=True):
+        for (index, beam), each, twist in zip(self.beams, stress, twists, strict=True):
             X = beam.natural(*self.arguments(index, q))
-            held.append(grad(lambda x, beam=beam, each=each: np.sum(beam.natural_strains(x) * each))(X))
+
+            def work(x, beam=beam, each=each, twist=twist):
+                e = beam.natural_strains(x)
+                return np.sum((e + twist * beam.inner_strains(e)) * each)
+
+            held.append(grad(work)(X))
 
         def work(x):
             forces = zip(self.beams, held, strict=True)

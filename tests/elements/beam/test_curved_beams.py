@@ -58,12 +58,9 @@ def test_the_reference_shape_is_free_of_force_however_it_is_turned(curvature, st
         assert system.energy_momentum(state[None], rest)[0, 1] < 1e-15
 
 
-# An exact extensible Kirchhoff rod (collocation to 1e-10) gives (15.68536, 47.15215, 53.47176).
-BEND = {8: (15.690, 47.177, 53.444), 32: (15.6857, 47.1530, 53.4710)}
-
-
-@pytest.mark.parametrize("elements", BEND)
-def test_forty_five_degree_bend(elements):
+@pytest.mark.parametrize(("elements", "error"), [(8, 0.025), (16, 7e-4), (32, 2e-5)])
+def test_forty_five_degree_bend(elements, error):
+    """An exact extensible Kirchhoff rod, by collocation to 1e-10; the inner twist makes the error of order 4."""
     radius = 100.0
     model = Model()
     rod = Section("s", area=1.0, second_moments=(1 / 12, 1 / 12), torsion_constant=1 / 6, density=1.0,
@@ -71,9 +68,7 @@ def test_forty_five_degree_bend(elements):
     clamp = Ground().at(direction=(0, 1, 0), up=(1, 0, 0))
     model.add(Beam("b", rod, radius * np.pi / 4, elements, start=clamp, curvature=(0, 0, 1 / radius)))
     model.add(Load("p", beam="b", force=(0, 0, 600.0)))
-    got = tip(model).position
-    np.testing.assert_allclose(got, BEND[elements], atol=2e-3)
-    assert np.linalg.norm(got - (15.68536, 47.15215, 53.47176)) < {8: 0.04, 32: 2e-3}[elements]
+    assert np.linalg.norm(tip(model).position - (15.685355, 47.152155, 53.471755)) < error
 
 
 @pytest.mark.parametrize(("elements", "gap"), [(4, 0.0176), (8, 1.4e-3), (16, 9.7e-5)])
