@@ -242,6 +242,9 @@ REAL, COMPLEX = tableaux.RADAU_REAL, tableaux.RADAU_COMPLEX
 T, T_INVERSE = tableaux.RADAU_T, tableaux.RADAU_T_INVERSE
 
 MAX_ITERATIONS = 7
+# With a filter, and matrices of the step itself: vibrations that no step resolves are decades above the tolerance where
+# an iteration begins, and more iterations cost less than shorter steps, which they would take without end.
+MAX_WITH_FILTER = 14
 # Tolerance of Newton's iteration, as a fraction of that of the step: the root of rtol, within these bounds. Residual
 # moments have the same sign in every step and accumulate in the angular momentum.
 SOLVED = 3e-4, 3e-3
@@ -377,7 +380,8 @@ class RadauEquations(ImplicitStepper[Stages]):
         newton_tolerance(self.scale_q, self.scale_v, *state, h, self._scale[2])
         reused = not self._fresh and form.system.switches
         doubted = NEGLIGIBLE * self.tolerance if reused else 0.0
-        newton = Convergence(self.tolerance, MAX_ITERATIONS, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)
+        most = MAX_WITH_FILTER if self._low_pass and self._fresh else MAX_ITERATIONS
+        newton = Convergence(self.tolerance, most, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)
         # what the iterations have in common, so that an iteration is a few calls of compiled functions
         u, of_state, bound = self._stage_inputs, form.inputs_of_state, self._bound
         if bound is not None and bound.batches is form.system.batches:
@@ -392,7 +396,7 @@ class RadauEquations(ImplicitStepper[Stages]):
         reached = newton.reached
         converged = None
         try:
-            for count in range(MAX_ITERATIONS):
+            for count in range(most):
                 if count == 0 or of_state:
                     for k, time in enumerate(times):
                         u[k] = form.inputs_at(time, Q[k], V[k])

@@ -179,7 +179,9 @@ def test_four_antennas_of_a_satellite_take_few_steps():
     """Their axial vibrations reach 130 kHz, and all is followed in 84,000 steps."""
     model = antennas("abcd", 3)
     kept = simulate(model, duration=3.0, output_interval=0.01, filter=20.0)
-    assert kept.statistics["steps"] < 2500
+    assert kept.statistics["steps"] < 1500
+    # few steps fail: without new matrices Newton's iteration is given time for what no step resolves
+    assert kept.statistics["rejected"] < 0.25 * kept.statistics["steps"]
     assert kept.statistics["damped"] < 0.06 * kept.audit.potential_energy[0]
     auto = with_method(System(model), Run(duration=3.0, output_interval=0.01, method="auto"))
     assert auto[0].filter == pytest.approx(500.0 / 3.0)
