@@ -2,11 +2,13 @@
 
 Each mutant of the table (``tests/mutants/table.py``) is planted alone in a copy of the checkout, in a temporary folder;
 its tests run there and should fail. Words choose the mutants whose file, tests or physics contain one of them. Tests
-that fail without a mutant cannot judge it, so they run once without any; they also compile the kernels, of which only
-those that contain the changed one are compiled again. ``--trust`` leaves this first run out.
+that fail without a mutant cannot judge it, so they run once without any; ``--trust`` leaves this first run out. Copies
+begin with the kernels that the checkout has compiled; of these a mutant compiles only those that contain what it
+changes, once.
 """
 
 import argparse
+import hashlib
 import os
 import queue
 import runpy
@@ -17,15 +19,19 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count, groupby
 from pathlib import Path
+from typing import Any
 
 from .mutant import ROOT, Mutant
 from .table import MUTANTS
 
 CAUGHT, SURVIVED, GONE, UNJUDGED = "caught", "survived", "no longer there", "not judged"
+OUTCOMES = (CAUGHT, SURVIVED, GONE, UNJUDGED)
 FEMB_CACHE = "FEMB_CACHE"  # the variable of the environment that chooses the folder of compiled kernels
 TICKS = count(1)
 
@@ -37,6 +43,25 @@ def sources() -> list[str]:
     if listed.returncode == 0:
         return [name for name in listed.stdout.splitlines() if os.path.lexists(ROOT / name)]
     return [str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if path.is_file() or path.is_symlink()]
+
+
+@cache
+def plan(folder: Path) -> dict[str, Any]:
+    """Names of ``docs/draw_floor_plan.py``, which lists modules and their imports."""
+    return runpy.run_path(str(folder / "docs" / "draw_floor_plan.py"))
+
+
+def kernels_of(folder: Path, environment: dict[str, str]) -> Path:
+    """Folder of the compiled kernels of a checkout."""
+    environment = {**environment, "PYTHONPATH": str(folder)}
+    command = [sys.executable, Path(__file__).with_name("kernels.py")]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return Path(done.stdout.strip() or "none")
+
+
+def cached(sources: Path) -> str:
+    """Folder, in the cache, of the kernels of the modules in a folder; numba names it so."""
+    return f"{sources.name}_{hashlib.sha1(str(sources).encode()).hexdigest()}"
 
 
 @dataclass
@@ -54,7 +79,18 @@ class Copy:
             target = folder / "femb_copy" / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target, follow_symlinks=False)
-        return cls(folder / "femb_copy", timeout)
+        copy = cls(folder / "femb_copy", timeout)
+        copy._take_kernels()
+        return copy
+
+    def _take_kernels(self) -> None:
+        """Copy the kernels that the checkout has compiled; folders of the cache are named after those of sources."""
+        compiled, target = kernels_of(ROOT, dict(os.environ)), self._kernels()
+        for modules in {path.parent for path in plan(self.folder)["modules"]().values()}:
+            for at in (modules, self.folder / "femb" / modules.relative_to(self.folder)):
+                source = compiled / cached(ROOT / at.relative_to(self.folder))
+                if source.is_dir():
+                    shutil.copytree(source, target / cached(at), dirs_exist_ok=True)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -113,10 +149,7 @@ class Copy:
 
     def _kernels(self) -> Path:
         """Folder of the kernels of the copy as it is now; its name is a hash of the files that have kernels."""
-        script = Path(__file__).with_name("kernels.py")
-        where = {"cwd": self.folder, "env": self.environment}
-        done = subprocess.run([sys.executable, script], **where, capture_output=True, text=True, check=False)
-        return Path(done.stdout.strip() or "none")
+        return kernels_of(self.folder, self.environment)
 
     def _keep_kernels(self, before: Path, after: Path, file: str) -> None:
         """Copy the compiled kernels of those modules that do not import the changed one."""
@@ -129,11 +162,10 @@ class Copy:
 
     def _importers_of(self, changed: Path) -> Iterator[Path]:
         """The changed file, and those whose modules import it, also through others."""
-        plan = runpy.run_path(str(self.folder / "docs" / "draw_floor_plan.py"))
-        modules: dict[str, Path] = plan["modules"]()
+        modules: dict[str, Path] = plan(self.folder)["modules"]()
         if not self.importers:
             for module, path in modules.items():
-                for target, _, _ in plan["imports"](path, modules):
+                for target, _, _ in plan(self.folder)["imports"](path, modules):
                     self.importers.setdefault(target, set()).add(module)
         found, waiting = set(), [name for name, path in modules.items() if path == changed]
         while waiting:
@@ -142,6 +174,11 @@ class Copy:
                 found.add(name)
                 waiting += self.importers.get(name, ())
         return (modules[name] for name in found)
+
+
+def room(file: str) -> str:
+    """Folder that counts mutants together: elements/beam, femb/linear."""
+    return str(Path(*Path(file).parts[:2])).removesuffix(".py")
 
 
 def judged(mutants: list[Mutant], processes: int, timeout: float, trust: bool) -> Iterator[tuple[Mutant, str, str]]:
@@ -193,14 +230,18 @@ def main(words: list[str] | None = None) -> int:
     if options.list:
         print("\n".join(f"{mutant.file}: {mutant.physics} ({mutant.tests})" for mutant in mutants))
         return 0
-    counts = dict.fromkeys((CAUGHT, SURVIVED, GONE, UNJUDGED), 0)
-    begin = time.monotonic()
+    counts: dict[str, Counter[str]] = {}
+    begin = last = time.monotonic()
     for mutant, outcome, reason in judged(mutants, options.n, options.timeout, options.trust):
-        counts[outcome] += 1
-        print(f"{outcome:16}{mutant.file}: {mutant.physics}  {reason}".rstrip(), flush=True)
-    print(", ".join(f"{number} {outcome}" for outcome, number in counts.items()), end="; ")
+        counts.setdefault(room(mutant.file), Counter())[outcome] += 1
+        now = time.monotonic()
+        print(f"{outcome:16}{now - last:4.0f} s  {mutant.file}: {mutant.physics}  {reason}".rstrip(), flush=True)
+        last = now
+    total = sum(counts.values(), Counter())
+    for name, of_room in [*sorted(counts.items()), ("all", total)]:
+        print(f"{name:24}" + ", ".join(f"{of_room[outcome]} {outcome}" for outcome in OUTCOMES if of_room[outcome]))
     print(f"{time.monotonic() - begin:.0f} s")
-    return 0 if counts[CAUGHT] == len(mutants) else 1
+    return 0 if total[CAUGHT] == len(mutants) else 1
 
 
 if __name__ == "__main__":
