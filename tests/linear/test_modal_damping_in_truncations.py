@@ -66,6 +66,14 @@ def test_truncation_keeps_the_damping_of_the_model(damped):
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5 * np.max(np.abs(wanted)))
 
 
+@pytest.mark.parametrize(("kept", "ratio"), [(2, 0.02), (6, 0.0)])
+def test_a_bound_knows_the_damping_of_the_modes_left_out(damped, kept, ratio):
+    """Two ratios over the frequency of the first of them; of the case's six damped modes of each wing none is left."""
+    tail = craig_bampton(linear_model(damped, **WORDS, hub="hub"), kept).tail
+    assert tail is not None
+    assert tail.damping * tail.next_omega == pytest.approx(2.0 * ratio, rel=1e-6, abs=1e-9)
+
+
 TORQUE = {"inputs": ["bodies.hub.torque"], "outputs": ["bodies.hub.turn"]}
 EVERY_MODE = 60
 

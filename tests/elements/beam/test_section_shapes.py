@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import femb
+from femb.elements.beam.line import stress_section
 from femb.elements.beam.section_shapes import shape_properties
 
 ALUMINIUM = "aluminium 6061-T6"
@@ -42,6 +43,23 @@ def test_moments_are_those_of_the_outline(shape):
     assert found.area == pytest.approx(area, rel=1e-13)
     np.testing.assert_allclose(found.second_moments, second, rtol=1e-12)
     np.testing.assert_allclose([*first / area, product / area], 0.0, atol=1e-15)
+
+
+def test_shear_stress_of_open_sections_is_greatest_in_the_thickest_part():
+    """Thin strips twist alike, with the stress G t per twist, so that torque over largest stress is J / t."""
+    for shape in ({"i": [0.05, 0.08, 0.004, 0.006]}, {"channel": [0.03, 0.05, 0.006, 0.003]}):
+        found = shape_properties(shape)
+        assert found.torsion_modulus == pytest.approx(found.torsion_constant / 0.006, rel=1e-12)
+
+
+def test_a_torsion_constant_that_is_given_changes_the_modulus_in_proportion():
+    """The stress per twist stays that of the shape."""
+    words = {"shape": {"i": [0.05, 0.08, 0.004, 0.006]}, "material": ALUMINIUM}
+    own = stress_section(femb.Section("own", **words))[3]
+    given = 3.0 * shape_properties(words["shape"]).torsion_constant
+    assert stress_section(femb.Section("given", torsion_constant=given, **words))[3] == pytest.approx(
+        3.0 * own, rel=1e-12
+    )
 
 
 def test_tube_is_a_difference_of_circles():
