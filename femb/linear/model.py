@@ -225,7 +225,7 @@ def linear_model(
     as inputs the acceleration and angular_acceleration of the base: "ground.acceleration", or "bodies.NAME.
     acceleration" of the body that is held. start : the state, as of ``modes``: "as_given" at rest and without loads;
     "equilibrium" with weight, loads and rotation. held : a body that does not move. hub : the body whose appendages are
-    meant, by default the held one.
+    meant, by default the held one. First-order states, as the speeds of wheels, keep their values at rest.
 
     Raises ModelError: unknown names, a state that is not steady; SolveError: no equilibrium.
     """
@@ -261,7 +261,7 @@ def _without_feedback(system: "System") -> None:
 
 def _motion(system: "System", loaded: bool, held: str | None, hub: str | None) -> EigenProblem:
     """Small motions with a body held; also its hub can be held later, for modes of appendages."""
-    motion = EigenProblem.of(system, loaded, held=held or hub)
+    motion = EigenProblem.of(system, loaded, held=held or hub, states=True)
     if held is None and hub is not None:
         frame = motion.system.layout.bodies[hub]
         if frame not in grounded(motion):

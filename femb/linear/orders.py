@@ -5,16 +5,17 @@ Source: docs/theory/linearisation.md, section 8.
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats
-from femb.base.values import shown
+from femb.base.values import numbered, shown
 from femb.linear.chart import dependent_columns, frame_names
 from femb.linear.model import LinearModel
-from femb.linear.state_space import StateSpace, names_of_states
+from femb.linear.state_space import StateSpace, Truncation, names_of_states
 from femb.linear.tail import (
     ResidualTail,
     SecondOrderModel,
@@ -258,11 +259,17 @@ def state_space_of(
     for name, value in (("modes", modes), ("craig_bampton", craig_bampton), ("balanced", balanced)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
             raise ModelError(f"linearize: {name}: got {shown(value)}, wanted a whole number from 1")
-    spinning, states = model.motion.spinning, model.motion.system.layout.first_order_names
-    if states and (modes, craig_bampton, balanced) != (None, None, None):
-        raise ModelError(
-            f"linearize: {states[0]} is a first-order state, which modes do not have: linearize without truncation"
-        )
+    spinning, places = model.motion.spinning, model.motion.system.layout.first_order_v
+    if (modes, craig_bampton, balanced) != (None, None, None) and not np.all(model.motion.held[places]):
+
+        def truncated(structure: LinearModel) -> StateSpace:
+            """The same order of the structure without first-order states."""
+            return state_space_of(
+                structure, modes=modes, craig_bampton=craig_bampton, balanced=balanced,
+                residual_vectors=residual_vectors, damping=damping, frequencies=frequencies,
+            )  # fmt: skip
+
+        return beside_states(model, truncated)
     if craig_bampton is not None:
         space = craig_bampton_modes(model, craig_bampton, damping=damping).state_space(frequencies)
     elif balanced is not None:
@@ -279,6 +286,71 @@ def state_space_of(
     else:
         space = full_order(model, damping)
     return replace(space, units=model.units)
+
+
+def beside_states(model: LinearModel, truncated: Callable[[LinearModel], StateSpace]) -> StateSpace:
+    """A truncated structure with the first-order states of the model beside it, all of them kept.
+
+    The states z act on the structure by -M_sz z' - C_sz z, and it acts on their rows by M_zs p'' + C_zs p' + K_zs p:
+    inputs and outputs of what is truncated, which are then connected. truncated : gives the state space of a structure.
+    Raises ModelError as that; a continuous controller, whose states are in forces of many frames.
+    Source: docs/theory/linearisation.md, equation (25c).
+    """
+    motion, rows, layout = model.motion, model.rows, model.motion.system.layout
+    numbers = [k for k, place in enumerate(layout.first_order_v.tolist()) if not motion.held[place]]
+    z, names = layout.first_order_v[numbers], [layout.first_order_names[k] for k in numbers]
+    if any(np.any(part[z]) for part in (motion.low_rank.left, motion.low_rank.damping, motion.low_rank.stiffness)):
+        raise ModelError(
+            f"linearize: {names[0]} is a state of a continuous controller, which modes do not have: linearize without "
+            "truncation, or take femb.loop"
+        )
+    M, C, K = (matrix.tocsr() for matrix in model.matrices[:3])
+    position, rate, mass = (matrix[z].toarray() for matrix in (K, C, M))
+    structure = motion.without_states()
+    free = ~structure.held
+    parts = {"position": position, "rate": rate, "acceleration": mass}
+    extended: dict[str, Any] = {
+        word: np.vstack([getattr(rows, word) * free, part * free]) for word, part in parts.items()
+    }
+    n, m, p = len(z), len(rows.inputs), len(rows.outputs)
+    direct = np.zeros((p + n, m + 2 * n))
+    direct[:p, :m] = rows.direct
+    of_structure = replace(
+        rows,
+        inputs=(*rows.inputs, *(f"{name} rate" for name in names), *names),
+        outputs=(*rows.outputs, *(f"row of {name}" for name in names)),
+        forces=np.hstack([rows.forces, -M[:, z].toarray(), -C[:, z].toarray()]) * free[:, None],
+        direct=direct,
+        through=np.vstack([rows.through, np.zeros((n, len(free)))]),
+        rates=np.hstack([rows.rates, np.zeros((len(free), 2 * n))]),
+        **extended,
+    )  # fmt: skip
+    space = truncated(replace(model, motion=structure, rows=of_structure))
+    k, by_rate, by_value = len(space.states), slice(m, m + n), slice(m + n, m + 2 * n)
+    # E z' = F_z u - C_zz z - g by (x, z, u), with g the outputs at the rows of z less what z' gives
+    E = mass[:, z] + space.D[p:, by_rate]
+    drag = rate[:, z] + space.D[p:, by_value]
+    z_rate = np.linalg.solve(E, np.hstack([-space.C[p:], -drag, rows.forces[z] - space.D[p:, :m]]))
+    columns = np.eye(k + n + m)
+    x, own, u = np.split(columns, [k, k + n])
+    whole = np.vstack([u, z_rate, own])
+    rates = np.vstack([space.A @ x + space.B @ whole, z_rate])
+    y = space.C[:p] @ x + space.D[:p] @ whole + rows.rate[:, z] @ own + rows.acceleration[:, z] @ z_rate
+    # integrals that outputs read, as the angle of a wheel
+    read = np.flatnonzero(np.any(rows.position[:, z], axis=0))
+    rates, nothing = np.vstack([rates, own[read]]), np.zeros((k + n + len(read), len(read)))
+    found = StateSpace(
+        np.hstack([rates[:, : k + n], nothing]), rates[:, k + n :],
+        np.hstack([y[:, : k + n], rows.position[:, z[read]]]), y[:, k + n :],
+        (*space.states, *names, *(f"{names[j]} integral" for j in read)), rows.inputs, rows.outputs,
+    )  # fmt: skip
+    if space.truncation is None:
+        return replace(found, units=model.units)
+    at = space.truncation.full.frequencies
+    full, ours = model.frequency_response(at), found.frequency_response(at)
+    kind = f"{space.truncation.kind}, and {numbered(n, 'first-order state')}"
+    truncation = Truncation(kind, full, ours, None, "first-order states have no bound")
+    return replace(found, truncation=truncation, units=model.units)
 
 
 def full_order(model: LinearModel, damping: float | None = None) -> StateSpace:

@@ -72,13 +72,16 @@ class EigenProblem:
     exact: ExactProducts
 
     @classmethod
-    def of(cls, system: System, loaded: bool, own_axes: bool = False, held: str | None = None) -> "EigenProblem":
+    def of(
+        cls, system: System, loaded: bool, own_axes: bool = False, held: str | None = None, states: bool = False
+    ) -> "EigenProblem":
         """About the start of a System.
 
         loaded : whether weight, loads, reactions and the rotation of the start count; the start is then an equilibrium
         or a steady rotation, of which a translation of the mass centre across the axis is left out. Otherwise it is at
         rest and without loads. own_axes : whether displacements are along each frame's own axes, as they are in a
-        rotation. held : name of a body that does not move, or None. Raises ModelError: a start that is not steady.
+        rotation. held : name of a body that does not move, or None. states : whether first-order states, as the speeds
+        of wheels, keep their values at rest. Raises ModelError: a start that is not steady.
         """
         layout = FreeLayout(held)
         system = about_mass_centres(system) if loaded else system
@@ -94,7 +97,10 @@ class EigenProblem:
             if spinning:
                 a = _velocities(system, free, start)
         else:
-            free, u, v, spinning = free.with_gravity(np.zeros(3)), _without_loads(free, u), np.zeros_like(v), False
+            kept, places = np.zeros_like(v), free.layout.first_order_v
+            if states:
+                kept[places] = v[places]
+            free, u, v, spinning = free.with_gravity(np.zeros(3)), _without_loads(free, u), kept, False
             free = free.with_batches([batch.unstrained(u, q) or batch for batch in free.batches])
         damping, stiffness = (part.copy() for part in free.tangent(u, q, v, a))
         low_rank = free.low_rank_tangent(u, q, v)

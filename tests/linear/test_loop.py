@@ -578,6 +578,36 @@ def test_every_sensor_in_the_loop(sensor, gains):
     assert np.isfinite(loop.margins()[0].distance)
 
 
+@pytest.mark.parametrize("order", [{"craig_bampton": 8}, {"modes": 12, "residual_vectors": True}])
+def test_a_truncated_plant_keeps_its_wheels(order):
+    """Two booms and three wheels at speed, whose momentum couples the axes: the model of full order and the truncated
+    one have the same transfer functions, and loops on them the same poles."""
+    section = Section("boom", 2e-3, (4e-7, 9e-7), 1e-6, 700.0, 7e9, 2.7e9)
+    model = of_parts(femb.RigidBody("hub", 500.0, (300.0, 250.0, 350.0)))
+    for name, y in (("left", 1.0), ("right", -1.0)):
+        root = femb.Attachment("hub", at=(0, y, 0), direction=(0, y, 0), up=(0, 0, 1))
+        model.add(femb.Beam(name, section, 6.0, 2, start=root))
+    for name, axis in zip("xyz", np.eye(3) + 0.1, strict=True):
+        model.add(femb.ReactionWheel(name, "hub", axis=axis, spin_inertia=0.5, speed=100.0, viscous=1e-3))
+    names = {"inputs": ["wheels.x.torque"], "outputs": ["bodies.hub.turn", "wheels.x.speed", "wheels.y.angle"]}
+    dense = femb.linearize(model, **names)
+    cut = femb.linearize(model, hub="hub", damping=1e-9, **order, **names)
+    assert len(cut.states) < 0.8 * len(dense.states)
+    assert cut.states[-4:] == ("x.speed", "y.speed", "z.speed", "y.speed integral")
+    for omega in (0.06, 0.3, 2.0):
+        wanted = dense.transfer(1j * omega)
+        np.testing.assert_allclose(cut.transfer(1j * omega), wanted, atol=1e-6 * np.max(np.abs(wanted)))
+    words = {"attitude": "bodies.hub", "rate": "bodies.hub", "wheels": tuple("xyz"), "bandwidth": 0.2, "period": 0.1}
+    model.add(femb.PDController("law", delay=0.1, **words))
+    loops = femb.loop(model), femb.loop(model, hub="hub", damping=1e-9, **order)
+    whole, kept = (each.poles() for each in loops)
+    for pole in whole[:6]:  # beside which are aliases of vibrations that are left out
+        assert np.min(np.abs(kept - pole)) < 1e-7
+    whole, kept = (each.margins(["law.x"])[0] for each in loops)
+    assert kept.crossovers[0] == pytest.approx(whole.crossovers[0], rel=1e-5)
+    assert kept.phase_margins[0] == pytest.approx(whole.phase_margins[0], rel=1e-5)
+
+
 def with_wheel(model, spin=0.08):
     """A wheel about x, and its inertia in the hub, so that the motor turns what the hub had without it."""
     hub = model.bodies["hub"]
