@@ -97,9 +97,7 @@ class ContinuousBatch(Batch):
             )
         self.angles = slice(start, start + self.coordinates.count)
         if self.coordinates.count:
-            inputs.append(
-                Input(self.coordinates.count, lambda discrete: discrete.angles, of_discrete=True, label="joint angles")
-            )
+            inputs.append(Input.of_angles(np.arange(self.coordinates.count)))
         self.inputs = tuple(inputs)
         limits = np.concatenate([np.zeros(0), *(loop.law.limits for loop in self.loops)])
         self.switches = bool(np.isfinite(limits).any())

@@ -97,8 +97,8 @@ class LinearControl(Law):
     def step(self, t: float, y: Floats, x: Floats, sample: int) -> tuple[Floats, Floats]:
         A, B, C, D = self.realisation
         if not x.size:
-            return D @ y, x
-        u, new = C @ x + D @ y, A @ x + B @ y
+            return D.dot(y), x
+        u, new = C.dot(x) + D.dot(y), A.dot(x) + B.dot(y)
         if self.tracking is not None:
             new = new + self.tracking @ (np.clip(u, -self.limits, self.limits) - u)
         elif self.integrals is not None and np.any(np.abs(u) > self.limits):

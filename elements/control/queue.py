@@ -44,6 +44,9 @@ def taken(queue: Floats, t: float, period: float) -> tuple[Floats, Floats]:
     """The values (n, width) that are due at t (s), the oldest first, and the rest of the queue."""
     latest = t + ROUNDING * period
     due = sum(instant <= latest for instant in queue[:, 0].tolist())
-    rest = empty(len(queue), queue.shape[1] - 1)
-    rest[: len(queue) - due] = queue[due:]
+    if not due:
+        return queue[:0, 1:], queue
+    rest, left = queue.copy(), len(queue) - due
+    rest[:left] = queue[due:]
+    rest[left:], rest[left:, 0] = 0.0, inf
     return queue[:due, 1:], rest

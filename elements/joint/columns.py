@@ -21,3 +21,6 @@ FIRST, SECOND, ROW, PRIMITIVE, INPUT, IN_FORCE = 0, 3, 6, 7, 8, 9
 FIRST_POINT, SECOND_POINT, SECOND_AXIS = slice(0, 3), slice(9, 12), slice(12, 15)
 FIRST_AXIS, FIRST_AXIS_2, CONSTANT = 3, 6, 15
 QUATERNION = 3
+
+# Laws of forces along coordinates of joints (``femb.elements.joint.force_batch``).
+SPRING, FRICTION, STOPS, MOTOR = range(4)

@@ -1,14 +1,17 @@
 """Forces along coordinates of joints, evaluated together."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import pair_starts, with_inputs
+from femb.elements.joint.columns import FRICTION, MOTOR, SPRING, STOPS
 from femb.elements.joint.constraint_kernels import add_row_force, rate_of, row, row_tangent
-from femb.elements.joint.coordinates import JointCoordinates
+from femb.elements.joint.coordinates import JointCoordinates, measure
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, ForceBatch, Input, continuous_commands, with_commands
 from femb.layout.layout import Layout
@@ -32,7 +35,6 @@ from femb.numerics.vector3 import scatter
 
 LAW, INPUT, INPUTS, LAST, IS_ANGLE = range(5)
 ELASTIC, REST, BY_COORDINATE, BY_RATE, ENERGY = range(5)
-SPRING, FRICTION, STOPS, MOTOR = range(4)
 STARTS, SIZES = np.array([0, 3, 6, 9]), np.array([3, 3, 3, 3])
 REVOLUTION = 2.0 * math.pi
 
@@ -88,6 +90,19 @@ def generalized_forces(frames, gradients, L, elastic, rest, out):
         for n in range(L.shape[1]):
             force = elastic * L[s, n, ELASTIC] + rest * L[s, n, REST]
             add_row_force(frames[2 * n], force, gradients[s, n], out[s])
+
+
+@kernel
+def law_forces(frames, rows, is_angle, signs, fixed, index, data, u, q, v, elastic, rest, out):
+    """``generalized_forces`` of the laws of ``laws``; frames, rows, is_angle, signs, fixed : as of ``measure``."""
+    n = is_angle.size
+    values, rates, L = np.empty((1, n)), np.empty((1, n)), np.empty((1, n, 5))
+    gradients = np.empty((1, n, 12))
+    for s in range(q.shape[0]):
+        of = slice(s, s + 1)
+        measure(frames, rows, is_angle, signs, q[of], v[of], fixed, values, rates, gradients)
+        laws(index, data, u[of], values, rates, L)
+        generalized_forces(frames, gradients, L, elastic, rest, out[of])
 
 
 @inlined
@@ -177,7 +192,7 @@ class JointForceBatch(CoordinateForceBatch):
         numbers: Ints = np.array([item.coordinate_number(layout) for item in items], dtype=np.int64)
         self.numbers = numbers
         self.coordinates = JointCoordinates(layout).picked(numbers)
-        inputs = [Input(len(items), lambda discrete: discrete.angles[numbers], of_discrete=True, label="joint angles")]
+        inputs = [Input.of_angles(numbers)]
         index: list[list[int]] = []
         width = len(items)
         for k, item in enumerate(items):
@@ -212,6 +227,17 @@ class JointForceBatch(CoordinateForceBatch):
         L = np.empty((*values.shape, 5))
         laws(self.index, self.data, u, values, rates, L)
         return values, rates, gradients, L
+
+    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
+        law_forces(*self._arguments, u, q, v, elastic, rest, out)
+
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        return partial(law_forces, *self._arguments, u, q, v, 1.0, 1.0, out)
+
+    @property
+    def _arguments(self) -> tuple[Any, ...]:
+        c = self.coordinates
+        return c.index, c.data, c.is_angle, c.signs, c.fixed, self.index, self.data
 
     def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         values, rates, _ = self.coordinates.measure(q, v)

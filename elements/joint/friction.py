@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar
 
 from femb.base.checks import Checks
 from femb.base.types import Unit
+from femb.elements.joint.columns import FRICTION
 from femb.elements.joint.force import JointForce
-from femb.elements.joint.force_batch import FRICTION
 
 # Default Stribeck rate, in transition rates.
 STRIBECK = 10.0

@@ -98,7 +98,7 @@ class Latch(OnCoordinate):
         """The value at which the coordinate is fixed, and whether the latch is engaged."""
         latch = self._entry(layout)
         return (
-            Input(3, lambda discrete: np.array([discrete[latch.at], 0.0, 0.0]), of_discrete=True),
+            Input(3, lambda discrete: np.array([discrete[latch.at], 0.0, 0.0]), of_discrete=True, array=latch.at),
             Input.of_array(latch.on),
         )
 

@@ -10,8 +10,8 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.types import Floats, Unit
 from femb.elements.item import is_set
+from femb.elements.joint.columns import MOTOR
 from femb.elements.joint.force import JointForce
-from femb.elements.joint.force_batch import MOTOR
 from femb.elements.joint.rows import ANGLE, Z
 from femb.layout.element import (
     Batch,

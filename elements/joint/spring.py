@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar
 
 from femb.base.checks import Checks
 from femb.base.types import Unit
+from femb.elements.joint.columns import SPRING
 from femb.elements.joint.force import JointForce, law_of_coordinate
-from femb.elements.joint.force_batch import SPRING
 from femb.layout.element import Input
 
 

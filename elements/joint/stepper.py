@@ -12,27 +12,14 @@ from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats, Unit
 from femb.base.values import shown
-from femb.elements.frame_index import pair_starts
 from femb.elements.item_states import ItemStates
-from femb.elements.joint.coordinates import JointCoordinates
-from femb.elements.joint.force_batch import (
-    BY_COORDINATE,
-    BY_RATE,
-    ELASTIC,
-    ENERGY,
-    REST,
-    CoordinateForceBatch,
-    generalized_forces,
-)
 from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Batch, Command, Input, breakpoints_of
 from femb.layout.layout import Layout
-from femb.layout.views import BlockPattern, ModelView, OutputStates, StartPoses, StateView
+from femb.layout.views import ModelView, StartPoses, StateView
 from femb.profiles import Profile
 
-# Steps of integration in a period of the fastest ripple, at least.
-STEPS_A_PERIOD = 8.0
 # Samples that one look ahead for the next step goes through.
 AHEAD = 1000
 
@@ -61,17 +48,9 @@ class DriveHarmonic:
                 check.fail("torque", "neither torque nor angle is given")
 
 
-def target_of(item: "StepperMotor", given: Floats) -> Floats:
-    """(s,) rad: the target with the errors of the motor, from the one without (s,). Source: equation (11)."""
-    result = given.copy()
-    for each in item.harmonics or ():
-        result += each.angle * np.sin(each.order * given + each.phase)
-    return result
-
-
 def recorded_target(item: "StepperMotor", at: ItemStates) -> Floats:
     """(s,) rad, with the errors of the motor."""
-    return target_of(item, at.input("angle")[:, 0] + at.input("target")[:, 0])
+    return item.with_errors(at.input("angle")[:, 0] + at.input("target")[:, 0])
 
 
 class StepperResults(Group):
@@ -138,6 +117,13 @@ class StepperMotor(OnCoordinate):
         return ()
 
     # The target: the motion itself, or steps towards it
+
+    def with_errors(self, given: Floats) -> Floats:
+        """(s,) rad: the target with the errors of the motor, from the one without (s,). Source: equation (11)."""
+        result = given.copy()
+        for each in self.harmonics or ():
+            result += each.angle * np.sin(each.order * given + each.phase)
+        return result
 
     def _state(self, word: str) -> str:
         return f"loads.{self.name}.{word}"
@@ -213,74 +199,6 @@ class StepperMotor(OnCoordinate):
     @staticmethod
     def batches(items: list["StepperMotor"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all stepper motors."""
+        from femb.elements.joint.stepper_batch import StepperBatch
+
         return [StepperBatch(layout, items)]
-
-
-class StepperBatch(CoordinateForceBatch):
-    """Stepper motors, evaluated together. The first inputs are the angles at the last accepted state."""
-
-    def __init__(self, layout: Layout, items: list[StepperMotor]) -> None:
-        self.items = items
-        numbers = np.array([item.coordinate_number(layout) for item in items], dtype=np.int64)
-        self.coordinates = JointCoordinates(layout).picked(numbers)
-        last = Input(len(items), lambda discrete: discrete.angles[numbers], of_discrete=True, label="joint angles")
-        self.inputs = (last, *(each for item in items for each in item.inputs()))
-        self.orders = np.array([max((each.order for each in item.harmonics or ()), default=0.0) for item in items])
-        self.limits_steps = bool(self.orders.any())
-        self.index = np.ones((len(items), 5), dtype=np.int64)  # as of the kernels of other laws: all are angles
-
-    def allocate(self, pattern: BlockPattern) -> None:
-        self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))
-
-    def given(self, u: Floats) -> Floats:
-        """(s, n) rad: targets without the errors of the motors."""
-        at, count = self.first_input + len(self.items), len(self.items)
-        total: Floats = u[:, at : at + 2 * count].reshape(len(u), count, 2).sum(axis=2)
-        return total
-
-    def measure(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Unwrapped angles and rates (s, n), gradients (s, n, 12), and results (s, n, 5) of the law: see ``laws`` in
-        ``femb.elements.joint.force_batch``. Source: docs/theory/joint_forces.md, equation (10)."""
-        values, rates, gradients = self.coordinates.measure(q, v)
-        values = self.coordinates.unwrapped(values, u[:, self.first_input : self.first_input + len(self.items)])
-        given = self.given(u)
-        L = np.zeros((*values.shape, 5))
-        for k, item in enumerate(self.items):
-            c, own = values[:, k], L[:, k]
-            phase = item.teeth * (c - target_of(item, given[:, k]))
-            own[:, REST] = item.holding_torque * np.sin(phase) + item.damping * rates[:, k]
-            own[:, BY_COORDINATE] = item.holding_torque * item.teeth * np.cos(phase)
-            own[:, BY_RATE] = item.damping
-            for each in item.harmonics or ():
-                angle = each.order * c + each.phase
-                own[:, ELASTIC] += each.torque * np.sin(angle)
-                own[:, BY_COORDINATE] += each.torque * each.order * np.cos(angle)
-                own[:, ENERGY] += each.torque / each.order * (1.0 - np.cos(angle))
-        return values, rates, gradients, L
-
-    def longest_step(self, q: Floats, v: Floats) -> float:
-        rates = np.abs(self.coordinates.measure(q[None], v[None])[1][0])
-        fastest = float(np.max(self.orders * rates))
-        return 2.0 * math.pi / (STEPS_A_PERIOD * fastest) if fastest > 0.0 else math.inf
-
-    def input_derivative(self, u: Floats, q: Floats, v: Floats, k: int) -> Floats:
-        values, _, gradients, L = self.measure(u[None], q[None], v[None])
-        number, slope = (k - self.first_input - len(self.items)) // 2, 1.0
-        item, given = self.items[number], self.given(u[None])[:, number]
-        for each in item.harmonics or ():
-            slope += float(each.angle * each.order * np.cos(each.order * given[0] + each.phase))
-        phase = item.teeth * (values[:, number] - target_of(item, given))
-        L[:] = 0.0
-        L[:, number, REST] = -item.holding_torque * item.teeth * np.cos(phase) * slope
-        out = np.zeros((1, len(v)))
-        generalized_forces(self.coordinates.index, gradients, L, 0.0, 1.0, out)
-        return np.asarray(out[0])
-
-    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        values, rates, _, L = self.measure(frames.u, frames.q, frames.v)
-        block: dict[str, Floats] = {}
-        for k, item in enumerate(self.items):
-            path = f"loads/{item.name}"
-            block[f"{path}/force"] = -(L[:, k, ELASTIC] + L[:, k, REST])
-            block[f"{path}/angle"], block[f"{path}/rate"] = values[:, k], rates[:, k]
-        return block

@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar
 
 from femb.base.checks import Checks
 from femb.base.types import OWN_UNITS, Unit
+from femb.elements.joint.columns import STOPS
 from femb.elements.joint.force import JointForce
-from femb.elements.joint.force_batch import STOPS
 
 NO_LIMIT = 1e300
 

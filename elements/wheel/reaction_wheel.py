@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
 from typing import Annotated, Any, ClassVar
 
@@ -388,13 +389,19 @@ class ReactionWheel(Item):
     def commanded(self, word: str, value: Floats, t: float, discrete: DiscreteState) -> Mapping[str, Any]:
         """The torque ``value`` (1,) at the time t (s), with its own within its limit, and the count of those that are
         not. word : "torque". discrete : the present discrete state."""
-        own, wanted = self.own_torque(t), value.item()
-        most = inf if self.max_torque is None else self.max_torque
-        given = min(max(own + wanted, -most), most) - own if abs(own + wanted) > most else wanted
-        changed = {self.state_name("command"): given}
-        if given != wanted:
-            changed[self.state_name("clips")] = float(discrete[self.state_name("clips")]) + 1.0
-        return changed
+        command, clips = self._command_names
+        wanted, most = value.item(), self.max_torque
+        if most is None:
+            return {command: wanted}
+        own = self.own_torque(t)
+        if abs(own + wanted) <= most:
+            return {command: wanted}
+        given = min(max(own + wanted, -most), most) - own
+        return {command: given} if given == wanted else {command: given, clips: float(discrete[clips]) + 1.0}
+
+    @cached_property
+    def _command_names(self) -> tuple[str, str]:
+        return self.state_name("command"), self.state_name("clips")
 
 
 def _check_contained(items: list[ReactionWheel], model: ModelView) -> None:

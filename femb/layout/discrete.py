@@ -20,6 +20,7 @@ from femb.base.types import Floats
 from femb.base.values import as_numbers, shown
 from femb.layout.views import StateView
 
+NUMBER = np.dtype(np.float64)
 # The name of the coordinates (m,) of all joints at the last accepted state, unwrapped, rad or m.
 ANGLES = "joints.coordinates"
 
@@ -52,14 +53,19 @@ class DiscreteState(Mapping[str, Floats]):
 
     def with_angles(self, angles: Floats) -> "DiscreteState":
         """The same with other coordinates of joints (m,)."""
-        return DiscreteState({**self._arrays, ANGLES: angles})
+        return self._with({ANGLES: angles})
 
     def replaced(self, values: Mapping[str, Floats]) -> "DiscreteState":
         """The same with other values of some arrays; itself if they are the same to the last bit."""
         # bytes of small arrays are compared ten times faster than their numbers
         before = self._arrays
         changed = {name: value for name, value in values.items() if value.tobytes() != before[name].tobytes()}
-        return DiscreteState({**self._arrays, **changed}) if changed else self
+        return self._with(changed) if changed else self
+
+    def _with(self, values: dict[str, Floats]) -> "DiscreteState":
+        other = object.__new__(DiscreteState)
+        other._arrays = self._arrays | values
+        return other
 
     def changed_since(self, other: "DiscreteState") -> list[str]:
         """The names of the arrays that are not those of the other."""
@@ -154,22 +160,27 @@ class Update:
         except Exception as error:
             raise SolveError(f"{self.label}: raised {type(error).__name__} at t = {t:.6g} s: {error}") from error
         values: dict[str, Floats] = {}
+        known = discrete._arrays
         for name, value in given.items():
-            if name not in discrete or name == ANGLES:
-                listed = ", ".join(known for known in discrete if known != ANGLES)
+            before = known.get(name)
+            if before is None or name == ANGLES:
+                listed = ", ".join(each for each in discrete if each != ANGLES)
                 raise SolveError(f"{self.label}: changes {name!r}; there are the discrete states {listed}")
-            wanted = discrete[name].shape
+            wanted = before.shape
+            numbers: Floats | None
             if type(value) is float and value == value and not wanted:
-                values[name] = np.array(value)
-                continue
-            if type(value) is np.ndarray and value.dtype == np.float64:
-                numbers: Floats | None = value
+                numbers = np.array(value)
             else:
-                numbers = as_numbers(float(value) if isinstance(value, bool | np.bool_) else value)
-            if numbers is None or numbers.shape != wanted or any(map(isnan, numbers.ravel().tolist())):
-                shape = f"numbers of the shape {wanted}" if wanted else "a number"
-                raise SolveError(f"{self.label}: {name}: got {shown(value)} at t = {t:.6g} s, wanted {shape}")
-            values[name] = numbers
+                if type(value) is np.ndarray and value.dtype is NUMBER:
+                    numbers = value
+                else:
+                    numbers = as_numbers(float(value) if isinstance(value, bool | np.bool_) else value)
+                if numbers is None or numbers.shape != wanted or any(map(isnan, numbers.ravel().tolist())):
+                    shape = f"numbers of the shape {wanted}" if wanted else "a number"
+                    raise SolveError(f"{self.label}: {name}: got {shown(value)} at t = {t:.6g} s, wanted {shape}")
+            # bytes of small arrays are compared ten times faster than their numbers
+            if numbers.tobytes() != before.tobytes():
+                values[name] = numbers
         if sampled:
-            values[self.count] = discrete[self.count] + 1.0
-        return discrete.replaced(values)
+            values[self.count] = np.array(known[self.count].item() + 1.0)
+        return discrete._with(values) if values else discrete

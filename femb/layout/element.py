@@ -22,7 +22,7 @@ import numpy as np
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy, shown
-from femb.layout.discrete import DiscreteState
+from femb.layout.discrete import ANGLES, DiscreteState
 from femb.layout.views import BlockPattern, LinearPoint, OutputStates
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Input:
     by_differences : whether linearisation may take differences where there are no derivatives. surroundings : whether
     it is of the surroundings, such as the motion of the frame, so that linear models do not have it as an input. unit :
     of its components as inputs of linear models, "-" for a factor. recorded_only : whether no equation reads it: steps
-    go on where it changes. array : the name of the discrete state that it is.
+    go on where it changes. array : the name of the discrete state that it is a function of, if of no other.
     """
 
     width: int
@@ -168,11 +168,25 @@ class Input:
         """The discrete state of this name, an array of ``width`` numbers."""
         return Input(
             width,
-            lambda discrete: np.ravel(discrete[name]),
+            lambda discrete: discrete[name].ravel(),
             of_discrete=True,
             label=label or name,
             recorded_only=recorded_only,
             array=name,
+        )
+
+    @staticmethod
+    def of_angles(numbers: Ints) -> "Input":
+        """The coordinates of joints with these numbers at the last accepted state, from which later ones are unwrapped.
+
+        Where it alone changes, from one accepted state to the next, the equations at a state do not.
+        """
+        return Input(
+            len(numbers),
+            lambda discrete: discrete[ANGLES][numbers],
+            of_discrete=True,
+            label="joint angles",
+            array=ANGLES,
         )
 
     @staticmethod

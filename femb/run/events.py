@@ -107,7 +107,7 @@ def kinetic_energy(form: Formulation, q: Floats, v: Floats) -> float:
     return float(form.system.energy_momentum(*form.to_system(q[None], v[None]))[0, 0])
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Switched(Generic[F]):
     """A formulation after updates of its discrete state, and coordinates and velocities after the jump.
 
@@ -138,9 +138,7 @@ def switched(form: F, updates: Sequence[Update], t: float, q: Floats, v: Floats,
         return Switched(form, q, v, nothing)
     other = form.with_discrete(discrete)
     if not _changed(system.constraint_set.inputs, system.discrete, discrete):
-        read = system.read_by_equations
-        acts = system.discrete_inputs[read].tobytes() != other.system.discrete_inputs[read].tobytes()
-        return Switched(other, q, v, nothing, acts)
+        return Switched(other, q, v, nothing, system.inputs_change(discrete))
     q, v = (x[0] for x in form.to_system(q[None], v[None]))
     system = other.system
     u, v_before = system.inputs_at(t, q, v), v

@@ -525,14 +525,14 @@ class Landings:
 
     def after(self, t: float, discrete: DiscreteState) -> tuple[float, float, bool]:
         """The next instant after t (s) to step to, the time to continue from, and whether an input may jump there."""
-        first = bisect_right(self._breakpoints, t)
-        wanted = [(self._end, False), *((next, False) for next in self._next(t, discrete))]
-        wanted += [(breakpoint, True) for breakpoint in self._breakpoints[first : first + 1]]
-        limit = instant = min(time for time, _ in wanted)
-        jumps = False
-        while first < len(self._breakpoints) and self._breakpoints[first] - instant <= self.same:
-            instant, jumps, first = max(instant, self._breakpoints[first]), True, first + 1
-        instant = max([instant, *(time for time, _ in wanted if time - limit <= self.same)])
+        breakpoints, jumps = self._breakpoints, False
+        first = bisect_right(breakpoints, t)
+        wanted = [self._end, *self._next(t, discrete), *breakpoints[first : first + 1]]
+        limit = instant = min(wanted)
+        while first < len(breakpoints) and breakpoints[first] - instant <= self.same:
+            instant, jumps, first = max(instant, breakpoints[first]), True, first + 1
+        near = limit + self.same
+        instant = max([instant, *[time for time in wanted if time <= near]])
         return limit, min(instant, self._end), jumps
 
     def due(self, t: float, discrete: DiscreteState) -> list[Update]:
@@ -540,13 +540,15 @@ class Landings:
         return [update for update in self._updates if update.next(discrete) <= t + self.same]
 
     def _next(self, t: float, discrete: DiscreteState) -> list[float]:
-        instants = [update.next(discrete) for update in self._updates]
-        for update, instant in zip(self._updates, instants, strict=True):
+        instants = []
+        for update in self._updates:
+            instant = update.next(discrete)
             if instant <= t:
                 raise SolveError(
                     f"{update.label}: waits for t = {instant:.6g} s at t = {t:.6g} s: after an update name a later "
                     "instant, or infinity"
                 )
+            instants.append(instant)
         return instants
 
 

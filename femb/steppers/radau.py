@@ -321,7 +321,7 @@ class RadauEquations(ImplicitStepper[Stages]):
     def _reset_excluded(self) -> None:
         """Zero the multipliers of excluded rows: extrapolated, they would grow without bound."""
         form, system = self.form, self.form.system
-        if form is system and self.multipliers[system.solver.excluded_rows].any():
+        if form is system and system.solver.excludes and self.multipliers[system.solver.excluded_rows].any():
             self.multipliers = form.forward(self._u, self.q, self.v)[1]
             of_multipliers = np.zeros((3, form.n_c))
             of_multipliers[0] = self.multipliers

@@ -151,11 +151,12 @@ class LinearSolver:
         self.structure, self.targets = pattern.structure, pattern.targets
         self._blocks = (self.structure[0], *self.structure[2:])
         self.excluded_rows = np.zeros(pattern.n - pattern.n_v, dtype=bool)
+        self.excludes = False  # whether there are any
 
     def without(self, rows: Bools) -> "LinearSolver":
         """A solver that leaves out these rows of constraints (n_c,) bool, whatever their pivots."""
         other = copy(self)
-        other.excluded_rows = rows
+        other.excluded_rows, other.excludes = rows, bool(rows.any())
         return other
 
     def multiply(self, data: Floats, x: Floats) -> Floats:

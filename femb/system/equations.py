@@ -9,6 +9,7 @@ Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/th
 
 from collections.abc import Sequence
 from functools import cache, cached_property, partial
+from itertools import pairwise
 from math import inf, isfinite, nextafter
 from typing import Any, Self
 
@@ -204,11 +205,8 @@ class NumberedModel(VelocityCoordinates):
             part.first_input = sum(input_.width for input_ in inputs)
             inputs += part.inputs
             part.allocate(self.pattern)
-        # the part of u that the equations of each batch read
-        self._inputs_of_batches = [
-            slice(batch.first_input, batch.first_input + sum(each.width for each in batch.inputs))
-            for batch in self.batches
-        ]
+        # components of u by which the equations of each batch change
+        self._inputs_of_batches = [_read(batch.inputs, batch.first_input) for batch in self.batches]
         for batch in self.batches:
             batch.bind(self.batches)
         self._set_inputs(inputs)
@@ -270,13 +268,11 @@ class NumberedModel(VelocityCoordinates):
         self._functions_of_discrete = [pair for pair in self._held_inputs if not pair[0].array]
         self._inputs_of_arrays: dict[str, list[tuple[Input, slice]]] = {}
         for pair in self._held_inputs:
-            self._inputs_of_arrays.setdefault(pair[0].array, []).append(pair)
+            if pair[0].array:
+                self._inputs_of_arrays.setdefault(pair[0].array, []).append(pair)
         of_time_or_state = [pair for pair in self.parts_of_inputs if not pair[0].of_discrete]
         self._constant_inputs = [pair for pair in of_time_or_state if isinstance(pair[0].function, Constant)]
         self._other_inputs = [pair for pair in of_time_or_state if not isinstance(pair[0].function, Constant)]
-        # components of u of the discrete state that an equation reads, not only the recorder
-        read = [range(part.start, part.stop) for each, part in self._held_inputs if not each.recorded_only]
-        self.read_by_equations: Ints = np.array([k for part in read for k in part], dtype=np.int64)
         self.__dict__.pop("discrete_inputs", None)
         self._inputs_before: tuple[DiscreteState, Floats] | None = None
         self.inputs_of_state = any(input_.of_state for input_ in inputs)
@@ -373,10 +369,25 @@ class NumberedModel(VelocityCoordinates):
             for name in discrete.changed_since(before):
                 changed += self._inputs_of_arrays.get(name, ())
         for input_, part in changed:
-            # arrays of the discrete state have the width of their inputs
-            value = discrete[input_.array].ravel() if input_.array else input_.function(discrete)
-            self._set_input(u, input_, part, value, "")
+            if input_.array:
+                u[part] = input_.function(discrete)
+            else:
+                self._set_input(u, input_, part, input_.function(discrete), "")
+        if not isfinite(u.sum()):
+            for input_, part in changed:  # raises, and names it
+                self._set_input(u, input_, part, u[part], "")
         return u
+
+    def inputs_change(self, other: DiscreteState) -> bool:
+        """Whether an input that the equations read has another value in another discrete state."""
+        before, arrays = self.discrete, self._inputs_of_arrays
+        for name in other.changed_since(before):
+            if any(not input_.recorded_only for input_, _ in arrays.get(name, ())):
+                return True
+        return any(
+            np.asarray(input_.function(before)).tobytes() != np.asarray(input_.function(other)).tobytes()
+            for input_, _ in self._functions_of_discrete
+        )
 
     @staticmethod
     def _set_input(u: Floats, input_: Input, part: slice, value: Any, when: str) -> None:
@@ -413,6 +424,17 @@ class NumberedModel(VelocityCoordinates):
             except Exception:
                 return None
         return u if np.isfinite(u).all() else None
+
+
+def _read(inputs: Sequence[Input], first: int) -> Ints:
+    """The components of u, from ``first`` on, that change the equations by themselves."""
+    ends = first + np.cumsum([0, *(each.width for each in inputs)])
+    kept = [
+        np.arange(*part)
+        for each, part in zip(inputs, pairwise(ends), strict=True)
+        if not (each.recorded_only or each.array == ANGLES)
+    ]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *kept])
 
 
 def _merged(batches: list[Batch]) -> list[Batch]:
@@ -489,7 +511,7 @@ class Equations(NumberedModel):
         out = np.zeros((2, self.n_v))
         u, twice_q, twice_v = np.array([before, after]), np.array([q, q]), np.array([v, v])
         for batch, part in zip(self.batches, self._inputs_of_batches, strict=True):
-            if before[part].tobytes() != after[part].tobytes():
+            if part.size and before[part].tobytes() != after[part].tobytes():
                 batch.residual(u, twice_q, twice_v, np.zeros(out.shape), out)
         change: Floats = out[1] - out[0]
         return change
@@ -668,7 +690,8 @@ class Equations(NumberedModel):
         force = np.zeros(v.shape)
         for batch in self.batches:
             batch.nonconservative_force(u, q, v, force)
-        power: Floats = np.einsum("sv,sv->s", force, v)
+        force *= v
+        power: Floats = np.add.reduce(force, axis=1)
         if multipliers is not None:
             self.constraint_set.constraint_power(u, q, v, multipliers, power)
         return power

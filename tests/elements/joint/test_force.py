@@ -37,7 +37,7 @@ from femb.elements import (
     Spherical,
     Universal,
 )
-from femb.elements.joint.force_batch import JointForceBatch
+from femb.elements.joint.force_batch import CoordinateForceBatch, JointForceBatch
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler
 from femb.profiles import Step, Versine
@@ -642,3 +642,51 @@ def test_refused(make, field):
 def test_a_callable_that_returns_nonsense_is_named():
     with pytest.raises(Exception, match=r"loads\.m\.force: got .* wanted 3 numbers"):
         simulate(hinge(JointMotor("m", "j", force=lambda t, state: (1.0, 2.0))), duration=1.0)
+
+
+# What one accepted step leaves to the next
+
+
+def sprung():
+    """A turning hinge with a spring and friction, and the equations at a state of it."""
+    items = [JointSpringDamper("s", "j", stiffness=2.0, damping=0.7, free=0.3), LAWS["friction"][0]]
+    system = System(pair(Revolute, *items), assemble=True)
+    rng = np.random.default_rng(5)
+    return system, system.q0, system.v0 + rng.normal(size=system.n_v)
+
+
+def test_forces_in_one_call_are_those_of_their_parts():
+    """To the last bit, at several states: an implicit step evaluates them in one compiled call."""
+    system, q, v = sprung()
+    (batch,) = (each for each in system.batches if isinstance(each, JointForceBatch))
+    states = np.array([q, q]), np.array([v, 2.0 * v])
+    u = np.array([system.inputs_at(0.0, q, v)] * 2)
+    for shares in ((1.0, 1.0), (0.0, -1.0), (1.0, 0.0)):
+        parts, whole = np.zeros((2, 2, system.n_v))
+        CoordinateForceBatch.add_forces(batch, u, *states, *shares, parts)
+        batch.add_forces(u, *states, *shares, whole)
+        assert parts.any()
+        np.testing.assert_array_equal(whole, parts)
+    out, a = np.zeros((2, system.n_v)), np.zeros((2, system.n_v))
+    batch.bound_residual(u, *states, a, out)()
+    np.testing.assert_array_equal(out, batch_residual(batch, u, *states, a))
+
+
+def batch_residual(batch, u, q, v, a):
+    out = np.zeros(a.shape)
+    batch.residual(u, q, v, a, out)
+    return out
+
+
+def test_revolutions_alone_change_no_equation(monkeypatch):
+    """The angles of the last accepted state only unwrap later ones: no batch is evaluated for their change."""
+    system, q, v = sprung()
+    later = system.with_discrete(system.discrete.with_angles(system.discrete.angles + 0.2))
+    before, after = (each.inputs_at(0.0, q, v) for each in (system, later))
+    assert np.any(before != after)
+    exact = [batch_residual(batch, after[None], q[None], v[None], 0.0 * v[None]) for batch in system.batches]
+    monkeypatch.setattr(JointForceBatch, "residual", lambda *args: pytest.fail("evaluated"))
+    assert not system.change_by_inputs(before, after, q, v).any()
+    monkeypatch.undo()
+    for batch, values in zip(system.batches, exact, strict=True):
+        np.testing.assert_array_equal(values, batch_residual(batch, before[None], q[None], v[None], 0.0 * v[None]))
