@@ -111,6 +111,24 @@ def test_import_is_light():
     assert python(code).stdout.strip() == "[]"
 
 
+def test_descriptions_load_nothing_that_evaluates_them():
+    """Batches, data and files of elements are imported where a model has such elements."""
+    code = "import sys, femb.elements; print(*(name for name in sys.modules if name.startswith('femb')))"
+    loaded = python(code).stdout.split()
+    ours = {"exact.element_data", "beam.natural", "beam.ends", "beam.section_files", "modal.data", "modal.file"}
+    ours |= {"control.continuous", "spring.damped_modes"}
+    assert not {f"femb.elements.{name}" for name in ours} & set(loaded)
+    assert [name for name in loaded if name.endswith("batch")] == []
+    assert len(loaded) < 130
+
+
+def test_a_command_loads_the_module_of_its_own():
+    code = "import sys; from femb.cli import cli; cli.get_command(None, 'run'); print(*sys.modules)"
+    loaded = {name for name in python(code).stdout.split() if name.startswith("femb.cli.")}
+    assert "femb.cli.analyses" in loaded
+    assert not {f"femb.cli.{name}" for name in ("begin", "handover", "linear", "reduce", "results", "sweep")} & loaded
+
+
 def test_import_is_quick():
     """Processor time of a process that does nothing else: other processes of the machine do not count."""
 

@@ -14,7 +14,6 @@ from femb.base.html import Brief
 from femb.base.types import OWN_UNITS, Coefficients, Floats, Matrix4, Matrix6, Pair, Unit, Vector
 from femb.base.values import frozen_array, shown
 from femb.elements.beam.laminate import Material, Ply, material_named, tube_inertia, tube_stiffness
-from femb.elements.beam.section_files import one_section, read_matrices
 from femb.elements.beam.section_matrices import mass_parts, mass_problem, stiffness_problem
 from femb.elements.beam.section_shapes import rectangle, shape_problem, shape_properties
 from femb.elements.item import Item
@@ -327,6 +326,8 @@ class Section(Item):
 
     def _read(self, check: Checks, file: str) -> bool:
         """Take the matrices of the file; false with a problem."""
+        from femb.elements.beam.section_files import one_section
+
         try:
             stiffness, mass, damping = one_section(file)
         except ModelError as error:
@@ -492,6 +493,8 @@ def sections_of(
     path: str | os.PathLike[str], format: str | None, name: str, length: float | None
 ) -> tuple[SectionTable, bool]:
     """As ``read_sections``; and whether the stations are parts of the length, which is not given."""
+    from femb.elements.beam.section_files import read_matrices
+
     found = read_matrices(path, format, length)
     count, unit = len(found.stations), "of the length" if found.relative else "m"
     sections = []

@@ -20,7 +20,6 @@ from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats, Unit
 from femb.base.values import as_numbers, nearest, shown
 from femb.elements.control import queue
-from femb.elements.control.continuous import ContinuousBatch, declare_states
 from femb.elements.control.control_law import Law, LinearControl, Setting
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.sensor import RecordedArrays, Sensor, columns_of_item
@@ -156,6 +155,8 @@ class Controller(Item):
         """The discrete states of its last sample, its queue, and the updates; or the first-order states."""
         self._check_names(layout, model)
         if self.period is None:
+            from femb.elements.control.continuous import declare_states
+
             declare_states(self, layout, model)
             return
         order = 1 + len(_chain(self, model, ()))
@@ -208,6 +209,8 @@ class Controller(Item):
         batches = RecordedArrays.of(arrays, layout)
         continuous = [each for each in items if each.period is None]
         if continuous:
+            from femb.elements.control.continuous import ContinuousBatch
+
             batches.append(ContinuousBatch(continuous, layout, model))
         return batches
 

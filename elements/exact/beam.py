@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -14,21 +14,14 @@ from femb.base.values import as_numbers, finite_problem, frozen_array, order_pro
 from femb.elements.beam.line import SectionStrains, ShapedBeam
 from femb.elements.beam.section import Section, sections_of
 from femb.elements.beam.shape import Path, Sections, element_ends, end_sections
-from femb.elements.exact.element_data import (
-    BY_DIRECTION,
-    STRAINS,
-    ElementProperties,
-    Spanwise,
-    first_moments,
-    helix_map,
-    natural_coordinates,
-    reference_changes,
-)
 from femb.elements.marker import Attachment
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations
+
+if TYPE_CHECKING:
+    from femb.elements.exact.element_data import ElementProperties, Spanwise
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,8 +145,10 @@ class ExactBeam(ShapedBeam):
         named = {item.name: item for item in model.items() if isinstance(item, Section)}
         return tuple(named[each] if isinstance(each, str) else each for each in self._given if each is not None)
 
-    def spanwise(self, model: ModelView) -> Spanwise:
+    def spanwise(self, model: ModelView) -> "Spanwise":
         """Its sections along it."""
+        from femb.elements.exact.element_data import Spanwise
+
         return Spanwise(np.zeros(1) if self.sections is None else self.stations, self.sections_along(model))
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
@@ -171,8 +166,16 @@ class ExactBeam(ShapedBeam):
         spanwise = self.spanwise(model)
         return spanwise.moments(spanwise.expansion, self.shape.lengths, 1)
 
-    def element_properties(self, model: ModelView) -> ElementProperties:
+    def element_properties(self, model: ModelView) -> "ElementProperties":
         """The properties of its elements."""
+        from femb.elements.exact.element_data import (
+            BY_DIRECTION,
+            ElementProperties,
+            first_moments,
+            natural_coordinates,
+            reference_changes,
+        )
+
         spanwise, shape = self.spanwise(model), self.shape
         lengths = shape.lengths
         if shape.straight:
@@ -195,6 +198,7 @@ class ExactBeam(ShapedBeam):
     def section_strains(self, layout: Layout, model: ModelView, s: float) -> SectionStrains:
         """The strains of the stress that equilibrium carries along an element."""
         from femb.elements.exact.batch import SIZES, VELOCITIES
+        from femb.elements.exact.element_data import STRAINS
 
         k, xi = self.element_at(s)
         batch: Any = self.batches([self], layout, model)[0]
@@ -227,6 +231,8 @@ class ExactBeam(ShapedBeam):
 
 def helix_sections(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
     """Sections at xi (s,) on the helix of constant strain through both ends: section 11 of the theory."""
+    from femb.elements.exact.element_data import helix_map
+
     quaternions, position = end_sections(recorded), element_ends(recorded["position"])
     first = quaternions[..., 0, :]
     theta = rotations.logarithm(rotations.multiply(rotations.conjugate(first), quaternions[..., 1, :]))

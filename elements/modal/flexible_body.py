@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from femb.base.values import nearest, shown
 from femb.elements.body.body import OrientedBody
 from femb.elements.item import StartMotion
 from femb.elements.marker import Attachment
-from femb.elements.modal.data import ReducedBody
-from femb.elements.modal.file import read_reduced_body
 from femb.elements.private_blocks import end_rows_of, free_body
 from femb.elements.records import RecordedSystem, Records, inertial_motion_of
 from femb.layout.element import Batch, OutputRows
@@ -25,6 +23,9 @@ from femb.layout.layout import FlexibleLayout, InternalQuantity, Layout, Station
 from femb.layout.views import LinearPoint, ModelView, OutputStates, StartPoses
 from femb.numerics import rotations
 from femb.numerics.turns import EulerSequence
+
+if TYPE_CHECKING:
+    from femb.elements.modal.data import ReducedBody
 
 # Checks of how the interfaces of a flexible body are attached to others.
 
@@ -218,8 +219,11 @@ class FlexibleBody(OrientedBody):
     # The model
 
     @cached_property
-    def whole(self) -> ReducedBody:
+    def whole(self) -> "ReducedBody":
         """The body with all modes of the file. Raises FembError."""
+        from femb.elements.modal.data import ReducedBody
+        from femb.elements.modal.file import read_reduced_body
+
         if isinstance(self.file, ReducedBody):
             return self.file
         if not isinstance(self.file, str | Path):
@@ -227,7 +231,7 @@ class FlexibleBody(OrientedBody):
         return read_reduced_body(self.file)
 
     @cached_property
-    def reduced(self) -> ReducedBody:
+    def reduced(self) -> "ReducedBody":
         """The body with the modes that are kept."""
         body = self.whole
         if self.modes is not None:

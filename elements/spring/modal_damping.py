@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 
@@ -14,10 +14,12 @@ from femb.base.types import Coordinates, Floats, Unit
 from femb.base.values import number_problem, numbered, shown
 from femb.elements.item import Item
 from femb.elements.records import RecordedSystem, Records
-from femb.elements.spring.damped_modes import DampedModes
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
+
+if TYPE_CHECKING:
+    from femb.elements.spring.damped_modes import DampedModes
 
 # Ratio of every mode, and number of modes of an appendage, where none are given.
 RATIO, MODES = 0.005, 10
@@ -72,7 +74,7 @@ class ModalDamping(Item):
     ratio: Annotated[Coordinates, Unit("")] = RATIO
     modes: int | None = None
     appendage: str | None = None
-    damped: tuple[DampedModes, ...] | None = field(default=None, init=False, repr=False)
+    damped: tuple[Any, ...] | None = field(default=None, init=False, repr=False)  # of DampedModes
 
     def __post_init__(self) -> None:
         with Checks(self, self.table, self.name) as check:
@@ -104,7 +106,7 @@ class ModalDamping(Item):
         """(count,) the ratios of the lowest modes of an appendage."""
         return np.array(self.ratio, dtype=float) if np.ndim(self.ratio) else np.full(count, float(self.ratio))
 
-    def with_modes(self, damped: tuple[DampedModes, ...]) -> Self:
+    def with_modes(self, damped: "tuple[DampedModes, ...]") -> Self:
         """The same item with the modes that it damps."""
         other = replace(self)
         object.__setattr__(other, "damped", damped)

@@ -11,43 +11,48 @@ import atexit
 import gc
 import signal
 import warnings
+from importlib import import_module
 from typing import Any
 
 import click
 
 import femb
-from femb.cli import analyses, begin, cases, handover, linear, modes, pages, reduce, results, sweep
 from femb.cli.output import with_json
 from femb.cli.report import print_warning
 
-COMMANDS = (
-    *(begin.new, begin.cases),
-    *(analyses.run, analyses.static, analyses.inverse, analyses.compare, linear.linearize, linear.loop, linear.modal),
-    *(modes.modes, modes.shake, modes.shaper, handover.handover, reduce.reduce, sweep.sweep),
-    *(cases.warmup, cases.check, cases.schema),
-    *(begin.info, pages.report, pages.view),
-    *(results.loads, results.pointing, results.export, results.plot, results.picture, results.animate),
-)
+# The module of each command, in the order of the help.
+COMMANDS = {
+    **dict.fromkeys(("new", "cases"), "begin"),
+    **dict.fromkeys(("run", "static", "inverse", "compare"), "analyses"),
+    **dict.fromkeys(("linearize", "loop", "modal"), "linear"),
+    **dict.fromkeys(("modes", "shake", "shaper"), "modes"),
+    **{word: word for word in ("handover", "reduce", "sweep")},
+    **dict.fromkeys(("warmup", "check", "schema"), "cases"),
+    "info": "begin",
+    **dict.fromkeys(("report", "view"), "pages"),
+    **dict.fromkeys(("loads", "pointing", "export", "plot", "picture", "animate"), "results"),
+}
 
 
-class InOrder(click.Group):
-    """A group that lists its commands in the order of their addition."""
+class Commands(click.Group):
+    """A group whose commands are imported on their first use, in the order of ``COMMANDS``."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+    def list_commands(self, ctx: click.Context | None) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context | None, cmd_name: str) -> click.Command | None:
+        if cmd_name in COMMANDS and cmd_name not in self.commands:
+            self.add_command(with_json(getattr(import_module(f"femb.cli.{COMMANDS[cmd_name]}"), cmd_name)))
+        return self.commands.get(cmd_name)
 
 
-@click.group(cls=InOrder, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(femb.__version__, prog_name="femb", message="%(prog)s %(version)s")
 def cli() -> None:
     """Rigid-flexible multibody dynamics.
 
     CASE is a case file, in TOML or in Python; RESULTS is a results.h5 or the folder that holds it.
     """
-
-
-for command in COMMANDS:
-    cli.add_command(with_json(command))
 
 
 def _interrupt(number: int, frame: Any) -> None:
