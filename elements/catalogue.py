@@ -45,6 +45,7 @@ from femb.elements.body.tank import SloshingTank as SloshingTank
 from femb.elements.load.load import Load as Load
 from femb.elements.spring.pull import Pull as Pull
 from femb.elements.load.line_load import DistributedLoad as DistributedLoad
+from femb.elements.shell.load import SurfaceLoad as SurfaceLoad
 from femb.elements.load.drag import Drag as Drag
 from femb.elements.load.thermal import ThermalLoad as ThermalLoad
 from femb.elements.load.gravity_gradient import GravityGradient as GravityGradient

@@ -203,7 +203,8 @@ def surface_problem(surface: Any) -> str:
 def surface_mesh(surface: Mapping[str, Any], n: int, m: int) -> ShellMesh:
     """The mesh of a surface that has no problem."""
     word, given = next(iter(surface.items()))
-    numbers = [float(x) for x in given]
     if word == "cylinder":
-        return cylinder(*numbers, n, m)  # type: ignore[call-arg]
-    return paraboloid(*([np.inf] if word == "disc" else []), *numbers, n, m)  # type: ignore[call-arg]
+        radius, length, angle = given
+        return cylinder(radius, length, angle, n, m)
+    focal, outer, inner = (np.inf, *given) if word == "disc" else given
+    return paraboloid(focal, outer, inner, n, m)

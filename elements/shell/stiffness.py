@@ -84,6 +84,20 @@ def areas(corners: Floats) -> Floats:
     return np.asarray(np.tensordot(weights, parts, 1))
 
 
+def shape_weights(corners: Floats) -> Floats:
+    """A (e, n, n) m2 of elements with corners (e, n, 3): equation (16)."""
+    if corners.shape[1] == 3:
+        return np.asarray(areas(corners)[:, None, None] / 12.0 * (1.0 + np.eye(3)))
+    xr, xs, xd = combinations(corners)
+    points, weights = _points(_TWO)
+    sizes = [
+        w * np.linalg.norm(np.cross(xr + s * xd, xs + r * xd), axis=1)
+        for (r, s), w in zip(points, weights, strict=True)
+    ]
+    shapes = 0.25 * (1.0 + np.outer(points[:, 0], R_SIGNS)) * (1.0 + np.outer(points[:, 1], S_SIGNS))
+    return np.asarray(np.einsum("pe,pi,pj->eij", np.array(sizes), shapes, shapes))
+
+
 def _unit(x: Floats) -> Floats:
     return np.asarray(x / np.linalg.norm(x, axis=-1, keepdims=True))
 
@@ -111,11 +125,11 @@ def reference_strains(x: Floats, d: Floats) -> Floats:
     dr, ds, dd = combinations(d)
     edges = 0.5 * (x[:, EDGES[:, 0]] - x[:, EDGES[:, 1]])
     means = 0.5 * (d[:, EDGES[:, 0]] + d[:, EDGES[:, 1]])
-    bending = [
+    middle = [
         _dot(xr, xs), _dot(xr, dr), _dot(xs, ds), _dot(xr, ds) + _dot(xs, dr), _dot(xr, dd) + _dot(xd, dr),
         _dot(xs, dd) + _dot(xd, ds), _dot(xd, dd),
     ]  # fmt: skip
-    return np.hstack([0.5 * _dot(edges, edges), np.stack(bending, axis=1), _dot(edges, means)])
+    return np.hstack([0.5 * _dot(edges, edges), np.stack(middle, axis=1), _dot(edges, means)])
 
 
 def _natural(x: Floats) -> tuple[Floats, Floats, Floats]:
@@ -172,7 +186,7 @@ def elements_of(x: Floats, d: Floats, C: Floats, angle: Floats, free: Floats, st
     C_own, T = turned_stiffness(C, angle)
     free_own = np.zeros((len(x), 2, 8))
     free_own[:, :, :6] = free @ np.linalg.inv(np.swapaxes(T, 1, 2))[:, :6, :6]
-    compliance = np.linalg.inv(C_own)
+    compliance: Floats = np.linalg.inv(C_own)
     build = _quadrilaterals if x.shape[1] == 4 else _triangles
     return build(x, d, axes, compliance, C_own, free_own, stiff_drilling)
 
@@ -229,9 +243,7 @@ def _quadrilaterals(
 
     P = [stress(r, s) for r, s, _, _ in frames]
     found = _condensed(P, N, dA, compliance, free, stress(0.0, 0.0))
-    shapes = 0.25 * (1.0 + np.outer(points[:, 0], R_SIGNS)) * (1.0 + np.outer(points[:, 1], S_SIGNS))
-    weights = np.einsum("pe,pi,pj->eij", dA, shapes, shapes)
-    return _with_drilling(x, d, found, C, area, weights, axes, stiff)
+    return _with_drilling(x, d, found, C, area, axes, stiff)
 
 
 def _condensed(
@@ -258,7 +270,6 @@ def _with_drilling(
     found: tuple[Floats, Floats, Floats, Floats],
     C: Floats,
     area: Floats,
-    weights: Floats,
     axes: Floats,
     stiff: bool,
 ) -> ShellElements:
@@ -279,7 +290,7 @@ def _with_drilling(
     e0[:, :natural] = reference_strains(x, d)
     full_recovery, full_forces = np.zeros((count, 8, m)), np.zeros((count, 2, m))
     full_recovery[:, :, :k], full_forces[:, :, :k] = recovery, forces
-    return ShellElements(whole, e0, weights, full_recovery, full_forces, resultants, axes, area)
+    return ShellElements(whole, e0, shape_weights(x), full_recovery, full_forces, resultants, axes, area)
 
 
 def _add_allman(x: Floats, axes: Floats, frames: list[Any], share: Floats, N: list[Floats]) -> None:
@@ -359,5 +370,4 @@ def _triangles(
 
     P, N = [stress(r, s) for r, s in TRIANGLE_POINTS], [rows(r, s) for r, s in TRIANGLE_POINTS]
     found = _condensed(P, N, dA, compliance, free, stress(1.0 / 3.0, 1.0 / 3.0))
-    weights = area[:, None, None] / 12.0 * (1.0 + np.eye(3))
-    return _with_drilling(x, d, found, C, area, weights, axes, False)
+    return _with_drilling(x, d, found, C, area, axes, False)

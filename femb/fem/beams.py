@@ -1,7 +1,7 @@
-"""An appendage of femb's own beams and bodies as a finite element model, from the matrices of the model at rest.
+"""An appendage of femb's own beams, shells and bodies as a finite element model, by the matrices of the model at rest.
 
 The stress stiffness of beams of the default kind is int N w'^2 with the tension N at the strain points and the cubics
-of the element; that of exact beams is the part of their tangent that is linear in the stresses.
+of the element; that of exact beams and shells is the part of their tangent that is linear in the stresses.
 Source: docs/theory/modal_body.md, section 9; docs/theory/beam.md, equations (3) and (7).
 """
 
@@ -15,8 +15,9 @@ from femb.base.types import Bools, Floats, Ints, Sparse
 from femb.elements.beam.batch import BeamBatch
 from femb.elements.beam.columns import LENGTH, STIFFNESS
 from femb.elements.beam.strain import POINTS, WEIGHTS
-from femb.elements.exact.batch import VELOCITIES, ExactBatch
+from femb.elements.exact.batch import ExactBatch
 from femb.elements.marker import Place
+from femb.elements.shell.batch import ShellBatch
 from femb.fem.model import FeModel, MeshInterface, StressStiffness, as_csc
 from femb.layout.layout import Station
 from femb.model.model import Model
@@ -149,7 +150,7 @@ def _balanced(stiffness: Sparse, nodes: Floats, of: tuple[Ints, Ints]) -> Sparse
 
 @dataclass(frozen=True, eq=False)
 class AppendageStress:
-    """Stress stiffness of the beams of an appendage, of either kind: the sum of the parts."""
+    """Stress stiffness of the beams and shells of an appendage: the sum of the parts."""
 
     parts: tuple[StressStiffness, ...]
 
@@ -157,7 +158,9 @@ class AppendageStress:
     def of(cls, motion: EigenProblem, turn: Sparse, stored: Ints) -> "AppendageStress":
         """By freedoms in common axes."""
         exact = [
-            ExactStress(motion, each, turn, stored) for each in motion.system.batches if isinstance(each, ExactBatch)
+            ExactStress(motion, each, turn, stored)
+            for each in motion.system.batches
+            if isinstance(each, ExactBatch | ShellBatch)
         ]
         return cls((BeamStress.of(motion, turn, stored), *exact))
 
@@ -170,11 +173,11 @@ class AppendageStress:
 
 @dataclass(frozen=True, eq=False)
 class ExactStress:
-    """Stress stiffness of exact beams: the part of their stiffness that is linear in all six stresses, equation (15) of
-    docs/theory/exact_beam.md."""
+    """Stress stiffness of exact beams and shells: the part of their stiffness that is linear in their stresses,
+    equation (15) of docs/theory/exact_beam.md and (12) of docs/theory/shell.md."""
 
     motion: EigenProblem
-    batch: ExactBatch
+    batch: ExactBatch | ShellBatch
     turn: Sparse
     stored: Ints
 
@@ -182,7 +185,6 @@ class ExactStress:
         motion, batch = self.motion, self.batch
         place = np.full(motion.system.n_v, -1)
         place[self.stored] = np.arange(len(self.stored))
-        inside = np.all(place[batch.index[:, VELOCITIES]] >= 0, axis=1)
         own_fields, own_shapes = (self.turn.T @ each for each in (fields, shapes))
         u, q = np.zeros(motion.system.n_u), motion.q
         rest = batch.own_strains(u, q, np.zeros(motion.system.n_v))
@@ -190,8 +192,9 @@ class ExactStress:
         for f, field in enumerate(own_fields.T):
             moved = np.zeros(motion.system.n_v)
             moved[self.stored] = field
-            stress = np.where(inside[:, None], batch.own_strains(u, q, moved) - rest, 0.0)
+            stress = batch.own_strains(u, q, moved) - rest
             for indices, stiffness in batch.stress_stiffness(q, stress):
+                inside = np.all((indices >= 0) & (place[indices] >= 0), axis=1)
                 local = own_shapes[place[indices[inside]]]
                 G[f] += np.einsum("eai,eab,ebj->ij", local, stiffness[inside], local, optimize=True)
         return 0.5 * (G + G.swapaxes(1, 2))

@@ -178,7 +178,7 @@ def reduce_beams(
     appendage: str | None = None,
     **options: Unpack[ReduceOptions],
 ) -> Reduction:
-    """Reduce an appendage of a ``model`` of femb's own beams and bodies, as it is at rest and without loads.
+    """Reduce an appendage of a ``model`` of femb's own beams, shells and bodies, as it is at rest and without loads.
 
     root : the body that carries it, or "ground"; its axes are those of the reduced body. interfaces : other places, as
     {"tip": "beams.boom.-1"}. appendage : its name, needed if the root has several. modes, other options : as

@@ -135,7 +135,8 @@ def camera_axes(azimuth: float, elevation: float) -> Floats:
 def extent_of(results: Results, view: View, instants: Iterable[int]) -> float:
     """Largest side of the box around all nodes and reference points at all instants, m."""
     positions = [body.position[:, None] for body in results.bodies.values()]
-    positions += [group.position for group in (*results.beams.values(), *results.shells.values())]
+    positions += [beam.position for beam in results.beams.values()]
+    positions += [shell.position for shell in results.shells.values()]
     points = [view.points(k, position[k]) for k in instants for position in positions]
     return float(np.max(np.ptp(np.concatenate(points), axis=0)))
 

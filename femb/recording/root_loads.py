@@ -45,10 +45,15 @@ class FlexibleRoot:
 
     def about(self, point: Floats, system: System, frames: Frames) -> tuple[Floats, Floats]:
         """Force and torque (k, 3) on the parent at k output instants, inertial axes, about a point (k, 3) m."""
+        from femb.elements.shell.batch import ShellBatch
+        from femb.elements.shell.load_batch import SurfaceBatch
+
         layout, motion = system.layout, (frames.q, frames.v, frames.a)
         each = self.batch.interface_forces(*motion)
         for other in system.batches:
             each = each + other.field_part(self.batch, _interface_forces, frames.u, frames.q)
+            if isinstance(self.batch, ShellBatch) and isinstance(other, SurfaceBatch):
+                other.add_interface_forces(self.batch, frames.u, frames.q, each)
         force, torque = np.zeros_like(point), np.zeros_like(point)
         for number, frame in zip(self.numbers, self.frames, strict=True):
             position, quaternion, _, _ = station_motion(layout, Station(frame), frames.q, frames.v)

@@ -349,7 +349,7 @@ EXAMPLES[e.ControlMomentGyro] = lambda: apart(
 )
 
 
-def dish():
+def dish(*items):
     """Triangles and quadrilaterals of a coupled laminate, with the rim on one body and a named point on a joint."""
     wall = {"youngs_moduli": (3e3, 1e3), "shear_modulus": 4e2, "poissons_ratio": 0.2, "density": 5.0}
     plies = [e.Ply(0.05, angle, **wall, transverse_shear=(4e2, 3e2)) for angle in (0.3, -0.8)]
@@ -359,10 +359,15 @@ def dish():
         direction=(1.0, 2.0, 0.0),
     )  # fmt: skip
     hinge = e.Revolute("hinge", JointEnd("dish.vertex", axis=(0.0, 0.3, 1.0)), JointEnd("b", at=(-0.2, 0.3, 0.1)))
-    return model(shell, hinge)
+    return model(shell, hinge, *items)
 
 
 EXAMPLES[e.Shell] = EXAMPLES[e.ShellPoint] = dish
+EXAMPLES[e.SurfaceLoad] = lambda: dish(
+    e.SurfaceLoad("gas", "dish", pressure=3.0, profile=SMOOTH),
+    e.SurfaceLoad("sun", "dish", force=(1.0, 2.0, 3.0)),
+    e.SurfaceLoad("rim", "dish", edge="edge2", edge_force=(1.0, -2.0, 0.5), profile=SMOOTH),
+)
 EXAMPLES[e.GravityGradient] = lambda: in_orbit()
 EXAMPLES[e.Interface] = lambda: model(e.FlexibleBody("panel", Particles(modes=0).reduced()))
 EXAMPLES |= {kind: lambda kind=kind: jointed(kind) for kind in e.CATALOGUE if issubclass(kind, Joint)}
@@ -379,6 +384,7 @@ FIXED_DIRECTIONS: set[type[Item]] = {
     e.DipoleField,
     e.SolarPressure,
     e.PlateDrag,
+    e.SurfaceLoad,
     e.LinearController,  # of an attitude relative to inertial axes
 }
 

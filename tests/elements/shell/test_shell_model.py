@@ -108,6 +108,63 @@ def test_free_flight_conserves_energy_and_momenta():
         assert np.abs(momentum - momentum[0]).max() < 1e-9 * np.abs(momentum[0]).max()
 
 
+def test_pressure_on_a_closed_tube_and_dishes_has_no_resultant():
+    """On a deformed closed surface, of a tube and two discs whose nodes coincide: no force and no moment."""
+    n = 8
+    tube = femb.Shell("t", (2, n), surface={"cylinder": [0.3, 1.0, 2.0 * np.pi]}, thickness=H, material=material(E, NU))
+    lids = [
+        femb.Shell(
+            name, (1, n), surface={"disc": [0.3, 0.0]}, thickness=H, material=material(E, NU), position=(x, 0.0, -0.3),
+            quaternion=(np.sqrt(0.5), 0.0, sign * np.sqrt(0.5), 0.0),
+        )
+        for name, x, sign in (("a", 0.0, -1.0), ("b", 1.0, 1.0))
+    ]  # fmt: skip
+    loads = [femb.SurfaceLoad(f"p{name}", name, pressure=5.0) for name in "tab"]
+    system = System(model_of(tube, *lids, *loads))
+    layout, rng = system.layout, np.random.default_rng(0)
+    places = {}
+    q = system.q0.copy()
+    for name in "tab":
+        for frame in layout.shells[name].frames:
+            i = layout.frame_q[frame]
+            key = tuple(np.round(q[i : i + 3], 6) + 0.0)
+            q[i : i + 3] += places.setdefault(key, 0.05 * rng.standard_normal(3))
+    assert len(places) == 3 * n + 2
+    batch = next(each for each in system.batches if type(each).__name__ == "SurfaceBatch")
+    out, still = np.zeros((1, system.n_v)), np.zeros((1, system.n_v))
+    batch.residual(system.inputs_at(0.0, q, still[0])[None], q[None], still, still, out)
+    assert np.abs(out).max() > 0.01
+    np.testing.assert_allclose(system.rigid_velocities(q) @ out[0], 0.0, atol=1e-13)
+
+
+def test_loads_of_surface_and_edge_in_statics():
+    """Root load of a panel under a force per area, pressure and a force along its tip."""
+    loads = [
+        femb.SurfaceLoad("area", "p", force=(0.0, 3.0, 0.0)),
+        femb.SurfaceLoad("gas", "p", pressure=1e-3),
+        femb.SurfaceLoad("tip", "p", edge="edge2", edge_force=(2.0, 0.0, 0.0)),
+    ]
+    found = femb.static(model_of(panel(attach={"edge4": "ground"}), *loads)).appendages["p"]
+    np.testing.assert_allclose(found.force[-1], [1.0, 1.5, 5e-4], rtol=1e-3)
+
+
+def test_a_reduced_panel_has_its_frequencies_and_stiffens_under_tension():
+    """Reduced with its stress stiffness, beside the shell itself, without load and pulled at its tip."""
+    shell = panel(attach={"edge4": "ground"}, points={"tip": "edge2"})
+    reduced = femb.reduce_beams(model_of(shell), "ground", {"tip": "bodies.p.tip"}, 30, appendage="p").body
+    body = femb.FlexibleBody("p", reduced, start=femb.Attachment("ground"), damping_ratio=0.0)
+    found = {}
+    for force in (0.0, 200.0):
+        load = femb.Load("pull", body="p.tip", force=(force, 0.0, 0.0))
+        for each in (shell, body):
+            poles = linearize(model_of(each, load), start="equilibrium").eigenvalues()
+            found[each, force] = np.sort(np.abs(poles.imag))[::2][:4]
+    np.testing.assert_allclose(found[body, 0.0], found[shell, 0.0], rtol=1e-7)
+    shifts = [found[each, 200.0] - found[each, 0.0] for each in (body, shell)]
+    np.testing.assert_allclose(shifts[0], shifts[1], rtol=5e-3)
+    assert shifts[1][0] > 2.0
+
+
 def test_damping_ratio_is_that_of_the_coefficient():
     """beta omega / 2."""
     beta = 1e-3

@@ -1,0 +1,71 @@
+"""Loads per area of shells and per length of their edges.
+
+Source: docs/theory/shell.md, section 8.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.base.types import Unit, Vector
+from femb.base.values import nearest
+from femb.elements.item import Item
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
+from femb.layout.views import ModelView, StartPoses
+from femb.profiles import Constant, Profile
+
+WORDS = ("pressure", "force", "edge_force")
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceLoad(Item):
+    """A pressure or a force per area on a shell, or a force per length on one of its edges.
+
+    shell : its name. pressure : along the normal, which it follows in large rotation, on the deformed area, Pa. force :
+    per area of the reference surface, inertial axes, N/m2. edge_force : per length of the ``edge`` ("edge1" and so on),
+    inertial axes, N/m. profile : factor of the load, a Profile of femb.profiles or any callable of time.
+
+    Raises ModelError: no load, an edge_force without an edge, an unknown shell or edge.
+    Source: docs/theory/shell.md, section 8.
+    """
+
+    table: ClassVar[str] = "loads"
+    kind: ClassVar[str] = "surface"
+
+    name: str
+    shell: str
+    pressure: Annotated[float | None, Unit("Pa")] = None
+    force: Annotated[Vector | None, Unit("N/m2")] = None
+    edge: str | None = None
+    edge_force: Annotated[Vector | None, Unit("N/m")] = None
+    profile: Profile = Constant()  # noqa: RUF009 - frozen
+
+    def check(self, check: Checks) -> None:
+        if all(getattr(self, word) is None for word in WORDS):
+            check.fail("pressure", f"none of {', '.join(WORDS)} is given")
+        for given, missing in (("edge", "edge_force"), ("edge_force", "edge")):
+            if getattr(self, given) is not None and getattr(self, missing) is None:
+                check.fail(missing, f"is missing beside {given!r}")
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Nothing to declare. Raises ModelError where there is no such shell or edge."""
+        shells = {item.name: item for item in model.items() if item.table == "shells"}
+        if self.shell not in shells:
+            names = ", ".join(map(repr, shells)) or "none"
+            what = f"got {self.shell!r}, which is not in the model{nearest(self.shell, shells)}; shells: {names}"
+            raise ModelError.at((self.table, self.name, "shell"), what)
+        sets = shells[self.shell].mesh.sets
+        edges = [word for word, nodes in sets.items() if len(nodes) > 1]
+        if self.edge is not None and self.edge not in edges:
+            what = f"got {self.edge!r}{nearest(self.edge, edges)}; shell {self.shell!r} has {', '.join(edges)}"
+            raise ModelError.at((self.table, self.name, "edge"), what)
+
+    @staticmethod
+    def batches(items: list["SurfaceLoad"], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of all of them."""
+        from femb.elements.shell.load_batch import SurfaceBatch
+
+        shells = {item.name: item for item in model.items() if item.table == "shells"}
+        return [SurfaceBatch(items, shells, layout)]
