@@ -186,7 +186,7 @@ def test_the_name_of_the_cache_is_that_of_the_elements_that_are_imported(tmp_pat
         cache = types.SimpleNamespace(CacheFolder=None, keep=None, find_cache=str)
         sys.modules["femb.numerics.compiler.kernel_cache"] = cache
         sys.modules["femb.numerics.compiler.kernel_compiler"] = types.SimpleNamespace(
-            KNOWN=True, compiled=None, compiled_inside=None
+            KNOWN=True, compiled=None, compiled_inside=None, LinkedOnly=object
         )
         jit = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(jit)
@@ -312,6 +312,23 @@ def test_a_stored_kernel_is_called_by_one_that_is_compiled_later(place, tmp_path
     assert importlib.import_module("called").one_more(3.0) == 10.0
     done = subprocess.run([sys.executable, "-c", LINKED, tmp_path], capture_output=True, text=True, check=True)
     assert done.stdout == "18.0 9.0 1\nbelow zero\n"
+
+
+def test_a_stored_inner_kernel_is_linked_into_one_that_is_compiled_later(place, tmp_path, monkeypatch):
+    """It has no machine code of its own, and raises inside its caller."""
+    inside = "plain = square\nsquare = compiled_inside(plain, lambda inner: keep(inner, plain, find_cache('a')))\n\n"
+    inner = CALLED.replace("@kept\ndef square", "def square").replace("@kept\ndef one", inside + "@kept\ndef one")
+    inner = inner.replace("import compiled", "import compiled, compiled_inside")
+    (tmp_path / "called_inside.py").write_text(inner)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    called = importlib.import_module("called_inside")
+    assert called.one_more(3.0) == 10.0
+    (version,) = called.square._kernel.overloads.values()
+    assert version.library.get_pointer_to_function(version.fndesc.llvm_func_name) == 0
+    code = LINKED.replace("called.square(3.0), sum(called.square.", "sum(called.square._kernel.")
+    code = code.replace("import called", "import called_inside as called")
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True)
+    assert done.stdout == "18.0 1\nbelow zero\n"
 
 
 LANES_AND_NUMBERS = """

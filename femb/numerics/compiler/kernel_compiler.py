@@ -1,9 +1,11 @@
 """Compilation of kernels with numba: faster with tested versions, by plain ``numba.njit`` with others.
 
-The search for cyclic garbage waits while a kernel is compiled, which saves a quarter of the time. Five measures go
-beyond numba's public interface. During a compilation the overload of an operator for given operand types is resolved
-once instead of at every use, which saves a third of the compile time. Kernels that only kernels call get no Python
-wrapper, which saves an eighth; numba gets them when it compiles a kernel that calls them, which saves a thirtieth of
+The search for cyclic garbage waits while a kernel is compiled, which saves a quarter of the time, and passes that find
+nothing to do in kernels are left out. Other measures go beyond numba's public interface. During a compilation the
+overload of an operator for given operand types is resolved once instead of at every use, which saves a third of the
+compile time; numba's list of its own modules is read once, and no messages of overloads that do not fit are coloured.
+Kernels that only kernels call get no Python wrapper, which saves an eighth, and no machine code, since they are part
+of that of their callers; numba gets them when it compiles a kernel that calls them, which saves a thirtieth of
 the time of a start. An undocumented option compiles kernels that allocate nothing without reference counting, which
 saves a third of the time of a beam's force. Packages that extend numba are imported only for a compilation, and numpy's
 masked arrays not at all. If the version of numba was not tested, or an internal name is missing, ``numba.njit`` alone
@@ -29,6 +31,16 @@ ALLOCATING = {"copy", "empty", "empty_like", "eye", "zeros", "zeros_like"}
 # Division by zero gives inf, as in numpy: the steppers test results for finiteness. Other threads run meanwhile.
 OPTIONS = {"error_model": "numpy", "nogil": True}
 
+# What a kernel without machine code uses of numba's libraries.
+CODE_NAMES = "_finalize_dynamic_globals", "_get_module_for_linking", "get_pointer_to_function", "codegen"
+# Passes for closures, generators, contexts, exceptions made at run time, literal arguments and array expressions, which
+# kernels do not have, and for texts that nobody reads.
+NEEDLESS = {
+    *("WithLifting", "InlineClosureLikes", "RewriteDynamicRaises", "MakeFunctionToJitFunction", "InlineInlinables"),
+    *("FindLiterallyCalls", "LiteralUnroll", "LiteralPropagationSubPipelinePass", "NopythonRewrites"),
+    *("AnnotateTypes", "DumpParforDiagnostics"),
+}
+
 
 def _known() -> bool:
     """Whether numba is a tested version with the internal names used here; FEMB_PLAIN_NUMBA=1 turns this off."""
@@ -39,8 +51,12 @@ def _known() -> bool:
         return False
     try:
         from numba.core import types
-        from numba.core.compiler import Compiler
+        from numba.core.codegen import JITCodeLibrary
+        from numba.core.compiler import Compiler, DefaultPassBuilder
         from numba.core.compiler_lock import global_compiler_lock
+        from numba.core.compiler_machinery import PassManager
+        from numba.core.cpu import CPUContext
+        from numba.core.errors import termcolor
         from numba.core.registry import CPUDispatcher
         from numba.core.types.containers import BaseTuple
         from numba.np.numpy_support import from_dtype, map_layout
@@ -49,13 +65,22 @@ def _known() -> bool:
     names = (
         (types.Function, "get_call_type"),
         (Compiler, "compile_extra"),
+        (CPUContext, "load_additional_registries"),
+        *((JITCodeLibrary, name) for name in CODE_NAMES),
         (CPUDispatcher, "_compile_for_args"),
         (CPUDispatcher, "_compilation_chain_init_hook"),
         (CPUDispatcher, "_numba_type_"),
         (CPUDispatcher, "typeof_pyval"),
         (BaseTuple, "from_types"),
     )
-    functions = (global_compiler_lock, from_dtype, map_layout)
+    functions = (
+        global_compiler_lock,
+        DefaultPassBuilder.define_nopython_pipeline,
+        PassManager,
+        termcolor,
+        from_dtype,
+        map_layout,
+    )
     return all(map(callable, functions)) and all(hasattr(kind, name) for kind, name in names)
 
 
@@ -86,23 +111,31 @@ def _options(function: Callable[..., Any]) -> dict[str, Any]:
 
 if KNOWN:
     from numba.core import types
-    from numba.core.compiler import Compiler
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import Compiler, DefaultPassBuilder
     from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.compiler_machinery import PassManager
+    from numba.core.cpu import CPUContext
+    from numba.core.errors import termcolor
     from numba.core.registry import CPUDispatcher
     from numba.core.types.containers import BaseTuple
     from numba.np.numpy_support import from_dtype, map_layout
 
     _overloads: dict[Any, Any] = {}
+    _loaded: list[Any] = []
 
     @contextmanager
     def _cached_overloads() -> Iterator[None]:
-        """Cache the overload of each operator and operand types; numba tries some ten, twice, for every addition."""
+        """Cache the overload of each operator and operand types; numba tries some ten, twice, for every addition.
+
+        For each that does not fit it writes a message and colours it, and for many it imports all of its modules again.
+        """
         operators: Any = types.Function
         if "get_call_type" in vars(operators):
             # already cached: this kernel is called by the one that is being compiled
             yield
             return
-        resolve = operators.get_call_type
+        resolve, load = operators.get_call_type, CPUContext.load_additional_registries
 
         def get_call_type(operator: Any, context: Any, args: Any, kws: Any) -> Any:
             if kws:
@@ -111,11 +144,26 @@ if KNOWN:
                 _overloads[operator, args] = resolve(operator, context, args, kws)
             return _overloads[operator, args]
 
+        def load_once(context: Any) -> None:
+            if not _loaded:
+                load(context)
+                _loaded.append(True)
+            for registry in tuple(context._registries):
+                context.install_registry(registry)  # what was registered since
+
+        colours: Any = type(termcolor())
+        markup = vars(colours).get("_markup")
         operators.get_call_type = get_call_type
+        CPUContext.load_additional_registries = load_once
+        if markup is not None:
+            colours._markup = lambda self, text, *style, **more: text
         try:
             yield
         finally:
             del operators.get_call_type
+            CPUContext.load_additional_registries = load
+            if markup is not None:
+                colours._markup = markup
 
     @contextmanager
     def _without_collection() -> Iterator[None]:
@@ -138,10 +186,51 @@ if KNOWN:
             import_module("femb.numerics.compiler.lanes")
             super().__init__(*parts)
 
+        def define_pipelines(self) -> list[Any]:
+            """numba's passes without those that kernels do not need."""
+            usual = DefaultPassBuilder.define_nopython_pipeline(self.state)
+            passes = PassManager("nopython")
+            passes.passes.extend(each for each in usual.passes if each[0].__name__ not in NEEDLESS)
+            passes.finalize()
+            return [passes]
+
         def compile_extra(self, func: Any) -> Any:
             """Compile a function and the functions that it calls."""
             with global_compiler_lock, _cached_overloads(), _without_collection():
                 return super().compile_extra(func)
+
+    class LinkedOnly(JITCodeLibrary):
+        """The code of a kernel that only kernels call, for theirs: numba's representation, no machine code."""
+
+        class _NoEnvironments:
+            def set_env(self, *parts: Any) -> None:
+                pass
+
+        @property
+        def codegen(self) -> Any:
+            """numba sets here the objects of a function for Python's side, which this one has not."""
+            return self._NoEnvironments()
+
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+        def get_pointer_to_function(self, name: str) -> int:
+            """0, as for a function that is not here."""
+            return 0
+
+        def serialize_using_object_code(self) -> tuple[Any, ...]:
+            """The name and the code to link; numba reads it as bitcode, too."""
+            return self.name, "bitcode", self._get_module_for_linking().as_bitcode()
+
+    class InnerCompiler(KernelCompiler):
+        """The compiler of kernels that only kernels call."""
+
+        def compile_extra(self, func: Any) -> Any:
+            """Compile a function, for those that call it."""
+            if self.state.library is None:
+                self.state.library = LinkedOnly(self.state.targetctx.codegen(), func.__qualname__)
+            return super().compile_extra(func)
 
     class Kernel(CPUDispatcher):
         """A kernel that takes numbers and arrays."""
@@ -183,7 +272,7 @@ if KNOWN:
         @cached_property
         def _kernel(self) -> Any:
             options = {"nopython": True, "no_cpython_wrapper": True, **_options(self.py_func)}
-            return self._kept(_Inside(self.py_func, targetoptions=options, pipeline_class=KernelCompiler))
+            return self._kept(_Inside(self.py_func, targetoptions=options, pipeline_class=InnerCompiler))
 
         @property
         def _numba_type_(self) -> Any:

@@ -100,10 +100,27 @@ if LOADS_ALONE:
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import compile_result
 
-    class _StoredLibrary(JITCodeLibrary):
-        """Machine code from a file, with its bitcode for kernels that are compiled later and call it."""
+    class _Bitcode:
+        """The bitcode of a library, for kernels that are compiled later and call it."""
 
+        _bitcode: bytes
         _shared_module: Any
+
+        def _get_module_for_linking(self) -> Any:
+            """The parsed bitcode."""
+            if self._shared_module is None:
+                self._shared_module = parse_bitcode(self._bitcode)
+            return self._shared_module
+
+    class _StoredInner(_Bitcode, kernel_compiler.LinkedOnly):
+        """A kernel from a file that only kernels call."""
+
+        def __init__(self, codegen: Any, name: str, bitcode: bytes) -> None:
+            super().__init__(codegen, name)
+            self._bitcode, self._finalized = bitcode, True
+
+    class _StoredLibrary(_Bitcode, JITCodeLibrary):
+        """Machine code from a file, with its bitcode."""
 
         def __init__(self, codegen: Any, name: str, code: bytes, bitcode: bytes, entries: list[str]) -> None:
             super().__init__(codegen, name)
@@ -111,12 +128,6 @@ if LOADS_ALONE:
             self.enable_object_caching()
             self._set_compiled_object(code)
             self._finalize_final_module()
-
-        def _get_module_for_linking(self) -> Any:
-            """The parsed bitcode."""
-            if self._shared_module is None:
-                self._shared_module = parse_bitcode(self._bitcode)
-            return self._shared_module
 
         def get_pointer_to_function(self, name: str) -> int:
             """The address of an entry; 0 if the library has none of this name."""
@@ -128,7 +139,8 @@ if LOADS_ALONE:
         def reduce(self, cres: Any) -> Any:
             """The parts of a kernel that are stored: all that numba stores but the text of its types."""
             library, description, environment, signature, objectmode, lifted, _, actions, others = super().reduce(cres)
-            name, _, (code, bitcode) = library
+            name, kind, content = library
+            code, bitcode = content if kind == "object" else (b"", content)
             pointer = cres.library.get_pointer_to_function
             entries = [each for each in _entries(description) if pointer(each)]
             parts = {"environment": environment, "signature": signature, "objectmode": objectmode, "lifted": lifted}
@@ -140,7 +152,11 @@ if LOADS_ALONE:
             for action in parts["reload_init"]:
                 action()
             codegen = target_context.codegen()
-            library = _StoredLibrary(codegen, *library)
+            name, code, bitcode, entries = library
+            if code:
+                library = _StoredLibrary(codegen, name, code, bitcode, entries)
+            else:
+                library, others = _StoredInner(codegen, name, bitcode), ()
             entry = target_context.get_executable(library, parts["fndesc"], parts["environment"])
             for other in others:
                 codegen.set_env(other.env_name, other)
