@@ -80,6 +80,12 @@ class Item(Brief):
     def check(self, check: Checks) -> None:
         """Report problems of the item itself."""
 
+    @classmethod
+    @cache
+    def account(cls) -> str:
+        """Its account in the budgets of energy and momentum, of kind and table: "thermal_loads"."""
+        return cls.table if cls.kind.rstrip("s") == cls.table.rstrip("s") else f"{cls.kind}_{cls.table}"
+
     # The model
 
     @property

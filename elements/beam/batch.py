@@ -503,6 +503,9 @@ class BeamBatch(Batch):
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         self._check(energy_momentum(*self._elements, q, v, self.fixed, self.gravity, out))
 
+    def accounts(self, own: str) -> tuple[str, ...]:
+        return (own,) if self.damped else ()
+
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         if self.damped:
             state = (q, v, v, self.fixed, self.gravity)

@@ -101,6 +101,21 @@ class ContinuousBatch(Batch):
         self.inputs = tuple(inputs)
         limits = np.concatenate([np.zeros(0), *(loop.law.limits for loop in self.loops)])
         self.switches = bool(np.isfinite(limits).any())
+        taking = [setting.item for loop in self.loops for setting in loop.settings]
+        self.pushes = any(item.changes_momenta for item in taking)
+        # those last that have impulses
+        self._tables = tuple(
+            dict.fromkeys(item.table for item in sorted(taking, key=lambda item: bool(item.changes_momenta)))
+        )
+
+    def accounts(self, own: str) -> tuple[str, ...]:
+        return tuple(f"{own}_on_{table}" for table in self._tables)
+
+    def add_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        for loop in self.loops:
+            power = self._given(loop, u, q, v) * (v @ loop.G.T)
+            for setting in loop.settings:
+                out[:, self._tables.index(setting.item.table)] += power[:, setting.part].sum(axis=1)
 
     def allocate(self, pattern: BlockPattern) -> None:
         self.offsets = [pattern.offsets(loop.z[None]) if loop.z.size else None for loop in self.loops]

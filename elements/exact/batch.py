@@ -340,6 +340,19 @@ class ExactBatch(SectionRecords):
             for sign, strains in ((-1.0, free), (1.0, 0.0 * free)):
                 self._forces(strains, state, ELASTIC, sign, out, NO_SECTION)
 
+    def accounts(self, own: str) -> tuple[str, ...]:
+        return (*([own] if self.damped else []), *([self.prestress_account] if self.inputs else []))
+
+    def add_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        if self.damped:
+            force = np.zeros(v.shape)
+            self._forces(self.free(u), (q, v, v), (False, True, False), -1.0, force, NO_SECTION)
+            out[:, 0] += np.sum(force * v, axis=1)
+        if self.inputs:
+            both = np.zeros(v.shape)
+            self.nonconservative_force(u, q, v, both)
+            out[:, -1] += np.sum((both - force if self.damped else both) * v, axis=1)
+
     def _tangents(self, free: Floats, q: Floats, v: Floats, a: Floats, exact: bool, *matrices: Floats) -> None:
         state, blocks = (q, v, a, self.fixed, self.gravity), (self.offset, self.stride)
         self.check(kernels.tangents(*self.elements(free), *state, exact, *blocks, *matrices))

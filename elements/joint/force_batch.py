@@ -217,6 +217,15 @@ class JointForceBatch(CoordinateForceBatch):
         """One batch of all forces."""
         return JointForceBatch(batches[0].layout, [item for batch in batches for item in batch.items])
 
+    def accounts(self, own: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(item.account() for item in self.items))
+
+    def add_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        _, rates, _, L = self.measure(u, q, v)
+        power, columns = -L[..., REST] * rates, self.accounts("")
+        for k, item in enumerate(self.items):
+            out[:, columns.index(item.account())] += power[:, k]
+
     def allocate(self, pattern: BlockPattern) -> None:
         self.index = with_inputs(self.local_index, self.first_input, INPUT, LAST)
         self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))

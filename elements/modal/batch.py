@@ -292,6 +292,9 @@ class ModalBatch(Batch):
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         self._forces(q, v, a, (1.0, 1.0, 1.0, 1.0), out)
 
+    def accounts(self, own: str) -> tuple[str, ...]:
+        return () if self.undamped else (own,)
+
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         if not self.undamped:
             self._forces(q, v, v, (0.0, 0.0, 1.0, -1.0), out)

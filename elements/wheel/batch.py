@@ -467,9 +467,7 @@ class WheelBatch(Batch):
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Torque of the motor, with the commands of controllers, and its power."""
-        first = self.index[:, INPUTS]
-        torque: Floats = frames.u[:, first] + frames.u[:, first + 1]
-        torque = np.where(torque * frames.u[:, first + 2] > 0.0, 0.0, torque)
+        torque = self.motor_torque(frames.u)
         commands = continuous_commands(batches, frames.u, frames.q, frames.v)
         for k, item in enumerate(self.items):
             name = item.state_name("torque")
@@ -526,6 +524,25 @@ class WheelBatch(Batch):
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         energy_momentum(self.index, self.data, q, v, self.weight, out)
+
+    def accounts(self, own: str) -> tuple[str, ...]:
+        return (f"{own}_motor", f"{own}_friction", *([f"{own}_harmonics"] if len(self.harmonics) else []))
+
+    def add_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        force, speed = np.zeros(v.shape), v[:, self.index[:, SPEED]]
+        loads(self.index, self.data, self.harmonics, u, q, v, force)
+        motor = np.sum(self.motor_torque(u) * speed, axis=1)
+        of_speed = np.sum(force[:, self.index[:, SPEED]] * speed, axis=1)
+        out[:, 0] += motor
+        out[:, 1] += of_speed - motor
+        if len(self.harmonics):
+            out[:, 2] += np.sum(force * v, axis=1) - of_speed
+
+    def motor_torque(self, u: Floats) -> Floats:
+        """(s, n) N m: of the motor of each wheel, but for continuous commands."""
+        first = self.index[:, INPUTS]
+        torque: Floats = u[:, first] + u[:, first + 1]
+        return np.where(torque * u[:, first + 2] > 0.0, 0.0, torque)
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         loads(self.index, self.data, self.harmonics, u, q, v, out)

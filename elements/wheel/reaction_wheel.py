@@ -324,6 +324,11 @@ class ReactionWheel(Item):
         return [*g, *e1, *e2, *station.offset, self.spin_inertia, *imbalance, *self.friction_numbers]
 
     @property
+    def changes_momenta(self) -> tuple[str, ...]:
+        """Both by disturbances, which are loads; the motor and an exact rotor change none."""
+        return ("linear", "angular") if self.loads else ()
+
+    @property
     def loads(self) -> list[list[float]]:
         """Rows of its harmonics; an imbalance without mass is one of order 1."""
         rows = [each.row for each in self.harmonics or ()]

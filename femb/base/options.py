@@ -17,7 +17,7 @@ from femb.base.values import shown
 
 PRECISIONS = ("float64", "float32")
 # Recorded in every run, whatever is selected.
-ALWAYS = ("time", "audit")
+ALWAYS = ("time", "audit", "budget")
 
 
 @dataclass(frozen=True)

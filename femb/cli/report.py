@@ -113,6 +113,13 @@ def _of_forces(balance: float, largest: float) -> str:
     return "; not resolved" if balance > UNBALANCED * largest else "; compare peak loads with a smaller rtol"
 
 
+def works(results: Any) -> str:
+    """The work of each kind of items at the end, where there is any."""
+    found = {group.name: group["work"] for group in results.budget.values() if "work" in group}
+    ends = {name: float(values[-1]) for name, values in found.items() if len(values) and values.any()}
+    return ", ".join(f"{name.replace('_', ' ')} {work:.3g} J" for name, work in ends.items())
+
+
 def audit(results: Any) -> str:
     """Status, cost and audit of a run, one line per entry."""
     import numpy as np
@@ -144,6 +151,7 @@ def audit(results: Any) -> str:
         "steps": steps,
         "wall time": f"{statistics['wall_time']:.3g} s" if "wall_time" in statistics else "",
         "energy error": energy,
+        "work": works(results),
         "damped": damped(results),
         "modal damping": "; ".join(group.description for group in results.modal_damping.values()),
         "momentum change": listed(("linear_momentum", "linear ", " N s"), ("angular_momentum", "angular ", " N m s")),

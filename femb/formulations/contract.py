@@ -108,8 +108,9 @@ class Formulation(Protocol):
     def projected(self, u: Floats, q: Floats, v: Floats, /) -> tuple[Floats, Floats]:
         """q (n_q,), v (n_v,) projected onto the constraints, with the smallest change. Raises TrialError."""
 
-    def power(self, u: Floats, q: Floats, v: Floats, /, multipliers: Floats | None = None) -> Floats:
-        """Power (s,) W of loads, dampers and, with multipliers (s, n_c), drivers, for u (s, n_u)."""
+    def budget_rates(self, u: Floats, q: Floats, v: Floats, /, multipliers: Floats | None = None) -> Floats:
+        """(s, n_w): power and rates of momentum of loads, dampers and, with multipliers (s, n_c), drivers, for u
+        (s, n_u); the columns are those of ``system.budget``."""
 
     def error_scale(self, rtol: float, atol: Tolerances, /) -> tuple[ErrorScale, ErrorScale]:
         """The arguments of ``femb.numerics.kinematics.error_norm`` that precede the error, for q and for v."""

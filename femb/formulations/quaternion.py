@@ -483,10 +483,10 @@ class QuaternionForm(Transformed):
         q, v = self.system.projected(u, q, v, known.of_velocities if isinstance(known, QuaternionFactors) else None)
         return q, self.system.rates(q[None], v[None])[0]
 
-    def power(self, u: Floats, q: Floats, rate: Floats, multipliers: Floats | None = None) -> Floats:
-        """(s,) W: power of loads, dampers and drivers."""
+    def budget_rates(self, u: Floats, q: Floats, rate: Floats, multipliers: Floats | None = None) -> Floats:
+        """(s, n_w): power and rates of momentum of loads, dampers and drivers, by the columns of the budget."""
         joints = None if multipliers is None else np.ascontiguousarray(multipliers[:, self.n_p :])
-        return self.system.power(u, q, self.velocities(q, rate), joints)
+        return self.system.budget_rates(u, q, self.velocities(q, rate), joints)
 
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Groups and tolerances of the coordinates; for rates the absolute tolerances are divided by ``atol.time``."""

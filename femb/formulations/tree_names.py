@@ -147,7 +147,7 @@ class TreeForm(Transformed):
         """The smallest change of speeds, in the metric of the mass, that changes the retained rows by -gap."""
         raise NotImplementedError
 
-    def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
-        """(s,) W: power of loads, dampers and drivers."""
+    def budget_rates(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
+        """(s, n_w): power and rates of momentum of loads, dampers and drivers, by the columns of the budget."""
         full = None if multipliers is None else self._all_multipliers(multipliers)
-        return self.system.power(u, *self.to_system(q, v), full)
+        return self.system.budget_rates(u, *self.to_system(q, v), full)

@@ -224,6 +224,10 @@ class Batch:
     records_motion: ClassVar[bool] = False  # whether some of its records follow from positions and velocities alone
     # Whether the stiffness or the damping may jump, for example at contact or at the start of sliding.
     switches: bool = False
+    # Whether its forces change the momentum of a model; None where its items tell (``Item.changes_momenta``).
+    pushes: bool | None = None
+    # Account of the budget of what ``prestress_energy`` adds; empty for that of its class.
+    prestress_account: ClassVar[str] = ""
     # Uniform acceleration (3,) m/s2, inertial axes, that gives the batch its weight; None of batches without mass.
     gravity: Floats | None = None
     # Whether the mass matrix is positive semidefinite in any state.
@@ -312,6 +316,17 @@ class Batch:
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n_v) += forces without a potential: loads and dampers, not gravity or springs."""
+
+    def accounts(self, own: str) -> tuple[str, ...]:
+        """The accounts of the budget to which its forces without a potential do work; own : that of its class. The last
+        one has the impulse of what changes momenta."""
+        return (own,)
+
+    def add_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        """out (s, k) += the power (W) of ``nonconservative_force``, a column for each of its k accounts."""
+        force = np.zeros(v.shape)
+        self.nonconservative_force(u, q, v, force)
+        out[:, 0] += np.einsum("sv,sv->s", force, v)
 
     def add_section_forces(self, beams: "Batch", u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n, 2, 6) += section forces of loads along beams at both ends of all n elements of ``beams``."""
@@ -523,6 +538,8 @@ class TakesCommands(Protocol):
     def table(self) -> str: ...
     @property
     def name(self) -> str: ...
+    @property
+    def changes_momenta(self) -> tuple[str, ...]: ...
 
     def commands(self, layout: Any) -> Mapping[str, Command]:
         """Its commands by word; of a layout without numbers yet (``declare_dofs``) without columns."""

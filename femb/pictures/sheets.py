@@ -16,6 +16,7 @@ from femb.elements.body.results import BodyResults
 from femb.pictures.drawing import Panel
 from femb.pictures.subject import Rows, Subject, some
 from femb.pictures.words import ANGLES, LABELLED, XYZ, channels
+from femb.results.groups import BudgetResults
 
 # Sheets of loads: root loads of appendages, section loads and stresses of beams over time.
 
@@ -188,6 +189,23 @@ def momentum(subject: Subject) -> Rows:
     return [row] if row else []
 
 
+def budget(subject: Subject) -> Rows:
+    """Work of each kind of items, and the impulses of those that act from outside, where they are not zero."""
+    row = []
+    for word in ("work", "impulse", "angular_impulse"):
+        found = [(group.name, group[word]) for group in subject.results.budget.values() if word in group]
+        found = [(name, values.reshape(len(values), -1)) for name, values in found if np.any(values)]
+        if found:
+            quantity = BudgetResults.quantities()[word]
+            axes = ("",) if word == "work" else XYZ
+            labels = [f"{name.replace('_', ' ')} {axis}".strip() for name, _ in found for axis in axes]
+            scale = "energy" if word == "work" else word.replace("impulse", "momentum")
+            shown = subject.clean(np.concatenate([values for _, values in found], axis=1), scale)
+            kept, title = np.flatnonzero(shown.any(axis=0)), word.replace("_", " ")
+            row.append(Panel(title, title, quantity.unit, shown[:, kept], [labels[k] for k in kept]))
+    return [row] if row else []
+
+
 def audit(subject: Subject) -> Rows:
     """Energies, and all quantities that should be conserved or zero."""
     violations = [
@@ -210,7 +228,7 @@ def overview(subject: Subject) -> Rows:
 SHEETS = (
     overview, bodies, tips, rotations, strains, section_loads, section_forces, stress,
     root_loads, joints, drivers,
-    springs, loads, latches, energy, momentum, audit,
+    springs, loads, latches, energy, momentum, budget, audit,
 )  # fmt: skip
 FIGURES: dict[str, Callable[[Subject], Rows]] = {sheet.__name__: sheet for sheet in SHEETS}
 """Name of a figure -> function from a subject to its rows of panels, which may be empty."""

@@ -18,7 +18,7 @@ from femb.system.system import System
 
 @dataclass(frozen=True)
 class Frames:
-    """Consecutive output instants: time (k,), q (k, n_q), v (k, n_v), work (k,), inputs u (k, n_u), accelerations a
+    """Consecutive output instants: time (k,), q (k, n_q), v (k, n_v), work (k, n_w), inputs u (k, n_u), accelerations a
     (k, n_v), multipliers (k, n_c) of least norm, coordinates of joints (k, m), unwrapped, and their rates; and
     ``unbalanced`` (k, 2), see the function.
 
@@ -90,7 +90,7 @@ class SystemsAt:
 def output_frames(
     form: Formulation, times: Floats, q: Floats, v: Floats, work: Floats, motion_only: bool = False
 ) -> Frames:
-    """Output of a formulation at states that satisfy its equations: q (k, n_q), v (k, n_v), work (k,), times (k,).
+    """Output of a formulation at states that satisfy its equations: q (k, n_q), v (k, n_v), work (k, n_w), times (k,).
 
     motion_only : as of ``frames_of``.
     """

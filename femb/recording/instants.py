@@ -40,9 +40,9 @@ from femb.system.system import System
 class Instants:
     """Consecutive output instants inside steps, interpolated and not corrected yet.
 
-    systems : see the class. time (k,), q (k, n_q), v (k, n_v), work (k,), accelerations a (k, n_v), in the coordinates
-    of the System; start, end (k,) : of the step of each instant, s. rates : a function that returns the accelerations
-    (k, .) of the formulation, which motion alone does not need.
+    systems : see the class. time (k,), q (k, n_q), v (k, n_v), work (k, n_w), accelerations a (k, n_v), in the
+    coordinates of the System; start, end (k,) : of the step of each instant, s. rates : a function that returns the
+    accelerations (k, .) of the formulation, which motion alone does not need.
     """
 
     def __init__(

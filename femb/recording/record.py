@@ -12,7 +12,7 @@ import numpy as np
 from femb import __version__
 from femb.base.arrays import NOTHING
 from femb.base.errors import ModelError, Problem
-from femb.base.options import EVERYTHING, Output
+from femb.base.options import ALWAYS, EVERYTHING, Output
 from femb.base.types import Floats
 from femb.base.values import nearest
 from femb.elements.item import Item
@@ -27,6 +27,7 @@ from femb.recording.root_loads import RootLoads
 from femb.results.groups import groups
 from femb.results.results import Results
 from femb.results.verdicts import AuditWatch
+from femb.system.budget import ORIGIN
 from femb.system.system import System
 
 # Where joints, beams, flexible bodies and point masses attach: attributes of their groups in results.
@@ -125,7 +126,8 @@ class Selection:
         if self.output.precision == "float64":
             return block
         return {
-            path: _single(array) if "/" in path and path[:6] != "audit/" else array for path, array in block.items()
+            path: _single(array) if "/" in path and not path.startswith(ALWAYS) else array
+            for path, array in block.items()
         }
 
     def _wanted(self, path: str) -> bool:
@@ -286,7 +288,7 @@ def still(system: System, time: Floats, q: Floats, v: Floats, method: str) -> Re
     time (t,) s. q (t, n_q), v (t, n_v) : the states. method : of the results.
     """
     none, t = np.zeros((len(time), 0)), len(time)
-    frames = Frames(time, q, v, np.zeros(t), none, np.zeros_like(v), none, none, none, np.zeros((t, 2)))
+    frames = Frames(time, q, v, none, none, np.zeros_like(v), none, none, none, np.zeros((t, 2)))
     series: dict[str, Floats] = {"time": time}
     static: dict[str, Floats] = {}
     attributes: dict[str, dict[str, Any]] = {}
@@ -305,7 +307,9 @@ class Recorder:
     recorded.
     """
 
-    memory: ClassVar[tuple[str, ...]] = ("begun", "first_stored", "first_energy", "first_total", "audit_watch")
+    memory: ClassVar[tuple[str, ...]] = (
+        *("begun", "first_stored", "first_energy", "first_total", "first_momenta", "audit_watch"),
+    )
 
     def __init__(self, system: System, output: Output = EVERYTHING) -> None:
         self.system = system
@@ -316,7 +320,8 @@ class Recorder:
         self.records, self.evaluated = records_of(system, wanted=wanted)
         self.audit_watch = AuditWatch()
         self.begun = False
-        self.first_stored = self.first_energy = self.first_total = 0.0
+        self.first_energy = self.first_total = 0.0
+        self.first_stored, self.first_momenta = np.zeros(len(system.budget.stored)), np.zeros(6)
 
     @cached_property
     def outputs(self) -> list[tuple[str, str, RecordedFunction]]:
@@ -400,13 +405,15 @@ class Recorder:
                 block[path] = values
 
     def _energies(self, block: dict[str, Floats], frames: Frames, system: System) -> None:
-        values = system.energy_momentum(frames.q, frames.v, frames.u)
-        stored = np.zeros(len(frames.time))
-        for batch in system.batches:
-            batch.prestress_energy(frames.u, frames.q, stored)
+        values, budget = system.energy_momentum(frames.q, frames.v, frames.u), system.budget
+        stored = np.zeros((len(frames.time), len(budget.stored)))
+        for i, (k, _) in enumerate(budget.stored):
+            system.batches[k].prestress_energy(frames.u, frames.q, stored[:, i])
         if not self.begun:
-            self.first_stored = float(stored[0])
-        kinetic, potential, work = values[:, 0], values[:, 1] + stored, frames.work + stored - self.first_stored
+            self.first_stored, self.first_momenta = stored[0].copy(), values[0, 2:].copy()
+        accounts = budget.accounts_of(frames.work, stored - self.first_stored, values[:, 2:] - self.first_momenta)
+        total = sum(account["work"] for account in accounts.values() if "work" in account)
+        kinetic, potential, work = values[:, 0], values[:, 1] + stored.sum(axis=1), np.asarray(total)
         balance = kinetic + potential - work
         if not self.begun:
             self.first_energy = float(balance[0])
@@ -423,7 +430,12 @@ class Recorder:
             if not self.begun:
                 self.first_total = float(kinetic[0] + potential[0])
             work = kinetic + potential - self.first_total - error
+            accounts[ORIGIN] = {"work": work - total}
         self.begun = True
+        for name, account in accounts.items():
+            if "impulse" in account:
+                account["angular_impulse"] += cross(self.layout.origin, account["impulse"])
+            block |= {f"budget/{name}/{word}": array for word, array in account.items()}
         block["audit/kinetic_energy"] = kinetic
         block["audit/potential_energy"] = potential
         block["audit/work"] = work

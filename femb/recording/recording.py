@@ -91,7 +91,7 @@ class Recording:
         without: tuple[str, ...] = (),
     ) -> None:
         """Add consecutive output instants; with arrays of the analysis itself by their paths, as recorded by another
-        ``system`` of the same model, and without some arrays."""
+        ``system`` of the same model, and without the arrays whose paths begin with some words."""
         if more or system is not None:
             self._add_with(frames, more, system, without)
             return
@@ -118,7 +118,7 @@ class Recording:
         *_, system, without = parts[0]
         block = self._recorder.block(evaluated([part[0] for part in parts]), system)
         block |= joined([part[1] for part in parts])
-        self._writer.append({path: array for path, array in block.items() if path not in without})
+        self._writer.append({path: array for path, array in block.items() if not path.startswith(without)})
 
     def write_overdue(self) -> None:
         """Write output instants that have waited for `PATIENCE`; a run calls this after every step."""

@@ -78,6 +78,17 @@ def audit_of(results: Results) -> list[dict[str, str]]:
     ]
 
 
+def budget_of(results: Results) -> list[dict[str, Any]]:
+    """What each kind of items has done up to the last output time, as rows; without those that have done nothing."""
+    rows = []
+    for group in results.budget.values():
+        last = {word: np.atleast_1d(group[word][-1]) for word in group.arrays if len(group[word])}
+        if any(np.any(values) for values in last.values()):
+            values = {word: [number(x) for x in array] for word, array in last.items()}
+            rows.append({"account": group.name.replace("_", " "), **values})
+    return rows
+
+
 def states_of(results: Results) -> dict[str, Any] | None:
     """Load factors, stability and iterations of static states, and critical load factors; None of other results."""
     if "static/load_factor" not in results.arrays:
@@ -169,6 +180,7 @@ def page_of(
         "format": FORMAT,
         "head": head_of(results, name),
         "audit": audit_of(results),
+        "budget": budget_of(results),
         "scene": scene_of(results, packing, frames),
         "histories": histories_of(results, packing),
         "peaks": list(peaks),

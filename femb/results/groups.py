@@ -43,6 +43,23 @@ class AppendageResults(Group):
         return str(self.attributes.get("parent", ""))
 
 
+class BudgetResults(Group):
+    """What one kind of items has done since the start of a run: an account of the budgets of energy and momentum.
+
+    The accounts are the kinds of items whose forces have no potential, such as "reaction_wheels_motor"; "drivers";
+    "jumps", the work of latches, impacts, steps of drivers and of the filter of a run; "rest", the impulse of gravity
+    and of the ground, and the errors of the others. The works of all accounts add up to that of the audit.
+    """
+
+    word: ClassVar[str] = "account"
+
+    work = Quantity("(T,)", "J", "done since the start: added to kinetic plus potential energy")
+    impulse = Quantity("(T, 3)", "N s", "since the start, of what acts from outside; inertial axes")
+    angular_impulse = Quantity(
+        "(T, 3)", "N m s", "since the start, about the inertial origin or one that moves uniformly; inertial axes"
+    )
+
+
 class Audit(Group):
     """Quantities that should be conserved or zero, at every output time."""
 
@@ -126,7 +143,7 @@ def _groups(of: tuple[type[Item], ...]) -> Mapping[str, type[Group]]:
         if kind.results is not Group and kind.results not in known:
             known.append(kind.results)
     found = {table: _joined(table, classes) for table, classes in declared.items() if classes}
-    return MappingProxyType({**found, "appendages": AppendageResults, "audit": Audit})
+    return MappingProxyType({**found, "appendages": AppendageResults, "budget": BudgetResults, "audit": Audit})
 
 
 def _joined(table: str, classes: list[type[Group]]) -> type[Group]:

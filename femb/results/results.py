@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from femb.elements.spring.modal_damping import ModalDampingResults
     from femb.elements.spring.point import SpringResults
     from femb.elements.wheel.reaction_wheel import WheelResults
-    from femb.results.groups import AppendageResults
+    from femb.results.groups import AppendageResults, BudgetResults
 
 
 # Results as tables of other libraries, which are imported on first use.
@@ -252,6 +252,7 @@ class Results(ByQuantity):
         appendages: Groups[AppendageResults]
         beams: Groups[BeamResults]
         bodies: Groups[BodyResults]
+        budget: Groups[BudgetResults]
         controllers: Groups[ControllerResults]
         drivers: Groups[DriverResults]
         fields: Groups[FieldResults]

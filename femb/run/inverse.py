@@ -49,7 +49,7 @@ GAUSS = (0.5 - np.sqrt(3.0) / 6.0, 0.5 + np.sqrt(3.0) / 6.0)
 def prescribed(system: System, times: Floats) -> Iterator[Frames]:
     """Yield the output at each of the instants ``times`` (T,), the first of them the system's start."""
     now = _Instant(system, float(times[0]), system.q0)
-    work, repetition = 0.0, Repetition()
+    work, repetition = now.system.budget.none(), Repetition()
     repetition.check(now.system, now.t, now.q, now.v)
     yield now.frames(work)
     for t in times[1:]:
@@ -57,7 +57,7 @@ def prescribed(system: System, times: Floats) -> Iterator[Frames]:
         for a, b in pairwise(corners):
             for part in GAUSS:
                 now = _follow(now, a + part * (b - a))
-                work += 0.5 * (b - a) * now.power
+                work = work + 0.5 * (b - a) * now.power
             now = _follow(now, b)
         repetition.check(now.system, now.t, now.q, now.v)
         yield now.frames(work)
@@ -170,12 +170,13 @@ class _Instant:
         return x
 
     @property
-    def power(self) -> float:
-        """Power of loads, dampers and drivers, W."""
+    def power(self) -> Floats:
+        """(n_w,) power and rates of momentum of loads, dampers and drivers, by the columns of the budget."""
         state = self.u[None], self.q[None], self.v[None], self.multipliers[None]
-        return float(self.system.power(*state)[0])
+        rates: Floats = self.system.budget_rates(*state)[0]
+        return rates
 
-    def frames(self, work: float) -> Frames:
+    def frames(self, work: Floats) -> Frames:
         """The output at this instant."""
         state = [x[None] for x in (self.u, self.q, self.v, self.a, self.multipliers)]
         values = self.t, self.q, self.v, work, self.u, self.a, self.multipliers, *self.coordinates

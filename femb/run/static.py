@@ -119,7 +119,7 @@ def _as_one(low: Equilibrium, high: Equilibrium, part: float) -> bool:
 
 # Results of statics: results by load factor, states to start from, and buckling modes by name.
 
-NO_WORK = ("audit/work", "audit/energy_error")  # depend on how the loads came on
+NO_WORK = ("audit/work", "audit/energy_error", "budget/")  # depend on how the loads came on
 
 
 class StaticResults(Results):
@@ -233,8 +233,8 @@ def static_frame(
     one = (q[None], v[None], a[None], multipliers[None])
     left = unbalanced(weighed, u[None], *one)
     frame = Frames(
-        np.array([float(number)]), one[0], one[1], np.zeros(1), u[None], one[2], one[3], coordinates[None], rates[None],
-        left,
+        np.array([float(number)]), one[0], one[1], system.budget.none()[None], u[None], one[2], one[3],
+        coordinates[None], rates[None], left,
     )  # fmt: skip
     more = {
         "static/load_factor": np.array([found.load]),

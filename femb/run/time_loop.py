@@ -178,7 +178,7 @@ class SingularityCrossing:
             self._begin *= 0.5
             return None
         ages, y, rates, a0 = past
-        n_q = system.n_q
+        n_q, in_v, in_work = system.n_q, self._in_v, self._in_work
         full, less = (_weights(np.append(h, -past), h) for past in (ages, ages[:-1]))
         change = np.inf
         try:
@@ -189,7 +189,7 @@ class SingularityCrossing:
                 change = self._norm(now - last, now, n_q)
                 if change <= ROUNDING or change > 0.5 * previous:
                     break
-            system.check_singularities(t0, np.stack([y[:n_q], now[:n_q]]), np.stack([y[n_q:-1], now[n_q:-1]]))
+            system.check_singularities(t0, np.stack([y[:n_q], now[:n_q]]), np.stack([y[in_v], now[in_v]]))
         except TrialError:
             self._begin *= 0.5
             return None
@@ -198,36 +198,36 @@ class SingularityCrossing:
             # the error falls with the distance, unless it is rounding
             self._begin, self._worst = 0.5 * self._begin, error
             return None
-        q0, v0 = y[:n_q], y[n_q:-1]
-        q, v = now[:n_q].copy(), now[n_q:-1].copy()
+        q0, v0 = y[:n_q], y[in_v]
+        q, v = now[:n_q].copy(), now[in_v].copy()
         self._warn(system, t0 + 0.5 * h)
         stepper.statistics.steps += 1
-        stepper.jump(end, q, v, float(now[-1]))
+        stepper.jump(end, q, v, now[in_work].copy())
         self.reset()
-        at_start, at_end = (q0, v0, a0, float(y[-1]), float(rates[0, -1])), (q, v, a, float(now[-1]), float(rate[-1]))
+        at_start, at_end = (q0, v0, a0, y[in_work], rates[0, in_work]), (q, v, a, now[in_work], rate[in_work])
         return HermiteStep(system, t0, end, at_start, at_end)
 
     def _past(self, h: float) -> tuple[Floats, Floats, Floats, Floats] | None:
-        """Ages (s) of past instants, the present state y = (q, v, work), the rates of y at all instants, and the
+        """Ages (s) of past instants, the present state y = (q, v, budget), the rates of y at all instants, and the
         present accelerations; None where the past is too short."""
         stepper, system, t0 = self._stepper, self._stepper.form, self._stepper.t
         d = float(min(h, (t0 - self._steps[0].start) / (PAST - 1)))
         if d < 0.3 * h:
             return None
         ages = d * np.arange(PAST, dtype=np.float64)
-        y = np.concatenate([stepper.q, stepper.v, [stepper.work]])
+        y = np.concatenate([stepper.q, stepper.v, stepper.work])
         _, first, a0 = self._on_constraints(system, t0, t0, y)
         rates = [first]
         for age in ages[1:]:
             step = next(step for step in self._steps if step.end >= t0 - age)
             q, v, work = step(np.array([t0 - age]))
-            rates.append(self._on_constraints(system, t0 - age, t0, np.concatenate([q[0], v[0], work]))[1])
+            rates.append(self._on_constraints(system, t0 - age, t0, np.concatenate([q[0], v[0], work[0]]))[1])
         return ages, y, np.array(rates), a0
 
     def _on_constraints(self, system: System, t: float, start: float, y: Floats) -> tuple[Floats, Floats, Floats]:
         """y projected on the constraints, its rate, and the accelerations; inputs from the left."""
         n_q = system.n_q
-        q, v = y[:n_q].copy(), y[n_q:-1]
+        q, v = y[:n_q].copy(), y[self._in_v]
         system.normalise(q)
         u = system.inputs_at(left_limit(t, start) if t > start else t, q, v)
         q, v = system.projected(u, q, v)
@@ -238,13 +238,24 @@ class SingularityCrossing:
         x[: system.n_v], x[system.n_v :] = 0.0, -system.velocity_residual(u, q, v)
         v = v + factors.solve(x)[: system.n_v]
         a, multipliers = system.forward(u, q, v)
-        power = system.power(u[None], q[None], v[None], multipliers[None])
+        power = system.budget_rates(u[None], q[None], v[None], multipliers[None])[0]
         rate = np.concatenate([system.rates(q[None], v[None])[0], a, power])
-        return np.concatenate([q, v, y[-1:]]), rate, a
+        return np.concatenate([q, v, y[self._in_work]]), rate, a
+
+    @property
+    def _in_v(self) -> slice:
+        """The velocities in y."""
+        system = self._stepper.form
+        return slice(system.n_q, system.n_q + system.n_v)
+
+    @property
+    def _in_work(self) -> slice:
+        """The budget in y."""
+        return slice(self._in_v.stop, None)
 
     def _norm(self, error: Floats, y: Floats, n_q: int) -> float:
         of_q = error_norm(*self._scales[0], error[:n_q], y[:n_q])
-        return float(max(of_q, error_norm(*self._scales[1], error[n_q:-1], y[n_q:-1])))
+        return float(max(of_q, error_norm(*self._scales[1], error[self._in_v], y[self._in_v])))
 
     def _warn(self, system: System, t: float) -> None:
         if not self.warning:
@@ -508,7 +519,7 @@ def _integrate(
 
 
 def _last_state(form: Formulation, stepper: StepperState, motion_only: bool) -> Frames:
-    now, work = np.array([stepper.t]), np.array([stepper.work])
+    now, work = np.array([stepper.t]), stepper.work[None].copy()
     return output_frames(form, now, stepper.q[None].copy(), stepper.v[None].copy(), work, motion_only)
 
 
@@ -618,7 +629,7 @@ def _switch(
     with located(t):
         # the work of drivers in the jump is part of the work
         more = kinetic_energy(after.form, after.q, after.v) - energy if after.jumps else 0.0
-        stepper.jump(t, after.q, after.v, float(work[0]) + more)
+        stepper.jump(t, after.q, after.v, form.system.budget.jumped(work[0], more))
     state, now = after.form.state(t, after.q, after.v), {event.update: event for event in update_events(after.form)}
     same = [zero for zero in stops if zero.event.update in now]
     return after.form, {
@@ -648,7 +659,7 @@ def _updated(
         if after.jumps:
             energy = kinetic_energy(form, stepper.q, stepper.v)
             more = kinetic_energy(after.form, after.q, after.v) - energy
-            stepper.jump(t, after.q, after.v, stepper.work + more)
+            stepper.jump(t, after.q, after.v, form.system.budget.jumped(stepper.work, more))
         elif jumps:
             stepper.restart()
         elif after.acts:

@@ -70,7 +70,7 @@ def resampling(order: int, ratio: float) -> Floats:
 
 
 class BackwardDifferences:
-    """Differences D (MAX_ORDER + 3, n) of y = (q, v, work) with their step length h (s), and the order in use.
+    """Differences D (MAX_ORDER + 3, n) of y = (q, v, budget) with their step length h (s), and the order in use.
 
     Row order + 2 gives the error estimate of the next higher order, once ``equal`` (steps since h or the order changed)
     exceeds the order.
@@ -132,10 +132,10 @@ class PolynomialStep:
         factors = np.concatenate([np.ones((len(x), 1)), (x[:, None] + j - 1) / j], axis=1)
         y = np.cumprod(factors, axis=1) @ self._D
         n_q = self.form.n_q
-        q, v = np.ascontiguousarray(y[:, :n_q]), np.ascontiguousarray(y[:, n_q:-1])
+        q, v = np.ascontiguousarray(y[:, :n_q]), np.ascontiguousarray(y[:, n_q : n_q + self.form.n_v])
         for row in q:
             self.form.normalise(row)
-        return q, v, y[:, -1]
+        return q, v, y[:, n_q + self.form.n_v :]
 
     def accelerations(self, times: Floats) -> Floats:
         """v' (s, n_v) at times inside the step."""
@@ -218,7 +218,7 @@ class SolvedStep:
     a: Floats
     u: Floats
     multipliers: Floats
-    power: float
+    power: Floats
     rotations: Floats
     iterations: int
 
@@ -231,7 +231,8 @@ class BdfEquations(ImplicitStepper[SolvedStep]):
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
         self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, SOLVED)
-        self.history = BackwardDifferences(form.n_q + form.n_v + 1)
+        self.history = BackwardDifferences(form.n_q + form.n_v + form.system.budget.size)
+        self._in_v, self._in_work = slice(form.n_q, form.n_q + form.n_v), slice(form.n_q + form.n_v, None)
         self._slow = False
 
     @property
@@ -270,7 +271,7 @@ class BdfEquations(ImplicitStepper[SolvedStep]):
         mu = ALPHA[self.order] / h
         predicted, slope = self.history.predict()
         known = predicted[:n_q] - slope[:n_q] / mu
-        v_predicted, v_slope = predicted[n_q:-1], slope[n_q:-1]
+        v_predicted, v_slope = predicted[self._in_v], slope[self._in_v]
         d, v, a, q = np.zeros(form.n_v), v_predicted, v_slope, np.empty(n_q)
         implicit_coordinates(*form.coordinates, mu, known, v, q)
         if not full:
@@ -309,7 +310,7 @@ class BdfEquations(ImplicitStepper[SolvedStep]):
             self._slow = newton.rate > SLOW
             q, v = self._projected(u, q, v)
             power = self._power(u, q, v, multipliers)
-            d = np.concatenate([q - predicted[:n_q], v - v_predicted, [(power - slope[-1]) / mu]])
+            d = np.concatenate([q - predicted[:n_q], v - v_predicted, (power - slope[self._in_work]) / mu])
             return SolvedStep(d, q, v, a, u, multipliers, power, rotations[0], newton.done)
         return None
 
@@ -362,7 +363,7 @@ class Bdf(BdfEquations):
         self._evaluate()
         self._begin(self.h or 0.01 * self.run.duration)
 
-    def land(self, t: float, q: Floats, v: Floats, work: float) -> None:
+    def land(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
         """As in ``VariableStep``; the next step length is estimated anew."""
         self.h = 0.0
         super().land(t, q, v, work)
@@ -385,8 +386,8 @@ class Bdf(BdfEquations):
         self.h = min(longest, float(size**0.5 / change) if change > 0.0 else np.inf)
         self._settling = FIRST_STEPS
         self._ends: deque[tuple[float, Floats]] = deque(maxlen=MAX_ORDER + 1)
-        value = np.concatenate([self.q, self.v, [self.work]])
-        self.history.begin(value, np.concatenate([rate, a, [self.power]]), self.h)
+        value = np.concatenate([self.q, self.v, self.work])
+        self.history.begin(value, np.concatenate([rate, a, self.power]), self.h)
 
     def _after_error(self, trial: SolvedStep, h: float, error: float) -> float:
         """The step to try after an error above the tolerance; lowers the order where that allows a longer step."""
@@ -420,7 +421,10 @@ class Bdf(BdfEquations):
         error_q, error_v = self._estimate(self.order, trial.d, trial)
         norm = self._norm(error_q, error_v, self.q, self.v)
         n_q, raw = self.form.n_q, ERROR[self.order] * trial.d
-        self._hidden, self._unfiltered = not self._norm(raw[:n_q], raw[n_q:-1], self.q, self.v) <= 1.0, raw[n_q:-1]
+        self._hidden, self._unfiltered = (
+            not self._norm(raw[:n_q], raw[self._in_v], self.q, self.v) <= 1.0,
+            raw[self._in_v],
+        )
         for _ in range(FILTERS_AT_START if self._settling else FILTERS):
             if norm <= 1.0:
                 break
@@ -432,11 +436,12 @@ class Bdf(BdfEquations):
     def _complete(self, trial: SolvedStep, h: float, end: float) -> bool:
         return not self._hidden or super()._complete(trial, h, end)
 
-    def _reached(self, trial: SolvedStep, h: float, end: float) -> tuple[Floats, Floats, float]:
+    def _reached(self, trial: SolvedStep, h: float, end: float) -> tuple[Floats, Floats, Floats]:
         q = trial.q.copy()
         self.form.normalise(q)
         # the work as the formula integrates it
-        return q, trial.v, float(np.sum(self.history.D[: self.order + 1, -1]) + trial.d[-1])
+        work = self.history.D[: self.order + 1, self._in_work].sum(axis=0) + trial.d[self._in_work]
+        return q, trial.v, work
 
     def _after_impact(self, h: float) -> float:
         self._begin(0.25 * h)
@@ -453,7 +458,7 @@ class Bdf(BdfEquations):
         """
         n_q = self.form.n_q
         error = ERROR[order] * difference
-        return self._filtered(self._factored_for, error[:n_q], error[n_q:-1], trial.q, trial.rotations)
+        return self._filtered(self._factored_for, error[:n_q], error[self._in_v], trial.q, trial.rotations)
 
     def _plan(self, h: float, error: float, trial: SolvedStep) -> float:
         """Length of the next step; sets its order to the present or a neighbour, whichever allows the longest step."""
@@ -479,8 +484,8 @@ class Bdf(BdfEquations):
         start = self.t
         history.advance(trial.d)
         normalise_history(form.coordinates[2], history.D)
-        self.t, self.q, self.v = end, history.D[0, :n_q].copy(), history.D[0, n_q:-1].copy()
-        self.a, self.work, self.power, self._u = trial.a, float(history.D[0, -1]), trial.power, trial.u
+        self.t, self.q, self.v = end, history.D[0, :n_q].copy(), history.D[0, self._in_v].copy()
+        self.a, self.work, self.power, self._u = trial.a, history.D[0, self._in_work].copy(), trial.power, trial.u
         self.multipliers = trial.multipliers
         self._settling = max(self._settling - 1, 0)
         # no node at the start of a smooth interval, whose accelerations may be out of equilibrium

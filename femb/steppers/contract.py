@@ -76,7 +76,7 @@ class AcceptedStep(Protocol):
     end: float
 
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
-        """q (s, n_q) with unit quaternions, v (s, n_v) and work (s,) J at times (s,) inside the step."""
+        """q (s, n_q) with unit quaternions, v (s, n_v) and work (s, n_w) at times (s,) inside the step."""
 
     def accelerations(self, times: Floats) -> Floats:
         """v' (s, n_v) at times (s,) inside the step."""
@@ -110,8 +110,8 @@ class StepperState(Protocol):
         """Velocities (n_v,) at ``t``."""
 
     @property
-    def work(self) -> float:
-        """Work of loads, dampers and drivers since the start, J."""
+    def work(self) -> Floats:
+        """(n_w,) the integrals of ``Formulation.budget_rates`` since the start."""
 
     @property
     def error_v(self) -> Floats | None:
@@ -125,7 +125,7 @@ F = TypeVar("F", bound=Formulation)
 class PassedSteps:
     """Accepted steps that end at the times ``ends`` (s,), and output instants inside them.
 
-    time (k,), q (k, n_q) with unit quaternions, v (k, n_v), work (k,), accelerations a (k, n_v), and start and end (k,)
+    time (k,), q (k, n_q) with unit quaternions, v (k, n_v), work (k, n_w), accelerations a (k, n_v), start, end (k,)
     of the step of each instant, s. angles (k, m) : joint coordinates from which those of each instant are unwrapped,
     end_angles (m,) : those at the last end; None where q counts them. is_near : whether a singular configuration of a
     closed loop is near.
@@ -165,7 +165,7 @@ class Stepper(StepperState, Protocol[F]):
     def resume(self) -> None:
         """The same where only inputs have changed: a method may keep its step length, matrices and factors."""
 
-    def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
+    def jump(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
         """Restart from an instant within the last step with another state. Raises TrialError."""
 
 

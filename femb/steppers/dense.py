@@ -99,12 +99,13 @@ SLOPES = np.array(
 
 Nodes: TypeAlias = tuple[Sequence[float] | Floats, Sequence[Floats] | Floats]
 """Instants (k,) s and accelerations (k, n_v) there."""
-Power: TypeAlias = float | Callable[[], float]
-"""W; or a function that computes it, where it is needed for outputs inside a step alone."""
-End: TypeAlias = tuple[Floats, Floats, Floats, float, Power]
-"""One end of a step: q (n_q,), v (n_v,), v' (n_v,), work (J) since the start and power."""
-Stages: TypeAlias = tuple[Sequence[float] | Floats, Sequence[float] | Floats]
-"""Fractions of the step, increasing, and the power (W) there."""
+Power: TypeAlias = Floats | Callable[[], Floats]
+"""The rates (n_w,) of the budget; or a function that computes them, where they are needed for outputs inside a step
+alone."""
+End: TypeAlias = tuple[Floats, Floats, Floats, Floats, Power]
+"""One end of a step: q (n_q,), v (n_v,), v' (n_v,), the budget (n_w,) since the start, and its rates."""
+Stages: TypeAlias = tuple[Sequence[float] | Floats, Sequence[Floats] | Floats]
+"""Fractions of the step, increasing, and the rates (n_w,) of the budget there."""
 
 
 def through_nodes(nodes: Nodes, times: Floats) -> Floats:
@@ -135,7 +136,7 @@ class HermiteStep:
     """A Step interpolated from the states and accelerations at its ends.
 
     state0, state1 : (q, v, a, work, power). stages : (fractions of the step, power) at the inner nodes of the method's
-    quadrature, if any; the work is the integral of the polynomial through them. nodes : instants at which the method's
+    quadrature, if any; work is the integral of the polynomial through them. nodes : instants at which the method's
     equations hold; without them accelerations are those of the interpolated motion. These arrays must not change after
     the step, since it may be evaluated later.
     """
@@ -164,7 +165,7 @@ class HermiteStep:
 
 
 def hermite_states(steps: Sequence[HermiteStep], times: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
-    """q (k, n_q) with unit quaternions, v (k, n_v) and work (k,) J at the times inside each of several steps of one
+    """q (k, n_q) with unit quaternions, v (k, n_v) and work (k, n_w) at the times inside each of several steps of one
     formulation: to the last bit those of each time alone, and those of the end where the time is that but for rounding.
     """
     of_step = np.repeat(np.arange(len(steps)), [len(each) for each in times])
@@ -183,7 +184,7 @@ def _hermite_states(steps: Sequence[HermiteStep], of_step: Ints, time: Floats) -
     """``hermite_states`` at times (k,) by the polynomials of the steps with the numbers of_step (k,)."""
     form, works = steps[0].form, _works(steps)
     q, slope, _ = _interpolated(steps, of_step, time)
-    theta = _passed(steps, of_step, time)[1]
+    theta = _passed(steps, of_step, time)[1][:, None]
     work = works[-1][of_step]
     for each in works[-2::-1]:
         work = work * theta + each[of_step]
@@ -213,22 +214,22 @@ def _interpolated(
 
 
 def _works(steps: Sequence[HermiteStep]) -> Floats:
-    """(., s): coefficients of the work, by the part of each step that has passed."""
+    """(., s, n_w): coefficients of the work, by the part of each step that has passed."""
     inside, _ = steps[0].stages
     inverse = _inverse_powers(*inside) if len(inside) else _OF_ENDS
-    h = np.array([step.end - step.start for step in steps])
+    h = np.array([step.end - step.start for step in steps])[:, None]
     (work, power0), (work1, power1) = (
-        np.array([(work, power() if callable(power) else power) for _, _, _, work, power in states]).T
+        np.array([(work, power() if callable(power) else power) for _, _, _, work, power in states]).swapaxes(0, 1)
         for states in ([step.state0 for step in steps], [step.state1 for step in steps])
     )
     if len(inside):
         # the method's quadrature is exact for this polynomial, so that it also meets the work at the end
-        powers = np.array([step.stages[1] for step in steps]).T
+        powers = np.array([step.stages[1] for step in steps]).swapaxes(0, 1)
         known = np.array([power0, *powers, power1])
     else:
         known = np.array([power0, power1, (work1 - work) / h])
-    power = (inverse[:, :, None] * known).sum(axis=1)
-    result: Floats = np.array([work, *(h / _COUNT[: len(power), None] * power)])
+    power = (inverse[:, :, None, None] * known).sum(axis=1)
+    result: Floats = np.array([work, *(h / _COUNT[: len(power), None, None] * power)])
     return result
 
 
@@ -259,16 +260,16 @@ class Dop853Step:
     @cached_property
     def _velocities(self) -> Floats:
         """The coefficients of the velocities."""
-        return np.ascontiguousarray(self._coefficients[:, self.form.n_q : -1])
+        return np.ascontiguousarray(self._coefficients[:, self.form.n_q : self.form.n_q + self.form.n_v])
 
     def __call__(self, times: Floats) -> tuple[Floats, Floats, Floats]:
         x = ((np.asarray(times) - self.start) / (self.end - self.start))[:, None]
         factors = np.where(_OF_END, 1.0 - x, x)
         y = self.y0 + np.cumprod(factors, axis=1) @ self._coefficients
-        n_q = self.form.n_q
+        n_q, last = self.form.n_q, self.form.n_q + self.form.n_v
         q = np.ascontiguousarray(y[:, :n_q])
         self.form.normalise(q)
-        return q, np.ascontiguousarray(y[:, n_q:-1]), y[:, -1]
+        return q, np.ascontiguousarray(y[:, n_q:last]), y[:, last:]
 
     def accelerations(self, times: Floats) -> Floats:
         """v' (s, n_v) at times inside the step."""
@@ -312,12 +313,12 @@ class StepLoop:
         limit : the time to step to, the last output time there, and the longest step, s.
         """
         assert isinstance(form, WithSteps)
-        n, n_q = len(self.y), form.n_q
+        n, n_q, last = len(self.y), form.n_q, form.n_q + form.n_v
         room = min(len(times), MOST_INSTANTS, 1 + NUMBERS_OF_INSTANTS // n)
         count = int(min(most, MOST_STEPS, 1 + NUMBERS_OF_STEPS // n))
         clock, counts = np.array([self.t, self.h, 0.0, 0.0]), np.zeros(4, dtype=np.int64)
         Y, a, spans, ends = np.empty((room, n)), np.empty((room, form.n_v)), np.empty((room, 2)), np.empty(count)
-        arrays = self.y, self.rate, np.empty((dop.EXTENDED, n)), np.empty(n), np.empty(n), self.error
+        arrays = self.y, self.rate, np.zeros((dop.EXTENDED, n)), np.empty(n), np.empty(n), self.error
         bounds = (*limit, SMALLEST_STEP * math.ulp(limit[0]))
         # one time more than there is room for tells a step with too many
         output = times[: room + 1], Y, a, spans, ends
@@ -331,10 +332,10 @@ class StepLoop:
         statistics.evaluations += int(counts[EVALUATIONS])
         q = np.ascontiguousarray(Y[:k, :n_q])
         form.normalise(q)
-        v = np.ascontiguousarray(Y[:k, n_q:-1])
+        v = np.ascontiguousarray(Y[:k, n_q:last])
         start, end = spans[:k].T
         of_instants = None if angles is None else angles[np.searchsorted(ends[:steps], end)]
         end_angles = None if angles is None else angles[-1]
         return PassedSteps(
-            ends[:steps], times[:k], q, v, Y[:k, -1], a[:k], start, end, of_instants, end_angles, clock[-1] < 0.0
+            ends[:steps], times[:k], q, v, Y[:k, last:], a[:k], start, end, of_instants, end_angles, clock[-1] < 0.0
         )

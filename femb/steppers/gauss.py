@@ -246,7 +246,7 @@ class Gauss:
 
     def __init__(self, form: Formulation, run: Run) -> None:
         self.form, self.run, self.order = form, run, run.order
-        self.n_q, self.t, self.work = form.n_q, 0.0, 0.0
+        self.n_q, self.t, self.work = form.n_q, 0.0, form.system.budget.none()
         y = np.concatenate([form.q0, form.v0])
         self.core = Collocation(self._rates, y, float(run.step or run.duration), stages=run.order // 2)
         self.statistics = self.core.statistics
@@ -278,18 +278,18 @@ class Gauss:
         """Restart: there is nothing to keep."""
         self.restart()
 
-    def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
+    def jump(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
         """Restart from a state within the last step."""
         self.t, self.work = t, work
         self.core.begin(t, np.concatenate([q, v]))
 
-    def rate(self, t: float, y: Floats) -> tuple[Floats, float]:
-        """y' and the power of loads and dampers at one state."""
+    def rate(self, t: float, y: Floats) -> tuple[Floats, Floats]:
+        """y' and the rates (n_w,) of the budget at one state."""
         form, q, v = self.form, y[: self.n_q], y[self.n_q :]
         u = form.inputs_at(t, q, v)
         a, multipliers = form.forward(u, q, v)
-        power = form.power(u[None], q[None], v[None], multipliers[None])[0]
-        return np.concatenate([form.rates(q[None], v[None])[0], a]), float(power)
+        power = form.budget_rates(u[None], q[None], v[None], multipliers[None])[0]
+        return np.concatenate([form.rates(q[None], v[None])[0], a]), power
 
     def _rates(self, t: Sequence[float] | Floats, Y: Floats) -> Floats:
         rates, powers = zip(*(self.rate(float(instant), y) for instant, y in zip(t, Y, strict=True)), strict=True)
@@ -323,7 +323,7 @@ class Gauss:
             ) from problem
         if landing:
             core.t = limit
-        work, self.work = self.work, self.work + h * float(core.b @ self._powers)
+        work, self.work = self.work, self.work + h * (core.b @ self._powers)
         self.t = end
         return _GaussStep(self, self.form, start, end, (y0, work), (core.y.copy(), self.work), self._powers)
 
@@ -359,11 +359,11 @@ class _GaussStep:
     form: Formulation
     start: float
     end: float
-    first: tuple[Floats, float]
-    last: tuple[Floats, float]
+    first: tuple[Floats, Floats]
+    last: tuple[Floats, Floats]
     powers: Floats
 
-    def _state(self, t: float, y: Floats, work: float) -> End:
+    def _state(self, t: float, y: Floats, work: Floats) -> End:
         n_q = self.stepper.n_q
         rate, power = self.stepper.rate(t, y)
         self.stepper.statistics.evaluations += 1

@@ -115,8 +115,8 @@ class _AlphaTrial:
     multipliers: Floats
     u: Floats
     end: tuple[Floats, Floats] = field(init=False)
-    power: float = field(init=False)
-    work: float = field(init=False)
+    power: Floats = field(init=False)
+    work: Floats = field(init=False)
 
 
 class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
@@ -177,7 +177,7 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         if not self.h:
             self.h = self.fixed or self._first_step()
 
-    def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
+    def jump(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
         """Restart from a state that is not the end of the last step."""
         self._stepped = False
         super().jump(t, q, v, work)
@@ -323,7 +323,7 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
     def _after_error(self, trial: _AlphaTrial, h: float, error: float) -> float:
         return h * min(self._factor(error), 0.9)
 
-    def _reached(self, trial: _AlphaTrial, h: float, end: float) -> tuple[Floats, Floats, float]:
+    def _reached(self, trial: _AlphaTrial, h: float, end: float) -> tuple[Floats, Floats, Floats]:
         trial.power = self._power(trial.u, *trial.end, trial.multipliers)
         q, v = trial.end
         v, trial.work = self._damped(end, q, v, self.work + 0.5 * h * (self.power + trial.power))

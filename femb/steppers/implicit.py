@@ -238,7 +238,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
-        self.q, self.v, self.work = form.q0.copy(), form.v0.copy(), 0.0
+        self.q, self.v, self.work = form.q0.copy(), form.v0.copy(), form.system.budget.none()
         self._matrices: tuple[Matrix, Matrix, Matrix] | None = None
         self._formed_at: FormedAt = ()
         self._factored: Factors | None = None
@@ -265,36 +265,37 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self.a, self.multipliers = self.form.forward(self._u, self.q, self.v)
         self.power = self._power(self._u, self.q, self.v, self.multipliers)
 
-    def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
+    def jump(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
         """Restart from a state within the last step; a filter takes what is faster out of its velocities."""
         if self._low_pass is not None and isinstance(self.statistics, FilterStatistics):
             v, lost = self._low_pass.after_impact(self.form, t, q, v)
             self.statistics.damped += lost
-            work -= lost
+            work = self.form.system.budget.jumped(work, -lost)
         self._set(t, q, v, work)
 
-    def land(self, t: float, q: Floats, v: Floats, work: float) -> None:
+    def land(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
         """Restart at a contact, whose impact is followed; when it is over, a filter damps what it has excited."""
         if self._low_pass is not None:
             self._low_pass.damp_from(t)
         self._set(t, q, v, work)
 
-    def _set(self, t: float, q: Floats, v: Floats, work: float) -> None:
+    def _set(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
         self.t, self.q, self.v, self.work = t, q, v, work
         if self.estimates_after_jump:
             self.h = 0.0
         self._matrices, self._factored_for = None, 0.0
         self.restart()
 
-    def _damped(self, end: float, q: Floats, v: Floats, work: float) -> tuple[Floats, float]:
+    def _damped(self, end: float, q: Floats, v: Floats, work: Floats) -> tuple[Floats, Floats]:
         """Velocities and work at the end of a step after the filter has damped what is faster than it."""
         if self._low_pass is None:
             return v, work
         v, self._low_pass.lost = self._low_pass.damped(self.form, self.t, end, q, v)
-        return v, work - self._low_pass.lost
+        return v, self.form.system.budget.jumped(work, -self._low_pass.lost)
 
-    def _power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> float:
-        return float(self.form.power(u[None], q[None], v[None], multipliers[None])[0])
+    def _power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> Floats:
+        rates: Floats = self.form.budget_rates(u[None], q[None], v[None], multipliers[None])[0]
+        return rates
 
     def _size_and_change(self, rate: Floats, a: Floats) -> tuple[float, float]:
         """Norms of the state, at least one, and of its rates q' and v'."""

@@ -267,7 +267,7 @@ class Stages:
     rate: float
     q: Floats = field(init=False)
     v: Floats = field(init=False)
-    work: float = field(init=False)
+    work: Floats = field(init=False)
     power: Floats = field(init=False)
 
 
@@ -490,16 +490,16 @@ class Radau(RadauEquations):
         return change
 
     @property
-    def power(self) -> float:
-        """W, at the present state."""
+    def power(self) -> Floats:
+        """(n_w,) the rates of the budget at the present state."""
         return self._start_power() if self._resumed else self._power_there
 
     @power.setter
-    def power(self, value: float) -> None:
+    def power(self, value: Floats) -> None:
         self._power_there = value
 
     @property
-    def _start_power(self) -> Callable[[], float]:
+    def _start_power(self) -> Callable[[], Floats]:
         """The power at a state with new inputs, which only outputs inside its step ask for."""
         return partial(_power, self.form, self._u, self.q, self.v)
 
@@ -509,7 +509,7 @@ class Radau(RadauEquations):
         if not self.h:
             self.h = self._first_step()
 
-    def land(self, t: float, q: Floats, v: Floats, work: float) -> None:
+    def land(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
         """As in ``VariableStep``; the next step length does not depend on the error of the last step."""
         self._old_h = 0.0
         super().land(t, q, v, work)
@@ -593,13 +593,13 @@ class Radau(RadauEquations):
             self._form_matrices(self._u, self.q, self.v)
         return h * max(MIN_FACTOR, self._factor(trial, h, error))
 
-    def _reached(self, trial: Stages, h: float, end: float) -> tuple[Floats, Floats, float]:
+    def _reached(self, trial: Stages, h: float, end: float) -> tuple[Floats, Floats, Floats]:
         _, V, _, Q, L = self._stages
         q = Q[2].copy()
         self.form.normalise(q)
         trial.q, trial.v = self.form.projected(trial.u[2], q, V[2].copy(), self._factors[0])
-        trial.power = self.form.power(trial.u, Q, V, L)
-        work = self.work + h * float(WEIGHTS.dot(trial.power))
+        trial.power = self.form.budget_rates(trial.u, Q, V, L)
+        work = self.work + h * WEIGHTS.dot(trial.power)
         trial.v, trial.work = self._damped(end, trial.q, trial.v, work)
         return trial.q, trial.v, trial.work
 
@@ -620,7 +620,7 @@ class Radau(RadauEquations):
         old = (self.q, self.v, a, self.work, self._start_power if self._resumed else self.power)
         self._starting = self._resumed = False
         start = self.t
-        self.t, self.q, self.v, self.work, self.power = end, trial.q, trial.v, trial.work, float(trial.power[2])
+        self.t, self.q, self.v, self.work, self.power = end, trial.q, trial.v, trial.work, trial.power[2]
         K = K.copy()
         self.a, self.multipliers, self._u = K[2], L[2].copy(), trial.u[2]
         self._fresh = False
@@ -633,7 +633,8 @@ class Radau(RadauEquations):
         return HermiteStep(form, start, end, old, new, ((FIRST, SECOND), trial.power[:2]), nodes)
 
 
-def _power(form: ImplicitFormulation, u: Floats, q: Floats, v: Floats) -> float:
-    """W, at one state, with its multipliers."""
+def _power(form: ImplicitFormulation, u: Floats, q: Floats, v: Floats) -> Floats:
+    """(n_w,) the rates of the budget at one state, with its multipliers."""
     multipliers = form.forward(u, q, v)[1]
-    return float(form.power(u[None], q[None], v[None], multipliers[None])[0])
+    rates: Floats = form.budget_rates(u[None], q[None], v[None], multipliers[None])[0]
+    return rates

@@ -52,10 +52,11 @@ class Explicit:
         return isinstance(self.form, WithStages)
 
     def _go_to(self, t: float, y: Floats) -> None:
-        """Set the time and the state y, with q (n_q,), v (n_v,) and the work (J) as its parts."""
+        """Set the time and the state y, with q (n_q,), v (n_v,) and the budget (n_w,) as its parts."""
         self.t, self.y = t, y
-        self.n_q = self.form.n_q
-        self.q, self.v, self.work = y[: self.n_q], y[self.n_q : -1], float(y[-1])
+        self.n_q, last = self.form.n_q, self.form.n_q + self.form.n_v
+        self._in_v, self._in_work = slice(self.n_q, last), slice(last, None)
+        self.q, self.v, self.work = y[: self.n_q], y[self._in_v], y[self._in_work]
 
     def restart(self) -> None:
         """Evaluate the rate anew: inputs may jump here."""
@@ -65,23 +66,23 @@ class Explicit:
         """Restart: there is nothing to keep."""
         self.restart()
 
-    def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
+    def jump(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
         """Restart from a state within the last step."""
-        self._go_to(t, np.concatenate([q, v, [work]]))
+        self._go_to(t, np.concatenate([q, v, work]))
         self.restart()
 
     def _rate(self, t: float, y: Floats) -> Floats:
         form = self.form
         self.statistics.evaluations += 1
-        rate = np.empty_like(y)
+        rate = np.zeros_like(y)
         if self._compiles and (compiled := cast(WithStages, form)).has_stages:
             compiled.stages(NO_STAGES, 0, 1, 0.0, y, rate[None])
             return rate
-        q, v = y[: self.n_q], y[self.n_q : -1]
+        q, v = y[: self.n_q], y[self._in_v]
         u = form.inputs_at(t, q, v)
         rate[: self.n_q] = form.rates(q[None], v[None])[0]
-        rate[self.n_q : -1], multipliers = form.forward(u, q, v)
-        rate[-1] = form.power(u[None], q[None], v[None], multipliers[None])[0]
+        rate[self._in_v], multipliers = form.forward(u, q, v)
+        rate[self._in_work] = form.budget_rates(u[None], q[None], v[None], multipliers[None])[0]
         return rate
 
     def _stages(
@@ -99,22 +100,22 @@ class Explicit:
 
     def _project(self, t: float, y: Floats) -> Floats:
         """y with unit quaternions and on the constraints, in place; returns its rate."""
-        q, v = y[: self.n_q], y[self.n_q : -1]
+        q, v = y[: self.n_q], y[self._in_v]
         self.form.normalise(q)
         if self.form.n_c:
             u = self.form.inputs_at(t, q, v)
-            y[: self.n_q], y[self.n_q : -1] = self.form.projected(u, q, v)
+            y[: self.n_q], y[self._in_v] = self.form.projected(u, q, v)
         return self._rate(t, y)
 
     def _check_singularities(self, states: list[Floats], last: bool) -> None:
         """Check the states of a step for singularities; ``last`` where no shorter step can be made."""
         y = np.array(states)
-        q, v = np.ascontiguousarray(y[:, : self.n_q]), np.ascontiguousarray(y[:, self.n_q : -1])
+        q, v = np.ascontiguousarray(y[:, : self.n_q]), np.ascontiguousarray(y[:, self._in_v])
         self.form.check_singularities(self.t, q, v, last)
 
     def _state(self, y: Floats, rate: Floats) -> End:
         """(q, v, a, work, power) for the dense output."""
-        return y[: self.n_q], y[self.n_q : -1], rate[self.n_q : -1], float(y[-1]), float(rate[-1])
+        return y[: self.n_q], y[self._in_v], rate[self._in_v], y[self._in_work], rate[self._in_work]
 
 
 DORMAND_PRINCE = dop.A, dop.C
@@ -133,7 +134,7 @@ class RungeKutta4(Explicit):
     def __init__(self, form: Formulation, run: Run) -> None:
         self.form, self.run = form, run
         self.statistics = Statistics()
-        self.jump(0.0, form.q0, form.v0, 0.0)
+        self.jump(0.0, form.q0, form.v0, form.system.budget.none())
 
     def step(self, limit: float) -> AcceptedStep:
         """One step of the given length, shorter only to end at ``limit``; raises SolveError if it diverges."""
@@ -143,7 +144,7 @@ class RungeKutta4(Explicit):
         check_fixed_step(self, h)
         start, y0, k1 = self.t, self.y, self.rate
         end = limit if h == remaining else start + h
-        K = np.empty((4, y0.size))
+        K = np.zeros((4, y0.size))
         K[0] = k1
         try:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -196,11 +197,11 @@ class Dop853(Explicit, VariableStep[Formulation, _Dop853Trial]):
 
     def __init__(self, form: Formulation, run: Run) -> None:
         super().__init__(form, run)
-        self.jump(0.0, form.q0, form.v0, 0.0)
+        self.jump(0.0, form.q0, form.v0, form.system.budget.none())
         self.h = self.h or self._first_step()
 
     def _norm_of(self, error: Floats, y: Floats) -> float:
-        return self._norm(error[: self.n_q], error[self.n_q : -1], y[: self.n_q], y[self.n_q : -1])
+        return self._norm(error[: self.n_q], error[self._in_v], y[: self.n_q], y[self._in_v])
 
     def _first_step(self) -> float:
         """Hairer's starting step: a hundredth of the state's scale over its rate, then by the second derivative."""
@@ -216,7 +217,7 @@ class Dop853(Explicit, VariableStep[Formulation, _Dop853Trial]):
         return float(min(100.0 * h, guess))
 
     def _solve(self, h: float, end: float) -> _Dop853Trial:
-        K = np.empty((dop.EXTENDED, self.y.size))
+        K = np.zeros((dop.EXTENDED, self.y.size))
         K[0] = self.rate
         y = self._stages(DORMAND_PRINCE, 1, dop.STAGES + 1, h, self.t, end, self.y, K)
         if self.form.singular_batches:
@@ -249,7 +250,7 @@ class Dop853(Explicit, VariableStep[Formulation, _Dop853Trial]):
 
     def _error(self, trial: _Dop853Trial, h: float) -> float:
         estimate = np.empty_like(trial.y)
-        self.error_v = estimate[self.n_q : -1]
+        self.error_v = estimate[self._in_v]
         norms = self.scale_q, self.scale_v
         return float(error_size(dop.E5, dop.E3, *norms, self.n_q, h, self.y, trial.y, trial.K, estimate))
 
@@ -264,7 +265,7 @@ class Dop853(Explicit, VariableStep[Formulation, _Dop853Trial]):
         passed = loop.run(form, norms, (limit, last, self.max_step), times, most, self.statistics)
         if passed is not None:
             self._go_to(loop.t, loop.y)
-            self.h, self.rate, self.error_v = loop.h, loop.rate, loop.error[self.n_q : -1]
+            self.h, self.rate, self.error_v = loop.h, loop.rate, loop.error[self._in_v]
         return passed
 
     @cached_property

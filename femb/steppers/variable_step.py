@@ -53,7 +53,7 @@ NEAREST = 1000.0
 class Landing(StepperState, Protocol):
     """The members of a stepper that ``Contacts`` uses."""
 
-    def land(self, t: float, q: Floats, v: Floats, work: float) -> None:
+    def land(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
         """Restart at a contact."""
 
 
@@ -222,14 +222,16 @@ class EnergyWatch:
         q = form.to_system(form.q0[None].copy(), form.v0[None].copy())[0]
         self._least, self._first = (float(x) for x in system.energy_momentum(q, v[None])[0, :2])
 
-    def is_balanced(self, stepper: StepperState, q: Floats, v: Floats, work: float, error_v: Floats) -> bool:
-        """Whether a step from the state of a stepper to q (n_q,), v (n_v,) and the work (J) since the start does.
+    def is_balanced(self, stepper: StepperState, q: Floats, v: Floats, work: Floats, error_v: Floats) -> bool:
+        """Whether a step from the state of a stepper to q (n_q,), v (n_v,) and the budget ``work`` (n_w,) does.
 
         error_v (n_v,) : the unfiltered error estimate of v.
         """
         (T0, V0), (T1, V1) = _energies(stepper.form, stepper.q, stepper.v), _energies(stepper.form, q, v)
-        error = T1 + V1 - (T0 + V0) - (work - stepper.work)
-        sizes = [T0, T1, abs(V0 - self._first), abs(V1 - self._first), abs(stepper.work)]
+        total = stepper.form.system.budget.total
+        before = float(total(stepper.work))
+        error = T1 + V1 - (T0 + V0) - (float(total(work)) - before)
+        sizes = [T0, T1, abs(V0 - self._first), abs(V1 - self._first), abs(before)]
         if abs(error) <= self._part * max(*sizes, self._least):
             return True
         return not self._hidden_by_stiffness(stepper, error_v)
@@ -266,7 +268,7 @@ class VariableStep(ABC, Generic[F, T]):
 
     q: Floats
     v: Floats
-    work: float
+    work: Floats
     error_v: Floats | None = None
     # part of the limit of elements on the length of steps that the method takes
     share_of_longest: ClassVar[float] = 1.0
@@ -327,7 +329,7 @@ class VariableStep(ABC, Generic[F, T]):
         """Set ``max_step`` to what the run and the elements admit at the present state."""
         self.max_step = min(self._most, longest_step(self, self.share_of_longest))
 
-    def land(self, t: float, q: Floats, v: Floats, work: float) -> None:
+    def land(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
         """Restart where a contact begins or ends, an instant within the last step or shortly after it."""
         self.jump(t, q, v, work)
 
@@ -342,7 +344,7 @@ class VariableStep(ABC, Generic[F, T]):
         self.restart()
 
     @abstractmethod
-    def jump(self, t: float, q: Floats, v: Floats, work: float) -> None:
+    def jump(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
         """Restart from an instant within the last step, with another state. Raises TrialError."""
 
     @abstractmethod

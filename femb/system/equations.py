@@ -36,6 +36,7 @@ from femb.numerics.components import norm
 from femb.numerics.dop853_kernels import STEPS
 from femb.profiles import Constant
 from femb.system.block_lu import DEPENDENT, Factors, LinearSolver, LowRankSolver, Matrix, SingularError, WithLowRank
+from femb.system.budget import Budget
 from femb.system.constraints import AT_MOST, OPEN, PASSES, SETTLED, VELOCITY, position_limit, projected, singular_mass
 from femb.system.forward import forward_each
 from femb.system.pattern import Pattern
@@ -194,9 +195,15 @@ class NumberedModel(VelocityCoordinates):
         super().__init__(layout)
         self.pattern = Pattern(layout)
         self.solver: LinearSolver = LowRankSolver(self.pattern)
-        self.batches = _merged(
-            [batch for kind in catalogue if items[kind] for batch in kind.batches(items[kind], layout, model)]
+        of_items = _merged(
+            [
+                (each, items[kind])
+                for kind in catalogue
+                if items[kind]
+                for each in kind.batches(items[kind], layout, model)
+            ]
         )
+        self.batches = [batch for batch, _ in of_items]
         self.singular_batches = [batch for batch in self.batches if batch.singularities]
         self.constraint_set = ConstraintSet.of(self.items, layout)
         inputs: list[Input] = []
@@ -210,6 +217,7 @@ class NumberedModel(VelocityCoordinates):
         for batch in self.batches:
             batch.bind(self.batches)
         self._set_inputs(inputs)
+        self.budget = Budget(of_items, layout, bool(self.constraint_set.inputs))
         self.coordinates_of_joints = JointCoordinates(layout)
         self.discrete = self.discrete_at(layout.start_coordinates())
 
@@ -437,14 +445,18 @@ def _read(inputs: Sequence[Input], first: int) -> Ints:
     return np.concatenate([np.zeros(0, dtype=np.int64), *kept])
 
 
-def _merged(batches: list[Batch]) -> list[Batch]:
-    """The batches, with one joined batch for every class that ``joins``."""
-    single = [batch for batch in batches if not batch.joins]
-    groups: dict[type, list[Batch]] = {}
-    for batch in batches:
+def _merged(batches: list[tuple[Batch, list[Item]]]) -> list[tuple[Batch, list[Item]]]:
+    """The batches, each with its items, with one joined batch for every class that ``joins``."""
+    single = [(batch, items) for batch, items in batches if not batch.joins]
+    groups: dict[type, list[tuple[Batch, list[Item]]]] = {}
+    for batch, items in batches:
         if batch.joins:
-            groups.setdefault(type(batch), []).append(batch)
-    return single + [group[0].joined(group) for group in groups.values()]
+            groups.setdefault(type(batch), []).append((batch, items))
+    joined = [
+        (group[0][0].joined([batch for batch, _ in group]), [item for _, items in group for item in items])
+        for group in groups.values()
+    ]
+    return single + joined
 
 
 # Number of roundings of a position in a constraint equation.
@@ -685,13 +697,10 @@ class Equations(NumberedModel):
             batch.potential_energy(u, q, v, out[:, 1])
         return out
 
+    def budget_rates(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
+        """(s, n_w): power and rates of momentum of loads, dampers and drivers; the columns are those of ``budget``."""
+        return self.budget.rates(self, u, q, v, multipliers)
+
     def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
         """(s,) W: power of loads, dampers and drivers, which is the rate of kinetic plus potential energy."""
-        force = np.zeros(v.shape)
-        for batch in self.batches:
-            batch.nonconservative_force(u, q, v, force)
-        force *= v
-        power: Floats = np.add.reduce(force, axis=1)
-        if multipliers is not None:
-            self.constraint_set.constraint_power(u, q, v, multipliers, power)
-        return power
+        return self.budget.total(self.budget_rates(u, q, v, multipliers))

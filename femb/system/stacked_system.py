@@ -18,6 +18,7 @@ from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.element import Batch, Input
 from femb.layout.stacking import Shift, Stackable, stacked_layout
 from femb.system.block_lu import LowRankSolver
+from femb.system.budget import Budget
 from femb.system.pattern import Pattern
 from femb.system.system import System
 from femb.system.velocity_coordinates import VelocityCoordinates
@@ -32,7 +33,7 @@ class StackedSystem(System):
     members : of which ``refused`` finds nothing, under one gravity. forces_recorded : see ``Equations``.
     """
 
-    # the work and the unbalanced forces of all members say nothing about one
+    # the unbalanced forces of all members say nothing about one, and their work is not integrated
     audited = False
 
     def __init__(self, members: Sequence[System], forces_recorded: bool = True) -> None:
@@ -46,6 +47,7 @@ class StackedSystem(System):
         self.pattern = Pattern(layout)
         self.solver = LowRankSolver(self.pattern)
         self.constraint_set = ConstraintSet(layout, [])
+        self.budget = Budget([], layout, False)
         self.singular_batches = []
         self.batches = []
         inputs: list[Input] = []

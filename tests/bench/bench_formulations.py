@@ -30,7 +30,7 @@ def evaluation(form):
         u = form.inputs_at(0.0, q, v)
         form.rates(q[None], v[None])
         change, multipliers = form.forward(u, q, v)
-        form.power(u[None], q[None], v[None], multipliers[None])
+        form.budget_rates(u[None], q[None], v[None], multipliers[None])
         return change
 
     return evaluate

@@ -250,9 +250,9 @@ def test_accelerations(name, model):
     wanted, reactions = form.system.forward(u, Q, V)
     close(form.accelerations_to_system(q[None], v[None], a[None])[0], wanted, 1e-8)
     close(form.acceleration(u, q, v), a, 1e-12)
-    W = form.power(u[None], q[None], v[None], multipliers[None])
-    assert W.shape == (1,)
-    close(W, form.system.power(u[None], Q[None], V[None], reactions[None]), 1e-8)
+    W = form.budget_rates(u[None], q[None], v[None], multipliers[None])
+    assert W.shape == (1, form.system.budget.size)
+    close(W, form.system.budget_rates(u[None], Q[None], V[None], reactions[None]), 1e-8)
 
 
 @every_formulation

@@ -613,7 +613,7 @@ def recorded(system):
     t, u, q, v, a = state(system, 0, on_constraints=True)
     coordinates, rates, _ = system.coordinates_of_joints.measure(q[None], v[None])
     two = [np.repeat(np.atleast_2d(x), 2, axis=0) for x in (q, v, u, a, np.zeros(system.n_c), coordinates, rates)]
-    frames = Frames(np.array([t, t]), *two[:2], np.zeros(2), *two[2:], np.zeros((2, 2)))
+    frames = Frames(np.array([t, t]), *two[:2], np.zeros((2, system.budget.size)), *two[2:], np.zeros((2, 2)))
     return Recorder(system), frames
 
 

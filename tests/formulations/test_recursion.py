@@ -21,10 +21,10 @@ FORMS = {"reduced": ReducedForm, "hamiltonian": MomentumForm}
 
 def derivative(form, y):
     """y' of y = (q, v, work) by the members of the contract, one after the other."""
-    q, v = y[: form.n_q].copy(), y[form.n_q : -1].copy()
+    q, v = y[: form.n_q].copy(), y[form.n_q : form.n_q + form.n_v].copy()
     u = form.inputs_at(0.0, q, v)
     change, multipliers = form.forward(u, q, v)
-    power = form.power(u[None], q[None], v[None], multipliers[None])
+    power = form.budget_rates(u[None], q[None], v[None], multipliers[None])[0]
     return np.concatenate([form.rates(q[None], v[None])[0], change, power])
 
 
@@ -35,7 +35,11 @@ def test_stages_are_the_rates_at_their_states(name, free):
     rng = np.random.default_rng(5 + free)
     form = FORMS[name](System(random_tree(rng, 9, free), assemble=True))
     assert form.has_stages
-    y0, h, (A, _) = np.concatenate([form.q0, form.v0 + rng.standard_normal(form.n_v), [0.0]]), 0.02, CLASSICAL
+    y0, h, (A, _) = (
+        np.concatenate([form.q0, form.v0 + rng.standard_normal(form.n_v), form.system.budget.none()]),
+        0.02,
+        CLASSICAL,
+    )
     K, wanted = np.zeros((4, y0.size)), np.zeros((4, y0.size))
     last = form.stages(A, 0, 4, h, y0, K)
     for s in range(4):
@@ -65,7 +69,10 @@ def test_every_joint_of_the_catalogue_has_rows(free):
 def test_a_free_tree_far_away_and_fast_has_the_same_accelerations():
     rng = np.random.default_rng(3)
     form = ReducedForm(System(random_tree(rng, 8, free=True), assemble=True))
-    near, K = np.concatenate([form.q0, form.v0 + rng.standard_normal(form.n_v), [0.0]]), np.zeros((2, 1, 0))
+    near, K = (
+        np.concatenate([form.q0, form.v0 + rng.standard_normal(form.n_v), form.system.budget.none()]),
+        np.zeros((2, 1, 0)),
+    )
     far, root = near.copy(), form.tree.frames[0]
     far[root.q.start : root.q.start + 3] += 7e6
     far[form.n_q + root.u.start : form.n_q + root.u.start + 3] += 7e3

@@ -430,7 +430,7 @@ MUTANTS = (
            "a = FROM_ZERO[0].dot(Z) / h if self._starting else self.a", "a = self.a",
            "tests/steppers/test_forces_between_steps.py", "accelerations after a discontinuity"),
     Mutant("femb/steppers/radau.py",
-           "work = self.work + h * float(WEIGHTS.dot(trial.power))", "work = self.work + h * float(trial.power.mean())",
+           "work = self.work + h * WEIGHTS.dot(trial.power)", "work = self.work + h * trial.power.mean(axis=0)",
            STEPPERS, "work of a step of radau"),
     Mutant("femb/steppers/bdf.py",
            "-0.1850, -1.0 / 9.0", "-0.1850, -1.0 / 8.0",

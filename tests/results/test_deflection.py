@@ -46,7 +46,7 @@ def assembly():
 def blocks_of(system, q):
     """What is recorded of states q (k, n_q) at rest."""
     count = len(q)
-    zero = np.zeros(count)
+    zero = np.zeros((count, system.budget.size))
     return Recorder(system).block(
         output_frames(system, np.arange(float(count)), q, np.zeros((count, system.n_v)), zero)
     )

@@ -167,7 +167,7 @@ def test_the_time_up_to_which_vibrations_are_damped_is_part_of_a_checkpoint():
     run = Run(duration=1.0, filter=20.0)
     first, second = (Radau(System(two_masses()), run) for _ in range(2))
     q, v = first.q, first.v + 1.0
-    first.jump(0.0, q, v, 0.0)
+    first.jump(0.0, q, v, first.work)
     kept = remembered(first)
     assert kept["_low_pass/until"] == pytest.approx(5.0 / 20.0)
     recall(second, kept)

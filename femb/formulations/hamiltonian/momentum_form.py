@@ -467,12 +467,13 @@ class MomentumForm(Transformed):
         """Indices of driven hinges in v."""
         return self.momentum_equations.first_v + self._hinges
 
-    def power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
-        """(s,) W: power of loads, dampers and drivers."""
-        power = self.system.power(u, *self.to_system(q, v)) if self._works else np.zeros(len(q))
+    def budget_rates(self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
+        """(s, n_w): power and rates of momentum of loads, dampers and drivers, by the columns of the budget."""
+        budget = self.system.budget
+        rates = self.system.budget_rates(u, *self.to_system(q, v)) if self._works else np.zeros((len(q), budget.size))
         if multipliers is not None and self.n_c:
-            power = power + np.sum(multipliers * v[:, self._in_v], axis=1)
-        return power
+            rates = rates + budget.of_drivers(np.sum(multipliers * v[:, self._in_v], axis=1))
+        return rates
 
     def rates(self, q: Floats, v: Floats) -> Floats:
         """q' (s, n_q)."""
@@ -485,7 +486,11 @@ class MomentumForm(Transformed):
 
     def stages(self, A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats) -> Floats:
         """Stages of an explicit step in one call; see ``femb.formulations.contract.WithStages``."""
-        return self.momentum_equations.stages(A, first, last, h, y0, K)
+        y = self.momentum_equations.stages(A, first, last, h, y0, K)
+        # the kernel knows the power of the hinges alone
+        n = self.n_q + self.n_v
+        K[first:last, n:-1], y[n:-1] = 0.0, y0[n:-1]
+        return y
 
     def second_rates(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """q'' (s, n_q) for v' = a."""

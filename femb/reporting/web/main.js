@@ -106,6 +106,10 @@ async function start() {
   const audit = data.audit.length
     ? section("Audit: is it right?", element("p", { id: "verdict" }, auditSentence(data.audit)), auditTable(data.audit)) : null;
   page.append(element("div", { className: audit ? "beside" : "" }, ...[audit, ran].filter(Boolean)));
+  if (data.budget.length) {
+    const hint = element("p", { className: "hint" }, "What each kind of items has done at the end. The works add up to the change of kinetic plus potential energy.");
+    page.append(section("Energy and momentum: where they went", hint, budgetTable(data.budget)));
+  }
   let curves = null;
   if (data.histories) {
     curves = new Curves(data.histories, data.others, data.head.events, bytes, seek);

@@ -50,6 +50,17 @@ function auditSentence(audit) {
   return "All that should be conserved or zero is.";
 }
 
+/** Work and impulses of each kind of items, at the end. */
+function budgetTable(budget) {
+  const shown = (values) => (values ? values.map((value) => shortNumber(value, 4)).join(", ") : "");
+  return table([
+    { title: "account", text: (row) => row.account },
+    { title: "work (J)", text: (row) => shown(row.work), key: (row) => row.work?.[0] ?? 0, number: true },
+    { title: "impulse (N s)", text: (row) => shown(row.impulse), number: true },
+    { title: "angular impulse (N m s)", text: (row) => shown(row.angular_impulse), number: true },
+  ], budget);
+}
+
 function peakTable(peaks, seek, state) {
   const filter = element("input", { type: "search", placeholder: "filter, as boom moment", ariaLabel: "filter loads" });
   const place = element("div");

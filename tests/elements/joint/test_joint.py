@@ -328,7 +328,7 @@ def moving_frames(system, rng):
     v = rng.standard_normal(system.n_v)
     v[system.layout.internal_v] = 0.0
     _, v = system.projected(u, system.q0, v)
-    return output_frames(system, np.zeros(1), system.q0[None].copy(), v[None], np.zeros(1))
+    return output_frames(system, np.zeros(1), system.q0[None].copy(), v[None], system.budget.none()[None])
 
 
 def needed(system, name, frames, point):
@@ -425,7 +425,9 @@ PINS = {
 
 def test_four_bar():
     system = System(four_bar())
-    frames = output_frames(system, np.zeros(1), system.q0[None].copy(), system.v0[None].copy(), np.zeros(1))
+    frames = output_frames(
+        system, np.zeros(1), system.q0[None].copy(), system.v0[None].copy(), system.budget.none()[None]
+    )
     turning = [system.layout.frame_v[system.layout.bodies[name]] + 5 for name in BARS]
     np.testing.assert_allclose(frames.v[0, turning], [3.0, -0.610056952854, 1.001479452646], atol=1e-12)
     wanted = [-14.907601244588, 5.487989173103, -1.059333086649]
@@ -454,7 +456,7 @@ def test_four_bar_has_one_degree_of_freedom_and_says_what_it_leaves_open():
 def test_what_is_left_open_gets_the_least_multipliers():
     system = System(four_bar())
     q, v = system.q0, system.v0
-    frames = output_frames(system, np.zeros(1), q[None].copy(), v[None].copy(), np.zeros(1))
+    frames = output_frames(system, np.zeros(1), q[None].copy(), v[None].copy(), system.budget.none()[None])
     J = system.jacobian(frames.u[0], q).toarray()
     force = -system.residual(frames.u, frames.q, frames.v, frames.a)[0]
     np.testing.assert_allclose(J.T @ frames.multipliers[0], force, atol=1e-11)
