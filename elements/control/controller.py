@@ -5,6 +5,7 @@ and gives commands and its next state. A command acts after the delay. A continu
 first-order states of the model (``femb.elements.control.continuous``). Source: docs/theory/controllers.md.
 """
 
+import json
 from abc import abstractmethod
 from collections import ChainMap
 from dataclasses import dataclass
@@ -44,6 +45,16 @@ class ControllerResults(Group):
     time = Quantity("(T,)", "s", "instant of the last sample", level="motion")
     output = Quantity("(T, k)", "own", "its commands, before their delay and the limits", level="motion")
     state = Quantity("(T, n)", "own", "its state", level="motion")
+    sample_time = Quantity("(s,)", "s", "instants of all samples of a sampled one", level="motion")
+    sample_output = Quantity("(s, k)", "own", "its commands at each sample, which act after its delay", level="motion")
+    sample_state = Quantity("(s, n)", "own", "its state after each sample", level="motion")
+    reference = Quantity(
+        "(T, r)",
+        "own",
+        "of a pd or pid law, what it wants at the output time: an attitude as quaternion, body to inertial, or a "
+        "coordinate, rad or m",
+        level="motion",
+    )
     error = Quantity(
         "(T, m)",
         "rad",
@@ -167,7 +178,9 @@ class Controller(Item):
         layout.add_discrete(self.array("time"), 0.0, carried=False)
         sampled = ControllerSamples(self, layout, model)
         label = f"controllers.{self.name}"
-        layout.add_update(Update(label, sampled.sample, period=self.period, phase=self.phase, order=order))
+        layout.add_update(
+            Update(label, sampled.sample, period=self.period, phase=self.phase, order=order, sample=sampled.kept)
+        )
         if self.delay > 0.0 and self.sets:
             count = queue.slots(self._path, self.delay, self.period)
             layout.add_discrete(self.array("queue"), queue.empty(count, width), carried=False)
@@ -192,13 +205,14 @@ class Controller(Item):
 
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:
-        """The names and the unit of the commands."""
+        """The names and the unit of the commands, and what it reads and sets."""
         attributes = {}
         for item in items:
             settings = item.settings(system.layout, system.model)
             names = [name for each in settings for name in _components(each.label, each.command.width)]
-            columns = columns_of_item(item, system, "output", names=names)
-            attributes[f"controllers/{item.name}"] = {"columns": columns}
+            columns = columns_of_item(item, system, "output", "sample_output", names=names)
+            names_of = {word: json.dumps(list(getattr(item, word))) for word in ("reads", "sets")}
+            attributes[f"controllers/{item.name}"] = {"columns": columns, **names_of}
         return Records(attributes=attributes)
 
     @staticmethod
@@ -292,6 +306,12 @@ class ControllerSamples:
         else:
             self._set(u, t, discrete, changes)
         return changes
+
+    def kept(self, discrete: DiscreteState) -> dict[str, Any]:
+        """The last sample as the results have it, by path."""
+        words = ("time", "output", "state") if self.states else ("time", "output")
+        path = f"controllers/{self.item.name}"
+        return {f"{path}/sample_{word}": discrete[self.names[word]] for word in words}
 
     def next_action(self, discrete: DiscreteState) -> float:
         """The instant (s) at which the next commands act."""

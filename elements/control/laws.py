@@ -216,29 +216,33 @@ class PDController(Controller):
 
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:
-        """The true errors at the output times, without sensors."""
+        """The references and the true errors at the output times, without sensors."""
         errors = [(item, *item.true_error(system.layout, system.model)) for item in items]
 
         def series(frames: OutputStates) -> dict[str, Floats]:
             found = {}
-            for item, signal, law in errors:
+            for item, signal, law, wanted in errors:
                 states = map(partial(Moment.of_output, frames), range(len(frames.time)))
                 values = [signal.value(each, NO_ARRAYS) for each in states]
                 pairs = zip(values, frames.time.tolist(), strict=True)
                 found[f"{item.table}/{item.name}/error"] = np.array([law(value, t) for value, t in pairs])
+                references = [np.atleast_1d(wanted(t)) for t in frames.time.tolist()]
+                found[f"{item.table}/{item.name}/reference"] = np.array(references)
             return found
 
         return replace(Controller.records(items, system), series=series)
 
-    def true_error(self, layout: Layout, model: ModelView) -> tuple[Signal, Callable[[Floats, float], Floats]]:
-        """The true signal that the law regulates, in a ``layout`` of a ``model``, and the error (3,) rad or (1,) of its
-        value at a time (s)."""
+    def true_error(
+        self, layout: Layout, model: ModelView
+    ) -> tuple[Signal, Callable[[Floats, float], Floats], Callable[[float], Any]]:
+        """The true signal that the law regulates, in a ``layout`` of a ``model``, the error (3,) rad or (1,) of its
+        value at a time (s), and the reference at a time: a quaternion (4,) or a number."""
         name = self.reads[0]
         sensor = sensor_of(model, name)
         true = signal_of(layout, model, name) if sensor is None else sensor.truth(layout, model)
         if self.attitude is None:
-            setpoint = self.setpoint
-            return true, lambda value, t: value - (0.0 if setpoint is None else setpoint(t))
+            setpoint = self.setpoint or (lambda t: 0.0)
+            return true, lambda value, t: value - setpoint(t), setpoint
         if isinstance(sensor, PlacedSensor):
             true = sensor.motion(layout, "attitude")
         axes = self.reference.axes(model, (self.table, self.name, "reference"))
@@ -246,7 +250,7 @@ class PDController(Controller):
         def error(value: Floats, t: float) -> Floats:
             return turn_error(np.asarray(rotations.multiply(rotations.conjugate(axes(t)[0]), value)))
 
-        return true, error
+        return true, error, lambda t: axes(t)[0]
 
 
 @dataclass(frozen=True, eq=False)

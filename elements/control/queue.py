@@ -40,6 +40,12 @@ def next_instant(queue: Floats) -> float:
     return float(queue[0, 0])
 
 
+def newest(queue: Floats) -> Floats:
+    """(width,) the value that came last, of a queue that is not empty."""
+    value: Floats = queue[np.flatnonzero(queue[:, 0] < inf)[-1], 1:]
+    return value
+
+
 def taken(queue: Floats, t: float, period: float) -> tuple[Floats, Floats]:
     """The values (n, width) that are due at t (s), the oldest first, and the rest of the queue."""
     latest = t + ROUNDING * period

@@ -40,6 +40,9 @@ class SensorResults(Group):
     time = Quantity("(T,)", "s", "instant of the last sample", level="motion")
     value = Quantity("(T, k)", "own", "that controllers get, in the unit of the sensor", level="motion")
     true = Quantity("(T, k)", "own", "the true quantity at the last sample", level="motion")
+    sample_time = Quantity("(s,)", "s", "instants of all samples", level="motion")
+    sample_value = Quantity("(s, k)", "own", "of each sample, before its delay", level="motion")
+    sample_true = Quantity("(s, k)", "own", "the true quantity at each sample", level="motion")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -179,7 +182,7 @@ class Sensor(Item):
             layout.add_discrete(self.array("queue"), queue.empty(count, self.width), carried=False)
             layout.add_update(Update(f"sensors.{self.name}.arrival", sampled.arrive, instant=sampled.next_arrival))
         label = f"sensors.{self.name}"
-        layout.add_update(Update(label, sampled.sample, period=period, phase=phase))
+        layout.add_update(Update(label, sampled.sample, period=period, phase=phase, sample=sampled.kept))
 
     def more_arrays(self) -> Mapping[str, Any]:
         """Further discrete states by word, with their start."""
@@ -190,7 +193,10 @@ class Sensor(Item):
         """The units of the values, which differ between sensors."""
         names = {3: "xyz", 4: "wxyz"}
         columns = {
-            item.name: columns_of_item(item, system, "value", "true", names=names.get(item.width, "")) for item in items
+            item.name: columns_of_item(
+                item, system, "value", "true", "sample_value", "sample_true", names=names.get(item.width, "")
+            )
+            for item in items
         }
         return Records(attributes={f"sensors/{name}": {"columns": text} for name, text in columns.items()})
 
@@ -287,6 +293,14 @@ class SampledSensor:
         else:
             sample["value"] = value
         return sample.changes
+
+    def kept(self, discrete: DiscreteState) -> dict[str, Any]:
+        """The last sample as the results have it, by path."""
+        item, path = self.item, f"sensors/{self.item.name}"
+        given = {word: discrete[item.array(word)] for word in ("time", "value", "true")}
+        if item.delay > 0.0:
+            given["value"] = queue.newest(discrete[item.array("queue")])
+        return {f"{path}/sample_{word}": value for word, value in given.items()}
 
     def next_arrival(self, discrete: DiscreteState) -> float:
         """The instant (s) of the next value with a delay."""

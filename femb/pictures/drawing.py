@@ -32,7 +32,8 @@ class Panel:
 
     ``values`` (T, k) in ``unit`` ("" for none), with ``labels`` of the k curves. Curves with ``positions`` (k,) are
     ordered, as by the node along a beam, and coloured accordingly; ``order`` names the positions. ``log`` shows
-    absolute values on a logarithmic axis. ``marks`` are instants (s) with a vertical line.
+    absolute values on a logarithmic axis. ``marks`` are instants (s) with a vertical line. ``samples``, instants (s,)
+    and values (s, k), are drawn as steps; then the values are thin dashed lines, or are not drawn if ``steps_only``.
     """
 
     title: str
@@ -44,6 +45,8 @@ class Panel:
     order: str = ""
     log: bool = False
     marks: tuple[float, ...] = ()
+    samples: tuple[Floats, Floats] | None = None
+    steps_only: bool = False
 
 
 def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, axis: str = TIME) -> "Figure":
@@ -75,10 +78,17 @@ def draw_panel(axes: Any, time: Floats, panel: Panel) -> None:
     factor, unit = (1.0, panel.unit) if panel.log else scale(values, panel.unit)
     log = panel.log and bool(np.any(values > 0.0))
     styles = _styles(panel)
-    for curve, label, (colour, style) in zip(values.T / factor, panel.labels, styles, strict=True):
+    if panel.samples is not None:
+        instants, sampled = panel.samples
+        for curve, label, (colour, style) in zip(sampled.T / factor, panel.labels, styles, strict=True):
+            axes.step(instants, curve, where="post", color=colour, ls=style, label=label, lw=1.3)
+        styles = [] if panel.steps_only else [(colour, (0, (4, 2))) for colour, _ in styles]
+    labels = panel.labels if panel.samples is None else [""] * len(styles)
+    for curve, label, (colour, style) in zip(values.T[: len(styles)] / factor, labels, styles, strict=True):
         # A logarithmic axis cannot show zeros.
         shown = np.where(curve > 0.0, curve, np.nan) if log else curve
-        axes.plot(time, shown, color=colour, ls=style, label=label, lw=1.3, marker="." if time.size < 3 else None)
+        wide = {"label": label, "lw": 1.3} if panel.samples is None else {"lw": 0.8}
+        axes.plot(time, shown, color=colour, ls=style, marker="." if time.size < 3 else None, **wide)
     for instant in panel.marks:
         if time[0] <= instant <= time[-1]:
             axes.axvline(instant, color="#999999", lw=0.8, ls=(0, (2, 2)), zorder=1)

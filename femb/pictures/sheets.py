@@ -15,8 +15,9 @@ from femb.elements.beam.results import section_loads as loads_of_sections
 from femb.elements.body.results import BodyResults
 from femb.pictures.drawing import Panel
 from femb.pictures.subject import Rows, Subject, some
-from femb.pictures.words import ANGLES, LABELLED, XYZ, channels
+from femb.pictures.words import ANGLES, DEGREES, LABELLED, XYZ, channels
 from femb.results.groups import BudgetResults
+from femb.results.loop_signals import loop_signals
 
 # Sheets of loads: root loads of appendages, section loads and stresses of beams over time.
 
@@ -191,19 +192,48 @@ def momentum(subject: Subject) -> Rows:
 
 def budget(subject: Subject) -> Rows:
     """Work of each kind of items, and the impulses of those that act from outside, where they are not zero."""
-    row = []
+    row, results = [], subject.results
     for word in ("work", "impulse", "angular_impulse"):
-        found = [(group.name, group[word]) for group in subject.results.budget.values() if word in group]
-        found = [(name, values.reshape(len(values), -1)) for name, values in found if np.any(values)]
-        if found:
-            quantity = BudgetResults.quantities()[word]
-            axes = ("",) if word == "work" else XYZ
-            labels = [f"{name.replace('_', ' ')} {axis}".strip() for name, _ in found for axis in axes]
-            scale = "energy" if word == "work" else word.replace("impulse", "momentum")
-            shown = subject.clean(np.concatenate([values for _, values in found], axis=1), scale)
-            kept, title = np.flatnonzero(shown.any(axis=0)), word.replace("_", " ")
-            row.append(Panel(title, title, quantity.unit, shown[:, kept], [labels[k] for k in kept]))
+        momentum = word.replace("impulse", "momentum") if word == "angular_impulse" else "linear_momentum"
+        # without gravity, ground or loads the rest is the error of the others
+        errors = ["rest"] if results.attributes.get("audit", {}).get(f"{momentum}_changed_by") == "[]" else []
+        found = [(group.name, group[word]) for group in results.budget.values() if word in group]
+        found = [(name, values.reshape(len(values), -1)) for name, values in found if name not in errors]
+        if not any(np.any(values) for _, values in found):
+            continue
+        labels = [
+            f"{name.replace('_', ' ')} {axis}" for name, _ in found for axis in (("",) if word == "work" else XYZ)
+        ]
+        scale = "energy" if word == "work" else momentum.removeprefix("linear_")
+        shown = subject.clean(np.concatenate([values for _, values in found], axis=1), scale)
+        kept, title = np.flatnonzero(shown.any(axis=0)), word.replace("_", " ")
+        labels, unit = [labels[k].strip() for k in kept], BudgetResults.quantities()[word].unit
+        row.append(Panel(labels[0] if len(labels) == 1 else title, title, unit, shown[:, kept], labels))
     return [row] if row else []
+
+
+def loop(subject: Subject) -> Rows:
+    """For each controller a row: reference, true error, what it reads, measured as steps and true dashed, its commands
+    as steps, and what acts."""
+    rows: dict[str, list[Panel]] = {}
+    signals = loop_signals(subject.results)
+    true = {signal.path.rpartition("/")[0]: signal.values for signal in signals if signal.role == "true"}
+    for signal in signals:
+        name, word = signal.path.split("/")[1], signal.role
+        of_sensor = word == "true" and signal.samples is not None
+        if of_sensor or word == "clips" or not signal.values.size:
+            continue
+        degrees = DEGREES if signal.unit == "rad" else 1.0
+        unit = "deg" if signal.unit == "rad" else signal.unit
+        values = true.get(signal.path.rpartition("/")[0], signal.values) if word == "measured" else signal.values
+        samples = None
+        if signal.time is not None and signal.samples is not None:
+            samples = signal.time, degrees * signal.samples
+        labels = [each.rpartition(".")[0].partition(".")[2] or each for each in signal.components] or [""]
+        title = f"{signal.controller}: {word}" + (f" {name}" if word in ("measured", "true", "acting") else "")
+        panel = Panel(title, word, unit, degrees * values, labels, samples=samples, steps_only=word == "command")
+        rows.setdefault(signal.controller, []).append(panel)
+    return [panels[k : k + 3] for panels in rows.values() for k in range(0, len(panels), 3)]
 
 
 def audit(subject: Subject) -> Rows:
@@ -228,7 +258,7 @@ def overview(subject: Subject) -> Rows:
 SHEETS = (
     overview, bodies, tips, rotations, strains, section_loads, section_forces, stress,
     root_loads, joints, drivers,
-    springs, loads, latches, energy, momentum, budget, audit,
+    springs, loads, latches, loop, energy, momentum, budget, audit,
 )  # fmt: skip
 FIGURES: dict[str, Callable[[Subject], Rows]] = {sheet.__name__: sheet for sheet in SHEETS}
 """Name of a figure -> function from a subject to its rows of panels, which may be empty."""

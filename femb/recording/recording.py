@@ -187,7 +187,7 @@ class Recording:
             status, message = "complete", self.message
             if failure is not None:
                 status, message = "failed", "interrupted" if isinstance(failure, KeyboardInterrupt) else str(failure)
-            self._writer.finish(status, message, self.statistics, self.arrays)
+            self._writer.finish(status, message, self.statistics, self._recorder.selection.of(dict(self.arrays)))
         except BaseException as problem:
             failure = failure or problem
         finally:

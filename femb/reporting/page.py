@@ -20,6 +20,7 @@ from femb.reporting.frequency import Frequency, facts_of, number
 from femb.reporting.histories import histories_of
 from femb.reporting.packing import Packing
 from femb.reporting.scene import FRAMES, scene_of
+from femb.results.loop_signals import loop_signals
 from femb.results.results import Results
 from femb.results.sweep import METHOD as SWEEP
 from femb.results.sweep import Sweep
@@ -86,6 +87,27 @@ def budget_of(results: Results) -> list[dict[str, Any]]:
         if any(np.any(values) for values in last.values()):
             values = {word: [number(x) for x in array] for word, array in last.items()}
             rows.append({"account": group.name.replace("_", " "), **values})
+    return rows
+
+
+def loops_of(results: Results) -> list[dict[str, Any]]:
+    """The signals of each controller, as rows: role, path, unit, names, the largest and the last values."""
+    rows = []
+    for signal in loop_signals(results):
+        values = signal.values
+        if signal.role == "clips" and not values.any():
+            continue
+        rows.append(
+            {
+                "controller": signal.controller,
+                "role": signal.role,
+                "path": signal.path,
+                "unit": signal.unit,
+                "names": list(signal.components),
+                "largest": [number(x) for x in np.max(np.abs(values), axis=0, initial=0.0)],
+                "last": [number(x) for x in values[-1]] if len(values) else [],
+            }
+        )
     return rows
 
 
@@ -181,6 +203,7 @@ def page_of(
         "head": head_of(results, name),
         "audit": audit_of(results),
         "budget": budget_of(results),
+        "loops": loops_of(results),
         "scene": scene_of(results, packing, frames),
         "histories": histories_of(results, packing),
         "peaks": list(peaks),

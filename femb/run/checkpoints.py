@@ -5,8 +5,9 @@ discrete state, the values of events at the end of the last step and the events 
 """
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -26,15 +27,28 @@ from femb.steppers.contract import F, Stepper, StepperState
 
 @dataclass
 class RunSummary:
-    """Summary of a run: its events in order, the terminal event that stopped it, and a warning for the user."""
+    """Summary of a run: its events in order, the terminal event that stopped it, and a warning for the user.
+
+    samples : what updates with a clock have recorded, the values of one sample after the other by path.
+    """
 
     events: list[EventRecord]
     stopped_by: str | None = None
     warning: str = ""
+    samples: dict[str, list[Any]] = field(default_factory=dict)
+
+    def add_samples(self, values: Mapping[str, Any]) -> None:
+        """Add the arrays of one sample by path."""
+        for path, value in values.items():
+            self.samples.setdefault(path, []).append(value)
+
+    def sampled(self) -> dict[str, Floats]:
+        """The arrays (k, ...) of all samples so far by path."""
+        return {path: np.array(values, dtype=np.float64) for path, values in self.samples.items()}
 
     def arrays(self) -> dict[str, Floats]:
-        """Times (s) and energy losses (J) of the events, by the path in a results file."""
-        result: dict[str, Floats] = {}
+        """Samples, and times (s) and energy losses (J) of the events, by the path in a results file."""
+        result = self.sampled()
         for name in dict.fromkeys(event.name for event in self.events):
             records = [event for event in self.events if event.name == name]
             path = f"events/{name.replace('/', ' per ')}"
@@ -83,6 +97,7 @@ class Checkpoints:
         arrays["events/name"] = np.array([event.name for event in summary.events], dtype=str)
         arrays["events/time"] = np.array([event.time for event in summary.events], dtype=float)
         arrays["events/energy_loss"] = np.array([event.energy_loss for event in summary.events], dtype=float)
+        arrays |= {f"samples/{path}": array for path, array in summary.sampled().items()}
         self._write(arrays)
         self._last = time.perf_counter()
         self._cost = self._last - begin
@@ -97,6 +112,7 @@ class Checkpoints:
         recall(stepper, self.earlier.part("stepper"))
         records = zip(events["time"].tolist(), events["name"].tolist(), events["energy_loss"].tolist(), strict=True)
         summary.events[:] = [EventRecord(*record) for record in records]
+        summary.samples = {path: list(array) for path, array in self.earlier.part("samples").items()}
         summary.warning = str(loop["warning"])
         values: list[float] = loop["values"].tolist()
         if len(values) != wanted + len(update_events(form)):

@@ -652,7 +652,7 @@ def _updated(
 
     jumps : whether an input may jump there. same : s, instants that differ by less are one.
     """
-    t = stepper.t
+    t, before = stepper.t, form.system.discrete
     with located(t):
         after = switched(form, updates, t, stepper.q, stepper.v, same)
         stepper.form = after.form
@@ -666,6 +666,9 @@ def _updated(
             stepper.resume()
     if after.form is not form:
         _record(t, updates, after.losses, summary)
+    for update in updates:
+        if update.sample is not None and update.samples(before, t + same):
+            summary.add_samples(update.sample(after.form.system.discrete))
     return after.form, jumps or after.acts
 
 

@@ -117,6 +117,15 @@ async function start() {
     curves.show(curves.chosen());
     if (player && player.kind !== "modes") player.listeners.push((time) => curves.at(time));
   }
+  if (data.loops.length) {
+    const show = (row) => {
+      if (!curves) return;
+      curves.show(data.loops.filter((each) => each.controller === row.controller && (each === row || each.role === "error")).map((each) => each.path));
+      curves.place.scrollIntoView({ behavior: "smooth" });
+    };
+    const hint = element("p", { className: "hint" }, "A click on a signal shows its history beside the error of the controller.");
+    page.append(section("Control loops", hint, loopTable(data.loops, show)));
+  }
   if (data.peaks.length) page.append(section("Peak loads", peakTable(data.peaks, player && seek, data.static ? "state " : "")));
   const envelopes = data.envelopes.filter((each) => each.loads.length);
   if (envelopes.length) page.append(section("Envelopes along beams", envelopeChart(envelopes)));

@@ -61,6 +61,19 @@ function budgetTable(budget) {
   ], budget);
 }
 
+/** The signals of control loops; show draws the history of a row. */
+function loopTable(loops, show) {
+  const shown = (row, values) => values.map((value) => shortNumber(value, 4)).join(", ") + (row.unit ? ` ${row.unit}` : "");
+  return table([
+    { title: "controller", text: (row) => row.controller },
+    { title: "signal", text: (row) => row.role },
+    { title: "quantity", text: (row) => row.path },
+    { title: "components", text: (row) => row.names.join(", ") },
+    { title: "largest", text: (row) => shown(row, row.largest), key: (row) => Math.max(...row.largest), number: true },
+    { title: "last", text: (row) => shown(row, row.last), number: true },
+  ], loops, show);
+}
+
 function peakTable(peaks, seek, state) {
   const filter = element("input", { type: "search", placeholder: "filter, as boom moment", ariaLabel: "filter loads" });
   const place = element("div");
