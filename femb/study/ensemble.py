@@ -2,7 +2,8 @@
 
 All members of a group take the same steps, those of the member with the largest error. The Python of a step, set-up of
 kernels and output are then shared: docs/howto/ensembles.md. Where a group cannot go on, each half of it starts anew,
-down to single runs, which fail with their own message.
+down to single runs, which fail with their own message. Members with joints, discrete states and the like have runs of
+their own.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -44,11 +45,23 @@ TOGETHER = 50
 class Ensemble(Brief):
     """The results of the members of an ensemble, in their order.
 
-    results : of each member, None of one that has not begun. messages : why a member failed, "" of the others.
+    results : of each member, None of one that has not begun. messages : why a member failed, "" of the others. alone :
+    why a member had a run of its own, "" of those that were integrated together.
     """
 
     results: tuple[Results | None, ...]
     messages: tuple[str, ...]
+    alone: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """A sentence on members with runs of their own; empty if there are none."""
+        reasons = [reason for reason in self.alone if reason]
+        if not reasons:
+            return ""
+        return (
+            f"{len(reasons)} of {len(self.alone)} members had runs of their own, the first of them since {reasons[0]}"
+        )
 
     @property
     def failed(self) -> Bools:
@@ -80,15 +93,17 @@ def simulate_ensemble(
 ) -> Ensemble:
     """Integrate many models in time, in groups that take the same steps; one core.
 
-    models : of bodies, point masses, beams, and loads that depend on time, under one gravity, or in orbits of their
-    own. They may differ in any number. run, or its fields as keyword options, as of ``femb.simulate``; in velocity
+    models : those of bodies, point masses, beams, and loads that depend on time, under one gravity, or in orbits of
+    their own, are integrated together, whatever numbers they differ in. Others, as with joints, springs, sensors and
+    sampled controllers, have runs of their own: their results are those of ``femb.simulate``, to the last bit, and
+    ``alone`` of
+    the result tells why. run, or its fields as keyword options, as of ``femb.simulate``; in velocity
     coordinates. together : members of a group; the results of a member depend on the others of its group within the
     tolerance of the run.
     progress : True for a bar; or called as ``progress(done, total)`` after every group.
 
-    The results of members have no audit, and ``statistics`` of their group. A member that fails, also one whose model
-    is wrong, has its message, and the others go on. Raises ModelError for options, and for models that cannot be
-    integrated together, by number and item.
+    The results of members that are integrated together have no audit, and ``statistics`` of their group. A member that
+    fails, also one whose model is wrong, has its message, and the others go on. Raises ModelError for options.
     """
     members = list(models)
     if not members:
@@ -106,37 +121,41 @@ def simulate_ensemble(
     if run.method not in METHODS:
         raise ModelError.at(("run", "method"), f"got {run.method!r}, wanted one of {', '.join(METHODS)} in an ensemble")
     results: list[Results | None] = [None] * len(members)
-    messages = [""] * len(members)
+    messages, alone = [""] * len(members), [""] * len(members)
     with counted(quiet=progress is not True, unit="run", always=True) as bar:
         tell = progress if callable(progress) else bar
         for first in range(0, len(members), together):
-            group = _Group(run, results, messages)
+            group = _Group(run, results, messages, alone)
             numbers = range(first, min(first + together, len(members)))
-            group.carry_out([k for k in numbers if group.built(k, members[k])])
+            built = [k for k in numbers if group.built(k, members[k])]
+            for k in built:
+                if alone[k]:
+                    group.carry_out([k])
+            group.carry_out([k for k in built if not alone[k]])
             tell(numbers[-1] + 1, len(members))
-    return Ensemble(tuple(results), tuple(messages))
+    return Ensemble(tuple(results), tuple(messages), tuple(alone))
 
 
 class _Group:
-    """Members that are integrated together; writes results and messages by their numbers."""
+    """Members that are integrated together; writes results, messages and reasons for own runs by their numbers."""
 
-    def __init__(self, run: Run, results: list[Results | None], messages: list[str]) -> None:
-        self.run, self.results, self.messages = run, results, messages
+    def __init__(self, run: Run, results: list[Results | None], messages: list[str], alone: list[str]) -> None:
+        self.run, self.results, self.messages, self.alone = run, results, messages, alone
         self.systems: dict[int, System] = {}
 
     def built(self, number: int, model: Model) -> bool:
-        """Whether the equations of a member could be made. Raises ModelError where it cannot be in an ensemble."""
+        """Whether the equations of a member could be made; notes the reason why it cannot be with the others."""
         try:
             system = system_of(model, self.run.assembles)
         except ModelError as error:
             self.messages[number] = str(error)
             return False
         problems = refused(system)
-        first = next(iter(self.systems.values()), system)
+        first = next((each for k, each in self.systems.items() if not self.alone[k]), system)
         if not np.array_equal(first.model.gravity, system.model.gravity):
-            problems.append(Problem(("gravity",), "is another than that of the members before; wanted the same of all"))
+            problems.append(Problem(("gravity",), "is another than that of the members before"))
         if problems:
-            raise ModelError(*(replace(each, item=(f"models[{number}]", *each.item)) for each in problems))
+            self.alone[number] = str(replace(problems[0], item=(f"models[{number}]", *problems[0].item)))
         self.systems[number] = system
         return True
 

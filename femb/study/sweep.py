@@ -4,6 +4,7 @@ import hashlib
 import inspect
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from femb import __version__
-from femb.base.errors import ModelError, ResultError
+from femb.base.errors import FembWarning, ModelError, ResultError
 from femb.base.progress import Reporter, counted
 from femb.base.values import shown, whole_number
 from femb.case.compose import composed
@@ -183,6 +184,8 @@ def _rows(runner: Runner, described: dict[int, Described]) -> Iterator[StudyRow]
     if any(each.run != run for each in described.values()):
         raise ModelError("together: a variable changes the run; wanted the same method, duration and tolerances of all")
     ensemble = simulate_ensemble([each.model for each in described.values()], run, together=len(described))
+    if ensemble.note:
+        warnings.warn(f"together: {ensemble.note}", FembWarning, stacklevel=2)
     for number, results, message in zip(described, ensemble.results, ensemble.messages, strict=True):
         if results is None or message:
             yield StudyRow(number, (float("nan"),) * len(runner.outputs), True, message)

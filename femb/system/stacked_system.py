@@ -23,8 +23,6 @@ from femb.system.pattern import Pattern
 from femb.system.system import System
 from femb.system.velocity_coordinates import VelocityCoordinates
 
-WANTED = "wanted bodies, point masses, beams, orbits, and loads that depend on time; run such models one by one"
-
 
 class StackedSystem(System):
     """The equations of motion of all ``members``.
@@ -131,7 +129,7 @@ def refused(system: System) -> list[Problem]:
     """The items of a model that cannot be integrated together with others."""
     problems: list[Problem] = []
     for update in system.layout.updates:
-        problems.append(Problem((update.label,), f"has discrete states: {WANTED}"))
+        problems.append(Problem((update.label,), "has discrete states"))
     simple = not (problems or any(input_.of_state for input_ in system.inputs))
     if (
         simple
@@ -143,9 +141,11 @@ def refused(system: System) -> list[Problem]:
         batches = type(item).batches([item], system.layout, system.model)
         coupled = item.constraint_rows(system.layout) or item.constraint_inputs(system.layout)
         if coupled or not all(isinstance(batch, Stackable) for batch in batches):
-            problems.append(Problem((item.table, item.name), f"cannot be part of an ensemble: {WANTED}"))
+            problems.append(
+                Problem((item.table, item.name), "is no body, point mass, beam, orbit, or load that depends on time")
+            )
         elif any(input_.of_state for batch in batches for input_ in batch.inputs):
-            problems.append(Problem((item.table, item.name), f"depends on the state of the model: {WANTED}"))
+            problems.append(Problem((item.table, item.name), "depends on the state of the model"))
         elif any(batch.singularities for batch in batches):
-            problems.append(Problem((item.table, item.name), f"has singular configurations: {WANTED}"))
+            problems.append(Problem((item.table, item.name), "has singular configurations"))
     return problems

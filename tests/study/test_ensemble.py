@@ -78,7 +78,7 @@ def check_members(ensemble, models):
     assert not ensemble.failed.any()
     for model, results in zip(models, ensemble.results, strict=True):
         single = femb.simulate(model, **RUN)
-        assert results.series.keys() == {path for path in single.series if not path.startswith("audit/")}
+        assert results.series.keys() == {path for path in single.series if not path.startswith(("audit/", "budget/"))}
         bodies = [f"bodies.{name}.position" for name in results.bodies]
         for name in (*bodies, TIP, "beams.boom.0.section_moment.y", "beams.boom.-1.acceleration.z"):
             mine, other = history(results, name).values, history(single, name).values
@@ -166,7 +166,7 @@ def test_members_on_different_orbits_move_as_they_do_alone():
     assert not ensemble.failed.any()
     for number, (model, results) in enumerate(zip(models, ensemble.results, strict=True)):
         single = femb.simulate(model, **RUN)
-        assert results.series.keys() == {path for path in single.series if not path.startswith("audit/")}
+        assert results.series.keys() == {path for path in single.series if not path.startswith(("audit/", "budget/"))}
         bodies = [f"bodies.{name}.{word}" for name in results.bodies for word in ("position", "velocity")]
         for name in (*bodies, TIP, "beams.boom.-1.acceleration.z", "beams.boom.0.section_moment.y"):
             mine, other = history(results, name).values, history(single, name).values
@@ -192,7 +192,15 @@ def test_equal_functions_of_time_are_evaluated_once():
     assert counts[0] == counts[1]
 
 
-def test_what_cannot_be_integrated_together_is_named():
+def same_as_alone(results, model, **options):
+    """Results of a member with a run of its own are those of its model, to the last bit."""
+    single = femb.simulate(model, **RUN | options)
+    assert results.series.keys() == single.series.keys()
+    for path, array in single.series.items():
+        np.testing.assert_array_equal(results.series[path], array, err_msg=path)
+
+
+def test_what_cannot_be_integrated_together_has_a_run_of_its_own():
     sprung = spacecraft()
     sprung.add(SpringDamper("stay", SpringEnd("ground"), SpringEnd("hub", at=(0, 0, 1.0)), stiffness=10.0))
     heavy = spacecraft()
@@ -200,12 +208,15 @@ def test_what_cannot_be_integrated_together_is_named():
     steered = spacecraft(profile=None)
     steered.add(Load("control", body="hub", torque=lambda t, state: np.zeros(3)))
     for model, words in (
-        (sprung, r"models\[1\].springs.stay: cannot be part of an ensemble"),
-        (heavy, r"models\[1\].gravity: is another"),
-        (steered, r"models\[1\].loads.control: depends on the state"),
+        (sprung, "models[1].springs.stay: is no body, point mass, beam, orbit, or load that depends on time"),
+        (heavy, "models[1].gravity: is another than that of the members before"),
+        (steered, "models[1].loads.control: depends on the state of the model"),
     ):
-        with pytest.raises(ModelError, match=words):
-            simulate_ensemble([spacecraft(), model], **RUN)
+        ensemble = simulate_ensemble([spacecraft(), model, spacecraft()], **RUN)
+        assert ensemble.alone == ("", words, "")
+        assert ensemble.note == f"1 of 3 members had runs of their own, the first of them since {words}"
+        same_as_alone(ensemble.results[1], model)
+    assert simulate_ensemble([spacecraft()], **RUN).note == ""
     with pytest.raises(ModelError, match="got none"):
         simulate_ensemble([], **RUN)
     with pytest.raises(ModelError, match="together: got 0"):
@@ -219,12 +230,55 @@ def test_what_cannot_be_integrated_together_is_named():
 
 
 @pytest.mark.slow  # compiles the kernels of joints
-def test_joints_are_refused():
+def test_joints_have_runs_of_their_own():
     hinged = spacecraft()
     hinged.add(RigidBody("panel", mass=5.0, inertia=1.0))
     hinged.add(Revolute("hinge", JointEnd("hub", at=(0, 0, 1.0), axis=(0, 1, 0)), JointEnd("panel")))
-    with pytest.raises(ModelError, match=r"models\[1\].joints.hinge: cannot be part of an ensemble"):
-        simulate_ensemble([spacecraft(), hinged], **RUN)
+    ensemble = simulate_ensemble([spacecraft(), hinged], **RUN)
+    assert ensemble.alone[1].startswith("models[1].joints.hinge: is no body")
+    same_as_alone(ensemble.results[1], hinged)
+
+
+def controlled(seed, bandwidth=0.5):
+    """A hub that a sampled law points by one wheel, from a sensor with noise."""
+    model = Model("controlled", seed=int(seed))
+    model.add(RigidBody("hub", mass=10.0, inertia=(2.0, 2.0, 3.0), euler_angles=(0.0, 0.0, 0.1)))
+    model.add(femb.ReactionWheel("w", body="hub", axis=(0, 0, 1), spin_inertia=0.02))
+    model.add(femb.AttitudeSensor("tracker", body="hub", noise=1e-3))
+    model.add(
+        femb.PDController(
+            "law",
+            attitude="sensors.tracker",
+            rate="bodies.hub",
+            wheels=("w",),
+            allocation=((0.0, 0.0, -1.0),),
+            bandwidth=bandwidth,
+            period=0.05,
+        )
+    )
+    return model
+
+
+def test_sampled_controllers_have_runs_of_their_own_with_the_noise_of_their_seeds():
+    models = [controlled(seed) for seed in (1, 2)]
+    ensemble = simulate_ensemble(models, **RUN)
+    assert not ensemble.failed.any()
+    assert "has discrete states" in ensemble.note
+    for results, model in zip(ensemble.results, models, strict=True):
+        same_as_alone(results, model)
+    values = [results.sensors["tracker"].sample_value for results in ensemble.results]
+    assert np.abs(values[0] - values[1]).max() > 1e-4
+
+
+def test_a_study_over_seeds_together_has_the_same_pointing():
+    """A Monte Carlo study of pointing: every run is that of its seed."""
+    outputs = {"rms": {"kind": "rms", "of": "controllers.law.error.z"}}
+    study = femb.Study(controlled, {"seed": {"values": [3, 4, 5]}}, outputs, design="list", run=femb.Run(**RUN))
+    with pytest.warns(femb.FembWarning, match="together: 3 of 3 members had runs of their own"):
+        table = femb.sweep(study, together=True)
+    separate = femb.sweep(study)
+    np.testing.assert_array_equal(table["rms"], separate["rms"])
+    assert len({*table["rms"].tolist()}) == 3
 
 
 def study_of(**more):
