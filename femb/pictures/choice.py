@@ -85,11 +85,10 @@ def is_name(name: str) -> bool:
 def _by_name(subject: Subject, quantity: Named) -> Rows:
     """The row of one quantity of one item."""
     path, node, word = quantity.group.path, quantity.node, quantity.word
-    if path == "audit":
-        subject = subject.only(())
-    else:
-        subject = subject.only((path if node is None else f"{path}[{node}]",))
     label = quantity.label[0].replace(" ", "_") if quantity.label else ""
+    if path == "audit":
+        return subject.only(()).rows(word, label, ("audit",))
+    subject = subject.only((path if node is None else f"{path}[{node}]",))
     return subject.rows(word, label)
 
 
@@ -98,7 +97,7 @@ def _by_path(subject: Subject, path: str) -> Rows:
     parts = path.split("/")
     kind, pattern, word = parts[0], "/".join(parts[1:-1]), parts[-1]
     if kind == "audit" and len(parts) == 2:
-        return subject.only(()).rows(word) if word in subject.results.audit else []
+        return subject.only(()).rows(word, kinds=("audit",)) if word in subject.results.audit else []
     if kind not in subject.results.tables or not pattern:
         return []
     word, bracket, node = word.partition("[")

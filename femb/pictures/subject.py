@@ -71,14 +71,14 @@ class Subject:
         values = self.clean(channel.values, channel.scale)
         return Panel(title, channel.quantity, channel.unit, values, list(channel.components), positions, order)
 
-    def rows(self, word: str, component: str = "") -> Rows:
-        """Rows of a quantity of the chosen items, or of one component of it.
+    def rows(self, word: str, component: str = "", kinds: Sequence[str] = ()) -> Rows:
+        """Rows of a quantity of the chosen items, or of one component of it; kinds : of these alone, as ("audit",).
 
         A single item has its components in one panel. With several items each component has a panel, with the items
         as curves; numbers have one panel for all items of the same unit.
         """
         known = words()
-        kinds = known[word].kinds if word in known else (*self.results.tables, "audit")
+        kinds = kinds or (known[word].kinds if word in known else (*self.results.tables, "audit"))
         points = word in known and set(kinds) <= set(POINTS) and word not in OF_ELEMENTS
         selected: list[Channel] = []
         for kind, group, node in self.chosen(kinds, nodes=points):
