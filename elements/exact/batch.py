@@ -224,6 +224,7 @@ class ExactBatch(SectionRecords):
     slow_to_compile = True
     largest_rotation = 0.5
     own_force = True
+    prestress_account = "thermal_loads"
 
     def __init__(self, beams: list[Any], heating: list[Any], layout: Layout, model: ModelView) -> None:
         stops = np.cumsum([beam.elements for beam in beams]).tolist()

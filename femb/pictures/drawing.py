@@ -82,7 +82,7 @@ def draw_panel(axes: Any, time: Floats, panel: Panel) -> None:
         instants, sampled = panel.samples
         for curve, label, (colour, style) in zip(sampled.T / factor, panel.labels, styles, strict=True):
             axes.step(instants, curve, where="post", color=colour, ls=style, label=label, lw=1.3)
-        styles = [] if panel.steps_only else [(colour, (0, (4, 2))) for colour, _ in styles]
+        styles = [] if panel.steps_only else [(colour, "--") for colour, _ in styles]
     labels = panel.labels if panel.samples is None else [""] * len(styles)
     for curve, label, (colour, style) in zip(values.T[: len(styles)] / factor, labels, styles, strict=True):
         # A logarithmic axis cannot show zeros.

@@ -402,5 +402,5 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         return True
 
     @abstractmethod
-    def _reached(self, trial: T, h: float, end: float) -> tuple[Floats, Floats, float]:
+    def _reached(self, trial: T, h: float, end: float) -> tuple[Floats, Floats, Floats]:
         """q (n_q,), v (n_v,) and work (J) at the end of a solved step, on the constraints. Raises TrialError."""

@@ -38,7 +38,7 @@ class Budget:
         self.stored: list[tuple[int, str]] = []
         for k, (batch, items) in enumerate(batches):
             own = items[0].account()
-            if type(batch).prestress_energy is not Batch.prestress_energy:
+            if batch.inputs and type(batch).prestress_energy is not Batch.prestress_energy:
                 self.stored.append((k, batch.prestress_account or own))
                 works.append(batch.prestress_account or own)
             if type(batch).nonconservative_force is Batch.nonconservative_force:

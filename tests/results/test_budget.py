@@ -142,3 +142,18 @@ def test_budgets_leave_by_every_exit(tmp_path):
     assert json.dumps(rows["thrusters"]["impulse"])
     femb.figure(read, "budget", path=tmp_path / "budget.png")
     assert (tmp_path / "budget.png").stat().st_size > 10_000
+
+
+def test_heat_is_an_account_of_its_own():
+    """A heated exact beam with damping, whose batch has the power of both."""
+    section = femb.Section("s", 1e-4, (1e-9, 1e-9), 2e-9, 2700.0, 7e10, 2.6e10, expansion=2e-5, damping=1e-3)
+    beam = femb.ExactBeam(
+        "boom", section=section, length=1.0, elements=1, start=femb.Attachment("hub", direction=(1.0, 0.0, 0.0))
+    )
+    heat = femb.ThermalLoad("sun", beam="boom", temperature=50.0, profile=femb.profiles.Versine(0.05))
+    model = of_parts(femb.RigidBody("hub", **HUB), section, beam, heat)
+    results = femb.simulate(model, duration=0.02, output_interval=0.005)
+    budget = results.budget
+    assert budget["thermal_loads"].work[-1] != 0.0 > budget["exact_beams"].work[-1]
+    total = sum(account.work for account in budget.values() if "work" in account)
+    np.testing.assert_allclose(total, results.audit.work, rtol=0.0, atol=1e-12)
