@@ -6,7 +6,7 @@ plant. Source: docs/theory/control_loop.md.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,8 @@ from femb.base.values import nearest, number_problem, numbered, shown, without_r
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import null_space, scales, without_conserved
 from femb.linear.continuous_laws import part_of, with_continuous
-from femb.linear.margins import Margins, OpenedLoop, margins_of
-from femb.linear.sampled_motion import Instant, SampledMotion, Tap, period_of
+from femb.linear.margins import InjectedLoop, Margins, OpenedLoop, margins_of
+from femb.linear.sampled_motion import Instant, SampledMotion, Tap, fundamental, period_of
 from femb.linear.state_space import FORMATS, StateSpace
 from femb.numerics.held_inputs import continuous
 from femb.numerics.resonances import RIGID
@@ -249,10 +249,11 @@ class Loop(Tabled):
         """The laws that set inputs of the plant."""
         return [law for law in self.laws if any(name in self.plant.inputs for name in law.outputs)]
 
-    def opened(self, channel: str) -> OpenedLoop:
-        """The loop opened at a channel, all others closed.
+    def opened(self, channel: str) -> OpenedLoop | InjectedLoop:
+        """The loop opened at a channel, all others closed; at one of a continuous law beside sampled ones, where a
+        sinusoid gives all its aliases, that which an injected sinusoid measures.
 
-        Raises ModelError: an unknown channel, or one of a continuous law beside sampled ones.
+        Raises ModelError: an unknown channel.
         """
         law = next((each for each in self._main if channel in each.openings), None)
         if law is None:
@@ -260,12 +261,9 @@ class Loop(Tabled):
             raise ModelError(f"loop: no channel {channel!r}{nearest(channel, known)}; there are: {', '.join(known)}")
         direction, weight = law.openings[channel]
         if law.period is None:
-            if self._sampled:
-                raise ModelError(
-                    f"loop: channel {channel!r} is of a continuous law beside sampled ones, which has no transfer "
-                    "function: open the loop at a sampled law"
-                )
             plant = with_continuous(self.core, self._continuous, (law, direction, weight))
+            if self._sampled:
+                return self._injected(plant)
             return OpenedLoop(plant.A, plant.B[:, -1:], plant.C[-1:], plant.D[-1:, -1:], None)
         plant = with_continuous(self.core, self._continuous)
         motion = SampledMotion(plant, self._sampled)
@@ -277,6 +275,26 @@ class Loop(Tabled):
         taken = np.array(motion.over(blocks, motion.instants(end), end, tap=tap)).reshape(count, size + count)
         whole = blocks.stacked()
         return OpenedLoop(whole[:, :size], whole[:, size:], taken[:, :size], taken[:, size:], law.period)
+
+    def _injected(self, opened: StateSpace) -> InjectedLoop:
+        """The loop of a continuous channel beside sampled laws; opened : the plant with w and l.u as its last input and
+        output."""
+        # w = l.u + e acts, and is the last output
+        through = 1.0 / (1.0 - opened.D[-1, -1])
+        closing = through * np.vstack([opened.B[:, -1:], opened.D[:, -1:]])
+        row = np.hstack([opened.C[-1], opened.D[-1, :-1], 1.0])[None]
+        n = len(opened.states)
+        whole = np.block([[opened.A, opened.B[:, :-1], np.zeros((n, 1))],
+                          [opened.C, opened.D[:, :-1], np.zeros((len(opened.C), 1))]]) + closing @ row  # fmt: skip
+        whole[-1] = through * row[0]
+        plant = replace(opened, A=whole[:n, :n], B=whole[:n, n:], C=whole[n:, :n], D=whole[n:, n:], truncation=None)
+        matrix, _, period = self._period_matrix
+        assert period is not None
+        values = np.linalg.eigvals(_without_zeros(matrix)).astype(complex)
+        poles = continuous(values[np.abs(values) > GONE], period)
+        return InjectedLoop(
+            partial(fundamental, plant, self._sampled), poles, np.linalg.eigvals(opened.A).astype(complex), period
+        )
 
     def margins(self, channels: Iterable[str] | None = None) -> list[Margins]:
         """The margins at each of the ``channels``, names, by default at all of them."""

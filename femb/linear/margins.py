@@ -22,6 +22,8 @@ AT_ONCE = 1000
 BLOCK = 48
 # |L| below this is rounding.
 NOTHING = 1e-10
+# Of a continuous channel, the most aliases of poles of the closed loop on its grid.
+ALIASES = 8
 # Minima of |1 + L| on the grid that are refined.
 MINIMA = 5
 
@@ -111,6 +113,42 @@ class OpenedLoop:
         return np.asarray(np.moveaxis(found, 1, 0) + self.D)
 
 
+class InjectedLoop:
+    """L of a continuous channel beside sampled laws, as it is measured: from a sinusoid that is injected.
+
+    The laws are closed. With e added to the command of the channel, e + s acts, and of their parts at the frequency of
+    e, the others being those of aliases, L = -s/(e + s). Without sampled laws it is the usual L. Source:
+    docs/theory/control_loop.md, section 5.
+
+    response : a function of omega (rad/s) that gives (e + s)/e. poles : 1/s, of the closed loop between the aliases,
+    and of the opened one; common : s, the common period of the sampled laws.
+    """
+
+    period: float | None = None
+
+    def __init__(
+        self, response: Callable[[float], complex], poles: Complexes, opened: Complexes, common: float
+    ) -> None:
+        self._response, self._poles, self._opened, self._common = response, poles, opened, common
+
+    def __call__(self, omega: Floats) -> Complexes:
+        """(f,) L at omega (f,), rad/s."""
+        return np.array([self.one(each) for each in omega.tolist()], dtype=complex)
+
+    def one(self, omega: float) -> complex:
+        """L at one frequency, rad/s."""
+        return 1.0 / self._response(omega) - 1.0
+
+    def grid(self) -> Floats:
+        """Frequencies (f,), rad/s, that resolve the poles of the closed loop, their aliases, and those of the opened
+        one, up to the highest of these."""
+        last = max(float(np.max(np.abs(self._opened), initial=0.0)), np.pi / self._common)
+        count = min(int(np.ceil(last * self._common / (2.0 * np.pi))), ALIASES)
+        shifts = (2.0j * np.pi / self._common) * np.arange(-count, count + 1)
+        aliases = [self._poles + shift for shift in shifts]
+        return _apart(resolving(np.concatenate([self._opened, *aliases]), last=1.5 * last / (2.0 * np.pi)))
+
+
 def _apart(frequencies: Floats) -> Floats:
     """(f,) rad/s of frequencies in Hz, without those that only rounding separates."""
     kept = np.append(np.diff(frequencies) > 1e-9 * frequencies[:-1], True)
@@ -175,7 +213,7 @@ class Margins:
         return 1.0 / self.distance if self.distance else np.inf
 
 
-def margins_of(channel: str, loop: OpenedLoop) -> Margins:
+def margins_of(channel: str, loop: OpenedLoop | InjectedLoop) -> Margins:
     """The margins of an opened loop at the channel of this name."""
     omega = loop.grid()
     values = loop(omega)
@@ -219,7 +257,7 @@ def _roots(function: Callable[[float], float], x: Floats, values: Floats) -> Flo
     return np.array(found, dtype=float)
 
 
-def _nearest(loop: OpenedLoop, omega: Floats, distance: Floats) -> tuple[float, float]:
+def _nearest(loop: OpenedLoop | InjectedLoop, omega: Floats, distance: Floats) -> tuple[float, float]:
     """The least |1 + L|, and its frequency, rad/s; distance (f,) : that at omega (f,)."""
     from scipy.optimize import minimize_scalar
 

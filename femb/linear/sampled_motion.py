@@ -8,7 +8,7 @@ which they were given. Source: docs/theory/control_loop.md, section 3.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, lcm
 from typing import NamedTuple
@@ -264,3 +264,39 @@ def selection(rows: Sequence[str], columns: Sequence[str]) -> Floats:
     """(r, c) one where the names are the same, else zero."""
     found = [[float(row == column) for column in columns] for row in rows]
     return np.array(found, dtype=float).reshape(len(rows), len(columns))
+
+
+# A sinusoid that enters a plant continuously, beside sampled laws.
+
+
+def fundamental(plant: StateSpace, laws: Sequence[LinearLaw], omega: float) -> complex:
+    """The part at omega (rad/s) of the last output of a ``plant`` in the loop of sampled laws, by its last input e^(i
+    omega t); the other parts are at frequencies that differ by multiples of that of the common period.
+
+    With c' = -omega s, s' = omega c, which enter, and a' = -omega b + y, b' = omega a the motion over the common period
+    T is a matrix; for c = 1, s = -i the state is multiplied by e^(i omega T), and (a + i b) e^(-i omega T)/T is the
+    part. Source: docs/theory/control_loop.md, equation (6).
+    """
+    n, m = plant.B.shape
+    A, B = np.zeros((n + 4, n + 4)), np.zeros((n + 4, m - 1))
+    A[:n, :n], A[:n, n] = plant.A, plant.B[:, -1]
+    A[n, n + 1], A[n + 1, n], A[n + 2, n + 3], A[n + 3, n + 2] = -omega, omega, -omega, omega
+    A[n + 2, :n], A[n + 2, n] = plant.C[-1], plant.D[-1, -1]
+    B[:n], B[n + 2] = plant.B[:, :-1], plant.D[-1, :-1]
+    C = np.hstack([plant.C, plant.D[:, -1:], np.zeros((len(plant.C), 3))])
+    states = (*plant.states, "c", "s", "a", "b")
+    wider = replace(plant, A=A, B=B, C=C, D=plant.D[:, :-1], states=states, inputs=plant.inputs[:-1], truncation=None)
+    motion = SampledMotion(wider, laws)
+    end = motion.common_period()
+    blocks = motion.blocks(motion.waiting())
+    motion.over(blocks, motion.instants(end), end)
+    whole = blocks.stacked()
+    own = np.delete(np.arange(len(whole)), np.arange(n, n + 4))
+    entering, turn = np.array([1.0, -1.0j]), np.exp(1j * omega * end)
+    state = np.zeros(len(whole), dtype=complex)
+    state[n : n + 2] = entering
+    state[own] = np.linalg.solve(
+        turn * np.eye(len(own)) - whole[np.ix_(own, own)], whole[np.ix_(own, [n, n + 1])] @ entering
+    )
+    after = whole[n + 2 : n + 4] @ state
+    return complex((after[0] + 1j * after[1]) / (turn * end))

@@ -316,8 +316,37 @@ def test_continuous_laws():
     both = femb.loop(plant, [one, pd("slow", 0.2, period=0.01)])
     added = femb.loop(plant, [one, pd("slow", 0.2, period=None)])
     assert both.poles()[0] == pytest.approx(added.poles()[0], rel=5e-2)
-    with pytest.raises(ModelError, match="channel 'force' is of a continuous law beside sampled ones"):
-        femb.loop(plant, [one, pd("push", period=0.1, outputs=["push"])]).margins(["force"])
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.13])
+def test_the_channel_of_a_continuous_law_beside_a_sampled_one(delay):
+    """L that an injected sinusoid measures: by the transfer functions of the plant with the continuous law, at samples
+    and of the held commands, whose part at the frequency is (1 - e^(-i w T))/(i w T). A law that does nothing changes
+    nothing."""
+    plant, one, T = cart(), pd(period=None, lag=5.0), 0.1
+    idle = femb.loop(plant, [one, pd("idle", 0.0, outputs=["push"])]).margins(["force"])[0]
+    alone = femb.loop(plant, [one]).margins()[0]
+    np.testing.assert_allclose(idle.crossovers, alone.crossovers, rtol=1e-9)
+    np.testing.assert_allclose(idle.phase_margins, alone.phase_margins, rtol=1e-7)
+    assert idle.distance == pytest.approx(alone.distance, rel=1e-6)
+    law = pd("push", 0.4, outputs=["push"], delay=delay)
+    loop = femb.loop(plant, [one, law])
+    measured = loop.opened("force")
+    inner = femb.loop(plant, [one]).closed(["force", "push"], ["x", "v"])
+    held = inner.sampled(T, delay)
+    for omega in (0.05, 0.7, 2.8, 20.0, 40.0, 70.0):
+        s = 1j * omega
+        by_force, by_push = inner.transfer(s).T
+        # the commands at samples, by what they read there
+        at_samples = held.transfer(s)[:, 1]
+        command = law.D @ by_force / (1.0 - law.D @ at_samples)
+        hold = (1.0 - np.exp(-s * T)) / (s * T) * np.exp(-s * delay)
+        acts = 1.0 + one.realisation.transfer(s) @ (by_force + by_push * hold * command)
+        assert measured.one(omega) == pytest.approx(1.0 / acts[0] - 1.0, rel=1e-8)
+    (margins,) = loop.margins(["force"])
+    assert len(margins.crossovers) >= 1
+    assert np.abs(measured(margins.crossovers)) == pytest.approx(1.0)
+    assert "force: opened here, with the others closed" in loop.table()
 
 
 def test_a_filter_that_a_law_reads():
