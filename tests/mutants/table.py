@@ -508,7 +508,7 @@ MUTANTS = (
            "tests/run/test_method_choice.py", "highest frequency that outputs show"),
     Mutant("femb/system/equations.py",
            "inertia = about_origin - mass * (centre @ centre", "inertia = about_origin + mass * (centre @ centre",
-           "tests/run tests/cli/test_check.py", "inertia about the mass centre"),
+           "tests/system/test_far_from_origin.py", "inertia about the mass centre"),
     Mutant("femb/statics/path.py",
            "return forward if before is None or forward.product(before) > 0.0 else back", "return forward",
            "tests/statics/test_static.py", "path beyond its limit load"),

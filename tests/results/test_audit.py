@@ -215,3 +215,14 @@ def test_events_of_the_user_are_among_them():
 
 def _away(t, state):
     return state.bodies["m"].position[0] - 1.0
+
+
+@pytest.mark.parametrize(("rtol", "limit"), [(1e-9, 0.01), (3e-6, 0.03), (1e-3, 0.1)])
+def test_the_limit_of_the_energy_error_follows_the_tolerance(rtol, limit):
+    """Ten thousand rtol of the largest energy, between a hundredth and a tenth."""
+    time = np.array([0.0, 1.0])
+    for part, warned in ((0.98, False), (1.02, True)):
+        watch = AuditWatch()
+        errors = {"kinetic_energy": np.array([5.0, 5.0]), "energy_error": np.array([0.0, part * limit * 5.0])}
+        watch.add(time, block(time, **errors), np.zeros(2))
+        assert bool(watch.warning(rtol)) == warned

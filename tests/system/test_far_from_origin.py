@@ -254,3 +254,15 @@ def test_models_near_the_origin_are_counted_from_there():
         for k, position in enumerate(positions):
             model.add(PointMass(f"m{k}", mass=1.0, position=position))
         assert not System(model).layout.origin.any()
+
+
+@pytest.mark.parametrize("at", [(0.0, 0.0, 0.0), (3.0, -1.0, 2.0)])
+def test_inertia_is_about_the_mass_centre_wherever_the_model_is(at):
+    """Two points, of the reduced mass and their distance."""
+    model, gap = Model(), np.array([0.4, -0.2, 0.1])
+    for name, mass, place in (("one", 2.0, np.array(at)), ("other", 3.0, np.array(at) + gap)):
+        model.add(PointMass(name, mass=mass, position=tuple(place)))
+    mass, centre, inertia = mass_properties(System(model))
+    assert mass == pytest.approx(5.0)
+    np.testing.assert_allclose(centre, np.array(at) + 0.6 * gap, atol=1e-13)
+    np.testing.assert_allclose(inertia, 1.2 * (gap @ gap * np.eye(3) - np.outer(gap, gap)), atol=1e-13)

@@ -147,6 +147,17 @@ def test_one_velocity_starts_all_that_joints_hold_together():
         np.testing.assert_allclose(velocity, [0.0, 2.0 * x, 0.0], atol=1e-13)
 
 
+def test_a_velocity_that_is_given_stays_and_the_rotation_about_its_point_follows():
+    """On a hinge beside the origin the rate is the velocity over the distance from the hinge."""
+    model = Model()
+    model.add(rod("a", position=(3.0, 0.0, 0.0), velocity=(0.0, 0.7, 0.0)))
+    hinge = JointEnd("ground", at=(2.0, 0.0, 0.0), axis=Z), JointEnd("a", at=(-1.0, 0.0, 0.0), axis=Z)
+    model.add(Revolute("hinge", *hinge))
+    velocity, omega = motion(System(model), "a")
+    np.testing.assert_allclose(velocity, [0.0, 0.7, 0.0], atol=1e-13)
+    np.testing.assert_allclose(omega, [0.0, 0.0, 0.7], atol=1e-13)
+
+
 def test_rates_start_joints():
     system = System(turning(first={"rates": 2.0}, second={"rates": -3.0}))
     np.testing.assert_allclose(system.joint_motion(system.q0, system.v0)[1], [2.0, -3.0], atol=1e-13)

@@ -20,6 +20,7 @@ from femb import (
     static,
 )
 from femb.base.errors import ModelError
+from femb.numerics.rotations import from_axis_angle, rotation_matrix
 from femb.system.system import System
 from femb.vibration.modes import modes
 from femb.vibration.solution import solution
@@ -60,6 +61,9 @@ def test_effective_masses_of_all_modes_are_the_rigid_mass_less_the_clamped_share
     part = modes(model, count, held="hub").appendages[0]
     assert np.max(np.abs(part.residual_mass - part.clamped_mass)) < 1e-12 * np.max(part.rigid_mass)
     assert np.max(part.clamped_mass) > 1e-6
+    # about another point and along other axes too, of which the share of the clamped nodes is another
+    other = part.about((0.4, -0.3, 0.2), rotation_matrix(from_axis_angle((1.0, -2.0, 0.5), 0.8)))
+    assert np.max(np.abs(other.residual_mass - other.clamped_mass)) < 1e-12 * np.max(other.rigid_mass)
 
 
 def test_a_clamp_to_the_ground_is_a_root_like_a_body():
