@@ -102,7 +102,7 @@ def stress_force(data, e, twist, E, n):
 def shape_force(X, Q, beta, gamma, data, motion, elastic, e, c, E, n):
     """n (8,): force on the natural coordinates by damping and (if ``elastic``) elastic stress; equation (14).
 
-    c (2, 3, 4) : work array.
+    c (2, 3, 4) : set to c and w D c of the inner twist, which is returned with its stiffness per length.
     """
     length, damping = data[LENGTH], data[DAMPING]
     inner_strains(e, length, c[0])
@@ -131,6 +131,7 @@ def shape_force(X, Q, beta, gamma, data, motion, elastic, e, c, E, n):
                     e[i, 2] += b * rate
         relax(c[0], c[1], stiffness, e)
     stress_force(data, e, twist, E, n)
+    return twist, stiffness
 
 
 @inlined

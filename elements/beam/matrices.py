@@ -18,7 +18,7 @@ from femb.elements.beam.ends import element_shape, ends_motion
 from femb.elements.beam.force import shape_force
 from femb.elements.beam.inertia import offset_mass, rotary_rows, translation_mass
 from femb.elements.beam.natural import geometric_stiffness, shape_gradient
-from femb.elements.beam.strain import WEIGHTS, strains
+from femb.elements.beam.strain import INNER_ANGLES, WEIGHTS, strains
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, choose, every, lanes
 from femb.numerics.vector3 import add_torque_tangent, rotate, rotate_back
@@ -188,12 +188,27 @@ def element_mass(X, Q, beta, gamma, s2, data, has_mass_offset, axes, spin, K, G,
 
 
 @inlined
-def material_stiffness(data, E, S, K8):
+def material_stiffness(data, twist, Dc, stiffness, E, S, K8):
     """K8 (8, 8): change of the force on the natural coordinates with these, at constant gradients E of the strains.
 
+    twist, Dc, stiffness : of the inner twist (``shape_force``), whose part is added to E; it makes the element softer.
     S (4, 8) : work array.
     """
     K8[:] = 0.0
+    S[:] = 0.0
+    for i in range(3):
+        b = twist * INNER_ANGLES[i]
+        for m in range(8):
+            about_y, about_z = E[i, 2, m], E[i, 3, m]
+            E[i, 2, m] += b * about_z
+            E[i, 3, m] -= b * about_y
+        for j in range(4):
+            for m in range(8):
+                S[0, m] += Dc[i, j] * E[i, j, m]
+    for i1 in range(8):
+        x = data[LENGTH] / stiffness * S[0, i1]
+        for i2 in range(8):
+            K8[i1, i2] -= x * S[0, i2]
     for i in range(3):
         S[:] = 0.0
         for j in range(4):
@@ -265,7 +280,10 @@ def matrices(
             lanes(whole)[0] = strains(X, length, row[SOURCE] != 0.0, psi, psi_X, e, E)
             if folded(first, whole[0], count) >= 0:
                 return folded(first, whole[0], count)
-            material_stiffness(row, E, S, K8)
+            gather_rates(index, first, speeds[s], rates)
+            ends_motion(lanes(rates), end, R, small, f11)
+            twist, inner = shape_force(X, Q, beta, gamma, row, f11, TRUE, e, c, E, n)
+            material_stiffness(row, twist, c[1], inner, E, S, K8)
             shape_gradient(X, Q, beta, gamma, length, B)
             ends_stiffness(K8, B, KB, K11)
             if not every(row[DAMPING] == 0.0):
@@ -276,9 +294,6 @@ def matrices(
                         A[i1, i2] *= row[DAMPING]
                 to_frames(A, R[1], T, end)
                 scatter_group(local, first, offset, stride, dampings[s])
-            gather_rates(index, first, speeds[s], rates)
-            ends_motion(lanes(rates), end, R, small, f11)
-            shape_force(X, Q, beta, gamma, row, f11, TRUE, e, c, E, n)
             geometric_stiffness(X, Q, beta, gamma, length, n, K11)
             A[:] = 0.0
             expand(K11, A)

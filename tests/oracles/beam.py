@@ -492,14 +492,22 @@ class Oracle:
         return change(force, q, np.dot(self.map(q), dx))
 
     def strain_rows(self, q):
-        """de/dq H (n, 3, 4, n_v)."""
-        return changes(self.strains, q, self.map(q))
+        """de/dq H (n, 3, 4, n_v) at held inner twists."""
+        twists, _ = self.inner_twists(q, self.strains(q) - self.stiffness[2])
+        return changes(lambda x: self.with_inner_twists(x, twists), q, self.map(q))
 
-    def material_tangent(self, rows):
+    def softened(self, q, rows, stiffness):
+        """rows^T D rows with inner twists that follow, the strains by them held; ``rows`` of ``strain_rows``."""
+        _, c = self.inner_twists(q, self.strains(q))
+        z = np.einsum("nij,nijk,nikb->nb", c, stiffness, rows)
+        inner = np.einsum("nij,nijk,nik->n", c, stiffness, c)
+        return np.einsum("nija,nijk,nikb->ab", rows, stiffness, rows) - np.einsum("na,n,nb->ab", z, 1.0 / inner, z)
+
+    def material_tangent(self, q, rows):
         """(de/dq H)^T D (de/dq H) of ``strain_rows``."""
-        return np.einsum("nija,nijk,nikb->ab", rows, self.stiffness[0], rows)
+        return self.softened(q, rows, self.stiffness[0])
 
-    def damping_tangent(self, rows):
+    def damping_tangent(self, q, rows):
         """d(damping force)/dv of ``strain_rows``."""
         stiffness, damping, _ = self.stiffness
-        return np.einsum("nija,nijk,nikb->ab", rows, damping[..., None] * stiffness, rows)
+        return self.softened(q, rows, damping[..., None] * stiffness)
