@@ -37,7 +37,8 @@ class Ply:
     shear_modulus : in the plane, Pa. poissons_ratio : ratio of strain across to strain along, under a force along.
     density : kg/m3. material : one of femb.PLY_MATERIALS or of femb.MATERIALS by its name; it gives these four where
     they are not given. transverse_shear : shear moduli through the thickness of a shell, along and across the fibres,
-    Pa; by default the shear modulus in the plane.
+    Pa; by default the shear modulus in the plane. expansion : coefficients of thermal expansion in a shell, along and
+    across the fibres, 1/K; by default that of an isotropic material.
 
     Raises ModelError: a value that is missing or not positive, a Poisson's ratio that no material has, an unknown name.
     """
@@ -50,6 +51,7 @@ class Ply:
     density: Annotated[float | None, Unit("kg/m3")] = None
     material: str | None = None
     transverse_shear: Annotated[Pair | None, Unit("Pa")] = None
+    expansion: Annotated[Pair | None, Unit("1/K")] = None
 
     def __post_init__(self) -> None:
         with Checks(self, "ply") as check:
@@ -80,6 +82,8 @@ class Ply:
                 one = MATERIALS[self.material]
                 moduli = (one.youngs_modulus, one.youngs_modulus), one.shear_modulus, one.poissons_ratio
                 values = dict(zip(ELASTIC, (*moduli, one.density), strict=True))
+                if self.expansion is None and one.expansion is not None:
+                    object.__setattr__(self, "expansion", frozen_array((one.expansion, one.expansion)))
             else:
                 known = ", ".join(map(repr, (*PLY_MATERIALS, *MATERIALS)))
                 near = nearest(self.material, (*PLY_MATERIALS, *MATERIALS))
@@ -91,6 +95,13 @@ class Ply:
                     object.__setattr__(self, word, frozen_array(values[word]) if word == ELASTIC[0] else values[word])
                 else:
                     check.fail(word, "is missing: give it, or a material")
+
+    def free_strain(self) -> Floats:
+        """(3,) strains of the free ply per kelvin in the axes of the wall, 1/K; nan where the expansion is unknown."""
+        along, across = (np.nan, np.nan) if self.expansion is None else self.expansion
+        c, s = np.cos(self.angle), np.sin(self.angle)
+        parts = c * c * along + s * s * across, s * s * along + c * c * across, 2.0 * c * s * (along - across)
+        return np.array(parts)
 
     def shear(self) -> Floats:
         """(2, 2) shear moduli through the thickness in the axes of the wall, Pa."""

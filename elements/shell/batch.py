@@ -10,10 +10,11 @@ from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy
 from femb.elements.element_ranges import NO_ROWS, in_ranges
 from femb.elements.private_blocks import PrivateBlocks
+from femb.elements.records import load_factors
 from femb.elements.shell import kernels
 from femb.elements.shell.mesh import projected_axes
 from femb.elements.shell.stiffness import elements_of, middle_axes, turned_stiffness
-from femb.layout.element import Batch
+from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics import rotations
@@ -32,8 +33,10 @@ class Cells:
 
     index (e, 2 n) : of the frames in q and in v. stiffness (e, m, m), reference (e, m), corners (e, n, 13), mass
     (e, n n + 4) : as of ``femb.elements.shell.kernels``. recovery (e, 8, m) : resultants in the middle by the strains,
-    material axes; flexibility (e, 6, 6) : strains and curvatures by resultants. area (e,) m2, axes (e, 3, 3) :
-    material axes and normal at the start. rows : by shell, its elements.
+    material axes; flexibility (e, 6, 6) : strains and curvatures by resultants. area (e,) m2. heat_forces (e, 2, m),
+    heat_resultants (e, 2, 8), free (e, 2, 6) and heat_energy (e, 2, 2) : forces on strains, resultants, strains and
+    curvatures without stress and twice the energy of the stress of held elements, by temperature and gradient. rows :
+    by shell, its elements.
     """
 
     def __init__(self, n: int, shells: list[Any], layout: Layout) -> None:
@@ -51,7 +54,8 @@ class Cells:
         self.index: Ints = np.concatenate(index)
         joined = [np.concatenate(parts) for parts in zip(*arrays, strict=True)]
         self.stiffness, self.reference, self.corners, self.mass = joined[:4]
-        self.recovery, self.flexibility, self.area, self.axes = joined[4:]
+        self.recovery, self.flexibility, self.area = joined[4:7]
+        self.heat_forces, self.heat_resultants, self.free, self.heat_energy = joined[7:]
         self.sizes = (6,) * n
         self._group()
 
@@ -97,7 +101,9 @@ def _arrays_of(cells: Ints, item: Any, stations: list[Any], layout: Layout) -> t
     material = projected_axes(axes[:, :, 2], rotations.rotate(turn, item.material_direction))
     angle = np.arctan2(np.sum(material[:, :, 0] * axes[:, :, 1], 1), np.sum(material[:, :, 0] * axes[:, :, 0], 1))
     C = item.wall.stiffness
-    found = elements_of(x, normals, C, angle, np.zeros((2, 6)), item.stiff_drilling)
+    # without an expansion nothing heats it
+    free = np.nan_to_num(item.wall.free)
+    found = elements_of(x, normals, C, angle, free, item.stiff_drilling)
     after, before = np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x
     factor = 0.5 / np.linalg.norm(np.cross(after, before), axis=2)
     local = [np.einsum("enij,enj->eni", to_frame, part) for part in (normals, after, before)]
@@ -107,7 +113,10 @@ def _arrays_of(cells: Ints, item: Any, stations: list[Any], layout: Layout) -> t
     T = turned_stiffness(C, angle)[1]
     recovery = np.linalg.solve(np.swapaxes(T, 1, 2), found.recovery)
     flexibility = np.tile(np.linalg.inv(C[:6, :6]), (count, 1, 1))
-    return found.stiffness, found.reference, corners, mass, recovery, flexibility, found.area, material
+    resultants = np.swapaxes(np.linalg.solve(np.swapaxes(T, 1, 2), np.swapaxes(found.free_resultants, 1, 2)), 1, 2)
+    energy = found.area[:, None, None] * (free @ C[:6, :6] @ free.T)
+    heat = found.free_forces, resultants, np.tile(free, (count, 1, 1)), energy
+    return found.stiffness, found.reference, corners, mass, recovery, flexibility, found.area, *heat
 
 
 class ShellBatch(Batch):
@@ -117,7 +126,7 @@ class ShellBatch(Batch):
     # docs/theory/shell.md, section 6
     largest_rotation = 0.6
 
-    def __init__(self, shells: list[Any], layout: Layout, model: ModelView) -> None:
+    def __init__(self, shells: list[Any], heating: list[Any], layout: Layout, model: ModelView) -> None:
         of_shells = [layout.shells[item.name] for item in shells]
         counts = {4: sum(len(each.quads) for each in of_shells), 3: sum(len(each.triangles) for each in of_shells)}
         self.cells = [Cells(n, shells, layout) for n, count in counts.items() if count]
@@ -126,6 +135,12 @@ class ShellBatch(Batch):
         self.undamped = any(not np.all(cells.mass[:, -1]) for cells in self.cells)
         self.damped = any(np.any(cells.mass[:, -1]) for cells in self.cells)
         self.own: list[Floats] | None = None
+        self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in heating)
+        # temperature and gradient (k, e, 2) of the elements by the inputs
+        self.heated = [np.zeros((len(heating), len(cells.index), 2)) for cells in self.cells]
+        for k, load in enumerate(heating):
+            for cells, given in zip(self.cells, self.heated, strict=True):
+                given[k, cells.rows[load.shell]] = load.temperature or 0.0, load.gradient or 0.0
         # what carries nodes of a shell: its path and the frame
         self._in_q: Ints = layout.frame_q
         self.interfaces = [
@@ -147,17 +162,35 @@ class ShellBatch(Batch):
             other.cells.append(changed)
         return other
 
+    # Heat
+
+    def temperatures(self, u: Floats) -> list[Floats]:
+        """(s, e, 2) temperature and gradient of each kind of cells, of inputs u (s, n_u)."""
+        factors = u[:, self.first_input : self.first_input + len(self.inputs)]
+        return [np.tensordot(factors, given, 1) for given in self.heated]
+
+    def _free(self, u: Floats) -> list[Floats]:
+        """The forces of free strains of each kind of cells, as their kernels take them."""
+        if not self.inputs:
+            return [NO_FREE] * len(self.cells)
+        parts = zip(self.temperatures(u), self.cells, strict=True)
+        return [groups(np.einsum("sea,eam->sem", t, cells.heat_forces), 1) for t, cells in parts]
+
     # Forces
 
-    def _forces(self, state: tuple[Floats, ...], parts: tuple[bool, bool, bool], sign: float, out: Floats) -> None:
-        for cells in self.cells:
-            words = (cells.index, cells.kind, *cells.shared, NO_FREE, *state, self.fixed, self.gravity)
+    def _forces(
+        self, free: list[Floats], state: tuple[Floats, ...], parts: tuple[bool, bool, bool], sign: float, out: Floats
+    ) -> None:
+        for cells, heat in zip(self.cells, free, strict=True):
+            words = (cells.index, cells.kind, *cells.shared, heat, *state, self.fixed, self.gravity)
             kernels.forces(*words, *parts, sign, out, NO_ROWS)
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        self._forces((q, v, a), ALL, 1.0, out)
+        self._forces(self._free(u), (q, v, a), ALL, 1.0, out)
 
     def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        if self.inputs:
+            return super().bound_residual(u, q, v, a, out)
         return self._bound((q, v, a), ALL, out)
 
     def bound_inertia(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
@@ -184,27 +217,32 @@ class ShellBatch(Batch):
         return evaluate
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        cold = [NO_FREE] * len(self.cells)
         if self.damped:
-            self._forces((q, v, v), (False, True, False), -1.0, out)
+            self._forces(cold, (q, v, v), (False, True, False), -1.0, out)
+        if self.inputs:
+            # what the heating changes: its power is work of the inputs
+            for sign, heat in ((-1.0, self._free(u)), (1.0, cold)):
+                self._forces(heat, (q, v, v), (True, False, False), sign, out)
 
     # Matrices
 
-    def _tangents(self, q: Floats, v: Floats, a: Floats, exact: bool, *matrices: Floats) -> None:
+    def _tangents(self, u: Floats, q: Floats, v: Floats, a: Floats, exact: bool, *matrices: Floats) -> None:
         own = [np.full((len(cells.index), cells.strains), np.nan) for cells in self.cells]
         own = own if self.own is None else self.own
-        for cells, blocks, strains in zip(self.cells, self.blocks, own, strict=True):
-            words = (cells.index, cells.kind, *cells.shared, NO_FREE, groups(strains), q, v, a)
+        for cells, blocks, strains, heat in zip(self.cells, self.blocks, own, self._free(u), strict=True):
+            words = (cells.index, cells.kind, *cells.shared, heat, groups(strains), q, v, a)
             kernels.tangents(*words, self.fixed, self.gravity, exact, *blocks, *matrices)
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self.matrices_each(*(part[None] for part in (u, q, v, mass, damping, stiffness)))
 
     def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._tangents(q, v, v, False, mass, damping, stiffness)
+        self._tangents(u, q, v, v, False, mass, damping, stiffness)
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        q, v, a, damping, stiffness = (part[None] for part in (q, v, a, damping, stiffness))
-        self._tangents(q, v, a, True, damping, damping, stiffness)
+        u, q, v, a, damping, stiffness = (part[None] for part in (u, q, v, a, damping, stiffness))
+        self._tangents(u, q, v, a, True, damping, damping, stiffness)
 
     def mass(self, q: Floats, mass: Floats) -> None:
         self.mass_each(q[None], mass[None])
@@ -305,7 +343,15 @@ class ShellBatch(Batch):
             words = (cells.index, cells.kind, *cells.shared, NO_FREE, q, v, self.fixed, self.gravity)
             kernels.energy_momentum(*words, out)
 
-    def resultants(self, q: Floats, v: Floats) -> list[Floats]:
+    def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
+        if not self.inputs:
+            return
+        strains = self._strains(q, np.zeros((len(q), self._n_v)))
+        for t, cells, e in zip(self.temperatures(u), self.cells, strains, strict=True):
+            out += 0.5 * np.einsum("sea,eab,seb->s", t, cells.heat_energy, t)
+            out -= np.einsum("sea,eam,sem->s", t, cells.heat_forces, e)
+
+    def resultants(self, u: Floats, q: Floats, v: Floats) -> list[Floats]:
         """(s, e, 8) N, M and Q in the middles of each kind of cells at s states, with those of the damping."""
         found, still = [], np.zeros(v.shape)
         rates = self._strains(q, v) if self.damped else None
@@ -313,6 +359,9 @@ class ShellBatch(Batch):
             if rates is not None:
                 strains = strains + cells.mass[:, -1:] * (rates[k] - strains)
             found.append(np.einsum("eik,sek->sei", cells.recovery, strains))
+        if self.inputs:
+            for t, cells, loads in zip(self.temperatures(u), self.cells, found, strict=True):
+                loads += np.einsum("sea,eai->sei", t, cells.heat_resultants)
         return found
 
     def interface_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
@@ -333,12 +382,12 @@ class ShellBatch(Batch):
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Resultants and strains in the middles of the elements of every shell."""
-        resultants = self.resultants(frames.q, frames.v)
+        resultants = self.resultants(frames.u, frames.q, frames.v)
         strains = [
-            np.einsum("eij,sej->sei", cells.flexibility, found[..., :6])
-            for cells, found in zip(self.cells, resultants, strict=True)
+            np.einsum("eij,sej->sei", cells.flexibility, found[..., :6]) + np.einsum("sea,eai->sei", t, cells.free)
+            for cells, found, t in zip(self.cells, resultants, self.temperatures(frames.u), strict=True)
         ]
-        block = {}
+        block = load_factors(self, frames)
         for name in self.names:
             parts = [cells.rows[name] for cells in self.cells]
             loads, changes = (

@@ -19,11 +19,16 @@ _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(3)
 class Wall:
     """stiffness (8, 8) : resultants (N, M, Q) by the strains of the reference surface, curvatures and shear, material
     axes, N/m, N, N m. mass (3,) : of area, and its first and second moment about the reference surface, kg/m2, kg/m,
-    kg. thickness : m, of matrices an equivalent one."""
+    kg. thickness : m, of matrices an equivalent one.
+
+    free (2, 6) : strains and curvatures of the free wall by one kelvin and by one kelvin per metre along the normal,
+    material axes; nan where an expansion is unknown.
+    """
 
     stiffness: Floats
     mass: Floats
     thickness: float
+    free: Floats
 
 
 def wall_of_plies(plies: Sequence[Ply], offset: float) -> Wall:
@@ -38,7 +43,9 @@ def wall_of_plies(plies: Sequence[Ply], offset: float) -> Wall:
     C[:3, :3], C[:3, 3:6], C[3:6, :3], C[3:6, 3:6] = A, B, B, D
     C[6:, 6:] = _shear(z, Q, G)
     densities = np.array([ply.density for ply in plies], dtype=float)
-    return Wall(C, densities @ powers, total)
+    heat = np.einsum("pk,pij,pj->ki", powers, Q, np.array([ply.free_strain() for ply in plies]))
+    free = np.linalg.solve(C[:6, :6], np.array([heat[:2].ravel(), heat[1:].ravel()]).T).T
+    return Wall(C, densities @ powers, total, free)
 
 
 def _shear(z: Floats, Q: Floats, G: Floats) -> Floats:

@@ -1,9 +1,10 @@
-"""Loads per area of shells and per length of their edges.
+"""Loads per area of shells and per length of their edges, and heat.
 
 Source: docs/theory/shell.md, section 8.
 """
 
 from dataclasses import dataclass
+from math import isnan
 from typing import Annotated, ClassVar
 
 from femb.base.checks import Checks
@@ -16,19 +17,21 @@ from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
 from femb.profiles import Constant, Profile
 
-WORDS = ("pressure", "force", "edge_force")
+WORDS = ("pressure", "force", "edge_force", "temperature", "gradient")
 
 
 @dataclass(frozen=True, eq=False)
 class SurfaceLoad(Item):
-    """A pressure or a force per area on a shell, or a force per length on one of its edges.
+    """A pressure or a force per area on a shell, a force per length on one of its edges, or its heating.
 
     shell : its name. pressure : along the normal, which it follows in large rotation, on the deformed area, Pa. force :
     per area of the reference surface, inertial axes, N/m2. edge_force : per length of the ``edge`` ("edge1" and so on),
-    inertial axes, N/m. profile : factor of the load, a Profile of femb.profiles or any callable of time.
+    inertial axes, N/m. temperature : of the reference surface, K above that of the stress-free shell; gradient : of the
+    temperature along the normal, K/m; both take the expansion of the material or of the plies. profile : factor of the
+    load, a Profile of femb.profiles or any callable of time.
 
-    Raises ModelError: no load, an edge_force without an edge, an unknown shell or edge.
-    Source: docs/theory/shell.md, section 8.
+    Raises ModelError: no load, an edge_force without an edge, an unknown shell or edge, heat without an expansion.
+    Source: docs/theory/shell.md, sections 8 and 9.
     """
 
     table: ClassVar[str] = "loads"
@@ -40,6 +43,8 @@ class SurfaceLoad(Item):
     force: Annotated[Vector | None, Unit("N/m2")] = None
     edge: str | None = None
     edge_force: Annotated[Vector | None, Unit("N/m")] = None
+    temperature: Annotated[float | None, Unit("K")] = None
+    gradient: Annotated[float | None, Unit("K/m")] = None
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def check(self, check: Checks) -> None:
@@ -49,13 +54,27 @@ class SurfaceLoad(Item):
             if getattr(self, given) is not None and getattr(self, missing) is None:
                 check.fail(missing, f"is missing beside {given!r}")
 
+    @property
+    def heats(self) -> bool:
+        """Whether it has a temperature or a gradient."""
+        return self.temperature is not None or self.gradient is not None
+
+    @property
+    def changes_momenta(self) -> tuple[str, ...]:
+        """None of heat alone: its stresses are in equilibrium."""
+        return () if all(getattr(self, word) is None for word in WORDS[:3]) else ("linear", "angular")
+
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """Nothing to declare. Raises ModelError where there is no such shell or edge."""
+        """Nothing to declare. Raises ModelError where there is no such shell or edge, or no expansion."""
         shells = {item.name: item for item in model.items() if item.table == "shells"}
         if self.shell not in shells:
             names = ", ".join(map(repr, shells)) or "none"
             what = f"got {self.shell!r}, which is not in the model{nearest(self.shell, shells)}; shells: {names}"
             raise ModelError.at((self.table, self.name, "shell"), what)
+        if self.heats and isnan(shells[self.shell].wall.free[0, 0]):
+            word = "temperature" if self.temperature is not None else "gradient"
+            what = f"needs the expansion (1/K) of the wall of shell {self.shell!r}: give it in its material or plies"
+            raise ModelError.at((self.table, self.name, word), what)
         sets = shells[self.shell].mesh.sets
         edges = [word for word, nodes in sets.items() if len(nodes) > 1]
         if self.edge is not None and self.edge not in edges:

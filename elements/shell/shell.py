@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar
@@ -20,6 +20,7 @@ from femb.elements.marker import Marker, Place
 from femb.elements.modal.flexible_body import Interface
 from femb.elements.records import RecordedSystem, Records, StationMotions, shape_changes
 from femb.elements.shell.laminate import Wall, wall_of_plies
+from femb.elements.shell.load import SurfaceLoad
 from femb.elements.shell.mesh import (
     ShellMesh,
     projected_axes,
@@ -314,16 +315,21 @@ class Shell(Item):
             thickness = float(np.sqrt(12.0 * max(C[3, 3], 0.0) / C[0, 0])) if C[0, 0] > 0.0 else 0.0
             rotary = self.rotary_inertia
             rotary = self.mass_per_area * thickness**2 / 12.0 if rotary is None else rotary  # type: ignore[operator]
-            return self._loaded(Wall(C, np.array([self.mass_per_area, 0.0, rotary]), thickness))
+            return self._loaded(
+                Wall(C, np.array([self.mass_per_area, 0.0, rotary]), thickness, np.full((2, 6), np.nan))
+            )
         if self.plies is not None:
             return self._loaded(wall_of_plies(self.plies, self.offset))
         one = self._isotropic
         moduli = (one.youngs_modulus, one.youngs_modulus), one.shear_modulus, one.poissons_ratio
         assert self.thickness is not None
-        return self._loaded(wall_of_plies([Ply(self.thickness, 0.0, *moduli, one.density)], self.offset))
+        expansion = None if one.expansion is None else (one.expansion, one.expansion)
+        return self._loaded(
+            wall_of_plies([Ply(self.thickness, 0.0, *moduli, one.density, expansion=expansion)], self.offset)
+        )
 
     def _loaded(self, wall: Wall) -> Wall:
-        return Wall(wall.stiffness, wall.mass + np.array([self.non_structural_mass, 0.0, 0.0]), wall.thickness)
+        return replace(wall, mass=wall.mass + np.array([self.non_structural_mass, 0.0, 0.0]))
 
     # The model
 
@@ -426,7 +432,8 @@ class Shell(Item):
         """One batch of the quadrilaterals and one of the triangles of all shells."""
         from femb.elements.shell.batch import ShellBatch
 
-        return [ShellBatch(items, layout, model)]
+        heating = [item for item in model.items() if isinstance(item, SurfaceLoad) and item.heats]
+        return [ShellBatch(items, heating, layout, model)]
 
     # The results
 

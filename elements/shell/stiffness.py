@@ -186,7 +186,7 @@ def elements_of(x: Floats, d: Floats, C: Floats, angle: Floats, free: Floats, st
     C_own, T = turned_stiffness(C, angle)
     free_own = np.zeros((len(x), 2, 8))
     free_own[:, :, :6] = free @ np.linalg.inv(np.swapaxes(T, 1, 2))[:, :6, :6]
-    compliance: Floats = np.linalg.inv(C_own)
+    compliance = np.asarray(np.linalg.inv(C_own), dtype=float)
     build = _quadrilaterals if x.shape[1] == 4 else _triangles
     return build(x, d, axes, compliance, C_own, free_own, stiff_drilling)
 

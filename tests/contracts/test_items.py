@@ -351,7 +351,13 @@ EXAMPLES[e.ControlMomentGyro] = lambda: apart(
 
 def dish(*items):
     """Triangles and quadrilaterals of a coupled laminate, with the rim on one body and a named point on a joint."""
-    wall = {"youngs_moduli": (3e3, 1e3), "shear_modulus": 4e2, "poissons_ratio": 0.2, "density": 5.0}
+    wall = {
+        "youngs_moduli": (3e3, 1e3),
+        "shear_modulus": 4e2,
+        "poissons_ratio": 0.2,
+        "density": 5.0,
+        "expansion": (1e-2, 3e-2),
+    }
     plies = [e.Ply(0.05, angle, **wall, transverse_shear=(4e2, 3e2)) for angle in (0.3, -0.8)]
     shell = e.Shell(
         "dish", (2, 4), surface={"paraboloid": [0.8, 1.0, 0.0]}, plies=plies, offset=0.02, damping=1e-2,
@@ -365,7 +371,8 @@ def dish(*items):
 EXAMPLES[e.Shell] = EXAMPLES[e.ShellPoint] = dish
 EXAMPLES[e.SurfaceLoad] = lambda: dish(
     e.SurfaceLoad("gas", "dish", pressure=3.0, profile=SMOOTH),
-    e.SurfaceLoad("sun", "dish", force=(1.0, 2.0, 3.0)),
+    e.SurfaceLoad("light", "dish", force=(1.0, 2.0, 3.0)),
+    e.SurfaceLoad("sun", "dish", temperature=3.0, gradient=20.0, profile=SMOOTH),
     e.SurfaceLoad("rim", "dish", edge="edge2", edge_force=(1.0, -2.0, 0.5), profile=SMOOTH),
 )
 EXAMPLES[e.GravityGradient] = lambda: in_orbit()

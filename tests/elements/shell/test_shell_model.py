@@ -165,6 +165,36 @@ def test_a_reduced_panel_has_its_frequencies_and_stiffens_under_tension():
     assert shifts[1][0] > 2.0
 
 
+def test_free_growth_and_bending_by_heat_have_no_stress():
+    """Of a laminate with an offset, held at a corner; a held panel presses with E h alpha T / (1 - nu)."""
+    alpha, heat = 2e-5, {"temperature": 10.0, "gradient": 0.1}
+    ply = {
+        "youngs_moduli": (E, E),
+        "shear_modulus": E / 2.6,
+        "poissons_ratio": NU,
+        "density": RHO,
+        "expansion": (alpha, alpha),
+    }
+    plies = [femb.Ply(0.5 * H, 0.3, **ply), femb.Ply(0.5 * H, -0.4, **ply)]
+    free = femb.Shell("p", (3, 2), corners=CORNERS, plies=plies, offset=0.003, attach={"corner1": "ground"})
+    found = femb.static(model_of(free, femb.SurfaceLoad("sun", "p", **heat))).shells["p"]
+    scale = E * H * alpha * 10.0
+    assert np.abs(found.membrane_force[-1]).max() < 1e-5 * scale
+    assert np.abs(found.bending_moment[-1]).max() < 1e-5 * scale * H
+    np.testing.assert_allclose(found.membrane_strain[-1, :, :2], alpha * 10.0, rtol=1e-4)
+    np.testing.assert_allclose(found.curvature[-1, :, :2], alpha * 0.1, rtol=1e-2)
+    edges = {f"edge{k}": "ground" for k in range(1, 5)}
+    held = femb.Shell("p", (2, 2), corners=CORNERS, plies=plies, attach=edges)
+    pressed = femb.static(model_of(held, femb.SurfaceLoad("sun", "p", temperature=10.0))).shells["p"]
+    np.testing.assert_allclose(pressed.membrane_force[-1, :, :2], -scale / (1.0 - NU), rtol=1e-9)
+
+
+def test_heat_without_expansion_is_named():
+    load = femb.SurfaceLoad("sun", "p", temperature=10.0)
+    with pytest.raises(femb.ModelError, match=r"loads\.sun\.temperature: needs the expansion"):
+        System(model_of(panel(), load))
+
+
 def test_damping_ratio_is_that_of_the_coefficient():
     """beta omega / 2."""
     beta = 1e-3
