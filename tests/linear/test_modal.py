@@ -178,6 +178,14 @@ def test_a_spinning_rod_is_stretched_by_its_quadratic_force():
     assert modal.stiffness[6, 6] == pytest.approx(2e9 * 0.03 * 2.0, rel=1e-10)
 
 
+@pytest.mark.parametrize("held", [None, "hub"])
+def test_damping_in_proportion_to_the_stiffness_stays_so(held):
+    modal = modal_model(winged(damping=3e-4), 4, held=held)
+    size = np.abs(modal.stiffness).max()
+    np.testing.assert_allclose(modal.damping, 3e-4 * modal.stiffness, rtol=0.0, atol=3e-4 * 1e-9 * size)
+    assert size > 0.0
+
+
 def test_it_moves_as_the_model_does():
     """A slew of the satellite: rates of the hub and of the shapes by the modal model against a run of the whole."""
     model = winged(youngs_modulus=2e5, shear_modulus=1e5)

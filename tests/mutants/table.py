@@ -471,10 +471,10 @@ MUTANTS = (
     # --- results
     Mutant("femb/results/spectrum.py",
            "amplitude[-1] *= 0.5", "amplitude[-1] *= 1.0",
-           "tests/results/test_results.py tests/pictures/test_plots.py", "last line of a spectrum"),
+           "tests/results/test_tables.py", "last line of a spectrum"),
     Mutant("elements/beam/results.py",
            "- about_z * (points[:, 0] / section[2])", "+ about_z * (points[:, 0] / section[2])",
-           "tests/results tests/elements/beam/test_section_shapes.py", "axial stress by bending about z"),
+           "tests/elements/beam/test_stresses.py", "axial stress by bending about z"),
     Mutant("femb/recording/root_loads.py",
            "+ np.cross(position - point, own)", "- np.cross(position - point, own)",
            "tests/results/test_root_loads_of_flexible_bodies.py", "lever of the root load of a flexible body"),
