@@ -80,6 +80,26 @@ def test_resultants_of_a_cantilever():
     np.testing.assert_allclose(found.deflection[-1, -1, 2], 0.01 / (3.0 * E * 0.2 * H**3 / 12.0), rtol=1e-2)
 
 
+def test_arch_snaps_along_its_arc_length():
+    """A clamped strip of a cylinder pressed in its middle: the load falls behind the limit and rises again."""
+    tape = {"cylinder": [2.0, 0.1, 0.5]}
+    arch = femb.Shell(
+        "p", (1, 8), surface=tape, thickness=4e-3, material=material(70e9, 0.0, RHO),
+        attach={"edge1": "ground", "edge3": "ground"}, points={"a": [0.0, 0.0, 0.0], "b": [0.1, 0.0, 0.0]},
+    )  # fmt: skip
+    loads = [femb.Load(name, body=f"p.{name}", force=(0.0, 0.0, -4000.0)) for name in "ab"]
+    found = femb.static(model_of(arch, *loads), arc_length=True)
+    factor, fall = found.load_factor, [-found.bodies[f"p.{name}"].displacement[:, 2] for name in "ab"]
+    steps = np.diff(factor)
+    assert steps[0] > 0.0
+    assert steps.min() < 0.0
+    assert steps[-1] > 0.0
+    # the middle passes the chord of the supports and ends below it
+    assert np.all(np.diff(fall[0]) > 0.0)
+    assert fall[0][-1] > 2.0 * (1.0 - np.cos(0.25))
+    np.testing.assert_allclose(fall[0], fall[1], rtol=1e-5, atol=1e-9)
+
+
 def test_root_loads_are_the_weight():
     """On a ground, on a beam that carries the panel, and their sum."""
     section = femb.Section(
