@@ -110,7 +110,6 @@ class Writer:
             name = f"**`{key}`**" if key in required_keys(kind) else f"`{key}`"
             meaning = value.get("description", "")
             meaning = meaning.removeprefix(f"{unit}, ").removeprefix(f"{unit}. ") if unit else meaning
-            meaning = "see above" if meaning == definition["description"] else meaning
             rows.append(f"| {name} | {form} | {unit} | {default} | {escaped(meaning)} |")
         table = "\n".join(rows) if len(rows) > 1 else "It has no further keys."
         example = self.examples.get(kind.__name__)

@@ -45,15 +45,17 @@ def names_in(check: Checks, field: str) -> None:
 class PDController(Controller):
     """u = -K_p e - K_d e' of an attitude, or of one coordinate.
 
-    Of an attitude: ``attitude`` and ``rate`` are sensors, or a body, "bodies.hub"; ``reference`` the attitude that is
-    held; e the turn from it and e' the angular velocity less that of the reference, in body axes (N m). ``wheels`` take
-    the torque: u = -pinv(G) tau with their axes G, or the rows of ``allocation`` times tau; or ``outputs`` are commands
-    with three numbers, as "loads.torquer.torque".
-    Of a coordinate: ``input`` and ``rate`` are sensors, or names as "joints.hinge.angle", ``setpoint`` a profile with
-    derivatives; ``outputs`` one command.
+    Of an attitude, e is the turn from the reference and e' the angular velocity less that of the reference, in body
+    axes; the law gives a torque tau, N m.
 
-    proportional, derivative : gains; or bandwidth (rad/s) w and damping_ratio z, for K_p = J w^2 and K_d = 2 z w J with
-    the inertia J of the whole model at the start.
+    attitude : the sensor of the attitude, or a body, "bodies.hub". input : in place of it the sensor of a coordinate,
+    or its name, "joints.hinge.angle". rate : the sensor of e', or a name as these. reference : the attitude that is
+    held. setpoint : of a coordinate, a profile with derivatives. wheels : names of those that take the torque, with
+    the commands -pinv(G) tau, with their axes G. allocation : the matrix in place of -pinv(G), a row a wheel.
+    outputs : in place of wheels, commands with three numbers, as "loads.torquer.torque"; of a coordinate one command.
+    proportional : gain K_p, N m/rad (N/m of a stroke), a number, one an axis, or a matrix. derivative : gain K_d, N m
+    s/rad (N s/m), likewise. bandwidth : rad/s, w in K_p = J w^2 and K_d = 2 z w J, in place of both, with the inertia J
+    of the whole model at the start. damping_ratio : z of these, dimensionless.
     feed_forward : the inertia J_f, kg m2 (kg of a stroke), of a torque that the reference alone needs, added to u: J_f
     a_r + w_r x J_f w_r with the acceleration and the rate of the reference, of a coordinate J_f a_r. A sampled law
     takes the mean acceleration of the period in which its command acts.

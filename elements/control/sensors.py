@@ -513,7 +513,10 @@ class Magnetometer(PlacedSensor):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CoordinateSensor(Sensor):
-    """The base of sensors of a coordinate of a joint, or of a wheel."""
+    """The base of sensors of a coordinate of a joint, or of a wheel.
+
+    joint : its name. coordinate : of the joint, by default its first. wheel : in place of both, the name of a wheel.
+    """
 
     width: ClassVar[int] = 1
     rate: ClassVar[bool] = False
@@ -576,7 +579,10 @@ class Tachometer(CoordinateSensor):
 
 @dataclass(frozen=True, eq=False)
 class WheelSpeedSensor(Sensor):
-    """The speed of a wheel relative to its host, rad/s."""
+    """The speed of a wheel relative to its host, rad/s.
+
+    wheel : its name.
+    """
 
     kind: ClassVar[str] = "wheel_speed"
     width: ClassVar[int] = 1

@@ -119,7 +119,7 @@ class StepperMotor(OnCoordinate):
     # The target: the motion itself, or steps towards it
 
     def with_errors(self, given: Floats) -> Floats:
-        """(s,) rad: the target with the errors of the motor, from the one without (s,). Source: equation (11)."""
+        """(s,) rad: the target with the motor's errors; ``given`` (s,) : the one without. Source: equation (11)."""
         result = given.copy()
         for each in self.harmonics or ():
             result += each.angle * np.sin(each.order * given + each.phase)

@@ -205,7 +205,7 @@ class Shell(Item):
             and not (isinstance(plies, list | tuple) and plies and all(isinstance(ply, Ply) for ply in plies))
         ):
             check.fail("plies", f"got {shown(plies)}, wanted a list of plies, from behind to in front of the normal")
-        if check.bad & {"thickness", "material", "plies", "offset", *DIRECT, "rotary_inertia"}:
+        if check.bad & {"thickness", "material", "plies", "offset", *DIRECT, "rotary_inertia", "non_structural_mass"}:
             return
         C = self.wall.stiffness
         if np.abs(C - C.T).max() > 1e-9 * np.abs(C).max():

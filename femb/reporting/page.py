@@ -80,7 +80,7 @@ def audit_of(results: Results) -> list[dict[str, str]]:
 
 
 def budget_of(results: Results) -> list[dict[str, Any]]:
-    """What each kind of items has done up to the last output time, as rows; without those that have done nothing."""
+    """The budgets of all kinds of items up to the last output time, as rows; without those that have done nothing."""
     rows = []
     for group in results.budget.values():
         last = {word: np.atleast_1d(group[word][-1]) for word in group.arrays if len(group[word])}

@@ -44,11 +44,12 @@ class AppendageResults(Group):
 
 
 class BudgetResults(Group):
-    """What one kind of items has done since the start of a run: an account of the budgets of energy and momentum.
+    """The work and impulses of one kind of items since the start of a run, an account of the budgets.
 
-    The accounts are the kinds of items whose forces have no potential, such as "reaction_wheels_motor"; "drivers";
-    "jumps", the work of latches, impacts, steps of drivers and of the filter of a run; "rest", the impulse of gravity
-    and of the ground, and the errors of the others. The works of all accounts add up to that of the audit.
+    The budgets are those of energy and momentum. The accounts are the kinds of items whose forces have no potential,
+    such as "reaction_wheels_motor"; "drivers"; "jumps", the work of latches, impacts, steps of drivers and of the
+    filter of a run; "rest", the impulse of gravity and of the ground, and the errors of the others. The works of all
+    accounts add up to that of the audit.
     """
 
     word: ClassVar[str] = "account"

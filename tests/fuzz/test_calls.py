@@ -52,6 +52,9 @@ CALLS = {
     femb.Path: {"points": [(0, 0, 0), (1, 0, 0), (2, 1, 0)]},
     femb.Place: {"beam": "boom", "node": 1, "at": (0, 0, 1)},
     femb.Load: {"name": "push", "body": "hub", "force": (1, 2, 3), "frame": "body", "profile": profiles.Versine(1.0)},
+    femb.Shell: {"name": "panel", "elements": (2, 2), "corners": [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]],
+                 "thickness": 1e-3, "material": "aluminium 6061-T6", "attach": {"edge4": "hub"}},
+    femb.SurfaceLoad: {"name": "light", "shell": "panel", "pressure": 1e-5},
     femb.AerodynamicLoad: {"name": "air", "body": "hub", "force_by_velocity": np.eye(3)},
     femb.DistributedLoad: {"name": "weight", "beam": "boom", "force": (0, 0, 1)},
     femb.Drag: {"name": "wind", "beam": "boom", "density": 1.2, "width": 0.1, "coefficient": 1.0},
@@ -225,6 +228,8 @@ def used(call, words):
     elif call is femb.AttitudeReference:
         item = femb.PDController("pd", attitude="bodies.hub", outputs="loads.torquer.torque", period=0.05,
                                  proportional=1.0, reference=item)  # fmt: skip
+    elif call is femb.SurfaceLoad:
+        made.add(femb.Shell(**CALLS[femb.Shell]))
     elif call is femb.DipoleField:
         made.add(femb.GravityGradient("gradient", rate=1e-3))
     elif call is femb.Path:
