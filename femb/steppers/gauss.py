@@ -292,7 +292,8 @@ class Gauss:
         return np.concatenate([form.rates(q[None], v[None])[0], a]), power
 
     def _rates(self, t: Sequence[float] | Floats, Y: Floats) -> Floats:
-        rates, powers = zip(*(self.rate(float(instant), y) for instant, y in zip(t, Y, strict=True)), strict=True)
+        with np.errstate(over="ignore", invalid="ignore"):  # stages that diverge end the iteration
+            rates, powers = zip(*(self.rate(float(instant), y) for instant, y in zip(t, Y, strict=True)), strict=True)
         self._powers = np.array(powers)
         return np.array(rates)
 

@@ -461,7 +461,7 @@ def test_pages_that_the_code_names_exist():
 @pytest.mark.parametrize(
     ("page", "count"),
     [
-        ("beam", 33),
+        ("beam", 36),
         ("constraints", 17),
         ("exact_beam", 28),
         ("handover", 20),

@@ -4,6 +4,7 @@ import numpy as np
 
 from femb import Model, PointMass, RigidBody
 from femb.elements.joint.constraint_set import ConstraintSet
+from femb.system.budget import Budget
 from femb.system.system import System
 
 INERTIA = np.array([[2.0, 0.2, -0.1], [0.2, 1.5, 0.3], [-0.1, 0.3, 1.8]])
@@ -25,6 +26,8 @@ def only(model, *kinds):
     system = System(model)
     system.constraint_set = ConstraintSet(system.layout, [])
     system.batches = [batch for batch in system.batches if isinstance(batch, kinds)]
+    *_, last = model.items()  # one account for all of a batch
+    system.budget = Budget([(batch, [last]) for batch in system.batches], system.layout, False)
     return system
 
 

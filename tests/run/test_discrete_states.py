@@ -433,9 +433,13 @@ def test_an_instant_that_has_passed_is_refused():
         System(model)
 
 
-def test_ensembles_refuse_them():
-    with pytest.raises(femb.FembError, match=r"pushers\.p: has discrete states"):
-        femb.simulate_ensemble([pushed(counter, count=0.0)] * 2, duration=0.1)
+def test_members_of_ensembles_with_them_have_runs_of_their_own():
+    ensemble = femb.simulate_ensemble([pushed(counter, count=0.0), pushed(counter, count=3.0)], duration=0.1)
+    assert "pushers.p: has discrete states" in ensemble.note
+    for count, results in zip((0.0, 3.0), ensemble.results, strict=True):
+        alone = femb.simulate(pushed(counter, count=count), duration=0.1)
+        for name, values in alone.arrays.items():
+            np.testing.assert_array_equal(results.arrays[name], values)
 
 
 def test_steppers_remember_where_matrices_were_formed():
