@@ -16,6 +16,7 @@ from femb.base.quantity import Group
 from femb.base.types import Floats, Ints
 from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
+from femb.elements.shell.results import ShellResults
 from femb.numerics import rotations
 from femb.pictures import geometry
 from femb.pictures.parts import FlexibleMesh, flexible_meshes, sections_of
@@ -363,7 +364,7 @@ FRAMES = 600  # largest number of output times in a scene
 VALUES = 1_500_000  # numbers of the motion of a scene; with more bodies there are fewer output times
 FEWEST = 60
 LOOKED_AT = 60  # output times at which the largest deflection of flexible bodies is looked for
-MOVING = ("bodies/", "beams/")
+MOVING = ("bodies/", "beams/", "shells/")
 
 
 def chosen_frames(results: Results, frames: int = FRAMES) -> Ints:
@@ -372,7 +373,7 @@ def chosen_frames(results: Results, frames: int = FRAMES) -> Ints:
     Those of a run that broke down, at which a position is not a number, are left out.
     """
     known = np.ones(results.time.size, dtype=bool)
-    for group in (*results.bodies.values(), *results.beams.values()):
+    for group in (*results.bodies.values(), *results.beams.values(), *results.shells.values()):
         for word in ("position", "quaternion"):
             if word in group:
                 known &= np.isfinite(group[word]).reshape(len(known), -1).all(axis=1)
@@ -381,14 +382,15 @@ def chosen_frames(results: Results, frames: int = FRAMES) -> Ints:
         return usable
     beams = sum(BeamMotion.size(beam) for beam in results.beams.values())
     modes = sum(body["deformation"].shape[1] for body in results.bodies.values() if "deformation" in body)
-    limit = min(frames, max(FEWEST, VALUES // (7 * len(results.bodies) + beams + modes + 1)))
+    shells = sum(7 + 3 * len(shell.reference_position) for shell in results.shells.values())
+    limit = min(frames, max(FEWEST, VALUES // (7 * len(results.bodies) + beams + modes + shells + 1)))
     count = len(usable)
     chosen: Ints = usable[np.unique(np.rint(np.linspace(0, count - 1, min(count, limit))).astype(np.int64))]
     return chosen
 
 
 def at_times(results: Results, chosen: Ints) -> Results:
-    """The motion of bodies and beams, and their constant arrays, at some output times only."""
+    """The motion of bodies, beams and shells, and their constant arrays, at some output times only."""
     series = {path: results.series[path][chosen] for path in results.series if path.startswith(MOVING)}
     static = {path: results.static[path] for path in results.static if path.startswith(MOVING)}
     return Results({"time": results.time[chosen], **series}, static, results.attributes)
@@ -399,7 +401,7 @@ def scene_of(results: Results, packing: Packing, frames: int = FRAMES, kind: str
 
     kind : by default that of the analysis: "modes", "states" or "time"; or "buckling", of ``modal.buckling_of``.
     """
-    if not results.time.size or not (results.bodies or results.beams):
+    if not results.time.size or not (results.bodies or results.beams or results.shells):
         return None
     chosen = chosen_frames(results, frames)
     if not chosen.size:
@@ -407,9 +409,13 @@ def scene_of(results: Results, packing: Packing, frames: int = FRAMES, kind: str
     seen = at_times(results, chosen)
     bodies = {name: body for name, body in seen.bodies.items() if "position" in body and "quaternion" in body}
     beams = [BeamMotion(beam, bodies) for beam in seen.beams.values() if "position" in beam and "quaternion" in beam]
-    if not bodies and not beams:
+    shells = [
+        ShellMotion(shell, bodies) for shell in seen.shells.values() if "position" in shell and "quaternion" in shell
+    ]
+    if not bodies and not beams and not shells:
         return None
-    points = [body.position[:, None] for body in bodies.values()] + [beam.points for beam in beams]
+    points = [body.position[:, None] for body in bodies.values()]
+    points += [beam.points for beam in beams] + [shell.points for shell in shells]
     everything = np.concatenate(points, axis=1)
     low, high = everything.min(axis=1), everything.max(axis=1)
     path = 0.5 * (low + high)
@@ -423,12 +429,38 @@ def scene_of(results: Results, packing: Packing, frames: int = FRAMES, kind: str
         "outputs": int(results.time.size),
         "extent": extent,
         "path": [float(x) for x in path.ravel()],
-        "bodies": [_body(body, path, extent, packing, attached.get(body.name, ())) for body in bodies.values()],
+        "bodies": [
+            *(_body(body, path, extent, packing, attached.get(body.name, ())) for body in bodies.values()),
+            *(shell.packed(path, packing) for shell in shells),
+        ],
         "beams": [beam.packed(path, numbers, extent, packing) for beam in beams],
         "links": _links(bodies),
         "carriers": carriers_of(seen, bodies, {beam.beam.name: beam.beam for beam in beams}),
-        "quantities": _ranges(beams, [_largest_deflection(body) for body in bodies.values()]),
+        "quantities": _ranges(
+            beams, [*(_largest_deflection(body) for body in bodies.values()), *(shell.largest for shell in shells)]
+        ),
     }
+
+
+class ShellMotion:
+    """The nodes of a shell at all output times: points (t, n, 3) m, inertial; and how a page has them, as a body."""
+
+    def __init__(self, shell: ShellResults, bodies: Mapping[str, BodyResults]) -> None:
+        self.shell, self.points = shell, shell.position
+        owner = bodies.get(shell.deflection_body or "")
+        self.pose = (shell.position[:, 0], shell.quaternion[:, 0]) if owner is None else _pose(owner)
+        position, quaternion = self.pose
+        local = rotations.rotate_back(quaternion[:, None], self.points - position[:, None])
+        self.deflection = shell.deflection if "deflection" in shell else local - local[0]
+        self.rest = local[0] - self.deflection[0]
+        self.largest = float(np.max(np.linalg.norm(self.deflection, axis=-1)))
+
+    def packed(self, path: Floats, packing: Packing) -> dict[str, Any]:
+        """A body with the pose of the shell's carrier, whose mesh has deflections in the axes of the carrier."""
+        faces = [_triangles(each.astype(np.int64)) for each in (self.shell.quadrilaterals, self.shell.triangles)]
+        mesh = {"points": packing.add(self.rest, 20), "triangles": packing.add(np.concatenate(faces))}
+        mesh["deflection"] = packing.add(self.deflection)
+        return {"name": self.shell.name, "fixed": False, **packed_pose(*self.pose, path, packing), "meshes": [mesh]}
 
 
 def _links(bodies: dict[str, BodyResults]) -> list[list[int]]:

@@ -163,6 +163,30 @@ def test_stations_of_a_bent_beam_are_on_its_arc(tmp_path):
     np.testing.assert_allclose(np.sum(tangents * (stations - [0.0, radius, 0.0]), axis=1), 0.0, atol=2e-3)
 
 
+@pytest.mark.parametrize("attach", [{"edge4": "hub"}, None], ids=["on a body", "free"])
+def test_shells_are_where_the_results_have_them(tmp_path, attach):
+    """As a body with the pose of what carries the shell, deflected in its axes; triangles of all elements."""
+    model = femb.Model()
+    model.add(femb.RigidBody("hub", mass=1.0, inertia=0.1, angular_velocity=(0.0, 0.5, 1.0)))
+    corners = [[0.1, 0.0, 0.0], [1.1, 0.0, 0.0], [1.1, 0.5, 0.1], [0.1, 0.5, 0.0]]
+    spin = {} if attach else {"angular_velocity": (0.0, 0.5, 1.0)}
+    words = {"corners": corners, "thickness": 1e-3, "material": "aluminium 6061-T6"}
+    model.add(femb.Shell("panel", elements=(2, 1), attach=attach, **words, **spin))
+    results = femb.simulate(model, duration=0.05, output_interval=0.025, rtol=1e-4)
+    page = page_of(results, tmp_path)
+    scene, shell = page.data["scene"], results.shells["panel"]
+    panel = next(body for body in scene["bodies"] if body["name"] == "panel")
+    (mesh,) = panel["meshes"]
+    assert page.array(mesh["triangles"]).shape == (4, 3)
+    path = np.reshape(scene["path"], (-1, 3))[:, None]
+    turned = page.array(panel["quaternion"])[:, None]
+    local = page.array(mesh["points"]) + page.array(mesh["deflection"])
+    points = page.array(panel["position"])[:, None] + path + rotations.rotate(turned, local)
+    np.testing.assert_allclose(points, shell.position, atol=1e-4)
+    (deflection,) = (each for each in scene["quantities"] if each["name"] == "deflection")
+    assert deflection["high"] == pytest.approx(np.linalg.norm(shell.deflection, axis=-1).max())
+
+
 def test_flexible_bodies_are_meshes_lines_or_links(tmp_path):
     scene = (page := page_of(Results(*flexible({"cells_hexahedron": np.arange(8)[None]})), tmp_path)).data["scene"]
     (mesh,) = scene["bodies"][0]["meshes"]

@@ -89,6 +89,32 @@ def test_joints_stay_closed_where_deflections_are_enlarged(browser, tmp_path):
     assert np.linalg.norm(tip - browser.value(TIP.replace("NAME", "'left_yoke'"))) > 0.05
 
 
+def test_a_shell_moves_as_in_its_results(browser, tmp_path):
+    model = femb.Model()
+    hub = model.add(femb.RigidBody("hub", mass=1.0, inertia=0.1, angular_velocity=(0.0, 0.5, 1.0)))
+    corners = [[0.1, 0.0, 0.0], [1.1, 0.0, 0.0], [1.1, 0.5, 0.0], [0.1, 0.5, 0.0]]
+    words = {"thickness": 1e-3, "material": "aluminium 6061-T6", "attach": {"edge4": hub.name}}
+    model.add(femb.Shell("panel", elements=(4, 2), corners=corners, **words))
+    results = femb.simulate(model, duration=0.2, output_interval=0.05, rtol=1e-4)
+    opened(browser, results, tmp_path)
+    browser.value("femb.player.play(false)")
+    point = """(() => {
+      femb.player.viewer.render();
+      const body = femb.player.structure.bodies.find((part) => part.name === "panel");
+      const points = body.meshes[0].mesh.geometry.attributes.position;
+      const last = body.group.position.clone().fromBufferAttribute(points, points.count - 1);
+      return last.applyMatrix4(body.group.matrixWorld).toArray().map((x, k) => x + femb.data.scene.path[k]);
+    })()"""
+    shell, turned = results.shells["panel"], results.bodies["hub"].quaternion[3]
+    browser.value("femb.player.seek(0.15)")
+    corner = np.array(browser.value(point))
+    np.testing.assert_allclose(corner, shell.position[3, -1], atol=2e-4)
+    browser.value("femb.player.enlarge = 5; femb.player.show()")
+    moved = np.array(browser.value(point)) - corner
+    np.testing.assert_allclose(moved, 4.0 * rotations.rotate(turned, shell.deflection[3, -1]), atol=1e-3)
+    browser.value("femb.player.enlarge = 1")
+
+
 def test_histories_are_picked_and_keys_play(browser, tmp_path):
     opened(browser, Results(*satellite()), tmp_path)
     shown = browser.value("document.querySelectorAll('.plot canvas').length")

@@ -159,13 +159,13 @@ class Player {
       shown.textContent = `× ${this.enlarge}`;
       this.show();
     };
-    const flexible = this.structure.beams.length || this.structure.bodies.some((body) => body.meshes.some((mesh) => mesh.shapes));
+    const flexible = this.structure.beams.length || this.structure.bodies.some((body) => body.meshes.some((mesh) => mesh.rest));
     const label = this.kind === "modes" ? "amplitude" : "deflection";
     if (flexible || this.kind === "modes") {
       const group = labelled(label, scale, shown);
       group.title = this.kind === "modes"
         ? "A mode has no size: this one is chosen for the eye."
-        : "Enlarges the deflection of each beam and flexible body from its own undeformed shape. What it carries moves with it, except by the joints of closed loops, which seem to open.";
+        : "Enlarges the deflection of each beam, shell and flexible body from its own undeformed shape. What it carries moves with it, except by the joints of closed loops, which seem to open.";
       found.push(group);
     }
     const view = (text, along, title) => element("button", { type: "button", title, onclick: () => this.viewer.fit(along) }, text);

@@ -20,7 +20,7 @@ function material(colour, options = {}) {
   });
 }
 
-/** A body: meshes that move with it, those of a flexible one deformed by shapes and coordinates. */
+/** A body: meshes that move with it, those of a flexible one deformed by shapes and coordinates, or by deflections. */
 class BodyPart {
   constructor(data, bytes) {
     this.name = data.name;
@@ -35,7 +35,7 @@ class BodyPart {
     const points = Float32Array.from(arrayOf(data.points, bytes).data);
     geometry.setAttribute("position", new libraries.BufferAttribute(points, 3));
     geometry.setIndex(new libraries.BufferAttribute(integersOf(data.triangles || data.lines, bytes), 1));
-    const flexible = Boolean(data.shapes);
+    const flexible = Boolean(data.shapes || data.deflection);
     const plain = flexible ? PLAIN.flexible : body.marker ? PLAIN.marker : PLAIN.body;
     if (body.smooth) geometry.computeVertexNormals();
     const mesh = data.lines
@@ -50,25 +50,22 @@ class BodyPart {
     mesh.frustumCulled = false;
     const colours = new Float32Array(points.length).fill(1);
     geometry.setAttribute("color", new libraries.BufferAttribute(colours, 3));
+    const rest = points.slice();
+    if (data.deflection) return { mesh, colours, rest, deflection: arrayOf(data.deflection, bytes), plain };
     const [shapes, coordinates] = [arrayOf(data.shapes, bytes), arrayOf(data.coordinates, bytes)];
-    return { mesh, colours, rest: points.slice(), shapes, coordinates, plain };
+    return { mesh, colours, rest, shapes, coordinates, plain };
   }
 
   show(i, j, w, enlarge, scale) {
     blendPose(this.pose, i, j, w, this.group.position, this.group.quaternion);
-    for (const flexible of this.meshes) if (flexible.shapes) this.deform(flexible, i, j, w, enlarge, scale);
+    for (const flexible of this.meshes) if (flexible.rest) this.deform(flexible, i, j, w, enlarge, scale);
   }
 
-  deform({ mesh, colours, rest, shapes, coordinates, plain }, i, j, w, enlarge, scale) {
+  deform(flexible, i, j, w, enlarge, scale) {
+    const { mesh, colours, rest, plain } = flexible;
     const points = mesh.geometry.attributes.position.array;
-    const [count, size] = [coordinates.columns, rest.length];
-    const moved = new Float64Array(size);
-    for (let k = 0; k < count; k++) {
-      const [first, second] = [coordinates.data[i * count + k], coordinates.data[j * count + k]];
-      const amount = first + w * (second - first);
-      if (amount === 0) continue;
-      for (let n = 0; n < size; n++) moved[n] += amount * shapes.data[k * size + n];
-    }
+    const size = rest.length;
+    const moved = flexible.deflection ? this.blended(flexible.deflection.data, size, i, j, w) : this.shaped(flexible, size, i, j, w);
     for (let n = 0; n < size; n++) points[n] = rest[n] + enlarge * moved[n];
     mesh.geometry.attributes.position.needsUpdate = true;
     const coloured = scale !== null && scale.name === "deflection";
@@ -76,6 +73,26 @@ class BodyPart {
     if (!coloured) return;
     for (let n = 0; n < size; n += 3) scale.write(Math.hypot(moved[n], moved[n + 1], moved[n + 2]), colours, n);
     mesh.geometry.attributes.color.needsUpdate = true;
+  }
+
+  /** Deflections of all points between output times. */
+  blended(data, size, i, j, w) {
+    const moved = new Float64Array(size);
+    for (let n = 0; n < size; n++) moved[n] = data[i * size + n] + w * (data[j * size + n] - data[i * size + n]);
+    return moved;
+  }
+
+  /** Deflections of all points by shapes times coordinates between output times. */
+  shaped({ shapes, coordinates }, size, i, j, w) {
+    const count = coordinates.columns;
+    const moved = new Float64Array(size);
+    for (let k = 0; k < count; k++) {
+      const [first, second] = [coordinates.data[i * count + k], coordinates.data[j * count + k]];
+      const amount = first + w * (second - first);
+      if (amount === 0) continue;
+      for (let n = 0; n < size; n++) moved[n] += amount * shapes.data[k * size + n];
+    }
+    return moved;
   }
 }
 
