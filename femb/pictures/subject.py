@@ -7,7 +7,6 @@ import numpy as np
 
 from femb.base.quantity import Group
 from femb.base.types import Floats, Ints
-from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
 from femb.pictures.drawing import LEGEND_LIMIT, Panel
 from femb.pictures.rounding import Scales, without_noise
@@ -45,8 +44,10 @@ class Subject:
         return list({id(group): group for _, group, _ in self.chosen((kind,))}.values())
 
     def chosen(self, kinds: Iterable[str], nodes: bool = False) -> list[Chosen]:
-        """Chosen items of some kinds, in the order of the patterns. With ``nodes``, a beam without a node means its
-        last one."""
+        """Chosen items of some kinds, in the order of the patterns.
+
+        nodes : a beam or shell without a node means its last one.
+        """
         chosen: list[Chosen] = []
         for pattern in self.items or ("*",):
             for kind in kinds:
@@ -57,7 +58,7 @@ class Subject:
                     matched, indices = matches(pattern, kind, name, _count(group))
                     if not matched or (not self.items and isinstance(group, BodyResults) and group.fixed):
                         continue
-                    if nodes and isinstance(group, BeamResults) and not indices:
+                    if nodes and _count(group) and not indices:
                         indices = [_count(group) - 1]
                     chosen += [(kind, group, node) for node in (indices or (None,))]
         return list({(kind, group.name, node): (kind, group, node) for kind, group, node in chosen}.values())
@@ -68,8 +69,12 @@ class Subject:
 
     def panel(self, title: str, channel: Channel, positions: Ints | None = None, order: str = "") -> Panel:
         """The components of one channel as curves."""
-        values = self.clean(channel.values, channel.scale)
-        return Panel(title, channel.quantity, channel.unit, values, list(channel.components), positions, order)
+        values, components = self.clean(channel.values, channel.scale), list(channel.components)
+        if len(components) > CURVES:
+            most = np.sort(np.argsort(-np.ptp(values, axis=0), kind="stable")[:CURVES])
+            title = f"{title} (the {CURVES} of {len(components)} that change most)"
+            values, components = values[:, most], [components[k] for k in most]
+        return Panel(title, channel.quantity, channel.unit, values, components, positions, order)
 
     def rows(self, word: str, component: str = "", kinds: Sequence[str] = ()) -> Rows:
         """Rows of a quantity of the chosen items, or of one component of it; kinds : of these alone, as ("audit",).
@@ -79,10 +84,12 @@ class Subject:
         """
         known = words()
         kinds = kinds or (known[word].kinds if word in known else (*self.results.tables, "audit"))
-        points = word in known and set(kinds) <= set(POINTS) and word not in OF_ELEMENTS
+        points = word in known and set(kinds) <= {*POINTS, "shells"} and word not in OF_ELEMENTS
         selected: list[Channel] = []
         for kind, group, node in self.chosen(kinds, nodes=points):
             ends_only = kind == "beams" and not points and node is None
+            if kind == "shells" and word in group and group[word].shape[1] != _count(group):
+                node = None  # of its elements
             selected += self.element_ends(group, word) if ends_only else channels(kind, group, word, node)
         if component:
             selected = [part for channel in selected for part in [channel.only(component)] if part is not None]
@@ -173,8 +180,8 @@ def fits(name: str, pattern: str) -> bool:
 
 
 def _count(group: Group) -> int:
-    """Nodes of a beam, 0 for anything else."""
-    return group["position"].shape[1] if isinstance(group, BeamResults) and "position" in group else 0
+    """Nodes of a beam or shell, 0 for anything else."""
+    return group["position"].shape[1] if group.of_nodes and "position" in group else 0
 
 
 def some(count: int) -> Ints:

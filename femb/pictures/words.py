@@ -14,7 +14,6 @@ import numpy as np
 
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
-from femb.elements.beam.results import BeamResults
 from femb.results.groups import groups
 from femb.results.names import LINEAR, at_node
 
@@ -188,7 +187,7 @@ def channels(kind: str, group: Group, name: str, node: int | None = None) -> lis
     item = group.name
     if kind == "audit":
         item = name.replace("_", " ")
-    if node is not None and isinstance(group, BeamResults):
+    if node is not None and group.of_nodes:
         here = at_node(group, name, values, node)
         if here is None:
             return []

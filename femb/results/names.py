@@ -85,12 +85,13 @@ class Named:
         return declared if len(declared) == len(shape) else [str(size) for size in shape]
 
 
-def at_node(beam: BeamResults, word: str, array: Floats, node: int) -> Floats | None:
+def at_node(group: Group, word: str, array: Floats, node: int) -> Floats | None:
     """(T, ...) of an array of nodes, or of ends of elements, at a node: the end of the element before it, of the first
-    node the start of the one after. None for any other array and for a node that the beam does not have."""
+    node the start of the one after. None for any other array and for a node that the beam or shell does not have."""
     if array.ndim < 2:
         return None
-    sizes = BeamResults.quantities()[word].sizes if word in BeamResults.quantities() else ["T", "n"]
+    declared = type(group).quantities().get(word)
+    sizes = ["T", "n"] if declared is None else declared.sizes
     nodes = array.shape[1] + ("e" in sizes)
     if not -nodes <= node < nodes:
         return None

@@ -13,6 +13,7 @@ from oracles.synthetic_results import LENGTH, bent_beam, satellite
 from PIL import Image
 from shared_runs import said
 
+import femb
 from femb import (
     Attachment,
     Beam,
@@ -170,6 +171,27 @@ def test_any_quantity_of_any_item(arm, what, values):
     ((panel,),) = shown(arm, what)
     np.testing.assert_allclose(panel.values, values(arm), rtol=1e-12, atol=1e-12)
     assert panel.quantity
+
+
+def test_quantities_of_shells_are_those_of_a_node_or_of_the_elements_that_change_most():
+    model = femb.Model()
+    words = {
+        "corners": [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]],
+        "thickness": 2e-3,
+        "material": "aluminium 6061-T6",
+    }
+    model.add(femb.Shell("panel", elements=(4, 2), attach={"edge4": "ground"}, **words, points={"tip": "corner3"}))
+    model.add(femb.Load("push", body="panel.tip", force=(0.0, 0.0, 1.0)))
+    results = femb.static(model, steps=2)
+    shell = results.shells["panel"]
+    ((last,),) = shown(results, "deflection of panel")
+    np.testing.assert_allclose(last.values, shell.deflection[:, -1], rtol=1e-12, atol=1e-12)
+    ((third,),) = shown(results, "position of panel[2]")
+    np.testing.assert_allclose(third.values, shell.position[:, 2], rtol=1e-12, atol=1e-12)
+    ((moments,),) = shown(results, "bending_moment of panel")
+    assert len(moments.labels) == 16
+    assert "of 24 that change most" in moments.title
+    assert np.abs(moments.values).max() == pytest.approx(np.abs(shell.bending_moment).max())
 
 
 def test_load_histories_are_what_the_loads_exert(arm):
@@ -422,7 +444,17 @@ def test_zeros_on_a_logarithmic_axis_are_left_out():
 # Files
 
 # which has none of these
-NOT_OF_SATELLITE = ("drivers", "springs", "loads", "latches", "section_forces", "stress", "root_loads")
+NOT_OF_SATELLITE = (
+    "budget",
+    "loop",
+    "drivers",
+    "springs",
+    "loads",
+    "latches",
+    "section_forces",
+    "stress",
+    "root_loads",
+)
 
 
 @pytest.mark.parametrize(
