@@ -55,7 +55,7 @@ class Budget:
         self.size = self.first + len(self.works)
         column = {name: self.first + i for i, name in enumerate(self.works)}
         self._powers = [(k, np.array([column[name] for name in accounts])) for k, accounts in names]
-        self._pushes = [(k, 6 * self.impulses.index(name)) for k, name in pushing]
+        self._pushes = {k: 6 * self.impulses.index(name) for k, name in pushing}
         self._drivers = column.get(DRIVERS, -1)
         freedom = np.array([frame.freedom for frame in layout.frames])
         three = np.arange(3)
@@ -70,11 +70,19 @@ class Budget:
         """(s, n_w) of a system at s states; without ``multipliers`` (s, n_c) those of drivers are zero."""
         out = np.zeros((len(q), self.size))
         for k, columns in self._powers:
+            batch = system.batches[k]
+            alone = type(batch).add_powers is Batch.add_powers and not isinstance(batch, ForceBatch)
+            if k in self._pushes and alone:
+                force = np.zeros(v.shape)  # once for both
+                batch.nonconservative_force(u, q, v, force)
+                out[:, columns[0]] += np.einsum("sv,sv->s", force, v)
+                self._push(force, q, out[:, self._pushes[k] : self._pushes[k] + 6])
+                continue
             part = np.zeros((len(q), len(columns)))
-            system.batches[k].add_powers(u, q, v, part)
+            batch.add_powers(u, q, v, part)
             out[:, columns] += part
-        for k, first in self._pushes:
-            self._push(system.batches[k], u, q, v, out[:, first : first + 6])
+            if k in self._pushes:
+                self._push(_forces(batch, u, q, v), q, out[:, self._pushes[k] : self._pushes[k] + 6])
         if multipliers is not None and self._drivers >= 0:
             power = np.zeros(len(q))
             system.constraint_set.constraint_power(u, q, v, multipliers, power)
@@ -122,17 +130,26 @@ class Budget:
         accounts[REST] |= {"impulse": (change - given)[:, :3], "angular_impulse": (change - given)[:, 3:]}
         return accounts
 
-    def _push(self, batch: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        """out (s, 6) += force and moment about the origin of a batch of forces on the frames."""
-        force = np.zeros(v.shape)
-        if isinstance(batch, ForceBatch):
-            batch.residual(u, q, v, v, force)
-            force = -force
-        else:
-            batch.nonconservative_force(u, q, v, force)
+    def _push(self, force: Floats, q: Floats, out: Floats) -> None:
+        """out (s, 6) += resultant and moment about the origin of forces (s, n_v) on the frames, most of them zero."""
         linear = force[:, self._points[1]]
-        out[:, :3] += linear.sum(axis=1)
-        out[:, 3:] += rotations.cross(q[:, self._points[0]], linear).sum(axis=1)
-        if len(self._turns[0]):
-            attitudes = rotations.normalise(q[:, self._turns[0]])
-            out[:, 3:] += rotations.rotate(attitudes, force[:, self._turns[1]]).sum(axis=1)
+        acting = np.flatnonzero(linear.any(axis=(0, 2)))
+        if acting.size:
+            linear = linear[:, acting]
+            out[:, :3] += linear.sum(axis=1)
+            out[:, 3:] += rotations.cross(q[:, self._points[0][acting]], linear).sum(axis=1)
+        turning = force[:, self._turns[1]]
+        acting = np.flatnonzero(turning.any(axis=(0, 2)))
+        if acting.size:
+            attitudes = rotations.normalise(q[:, self._turns[0][acting]])
+            out[:, 3:] += rotations.rotate(attitudes, turning[:, acting]).sum(axis=1)
+
+
+def _forces(batch: Batch, u: Floats, q: Floats, v: Floats) -> Floats:
+    """(s, n_v) of a batch on the frames."""
+    force = np.zeros(v.shape)
+    if isinstance(batch, ForceBatch):
+        batch.residual(u, q, v, v, force)
+        return -force
+    batch.nonconservative_force(u, q, v, force)
+    return force
