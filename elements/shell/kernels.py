@@ -21,7 +21,7 @@ import numpy as np
 
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, choose, every, lanes
-from femb.numerics.vector3 import rotation
+from femb.numerics.vector3 import dot, rotation
 
 # Signs of the corners of a quadrilateral in the directions r and s, and their product.
 R_SIGN = np.array([-1.0, 1.0, 1.0, -1.0])
@@ -34,12 +34,6 @@ OFFSET, DIRECTOR, NEXT, LAST, SIZE = 0, 3, 6, 9, 12
 # Rows of the combinations of corners and directors of a quadrilateral.
 XR, XS, XD, DR, DS, DD, EDGE, MEAN = 0, 1, 2, 3, 4, 5, 6, 10
 COMBINATIONS = 14
-
-
-@inlined
-def dot(a, b):
-    """The product a . b."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @inlined

@@ -7,17 +7,17 @@ import numpy as np
 
 from femb.base.quantity import Group
 from femb.base.types import Floats, Ints
+from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
 from femb.pictures.drawing import LEGEND_LIMIT, Panel
 from femb.pictures.rounding import Scales, without_noise
-from femb.pictures.words import POINTS, Channel, channels, words
+from femb.pictures.words import Channel, channels, words
 from femb.results.results import Results
 from femb.results.view import node_of
 
 Rows = list[list[Panel]]
 Chosen = tuple[str, Group, int | None]  # kind, group, node of a beam
 
-OF_ELEMENTS = ("strain", "section_force", "section_moment")
 COORDINATES = ("coordinates", "rates", "accelerations", "value")
 CURVES = 2 * LEGEND_LIMIT  # items in one panel that can be distinguished
 NODES = 40  # nodes in one panel, distinguished by their order
@@ -43,11 +43,8 @@ class Subject:
         """Chosen items of a kind, in the order of the model."""
         return list({id(group): group for _, group, _ in self.chosen((kind,))}.values())
 
-    def chosen(self, kinds: Iterable[str], nodes: bool = False) -> list[Chosen]:
-        """Chosen items of some kinds, in the order of the patterns.
-
-        nodes : a beam or shell without a node means its last one.
-        """
+    def chosen(self, kinds: Iterable[str]) -> list[Chosen]:
+        """Chosen items of some kinds, in the order of the patterns, each with a node if one is named."""
         chosen: list[Chosen] = []
         for pattern in self.items or ("*",):
             for kind in kinds:
@@ -58,8 +55,6 @@ class Subject:
                     matched, indices = matches(pattern, kind, name, _count(group))
                     if not matched or (not self.items and isinstance(group, BodyResults) and group.fixed):
                         continue
-                    if nodes and _count(group) and not indices:
-                        indices = [_count(group) - 1]
                     chosen += [(kind, group, node) for node in (indices or (None,))]
         return list({(kind, group.name, node): (kind, group, node) for kind, group, node in chosen}.values())
 
@@ -84,12 +79,10 @@ class Subject:
         """
         known = words()
         kinds = kinds or (known[word].kinds if word in known else (*self.results.tables, "audit"))
-        points = word in known and set(kinds) <= {*POINTS, "shells"} and word not in OF_ELEMENTS
         selected: list[Channel] = []
-        for kind, group, node in self.chosen(kinds, nodes=points):
-            ends_only = kind == "beams" and not points and node is None
-            if kind == "shells" and word in group and group[word].shape[1] != _count(group):
-                node = None  # of its elements
+        for kind, group, node in self.chosen(kinds):
+            node = _shown_node(group, word, node)
+            ends_only = kind == "beams" and node is None
             selected += self.element_ends(group, word) if ends_only else channels(kind, group, word, node)
         if component:
             selected = [part for channel in selected for part in [channel.only(component)] if part is not None]
@@ -177,6 +170,16 @@ def matches(pattern: str, kind: str, name: str, count: int) -> tuple[bool, list[
 def fits(name: str, pattern: str) -> bool:
     """Whether a name equals a pattern or matches its wildcards."""
     return name == pattern or fnmatchcase(name, pattern.replace("[", "[[]"))
+
+
+def _shown_node(group: Group, word: str, node: int | None) -> int | None:
+    """The node whose values of a quantity are shown: of one of nodes the last, unless another is named; of one of
+    elements none, but of a beam the named one, at which its elements end."""
+    declared = type(group).quantities().get(word)
+    of = declared.sizes[1:2] if declared is not None and group.of_nodes else []
+    if of == ["n"]:
+        return _count(group) - 1 if node is None else node
+    return node if isinstance(group, BeamResults) else None
 
 
 def _count(group: Group) -> int:
