@@ -36,6 +36,9 @@ INPUTS_OF_EACH = 3
 # Least number of steps in a period of the fastest disturbance, of methods of order 5 and higher: see the page.
 STEPS_A_PERIOD = 8.0
 
+# Electrical numbers of a motor that loses nothing, whose power is that on the wheel.
+IDEAL = (0.0, 0.0, inf)
+
 STARTS = np.array([0, 6])
 SIZES = np.array([6, 1])
 
@@ -402,6 +405,9 @@ class WheelBatch(Batch):
         self.places: Ints = np.array(index, dtype=np.int64)
         self.data: Floats = np.array(data, dtype=float)
         self.harmonics = np.array(harmonics, dtype=float).reshape(-1, PHASE + 1)
+        self.electrical: Floats = np.array([item.electrical_numbers for item in items])
+        # continuous controllers, whose commands are torques of motors too
+        self._controllers: list[Batch] = []
         self.inputs = tuple(each for item in items for each in item.inputs())
         self.weight = np.array(model.gravity, dtype=float)
         unbalanced: Floats = self.data[:, [STATIC, DYNAMIC]].any(axis=1).astype(float)
@@ -427,6 +433,7 @@ class WheelBatch(Batch):
         result.places[:, FIRST:] += np.repeat(before, [len(batch.places) for batch in batches])[:, None]
         result.data = np.concatenate([batch.data for batch in batches])
         result.harmonics = np.concatenate([batch.harmonics for batch in batches])
+        result.electrical = np.concatenate([batch.electrical for batch in batches])
         result.orders = np.concatenate([batch.orders for batch in batches])
         result.limits_steps, result.contained = bool(result.orders.any()), {}
         return result
@@ -439,6 +446,8 @@ class WheelBatch(Batch):
 
     def bind(self, batches: Sequence[Batch]) -> None:
         """Refuse wheels with more spin inertia than the beam or the flexible body that contains them has there."""
+        given = type(self).continuous_commands
+        self._controllers = [each for each in batches if type(each).continuous_commands is not given]
         if not self.contained:
             return
         from scipy.sparse.linalg import splu
@@ -466,14 +475,9 @@ class WheelBatch(Batch):
         )
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """Torque of the motor, with the commands of controllers, and its power."""
-        torque = self.motor_torque(frames.u)
-        commands = continuous_commands(batches, frames.u, frames.q, frames.v)
-        for k, item in enumerate(self.items):
-            name = item.state_name("torque")
-            if name in commands:
-                torque[:, k] += commands[name][:, 0]
-        power = torque * frames.v[:, self.index[:, SPEED]]
+        """Torque of the motor, with the commands of controllers, and its electrical power."""
+        torque = self._commanded_torque(frames.u, frames.q, frames.v)
+        power = self._electrical_power(torque, frames.v)
         paths = [f"{item.table}/{item.name}" for item in self.items]
         return {f"{path}/torque": torque[:, k] for k, path in enumerate(paths)} | {
             f"{path}/power": power[:, k] for k, path in enumerate(paths)
@@ -543,6 +547,30 @@ class WheelBatch(Batch):
         first = self.index[:, INPUTS]
         torque: Floats = u[:, first] + u[:, first + 1]
         return np.where(torque * u[:, first + 2] > 0.0, 0.0, torque)
+
+    def supply_account(self, own: str) -> str:
+        numbers = [item.electrical_numbers != IDEAL for item in self.items]
+        return f"{own}_motor" if any(numbers) else ""
+
+    def electrical_power(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        return self._electrical_power(self._commanded_torque(u, q, v), v)
+
+    def _commanded_torque(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """(s, n) N m: of the motor of each wheel, with continuous commands."""
+        torque = self.motor_torque(u)
+        commands = continuous_commands(self._controllers, u, q, v) if self._controllers else {}
+        for k, item in enumerate(self.items):
+            name = item.state_name("torque")
+            if name in commands:
+                torque[:, k] += commands[name][:, 0]
+        return torque
+
+    def _electrical_power(self, torque: Floats, v: Floats) -> Floats:
+        """(s, n) W: equation (4a)."""
+        lost, idle, back = self.electrical.T
+        motor = torque * v[:, self.index[:, SPEED]] + lost * torque**2
+        result: Floats = idle + np.maximum(motor, -back)
+        return result
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         loads(self.index, self.data, self.harmonics, u, q, v, out)

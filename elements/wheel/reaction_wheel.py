@@ -130,7 +130,7 @@ class WheelResults(Group):
     momentum = Quantity(
         "(T,)", "N m s", "about its axis, with that of its body", of=momentum, rows=momentum_rows, level="motion"
     )
-    power = Quantity("(T,)", "W", "of the motor: torque times speed")
+    power = Quantity("(T,)", "W", "electrical, of the motor: idle, mechanical and lost in its winding")
     clips = Quantity(
         "(T,)", "-", "commands of a controller so far that exceeded max_torque; without one not there", level="motion"
     )
@@ -154,6 +154,8 @@ class ReactionWheel(Item):
     they are the forces and torques of a harmonic of order 1. harmonics : a list of disturbances.
     max_torque : N m; more is clipped, and commands that are clipped are counted. max_speed : rad/s, at which the motor
     turns off until its torque is against the speed.
+    motor_constant : N m/W^0.5, torque by the root of the power lost in the winding; without it none is lost.
+    idle_power : W, of the electronics at any speed. regenerative : whether a motor that brakes gives power back.
 
     Raises ModelError: no host or two, on the ground, an axis of length zero, a spin inertia that is not below that of
     the body, numbers below zero, a rotor that no body has. Source: docs/theory/wheels.md.
@@ -185,12 +187,16 @@ class ReactionWheel(Item):
     mass: Annotated[float | None, Unit("kg")] = None
     transverse_inertia: Annotated[float | None, Unit("kg m2")] = None
     harmonics: list[WheelHarmonic] | None = None
+    motor_constant: Annotated[float | None, Unit("N m/W^0.5")] = None
+    idle_power: Annotated[float, Unit("W")] = 0.0
+    regenerative: bool = True
 
     # Checks
 
     def check(self, check: Checks) -> None:
         check.positive("spin_inertia", "transition_speed", "stribeck_speed", "max_torque", "max_speed")
-        check.not_negative("viscous", "coulomb", "static")
+        check.positive("motor_constant")
+        check.not_negative("viscous", "coulomb", "static", "idle_power")
         self.host.report(check)
         if "axis" not in check.bad:
             length = float(np.linalg.norm(self.axis))
@@ -245,6 +251,12 @@ class ReactionWheel(Item):
     def on(self) -> Place:
         """Its centre, on what carries it."""
         return self.host
+
+    @property
+    def electrical_numbers(self) -> tuple[float, float, float]:
+        """Watts by the square of the torque, those at rest, and zero where a motor gives none back, else infinity."""
+        lost = 0.0 if self.motor_constant is None else self.motor_constant**-2
+        return lost, self.idle_power, inf if self.regenerative else 0.0
 
     @property
     def markers(self) -> dict[tuple[str, ...], Place]:

@@ -328,6 +328,14 @@ class Batch:
         self.nonconservative_force(u, q, v, force)
         out[:, 0] += np.einsum("sv,sv->s", force, v)
 
+    def supply_account(self, own: str) -> str:
+        """The account of the budget that has the electrical energy of its motors; empty for none. own : as above."""
+        return ""
+
+    def electrical_power(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """(s, k) W: what each of its k motors takes from its supply, where there is a ``supply_account``."""
+        raise NotImplementedError
+
     def add_section_forces(self, beams: "Batch", u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n, 2, 6) += section forces of loads along beams at both ends of all n elements of ``beams``."""
 

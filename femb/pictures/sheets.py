@@ -191,9 +191,10 @@ def momentum(subject: Subject) -> Rows:
 
 
 def budget(subject: Subject) -> Rows:
-    """Work of each kind of items, and the impulses of those that act from outside, where they are not zero."""
+    """Work of each kind of items, the electrical energy that they take, and the impulses of what acts from outside, where
+    they are not zero."""
     row, results = [], subject.results
-    for word in ("work", "impulse", "angular_impulse"):
+    for word in ("work", "electrical_energy", "impulse", "angular_impulse"):
         momentum = word.replace("impulse", "momentum") if word == "angular_impulse" else "linear_momentum"
         # without gravity, ground or loads the rest is the error of the others
         errors = ["rest"] if results.attributes.get("audit", {}).get(f"{momentum}_changed_by") == "[]" else []
@@ -201,10 +202,9 @@ def budget(subject: Subject) -> Rows:
         found = [(name, values.reshape(len(values), -1)) for name, values in found if name not in errors]
         if not any(np.any(values) for _, values in found):
             continue
-        labels = [
-            f"{name.replace('_', ' ')} {axis}" for name, _ in found for axis in (("",) if word == "work" else XYZ)
-        ]
-        scale = "energy" if word == "work" else momentum.removeprefix("linear_")
+        of_energy = word in ("work", "electrical_energy")
+        labels = [f"{name.replace('_', ' ')} {axis}" for name, _ in found for axis in (("",) if of_energy else XYZ)]
+        scale = "energy" if of_energy else momentum.removeprefix("linear_")
         shown = subject.clean(np.concatenate([values for _, values in found], axis=1), scale)
         kept, title = np.flatnonzero(shown.any(axis=0)), word.replace("_", " ")
         labels, unit = [labels[k].strip() for k in kept], BudgetResults.quantities()[word].unit

@@ -55,6 +55,9 @@ class BudgetResults(Group):
     word: ClassVar[str] = "account"
 
     work = Quantity("(T,)", "J", "done since the start: added to kinetic plus potential energy")
+    electrical_energy = Quantity(
+        "(T,)", "J", "taken from the supply since the start, of wheels whose motors have electrical numbers"
+    )
     impulse = Quantity("(T, 3)", "N s", "since the start, of what acts from outside; inertial axes")
     angular_impulse = Quantity(
         "(T, 3)", "N m s", "since the start, about the inertial origin or one that moves uniformly; inertial axes"

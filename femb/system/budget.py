@@ -2,8 +2,8 @@
 
 A column of n_w numbers is integrated along with the state. Those of ``works`` are powers (W), whose sum is the rate of
 kinetic plus potential energy; before them are, for each account of ``impulses``, a force (N) and a moment (N m) about
-the origin of the layout, inertial axes. Accounts follow from the classes of items and their batches
-(``Batch.accounts``).
+the origin of the layout, inertial axes, and for each of ``supplies`` an electrical power (W), which no sum has.
+Accounts follow from the classes of items and their batches (``Batch.accounts``, ``Batch.supply_account``).
 """
 
 from collections.abc import Sequence
@@ -11,16 +11,52 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats
 from femb.elements.item import Item
 from femb.layout.element import Batch, ForceBatch
 from femb.layout.layout import Layout
-from femb.numerics import rotations
+from femb.numerics.compiler.compile import kernel
+from femb.numerics.vector3 import cross, rotate, rotation
 
 # Jumps of the velocities have no power: their work is added where they are.
 JUMPS, DRIVERS = "jumps", "drivers"
 # What the accounts of a momentum leave; and, beside a moving origin of coordinates, those of work.
 REST, ORIGIN = "rest", "origin"
+
+
+@kernel
+def balance(points_q, points_v, turns_q, turns_v, q, v, force, power, push, out):
+    """Of forces (s, n_v): out[:, power] += their power, and out[:, push : push + 6] += resultant and moment about the
+    origin, inertial axes; each is left out where its column is negative.
+
+    points_q, points_v : first indices of frames in q and v; turns_q, turns_v : of their attitudes.
+    """
+    R, w = np.empty((3, 3)), np.empty((2, 3))
+    x, y = w[0], w[1]
+    for s in range(q.shape[0]):
+        if power >= 0:
+            total = 0.0
+            for k in range(v.shape[1]):
+                total += force[s, k] * v[s, k]
+            out[s, power] += total
+        if push < 0:
+            continue
+        for k in range(points_q.size):
+            i, j = points_q[k], points_v[k]
+            if force[s, j] != 0.0 or force[s, j + 1] != 0.0 or force[s, j + 2] != 0.0:
+                cross(q[s, i : i + 3], force[s, j : j + 3], x)
+                for o in range(3):
+                    out[s, push + o] += force[s, j + o]
+                    out[s, push + 3 + o] += x[o]
+        for k in range(turns_q.size):
+            i, j = turns_q[k], turns_v[k]
+            if force[s, j] != 0.0 or force[s, j + 1] != 0.0 or force[s, j + 2] != 0.0:
+                rotation(q[s, i : i + 4], R)
+                for o in range(3):
+                    x[o] = force[s, j + o]
+                rotate(R, x, y)
+                for o in range(3):
+                    out[s, push + 3 + o] += y[o]
 
 
 class Budget:
@@ -36,6 +72,8 @@ class Budget:
         names: list[tuple[int, tuple[str, ...]]] = []
         pushing: list[tuple[int, str]] = []
         self.stored: list[tuple[int, str]] = []
+        supplied = [(k, batch.supply_account(items[0].account())) for k, (batch, items) in enumerate(batches)]
+        self._supplied = [(k, account) for k, account in supplied if account]
         for k, (batch, items) in enumerate(batches):
             own = items[0].account()
             if batch.inputs and type(batch).prestress_energy is not Batch.prestress_energy:
@@ -51,38 +89,40 @@ class Budget:
                 pushing.append((k, accounts[-1]))
                 impulses.append(accounts[-1])
         self.works, self.impulses = tuple(dict.fromkeys(works)), tuple(dict.fromkeys(impulses))
-        self.first = 6 * len(self.impulses)
+        self.supplies = tuple(dict.fromkeys(account for _, account in self._supplied))
+        self.first = 6 * len(self.impulses) + len(self.supplies)
         self.size = self.first + len(self.works)
         column = {name: self.first + i for i, name in enumerate(self.works)}
         self._powers = [(k, np.array([column[name] for name in accounts])) for k, accounts in names]
         self._pushes = {k: 6 * self.impulses.index(name) for k, name in pushing}
         self._drivers = column.get(DRIVERS, -1)
         freedom = np.array([frame.freedom for frame in layout.frames])
-        three = np.arange(3)
         moving, turning = freedom > 0, freedom == 6
-        self._points: tuple[Ints, Ints] = tuple(each[moving, None] + three for each in (layout.frame_q, layout.frame_v))  # type: ignore[assignment]
-        self._turns: tuple[Ints, Ints] = (
-            layout.frame_q[turning, None] + 3 + np.arange(4),
-            layout.frame_v[turning, None] + 3 + three,
-        )
+        q, v = layout.frame_q, layout.frame_v
+        self._frames = q[moving], v[moving], q[turning] + 3, v[turning] + 3
 
     def rates(self, system: Any, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None) -> Floats:
         """(s, n_w) of a system at s states; without ``multipliers`` (s, n_c) those of drivers are zero."""
         out = np.zeros((len(q), self.size))
         for k, columns in self._powers:
             batch = system.batches[k]
-            alone = type(batch).add_powers is Batch.add_powers and not isinstance(batch, ForceBatch)
-            if k in self._pushes and alone:
+            push = self._pushes.get(k, -1)
+            power = columns[0] if type(batch).add_powers is Batch.add_powers else -1
+            if power < 0:
+                part = np.zeros((len(q), len(columns)))
+                batch.add_powers(u, q, v, part)
+                out[:, columns] += part
+            elastic = push >= 0 and isinstance(batch, ForceBatch) and _has_potential(batch)
+            if power >= 0 or (push >= 0 and not elastic):
                 force = np.zeros(v.shape)  # once for both
                 batch.nonconservative_force(u, q, v, force)
-                out[:, columns[0]] += np.einsum("sv,sv->s", force, v)
-                self._push(force, q, out[:, self._pushes[k] : self._pushes[k] + 6])
-                continue
-            part = np.zeros((len(q), len(columns)))
-            batch.add_powers(u, q, v, part)
-            out[:, columns] += part
-            if k in self._pushes:
-                self._push(_forces(batch, u, q, v), q, out[:, self._pushes[k] : self._pushes[k] + 6])
+                balance(*self._frames, q, v, force, power, -1 if elastic else push, out)
+            if elastic:
+                force = np.zeros(v.shape)
+                batch.residual(u, q, v, v, force)
+                balance(*self._frames, q, v, -force, -1, push, out)
+        for k, account in self._supplied:
+            out[:, self._in_supplies(account)] += system.batches[k].electrical_power(u, q, v).sum(axis=1)
         if multipliers is not None and self._drivers >= 0:
             power = np.zeros(len(q))
             system.constraint_set.constraint_power(u, q, v, multipliers, power)
@@ -116,12 +156,14 @@ class Budget:
         stored (k, .) : what inputs have changed of potential energies, J, for each of ``stored``. change (k, 6) : of
         the linear and the angular momentum since the start.
         """
-        names = dict.fromkeys((*self.works, *self.impulses, REST))
+        names = dict.fromkeys((*self.works, *self.supplies, *self.impulses, REST))
         accounts: dict[str, dict[str, Floats]] = {name: {} for name in names}
         for i, name in enumerate(self.works):
             accounts[name]["work"] = values[:, self.first + i].copy()
         for (_, name), energy in zip(self.stored, stored.T, strict=True):
             accounts[name]["work"] += energy
+        for name in self.supplies:
+            accounts[name]["electrical_energy"] = values[:, self._in_supplies(name)].copy()
         given = np.zeros_like(change)
         for i, name in enumerate(self.impulses):
             six = values[:, 6 * i : 6 * i + 6]
@@ -130,26 +172,12 @@ class Budget:
         accounts[REST] |= {"impulse": (change - given)[:, :3], "angular_impulse": (change - given)[:, 3:]}
         return accounts
 
-    def _push(self, force: Floats, q: Floats, out: Floats) -> None:
-        """out (s, 6) += resultant and moment about the origin of forces (s, n_v) on the frames, most of them zero."""
-        linear = force[:, self._points[1]]
-        acting = np.flatnonzero(linear.any(axis=(0, 2)))
-        if acting.size:
-            linear = linear[:, acting]
-            out[:, :3] += linear.sum(axis=1)
-            out[:, 3:] += rotations.cross(q[:, self._points[0][acting]], linear).sum(axis=1)
-        turning = force[:, self._turns[1]]
-        acting = np.flatnonzero(turning.any(axis=(0, 2)))
-        if acting.size:
-            attitudes = rotations.normalise(q[:, self._turns[0][acting]])
-            out[:, 3:] += rotations.rotate(attitudes, turning[:, acting]).sum(axis=1)
+    def _in_supplies(self, account: str) -> int:
+        """The column of the electrical power of an account."""
+        return 6 * len(self.impulses) + self.supplies.index(account)
 
 
-def _forces(batch: Batch, u: Floats, q: Floats, v: Floats) -> Floats:
-    """(s, n_v) of a batch on the frames."""
-    force = np.zeros(v.shape)
-    if isinstance(batch, ForceBatch):
-        batch.residual(u, q, v, v, force)
-        return -force
-    batch.nonconservative_force(u, q, v, force)
-    return force
+def _has_potential(batch: Batch) -> bool:
+    """Whether its class has a potential energy."""
+    kind = type(batch)
+    return kind.energy_momentum is not Batch.energy_momentum or kind.potential_energy is not Batch.potential_energy

@@ -58,6 +58,48 @@ def test_friction_of_a_wheel_takes_what_its_speed_loses():
     np.testing.assert_allclose(results.budget["reaction_wheels_friction"].work, wanted, rtol=1e-8)
 
 
+@pytest.mark.parametrize("regenerative", [True, False], ids=["regenerative", "not"])
+def test_electrical_energy_of_a_motor_that_brakes_and_drives(regenerative):
+    """Constant torque against the speed, through zero: idle + u Omega + (u/k_m)^2, whose zero splits the integral."""
+    u, k_m, idle, own = -0.3, 0.12, 5.0, SPIN * (1.0 - SPIN / HUB["inertia"][2])
+    words = {"motor_constant": k_m, "idle_power": idle, "regenerative": regenerative}
+    model = of_parts(femb.RigidBody("hub", **HUB), wheel(torque=u, **words))
+    # the power has a kink where the motor begins to take, which no error control sees
+    options = {"rtol": 1e-9} if regenerative else {"max_step": 0.01}
+    results = femb.simulate(model, duration=4.0, output_interval=0.25, **options)
+    t, lost, rate = results.time, (u / k_m) ** 2, u / own
+    power = u * (SPEED + rate * t) + lost
+    assert power[0] < 0.0 < power[-1]
+    np.testing.assert_allclose(results.wheels["w"].power, idle + (power if regenerative else np.maximum(power, 0.0)))
+    wanted = (u * SPEED + lost) * t + 0.5 * u * rate * t**2
+    if not regenerative:
+        zero = -(u * SPEED + lost) / (u * rate)
+        wanted = np.where(t > zero, 0.5 * u * rate * (t - zero) ** 2, 0.0)
+    motor = results.budget["reaction_wheels_motor"]
+    tolerance = 1e-9 if regenerative else 1e-5
+    np.testing.assert_allclose(motor.electrical_energy, idle * t + wanted, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(motor.work, results.audit.work, rtol=1e-12)  # which has no electrical energy
+
+
+def test_electrical_energy_of_a_motor_under_a_continuous_law_has_its_commands():
+    """The law alone drives the wheel, u = -0.2 Omega: the energy is that of its commands."""
+    words = {"inputs": ["wheels.w.speed"], "outputs": ["wheels.w.torque"]}
+    law = femb.LinearController("law", [[-1.0]], [[0.0]], [[0.0]], [[-0.2]], **words)
+    model = of_parts(femb.RigidBody("hub", **HUB), wheel(motor_constant=0.5, idle_power=1.0), law)
+    results = femb.simulate(model, duration=1.0, output_interval=0.1, rtol=1e-10)
+    own = SPIN * (1.0 - SPIN / HUB["inertia"][2])
+    decay = -np.expm1(-2.0 * 0.2 * results.time / own) * own / (2.0 * 0.2)
+    wanted = results.time + (-0.2 + 0.04 / 0.25) * SPEED**2 * decay
+    motor = results.budget["reaction_wheels_motor"]
+    np.testing.assert_allclose(motor.electrical_energy, wanted, rtol=1e-8)
+
+
+def test_wheels_without_electrical_numbers_have_no_electrical_energy():
+    results = femb.simulate(of_parts(femb.RigidBody("hub", **HUB), wheel(torque=TORQUE)), duration=0.1)
+    assert "electrical_energy" not in results.budget["reaction_wheels_motor"]
+    np.testing.assert_array_equal(results.wheels["w"].power, TORQUE * results.wheels["w"].speed)
+
+
 def test_dashpot_takes_the_kinetic_energy():
     """v = v_0 exp(-c t/m) on the ground; the ground takes the momentum, as the rest."""
     m, c, v0 = 3.0, 2.0, 1.5

@@ -50,12 +50,13 @@ function auditSentence(audit) {
   return "All that should be conserved or zero is.";
 }
 
-/** Work and impulses of each kind of items, at the end. */
+/** Work, electrical energy and impulses of each kind of items, at the end. */
 function budgetTable(budget) {
   const shown = (values) => (values ? values.map((value) => shortNumber(value, 4)).join(", ") : "");
   return table([
     { title: "account", text: (row) => row.account },
     { title: "work (J)", text: (row) => shown(row.work), key: (row) => row.work?.[0] ?? 0, number: true },
+    { title: "electrical (J)", text: (row) => shown(row.electrical_energy), number: true },
     { title: "impulse (N s)", text: (row) => shown(row.impulse), number: true },
     { title: "angular impulse (N m s)", text: (row) => shown(row.angular_impulse), number: true },
   ], budget);
