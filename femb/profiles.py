@@ -12,7 +12,17 @@ from functools import cached_property
 from typing import Annotated, ClassVar
 
 from femb.base.checks import Checks
-from femb.base.profile import BangBang, CheckedProfile, Derivatives, Repeat, SmoothProfile, Spline, Sum, Table
+from femb.base.profile import (
+    BangBang,
+    CheckedProfile,
+    Derivatives,
+    Integral,
+    Repeat,
+    SmoothProfile,
+    Spline,
+    Sum,
+    Table,
+)
 from femb.base.profile import Motion as Motion
 from femb.base.profile import Profile as Profile
 from femb.base.shaper import EI, ZV, ZVD, ZVDD, Shaped
@@ -35,6 +45,9 @@ class Constant(CheckedProfile):
 
     def derivatives(self, t: float) -> Derivatives:
         return self.value, 0.0, 0.0
+
+    def antiderivative(self, t: float) -> float:
+        return self.value * t
 
 
 @dataclass(frozen=True)
@@ -61,6 +74,12 @@ class Polynomial(SmoothProfile):
             value = value * x + coefficient
         return value, rate, 2.0 * half
 
+    def antiderivative(self, t: float) -> float:
+        x, value = t - self.start, 0.0
+        for power in range(len(self.coefficients), 0, -1):
+            value = (value + self.coefficients[power - 1] / power) * x
+        return value
+
 
 @dataclass(frozen=True)
 class Sine(SmoothProfile):
@@ -81,6 +100,13 @@ class Sine(SmoothProfile):
         omega = 2.0 * math.pi * self.frequency
         sine = self.amplitude * math.sin(omega * t + self.phase)
         return self.mean + sine, omega * self.amplitude * math.cos(omega * t + self.phase), -omega * omega * sine
+
+    def antiderivative(self, t: float) -> float:
+        half = math.pi * self.frequency * t
+        # the difference of two cosines as a product, exact at small times
+        return self.mean * t + self.amplitude / (math.pi * self.frequency) * math.sin(half) * math.sin(
+            half + self.phase
+        )
 
 
 @dataclass(frozen=True)
@@ -111,6 +137,10 @@ class Versine(CheckedProfile):
         omega = 2.0 * math.pi / self.duration
         angle = omega * (t - self.start)
         return self(t), 0.5 * omega * math.sin(angle), 0.5 * omega * omega * math.cos(angle)
+
+    def antiderivative(self, t: float) -> float:
+        x, omega = min(max(t - self.start, 0.0), self.duration), 2.0 * math.pi / self.duration
+        return 0.5 * (x - math.sin(omega * x) / omega)
 
 
 @dataclass(frozen=True)
@@ -143,6 +173,12 @@ class SmoothStep(SmoothProfile):
         value = self.before + change * s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
         rate = change / self.duration * 30.0 * (s * (1.0 - s)) ** 2
         return value, rate, change / self.duration**2 * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s)
+
+    def antiderivative(self, t: float) -> float:
+        x = t - self.start
+        s = min(max(x / self.duration, 0.0), 1.0)
+        risen = self.duration * s**4 * (2.5 - 3.0 * s + s * s) + max(x - self.duration, 0.0)
+        return self.before * t + (self.after - self.before) * risen
 
 
 @dataclass(frozen=True)
@@ -213,6 +249,20 @@ class Slew(SmoothProfile):
         rate = second * ramp
         return 0.5 * (self.before + self.after) + rate * (t - 0.5 * (corners[0] + corners[-1])), rate, 0.0
 
+    def antiderivative(self, t: float) -> float:
+        ramp, coast = self.times
+        x, whole, change = t - self.start, 2.0 * ramp + coast, self.after - self.before
+        if x <= 0.0 or whole == 0.0:
+            return self.before * t
+        second, y = change / (ramp * (ramp + coast)), max(whole - x, 0.0)
+        if x <= ramp:
+            risen = second * x**3 / 6.0
+        elif y <= ramp:
+            risen = change * (x - 0.5 * whole) + second * y**3 / 6.0
+        else:
+            risen = second * ramp * (ramp * ramp / 6.0 + 0.5 * (x - ramp) * x)
+        return self.before * t + risen
+
 
 @dataclass(frozen=True)
 class Step(CheckedProfile):
@@ -276,6 +326,7 @@ def check_profile(check: Checks, *fields: str) -> None:
 
 KINDS = (
     *(Constant, Polynomial, Sine, Versine, Step, SmoothStep, Slew, Exponential, BangBang, Table, Spline, Sum, Repeat),
+    Integral,
     *(ZV, ZVD, ZVDD, EI, Shaped),
 )
 PROFILES: dict[str, Callable[..., Profile]] = {kind.shape: kind for kind in KINDS}

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.profile import Integral, check_rate
 from femb.base.types import Direction, Inertia, Unit
 from femb.base.values import shown
 from femb.elements.body.rigid_body import RigidBody, inertia_matrix
@@ -31,6 +32,12 @@ def check_gimbal(check: Checks, prefix: str = "") -> None:
         check.fail(f"{prefix}inertia", problem)
     else:
         object.__setattr__(item, f"{prefix}inertia", matrix)
+    if callable(getattr(item, f"{prefix}rate")):
+        check_rate(check, f"{prefix}rate")
+        torque = getattr(item, f"{prefix}torque")
+        clear = not callable(torque) and torque == 0.0
+        reason = "given beside a profile of the rate: the motor that follows it has no torque of its own"
+        check.require(f"{prefix}torque", clear, reason)
     if callable(getattr(item, f"{prefix}angle")):
         check_motion(check, f"{prefix}angle")
         for word, zero in ((f"{prefix}torque", "the motor that follows it has no torque of its own"),
@@ -47,14 +54,15 @@ class Gimbal:
     centre) : of the gimbal alone, in the axes of the host at the angle zero. angle (rad), rate (rad/s), torque (N m) :
     as those of the inner gimbal, ``ControlMomentGyro``.
 
-    Raises ModelError: a mass that is not positive, an inertia that no body has, an axis of length zero.
+    Raises ModelError: a mass that is not positive, an inertia that no body has, an axis of length zero, a rate that
+    jumps.
     """
 
     axis: Direction
     mass: Annotated[float, Unit("kg")]
     inertia: Inertia
     angle: Annotated[float | Profile, Unit("rad")] = 0.0
-    rate: Annotated[float, Unit("rad/s")] = 0.0
+    rate: Annotated[float | Profile, Unit("rad/s")] = 0.0
     torque: Annotated[float | Profile, Unit("N m")] = 0.0
 
     def __post_init__(self) -> None:
@@ -71,14 +79,15 @@ class ControlMomentGyro(ReactionWheel):
     gimbal_axis : host axes (at the outer angle zero). gimbal_mass : kg, and gimbal_inertia : kg m2 about the crossing,
     host axes at the angle zero, of the gimbal with the wheel locked in it, unless the wheel has a ``mass`` of its own.
     gimbal_angle : rad, at the start; or a profile of the angle, which the gimbal follows. gimbal_rate : rad/s, at the
-    start. gimbal_torque : of the motor of the gimbal, N m, a number, a profile or a function of time.
+    start; or a profile of the rate, which the gimbal follows from the angle at the start. gimbal_torque : of the motor
+    of the gimbal, N m, a number, a profile or a function of time.
     outer : a femb.Gimbal between the host and this one.
 
-    It makes the body, the joint and the motor NAME_gimbal (of a profile of the angle the driver), and those of the
+    It makes the body, the joint and the motor NAME_gimbal (of a profile of angle or rate the driver), and those of the
     outer gimbal NAME_outer: stops, friction and springs name these joints, controllers the motors.
 
     Raises ModelError: what a wheel raises; a gimbal axis along that of the wheel, an inertia that no body has, an angle
-    without two derivatives. Source: docs/theory/wheels.md, equation (7).
+    without two derivatives, a rate that jumps. Source: docs/theory/wheels.md, equation (7).
     """
 
     kind: ClassVar[str] = "control_moment"
@@ -87,7 +96,7 @@ class ControlMomentGyro(ReactionWheel):
     gimbal_mass: Annotated[float, Unit("kg")] = field(kw_only=True)
     gimbal_inertia: Inertia = field(kw_only=True)
     gimbal_angle: Annotated[float | Profile, Unit("rad")] = 0.0
-    gimbal_rate: Annotated[float, Unit("rad/s")] = 0.0
+    gimbal_rate: Annotated[float | Profile, Unit("rad/s")] = 0.0
     gimbal_torque: Annotated[float | Profile, Unit("N m")] = 0.0
     outer: Gimbal | None = None
 
@@ -135,6 +144,12 @@ def gimbal_items(name: str, on: Place, gimbal: Gimbal) -> tuple[Item, ...]:
     if callable(gimbal.angle):
         joint = Revolute(name, *ends, start=float(np.ravel(gimbal.angle(0.0))[0]))
         return body, joint, JointDriver(name, name, gimbal.angle)
+    if callable(gimbal.rate):
+        return (
+            body,
+            Revolute(name, *ends, start=gimbal.angle),
+            JointDriver(name, name, Integral(gimbal.rate, gimbal.angle)),
+        )
     joint = Revolute(name, *ends, start=gimbal.angle, rates=gimbal.rate)
     profile = gimbal.torque if callable(gimbal.torque) else Constant()
     force = 1.0 if callable(gimbal.torque) else gimbal.torque

@@ -2,10 +2,12 @@
 
 import bisect
 import csv
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Annotated, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -35,6 +37,14 @@ class Motion(Profile, Protocol):
 
     def derivatives(self, t: float) -> Derivatives:
         """Its value, and its first and second derivative by time (1/s, 1/s2)."""
+
+
+@runtime_checkable
+class Integrable(Profile, Protocol):
+    """A profile with an antiderivative in closed form."""
+
+    def antiderivative(self, t: float) -> float:
+        """A function whose derivative by time is the value."""
 
 
 @dataclass(frozen=True)
@@ -198,6 +208,8 @@ class Combined(CheckedProfile):
         super().__post_init__()
         if all(isinstance(copy.profile, Motion) for copy in self.copies):
             object.__setattr__(self, "derivatives", self._derivatives)
+        if all(isinstance(copy.profile, Integrable) for copy in self.copies):
+            object.__setattr__(self, "antiderivative", self._antiderivative)
 
     @cached_property
     def copies(self) -> tuple[Copy, ...]:
@@ -216,6 +228,10 @@ class Combined(CheckedProfile):
         parts = [(copy.factor, cast(Motion, copy.profile).derivatives(copy.local(t))) for copy in self.copies]
         value, rate, second = (sum(factor * part[k] for factor, part in parts) for k in range(3))
         return value, rate, second
+
+    def _antiderivative(self, t: float) -> float:
+        """A function whose derivative by time is the value."""
+        return sum(copy.factor * cast(Integrable, copy.profile).antiderivative(copy.local(t)) for copy in self.copies)
 
 
 @dataclass(frozen=True)
@@ -285,6 +301,49 @@ class Repeat(CheckedProfile):
         return float(self.profile(t - (self.start + number * self.period)))
 
 
+@dataclass(frozen=True)
+class Integral(SmoothProfile):
+    """``initial`` at t = 0, with the rate ``rate``: the angle of a drive whose rate is given, exactly.
+
+    rate : a profile of the rate (1/s) without jumps, as ``sine``, ``table``, ``smooth_step`` or a sum of such.
+    initial : the value at t = 0.
+    """
+
+    shape: ClassVar[str] = "integral"
+    rate: Annotated[Profile, Unit("value/s")]
+    initial: Annotated[float, Unit("value")] = 0.0
+
+    def check(self, check: Checks) -> None:
+        check_rate(check, "rate")
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        return self.rate.breakpoints
+
+    @cached_property
+    def _offset(self) -> float:
+        return self.initial - cast(Integrable, self.rate).antiderivative(0.0)
+
+    def derivatives(self, t: float) -> Derivatives:
+        """The second derivative is the right limit where the rate has a corner."""
+        value = self._offset + cast(Integrable, self.rate).antiderivative(t)
+        if isinstance(self.rate, Table):
+            return value, self.rate(t), self.rate.slope(t)
+        return value, *cast(Motion, self.rate).derivatives(t)[:2]
+
+
+def check_rate(check: Checks, field: str) -> None:
+    """Report a field that is not a profile whose integral a driver can follow."""
+    rate = getattr(check.item, field)
+    if not isinstance(rate, Integrable) or not isinstance(rate, Motion | Table):
+        shape = getattr(rate, "shape", None)
+        got = shown(rate) if shape is None else f"the profile {shape!r}"
+        wanted = (
+            "'constant', 'polynomial', 'sine', 'versine', 'smooth_step', 'slew', 'table', 'spline' or a sum of them"
+        )
+        check.fail(field, f"got {got}, whose value jumps or has no integral; wanted {wanted}")
+
+
 # Profiles of time that interpolate given values: a table, linear, and a cubic spline.
 
 
@@ -321,6 +380,25 @@ class Table(CheckedProfile):
             return values[-1]
         part: float = (t - self.times[k - 1]) / (self.times[k] - self.times[k - 1])
         return values[k - 1] + part * (values[k] - values[k - 1])
+
+    def slope(self, t: float) -> float:
+        """Its rate (1/s) after t."""
+        k, times, values = bisect.bisect_right(self.times, t), self.times, self.values
+        if k in (0, len(times)):
+            return 0.0
+        slope: float = (values[k] - values[k - 1]) / (times[k] - times[k - 1])
+        return slope
+
+    @cached_property
+    def _areas(self) -> list[float]:
+        """The integral from the first time to each."""
+        pairs = zip(pairwise(self.times), pairwise(self.values), strict=True)
+        return list(itertools.accumulate((0.5 * (b - a) * (x + y) for (a, b), (x, y) in pairs), initial=0.0))
+
+    def antiderivative(self, t: float) -> float:
+        k = max(bisect.bisect_right(self.times, t), 1)
+        first: float = self.values[k - 1]
+        return self._areas[k - 1] + 0.5 * (t - self.times[k - 1]) * (first + self(t))
 
 
 @dataclass(frozen=True, eq=False)
@@ -366,6 +444,26 @@ class Spline(SmoothProfile):
         a, b, c, d = self._pieces[k - 1]
         x = t - self.times[k - 1]
         return ((a * x + b) * x + c) * x + d, (3.0 * a * x + 2.0 * b) * x + c, 6.0 * a * x + 2.0 * b
+
+    @cached_property
+    def _areas(self) -> list[float]:
+        """The integral from the first time to each."""
+        pieces = zip(pairwise(self.times), self._pieces, strict=True)
+        return list(itertools.accumulate((_area(piece, b - a) for (a, b), piece in pieces), initial=0.0))
+
+    def antiderivative(self, t: float) -> float:
+        k = bisect.bisect_right(self.times, t)
+        if k in (0, len(self.times)):
+            end = 0 if k == 0 else -1
+            x = t - self.times[end]
+            return self._areas[end] + x * (self.values[end] + 0.5 * self.slopes[end] * x)
+        return self._areas[k - 1] + _area(self._pieces[k - 1], t - self.times[k - 1])
+
+
+def _area(piece: tuple[float, ...], x: float) -> float:
+    """The integral of a cubic from zero to x."""
+    a, b, c, d = piece
+    return (((a * x / 4.0 + b / 3.0) * x + c / 2.0) * x + d) * x
 
 
 def _check_table(item: "Table | Spline", check: Checks, at_least: int = 1) -> None:

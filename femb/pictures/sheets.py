@@ -191,8 +191,7 @@ def momentum(subject: Subject) -> Rows:
 
 
 def budget(subject: Subject) -> Rows:
-    """Work of each kind of items, the electrical energy that they take, and the impulses of what acts from outside, where
-    they are not zero."""
+    """Work of each kind of items, their electrical energy, and the impulses of what acts from outside, if not zero."""
     row, results = [], subject.results
     for word in ("work", "electrical_energy", "impulse", "angular_impulse"):
         momentum = word.replace("impulse", "momentum") if word == "angular_impulse" else "linear_momentum"

@@ -12,6 +12,7 @@ import pytest
 from scipy.integrate import quad
 
 from femb import ModelError, load_case
+from femb.base.profile import Integrable
 from femb.case import CaseError
 from femb.profiles import (
     EI,
@@ -22,6 +23,7 @@ from femb.profiles import (
     BangBang,
     Constant,
     Exponential,
+    Integral,
     Motion,
     Polynomial,
     Profile,
@@ -52,6 +54,7 @@ EXAMPLES = {
     "repeat": Repeat(BangBang(duration=0.3), period=0.3, count=3, start=0.1),
     "slew": Slew(after=1.5, before=-0.5, max_acceleration=15.0, max_rate=3.0, start=0.2),
     "shaped": Shaped(Step(start=0.1, duration=0.3), times=(0.0, 0.7), amplitudes=(0.8, 0.9)),
+    "integral": Integral(Table(times=(0.1, 0.4, 0.5, 1.1), values=(1.0, -2.0, 3.0, 0.5)), initial=0.3),
     "zv": ZV(Slew(1.0, duration=0.7, start=0.1), frequencies=[1.3], damping=0.02),
     "zvd": ZVD(Slew(2.0, duration=0.4, start=0.1), frequencies=[1.7], damping=0.02),
     "zvdd": ZVDD(Sum([Sine(0.7), Slew(3.0, duration=0.5)]), frequencies=[2.3], damping=[0.01]),
@@ -62,7 +65,8 @@ every_profile = pytest.mark.parametrize("shape", PROFILES)
 
 
 def integral(profile, end):
-    corners = [0.0, *(t for t in profile.breakpoints if 0.0 < t < end), end]
+    inner = profile.times if isinstance(profile, Spline) else profile.breakpoints
+    corners = [0.0, *(t for t in inner if 0.0 < t < end), end]
     return sum(quad(profile, a, b, epsabs=1e-14)[0] for a, b in itertools.pairwise(corners))
 
 
@@ -136,6 +140,27 @@ def test_rate_does_not_jump_and_derivatives_are_of_what_follows(shape):
         here, right = profile.derivatives(t), profile.derivatives(t + 1e-9)
         np.testing.assert_allclose(left[:2], here[:2], atol=1e-12)
         np.testing.assert_allclose(here[2], right[2], atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [shape for shape, each in EXAMPLES.items() if isinstance(each, Integrable)])
+def test_antiderivatives(shape):
+    """Against quadrature between the breakpoints, before, within and after them."""
+    profile = EXAMPLES[shape]
+    for t in (0.11, 0.35, 0.52, 0.777, 1.23, 1.9):
+        assert profile.antiderivative(t) - profile.antiderivative(0.0) == pytest.approx(integral(profile, t), abs=1e-13)
+    if shape != "spline":  # breakpoints are its ends alone
+        before = quad(profile, -0.3, 0.0, epsabs=1e-14)[0]
+        assert profile.antiderivative(0.0) - profile.antiderivative(-0.3) == pytest.approx(before, abs=1e-13)
+
+
+def test_what_can_be_integrated():
+    known = {shape for shape, each in EXAMPLES.items() if isinstance(each, Integrable)}
+    jumps_or_none = {"step", "exponential", "bang_bang", "repeat", "shaped", "integral"}
+    assert set(PROFILES) - known == jumps_or_none
+    for shape in known:
+        motion = Integral(EXAMPLES[shape], initial=0.7)
+        assert motion(0.0) == pytest.approx(0.7)
+        assert motion.derivatives(0.6)[1] == EXAMPLES[shape](0.6)
 
 
 def test_polynomial():
@@ -229,6 +254,9 @@ def test_table():
         (lambda: ZVDD(Constant(), frequencies=[1.0] * 7), "frequencies"),
         (lambda: EI(Constant(), frequencies=[1.0], tolerance=1.0), "tolerance"),
         (lambda: SmoothStep(duration=-1.0), "duration"),
+        (lambda: Integral(Step()), "rate"),
+        (lambda: Integral(BangBang(1.0)), "rate"),
+        (lambda: Integral(3.0), "rate"),
         (lambda: Spline(times=[0.0], values=[1.0]), "times"),
         (lambda: Spline(times=[0.0, 1.0], values=[1.0, 2.0], slopes=[0.0, math.inf]), "slopes"),
     ],

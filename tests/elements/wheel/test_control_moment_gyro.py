@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from oracles.finite_differences import INERTIA
-from scipy.integrate import solve_ivp
+from scipy.integrate import quad, solve_ivp
 
 import femb
 from femb.elements import ControlMomentGyro, Gimbal, PointMass, RigidBody
 from femb.numerics import rotations
-from femb.profiles import Polynomial, Sine
+from femb.profiles import Polynomial, Sine, Step, Table
 from femb.system.system import System
 
 J_S = 0.01
@@ -90,6 +90,26 @@ def test_a_light_gyro_gives_its_torque():
     np.testing.assert_allclose(found[:, 1:], torque[:, 1:], atol=1e-5 * np.abs(torque).max())
 
 
+@pytest.mark.parametrize(
+    "rate",
+    [Sine(0.5, 0.4 * np.pi, np.pi / 2.0), Table((0.0, 0.7, 1.5), (0.2, -0.3, 0.4))],
+    ids=lambda rate: rate.shape,
+)
+def test_a_profile_of_the_rate_is_followed_from_the_angle_at_the_start(rate):
+    """As a motor that is commanded in rate; of a sine the same run as by the angle in closed form."""
+    words = {"duration": 2.0, "output_interval": 0.1, "rtol": 1e-9}
+    results = femb.simulate(hub_with(gyro(gimbal_rate=rate, gimbal_angle=0.3)), **words)
+    joint = results.joints["g_gimbal"]
+    np.testing.assert_allclose(joint.rates[:, 0], [rate(t) for t in results.time], atol=1e-9)
+    angles = [0.3 + quad(rate, 0.0, t, points=[x for x in rate.breakpoints if 0.0 < x < t])[0] for t in results.time]
+    np.testing.assert_allclose(joint.coordinates[:, 0], angles, atol=1e-9)
+    if isinstance(rate, Sine):
+        other = femb.simulate(hub_with(gyro(gimbal_angle=Sine(0.5, 0.4, mean=0.3))), **words)
+        found, wanted = (each.bodies["hub"].angular_velocity for each in (results, other))
+        np.testing.assert_allclose(found, wanted, atol=1e-9)
+    conserved(results, 1e-6)
+
+
 def test_two_gimbals_conserve_momenta_and_energy_less_work():
     outer = Gimbal((0.0, 1.0, 0.0), 1.0, (0.02, 0.03, 0.025), angle=0.2, rate=-0.1, torque=0.03)
     model = hub_with(gyro(gimbal_torque=Polynomial((0.0, 0.05)), torque=0.02, outer=outer, at=(0.2, 0.1, -0.3)))
@@ -149,6 +169,11 @@ duration = 1.0
     with pytest.raises(femb.ModelError, match=r"wheels\.g\.torque: got 'much', wanted a number or a profile"):
         femb.load_case(case, ["wheels.g.torque=much"])
     assert femb.load_case(case, ["wheels.g.torque='0.1 N m'"]).model.wheels["g"].torque == 0.1
+    by_rate = 'gimbal_rate={ shape = "sine", amplitude = "5 deg/s", frequency = 0.1 }'
+    driven = femb.load_case(case, [by_rate.replace("gimbal_rate", "wheels.g.gimbal_rate"), "wheels.g.gimbal_torque=0"])
+    motion = driven.model.drivers["g_gimbal"].motion
+    assert motion.derivatives(0.0)[:2] == pytest.approx((np.radians(10.0), 0.0))
+    assert motion.derivatives(2.5)[1] == pytest.approx(np.radians(5.0))
     model.remove(model.wheels["g"])
     assert set(model.bodies) == {"hub"}
 
@@ -163,6 +188,8 @@ BAD = [
     ({"spin_inertia": 0.05}, r"wheels\.g\.spin_inertia: got 0\.05, must be below the inertia of body 'g_gimbal'"),
     ({"gimbal_angle": Sine(1.0, 1.0), "gimbal_torque": 1.0}, r"gimbal_torque: got 1\.0, given beside a motion"),
     ({"gimbal_angle": Sine(1.0, 1.0), "gimbal_rate": 1.0}, r"gimbal_rate: got 1\.0, given beside a motion"),
+    ({"gimbal_rate": Step()}, r"gimbal_rate: got the profile 'step', whose value jumps or has no integral"),
+    ({"gimbal_rate": Sine(1.0), "gimbal_torque": 1.0}, r"gimbal_torque: got 1\.0, given beside a profile of the rate"),
     ({"outer": 1.0}, r"wheels\.g\.outer: got 1\.0, wanted a femb\.Gimbal"),
 ]
 
