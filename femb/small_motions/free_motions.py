@@ -47,6 +47,28 @@ class FreeMotions:
         kept = null_space(values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
         return FreeMotions(self.shapes @ kept, self.momenta @ kept, min(self.rigid, kept.shape[1]))
 
+    def with_states(self, motion: EigenProblem) -> tuple["FreeMotions", int]:
+        """The same beside first-order states that keep their value, as the speed of a wheel without friction, whatever
+        moves beside them; and the number of these."""
+        layout, low = motion.system.layout, motion.low_rank
+        places = layout.first_order_v[~motion.held[layout.first_order_v]]
+        if not places.size:
+            return self, 0
+        terms = sum(abs(motion.system.pattern.to_csc(data)) for data in (motion.damping, motion.stiffness))
+        acting = np.asarray(terms.sum(axis=0)).ravel() + np.asarray(terms.sum(axis=1)).ravel()
+        acting[: motion.system.n_v] += np.abs(np.hstack([low.left, low.damping, low.stiffness])).sum(axis=1)
+        alone = places[acting[places] == 0.0]
+        shapes, momenta = self.shapes, self.momenta
+        for place in alone:
+            unit = np.zeros(motion.system.n_v)
+            unit[place] = 1.0
+            for _ in range(2):
+                unit = unit - shapes @ (momenta.T @ unit)
+            unit /= np.sqrt(unit @ motion.times(motion.mass, unit))
+            shapes = np.column_stack([shapes, unit])
+            momenta = np.column_stack([momenta, motion.times(motion.mass, unit)])
+        return FreeMotions(shapes, momenta, self.rigid), len(alone)
+
     def without(self, x: Floats) -> Floats:
         """x (n_v,) less its part along these motions: equation (1)."""
         projected: Floats = x - self.shapes @ (self.momenta.T @ x)

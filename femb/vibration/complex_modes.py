@@ -18,7 +18,7 @@ from femb.base.values import shown, without_rounding
 from femb.layout.connections import groups_of
 from femb.numerics import rotations
 from femb.small_motions.eigenproblem import EigenProblem
-from femb.small_motions.free_motions import ROUNDING_PART, FreeMotions, null_space, without_reactions
+from femb.small_motions.free_motions import ROUNDING_PART, FreeMotions, without_reactions
 from femb.system.block_lu import SingularError
 from femb.vibration.eigen import REFINED, REFINEMENTS, ROUNDED, freedoms, is_symmetric, orthonormal, rounding
 from femb.vibration.flexibility import Flexibility
@@ -46,7 +46,8 @@ class RigidStates:
     """states X, left Y (2 n_v, d) with Y^T X = 1, and rates L (d, d): A X = X L. Y = [.., M Z] with adjoint Z (n_v, d).
 
     across : number of rigid-body motions that rest in inertial axes, seen from axes that turn: two translations and the
-    tilt of each free structure. spins (g,) rad/s : of these structures.
+    tilt of each free structure. spins (g,) rad/s : of these structures. steady : number of first-order states among
+    them, each with the coordinate that no equation reads.
     """
 
     states: Floats
@@ -55,6 +56,7 @@ class RigidStates:
     rates: Floats
     across: int
     spins: Floats
+    steady: int
 
     def without(self, x: Floats) -> Floats:
         """x (2 n_v,) less its part along these states."""
@@ -63,12 +65,13 @@ class RigidStates:
 
 
 def rigid_states(motion: EigenProblem, free: FreeMotions, lowest: float) -> RigidStates:
-    """The states of motions without stiffness, and of free structures that turn.
+    """The states of motions without stiffness, of wheels that keep their speed, and of free structures that turn.
 
     free : motions without stiffness. lowest : omega^2 of the lowest other one, rad2/s2. Raises SolveError.
     """
     symmetric = is_symmetric(motion)
-    parts = [_at_zero(motion, free, lowest) if symmetric else _undamped(motion, free)]
+    still, (free, steady) = free, free.with_states(motion)
+    parts = [_at_zero(motion, free, still, lowest) if symmetric else _undamped(motion, free)]
     spins = []
     if motion.spinning and symmetric:
         for group in groups_of(motion.system.layout, springs=True, rows=True):
@@ -91,10 +94,10 @@ def rigid_states(motion: EigenProblem, free: FreeMotions, lowest: float) -> Rigi
     if len(values) and values[-1] <= DEPENDENT * values[0]:
         # a chain of more than two states, as of a spin about an axis of no inertia: none is taken out
         none = np.zeros((X.shape[0], 0))
-        return RigidStates(none, none, none[: len(none) // 2], np.zeros((0, 0)), 0, np.zeros(0))
+        return RigidStates(none, none, none[: len(none) // 2], np.zeros((0, 0)), 0, np.zeros(0), 0)
     across = sum(states.shape[1] // 2 for states, _ in parts[1:])
     left, adjoint = (np.linalg.solve(products, part.T).T for part in (Y, X[: len(X) // 2]))
-    return RigidStates(X, left, adjoint, rates, across, np.array(spins))
+    return RigidStates(X, left, adjoint, rates, across, np.array(spins), steady)
 
 
 def _undamped(motion: EigenProblem, free: FreeMotions) -> tuple[Floats, Floats]:
@@ -102,22 +105,24 @@ def _undamped(motion: EigenProblem, free: FreeMotions) -> tuple[Floats, Floats]:
     return _chains(free.undamped(motion).shapes, None)
 
 
-def _at_zero(motion: EigenProblem, free: FreeMotions, lowest: float) -> tuple[Floats, Floats]:
-    """States (D, 0), and (p, D c) of motions at a constant rate D c, with K p = -C D c."""
+def _at_zero(motion: EigenProblem, free: FreeMotions, still: FreeMotions, lowest: float) -> tuple[Floats, Floats]:
+    """States (D, 0), and (p, D c) of motions at a constant rate D c, with K p = -C D c.
+
+    still : those of ``free`` that are no first-order states, which have no stiffness and do not move in p.
+    """
     D = free.shapes
     if not free.count:
         return np.zeros((2 * motion.system.n_v, 0)), np.zeros((0, 0))
     forces = np.array([motion.damping_times(shape) for shape in D.T]).T
-    spin = float(np.max(np.abs(motion.v)))
+    spin = float(np.max(np.abs(np.delete(motion.v, motion.system.layout.first_order_v)), initial=0.0))
     sizes = np.array([_sizes(motion, shape) + spin * motion.times(np.abs(motion.mass), shape) for shape in np.abs(D).T])
     sizes = sizes.T
     forces = np.where(motion.held[:, None] | (np.abs(forces) <= EXACT * sizes), 0.0, forces)
     if not np.any(forces):
         return _chains(D, None)
-    between = D.T @ forces
-    between[np.abs(between) <= COUPLED * np.max(np.abs(D).T @ sizes)] = 0.0
-    c = null_space(between / np.max(np.abs(between), initial=np.finfo(float).tiny))
-    return _chains(D, (c, -Flexibility(motion, free, lowest)(forces @ c)))
+    _, coupled, axes = np.linalg.svd(D.T @ forces)
+    c = axes[int(np.sum(coupled > COUPLED * np.max(np.abs(D).T @ sizes))) :].T
+    return _chains(D, (c, -Flexibility(motion.without_states(), still, lowest)(forces @ c)))
 
 
 def _chains(D: Floats, of_rates: tuple[Floats, Floats] | None) -> tuple[Floats, Floats]:
@@ -295,7 +300,7 @@ def complex_modes(
     start = inverse(np.tile(np.random.default_rng(SEED).standard_normal(n), 2))
     operator = LinearOperator((2 * n, 2 * n), matvec=inverse, dtype=np.float64)
     # those beyond the eigenvalues that there are would be rounding
-    there = 2 * freedoms(motion) - int(np.sum(~motion.held[states])) - len(rigid.rates)
+    there = 2 * freedoms(motion) - int(np.sum(~motion.held[states])) - len(rigid.rates) + rigid.steady
     wanted = min(2 * count + 2, 2 * n - 2, there)
     if wanted < 1:
         raise ModelError(f"modes: count: got {shown(count)}, but nothing vibrates: all motions are without stiffness")

@@ -48,6 +48,8 @@ class Modes(Tabled):
     names (n_v,) : of the rows of shapes. shapes (n_v, k) : velocities of all frames in the System's
     order, phi^H M phi = 1 (kg m2). energy (k, i) : share of each item in ``items`` of the kinetic energy.
     root, appendages : the held body as a rigid body, and what it holds, each with its modes about its root.
+    left_out : first-order states that these modes hold, as the speeds of wheels, whose gyroscopic moments are in damped
+    modes alone.
     damping_source : of the ratios of these, in words.
     motion : the shapes as motions, for films and meshes.
     """
@@ -68,6 +70,7 @@ class Modes(Tabled):
     energy: Floats
     root: HeldBody | None
     appendages: tuple[Participation, ...]
+    left_out: tuple[str, ...]
     damping_source: str
     motion: ModeShapes
 
@@ -134,6 +137,9 @@ class Modes(Tabled):
                 f"{self.across} of the rigid-body motions, across the axis of rotation, have the rate of that, {rates} "
                 "Hz, in axes that turn"
             )
+        if self.left_out:
+            what = f"{', '.join(self.left_out)}: held, without gyroscopic moments of wheels, which damped modes have"
+            lines.append(f"left out: {what} (--damped, damped=True)")
         if rows:
             lines += ["", f"{'mode':>4}{'frequency Hz':>14}{'damping':>11}  moves most"]
         for number, frequency, ratio, label in rows:
@@ -225,7 +231,8 @@ def modes(
     held : the body that does not move in the modes; by default nothing is held but what is fixed to the ground.
     damping : ratio of every mode of ``Modes.appendages``, with the root held, and of what is made of them; by default
     those that the model's modal damping gives, zero of modes that this does not damp, or 0.005 of a model without it.
-    damped : whether the model's own dampers and modal damping count; modes are then complex, as they are in a rotation.
+    damped : whether the model's own dampers and modal damping count, and the gyroscopic moments of wheels at the speeds
+    of the start; modes are then complex, as they are in a rotation.
 
     Raises ModelError: more modes than there are, an unstable state, a stiffness that is not symmetric, an unknown body,
     a ratio without a held body or beside ``damped``, a start that is not steady; SolveError: no equilibrium.
@@ -239,8 +246,9 @@ def modes(
     root, parts = None, []
     if held is not None and not motion.spinning:
         frame = motion.system.layout.bodies[held]
-        root = held_body(motion, held, frame)
-        parts = [participation(motion, part, frame, wanted, damping) for part in appendages(motion)]
+        still = motion.without_states()
+        root = held_body(still, held, frame)
+        parts = [participation(still, part, frame, wanted, damping) for part in appendages(still)]
         if parts and not damped:
             found = _by_appendage(found, parts, wanted)
     items, energy = found.energy
@@ -263,6 +271,7 @@ def modes(
         energy,
         root,
         tuple(parts),
+        found.left_out,
         source_of(motion.system.model, damping),
         ModeShapes(motion, frequencies, shapes),
     )

@@ -28,7 +28,7 @@ from femb.vibration.complex_modes import (
     rigid_states,
     rotations_of,
 )
-from femb.vibration.eigen import lowest, precision, real_modes
+from femb.vibration.eigen import freedoms, lowest, precision, real_modes
 
 if TYPE_CHECKING:
     from femb.system.system import System
@@ -68,6 +68,14 @@ class Solution:
     def rotations(self) -> tuple[Rotation, ...]:
         """Rotations of the structures that turn."""
         return rotations_of(self.motion)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Names of first-order states that do not move in these modes, as the speeds of wheels."""
+        layout = self.motion.system.layout
+        held = self.motion.held[layout.first_order_v]
+        names = zip(layout.first_order_names, held.tolist(), strict=True)
+        return tuple(name for name, still in names if still) if self.rigid_states is None else ()
 
     @property
     def energy(self) -> tuple[tuple[str, ...], Floats]:
@@ -114,13 +122,13 @@ def solution(
         names = ", ".join(system.layout.bodies)
         wanted = f"wanted one of {names}" if names else "but there are no bodies"
         raise ModelError(f"modes: held: got {shown(held)}, {wanted}")
-    motion = EigenProblem.of(system, loaded, own_axes, held)
+    motion = EigenProblem.of(system, loaded, own_axes, held, states=damped)
     complex_ones = motion.spinning or damped
     if not complex_ones:
         motion = motion.without_states()
     free, rigid = free_motions(motion), None
     if complex_ones:
-        square = abs(float(lowest(motion.without_states(), free, 1)[0][0]))
+        square = _lowest_square(motion, free)
         rigid = rigid_states(motion, free, square)
         shift = max(BELOW * float(np.sqrt(square)), np.finfo(float).tiny)
         eigenvalues, shapes = complex_modes(motion, rigid, count, shift, at_most)
@@ -131,6 +139,17 @@ def solution(
         eigenvalues, shapes = 1j * np.sqrt(squares), real.astype(complex)
     state = "spinning" if motion.spinning else "loaded" if loaded else "unloaded"
     return Solution(motion, free, state, eigenvalues, shapes, known, rigid)
+
+
+def _lowest_square(motion: EigenProblem, free: FreeMotions) -> float:
+    """omega^2 (rad2/s2) of the lowest elastic mode; of a structure without any that of its fastest nutation."""
+    still = motion.without_states()
+    if freedoms(still) <= free.count:
+        drags = np.array([motion.damping_times(shape) for shape in free.shapes.T]).reshape(free.count, -1)
+        fastest = float(np.linalg.norm(drags @ free.shapes, 2)) if free.count else 0.0
+        if fastest > 0.0:
+            return fastest**2
+    return abs(float(lowest(still, free, 1)[0][0]))
 
 
 def leading(items: tuple[str, ...], energy: Floats) -> tuple[str, ...]:

@@ -1,0 +1,102 @@
+"""Modes of structures with wheels that spin: nutation, whirl of flexible parts, and what undamped modes leave out."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from models import hub, of_parts, slender
+
+import femb
+from femb.cli import cli
+
+Z = (0.0, 0.0, 1.0)
+J1, J2, J3, J_S, SPEED = 10.0, 7.0, 12.0, 0.1, 300.0
+
+
+def rigid(*items, viscous=0.0, speed=SPEED):
+    """A triaxial body with a wheel about its third axis."""
+    wheel = femb.ReactionWheel("w", "hub", axis=Z, spin_inertia=J_S, speed=speed, viscous=viscous)
+    return of_parts(femb.RigidBody("hub", 50.0, (J1, J2, J3)), wheel, *items)
+
+
+def boomed(viscous=0.0, **words):
+    """A free hub with a boom of beams and skew wheels, one of them at its tip; a motor holds against the friction."""
+    section = slender(**words)
+    root = femb.Attachment("hub", at=(0.1, 0.0, 0.0), direction=(1.0, 0.0, 0.0))
+    rotor = {"mass": 0.1, "transverse_inertia": 6e-4, "spin_inertia": 1e-3, "speed": 500.0}
+    return of_parts(
+        hub(inertia=(1.0, 1.2, 1.5)),
+        femb.Beam("boom", section, length=1.0, elements=3, start=root),
+        femb.ReactionWheel(
+            "a", "hub", axis=(1, 1, 0), spin_inertia=0.02, speed=80.0, viscous=viscous, torque=80.0 * viscous
+        ),
+        femb.ReactionWheel("b", "hub", axis=(0, 1, -1), spin_inertia=0.02, speed=-50.0),
+        femb.ReactionWheel("tip", beam="boom", node=-1, axis=(0, 1, 1), **rotor),
+    )
+
+
+def matched(found, space, count):
+    """The eigenvalues found beside the nearest ones of a linear model, which are not zero."""
+    poles = space.eigenvalues()
+    nearest = np.array([poles[np.argmin(np.abs(poles - each))] for each in found.eigenvalues[:count]])
+    return found.eigenvalues[:count], nearest
+
+
+def test_a_rigid_body_nutates_by_its_wheel():
+    """h/sqrt(J1 J2) of a body at rest, h = J_s Omega; nothing else moves."""
+    found = femb.modes(rigid(), damped=True)
+    assert (found.rigid, found.joint) == (6, 0)
+    np.testing.assert_allclose(found.eigenvalues, [1j * J_S * SPEED / np.sqrt(J1 * J2)], rtol=1e-12, atol=1e-12)
+
+
+def test_friction_of_a_wheel_is_a_mode_that_decays():
+    """c (1/J_s + 1/(J3 - J_s)): the wheel and the body come to rest against each other, beside the nutation."""
+    c = 1e-3
+    found = femb.modes(rigid(viscous=c), damped=True)
+    wanted = [-c * (1.0 / J_S + 1.0 / (J3 - J_S)), 1j * J_S * SPEED / np.sqrt(J1 * J2)]
+    np.testing.assert_allclose(found.eigenvalues, wanted, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("words", [{}, {"damping": 1e-4, "viscous": 2e-3}], ids=["conservative", "damped"])
+def test_modes_of_booms_with_wheels_are_the_poles_of_the_linear_model(words):
+    """About the same state at rest; and wheels at rest have other frequencies."""
+    found = femb.modes(boomed(**words), 8, damped=True)
+    here, there = matched(found, femb.linearize(boomed(**words)), 8)
+    np.testing.assert_allclose(here, there, rtol=1e-8, atol=1e-8)
+    still = femb.modes(boomed(**words), 8)
+    assert np.max(np.abs(still.frequencies / found.frequencies - 1.0)) > 0.01
+
+
+def test_a_held_hub_keeps_its_wheels_and_those_of_the_boom_whirl():
+    """Wheels on what is held do nothing; the wheel at the tip splits equal bending frequencies."""
+    found, still = (femb.modes(boomed(), 4, held="hub", damped=damped) for damped in (True, False))
+    assert np.abs(found.eigenvalues.real).max() < 1e-9 * np.abs(found.eigenvalues).max()
+    assert np.min(np.abs(found.eigenvalues)) > 1.0
+    assert np.max(np.abs(found.frequencies / still.frequencies - 1.0)) > 1e-4
+
+
+def test_undamped_modes_say_what_they_leave_out(tmp_path):
+    found = femb.modes(boomed(), 2)
+    assert found.left_out == ("a.speed", "b.speed", "tip.speed")
+    line = "left out: a.speed, b.speed, tip.speed: held, without gyroscopic moments of wheels, which damped modes have"
+    assert line in found.table()
+    assert femb.modes(boomed(), 2, damped=True).left_out == ()
+    with pytest.raises(femb.ModelError, match=r"nothing vibrates: .*; damped modes have w\.speed"):
+        femb.modes(rigid())
+    case = tmp_path / "case.toml"
+    case.write_text("""
+[bodies.hub]
+mass = 50.0
+inertia = [10, 7, 12]
+
+[wheels.w]
+body = "hub"
+axis = [0, 0, 1]
+spin_inertia = 0.1
+speed = 300.0
+
+[run]
+duration = 1.0
+""")
+    out = CliRunner().invoke(cli, ["modes", str(case), "--damped", "--out", str(tmp_path / "out")])
+    assert out.exit_code == 0, out.output
+    assert f"{J_S * SPEED / np.sqrt(J1 * J2) / (2.0 * np.pi):.6g}" in out.output
