@@ -11,7 +11,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Direction, Floats, Unit, Vector
+from femb.base.types import OWN_UNITS, Direction, Floats, Unit, Vector
 from femb.base.values import shown
 from femb.elements.body.rigid_body import RigidBody
 from femb.elements.item import Item, is_set
@@ -187,7 +187,7 @@ class ReactionWheel(Item):
     mass: Annotated[float | None, Unit("kg")] = None
     transverse_inertia: Annotated[float | None, Unit("kg m2")] = None
     harmonics: list[WheelHarmonic] | None = None
-    motor_constant: Annotated[float | None, Unit("N m/W^0.5")] = None
+    motor_constant: Annotated[float | None, OWN_UNITS] = None
     idle_power: Annotated[float, Unit("W")] = 0.0
     regenerative: bool = True
 

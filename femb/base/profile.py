@@ -397,8 +397,7 @@ class Table(CheckedProfile):
 
     def antiderivative(self, t: float) -> float:
         k = max(bisect.bisect_right(self.times, t), 1)
-        first: float = self.values[k - 1]
-        return self._areas[k - 1] + 0.5 * (t - self.times[k - 1]) * (first + self(t))
+        return float(self._areas[k - 1] + 0.5 * (t - self.times[k - 1]) * (self.values[k - 1] + self(t)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -456,7 +455,7 @@ class Spline(SmoothProfile):
         if k in (0, len(self.times)):
             end = 0 if k == 0 else -1
             x = t - self.times[end]
-            return self._areas[end] + x * (self.values[end] + 0.5 * self.slopes[end] * x)
+            return float(self._areas[end] + x * (self.values[end] + 0.5 * self.slopes[end] * x))
         return self._areas[k - 1] + _area(self._pieces[k - 1], t - self.times[k - 1])
 
 

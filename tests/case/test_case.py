@@ -191,6 +191,7 @@ def test_every_profile_is_read_by_its_shape(tmp_path, name):
         "bang_bang": "duration = 1.0",
         "sum": "terms = [{ shape = 'step' }]",
         "repeat": "period = 1.0\ncount = 2\nprofile = { shape = 'step' }",
+        "integral": "rate = { shape = 'sine', frequency = 2.0 }",
         "table": "times = [0, 1]\nvalues = [0, 1]",
         "spline": "times = [0, 1]\nvalues = [0, 1]",
         "slew": "after = 1.0\nmax_acceleration = 2.0",

@@ -113,7 +113,11 @@ def test_profiles_go_by_their_shape(shape):
     examples = {"file": "a.csv", "column": "thrust", "count": 2, "slopes": [0, 0], "factors": [1.0]}
     examples |= {key: [0, 1] for key in ("times", "values", "coefficients", "amplitudes")}
     examples |= {"frequencies": [0.3, "20 mHz"], "damping": [0.1, 0.2]}
-    examples |= {"profile": {"shape": "step"}, "terms": [{"shape": "step"}]}
+    examples |= {
+        "profile": {"shape": "step"},
+        "terms": [{"shape": "step"}],
+        "rate": {"shape": "sine", "frequency": 1.0},
+    }
     values = {key: examples.get(key, 1.0) for key in keys_of(PROFILES[shape])}
     assert VALIDATOR.is_valid(case({"shape": shape, **values}))
     assert not VALIDATOR.is_valid(case({"shape": shape, **values, "lasts": 1.0}))

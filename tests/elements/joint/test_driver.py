@@ -29,7 +29,7 @@ from femb.elements.joint.driver_orientation import motion_of_angles
 from femb.layout.layout import Layout
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES, to_euler
-from femb.profiles import PROFILES, Constant, Polynomial, Sine, Slew, SmoothStep, Spline, Step, Table, Versine
+from femb.profiles import PROFILES, Constant, Integral, Polynomial, Sine, Slew, SmoothStep, Spline, Step, Table, Versine
 from femb.system.system import System
 
 Z = (0.0, 0.0, 1.0)
@@ -66,6 +66,7 @@ MOTIONS = {
     "smooth_step": SmoothStep(0.8, 0.1, -0.2, 1.4),
     "spline": Spline((0.1, 0.4, 0.9), (0.3, -0.4, 0.5)),
     "slew": Slew(1.1, before=0.3, duration=0.6, max_rate=2.0, start=0.1),
+    "integral": Integral(Sine(0.8, 0.6, 0.3, 0.1), initial=0.2),
 }
 
 
