@@ -14,6 +14,8 @@ import femb
 from femb.numerics import rotations
 from femb.study.file import read_study
 
+pytestmark = pytest.mark.slow
+
 PAGES = ROOT / "docs" / "cases"
 
 
@@ -42,7 +44,6 @@ class TestLimitCycle:
         np.testing.assert_allclose(instants, 100.01 + 200.02 * np.arange(4), rtol=1e-10)
         assert results.statistics["steps"] < 3100  # one for each sample, and two for each pulse
 
-    @pytest.mark.slow
     def test_panels_and_the_wait(self):
         case = names_in("thruster_limit_cycle")
         rows = []
@@ -116,35 +117,32 @@ class TestPointingBudget:
         np.testing.assert_allclose(found[:3, 1], wanted[:3, 1], rtol=0.06)
         np.testing.assert_allclose(found[:, 0], wanted[:, 0], rtol=3.0 * 0.25)
 
-    @pytest.mark.slow
     def test_all_runs(self):
-        found, wanted = self.found(range(1, 25)), self.predicted()
+        found, wanted = self.found(range(1, 13)), self.predicted()
         np.testing.assert_allclose(found[:3, 1], wanted[:3, 1], rtol=0.02)
         np.testing.assert_allclose(found[:, :2], wanted, rtol=3.0 * 0.05)
         for cells, values in zip(rows_of(self.PAGE, "Results").values(), 1e6 * found, strict=True):
             assert all(is_printed(cells[k], value) for k, value in zip((0, 2, 4), values, strict=True))
 
-    @pytest.mark.slow
     def test_long_runs_with_balanced_wheels(self):
-        """Of each axis, in four runs of 3000 s, within three deviations."""
+        """Of each axis, in two runs of 3000 s, within three deviations."""
         covariances = self.linear()["covariances"](self.PATH, 600, 0.1)[:, range(3), range(3)]
         time = 0.2 * np.sum((covariances / covariances[0]) ** 2, axis=0).max()
         words = [f"wheels.{axis}.{word}_imbalance=0" for axis in "xyz" for word in ("static", "dynamic")]
         squares = []
-        for seed in range(101, 105):
+        for seed in (101, 102):
             long = ["run.duration=3000", "run.output_interval=0.1", f"noise.seed={seed}"]
             results = results_of("pointing_budget", *words, *long)
             squares.append(np.mean(results.controllers["attitude"].error[results.time > 60.0] ** 2, axis=0))
         ratio = np.sqrt(np.mean(squares, axis=0) / covariances[0])
-        np.testing.assert_allclose(ratio, 1.0, atol=3.0 * 0.5 * np.sqrt(2.0 * time / 12000.0))
-        assert np.abs(ratio - 1.0).max() < 0.04  # as the page says
+        np.testing.assert_allclose(ratio, 1.0, atol=3.0 * 0.5 * np.sqrt(2.0 * time / 6000.0))
+        assert np.abs(ratio - 1.0).max() < 0.06  # as the page says
 
-    @pytest.mark.slow
     def test_the_study_gives_errors_of_its_runs(self):
         """Of one of them: seeds are the only variable."""
         study = read_study(CASES / "studies" / "pointing_budget.toml")
         (seed,) = study.variables.values()
-        assert list(seed.values) == list(range(1, 25))
+        assert list(seed.values) == list(range(1, 13))
         few = femb.sweep(replace(study, variables={"seed": replace(seed, values=(1,))}))
         errors = femb.pointing(results_of("pointing_budget"), "controllers.attitude.error", (0.5, 10.0), 60.0)
         assert few["relative_05"][0] == pytest.approx(errors.at_percent("relative", 0.5), rel=1e-12)
@@ -192,7 +190,6 @@ class TestDeployment:
         assert is_printed("3.70", np.degrees(np.abs(strong.controllers["attitude"].error).max()))
         assert is_printed("1.06", np.abs(strong.wheels["y"].torque).max())
 
-    @pytest.mark.slow
     def test_free_satellite_and_reduced_form(self):
         case = names_in(self.CASE)
         table = rows_of(PAGES / f"{self.CASE}.md", "Results")

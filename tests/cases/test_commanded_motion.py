@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from checkout import CASES
-from long_runs import slow
 from scipy.linalg import eig
 from scipy.optimize import brentq, least_squares
 from shared_runs import results_of
@@ -13,6 +12,8 @@ from femb.linear import linearize
 from femb.numerics import rotations
 from femb.system.mass_properties import mass_properties
 from femb.system.system import System
+
+pytestmark = pytest.mark.slow
 
 # The slew of two booms.
 
@@ -146,7 +147,6 @@ class TestSpinningWireBooms:
         for frequency in wanted:
             assert np.abs(found / frequency - 1.0).min() < 1e-6
 
-    @pytest.mark.slow
     def test_spin_up_excites_the_motion_in_phase(self):
         results = results_of("spinning_wire_booms")
         tension = SPIN**2 * (SPHERE * (RADIUS + WIRE) + CABLE * WIRE * (RADIUS + 0.5 * WIRE))
@@ -255,7 +255,7 @@ def ripple_at_rest():
 
 
 class TestDriveRipple:
-    @pytest.mark.parametrize("factor", [1.0, slow(0.8), slow(0.9), slow(1.1), slow(1.2)])
+    @pytest.mark.parametrize("factor", [0.8, 0.9, 1.0, 1.1, 1.2])
     def test_twist_is_that_of_the_linear_model(self, factor):
         given = [] if factor == 1.0 else [f"loads.drive.motion.coefficients=[0,{DAILY * factor}]"]
         results = results_of("drive_ripple", *given)

@@ -6,12 +6,13 @@ from functools import cache
 import numpy as np
 import pytest
 from checkout import CASES
-from long_runs import slow
 
 from femb import load_case, simulate
 from femb.layout.connections import SingularityError
 from femb.numerics.euler import euler_rates, gimbal_distance
 from femb.system.system import System
+
+pytestmark = pytest.mark.slow
 
 AT_REST = "bodies.rod.euler_rates=[0, 0, 0]"
 MOVING = "bodies.rod.euler_rates=[1, 10, 1]"
@@ -75,7 +76,7 @@ def test_start_is_free_of_force():
 # Case 1
 
 
-@pytest.mark.parametrize("method", ["rk", pytest.param("radau", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("method", ["rk", "radau"])
 def test_free_motion(method):
     # Radau needs more digits of tolerance for the same error.
     results = run("free", *TIGHT, "run.output_interval=1e-3", f"run.method={method}")
@@ -110,7 +111,7 @@ def test_extrema_of_the_middle_angle(time, angle):
         (("run.method=rk", "run.rtol=1e-6"), 1e-6),
         (("run.method=radau", "run.rtol=1e-6"), 1e-6),
         (("run.method=rk",), 2e-9),
-        slow((("run.method=rk", *TIGHT), 1e-9)),
+        (("run.method=rk", *TIGHT), 1e-9),
         (("run.method=radau", *TIGHT), 1e-9),
     ],
 )
@@ -133,7 +134,6 @@ def test_crossing_of_a_thousandth():
     assert np.abs(results.audit.energy_error).max() < 1e-10
 
 
-@pytest.mark.slow
 def test_torque_stays_finite_on_the_way():
     body = singularity("run.method=rk", *TIGHT).results.bodies["rod"]
     distance = gimbal_distance(body.quaternion[-1])
@@ -142,7 +142,7 @@ def test_torque_stays_finite_on_the_way():
     np.testing.assert_allclose(body.angular_velocity[-1], [6.40, 5.55, 27.67], atol=0.01)
 
 
-@pytest.mark.parametrize(("method", "duration"), [("rk", 10.0), slow(("radau", 2.0))])
+@pytest.mark.parametrize(("method", "duration"), [("rk", 10.0), ("radau", 2.0)])
 def test_from_rest_there_is_no_singularity(method, duration):
     results = run("dual_euler_torque", AT_REST, f"run.duration={duration}", f"run.method={method}")
     assert results.status == "complete"
@@ -159,12 +159,12 @@ def test_without_damping_it_is_missed():
 @pytest.mark.parametrize(
     ("override", "time"),
     [
-        slow(("loads.spin.damping=[0, 0, 0.0101]", 0.161650)),
-        slow(("loads.spin.torque=[0, 0, 0.101]", 0.161515)),
+        ("loads.spin.damping=[0, 0, 0.0101]", 0.161650),
+        ("loads.spin.torque=[0, 0, 0.101]", 0.161515),
         ("loads.spin.torque=[0, 0, 0]", 0.176394),
-        slow(("loads.spin.damping=[0, 0, 0.005]", 0.158490)),
-        slow(("bodies.rod.center_of_mass=[0, 0, 0]", 0.161621)),
-        slow(("loads.spin.damping=[0.01, 0.01, 0.01]", 0.181314)),
+        ("loads.spin.damping=[0, 0, 0.005]", 0.158490),
+        ("bodies.rod.center_of_mass=[0, 0, 0]", 0.161621),
+        ("loads.spin.damping=[0.01, 0.01, 0.01]", 0.181314),
     ],
 )
 def test_sensitivity_of_the_time(override, time):
@@ -194,7 +194,7 @@ def test_body_torque_from_rest():
     assert np.abs(results.audit.energy_error).max() < 1e-10
 
 
-@pytest.mark.parametrize(("interval", "bound"), [(1e-3, 6e-4), pytest.param(1e-4, 1e-5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("interval", "bound"), [(1e-3, 6e-4), (1e-4, 1e-5)])
 def test_body_torque_on_a_moving_start(interval, bound):
     """bound : of the least distance, to which half an interval adds."""
     results = run("body_torque", MOVING, *TIGHT, f"run.output_interval={interval}")

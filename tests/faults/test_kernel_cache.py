@@ -68,7 +68,7 @@ class Planted:
         return Path.touch, (self.path,)
 
 
-@pytest.mark.parametrize("count", [26, pytest.param(100, marks=slow)])
+@pytest.mark.parametrize("count", [13, pytest.param(100, marks=slow)])
 def test_a_damaged_entry_is_compiled_again(place, tmp_path, count):
     """Whatever is done to its files, cut, emptied, bits turned, exchanged, or another's pickle put there."""
     chance, planted = random.Random(SEED), tmp_path / "planted"

@@ -37,8 +37,8 @@ step = 0.01
 """
 
 
-FEW = {"kills": 8, "reads": 20, "full_disk": 8, "resumes": 1}
-MANY = {"kills": 100, "reads": 300, "full_disk": 60, "resumes": 10}
+FEW = {"kills": 4, "reads": 8, "full_disk": 4, "resumes": 1}
+MANY = {"kills": 40, "reads": 100, "full_disk": 25, "resumes": 4}
 
 
 @pytest.fixture(scope="module", params=[pytest.param(FEW, id="few"), pytest.param(MANY, id="many", marks=slow)])

@@ -119,7 +119,7 @@ def pushed():
     ends = femb.SpringEnd("top", at=(0.2, 0, 0)), femb.SpringEnd(anchor=(1.0, 0, 0))
     model.add(femb.SpringDamper("spring", *ends, stiffness=50.0, damping=0.5, free_length=0.5))
     model.add(femb.Load("push", "top", force=(0, 5.0, 0), at=(0, 0, 0.1), profile=femb.profiles.Step(0.3)))
-    return model, {"duration": 0.6, "method": "generalized-alpha", "rtol": 1e-4}, (0.29, 0.3, 0.32, 0.45)
+    return model, {"duration": 0.6, "method": "generalized-alpha", "rtol": 1e-4}, (0.29, 0.32)
 
 
 def pushed_in_steps():
@@ -135,7 +135,7 @@ def bouncing():
     model.add(RigidBody("arm", 1.0, 0.1, center_of_mass=(0.5, 0, 0)))
     model.add(Revolute("hinge", JointEnd("ground", axis=(0, 0, 1)), JointEnd("arm")))
     model.add(JointStops("stop", "hinge", lower=-0.3, stiffness=3e3))
-    return model, {"duration": 0.6, "method": "radau", "rtol": 1e-4}, (0.2, 0.22, 0.24, 0.26, 0.3)
+    return model, {"duration": 0.6, "method": "radau", "rtol": 1e-4}, (0.22, 0.26, 0.3)
 
 
 @pytest.mark.parametrize("made", [in_orbit, pushed, slow(pushed_in_steps), bouncing])

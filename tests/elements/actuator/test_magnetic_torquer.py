@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from long_runs import slow_but
 
 import femb
 from femb.elements.environment.field import field_at
@@ -62,7 +63,7 @@ def test_a_gravity_gradient_is_an_orbit_too():
         np.testing.assert_allclose(found, field_at(None, model, t, np.zeros(3)), rtol=1e-9)
 
 
-@pytest.mark.parametrize("formulation", ["velocity", "quaternion", "reduced"])
+@pytest.mark.parametrize("formulation", slow_but(["velocity"], ["velocity", "quaternion", "reduced"]))
 def test_torque_along_an_orbit(formulation):
     """The torque is m x B in axes of the body, its integral the change of the angular momentum."""
     items = femb.DipoleField("earth", tilt=0.164), femb.MagneticTorquer("x", (1, 2, 0), body="hub", dipole=20.0)

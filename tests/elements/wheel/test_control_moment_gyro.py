@@ -63,10 +63,10 @@ def by_equation(t, y, torque, motor):
 @pytest.mark.parametrize("formulation", ["velocity", "reduced"])
 def test_it_is_equation_7(formulation):
     model = hub_with(gyro(gimbal_torque=0.05, torque=0.02, gimbal_angle=0.3, gimbal_rate=0.2), mass=10.0, inertia=HUB)
-    results = femb.simulate(model, duration=2.0, output_interval=0.2, rtol=1e-11, method="rk", formulation=formulation)
+    results = femb.simulate(model, duration=1.0, output_interval=0.2, rtol=1e-11, method="rk", formulation=formulation)
     start = (0.1, -0.2, 0.3, 300.0, 0.3, 0.2)
     words = {"t_eval": results.time, "rtol": 1e-12, "atol": 1e-12, "method": "DOP853", "args": (0.05, 0.02)}
-    wanted = solve_ivp(by_equation, (0.0, 2.0), start, **words).y
+    wanted = solve_ivp(by_equation, (0.0, 1.0), start, **words).y
     np.testing.assert_allclose(results.bodies["hub"].angular_velocity, wanted[:3].T, atol=1e-9)
     np.testing.assert_allclose(results.wheels["g"].speed, wanted[3], rtol=1e-11)
     joint = results.joints["g_gimbal"]
@@ -113,7 +113,7 @@ def test_a_profile_of_the_rate_is_followed_from_the_angle_at_the_start(rate):
 def test_two_gimbals_conserve_momenta_and_energy_less_work():
     outer = Gimbal((0.0, 1.0, 0.0), 1.0, (0.02, 0.03, 0.025), angle=0.2, rate=-0.1, torque=0.03)
     model = hub_with(gyro(gimbal_torque=Polynomial((0.0, 0.05)), torque=0.02, outer=outer, at=(0.2, 0.1, -0.3)))
-    results = femb.simulate(model, duration=2.0, output_interval=0.2, rtol=1e-11, method="rk", formulation="reduced")
+    results = femb.simulate(model, duration=0.5, output_interval=0.1, rtol=1e-11, method="rk", formulation="reduced")
     conserved(results, 1e-10)
     assert {"g_outer", "g_gimbal"} <= set(results.joints)
     assert results.joints["g_outer"].coordinates[0, 0] == pytest.approx(0.2)

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from long_runs import slow_but
 from oracles.finite_differences import INERTIA
 from oracles.modal_example import Particles
 from scipy.integrate import solve_ivp
@@ -188,7 +189,7 @@ PANELS = (-2.212683734e-4, 8.595978157e-5)
 SPEEDS = (107.498177671, -94.983965421, 91.263521329, -107.504335579)
 
 
-@pytest.mark.parametrize("formulation", ["velocity", "reduced", "quaternion"])
+@pytest.mark.parametrize("formulation", slow_but(["velocity"], ["velocity", "reduced", "quaternion"]))
 def test_the_satellite_with_four_wheels_has_the_numbers_of_two_other_programs(formulation):
     results = femb.simulate(
         satellite(), duration=30.0, method="radau", rtol=1e-10, formulation=formulation, output_interval=10.0
@@ -216,7 +217,7 @@ STEPS = [
 ]
 
 
-@pytest.mark.parametrize(("formulation", "method", "rtol", "steps", "error"), STEPS)
+@pytest.mark.parametrize(("formulation", "method", "rtol", "steps", "error"), slow_but(STEPS[:1], STEPS))
 def test_wheels_of_the_satellite_cost_no_steps(formulation, method, rtol, steps, error):
     run = {"duration": 30.0, "method": method, "rtol": rtol, "formulation": formulation, "output_interval": 10.0}
     results = femb.simulate(satellite(), **run)
@@ -394,7 +395,7 @@ def panelled(*items):
 AT = (0.1, -0.2, 0.3)
 
 
-@pytest.mark.parametrize("speed", [5.0, 15.0, 21.0, 30.0, 60.0])
+@pytest.mark.parametrize("speed", slow_but([5.0, 21.0], [5.0, 15.0, 21.0, 30.0, 60.0]))
 def test_amplitudes_are_those_of_the_linear_model(speed):
     words = {"at": AT, "axis": (0, 0, 1), "spin_inertia": J_S, "speed": speed}
     U, D = 1e-6, 2e-6
