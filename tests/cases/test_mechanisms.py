@@ -120,6 +120,7 @@ def test_a02_forty_windows(method, rtol):
     held(results)
 
 
+@pytest.mark.slow
 def test_passing_near_a_singular_posture():
     """A parallelogram that is 2 cm too wide turns over without a word: methods agree on it."""
     case, axis = script("iftomm_a02_four_bar"), (0.0, 0.0, 1.0)
@@ -152,6 +153,7 @@ def test_a02_degrees_of_freedom():
     assert (found.degrees, found.rows, len(found.dependent)) == (1, 5 * 10, 50 - 7 * 6 + 1)
 
 
+@pytest.mark.slow
 def test_a03_squeezer():
     """All seven angles at 0.03 s to 1e-7 of the published values, the crank's over two and a half turns."""
     results = run("iftomm_a03_squeezer")

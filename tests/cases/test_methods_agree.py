@@ -197,7 +197,7 @@ def test_every_case_is_here():
     assert set(FILES) - too_large == {*STRETCHES, *MECHANISMS}
 
 
-@pytest.mark.parametrize("name", slow_but({*FEW, "satellite_free"}, STRETCHES))
+@pytest.mark.parametrize("name", slow_but({*FEW[:3], "satellite_free"}, STRETCHES))
 def test_methods_agree(name):
     """The implicit methods at rtol 1e-6 with the explicit one at 1e-8; bdf is of low order where nothing is damped."""
     stretch = STRETCHES[name]
@@ -219,7 +219,7 @@ def test_formulations_agree_by_explicit_steps(name):
     assert np.abs(both[1].audit.quaternion_norm).max() < 1e-14
 
 
-@pytest.mark.parametrize("name", slow_but(FEW, STRETCHES))
+@pytest.mark.parametrize("name", slow_but(FEW[:1], STRETCHES))
 def test_implicit_methods_in_quaternion_coordinates(name):
     """The cases as they are, damped and for longer, against radau in velocities; radau with the same rtol in both,
     a tight one: in twelve steps of 1e-6 it leaves 1.6e-6 of the boom's vibrations, in both forms alike."""
@@ -275,7 +275,7 @@ def test_hamiltonian_form(name):
     assert difference(*both) < 1e-6
 
 
-@pytest.mark.parametrize("name", slow_but(FEW_MECHANISMS, MECHANISMS))
+@pytest.mark.parametrize("name", slow_but(FEW_MECHANISMS[:2], MECHANISMS))
 def test_mechanisms(name):
     """Joints too: all methods, in velocities and in quaternion coordinates."""
     explicit, whole = MECHANISMS[name]

@@ -310,6 +310,7 @@ class TestWheelJitter:
         loads = speed**2 * space.B @ [-1j, -1j, -1.0, -1.0]
         return np.abs(space.C @ np.linalg.solve(1j * speed * np.eye(len(space.A)) - space.A, loads))
 
+    @pytest.mark.slow
     def test_amplitudes_in_the_run_up(self):
         """Of x and y as of the linear model; of z, whose mode is passed, late and below the steady one."""
         results = run(self.CASE)
@@ -323,6 +324,7 @@ class TestWheelJitter:
         assert speeds[np.argmax(rates)] > mode * 1.01
         assert 0.85 < rates.max() / self.steady(mode)[2] < 0.95
 
+    @pytest.mark.slow
     def test_steps_resolve_the_imbalance(self):
         results = run(self.CASE)
         turns = results.wheels["z"].angle[-1] / (2.0 * np.pi)

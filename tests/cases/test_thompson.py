@@ -114,6 +114,7 @@ def test_roots_in_body_axes(name):
                 np.testing.assert_allclose(values[:, at : at + 3], reference, rtol=0.0, atol=1e-8 * size)
 
 
+@pytest.mark.slow
 def test_pendulum_against_its_own_equation_and_the_reference():
     results = run("pendulum")
     joint, J = results.joints["hinge"], 0.08 + 1.5 * 0.4**2

@@ -457,9 +457,7 @@ NOT_OF_SATELLITE = (
 )
 
 
-@pytest.mark.parametrize(
-    "what", slow_but([None, "tips", "audit"], [None, *(each for each in FIGURES if each not in NOT_OF_SATELLITE)])
-)
+@pytest.mark.parametrize("what", slow_but([None], [None, *(each for each in FIGURES if each not in NOT_OF_SATELLITE)]))
 def test_every_figure_is_drawn(tmp_path, results, what):
     path = plot(results, tmp_path / "new" / "figure.png", what)
     assert 0.005 < ink(path) < 0.5

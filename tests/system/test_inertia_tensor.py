@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sparse
+from long_runs import slow_but
 from models import sections_like
 
 from femb import Attachment, Beam, Load, Model, PointMass, RigidBody
@@ -85,7 +86,7 @@ def test_changes_of_the_mass_matrix(name):
 
 
 @every_model
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_but([0], range(3)))
 def test_contracts_to_the_gyroscopic_force(name, seed):
     """That of the kernels: the residual without accelerations, less that at rest (elastic force, weight and loads)."""
     system = System(MODELS[name]())

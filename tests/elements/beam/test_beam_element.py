@@ -618,7 +618,7 @@ def test_tangent_part_by_part(part, strain):
     check_tangent(system, rng)
 
 
-@beside
+@pytest.mark.parametrize("offset", slow_but([True], [False, True]))
 def test_tangent_of_inertia_at_equal_inertias(offset):
     rng = np.random.default_rng(22)
     system = keep(general(System(with_hub()), rng, offset), elastic=False, damping=False)
