@@ -29,7 +29,7 @@ class Stretch:
 
 
 STRETCHES = {
-    "satellite_free": Stretch(0.04, 0.001, 0.5),
+    "satellite_free": Stretch(0.04, 0.001, 0.1),
     "satellite_forced": Stretch(0.04, 0.001, 0.2, ("loads.slew.profile.duration=0.04",)),
     "cantilever_tip_load": Stretch(
         0.001, 5e-5, 0.03, ("sections.bar.damping=1e-6", "loads.pull.profile.times=[0, 0.002]")
