@@ -6,7 +6,6 @@ from functools import cache
 import numpy as np
 import pytest
 from checkout import CASES
-from long_runs import slow_but
 from oracles.random_trees import random_state
 from scipy.integrate import solve_ivp
 from shared_runs import results_of
@@ -97,7 +96,8 @@ def test_formulations_agree(name, formulation):
     assert np.max(one.audit.constraint_position) < 1e-13 * far
 
 
-@pytest.mark.parametrize("name", slow_but(["connected"], ["aircraft", "connected", "satellite"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["aircraft", "connected", "satellite"])
 def test_roots_in_body_axes(name):
     """The source's speeds of aircraft and torso, (v, w) in body axes; and of a hinge point: the same motion."""
     case = load_case(FILES[name])

@@ -48,21 +48,36 @@ def package(tmp_path_factory):
     return folder
 
 
-def command(folder, *words):
+# Commands one after the other, in one process which has the package: their exit codes and what they say.
+COMMANDS = """
+import json, sys
+from click.testing import CliRunner
+from femb.cli import cli
+ended = [CliRunner().invoke(cli, line, prog_name="femb") for line in json.loads(sys.argv[1])]
+print(json.dumps([(each.exit_code, each.stdout, each.stderr) for each in ended]))
+"""
+
+
+def commands(folder, *lines):
+    """Exit code, stdout and stderr of each command line."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
-    line = [sys.executable, "-m", "femb", *words]
-    return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    line = [sys.executable, "-c", COMMANDS, json.dumps([words.split(" ") for words in lines])]
+    done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
 
 
-def said(folder, *words):
-    done = command(folder, *words)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+def said(folder, *lines):
+    """Stdout of each command line, none of which fails."""
+    ended = commands(folder, *lines)
+    for code, out, errors in ended:
+        assert code == 0, out + errors
+    return [out for _, out, _ in ended]
 
 
 @pytest.fixture(scope="module")
 def run(package):
-    said(package, "run", "case.toml", "--quiet")
+    said(package, "run case.toml --quiet")
     return package
 
 
@@ -82,39 +97,49 @@ def test_results_have_its_table_also_without_the_package(run):
 
 
 def test_tables_and_figures(run):
-    said(run, "export", "out/case", "--format", "csv")
+    quantities = ("flywheels/rw/speed", "rw.momentum", "power")
+    figures = [f"plot out/case --what {what}" for what in quantities]
+    _, *drawn, info, report = said(
+        run, "export out/case --format csv", *figures, "info out/case --json", "report out/case"
+    )
     (file,) = run.rglob("flywheel*_rw.csv")
     with file.open() as text:
         header = next(csv.reader(text))
     assert set(header) == {"time [s]", *(f"{name} [{unit}]" for name, unit in QUANTITIES.items())}
-    for what in ("flywheels/rw/speed", "rw.momentum", "power"):
-        assert ".png" in said(run, "plot", "out/case", "--what", what)
-    assert sorted(QUANTITIES) == json.loads(said(run, "info", "out/case", "--json"))["quantities"]["flywheels"]
-    assert said(run, "report", "out/case")
+    assert all(".png" in each for each in drawn)
+    assert sorted(QUANTITIES) == json.loads(info)["quantities"]["flywheels"]
+    assert report
 
 
 def test_schema_check_and_messages(run):
-    schema = json.loads(said(run, "schema"))
-    assert "flywheels" in schema["properties"]
-    assert said(run, "check", "case.toml")
-    wrong = command(run, "check", "case.toml", "--set", 'flywheels.rw.inertia="3 kg"')
-    assert wrong.returncode == 2
-    assert "flywheels.rw.inertia: got '3 kg', wanted a number in kg m2" in wrong.stderr
-    missing = command(run, "check", "case.toml", "--set", "flywheels.rw.body=tower")
-    assert "flywheels.rw.body: got 'tower', wanted a rigid body" in missing.stderr + missing.stdout
+    (_, schema, _), checked, wrong, missing = commands(
+        run,
+        "schema",
+        "check case.toml",
+        "check case.toml --set flywheels.rw.inertia='3kg'",
+        "check case.toml --set flywheels.rw.body=tower",
+    )
+    assert "flywheels" in json.loads(schema)["properties"]
+    assert checked[0] == 0
+    assert wrong[0] == 2
+    assert "flywheels.rw.inertia: got '3kg', wanted a number in kg m2" in wrong[2]
+    assert "flywheels.rw.body: got 'tower', wanted a rigid body" in missing[1] + missing[2]
 
 
 def test_linear_models(run):
-    words = ("--input", "flywheels.rw.torque", "--output", "flywheels.rw.speed", "--output", "flywheels.rw.momentum")
-    assert said(run, "linearize", "case.toml", *words)
+    given = "linearize case.toml --input flywheels.rw.torque"
+    right, refused = commands(
+        run,
+        f"{given} --output flywheels.rw.speed --output flywheels.rw.momentum",
+        f"{given} --output flywheels.rw.power --force",
+    )
+    assert right[0] == 0
+    assert right[1]
     with np.load(run / "out" / "case" / "linear.npz") as space:
         assert list(space["outputs"]) == ["flywheels.rw.speed", "flywheels.rw.momentum"]
         assert list(space["inputs"]) == ["flywheels.rw.torque"]
-    refused = command(
-        run, "linearize", "case.toml", "--input", "flywheels.rw.torque", "--output", "flywheels.rw.power", "--force"
-    )
-    assert refused.returncode
-    assert "output 'flywheels.rw.power': the item declares no derivatives" in refused.stderr + refused.stdout
+    assert refused[0]
+    assert "output 'flywheels.rw.power': the item declares no derivatives" in refused[1] + refused[2]
 
 
 def test_what_is_refused():
@@ -136,6 +161,6 @@ def test_a_package_that_cannot_be_used_is_named(package, tmp_path):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[femb.items]\nsprockets = no_such_module\n")
     (tmp_path / "case.toml").write_text("[bodies.hub]\nmass = 1.0\ninertia = 1.0\n[run]\nduration = 1.0\n")
-    done = command(tmp_path, "check", "case.toml")
-    assert done.returncode == 0
-    assert "items 'sprockets' of the package 'broken' are left out: ModuleNotFoundError" in done.stderr + done.stdout
+    ((code, out, errors),) = commands(tmp_path, "check case.toml")
+    assert code == 0
+    assert "items 'sprockets' of the package 'broken' are left out: ModuleNotFoundError" in out + errors

@@ -360,6 +360,7 @@ else:
 """
 
 
+@pytest.mark.slow
 def test_a_stored_kernel_that_takes_lanes_does_not_disturb_a_compilation(tmp_path):
     """Its file imports the type while another kernel is compiled, which defines operators anew."""
     script = tmp_path / "kernels.py"

@@ -268,7 +268,7 @@ def test_motion_under_every_force(options, bound):
     model = arm()
     load_at_random(model, np.random.default_rng(1))
     stop = Event("over", lambda t, state: state.joints["shoulder"].coordinates[0] - 0.2, terminal=False)
-    words = {"duration": 0.2, "output_interval": 0.02, "method": "rk", "events": (stop,), **TIGHT}
+    words = {"duration": 0.14, "output_interval": 0.02, "method": "rk", "events": (stop,), **TIGHT}
     wanted = simulate(model, **words)
     results = simulate(model, formulation="hamiltonian", **words, **options)
     assert np.ptp(results.joints["shoulder"].coordinates) > 0.2

@@ -96,6 +96,7 @@ def test_the_order_of_the_collocation():
     assert 40.0 < errors[0] / errors[1] < 90.0
 
 
+@pytest.mark.slow
 def test_free_libration_is_found_from_its_period():
     """A pendulum swings freely: of all its swings the one that takes this time. One multiplier is 1, twice."""
     from scipy.special import ellipk

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from long_runs import slow_but
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
@@ -138,7 +139,7 @@ def limited(period, **words):
     return model
 
 
-@pytest.mark.parametrize("period", [None, 0.2])
+@pytest.mark.parametrize("period", slow_but([0.2], [None, 0.2]))
 def test_back_calculation_leads_the_integral_back(period):
     """Against the equations of one axis; without it the integral of the way overshoots far more."""
 

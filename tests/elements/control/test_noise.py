@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from long_runs import slow_but
 from matplotlib.text import Text
 
 import femb
@@ -141,7 +142,7 @@ def test_accelerometer():
     np.testing.assert_allclose(values[2:], np.tile([-4.0 * 0.3, 0.0, 0.0], (4, 1)), atol=1e-7)
 
 
-@pytest.mark.parametrize("rounding", ["floor", "round"])
+@pytest.mark.parametrize("rounding", slow_but(["floor"], ["floor", "round"]))
 def test_quantum_of_an_encoder(rounding):
     """The mean error of a floor is half a quantum; the deviation of both is quantum/sqrt(12)."""
     quantum = 1e-3

@@ -52,6 +52,7 @@ def test_princeton_beam_by_components(angle):
     assert np.all(errors(Beam, 32, angle, wanted) < found[0] / 11.0)
 
 
+@pytest.mark.slow
 def test_princeton_beam_with_shear():
     """The same with the shear of a rectangle."""
     stiffness = 5.0 / 6.0 * G * AREA

@@ -122,6 +122,7 @@ def test_ripple_at_constant_rate():
         assert np.hypot(*found[:2]) == pytest.approx(wanted, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_beyond_its_holding_torque_it_loses_steps():
     held = simulated(rotor(motor(damping=5.0), femb.JointMotor("load", "hinge", force=1.5)), 4.0)
     assert held.joints["hinge"].coordinates[-1, 0] == pytest.approx(np.arcsin(0.75) / 50.0, rel=1e-3)
