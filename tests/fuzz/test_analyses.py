@@ -12,7 +12,7 @@ from fuzz.test_calls import model
 from fuzz.test_case_files import common
 from hypothesis import example, given, seed, settings
 from hypothesis import strategies as st
-from seeds import SEED
+from seeds import SEED, TRIES
 
 import femb
 
@@ -113,7 +113,7 @@ def test_some(name, changed):
 @pytest.mark.slow
 def test_many():
     @seed(SEED)
-    @settings(common, max_examples=1000)
+    @settings(common, max_examples=TRIES)
     @given(st.sampled_from(sorted(CALLS)), changes)
     def many(name, changed):
         tried(name, changed)

@@ -14,7 +14,7 @@ from fuzz.test_case_files import common
 from fuzz.test_result_files import damage, damaged
 from hypothesis import example, given, seed, settings
 from hypothesis import strategies as st
-from seeds import SEED
+from seeds import SEED, TRIES
 
 import femb
 from femb.base.errors import FembError, ModelError, ResultError
@@ -269,7 +269,7 @@ def test_many_damaged_bytes(folder, way):
         pytest.importorskip("pyyeti", reason="pyyeti, the extra fe, is not installed")
 
     @seed(SEED)
-    @settings(common, max_examples=100)
+    @settings(common, max_examples=TRIES // 10)
     @given(damage)
     def many(steps):
         damage_bytes(folder, way, steps)
@@ -280,7 +280,7 @@ def test_many_damaged_bytes(folder, way):
 @pytest.mark.slow
 def test_many_edited_arrays(folder):
     @seed(SEED)
-    @settings(common, max_examples=1000)
+    @settings(common, max_examples=TRIES)
     @given(st.sampled_from(EDITED), edits)
     @example("body.npz", [("replace", 500, 99)])  # more than a thousand interfaces of one name
     def many(way, steps):

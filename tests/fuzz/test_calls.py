@@ -15,7 +15,7 @@ from fuzz.test_case_files import common
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from oracles.modal_example import Particles
-from seeds import SEED
+from seeds import SEED, TRIES
 
 import femb
 from femb import profiles
@@ -307,7 +307,7 @@ def test_some(name, changed):
 @pytest.mark.slow
 def test_many():
     @seed(SEED)
-    @settings(common, max_examples=1000)
+    @settings(common, max_examples=TRIES)
     @given(st.sampled_from(sorted(WAYS)), changes)
     def many(name, changed):
         tried(name, changed)

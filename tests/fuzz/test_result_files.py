@@ -9,15 +9,15 @@ import pytest
 from hypothesis import HealthCheck, example, given, seed, settings
 from hypothesis import strategies as st
 from oracles.synthetic_results import satellite
-from seeds import SEED
+from seeds import SEED, TRIES
 
 from femb.base.errors import ResultError
 from femb.results.results import Results
 from femb.results.storage.file import ResultWriter
 
-FEW, MANY = 40, 1000
+FEW = 40
 OPTIONS = {"deadline": timedelta(seconds=10), "derandomize": False, "database": None, "print_blob": True}
-SLOW = settings(max_examples=MANY, suppress_health_check=list(HealthCheck), **OPTIONS)
+SLOW = settings(max_examples=TRIES, suppress_health_check=list(HealthCheck), **OPTIONS)
 QUICK = settings(max_examples=FEW, suppress_health_check=list(HealthCheck), **OPTIONS)
 
 
