@@ -59,7 +59,7 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], str]] = {
        for name in ("chain_universal", "iftomm_a01_pendulum", "iftomm_a02_four_bar", "iftomm_a03_squeezer",
                     "iftomm_a04_bricard", "iftomm_a05_governor", "kamman_two_bodies", "rotor_floating",
                     "satellite_hinged_panel", "slider_crank_flexible", "slider_crank_rigid",
-                    "spinning_wire_booms", "drive_ripple")},
+                    "spinning_wire_booms", "drive_ripple", "cubesat_antennas")},
     "satellite_two_arrays": ("satellite_two_arrays", (), "plot --dpi 90"),
     "satellite_two_arrays_model": ("satellite_two_arrays", (), "picture --times 0 --dpi 60"),
     "satellite_two_arrays_slew": ("satellite_two_arrays_slew", (), "plot --what slew --dpi 70"),
@@ -417,7 +417,7 @@ def main(names: list[str]) -> None:
                 continue
             case, overrides, command = PICTURES[name]
             verb, *options = shlex.split(command)
-            arguments = [verb, str(results(case, overrides)), *options, "--out", str(IMAGES / f"{name}.png")]
+            arguments = [verb, str(results(case, overrides)), *options, "--force", "--out", str(IMAGES / f"{name}.png")]
             cli(arguments, standalone_mode=False)
 
 

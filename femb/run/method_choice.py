@@ -75,7 +75,7 @@ def with_method(system: "System", run: Run) -> tuple[Run, str]:
         return replace(run, method=methods[0]), f"{methods[0]}: the formulation {run.formulation!r} is explicit"
     method, visible, reason = choose(facts_of(system), run)
     if run.filter is not None:
-        words = f"; above {run.filter:.4g} Hz they are damped, as run.filter says"
+        words = f"; vibrations above {run.filter:.4g} Hz are damped, not followed, as run.filter says"
         return replace(run, method="radau"), f"radau: a filter takes an implicit method{words}"
     return replace(run, method=method, filter=visible), f"{method}: {reason}"
 

@@ -1,14 +1,18 @@
-"""What the pages of the structural cases say of them: four arms, a right-angle frame, a rotor, a snake arm, a wheel."""
+"""What the pages of the structural cases say of them: four arms, a right-angle frame, a rotor, a snake arm, a wheel,
+four antennas."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from checkout import CASES
+from checkout import CASES, ROOT
 from scipy.linalg import eigh
 from scipy.optimize import brentq, least_squares
 from shared_runs import results_of as run
 
 from femb import Beam, Load, Model, RigidBody, Section, linearize, load_case
 from femb.profiles import Constant
+from femb.run.method_choice import with_method
 from femb.run.simulate import mass_properties
 from femb.statics.equilibrium import steady_start
 from femb.system.system import System
@@ -330,3 +334,59 @@ class TestWheelJitter:
         turns = results.wheels["z"].angle[-1] / (2.0 * np.pi)
         assert turns == pytest.approx(30.0 * 7.4, rel=1e-3)
         assert 8.0 * turns < results.statistics["steps"] < 9.0 * turns
+
+
+class TestAntennas:
+    CASE = "cubesat_antennas"
+    SPRING, REST = 2e-5, 0.5  # N m/rad, rad
+
+    def tape(self) -> tuple[float, float, float]:
+        """Length (m), mass per length (kg/m) and flatwise stiffness (N m2) of an antenna."""
+        section = section_of(self.CASE, "front")
+        return 0.17, section.density * section.area, section.youngs_modulus * section.second_moments[0]
+
+    def test_opening_is_that_of_one_hinge(self):
+        """J phi'' = -k phi from a right angle to straight; the satellite, a thousand times as heavy, moves a little."""
+        results = run(self.CASE, "run.duration=0.95")
+        length, mass, _ = self.tape()
+        rate = np.sqrt(self.SPRING / (mass * length**3 / 3.0))
+        begin = 0.5 * np.pi + self.REST
+        latched = {event.name: event.time for event in results.events}
+        for side in ("front", "left", "back"):
+            opening = latched[f"latches.{side} deployed"] - latched[f"latches.{side} stowed"]
+            assert opening == pytest.approx(np.arccos(self.REST / begin) / rate, rel=1e-4)
+            speed = np.abs(results.joints[f"{side} hinge"].rates).max()
+            assert speed == pytest.approx(rate * np.sqrt(begin**2 - self.REST**2), rel=3e-3)
+
+    def test_without_a_filter_auto_chooses_one_and_says_it(self):
+        case = load_case(CASES / f"{self.CASE}.toml")
+        system = System(case.model)
+        with_it, words = with_method(system, case.run)
+        assert (with_it.method, with_it.filter) == ("radau", 30.0)
+        assert words.endswith("vibrations above 30 Hz are damped, not followed, as run.filter says")
+        without, words = with_method(system, replace(case.run, filter=None))
+        assert without.filter == pytest.approx(500.0 / 3.0)
+        assert f"method {words}\n" in (ROOT / "docs" / "cases" / f"{self.CASE}.md").read_text()
+
+    @pytest.mark.slow
+    def test_bending_after_the_latches_in_few_steps(self):
+        """The torque at the root is that of the first mode of a cantilever whose points begin to move with omega x."""
+        results = run(self.CASE)
+        assert results.statistics["steps"] < 2000
+        length, mass, stiffness = self.tape()
+        first = 1.8751040687**2 * np.sqrt(stiffness / (mass * length**4))
+        for side in ("front", "left", "back", "right"):
+            hinge = results.joints[f"{side} hinge"]
+            wanted = 4.0 * stiffness * np.abs(hinge.rates).max() / (length * first)
+            assert np.abs(hinge.torque[:, 2]).max() == pytest.approx(wanted, rel=0.03)
+        assert np.abs(results.audit.angular_momentum).max() < 1e-9
+        assert np.abs(results.audit.energy_error).max() < 1e-4 * results.audit.potential_energy[0]
+
+    @pytest.mark.slow
+    def test_a_filter_at_five_times_the_frequency_turns_the_satellite_alike(self):
+        angles = [
+            np.degrees(run(self.CASE, "run.duration=1.2", *words).bodies["hub"].euler_angles()[:, 0])
+            for words in ((), ("run.filter=166.7",))
+        ]
+        assert np.abs(angles[0]).max() > 4e-3
+        assert np.abs(angles[0] - angles[1]).max() < 1e-5

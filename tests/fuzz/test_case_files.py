@@ -71,7 +71,7 @@ def test_the_newer_tables_are_understood(folder):
     path.write_text(toml(SMALL["newer"]))
     case = load_case(path)
     assert len(case.model.bodies) == 8
-    assert {*case.model.tables['shells'], *case.model.tables['controllers']} == {"panel", "damper"}
+    assert {*case.model.tables["shells"], *case.model.tables["controllers"]} == {"panel", "damper"}
     first_step(completed(case.model), case.run)
 
 
