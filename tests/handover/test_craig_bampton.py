@@ -1,5 +1,6 @@
 """Craig-Bampton matrices: files read back, and pyyeti's own functions."""
 
+import struct
 import sys
 
 import h5py
@@ -58,6 +59,64 @@ def test_op4_and_punch_read_back(reduced, tmp_path):
     for word in nastran.NAMES:
         np.testing.assert_array_equal(op4[word], getattr(reduced, word))
         np.testing.assert_allclose(punch[word], getattr(reduced, word), rtol=1e-9, atol=0.0)
+
+
+def records_of_op4(path):
+    """Matrices of a binary OP4 file of dense real columns, by the layout that NASTRAN documents for OUTPUT4."""
+    data, at, found = path.read_bytes(), 0, {}
+
+    def record():
+        nonlocal at
+        (size,) = struct.unpack_from("<i", data, at)
+        body = data[at + 4 : at + 4 + size]
+        assert struct.unpack_from("<i", data, at + 4 + size) == (size,)
+        at += size + 8
+        return body
+
+    while at < len(data):
+        columns, rows, _, kind, name = struct.unpack("<4i8s", record())
+        assert kind == 2  # real, of double precision
+        matrix = np.zeros((rows, columns))
+        while True:
+            body = record()
+            column, row, words = struct.unpack_from("<3i", body)
+            if column > columns:
+                break
+            matrix[row - 1 : row - 1 + words // 2, column - 1] = np.frombuffer(body, "<f8", words // 2, 12)
+        found[name.decode().strip()] = matrix
+    return found
+
+
+def cards_of_punch(path):
+    """Entries of symmetric DMIG cards in fields of 8 and of 16 columns: {name: {(grid, component): {...}}}."""
+    found, name, column = {}, "", (0, 0)
+    for line in path.read_text().splitlines():
+        word = line[:8].strip()
+        if word == "DMIG":
+            name = line[8:16].strip()
+            assert int(line[24:32]) == 6  # symmetric: one triangle is given
+            found[name] = {}
+        elif word == "DMIG*":
+            assert line[8:24].strip() == name
+            column = int(line[24:40]), int(line[40:56] or 0)
+        elif word == "*":
+            row = int(line[8:24]), int(line[24:40] or 0)
+            found[name][row, column] = found[name][column, row] = float(line[40:56].replace("D", "e"))
+    return found
+
+
+def test_op4_and_punch_by_readers_of_their_own(reduced, tmp_path):
+    """The bytes and the cards, as any other program reads them: signs, places, and which grid a row belongs to."""
+    pytest.importorskip("pyyeti", reason="pyyeti, the extra fe, is not installed")
+    op4 = records_of_op4(reduced.write(tmp_path / "cb.op4"))
+    punch = cards_of_punch(reduced.write(tmp_path / "cb.pch"))
+    points = [(1, k + 1) for k in range(6)] + [(1001 + k, 0) for k in range(len(reduced.dofs) - 6)]
+    assert set(op4) == set(punch) == {"MCB", "KCB", "BCB"}
+    for word, name in (("mass", "MCB"), ("stiffness", "KCB"), ("damping", "BCB")):
+        wanted = getattr(reduced, word)
+        np.testing.assert_array_equal(op4[name], wanted)
+        read = [[punch[name].get((row, column), 0.0) for column in points] for row in points]
+        np.testing.assert_allclose(read, wanted, rtol=1e-9, atol=0.0)
 
 
 def test_dynamic_mass_is_that_of_pyyeti(plant, reduced):

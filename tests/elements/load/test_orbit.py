@@ -252,6 +252,26 @@ def test_equilibrium_beside_the_origin(beside, spin):
     np.testing.assert_allclose(strains[1], strains[0], rtol=1e-5, atol=1e-6 * np.max(strains[0]))
 
 
+@pytest.mark.parametrize("beside", [0.0, 2e-5])
+def test_equilibrium_of_two_unlike_booms(beside):
+    """Their mass centre is some 10 um off the origin: strained as by the gravity gradient, whose mass centre is on the
+    orbit, and as all that is beyond a node pulls."""
+    section = femb.Section("boom", shape={"tube": [0.015, 0.001]}, density=1600.0, youngs_modulus=1e11,
+                           shear_modulus=4e10)  # fmt: skip
+    strains, rate, length = [], SPEED / RADIUS, 6.0
+    for field in (CIRCULAR, femb.GravityGradient("earth", rate=rate)):
+        hub = RigidBody("hub", mass=60.0, inertia=2.5, angular_velocity=(0, 0, rate))
+        up = femb.Beam("up", section, length, 3, start=hub.at((0.25, 0, 0), direction=(1, 0, 0)))
+        down = femb.Beam("down", section, length - 7e-4, 3, start=hub.at((-0.25, beside, 0), direction=(-1, 0, 0)))
+        system = in_equilibrium(System(model_of(hub, up, down, orbit=field)))
+        strains.append(State(system.layout, 0.0, system.q0, system.v0).beams["up"].strain)
+    np.testing.assert_allclose(strains[0], strains[1], rtol=1e-5, atol=1e-5 * np.max(strains[1]))
+    # 3 n^2 of gravity and rotation on what is beyond a node, as a part of EA
+    x = 0.25 + length / 3.0 * np.arange(2)
+    wanted = 1.5 * rate**2 * section.density * ((0.25 + length) ** 2 - x**2) / section.youngs_modulus
+    np.testing.assert_allclose(strains[0][:2, 0], wanted, rtol=2e-4)
+
+
 def test_it_has_no_equilibrium_and_is_no_input_of_linear_models():
     model = model_of(RigidBody("hub", 1.0, 1.0))
     with pytest.raises(ModelError, match=r"loads\.earth: gravity on an orbit turns .* no equilibrium"):
