@@ -156,13 +156,50 @@ def test_everything_imported_is_declared():
         "control",
         "pyyeti",
         "pandas",
-        "pint",
         "xarray",
         "pythonfmu",
         "skfem",
     }  # but for the first, of extras
     missing = ours - optional - declared
     assert missing == set()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_installs_of_a_page_stand_alone(page):
+    """Each begins with an environment of its own, on a fresh machine; the tests of the README have their extra."""
+    text = (ROOT / page).read_text()
+    begin = "python -m venv .venv && . .venv/bin/activate && pip install "
+    assert text.count("pip install") == text.count(begin) > 0
+    assert f"{begin}. && femb run cases/satellite_forced.toml && femb " in text
+    if page == "README.md":
+        assert f"\n{begin}-e '.[test]' && python -m pytest\n" in text
+
+
+@pytest.mark.parametrize(
+    ("module", "call"),
+    [
+        ("pandas", lambda made: made.to_pandas("hub.position")),
+        ("xarray", lambda made: made.to_xarray("hub.position")),
+    ],
+)
+def test_a_missing_extra_is_named_with_its_install_line_first(module, call, monkeypatch):
+    model = femb.Model("point")
+    model.add(femb.PointMass("hub", mass=1.0))
+    made = femb.simulate(model, duration=0.1, output_interval=0.1, method="rk")
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(femb.FembError, match=rf"^pip install 'femb\[{module}\]': "):
+        call(made)
+
+
+def test_every_extra_that_a_message_names_is_one():
+    """Each message begins with its line; that of other packages is seen where they are used."""
+    extras, found = PROJECT["project"]["optional-dependencies"], set()
+    for path in sources():
+        for before, extra in re.findall(r"(.)pip install 'femb\[(\w+)\]': ", path.read_text()):
+            assert before == '"', path
+            found.add(extra)
+    assert found == {"fe", "fem", "fmu", "pandas", "xarray", "control", "cluster"}
+    assert found < set(extras)
 
 
 def test_both_processes_that_compile_are_of_the_same_files(tmp_path, monkeypatch):

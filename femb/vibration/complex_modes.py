@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
-from femb.base.values import shown, without_rounding
+from femb.base.values import without_rounding
 from femb.layout.connections import groups_of
 from femb.numerics import rotations
 from femb.small_motions.eigenproblem import EigenProblem
@@ -303,7 +303,7 @@ def complex_modes(
     there = 2 * freedoms(motion) - int(np.sum(~motion.held[states])) - len(rigid.rates) + rigid.steady
     wanted = min(2 * count + 2, 2 * n - 2, there)
     if wanted < 1:
-        raise ModelError(f"modes: count: got {shown(count)}, but nothing vibrates: all motions are without stiffness")
+        raise ModelError("modes: nothing vibrates: all motions are without stiffness")
     try:
         values, vectors = eigs(
             operator, k=wanted, sigma=shift, OPinv=operator, v0=start, ncv=min(2 * n, 3 * wanted + 20)

@@ -202,9 +202,7 @@ def check_count(motion: EigenProblem, free: FreeMotions, count: int) -> int:
     if most < 1:
         states = ", ".join(motion.system.layout.first_order_names)
         wheels = f"; damped modes have {states}, and with these nutation" if states else ""
-        raise ModelError(
-            f"modes: count: got {shown(count)}, but nothing vibrates: all motions are without stiffness{wheels}"
-        )
+        raise ModelError(f"modes: nothing vibrates: all motions are without stiffness{wheels}")
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= most:
         raise ModelError(f"modes: count: got {shown(count)}, wanted a whole number from 1 to {most}, the elastic modes")
     return most
