@@ -1,5 +1,6 @@
 """Queue of values that arrive later: of a sensor with a delay, or of the commands of a controller."""
 
+from bisect import bisect_right
 from math import ceil, inf
 
 import numpy as np
@@ -48,8 +49,8 @@ def newest(queue: Floats) -> Floats:
 
 def taken(queue: Floats, t: float, period: float) -> tuple[Floats, Floats]:
     """The values (n, width) that are due at t (s), the oldest first, and the rest of the queue."""
-    latest = t + ROUNDING * period
-    due = sum(instant <= latest for instant in queue[:, 0].tolist())
+    # the instants are sorted
+    due = bisect_right(queue[:, 0].tolist(), t + ROUNDING * period)
     if not due:
         return queue[:0, 1:], queue
     rest, left = queue.copy(), len(queue) - due

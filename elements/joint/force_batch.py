@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -103,6 +103,20 @@ def law_forces(frames, rows, is_angle, signs, fixed, index, data, u, q, v, elast
         measure(frames, rows, is_angle, signs, q[of], v[of], fixed, values, rates, gradients)
         laws(index, data, u[of], values, rates, L)
         generalized_forces(frames, gradients, L, elastic, rest, out[of])
+
+
+@kernel
+def law_powers(frames, rows, is_angle, signs, fixed, index, data, columns, u, q, v, out):
+    """out (s, k) += power of the forces without a potential, of each law in its column of ``columns`` (n,)."""
+    n = is_angle.size
+    values, rates, L = np.empty((1, n)), np.empty((1, n)), np.empty((1, n, 5))
+    gradients = np.empty((1, n, 12))
+    for s in range(q.shape[0]):
+        of = slice(s, s + 1)
+        measure(frames, rows, is_angle, signs, q[of], v[of], fixed, values, rates, gradients)
+        laws(index, data, u[of], values, rates, L)
+        for k in range(n):
+            out[s, columns[k]] -= L[0, k, REST] * rates[0, k]
 
 
 @inlined
@@ -220,11 +234,14 @@ class JointForceBatch(CoordinateForceBatch):
     def accounts(self, own: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(item.account() for item in self.items))
 
+    @cached_property
+    def _columns(self) -> Ints:
+        """(n,) the account of each of the laws."""
+        accounts = self.accounts("")
+        return np.array([accounts.index(item.account()) for item in self.items], dtype=np.int64)
+
     def add_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        _, rates, _, L = self.measure(u, q, v)
-        power, columns = -L[..., REST] * rates, self.accounts("")
-        for k, item in enumerate(self.items):
-            out[:, columns.index(item.account())] += power[:, k]
+        law_powers(*self._arguments, self._columns, u, q, v, out)
 
     def allocate(self, pattern: BlockPattern) -> None:
         self.index = with_inputs(self.local_index, self.first_input, INPUT, LAST)

@@ -148,6 +148,26 @@ def loads(index, data, harmonics, u, q, v, out):
 
 
 @kernel
+def powers(index, data, harmonics, u, q, v, out):
+    """out (s, 2 or 3) += power of motors, of friction, and of harmonics where there are any."""
+    R, w = np.empty((3, 3)), np.empty((7, 3))
+    F, T, c = w[:3], w[3:6], w[6]
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            j, speed = index[k, IN_V], v[s, index[k, SPEED]]
+            out[s, 0] += motor(index[k], u[s]) * speed
+            out[s, 1] -= friction(data[k], speed)[0] * speed
+            if index[k, LAST] > index[k, FIRST]:
+                disturbance(index[k], data[k], harmonics, q[s, index[k, ANGLE]], speed, F, T)
+                rotation(q[s, index[k, IN_Q] + 3 : index[k, IN_Q] + 7], R)
+                rotate(R, F[0], c)
+                out[s, 2] += dot(c, v[s, j : j + 3])
+                cross(data[k, CENTRE : CENTRE + 3], F[0], c)
+                for o in range(3):
+                    out[s, 2] += (c[o] + T[0, o]) * v[s, j + 3 + o]
+
+
+@kernel
 def residual(index, data, harmonics, u, q, v, a, gravity, out):
     """out (s, n_v) += what the spin adds to the inertia, less motor, friction and harmonics."""
     R, w = np.empty((3, 3)), np.empty((14, 3))
@@ -533,14 +553,7 @@ class WheelBatch(Batch):
         return (f"{own}_motor", f"{own}_friction", *([f"{own}_harmonics"] if len(self.harmonics) else []))
 
     def add_powers(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        force, speed = np.zeros(v.shape), v[:, self.index[:, SPEED]]
-        loads(self.index, self.data, self.harmonics, u, q, v, force)
-        motor = np.sum(self.motor_torque(u) * speed, axis=1)
-        of_speed = np.sum(force[:, self.index[:, SPEED]] * speed, axis=1)
-        out[:, 0] += motor
-        out[:, 1] += of_speed - motor
-        if len(self.harmonics):
-            out[:, 2] += np.sum(force * v, axis=1) - of_speed
+        powers(self.index, self.data, self.harmonics, u, q, v, out)
 
     def motor_torque(self, u: Floats) -> Floats:
         """(s, n) N m: of the motor of each wheel, but for continuous commands."""

@@ -472,10 +472,12 @@ class Radau(RadauEquations):
         before, self._u = self._u, form.inputs_at(self.t, self.q, self.v)
         x = np.zeros(form.n_v + form.n_c)
         x[: form.n_v] = -self._change_by_inputs(before, self._u)
-        frame_rotations(corotated_q, self._matrices_q, self.q[None], rotations)
-        rotate_frames_back(rotations[0], corotated_v, x)
+        if corotated_q.size:
+            frame_rotations(corotated_q, self._matrices_q, self.q[None], rotations)
+            rotate_frames_back(rotations[0], corotated_v, x)
         x = self._factors[0].solve(x)
-        rotate_frames(rotations[0], corotated_v, x)
+        if corotated_q.size:
+            rotate_frames(rotations[0], corotated_v, x)
         self.a = self.a + REAL / self._factored_for * x[: form.n_v]
         self.multipliers = self.multipliers + x[form.n_v :]
 

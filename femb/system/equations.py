@@ -212,8 +212,10 @@ class NumberedModel(VelocityCoordinates):
             part.first_input = sum(input_.width for input_ in inputs)
             inputs += part.inputs
             part.allocate(self.pattern)
-        # components of u by which the equations of each batch change
-        self._inputs_of_batches = [_read(batch.inputs, batch.first_input) for batch in self.batches]
+        # for each component of u the number of the batch whose equations it changes; -1 for none
+        self._reader: Ints = np.full(sum(input_.width for input_ in inputs), -1)
+        for k, batch in enumerate(self.batches):
+            self._reader[_read(batch.inputs, batch.first_input)] = k
         for batch in self.batches:
             batch.bind(self.batches)
         self._set_inputs(inputs)
@@ -377,7 +379,9 @@ class NumberedModel(VelocityCoordinates):
             for name in discrete.changed_since(before):
                 changed += self._inputs_of_arrays.get(name, ())
         for input_, part in changed:
-            if input_.array:
+            if input_.array and input_.width == 1:
+                u[part.start] = discrete[input_.array].item()
+            elif input_.array:
                 u[part] = input_.function(discrete)
             else:
                 self._set_input(u, input_, part, input_.function(discrete), "")
@@ -520,11 +524,12 @@ class Equations(NumberedModel):
 
     def change_by_inputs(self, before: Floats, after: Floats, q: Floats, v: Floats) -> Floats:
         """The change (n_v,) of the ``residual`` at one state from inputs ``before`` to those ``after``, each (n_u,)."""
-        out = np.zeros((2, self.n_v))
-        u, twice_q, twice_v = np.array([before, after]), np.array([q, q]), np.array([v, v])
-        for batch, part in zip(self.batches, self._inputs_of_batches, strict=True):
-            if part.size and before[part].tobytes() != after[part].tobytes():
-                batch.residual(u, twice_q, twice_v, np.zeros(out.shape), out)
+        u, twice_q, twice_v = np.empty((2, before.size)), np.empty((2, q.size)), np.empty((2, v.size))
+        u[0], u[1], twice_q[:], twice_v[:] = before, after, q, v
+        none, out = np.zeros((2, 2, v.size))
+        for k in set(self._reader[before != after].tolist()):
+            if k >= 0:
+                self.batches[k].residual(u, twice_q, twice_v, none, out)
         change: Floats = out[1] - out[0]
         return change
 
