@@ -46,6 +46,23 @@ def test_poles_of_the_reference_satellite(plant, delay):
     np.testing.assert_allclose(bodies[:11], poles[:11], atol=1e-10)
 
 
+def test_vibrations_of_the_reference_satellite(plant):
+    """Hub-free: bending of the panels together and against each other, by the linear model and by the modes."""
+    wanted = np.array([-0.0083382353 + 1.6188016275j, -0.0527031111 + 4.0695208235j])
+    poles = plant.eigenvalues()
+    found = femb.modes(satellite(), damped=True).eigenvalues
+    for values in (poles, found):
+        assert np.max(np.min(np.abs(values[:, None] - wanted), axis=0)) < 1e-9
+
+
+def test_the_first_bending_of_the_beams_that_are_clamped():
+    """EI = 4000 N m2, 2 kg/m, 10 m: 1.57240983 rad/s."""
+    assert 1.8751040687**2 / 100.0 * np.sqrt(4000.0 / 2.0) == pytest.approx(1.57240983, rel=3e-9)
+    model = winged(8)
+    held = 2.0 * np.pi * femb.modes(model, 2, held="hub").frequencies
+    np.testing.assert_allclose(held, 1.57240983, rtol=1e-4)
+
+
 def test_the_margins_of_the_reference_satellite(plant):
     (margins,) = femb.loop(plant, [attitude_law()]).margins(["attitude.x"])
     np.testing.assert_allclose(margins.crossovers, [0.227949506, 3.550552636, 4.737832975], rtol=1e-9)

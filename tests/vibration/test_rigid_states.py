@@ -238,3 +238,20 @@ def test_point_masses_on_rods_of_a_spinning_hub(tmp_path):
     assert "changes its speed" in slow.unsteady
     assert "unsteady='bodies." in repr(slow)
     assert femb.StateSpace.read(slow.write(tmp_path / "slow.npz")).unsteady == slow.unsteady
+
+
+def test_massless_wires_of_a_spinning_hub():
+    """Four tips of 1 kg on wires of L = 50 m at r = 0.5 m, over the spin: sqrt(1 + r/L) across the plane of rotation,
+    sqrt(r/L) in it where the hub is at rest beside them, sqrt((r/L)(1 + N m (r + L)^2/I)) all in phase."""
+    spin, r, L, m, inertia = 0.7, 0.5, 50.0, 1.0, 100.0
+    model = femb.Model("wires")
+    model.add(RigidBody("hub", mass=1e9, inertia=(1e9, 1e9, inertia), angular_velocity=(0, 0, spin)))
+    for k, (x, y) in enumerate(((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))):
+        model.add(PointMass(f"tip {k}", mass=m, position=((r + L) * x, (r + L) * y, 0)))
+        model.add(femb.Distance(f"wire {k}", JointEnd("hub", at=(r * x, r * y, 0)), JointEnd(f"tip {k}")))
+    found = 2.0 * np.pi * modes(model, start="equilibrium").frequencies / spin
+    in_phase = np.sqrt(r / L * (1.0 + 4.0 * m * (r + L) ** 2 / inertia))
+    np.testing.assert_allclose([np.sqrt(1.0 + r / L), in_phase], [1.004987562, 1.014938422], atol=6e-10)
+    # the others are of one and two waves around the hub; those that tilt it are 1e-5 off, or its nutation
+    for wanted, times in ((1.004987562, 3), (0.1, 3), (1.014938422, 1)):
+        assert np.sum(np.abs(found / wanted - 1.0) < 1e-6) == times

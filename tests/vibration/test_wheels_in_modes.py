@@ -74,6 +74,23 @@ def test_a_held_hub_keeps_its_wheels_and_those_of_the_boom_whirl():
     assert np.max(np.abs(found.frequencies / still.frequencies - 1.0)) > 1e-4
 
 
+def test_a_wheel_on_soft_bearings_whirls():
+    """J_s Omega/(2 I_r) and its root with k/I_r: forward and backward whirl of the transverse inertia I_r."""
+    k, I_r = 40.0, 0.2
+    bearing = femb.Universal("bearing", femb.JointEnd("ground", axis=(1, 0, 0)), femb.JointEnd("rotor", axis=(0, 1, 0)))
+    springs = [
+        femb.JointSpringDamper(f"spring {name}", "bearing", stiffness=k, coordinate=name)
+        for name in ("first_angle", "second_angle")
+    ]
+    model = of_parts(femb.RigidBody("rotor", 2.0, (I_r, I_r, 0.3)), bearing, *springs)
+    model.add(femb.ReactionWheel("w", "rotor", axis=Z, spin_inertia=J_S, speed=SPEED))
+    half = 0.5 * J_S * SPEED / I_r
+    wanted = [np.sqrt(half**2 + k / I_r) - half, np.sqrt(half**2 + k / I_r) + half]
+    found = femb.modes(model, 2, damped=True)
+    np.testing.assert_allclose(2.0 * np.pi * found.frequencies, wanted, rtol=1e-11)
+    assert np.abs(found.damping).max() < 1e-12
+
+
 def test_undamped_modes_say_what_they_leave_out(tmp_path):
     found = femb.modes(boomed(), 2)
     assert found.left_out == ("a.speed", "b.speed", "tip.speed")

@@ -121,3 +121,47 @@ def test_noise():
         quaternion, omega, _, _ = state(results, t)
         np.testing.assert_allclose(quaternion, vector, atol=1e-11)
         np.testing.assert_allclose(omega, rate, atol=1e-11)
+
+
+# Limit cycles of a rounded angle: the x axis of the satellite alone
+
+STEP = 1e-4  # rad
+
+
+def rounded(rates, duration):
+    """The angle (k,) of a rigid body about one axis, held by the pd law on its rounded angle, at the outputs."""
+    inertia, w = LOCKED[0], BANDWIDTH
+    model = femb.Model("rounded")
+    model.add(femb.RigidBody("body", 100.0, (inertia, 1.0e3, 1.5e3)))
+    ends = femb.JointEnd("ground", axis=(1, 0, 0)), femb.JointEnd("body", axis=(1, 0, 0))
+    model.add(femb.Revolute("hinge", *ends, start=8e-4))
+    model.add(femb.JointMotor("motor", "hinge", force=0.0))
+    model.add(femb.Encoder("angle", joint="hinge", quantum=STEP, rounding="round"))
+    gains = -inertia * w**2, -1.4 * w * inertia
+
+    def law(t, y, x):
+        rate = y[1] if rates == "exact" else (y[0] - x[0]) / 0.1
+        return np.array([gains[0] * y[0] + gains[1] * rate]), y[:1]
+
+    words = {"inputs": ["sensors.angle", "joints.hinge.angle rate"], "outputs": ["loads.motor.force"]}
+    model.add(femb.SampledController("law", law, period=0.1, delay=0.1, state=(8e-4,), **words))
+    options = {"method": "radau", "rtol": 1e-6, "output_interval": 1.0}
+    return femb.simulate(model, duration=duration, **options).joints["hinge"].coordinates[:, 0]
+
+
+def test_a_rounded_angle_with_exact_rates_comes_to_rest():
+    angle = rounded("exact", 120.0)
+    assert np.abs(angle[-30:]).max() <= 0.5 * STEP
+    assert np.ptp(angle[-20:]) < 0.01 * STEP
+
+
+@pytest.mark.slow
+def test_a_rounded_angle_with_rates_of_its_differences_drifts_in_a_band():
+    """Between both edges of the step for ever, 0.5005 of it; the period depends on the start."""
+    angle = rounded("differences", 2400.0)[300:]
+    assert np.abs(angle).max() < 0.5015 * STEP
+    assert angle.max() > 0.499 * STEP
+    assert angle.min() < -0.499 * STEP
+    rises = np.flatnonzero((angle[:-1] < 0.0) & (angle[1:] >= 0.0))
+    assert len(rises) >= 2
+    assert np.all((np.diff(rises) > 800.0) & (np.diff(rises) < 1000.0))

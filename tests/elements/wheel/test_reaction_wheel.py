@@ -1,7 +1,9 @@
 """Reaction wheels: closed forms, conservation, exact rotors and their disturbances, limits and messages."""
 
 import dataclasses
+import re
 
+import checkout
 import numpy as np
 import pytest
 from long_runs import slow_but
@@ -28,6 +30,7 @@ from femb.elements import (
     Section,
     WheelHarmonic,
 )
+from femb.numerics.tableaux import RADAU_A, RADAU_C
 from femb.profiles import Constant, Polynomial, Sine
 from femb.system.mass_properties import mass_properties
 from femb.system.system import System
@@ -643,3 +646,57 @@ def test_a_run_from_the_last_state_of_another_goes_on_with_the_angle(tmp_path):
     rest = femb.simulate(model, duration=0.2, **words, start=femb.StartState(str(tmp_path / "first.h5")))
     np.testing.assert_allclose(rest.wheels["w"].angle, whole.wheels["w"].angle[2:], rtol=1e-9)
     np.testing.assert_allclose(rest.bodies["hub"].velocity[-1], whole.bodies["hub"].velocity[-1], atol=1e-8)
+
+
+# The table of section 5 of docs/theory/wheels.md: steady amplitudes by steps of equal length
+
+
+def _by_radau(A, b, h):
+    """The state at t = 0 of the steady motion x' = A x + b exp(it), x(t + h) = exp(ih) x(t)."""
+    whole, right = np.zeros((8, 8), dtype=complex), np.zeros(8, dtype=complex)
+    for i in range(3):
+        right[2 * i : 2 * i + 2] = b * np.exp(1j * RADAU_C[i] * h)
+        whole[2 * i : 2 * i + 2, 6:] = -A
+        for j in range(3):
+            whole[2 * i : 2 * i + 2, 2 * j : 2 * j + 2] = (i == j) * np.eye(2) - h * RADAU_A[i, j] * A
+        whole[6:, 2 * i : 2 * i + 2] = h * RADAU_A[2, i] * np.eye(2)
+    whole[6:, 6:] = (1.0 - np.exp(1j * h)) * np.eye(2)
+    return np.linalg.solve(whole, right)[6]
+
+
+def _by_bdf(order):
+    def found(A, b, h):
+        rate = sum((1.0 - np.exp(-1j * h)) ** j / j for j in range(1, order + 1)) / h
+        return np.linalg.solve(rate * np.eye(2) - A, b)[0]
+
+    return found
+
+
+def _by_generalized_alpha(A, b, h):
+    rho, z = 0.8, np.exp(1j * h)
+    alpha_m, alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
+    gamma, beta = 0.5 - alpha_m + alpha_f, 0.25 * (1.0 - alpha_m + alpha_f) ** 2
+    mean = (1.0 - alpha_f) * z + alpha_f
+    whole = np.array(
+        [
+            [z - 1.0, -h, -h * h * (0.5 - beta + beta * z)],
+            [0.0, z - 1.0, -h * (1.0 - gamma + gamma * z)],
+            [-A[1, 0] * mean, 0.0, (1.0 - alpha_m) * z + alpha_m],
+        ]
+    )
+    return np.linalg.solve(whole, [0.0, 0.0, mean])[0]
+
+
+def test_the_table_of_steady_amplitudes_by_steps_a_period():
+    """Of x'' + w^2 x = exp(it), w = 0.3 and 3.3, beside 1/(w^2 - 1): every number of the page."""
+    page = (checkout.ROOT / "docs/theory/wheels.md").read_text()
+    rows = [line for line in page.splitlines() if re.match(r"\| \d+ \|", line)]
+    assert len(rows) == 4
+    for row in rows:
+        n, *columns = (each.strip() for each in row.strip("|").split("|"))
+        methods = (_by_radau, _by_bdf(5), _by_bdf(2), _by_generalized_alpha)
+        for method, pair in zip(methods, columns, strict=True):
+            for w, shown in zip((0.3, 3.3), pair.split(","), strict=True):
+                A, b = np.array([[0.0, 1.0], [-w * w, 0.0]]), np.array([0.0, 1.0])
+                error = abs(method(A, b, 2.0 * np.pi / int(n)) * (w * w - 1.0) - 1.0)
+                assert error == pytest.approx(float(shown), rel=0.05), (n, method, w)
