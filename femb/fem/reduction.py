@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from femb.base.checks import size_problem
@@ -321,9 +322,39 @@ def _of_lumps(model: FeModel, point: Floats, shapes: Floats, D: Floats) -> tuple
         J[k] = symmetric(turn[3:] - cross_matrix(X[k]) @ across)
         u[k] -= cross_matrix(d) @ theta[k]
     whole = np.concatenate([X[:, :, None], u], axis=2).reshape(n, -1)
-    B = (whole.T @ (m[:, None] * whole)).reshape(3, s + 1, 3, s + 1).transpose(1, 3, 0, 2)
+    between = _between_nodes(model, X - model.nodes + point, np.any(theta, axis=(1, 2)))
+    lumps = m - np.asarray(between.sum(axis=1)).ravel()
+    B = (whole.T @ (lumps[:, None] * whole + between @ whole)).reshape(3, s + 1, 3, s + 1).transpose(1, 3, 0, 2)
     J1, J2, Q = _second_order(B)
     return _with_rotary_inertia(J1, J2, Q, J, theta)
+
+
+def _between_nodes(model: FeModel, offsets: Floats, turn: NDArray[np.bool_]) -> Sparse:
+    """m_kl (N, N), k not l, of two nodes whose mass is a scalar between their centres, at offsets (N, 3): of shells.
+
+    Zero where it is another one, as of beams, whose displacements depend on rotations; it is then in the lumps.
+    turn (N,) : nodes that some shape turns.
+    """
+    from scipy.sparse import csr_array, diags_array
+
+    n, mass = len(model.nodes), model.mass.tocoo()
+    rows, columns = model.node_of[mass.row], model.node_of[mass.col]
+    apart = rows != columns
+    rows, columns, values = rows[apart], columns[apart], mass.data[apart]
+    first, second = model.component[mass.row[apart]], model.component[mass.col[apart]]
+
+    def block(i: int, j: int) -> Sparse:
+        own = (first == i) & (second == j)
+        return csr_array((values[own], (rows[own], columns[own])), shape=(n, n))
+
+    scalar = (block(0, 0) + block(1, 1) + block(2, 2)) / 3.0
+    levers, rest = np.array([-cross_matrix(each) for each in offsets]), csr_array((n, n))
+    for i in range(3):
+        for j in range(3):
+            rest = rest + abs(block(i, j) - scalar if i == j else block(i, j))
+            rest = rest + abs(block(i, 3 + j) - scalar @ diags_array(levers[:, i, j])) @ diags_array(1.0 * turn)
+    others = (rest + rest.T) > ISOTROPIC * float(np.max(np.abs(mass.data), initial=0.0))
+    return scalar - scalar.multiply(others)
 
 
 def _with_rotary_inertia(J1: Floats, J2: Floats, Q: Floats, J: Floats, theta: Floats) -> tuple[Floats, Floats, Floats]:

@@ -185,6 +185,22 @@ def test_a_reduced_panel_has_its_frequencies_and_stiffens_under_tension():
     assert shifts[1][0] > 2.0
 
 
+@pytest.mark.parametrize("axis", [(1.0, 0.0, 0.0), (0.0, 0.8, 0.6)])
+def test_a_reduced_panel_in_a_spin_is_the_shell(axis):
+    """Its twist has the stress of the spin, and the softening of masses that are spread between the nodes."""
+    shell = panel((8, 4), frame="hub", attach={"edge4": "hub"})
+    reduced = femb.reduce_beams(model_of(hub(), shell), "hub", {}, 20, appendage="p").body
+    body = femb.FlexibleBody("p", reduced, start=femb.Attachment("hub"), damping_ratio=0.0)
+    spin, found = 5.0, {}
+    for each in (shell, body):
+        for rate in (0.0, spin):
+            heavy = femb.RigidBody("hub", 1e6, 1e6, angular_velocity=tuple(rate * np.array(axis)))
+            modes = femb.modes(model_of(heavy, each), 2, held="hub", **({"start": "equilibrium"} if rate else {}))
+            found[each, rate] = (2.0 * np.pi * modes.frequencies) ** 2
+    shifts = [(found[each, spin] - found[each, 0.0]) / spin**2 for each in (shell, body)]
+    np.testing.assert_allclose(shifts[1], shifts[0], rtol=0.0, atol=1e-3)
+
+
 def test_free_growth_and_bending_by_heat_have_no_stress():
     """Of a laminate with an offset, held at a corner; a held panel presses with E h alpha T / (1 - nu)."""
     alpha, heat = 2e-5, {"temperature": 10.0, "gradient": 0.1}
