@@ -89,6 +89,11 @@ def test_the_short_way_is_taken():
     """A body turned by 200 degrees returns by the other 160."""
     results = femb.simulate(rotor(pd(), angle=np.radians(200.0), rate=0.0), duration=1.0, output_interval=0.1)
     assert results.bodies["hub"].angular_velocity[-1, 2] > 0.05
+    # at q_0 = -0.999 the torque by unit gain is -2 sign(q_0) q_v = +0.089, where it would be -0.089 without the sign
+    system = System(rotor(pd()))
+    errors = system.model.controllers["pd"].law(system.layout, system.model).errors
+    attitude = np.array([-0.999, 0.0, 0.0, np.sqrt(1.0 - 0.999**2)])
+    assert -errors.of([attitude, np.zeros(3)], errors.reference(0.0))[2] == pytest.approx(0.089, abs=5e-4)
 
 
 def test_a_stack_of_wheels_and_momentum():
