@@ -1,7 +1,7 @@
 """Base class of drivers: rows of constraint whose inputs are functions of time with two derivatives."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -14,13 +14,14 @@ from femb.base.values import as_numbers, shown
 from femb.elements.item import Item
 from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.joint.joint import axes_of
-from femb.elements.joint.records import driver_records
+from femb.elements.joint.records import driver_records, driver_rows
 from femb.elements.joint.rows import component_rows, make_row
 from femb.elements.marker import JointEnd, Place, check_markers
 from femb.elements.records import RecordedSystem, Records
-from femb.layout.element import Input, breakpoints_of, raised
+from femb.layout.element import Input, OutputRows, breakpoints_of, raised
 from femb.layout.layout import DriverLayout, Layout, Station
-from femb.layout.views import ModelView, StartPoses
+from femb.layout.state import motion_rows, station_motion
+from femb.layout.views import LinearPoint, ModelView, StartPoses
 from femb.profiles import PROFILES, Motion, Profile
 
 Follow = Callable[[float], Any]
@@ -91,6 +92,22 @@ class Driver(Item):
         value, rate = (np.stack([motion[:, k] for motion in motions], axis=1) for k in (0, 1))
         return value, rate, -multipliers
 
+    def unit(self, layout: Layout) -> str:
+        """The unit of what it drives, m or rad."""
+        return "m"
+
+    def force_by_pose(self, point: LinearPoint, force: Floats) -> Floats | None:
+        """(n, n_v): the change of its ``force`` (n,) with the pose at constant multipliers; None of no change."""
+        return None
+
+    def linear_outputs(self, layout: Layout) -> Mapping[str, bool]:
+        """Its force."""
+        return {"force": False}
+
+    def output_rows(self, point: LinearPoint, quantity: str) -> OutputRows | None:
+        """The rows of its force; see ``driver_rows``."""
+        return driver_rows(point, self) if quantity == "force" else None
+
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Rows between its two ends. Raises ModelError for ends on one frame, two fixed ends, or an invalid motion."""
         first, second = self.ends(layout)
@@ -99,7 +116,7 @@ class Driver(Item):
             raise ModelError.at(
                 (self.table, self.name, "second"), "is on the same frame as the first, or both are fixed: nothing moves"
             )
-        inputs = tuple(self.inputs())
+        inputs = tuple(replace(each, unit=self.unit(layout)) for each in self.inputs())
         for input_ in inputs:
             _check_start(input_)
         names = self.components(layout)
@@ -258,6 +275,15 @@ class DistanceDriver(_BetweenPoints):
         entry = layout.drivers[self.name]
         scale = float(entry.inputs[0].function(0.0)[0])
         return [make_row(layout, entry.rows[0], ("distance",), entry.first, entry.second, scale, follows=0)]
+
+    def force_by_pose(self, point: LinearPoint, force: Floats) -> Floats:
+        """By the distance, with which the force grows at constant multipliers."""
+        layout = point.system.layout
+        ends = layout.drivers[self.name].first, layout.drivers[self.name].second
+        place = [station_motion(layout, end, point.q[None], point.v[None])[0][0] for end in ends]
+        rows = [motion_rows(point, end, "position")[0] for end in ends]
+        d = place[1] - place[0]
+        return np.asarray(force[:, None] * (d @ (rows[1] - rows[0])) / (d @ d))
 
     def outputs(self, entry: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
         """As of ``Driver``: the distance (T, 1) m, its rate, and the force (T, 1) N along the line."""

@@ -39,6 +39,9 @@ class JointDriver(OnCoordinate, Driver):
         super().check(check)
         check_motion(check, "motion")
 
+    def unit(self, layout: Layout) -> str:
+        return "rad" if self.coordinate_of(layout).is_angle else "m"
+
     def components(self, layout: Layout) -> tuple[str, ...]:
         return (self.coordinate_of(layout).name,)
 

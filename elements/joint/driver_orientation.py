@@ -66,6 +66,9 @@ class OrientationDriver(PlaceDriver):
         if self.motion is not None and given:
             check.fail("motion", f"given beside {given[0]!r}: give the angles or the motion as a whole")
 
+    def unit(self, layout: Layout) -> str:
+        return "rad"
+
     def components(self, layout: Layout) -> tuple[str, ...]:
         return ("x", "y", "z")
 

@@ -2,20 +2,33 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import pair_starts, with_inputs
 from femb.elements.joint.columns import FRICTION, MOTOR, SPRING, STOPS
 from femb.elements.joint.constraint_kernels import add_row_force, rate_of, row, row_tangent
 from femb.elements.joint.coordinates import JointCoordinates, measure
+from femb.elements.joint.records import coordinate_rows
 from femb.layout.discrete import DiscreteState
-from femb.layout.element import Batch, ForceBatch, Input, continuous_commands, with_commands
+from femb.layout.element import (
+    Batch,
+    ForceBatch,
+    Input,
+    OutputRows,
+    continuous_commands,
+    rows_of_law,
+    unlike_inputs,
+    with_commands,
+)
 from femb.layout.layout import Layout
-from femb.layout.views import BlockPattern, OutputStates
+from femb.layout.state import RATE
+from femb.layout.views import BlockPattern, LinearPoint, OutputStates
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import scatter
 
@@ -166,9 +179,11 @@ def tangent(index, frames, rows, signs, offset, stride, q, v, fixed, L, damping,
 class CoordinateForceBatch(ForceBatch):
     """Forces along coordinates of joints, by whatever law: ``measure`` has it.
 
-    coordinates : those it acts on. index (n, 5) : as of the kernels. offset, stride : of its blocks in the pattern.
+    items : one for each force. coordinates : those it acts on. index (n, 5) : as of the kernels. offset, stride : of
+    its blocks in the pattern.
     """
 
+    items: list[Any]
     coordinates: JointCoordinates
     index: Ints
     offset: Ints
@@ -195,6 +210,41 @@ class CoordinateForceBatch(ForceBatch):
     def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         out += np.sum(self.measure(u, q, v)[3][..., ENERGY], axis=1)
 
+    def linear_outputs(self) -> dict[str, tuple[str, ...]]:
+        angle = self.coordinates.is_angle
+        return {
+            path: unlike_inputs(self, path, "force", "angle" if angle[k] else "length", "rate")
+            for k, path in enumerate(f"{item.table}.{item.name}" for item in self.items)
+        }
+
+    def by_inputs(self, point: LinearPoint, k: int) -> list[tuple[int, float]]:
+        """Index in u and derivative of force k by each value that it contains."""
+        raise NotImplementedError
+
+    def output_rows(self, point: LinearPoint, item: str, quantity: str) -> OutputRows:
+        """Rows of the force in the sense in which it is recorded; a motor and its command are two forces. Raises
+        ModelError: a continuous controller sets a part of the force."""
+        if quantity == "force" and f"{item}.force" in continuous_commands(
+            point.system.batches, point.u[None], point.q[None], point.v[None]
+        ):
+            raise ModelError("a continuous controller sets a part of this force: take the output of the controller")
+        own = [k for k, each in enumerate(self.items) if f"{each.table}.{each.name}" == item]
+        of, L = self.items[own[0]], self.measure(point.u[None], point.q[None], point.v[None])[3][0]
+        joint, number = of.joint_and_index(point.system.layout)
+        name = joint.coordinates[number].name
+        value, rate = (coordinate_rows(point, joint, word) for word in (name, name + RATE))
+        assert value is not None
+        assert value.pose is not None
+        assert rate is not None
+        assert rate.pose is not None
+        assert rate.velocity is not None
+        slopes = of.sense * np.sum(L[own], axis=0)
+        given = [(n, of.sense * factor) for k in own for n, factor in self.by_inputs(point, k)]
+        changes = value.pose, rate.pose, rate.velocity
+        return rows_of_law(
+            point, self, quantity, value.unit, changes, (slopes[[BY_COORDINATE]], slopes[[BY_RATE]]), given
+        )
+
 
 class JointForceBatch(CoordinateForceBatch):
     """Forces of the laws of ``laws``. The first inputs are the unwrapped coordinates at the last accepted state."""
@@ -214,7 +264,8 @@ class JointForceBatch(CoordinateForceBatch):
             columns = (-1, 0) if given is None else (width, given.width)
             index.append([item.law, *columns, k, int(self.coordinates.is_angle[k])])
             if given is not None:
-                inputs.append(given)
+                units = given.unit.split(" or ")  # of an angle, and of a length
+                inputs.append(replace(given, unit=units[0 if self.coordinates.is_angle[k] else -1]))
                 width += given.width
         self.inputs = tuple(inputs)
         limits = [(k, *limit) for k, item in enumerate(items) for limit in item.limits()]
@@ -264,6 +315,10 @@ class JointForceBatch(CoordinateForceBatch):
     def _arguments(self) -> tuple[Any, ...]:
         c = self.coordinates
         return c.index, c.data, c.is_angle, c.signs, c.fixed, self.index, self.data
+
+    def by_inputs(self, point: LinearPoint, k: int) -> list[tuple[int, float]]:
+        factor = -float(self.data[k, 0]) if self.index[k, LAW] == MOTOR else 1.0
+        return [(int(self.index[k, INPUT]), factor)] if self.index[k, INPUT] >= 0 else []
 
     def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         values, rates, _ = self.coordinates.measure(q, v)

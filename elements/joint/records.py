@@ -193,6 +193,24 @@ def joint_records(names: list[str], system: RecordedSystem) -> Records:
     return Records(attributes=attributes, series=series, motion=motion)
 
 
+def driver_rows(point: LinearPoint, driver: Any) -> OutputRows:
+    """The rows of the force of a driver, linear in the multipliers of its rows, as in ``driver.outputs``."""
+    system, layout = point.system, point.system.layout
+    entry = layout.drivers[driver.name]
+    own = layout.row_c[entry.rows]
+    motions = [np.array([each.function(point.t)]) for each in entry.inputs]
+
+    def force(multipliers: Floats) -> Floats:
+        return np.asarray(driver.outputs(entry, motions, multipliers[None])[2][0])
+
+    by_multipliers = np.zeros((len(entry.components), system.n_c))
+    by_multipliers[:, own] = np.array([force(each) for each in np.eye(len(own))]).T
+    unit = "N" if driver.unit(layout) == "m" else "N m"
+    pose = driver.force_by_pose(point, force(point.multipliers[own]))
+    components = tuple(entry.components) if len(entry.components) > 1 else ()
+    return OutputRows(unit, pose, multipliers=by_multipliers, components=components)
+
+
 def driver_records(drivers: list[Any], system: RecordedSystem) -> Records:
     """Values of the driven quantities, their rates, and the forces of the drivers."""
     layout = system.layout

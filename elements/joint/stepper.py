@@ -84,6 +84,7 @@ class StepperMotor(OnCoordinate):
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "stepper_motor"
+    sense: ClassVar[float] = -1.0
     results: ClassVar[type[Group]] = StepperResults
 
     name: str

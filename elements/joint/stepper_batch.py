@@ -19,7 +19,7 @@ from femb.elements.joint.force_batch import (
 )
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
-from femb.layout.views import BlockPattern, OutputStates
+from femb.layout.views import BlockPattern, LinearPoint, OutputStates
 
 # Steps of integration in a period of the fastest ripple, at least.
 STEPS_A_PERIOD = 8.0
@@ -71,15 +71,24 @@ class StepperBatch(CoordinateForceBatch):
         fastest = float(np.max(self.orders * rates))
         return 2.0 * math.pi / (STEPS_A_PERIOD * fastest) if fastest > 0.0 else math.inf
 
-    def input_derivative(self, u: Floats, q: Floats, v: Floats, k: int) -> Floats:
-        values, _, gradients, L = self.measure(u[None], q[None], v[None])
-        number, slope = (k - self.first_input - len(self.items)) // 2, 1.0
-        item, given = self.items[number], self.given(u[None])[:, number]
+    def _by_target(self, u: Floats, values: Floats, number: int) -> float:
+        """The derivative of a force by the target without errors, at the angles ``values`` (n,)."""
+        item, given, slope = self.items[number], self.given(u[None])[:, number], 1.0
         for each in item.harmonics or ():
             slope += float(each.angle * each.order * np.cos(each.order * given[0] + each.phase))
-        phase = item.teeth * (values[:, number] - item.with_errors(given))
+        phase = item.teeth * (values[number] - item.with_errors(given)[0])
+        return float(-item.holding_torque * item.teeth * np.cos(phase) * slope)
+
+    def by_inputs(self, point: LinearPoint, k: int) -> list[tuple[int, float]]:
+        values = self.measure(point.u[None], point.q[None], point.v[None])[0][0]
+        slope, first = self._by_target(point.u, values, k), self.first_input + len(self.items) + 2 * k
+        return [(first, slope), (first + 1, slope)]
+
+    def input_derivative(self, u: Floats, q: Floats, v: Floats, k: int) -> Floats:
+        values, _, gradients, L = self.measure(u[None], q[None], v[None])
+        number = (k - self.first_input - len(self.items)) // 2
         L[:] = 0.0
-        L[:, number, REST] = -item.holding_torque * item.teeth * np.cos(phase) * slope
+        L[:, number, REST] = self._by_target(u, values[0], number)
         out = np.zeros((1, len(v)))
         generalized_forces(self.coordinates.index, gradients, L, 0.0, 1.0, out)
         return np.asarray(out[0])
@@ -89,6 +98,6 @@ class StepperBatch(CoordinateForceBatch):
         block: dict[str, Floats] = {}
         for k, item in enumerate(self.items):
             path = f"loads/{item.name}"
-            block[f"{path}/force"] = -(L[:, k, ELASTIC] + L[:, k, REST])
+            block[f"{path}/force"] = item.sense * (L[:, k, ELASTIC] + L[:, k, REST])
             block[f"{path}/angle"], block[f"{path}/rate"] = values[:, k], rates[:, k]
         return block

@@ -6,13 +6,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import frame_indices, pair_starts, with_inputs
 from femb.elements.spring.end import SHORTEST
 from femb.layout.connections import Singularity
-from femb.layout.element import Batch, ForceBatch, Input, breakpoints_of
+from femb.layout.element import Batch, ForceBatch, Input, OutputRows, breakpoints_of, rows_of_law, unlike_inputs
 from femb.layout.layout import Layout, Station
-from femb.layout.views import BlockPattern, OutputStates
+from femb.layout.state import motion_rows
+from femb.layout.views import BlockPattern, LinearPoint, OutputStates
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import (
     HAS_AXES,
@@ -32,13 +34,11 @@ from femb.numerics.vector3 import (
 #
 # With d' = D v, the generalized force of the pair is -D^T n f.
 #
-# index (n, 7) int: FIRST and SECOND, columns of the frames a and b (see ``femb.numerics.vector3``), and the first
-# INPUT
-# or -1. data (n, 9): the points in their frames, k, c, l0. Inputs: force, and its derivatives by l and l'. fixed :
-# poses
-# of fixed frames. Source: Thompson, AIAA 2011-6277, generalized forces.
+# index (n, 8) int: FIRST and SECOND, columns of the frames a and b (see ``femb.numerics.vector3``), the first INPUT
+# or -1, and the number of INPUTS. data (n, 9): the points in their frames, k, c, l0. Inputs: force, and of three its
+# derivatives by l and l'. fixed : poses of fixed frames. Source: Thompson, AIAA 2011-6277, generalized forces.
 
-FIRST, SECOND, INPUT = 0, 3, 6
+FIRST, SECOND, INPUT, INPUTS = 0, 3, 6, 7
 FIRST_POINT, SECOND_POINT, STIFFNESS, DAMPING, FREE = slice(0, 3), slice(3, 6), 6, 7, 8
 
 STARTS = np.array([0, 3, 6, 9])
@@ -124,6 +124,7 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
         f = stiff * (length - data[k, FREE]) + damp * speed
         if first >= 0:
             f += u[first]
+        if index[k, INPUTS] == 3:
             stiff += u[first + 1]
             damp += u[first + 2]
         # limit of f / length at zero length, for springs without free length
@@ -216,11 +217,14 @@ class SpringBatch(PairBatch):
         self.names = [spring.name for spring in springs]
         index, data, singular, singularities = [], [], [], []
         inputs: list[Input] = []
+        self.ends: list[list[Station]] = []
         for k, spring in enumerate(springs):
             ends = [layout.station(spring.start), layout.station(spring.end)]
+            self.ends.append(ends)
             length = float(np.linalg.norm(layout.pose(ends[1])[0] - layout.pose(ends[0])[0]))
             numbers, given, singularity = self.parts(spring, k, length)
-            index.append(self.index_row(layout, ends, -1 if given is None else 3 * len(inputs)))
+            first, width = (-1, 0) if given is None else (sum(each.width for each in inputs), given.width)
+            index.append([*self.index_row(layout, ends, first), width])
             data.append([*ends[0].offset, *ends[1].offset, *numbers])
             if given is not None:
                 inputs.append(given)
@@ -255,6 +259,33 @@ class SpringBatch(PairBatch):
             values = {"force": force, "length": length, "rate": rate}
             block |= {f"{self.table}/{name}/{word}": value[:, k] for word, value in values.items()}
         return block
+
+    def linear_outputs(self) -> dict[str, tuple[str, ...]]:
+        items = [f"{self.table}.{name}" for name in self.names]
+        return {item: unlike_inputs(self, item, "force", "length", "rate") for item in items}
+
+    def output_rows(self, point: LinearPoint, item: str, quantity: str) -> OutputRows:
+        """With the direction n: dl = n . dd, dl' = P d'/l . dd + n . dd'. Raises ModelError: the ends coincide."""
+        k = self.names.index(item.partition(".")[2])
+        d, rate = (each[0, 0] for each in self._vectors(np.array([k]), point.q[None], point.v[None]))
+        length = float(np.linalg.norm(d))
+        if length == 0.0:
+            raise ModelError("its two ends are at one point, where it has no direction")
+        n = d / length
+        across = (rate - (rate @ n) * n) / length
+
+        def apart(quantity: str) -> tuple[Floats, Floats]:
+            """(3, n_v) of the vector from the first end to the second, by pose and velocity."""
+            first, second = (motion_rows(point, end, quantity) for end in self.ends[k])
+            return second[0] - first[0], second[1] - first[1]
+
+        by_pose, velocity = apart("position")[0], apart("velocity")
+        changes = ((n @ by_pose)[None], (across @ by_pose + n @ velocity[0])[None], (n @ velocity[1])[None])
+        first, slopes = int(self.index[k, INPUT]), self.data[k, [STIFFNESS, DAMPING]]
+        if self.index[k, INPUTS] == 3:
+            slopes = slopes + point.u[first + 1 : first + 3]
+        given = [(first, 1.0)] if first >= 0 else []
+        return rows_of_law(point, self, quantity, "m", changes, (slopes[:1], slopes[1:]), given)
 
     def lengths(self, k: int, q: Floats, v: Floats) -> tuple[float, float]:
         """Length and its rate of spring k at one state."""
@@ -293,5 +324,6 @@ class PullBatch(SpringBatch):
 
     def parts(self, spring: Any, k: int, length: float) -> tuple[list[float], Input | None, Singularity | None]:
         force, profile, item = spring.force, spring.profile, f"loads.{spring.name}"
-        given = Input(3, lambda t: (force * profile(t), 0.0, 0.0), breakpoints=breakpoints_of(profile), label=item)
+        label = f"{item}.force"
+        given = Input(1, lambda t: force * profile(t), breakpoints=breakpoints_of(profile), label=label, unit="N")
         return [0.0, 0.0, 0.0], given, coincident_ends(item, length, "end the pull before they meet")

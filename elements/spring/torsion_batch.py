@@ -11,9 +11,10 @@ from femb.base.types import Floats
 from femb.elements.load.euler_basis import NEAREST, axes_of, basis, basis_change, lock_vector, measure_of
 from femb.elements.spring.batch import PairBatch, PairKernels, law_of
 from femb.layout.connections import Singularity
-from femb.layout.element import Batch, Input
-from femb.layout.layout import Layout
-from femb.layout.views import OutputStates
+from femb.layout.element import Batch, Input, OutputRows, rows_of_law
+from femb.layout.layout import Layout, Station
+from femb.layout.state import motion_rows
+from femb.layout.views import LinearPoint, OutputStates
 from femb.numerics import rotations
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.euler import euler_rates, to_euler
@@ -225,6 +226,31 @@ def motions(index, data, q, v, fixed, p, w):
 
 
 @kernel
+def slopes(index, data, q, v, fixed, by_turn, rate_by_turn, rate_by_spin, R):
+    """Derivatives (n, 3, 3) of the angles by phi, and of the recorded rates by phi and by dw; R (n, 3, 3) from b to a.
+
+    phi, dw : as in ``tangent``, whose rows these are.
+    """
+    p, w, z, last = np.empty(4), np.empty(3), np.empty(3), np.zeros(3)
+    theta, rate, db = np.empty(3), np.empty(3), np.empty((3, 3, 3))
+    for k in range(index.shape[0]):
+        relative(index[k], data[k], q, v, fixed, p, R[k], w, z)
+        angles(index[k], data[k], p, R[k], w, theta, rate, by_turn[k], rate_by_spin[k])
+        db[:] = 0.0
+        if index[k, KIND] == ONE_AXIS:
+            twist_change(p, data[k, AXIS], by_turn[k, 0], db[0])
+        elif index[k, KIND] == DUAL_EULER:
+            last[:] = 0.0
+            last[index[k, LAST_AXIS]] = 1.0
+            basis_change(R[k, index[k, FIRST_AXIS]], last, data[k, SIGN], True, rate_by_spin[k], db)
+        for m in range(index[k, ANGLES]):
+            cross(z, rate_by_spin[k, m], rate_by_turn[k, m])
+            for o in range(3):
+                for x in range(3):
+                    rate_by_turn[k, m, o] += w[x] * db[m, x, o]
+
+
+@kernel
 def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
     """Add the derivatives of the torques by v, and by q H, to block data.
 
@@ -402,8 +428,10 @@ class TorsionBatch(PairBatch):
         self.rows = [row_of(spring, layout) for spring in springs]
         index: list[list[int]] = []
         inputs: list[Input] = []
+        self.ends: list[list[Station]] = []
         for k, (spring, row) in enumerate(zip(springs, self.rows, strict=True)):
             ends = [layout.station(end) for end in (spring.start, spring.end)]
+            self.ends.append(ends)
             first = -1 if row.law is None else 3 * len(inputs)
             index.append([*self.index_row(layout, ends, first), *row.index])
             if row.law is not None:
@@ -426,6 +454,38 @@ class TorsionBatch(PairBatch):
             values = {"force": force, "angle": angle, "rate": rate}
             block |= {f"springs/{spring.name}/{word}": value for word, value in values.items()}
         return block
+
+    def linear_outputs(self) -> dict[str, tuple[str, ...]]:
+        return {f"springs.{spring.name}": ("force", "angle", "rate") for spring in self.springs}
+
+    def output_rows(self, point: LinearPoint, item: str, quantity: str) -> OutputRows:
+        """The rows on the turns and angular velocities of both stations; three on Euler angles."""
+        k = [f"springs.{spring.name}" for spring in self.springs].index(item)
+        of = slice(k, k + 1)
+        by_turn, rate_by_turn, rate_by_spin, R = np.zeros((4, 1, 3, 3))
+        at = self.index[of], self.data[of], point.q, point.v, self.fixed
+        slopes(*at, by_turn, rate_by_turn, rate_by_spin, R)
+        stations = [
+            Station(end.frame, np.zeros(3), self.data[k, part])
+            for end, part in zip(self.ends[k], (FIRST_STATION, SECOND_STATION), strict=True)
+        ]
+
+        def between(quantity: str) -> list[Floats]:
+            """(3, n_v) of the motion of b relative to a in axes of b, by pose and velocity."""
+            first, second = (motion_rows(point, station, quantity) for station in stations)
+            return [of_b - R[0].T @ of_a for of_a, of_b in zip(first, second, strict=True)]
+
+        turn, spin = between("turn")[0], between("angular_velocity")[1]
+        count, first = int(self.index[k, ANGLES]), int(self.index[k, INPUT])
+        by_c, by_r, by_spin = (
+            each[0, :count] @ x for each, x in ((by_turn, turn), (rate_by_turn, turn), (rate_by_spin, spin))
+        )
+        moments = [self.data[k, place : place + count] for place in (STIFFNESS, DAMPING)]
+        if first >= 0:
+            moments = [part + point.u[first + 1 + k] for k, part in enumerate(moments)]
+        given, components = [(first, 1.0)] if first >= 0 else [], () if count == 1 else ("x", "y", "z")
+        slope = moments[0], moments[1]
+        return rows_of_law(point, self, quantity, "rad", (by_c, by_r, by_spin), slope, given, components)
 
     def angle(self, k: int, q: Floats, v: Floats) -> tuple[float, float]:
         """Angle and rate of spring k about its axis at one state."""

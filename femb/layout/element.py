@@ -314,6 +314,14 @@ class Batch:
         batches : all batches of the system, for contributions of others to the values."""
         return {}
 
+    def linear_outputs(self) -> "Mapping[str, tuple[str, ...]]":
+        """Quantities that it gives as outputs of linear models, by the items' TABLE.NAME; see ``output_rows``."""
+        return {}
+
+    def output_rows(self, point: LinearPoint, item: str, quantity: str) -> "OutputRows":
+        """The exact rows of a quantity of ``linear_outputs``. Raises ModelError: it has none in this state, and why."""
+        raise NotImplementedError
+
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n_v) += forces without a potential: loads and dampers, not gravity or springs."""
 
@@ -439,6 +447,44 @@ class OutputRows:
     multipliers: Floats | None = None
     inputs: Floats | None = None
     components: tuple[str, ...] = ("x", "y", "z")
+
+
+def rows_of_law(
+    point: LinearPoint,
+    batch: Batch,
+    quantity: str,
+    unit: str,
+    changes: tuple[Floats, Floats, Floats],
+    slopes: tuple[Floats, Floats],
+    given: Iterable[tuple[int, float]] = (),
+    components: tuple[str, ...] = (),
+) -> OutputRows:
+    """The rows of k forces N(c, r) along coordinates c with rates r: of "force", "rate" or c.
+
+    unit : of c, m or rad. changes (k, n_v) : derivatives of c by the pose, and of r by the pose and by the velocities.
+    slopes (k,) : N_c and N_r, with those that a user's law returns. given : index in u and factor of each value that
+    the force contains.
+    """
+    by_pose, rate_by_pose, rate_by_velocity = changes
+    if quantity == "rate":
+        return OutputRows(f"{unit}/s", rate_by_pose, rate_by_velocity, components=components)
+    if quantity != "force":
+        return OutputRows(unit, by_pose, components=components)
+    by_c, by_r = (slope[:, None] for slope in slopes)
+    pose, velocity = by_c * by_pose + by_r * rate_by_pose, by_r * rate_by_velocity
+    inputs = np.zeros((len(pose), len(point.u)))
+    for k, factor in given:
+        inputs[:, k] += factor
+    for law in point.feedback_of(batch):
+        factor = sum(factor for k, factor in given if k == law.first)
+        pose, velocity = pose + factor * law.by_pose[0], velocity + factor * law.by_velocity[0]
+    return OutputRows("N" if unit == "m" else "N m", pose, velocity, inputs=inputs, components=components)
+
+
+def unlike_inputs(batch: Batch, item: str, *quantities: str) -> tuple[str, ...]:
+    """Those of some quantities of an item that are not inputs of linear models by their name, as a given force is."""
+    given = {each.label for each in batch.inputs if not each.of_state and not each.of_discrete}
+    return tuple(quantity for quantity in quantities if f"{item}.{quantity}" not in given)
 
 
 @dataclass(frozen=True, eq=False)

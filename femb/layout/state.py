@@ -268,6 +268,15 @@ def station_rows(point: LinearPoint, station: Station, quantity: str) -> OutputR
     return rows
 
 
+def motion_rows(point: LinearPoint, station: Station, quantity: str) -> tuple[Floats, Floats]:
+    """(3, n_v) twice: ``station_rows`` of one of ``STATION_MOTION`` by the pose and by the velocities."""
+    rows = station_rows(point, station, quantity)
+    assert rows is not None
+    assert rows.pose is not None
+    assert rows.velocity is not None
+    return rows.pose, rows.velocity
+
+
 def internal_rows(point: LinearPoint, number: int, rate: bool = False) -> OutputRows:
     """The row of an internal coordinate or a first-order state, by its number in the layout, or of its rate."""
     layout = point.system.layout

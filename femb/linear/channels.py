@@ -96,13 +96,19 @@ def output(point: LinearPoint, name: str) -> Output:
 def known_outputs(point: LinearPoint) -> list[str]:
     """The names of all outputs, of beams at their ends, without components."""
     given = _known(point, GivesOutputs, lambda item, layout: item.linear_outputs(layout))
+    of_batches = (
+        f"{item}.{quantity}"
+        for batch in point.system.batches
+        for item, quantities in batch.linear_outputs().items()
+        for quantity in quantities
+    )
     declared = (
         f"{item.table}.{item.name}.{name}"
         for item in point.system.items
         for name, quantity in item.given_quantities().items()
         if quantity.coordinate or quantity.rate or quantity.rows
     )
-    return list(dict.fromkeys([*given, *declared, *_internal_names(point)]))
+    return list(dict.fromkeys([*given, *of_batches, *declared, *_internal_names(point)]))
 
 
 def _known(point: LinearPoint, contract: Any, of: Callable[[Any, Any], Iterable[str]]) -> Iterator[str]:
@@ -131,6 +137,7 @@ def _rows(point: LinearPoint, name: str) -> OutputRows | None:
     for item, quantity in _items(point, name):
         try:
             rows = item.output_rows(point, quantity) if isinstance(item, GivesOutputs) else None
+            rows = _rows_of_batches(point, f"{item.table}.{item.name}", quantity) if rows is None else rows
         except ModelError as error:
             raise ModelError(f"output {name!r}: {error}") from error
         rows = _declared_rows(point, item, quantity) if rows is None else rows
@@ -138,6 +145,15 @@ def _rows(point: LinearPoint, name: str) -> OutputRows | None:
             return rows
     number = _internal_names(point).get(name.removesuffix(RATE))
     return None if number is None else internal_rows(point, number, name.endswith(RATE))
+
+
+def _rows_of_batches(point: LinearPoint, item: str, quantity: str) -> OutputRows | None:
+    """The rows that the batch of an item gives; None where there is none."""
+    for batch in point.system.batches:
+        if quantity in batch.linear_outputs().get(item, ()):
+            rows: OutputRows = batch.output_rows(point, item, quantity)
+            return rows
+    return None
 
 
 def _declared_rows(point: LinearPoint, item: Any, name: str) -> OutputRows | None:

@@ -285,6 +285,17 @@ def driver_slopes(point: OperatingPoint) -> tuple[tuple[str, ...], Floats]:
     return tuple(names), np.array(columns).reshape(len(names), system.n_c).T
 
 
+def driven_inputs(system: System, names: Sequence[str]) -> dict[str, str]:
+    """The inputs of driven coordinates with their units: the motions, then all rates, then all accelerations."""
+    units = {each.label.removesuffix(".motion"): each.unit for each in system.constraint_set.inputs}
+    per = {"": "", " rate": "/s", " acceleration": "/s2"}
+    return {
+        f"{name}{word}": f"{'1' if time and units[name] == '-' else units[name]}{time}"
+        for word, time in per.items()
+        for name in names
+    }
+
+
 def frame_names(system: System) -> tuple[str, ...]:
     layout = system.layout
     names = [""] * system.n_v

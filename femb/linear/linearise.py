@@ -21,6 +21,7 @@ from femb.base.values import check_flag, names_of, shallow_copy
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.begin import operating_point
 from femb.linear.channels import Input, Output, default_outputs, inputs_of, output
+from femb.linear.chart import driven_inputs
 from femb.linear.loop import Loop
 from femb.linear.point import OperatingPoint, with_differences
 from femb.linear.second_order import SecondOrder
@@ -175,8 +176,8 @@ def state_space(
     Raises ModelError: unknown inputs or outputs.
     """
     chart = equations.chart
-    driven = [f"{name}{word}" for word in ("", " rate", " acceleration") for name in chart.driven]
-    chosen = inputs_of(point, inputs, driven)
+    driven = driven_inputs(point.system, chart.driven)
+    chosen = inputs_of(point, inputs, tuple(driven))
     forces = [each for each in chosen if isinstance(each, Input)]
     force = np.array([each.force for each in forces]).reshape(-1, point.system.n_v).T
     P, D, m = chart.free, len(chart.driven), len(forces)
@@ -224,7 +225,9 @@ def state_space(
         state_names,
         tuple(names_of_inputs[k - n] for k in order),
         tuple(name for part in parts for name in part.names),
-        units={each.name: each.unit for each in forces} | {name: part.unit for part in parts for name in part.names},
+        units={each.name: each.unit for each in forces}
+        | {each: driven[each] for each in chosen if isinstance(each, str)}
+        | {name: part.unit for part in parts for name in part.names},
     )
 
 

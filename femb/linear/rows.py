@@ -22,7 +22,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import nearest
 from femb.linear.channels import Input, Output, default_outputs, inputs_of, output
-from femb.linear.chart import driver_slopes
+from femb.linear.chart import driven_inputs, driver_slopes
 from femb.linear.point import OperatingPoint
 from femb.numerics import rotations
 from femb.small_motions.eigenproblem import EigenProblem, Flags
@@ -256,7 +256,8 @@ class _Driven:
         self.motion = motion
         self.names, slopes = driver_slopes(point)
         self.slopes = -slopes  # of J p by the coordinates
-        self.inputs = tuple(f"{name}{word}" for word in ("", " rate", " acceleration") for name in self.names)
+        self.units = driven_inputs(motion.system, self.names)
+        self.inputs = tuple(self.units)
         self.at_rest = motion.axes is None and point.at_rest and not np.any(motion.multipliers)
 
     @cached_property
@@ -293,7 +294,7 @@ class _Driven:
         )[kind]
         prescribed = np.zeros((3, len(shape)))
         prescribed[kind] = shape
-        return _Column(name, "", -force, prescribed)
+        return _Column(name, self.units[name], -force, prescribed)
 
 
 def _base(motion: EigenProblem, point: OperatingPoint, name: str, held: str | None) -> list[_Column] | None:

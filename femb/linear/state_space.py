@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 SAMPLES, SEED = 4, 1
 FORMATS = (".npz", ".mat", ".h5")
 NAMES = ("states", "inputs", "outputs")
+UNITS = {"input_units": "inputs", "output_units": "outputs"}
+"""Lists of units in files, and the names that they are of."""
 
 
 def names_of_states(
@@ -222,12 +224,14 @@ class StateSpace(Brief):
         """Write A, B, C, D, states, inputs, outputs, of a sampled system dt too, to a .npz, a .mat or a results file
         .h5; returns the path.
 
-        In a results file they are in the group ``linear``, names as lists of text. ``unsteady`` is a list of one text,
-        or of none about a steady state. Of a truncated model there are also
-        truncation_frequencies (f,) Hz, and truncation_error and truncation_bound (f, p, m), relative. Raises
-        ResultError.
+        In a results file they are in the group ``linear``, names as lists of text. ``input_units`` and ``output_units``
+        have a unit for each name, empty where it is not known. ``unsteady`` is a list of one text, or of none about a
+        steady state. Of a truncated model there are also truncation_frequencies (f,) Hz, and truncation_error and
+        truncation_bound (f, p, m), relative. Raises ResultError.
         """
         arrays = {name: getattr(self, name) for name in (*"ABCD", *NAMES)}
+        for word in UNITS:
+            arrays[word] = tuple(self.units.get(name, "") for name in getattr(self, UNITS[word]))
         arrays["unsteady"] = (self.unsteady,) if self.unsteady else ()
         if self.truncation is not None:
             arrays |= self.truncation.arrays()
@@ -237,10 +241,9 @@ class StateSpace(Brief):
 
     @classmethod
     def read(cls, path: str | Path) -> "StateSpace":
-        """Read the .npz at ``path``, written by ``write``. Raises ResultError."""
-        found = read_arrays(path, "ABCD", NAMES, "state space", optional=("unsteady", "dt"))
-        dt = float(found["dt"][0]) if found["dt"] else None
-        return cls(**found | {"unsteady": "".join(found["unsteady"]), "dt": dt})
+        """Read the file at ``path``, written by ``write``. Raises ResultError."""
+        found = read_arrays(path, "ABCD", NAMES, "state space", optional=(*UNITS, "unsteady", "dt"), group="linear")
+        return cls._of(found)
 
     @classmethod
     def of_results(cls, results: "Results") -> "StateSpace":
@@ -248,11 +251,23 @@ class StateSpace(Brief):
         missing = [name for name in (*"ABCD", *NAMES) if f"linear/{name}" not in results.arrays]
         if missing:
             raise ResultError(f"these results have no linear model, which femb linearize writes: {results!r}")
-        A, B, C, D = (np.array(results.arrays[f"linear/{name}"], dtype=float) for name in "ABCD")
-        states, inputs, outputs = (tuple(map(str, results.arrays[f"linear/{name}"])) for name in NAMES)
-        unsteady, period = "".join(map(str, results.arrays.get("linear/unsteady", ()))), results.arrays.get("linear/dt")
-        dt = None if period is None else float(period)
-        return cls(A, B, C, D, states, inputs, outputs, unsteady=unsteady, dt=dt)
+        lists = (*NAMES, *UNITS, "unsteady", "dt")
+        names = {name: tuple(map(str, np.ravel(results.arrays.get(f"linear/{name}", ())))) for name in lists}
+        return cls._of({name: np.array(results.arrays[f"linear/{name}"], dtype=float) for name in "ABCD"} | names)
+
+    @classmethod
+    def _of(cls, found: Mapping[str, Any]) -> "StateSpace":
+        """From the arrays and lists of a file; older ones have no units."""
+        matrices, names = ({name: found[name] for name in part} for part in ("ABCD", NAMES))
+        units = {
+            name: unit
+            for word, of in UNITS.items()
+            if found[word]
+            for name, unit in zip(found[of], found[word], strict=True)
+            if unit
+        }
+        dt = float(found["dt"][0]) if found["dt"] else None
+        return cls(**matrices, **names, units=units, unsteady="".join(found["unsteady"]), dt=dt)
 
 
 # The error of a truncated linear model over frequency.

@@ -51,15 +51,30 @@ def write_arrays(
 
 
 def read_arrays(
-    path: str | Path, arrays: Iterable[str], names: Iterable[str], what: str, optional: Iterable[str] = ()
+    path: str | Path,
+    arrays: Iterable[str],
+    names: Iterable[str],
+    what: str,
+    optional: Iterable[str] = (),
+    group: str = "",
 ) -> dict[str, Any]:
-    """Arrays and lists of names of a .npz, by name; ``what`` : its content, for the message. optional : lists and
-    numbers that some files lack, as lists of text, which are empty then. Raises ResultError."""
-    found = foreign.read_arrays(path, f"a {what}")
+    """Arrays and lists of names of a file of ``write_arrays``, by name; ``what`` : its content, for the message.
+
+    optional : lists and numbers that some files lack, as lists of text, which are empty then. group : of a results
+    file. Raises ResultError.
+    """
+    found = foreign.read_arrays(path, f"a {what}", group)
     with foreign.reading_foreign(path, f"a {what}"):
-        lists = {name: tuple(map(str, found[name])) for name in names}
-        lists |= {name: tuple(map(str, np.ravel(found.get(name, ())))) for name in optional}
+        lists = {name: _texts(found[name]) for name in names}
+        lists |= {name: _texts(found.get(name, ())) for name in optional}
         return {name: found[name] for name in arrays} | lists
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """A list of text; an entry of a cell array of Matlab is an array, which is empty for an empty text."""
+    entries = (np.ravel(each) if isinstance(each, np.ndarray) else [each] for each in np.ravel(value))
+    first = (entry[0] if len(entry) else "" for entry in entries)
+    return tuple(each.decode() if isinstance(each, bytes) else str(each) for each in first)
 
 
 def flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

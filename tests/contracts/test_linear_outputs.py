@@ -17,13 +17,15 @@ from femb.base.errors import ModelError
 from femb.elements.item import Item
 from femb.elements.item_states import ItemStates, given_values
 from femb.elements.joint.records import joint_reaction
-from femb.elements.marker import Attachment, JointEnd
+from femb.elements.marker import Attachment, JointEnd, SpringEnd
 from femb.elements.modal.batch import ModalBatch
 from femb.layout.element import Batch, Input
 from femb.layout.layout import InternalQuantity, Station
 from femb.layout.state import internal_rows, station_acceleration, station_motion
 from femb.linear.channels import default_outputs, known_outputs, output
-from femb.linear.point import OperatingPoint
+from femb.linear.chart import driven_inputs, driver_slopes
+from femb.linear.point import OperatingPoint, with_differences
+from femb.linear.state_space import StateSpace
 from femb.numerics import rotations
 from femb.numerics.vector3 import scatter
 from femb.recording.frames import Frames
@@ -162,6 +164,20 @@ def value(point, name):
         return sensor.truth(layout, point.system.model).value(Seen(point), {})
     if table == "bodies":
         return motion_of(point, Station(layout.bodies[item]), rest[0])
+    if table == "drivers":
+        driver = next(each for each in point.system.items if (each.table, each.name) == (table, item))
+        force = driver.records([driver], point.system).series(frames)[f"drivers/{item}/force"][0]
+        if isinstance(driver, e.DistanceDriver):
+            # recorded where the distance follows the motion
+            ends = [
+                station_motion(layout, layout.station(end), frames.q, frames.v)[0]
+                for end in (driver.first, driver.second)
+            ]
+            force = force * np.linalg.norm(ends[1] - ends[0]) / driver.motion(point.t)
+        return force
+    if table in ("springs", "loads"):
+        records = [batch.records(frames, point.system.batches) for batch in point.system.batches]
+        return next(block[path] for block in records if (path := f"{table}/{item}/{rest[0]}") in block)[0]
     if table == "joints":
         joint = layout.joints[item]
         if rest[0] in ("force", "torque"):
@@ -323,8 +339,121 @@ def test_a_new_item_has_inputs_and_outputs_by_its_declaration(wheel):
 
 
 def test_what_has_no_exact_rows_says_what_there_is():
-    model = EXAMPLES[e.SpringDamper]()
+    model = EXAMPLES[e.ModalDamping]()
     with pytest.raises(
-        ModelError, match=r"there is no such output; springs\.spring has no output with exact derivatives"
+        ModelError, match=r"there is no such output; modal_damping\.modal has no output with exact derivatives"
     ):
-        femb.linearize(model, outputs=["springs.spring.force"])
+        femb.linearize(model, outputs=["modal_damping.modal.power"])
+
+
+@pytest.mark.parametrize("kind", [each for each in EXAMPLES if each.table in ("drivers", "springs", "joints")])
+def test_forces_of_drivers_springs_dampers_and_joints_are_outputs(kind):
+    system = System(EXAMPLES[kind](), assemble=True)
+    point = point_of(system)
+    for item in system.items:
+        if item.table in ("drivers", "springs", "joints"):
+            assert output(point, f"{item.table}.{item.name}.force").unit in ("N", "N m")
+
+
+@pytest.mark.parametrize("kind", EXAMPLES, ids=lambda kind: kind.__name__)
+def test_units_of_inputs_and_outputs_are_in_files(kind, tmp_path):
+    """Of every item: each output has a unit, also of drivers as inputs, and a file gives them back."""
+    point = point_of(System(EXAMPLES[kind](), assemble=True))
+    outputs = [output(point, name) for name in known_outputs(point)]
+    driven = driven_inputs(point.system, driver_slopes(point)[0])
+    inputs = {name: point.input_unit(k) for _, k, name in point.input_components()} | driven
+    units = {name: rows.unit for rows in outputs for name in rows.names}
+    assert all(units.values())
+    assert all(inputs.values())
+    assert not set(units) & set(inputs)
+    assert kind.table != "drivers" or "-" not in driven.values()
+    names = (("x",), tuple(inputs), tuple(units))
+    space = StateSpace(
+        np.ones((1, 1)), np.ones((1, len(inputs))), np.ones((len(units), 1)), np.ones((len(units), len(inputs))),
+        *names, units=units | inputs,
+    )  # fmt: skip
+    for suffix in (".npz", ".mat"):
+        read = StateSpace.read(space.write(tmp_path / f"linear{suffix}"))
+        assert (read.states, read.inputs, read.outputs) == names
+        assert read.units == space.units
+
+
+def test_a_results_file_has_the_units_of_a_linear_model(tmp_path):
+    model = EXAMPLES[e.JointDriver]()
+    space = femb.linearize(model, outputs=["joints.joint.angle"])
+    path = space.write(tmp_path / "linear.h5")
+    for read in (StateSpace.read(path), StateSpace.of_results(femb.Results.read(path))):
+        assert read.units == space.units == {
+            "drivers.driver": "rad", "drivers.driver rate": "rad/s", "drivers.driver acceleration": "rad/s2",
+            "joints.joint.angle": "rad",
+        }  # fmt: skip
+    sampled = StateSpace.read(space.sampled(0.5).write(tmp_path / "sampled.mat"))
+    assert (sampled.dt, sampled.units) == (0.5, space.units)
+
+
+def laws():
+    """Springs whose laws depend on the state, with derivatives and without: each kind that takes a function."""
+    model = EXAMPLES[e.JointSpringDamper]()
+    words = {"start": SpringEnd("a", at=(0.1, 0.2, 0.3)), "end": SpringEnd("b", at=(-0.2, 0.1, 0.0))}
+    ends = {"start": SpringEnd("a"), "end": SpringEnd("b")}
+    known = lambda c, r: (3.0 * c**3 - 0.2 * r, 9.0 * c**2, -0.2)  # noqa: E731
+    model.add(e.SpringDamper("line", stiffness=2.0, force=known, **words))
+    model.add(e.SpringDamper("plain", damping=2.0, force=lambda c, r: known(c, r)[0], **words))
+    model.add(e.TorsionSpringDamper("turn", axis=(0.2, 0.5, 0.8), stiffness=2.0, torque=known, **ends))
+    model.add(e.JointSpringDamper("stroke", "joint", "stroke", stiffness=2.0, force=known))
+    model.add(
+        e.JointMotor(
+            "motor",
+            joint="joint",
+            coordinate="stroke",
+            force=lambda t, state: known(state.joints["joint"].coordinates[1], state.joints["joint"].rates[1]),
+        )
+    )
+    model.add(e.EulerSpringDamper("bend", stiffness=(2.0, 3.0, 4.0), damping=0.3, frame="body", **ends))
+    return model
+
+
+def test_rows_of_forces_follow_the_laws_of_users():
+    """Inputs are functions of the state here, also where the linear model takes differences of them."""
+    system = with_differences(System(laws(), assemble=True))
+    point, rng = point_of(system), np.random.default_rng(3)
+    point = replace(point, u=system.inputs_at(point.t, point.q, point.v))
+    changes = rng.standard_normal((2, system.n_v))
+
+    def at(step, name):
+        other = moved(point, step, *changes, *np.zeros((2, 1)), 0.0)
+        return value(replace(other, u=system.inputs_at(point.t, other.q, other.v)), name)
+
+    names = [name for name in known_outputs(point) if name.startswith(("springs.", "loads."))]
+    assert len(names) == 7 * 3
+    for name in names:
+        rows = output(point, name)
+        got = rows.pose @ changes[0] + rows.velocity @ changes[1]
+        pairs = [at(k * STEP, name) - at(-k * STEP, name) for k in (1, 2, 3)]
+        wanted = np.atleast_1d((45.0 * pairs[0] - 9.0 * pairs[1] + pairs[2]) / (60.0 * STEP))
+        np.testing.assert_allclose(got, wanted, rtol=0.0, atol=1e-7 * (1.0 + np.max(np.abs(wanted))), err_msg=name)
+
+
+def test_the_force_of_a_driver_accelerates_what_it_drives():
+    """A driven carriage of mass m pulls a mass on a spring: F = m a + k c, by both kinds of linear models."""
+    model = femb.Model("carriage")
+    model.add(e.RigidBody("cart", mass=3.0, inertia=(1.0, 1.0, 1.0)))
+    model.add(e.RigidBody("load", mass=2.0, inertia=(1.0, 1.0, 1.0)))
+    model.add(e.Prismatic("rail", JointEnd("ground", axis=(1.0, 0.0, 0.0)), JointEnd("cart")))
+    model.add(e.Prismatic("slide", JointEnd("cart", axis=(1.0, 0.0, 0.0)), JointEnd("load")))
+    model.add(e.JointSpringDamper("spring", "slide", stiffness=50.0, damping=0.7))
+    model.add(e.JointDriver("drive", "rail", femb.profiles.Polynomial((0.0, 0.0, 0.0))))
+    outputs = ["drivers.drive.force", "springs.spring.force", "springs.spring.rate"]
+    inputs = ["drivers.drive"]  # with its rate and acceleration
+    dense = femb.linearize(model, inputs=inputs, outputs=outputs)
+    sparse = femb.linear_model(model, inputs=inputs, outputs=outputs)
+    units = {"drivers.drive": "m", "drivers.drive rate": "m/s", "drivers.drive acceleration": "m/s2"}
+    units |= {"drivers.drive.force": "N", "springs.spring.force": "N", "springs.spring.rate": "m/s"}
+    assert dict(dense.units) == dict(sparse.units) == units
+    s = 0.7 + 3.0j
+    stiff = 50.0 + 0.7 * s
+    stroke = -2.0 / (2.0 * s**2 + stiff)  # by the acceleration of the cart
+    wanted = np.array([[3.0 - stiff * stroke], [stiff * stroke], [s * stroke]]) * s**2
+    by_motion = np.array([[1.0], [s], [s**2]])
+    for space in (dense, sparse):
+        np.testing.assert_allclose(space.transfer(s) @ by_motion, wanted, rtol=1e-10, atol=1e-10)
