@@ -51,6 +51,8 @@ class Item(Brief):
     table : its table in a case file. kind : its word there. name : unique within the table.
     acts_on_attitude : whether it acts on the attitude of its hosts; then no host may be a point mass.
     has_dofs : whether it declares frames or internal coordinates, so that a model may consist of this kind alone.
+    deforms : whether it has mass and deforms between its points: results have its deflection, and the load on what
+        carries it contains its inertia.
     resists_flight : whether its force depends on the inertial velocity of one host, as in air.
     follows_origin : whether positions are relative to a moving origin that the item itself gives.
     slow_to_compile : whether two processes share the compilation of its kernels at the first use.
@@ -65,6 +67,7 @@ class Item(Brief):
     kind: ClassVar[str]
     acts_on_attitude: ClassVar[bool] = False
     has_dofs: ClassVar[bool] = False
+    deforms: ClassVar[bool] = False
     resists_flight: ClassVar[bool] = False
     follows_origin: ClassVar[bool] = False
     slow_to_compile: ClassVar[bool] = False
@@ -96,6 +99,10 @@ class Item(Brief):
     def turns(self, marker: Marker) -> bool:
         """Whether it acts on the attitude of the host of a ``marker`` of its own, which is then no point mass."""
         return self.acts_on_attitude
+
+    def frames(self, layout: Layout) -> list[int]:
+        """The frames that it is on or that it has, of all its points; by default those of its markers."""
+        return [layout.frame_of(marker) for marker in self.markers.values()]
 
     @property
     def joint_coordinate(self) -> tuple[str, str | None] | None:

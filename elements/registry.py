@@ -27,6 +27,11 @@ def kinds() -> tuple[type[Item], ...]:
     return (*femb.elements.CATALOGUE, *_of_packages(), *_registered)
 
 
+def of_others(kind: type[Item]) -> bool:
+    """Whether a class is of another package or a script, so that another process may not have it."""
+    return kind not in femb.elements.CATALOGUE
+
+
 def register(kind: Kind) -> Kind:
     """Add a class of items for this process, and return it, so that it can decorate the class; again is the same.
 

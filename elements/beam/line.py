@@ -236,6 +236,7 @@ class LineItem(Item):
     table: ClassVar[str] = "beams"
     results: ClassVar[type[Group]] = BeamResults
     has_dofs: ClassVar[bool] = True
+    deforms: ClassVar[bool] = True
     carries_loads: ClassVar[bool] = False
 
     name: str
@@ -374,6 +375,10 @@ class LineItem(Item):
         return k, 1.0 - float((ends[k] - s) / self.shape.lengths[k])
 
     # Linear models
+
+    def frames(self, layout: Layout) -> list[int]:
+        """Those of its markers and of its nodes."""
+        return [*super().frames(layout), *(station.frame for station in layout.beams[self.name].stations)]
 
     def linear_outputs(self, layout: Layout) -> Mapping[str, bool]:
         """The motion of its nodes, its section forces and moments, and its internal coordinates there."""

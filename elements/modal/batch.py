@@ -226,6 +226,7 @@ class ModalBatch(Batch):
         free: bool = False,
     ) -> None:
         self.label, self.names = f"bodies.{name}", body.interface_names
+        self.interfaces = [(self.label, station.frame) for station in stations]
         n, k = body.size, len(stations)
         modes = (int(layout.internal_q[first_mode]), int(layout.internal_v[first_mode])) if first_mode >= 0 else (0, -1)
         rows = [*(frame_indices(layout, station.frame) for station in stations), [*modes, 0]]

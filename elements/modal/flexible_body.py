@@ -175,6 +175,7 @@ class FlexibleBody(OrientedBody):
     without its arrays. Source: docs/theory/modal_body.md.
     """
 
+    deforms: ClassVar[bool] = True
     kind: ClassVar[str] = "modal"
     slow_to_compile: ClassVar[bool] = True
 
@@ -363,6 +364,11 @@ class FlexibleBody(OrientedBody):
             return result
 
         return value, by_pose
+
+    def frames(self, layout: Layout) -> list[int]:
+        """Those of its markers and of its interfaces."""
+        stations = layout.flexible_bodies[self.name].stations.values()
+        return [*super().frames(layout), *(station.frame for station in stations)]
 
     def linear_outputs(self, layout: Layout) -> Mapping[str, bool]:
         """The motion of its root, if this has a frame of its own, and the forces of its interfaces."""

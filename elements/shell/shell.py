@@ -94,6 +94,7 @@ class Shell(Item):
     kind: ClassVar[str] = "shell"
     acts_on_attitude: ClassVar[bool] = True
     has_dofs: ClassVar[bool] = True
+    deforms: ClassVar[bool] = True
     slow_to_compile: ClassVar[bool] = True
     results: ClassVar[type[Group]] = ShellResults
 
@@ -426,6 +427,10 @@ class Shell(Item):
             what = f"the nodes of beam {beam!r} are up to {slip:.3g} m along it from those of {word}: give both as many"
             raise ModelError.at((self.table, self.name, "attach", word), what)
         return stations[nearest_node].frame
+
+    def frames(self, layout: Layout) -> list[int]:
+        """Those of its markers and of its nodes."""
+        return [*super().frames(layout), *layout.shells[self.name].frames]
 
     @staticmethod
     def batches(items: list["Shell"], layout: Layout, model: ModelView) -> list[Batch]:

@@ -234,6 +234,8 @@ class Batch:
     definite: bool = True
     # Whether ``longest_step`` limits steps.
     limits_steps: bool = False
+    # The places at which its elements with mass are on frames: TABLE.NAME of the element and the frame of each.
+    interfaces: Sequence[tuple[str, int]] = ()
     # Singular configurations: a femb.layout.connections.Singularity for each vector of singularity_vectors.
     singularities: tuple[Any, ...] = ()
 
@@ -346,6 +348,14 @@ class Batch:
 
     def add_section_forces(self, beams: "Batch", u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, n, 2, 6) += section forces of loads along beams at both ends of all n elements of ``beams``."""
+
+    def interface_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
+        """Forces (inertial axes) and torques (axes of the frames) (s, k, 6) of its elements, with their inertia, on the
+        frames of its k ``interfaces``, fixed ones too, at s states with accelerations."""
+        return np.zeros((len(q), 0, 6))
+
+    def add_interface_forces(self, shells: Any, u: Floats, q: Floats, out: Floats) -> None:
+        """out (s, k, 6) += its loads on elements of ``shells``, another batch, at the ``interfaces`` of these."""
 
     def field_part(self, batch: B, of: "OfMotion[B]", u: Floats, q: Floats) -> Floats | float:
         """The share of a field of forces on every mass in of(batch, u, q, v, a), linear in forces of inertia."""

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from femb.base.errors import ModelError, Problem
-from femb.elements import FlexibleBody
 from femb.pictures.choice import is_name, listed, problem_of, split
 from femb.pictures.subject import matches
 from femb.pictures.words import words
@@ -121,7 +120,6 @@ def _items(model: "Model") -> Iterator[tuple[str, str, int]]:
     for kind in _kinds():
         for name, item in model.tables.get(kind, {}).items():
             yield kind, name, item.elements + 1 if kind == "beams" else 0
-    for kind in ("beams", "bodies", "joints", "springs"):  # an appendage has the name of what connects it
-        for name, item in model.tables.get(kind, {}).items():
-            if kind != "bodies" or isinstance(item, FlexibleBody):
-                yield "appendages", name, 0
+    for item in model.items():  # an appendage has the name of what connects it
+        if item.deforms or item.table in ("joints", "springs"):
+            yield "appendages", item.name, 0

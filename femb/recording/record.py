@@ -17,14 +17,14 @@ from femb.base.types import Floats
 from femb.base.values import nearest
 from femb.elements.item import Item
 from femb.elements.item_states import declared_records
-from femb.elements.modal.flexible_body import FlexibleBody
 from femb.elements.records import Records
+from femb.elements.registry import of_others
 from femb.model.model import Model
 from femb.numerics.rotations import cross
 from femb.recording.frames import Frames
 from femb.recording.instants import Part, evaluated, interpolated
 from femb.recording.root_loads import RootLoads
-from femb.results.groups import groups
+from femb.results.groups import declarations, groups
 from femb.results.results import Results
 from femb.results.verdicts import AuditWatch
 from femb.system.budget import ORIGIN
@@ -80,12 +80,7 @@ class Selection:
         self._yields: dict[int, bool] = {}
         self.root_loads = True
         self._names = tuple((kind, name) for kind in groups() if kind in model.tables for name in model.tables[kind])
-        bodies = model.tables["bodies"]
-        self._flexible = tuple(
-            (kind, name)
-            for kind, name in self._names
-            if kind in ("beams", "shells") or (kind == "bodies" and isinstance(bodies[name], FlexibleBody))
-        )
+        self._flexible = tuple((kind, name) for kind, name in self._names if model.tables[kind][name].deforms)
         if output.restricted:
             if output.select or output.exclude:
                 _check(output, self._names, tuple(appendages))
@@ -292,7 +287,8 @@ def still(system: System, time: Floats, q: Floats, v: Floats, method: str) -> Re
     series: dict[str, Floats] = {"time": time}
     static: dict[str, Floats] = {}
     attributes: dict[str, dict[str, Any]] = {}
-    for record in records_of(system, ("bodies", "beams", "shells"))[0]:
+    deforming = {item.table for item in system.items if item.deforms}
+    for record in records_of(system, {"bodies", *deforming})[0]:
         series |= record.series(frames)
         static |= record.static
         attributes |= record.attributes
@@ -354,6 +350,9 @@ class Recorder:
             result[""]["figures"] = json.dumps({name: figure.words() for name, figure in figures.items()})
         if self.selection.text:
             result[""]["output"] = self.selection.text
+        foreign = dict.fromkeys(kind for kind in map(type, self.system.items) if of_others(kind))
+        if foreign:
+            result[""]["declared"] = declarations(foreign)
         for record in self.records:
             result |= record.attributes
         for path, words in attachments(self.system).items():

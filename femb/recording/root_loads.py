@@ -6,19 +6,16 @@ interfaces of flexible bodies; joints, latches and drivers with their multiplier
 Source: docs/theory/loads.md, section 3.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from femb.base.types import Floats
 from femb.elements.item import Item
-from femb.elements.modal.flexible_body import FlexibleBody
 from femb.layout.element import Batch
 from femb.layout.layout import Station
 from femb.layout.state import station_motion
@@ -27,33 +24,24 @@ from femb.recording.frames import Frames
 from femb.system.appendages import Appendage, appendages_of, attachment, roots
 from femb.system.system import System
 
-if TYPE_CHECKING:
-    from femb.elements.modal.batch import ModalBatch
-    from femb.elements.shell.batch import ShellBatch
-
-
-# Flexible bodies and shells between an appendage and its parent: the forces of their interfaces on it with inertia.
+# What deforms between an appendage and its parent: the forces of its interfaces on the parent, with inertia.
 
 
 @dataclass(frozen=True, eq=False)
 class FlexibleRoot:
-    """A flexible body or a shell with interfaces on the parent: their numbers, and the frames that carry them."""
+    """The elements of a batch with interfaces on the parent: their numbers, and the frames that carry them."""
 
-    batch: ModalBatch | ShellBatch
+    batch: Batch
     numbers: tuple[int, ...]
     frames: tuple[int, ...]
 
     def about(self, point: Floats, system: System, frames: Frames) -> tuple[Floats, Floats]:
         """Force and torque (k, 3) on the parent at k output instants, inertial axes, about a point (k, 3) m."""
-        from femb.elements.shell.batch import ShellBatch
-        from femb.elements.shell.load_batch import SurfaceBatch
-
-        layout, motion = system.layout, (frames.q, frames.v, frames.a)
-        each = self.batch.interface_forces(*motion)
+        layout = system.layout
+        each = self.batch.interface_forces(frames.q, frames.v, frames.a)
         for other in system.batches:
             each = each + other.field_part(self.batch, _interface_forces, frames.u, frames.q)
-            if isinstance(self.batch, ShellBatch) and isinstance(other, SurfaceBatch):
-                other.add_interface_forces(self.batch, frames.u, frames.q, each)
+            other.add_interface_forces(self.batch, frames.u, frames.q, each)
         force, torque = np.zeros_like(point), np.zeros_like(point)
         for number, frame in zip(self.numbers, self.frames, strict=True):
             position, quaternion, _, _ = station_motion(layout, Station(frame), frames.q, frames.v)
@@ -63,33 +51,18 @@ class FlexibleRoot:
         return force, torque
 
 
-def _interface_forces(batch: ModalBatch | ShellBatch, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
+def _interface_forces(batch: Batch, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
     return batch.interface_forces(q, v, a)
 
 
 def flexible_roots(system: System, appendage: Appendage, held: set[int]) -> tuple[FlexibleRoot, ...]:
-    """The flexible bodies and shells of an appendage with interfaces on held frames."""
-    bodies = system.layout.flexible_bodies
-    if not bodies and not system.layout.shells:
-        return ()
-    from femb.elements.modal.batch import ModalBatch
-    from femb.elements.shell.batch import ShellBatch
-
+    """What deforms in an appendage with interfaces on held frames."""
     found = []
     for batch in system.batches:
-        if isinstance(batch, ShellBatch):
-            on = [
-                (k, frame)
-                for k, (path, frame) in enumerate(batch.interfaces)
-                if path in appendage.items and frame in held
-            ]
-            if on:
-                found.append(FlexibleRoot(batch, tuple(k for k, _ in on), tuple(frame for _, frame in on)))
-        if isinstance(batch, ModalBatch) and batch.label in appendage.items:
-            stations = bodies[batch.label.partition(".")[2]].stations
-            on = [(k, stations[name].frame) for k, name in enumerate(batch.names) if stations[name].frame in held]
-            if on:
-                found.append(FlexibleRoot(batch, tuple(k for k, _ in on), tuple(frame for _, frame in on)))
+        places = enumerate(batch.interfaces)
+        on = [(k, frame) for k, (path, frame) in places if path in appendage.items and frame in held]
+        if on:
+            found.append(FlexibleRoot(batch, tuple(k for k, _ in on), tuple(frame for _, frame in on)))
     return tuple(found)
 
 
@@ -246,7 +219,7 @@ class _Links:
                     self.rows.setdefault(frame, []).append(k)
         self.items: dict[int, list[Item]] = {}
         for item in system.items:
-            if item.table in ("beams", "shells") or isinstance(item, FlexibleBody):  # they have mass
+            if item.deforms:
                 continue
             on = {layout.frame_of(marker) for marker in item.markers.values()}
             if item.joint_coordinate is not None:

@@ -5,14 +5,15 @@ tables, labels of figures and the table of docs/reference/results.md follow from
 Declared here is what belongs to no item: root loads of appendages, and the audit of a run.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
 
 from femb.base.arrays import Arrays, Attributes
-from femb.base.quantity import Group, Groups, Quantity
+from femb.base.quantity import LEVELS, Group, Groups, Quantity
 from femb.base.types import Floats
 from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
@@ -156,3 +157,55 @@ def _joined(table: str, classes: list[type[Group]]) -> type[Group]:
         return classes[0]
     own = [one for one in classes if not any(other is not one and issubclass(other, one) for other in classes)]
     return own[0] if len(own) == 1 else type(classes[0].__name__, tuple(own), {"word": classes[0].word})
+
+
+# Declarations in a file: those of items of other packages, which a process that reads it may not have.
+
+STORED = ("shape", "unit", "meaning", "level", "components", "label")
+
+
+def declarations(of: Iterable[type[Item]]) -> str:
+    """The quantities that classes of items declare, by table, as JSON: the attribute ``declared`` of results."""
+    found: dict[str, dict[str, Any]] = {}
+    for kind in of:
+        table = found.setdefault(kind.table, {"word": kind.results.word, "quantities": {}})
+        for name, quantity in kind.results.quantities().items():
+            if quantity.otherwise is None:
+                table["quantities"][name] = {word: getattr(quantity, word) for word in STORED}
+    return json.dumps(found)
+
+
+def with_declarations(known: Mapping[str, type[Group]], text: object) -> dict[str, type[Group]]:
+    """The kinds of groups by table, with quantities that a file declares beside those that are known here.
+
+    text : the attribute ``declared``; what is no declaration in it is passed over.
+    """
+    try:
+        given = json.loads(str(text))
+    except ValueError:
+        given = {}
+    result = dict(known)
+    for table, stored in given.items() if isinstance(given, dict) else ():
+        group = result.get(table, Group)
+        stored = stored if isinstance(stored, dict) else {}
+        quantities = stored.get("quantities", {})
+        more: dict[str, Any] = {
+            name: Quantity(**words)
+            for name, given_words in (quantities.items() if isinstance(quantities, dict) else ())
+            if name.isidentifier() and not hasattr(group, name) and (words := _words(given_words))
+        }
+        if more:
+            word = group.word or str(stored.get("word", ""))
+            result[table] = type(group.__name__, (group,), {"word": word, **more})
+    return result
+
+
+def _words(stored: object) -> dict[str, Any]:
+    """The arguments of a stored quantity; none of what is no quantity."""
+    if not isinstance(stored, dict) or not all(isinstance(stored.get(word), str) for word in STORED[:4]):
+        return {}
+    components = stored.get("components")
+    components = components if isinstance(components, list) else []
+    level = stored["level"] if stored["level"] in LEVELS else LEVELS[-1]
+    words = {word: stored[word] for word in STORED[:3]} | {"label": str(stored.get("label", ""))}
+    return words | {"level": level, "components": tuple(map(str, components))}

@@ -23,7 +23,7 @@ from femb.base.quantity import Group, Groups
 from femb.base.types import Floats
 from femb.base.values import check_text
 from femb.results import spectrum as spectra
-from femb.results.groups import Audit, EventRecord, event_records, groups
+from femb.results.groups import Audit, EventRecord, event_records, groups, with_declarations
 from femb.results.names import COMPONENTS, Named, named, short_names, unit_of
 from femb.results.storage.file import write_content
 from femb.results.storage.read import read_array_of, read_content
@@ -281,6 +281,8 @@ class Results(ByQuantity):
     def _tables(self) -> dict[str, type[Group]]:
         """The kinds of groups by table: those of all items, and those of items that are not known here."""
         known = {table: kind for table, kind in groups().items() if table != "audit"}
+        declared = self.attributes.get("", NOTHING).get("declared")
+        known = known if declared is None else with_declarations(known, declared)
         others = dict.fromkeys(path.partition("/")[0] for path in self.series if path.count("/") == 2)
         return known | {table: Group for table in others if table not in known}
 

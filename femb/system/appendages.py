@@ -36,15 +36,8 @@ def appendages_of(layout: Layout, model: Model, held: set[int]) -> list[Appendag
             items[k].append(path)
     known = [set(paths) for paths in items]
     for item in model.items():
-        on = {layout.frame_of(marker) for marker in item.markers.values()}
-        if on & held:
-            if item.table == "beams":
-                on |= {station.frame for station in layout.beams[item.name].stations}
-            elif item.table == "shells":
-                on |= {*layout.shells[item.name].frames}
-            elif item.table == "bodies" and item.name in layout.flexible_bodies:
-                on |= {station.frame for station in layout.flexible_bodies[item.name].stations.values()}
-            for k in {number[frame] for frame in on if frame in number}:
+        if held & {layout.frame_of(marker) for marker in item.markers.values()}:
+            for k in {number[frame] for frame in item.frames(layout) if frame in number}:
                 if f"{item.table}.{item.name}" in known[k]:
                     names.setdefault(k, item.name)
     return [

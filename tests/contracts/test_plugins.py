@@ -15,6 +15,7 @@ from checkout import ROOT
 import femb
 from femb.elements import registry
 from femb.elements.item import Item
+from femb.results.groups import STORED, declarations, groups, with_declarations
 
 PAGE = ROOT / "docs" / "howto" / "add_an_element.md"
 QUANTITIES = {"speed": "rad/s", "momentum": "N m s", "power": "W"}
@@ -81,7 +82,7 @@ def run(package):
     return package
 
 
-def test_results_have_its_table_also_without_the_package(run):
+def test_results_have_its_table_also_without_the_package(run, tmp_path):
     results = femb.Results.read(run / "out" / "case" / "results.h5")
     wheel = results.flywheels["rw"]
     assert set(wheel.arrays) >= set(QUANTITIES)
@@ -92,8 +93,36 @@ def test_results_have_its_table_also_without_the_package(run):
     assert speed.max() == pytest.approx(9.0 * 2.0 * np.pi / 60.0, rel=1e-3)
     with h5py.File(run / "out" / "case" / "results.h5") as file:
         assert file["flywheels/rw/momentum"].shape == speed.shape
+    for name, unit in QUANTITIES.items():
+        quantity = wheel.quantities()[name]
+        assert (quantity.unit, quantity.shape) == (unit, "(T,)")
+        assert quantity.meaning
+    assert wheel.word == "flywheel"
+    (table,) = (path for path in femb.export_csv(results, tmp_path) if path.name == "flywheel_rw.csv")
+    assert "power [W]" in table.read_text().splitlines()[0].split(",")
     assert "flywheels.rw.power" in results.to_pandas("flywheels.rw.power").columns
     assert results.to_xarray("rw.speed")
+
+
+def test_declarations_in_a_file_are_those_of_the_items():
+    """Of the whole catalogue, read as by a process that knows none of the items."""
+    read = with_declarations({}, declarations(registry.kinds()))
+    for table, group in groups().items():
+        recorded = {name: each for name, each in group.quantities().items() if each.otherwise is None}
+        if table not in ("appendages", "budget", "audit") and recorded:
+            stored = read[table].quantities()
+            assert set(stored) == set(recorded)
+            for name, quantity in recorded.items():
+                assert all(getattr(stored[name], word) == getattr(quantity, word) for word in STORED), name
+            assert read[table].word == group.word
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"wheels": 1}', '{"wheels": {"quantities": {"a": 1, "arrays": {}, "b": {"unit": 3}}}}']
+)
+def test_damaged_declarations_are_passed_over(text):
+    known = groups()
+    assert with_declarations(known, text) == known
 
 
 def test_tables_and_figures(run):
