@@ -19,7 +19,7 @@ from femb.base.types import Floats, Ints, Vector
 from femb.elements.beam.results import BeamResults
 from femb.elements.beam.section import Section
 from femb.elements.beam.section_shapes import shape_properties, thickness_in_torsion
-from femb.elements.beam.shape import Path, Sections, Shape, path_shape, uniform_shape
+from femb.elements.beam.shape import BeamShape, Path, Sections, path_shape, uniform_shape
 from femb.elements.item import Item, StartMotion
 from femb.elements.marker import Attachment, Place, check_markers
 from femb.elements.private_blocks import end_rows_of, free_body
@@ -331,7 +331,7 @@ class LineItem(Item):
         return StartMotion(layout.beams[self.name].stations[0], self.velocity, self.angular_velocity)
 
     @cached_property
-    def shape(self) -> Shape:
+    def shape(self) -> BeamShape:
         """The shape of the undeformed beam: straight by default."""
         return uniform_shape(float(self.length or 0.0), self.elements)
 
@@ -495,7 +495,7 @@ class ShapedBeam(LineItem):
         return float(rotations.axis_angle(turns)[1].reshape(self.elements, PIECES).sum(axis=1).max())
 
     @cached_property
-    def shape(self) -> Shape:
+    def shape(self) -> BeamShape:
         """The shape of the undeformed beam."""
         if self.path is None:
             return uniform_shape(float(self.length or 0.0), self.elements, self.curvature)

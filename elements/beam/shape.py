@@ -19,7 +19,7 @@ IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class BeamShape:
     """An undeformed beam of e elements and n = e + 1 nodes, in the axes of its first section.
 
     positions (n, 3) m and quaternions (n, 4) of the nodes' sections; lengths (e,) m of the elements; corners (e, 4) :
@@ -72,7 +72,7 @@ def section_axes(direction: Any, up: Any = None) -> Floats:
     return rotations.from_matrix(np.stack([x, y, rotations.cross(x, y)], axis=1))
 
 
-def uniform_shape(length: float, elements: int, curvature: Any = None) -> Shape:
+def uniform_shape(length: float, elements: int, curvature: Any = None) -> BeamShape:
     """A beam of uniform curvature.
 
     curvature (3,) : twist and curvatures about the section's y and z axes, 1/m: (0, 0, 1/R) is an arc of radius R
@@ -90,10 +90,10 @@ def uniform_shape(length: float, elements: int, curvature: Any = None) -> Shape:
         for x, position in zip(s, positions, strict=True):
             helix(x * k, x, position, np.empty((3, 3)))
     lengths, corners = np.full(elements, length / elements), np.tile(IDENTITY, (elements, 1))
-    return Shape(positions, quaternions, lengths, corners, straight)
+    return BeamShape(positions, quaternions, lengths, corners, straight)
 
 
-def path_shape(path: Any, length: float | None, elements: int, up: Any, up_at_end: bool) -> Shape:
+def path_shape(path: Any, length: float | None, elements: int, up: Any, up_at_end: bool) -> BeamShape:
     """A beam along a Path; ``up`` defines the y axis of the first section, or of the last if ``up_at_end``.
 
     Raises ValueError if the curve is not a function of the length along it.
@@ -113,7 +113,7 @@ def path_shape(path: Any, length: float | None, elements: int, up: Any, up_at_en
     return _shape_of_function(path.curve, length, elements, up, up_at_end)
 
 
-def _shape_of_function(function: Any, length: float, elements: int, up: Any, up_at_end: bool) -> Shape:
+def _shape_of_function(function: Any, length: float, elements: int, up: Any, up_at_end: bool) -> BeamShape:
     from scipy.interpolate import make_interp_spline
 
     grid = _refined(np.linspace(0.0, length, elements + 1), SAMPLES)
@@ -139,7 +139,7 @@ def _refined(knots: Floats, parts: int) -> Floats:
     return np.append(inside.ravel(), knots[-1])
 
 
-def kinked_shape(points: Floats, elements: int, up: Any, up_at_end: bool) -> Shape:
+def kinked_shape(points: Floats, elements: int, up: Any, up_at_end: bool) -> BeamShape:
     """Straight pieces between points (n, 3); at a corner the sections rotate by the smallest rotation.
 
     Every piece has one element or more; the other elements divide the pieces with the longest elements.
@@ -160,10 +160,10 @@ def kinked_shape(points: Floats, elements: int, up: Any, up_at_end: bool) -> Sha
     corners = rotations.multiply(rotations.conjugate(quaternions[:-1]), of_elements)
     corners[np.append(True, piece[1:] == piece[:-1])] = IDENTITY
     positions, quaternions, first = _from_first(nodes, quaternions)
-    return Shape(positions, quaternions, (lengths / counts)[piece], corners, straight=True, first=first)
+    return BeamShape(positions, quaternions, (lengths / counts)[piece], corners, straight=True, first=first)
 
 
-def smooth_shape(curve: Any, grid: Floats, elements: int, up: Any, up_at_end: bool, ups: Any = None) -> Shape:
+def smooth_shape(curve: Any, grid: Floats, elements: int, up: Any, up_at_end: bool, ups: Any = None) -> BeamShape:
     """Elements of equal length along a curve, a scipy spline over the parameters ``grid``.
 
     ups : function from parameters to directions of the y axes; None for parallel transport.
@@ -187,7 +187,7 @@ def smooth_shape(curve: Any, grid: Floats, elements: int, up: Any, up_at_end: bo
         quaternions = _rotated_to_up(transported, tangents, up, up_at_end)[np.searchsorted(fine, nodes)]
     positions, quaternions, first = _from_first(curve(nodes), quaternions)
     equal, corners = np.full(elements, lengths[-1] / elements), np.tile(IDENTITY, (elements, 1))
-    return Shape(positions, quaternions, equal, corners, straight=False, first=first)
+    return BeamShape(positions, quaternions, equal, corners, straight=False, first=first)
 
 
 def _arc_lengths(curve: Any, start: Floats, end: Floats) -> Floats:

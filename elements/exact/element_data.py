@@ -13,7 +13,7 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.elements.beam.ends import AXES, OFFSET, QUATERNION
 from femb.elements.beam.section import UNSHEARED, Section
-from femb.elements.beam.shape import Shape
+from femb.elements.beam.shape import BeamShape
 from femb.layout.views import ModelView
 from femb.numerics import rotations
 
@@ -311,7 +311,7 @@ def damping_in_the_middle(data: Floats) -> Floats:
     return result
 
 
-def reference_changes(shape: Shape) -> Floats:
+def reference_changes(shape: BeamShape) -> Floats:
     """(e, 6) change of the reference strain per length in every element, from its neighbours on a smooth line."""
     count = len(shape.lengths)
     result = np.zeros((count, 6))

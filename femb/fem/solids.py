@@ -38,7 +38,7 @@ CHUNK = 4000  # cells at a time
 
 
 @dataclass(frozen=True)
-class Material:
+class SolidMaterial:
     """Isotropic and linear: youngs_modulus (Pa), poissons_ratio, density (kg/m3). Raises ModelError."""
 
     youngs_modulus: float
@@ -68,14 +68,14 @@ class Block:
 
     kind: str
     cells: Ints
-    material: Material
+    material: SolidMaterial
     numbers: Ints
     values: Floats
     slopes: Floats
     weights: Floats
 
     @classmethod
-    def of(cls, kind: str, cells: Ints, material: Material, numbers: Ints, degree: int) -> "Block":
+    def of(cls, kind: str, cells: Ints, material: SolidMaterial, numbers: Ints, degree: int) -> "Block":
         skfem = _skfem()
         from skfem.quadrature import get_quadrature
 
@@ -120,7 +120,7 @@ def _skfem() -> Any:
 def solid_model(
     nodes: Floats,
     cells: Mapping[str, Ints],
-    material: Material | Mapping[str, Sequence[Material]],
+    material: SolidMaterial | Mapping[str, Sequence[SolidMaterial]],
     *,
     node_sets: Mapping[str, Ints] | None = None,
     numbers: Ints | None = None,
@@ -170,12 +170,12 @@ def solid_model(
 
 
 def _by_material(
-    cells: Mapping[str, Ints], material: Material | Mapping[str, Sequence[Material]]
-) -> list[tuple[str, Ints, Material, Ints]]:
+    cells: Mapping[str, Ints], material: SolidMaterial | Mapping[str, Sequence[SolidMaterial]]
+) -> list[tuple[str, Ints, SolidMaterial, Ints]]:
     """Type, cells, material and numbers of the cells from 1, for every type and material."""
     found = []
     for kind, each in cells.items():
-        own = [material] * len(each) if isinstance(material, Material) else material[kind]
+        own = [material] * len(each) if isinstance(material, SolidMaterial) else material[kind]
         for one in dict.fromkeys(own):
             rows = np.flatnonzero([other == one for other in own])
             found.append((kind, each[rows], one, rows + 1))
@@ -284,7 +284,10 @@ class SolidStress:
 
 
 def read_mesh(
-    path: str | Path, material: Material | None, unit: float = 1.0, materials: Mapping[str, Material] | None = None
+    path: str | Path,
+    material: SolidMaterial | None,
+    unit: float = 1.0,
+    materials: Mapping[str, SolidMaterial] | None = None,
 ) -> FeModel:
     """A solid from the mesh in a file.
 
@@ -336,13 +339,15 @@ def _check_nodes(points: Floats, cells: Mapping[str, Ints], sets: Mapping[str, I
 def _materials(
     sets: Mapping[str, Mapping[str, Ints]],
     cells: Mapping[str, Ints],
-    material: Material | None,
-    named: Mapping[str, Material],
-) -> Material | dict[str, list[Material]]:
+    material: SolidMaterial | None,
+    named: Mapping[str, SolidMaterial],
+) -> SolidMaterial | dict[str, list[SolidMaterial]]:
     """The material of every cell by type, or of all."""
     if not named and material is not None:
         return material
-    own: dict[str, list[Material | None]] = {kind: [None] * len(each) for kind, each in cells.items() if kind in NODES}
+    own: dict[str, list[SolidMaterial | None]] = {
+        kind: [None] * len(each) for kind, each in cells.items() if kind in NODES
+    }
     for name, each in named.items():
         if name not in sets:
             raise ModelError(f"materials: {name!r} is no cell set of the mesh, which has {', '.join(sets) or 'none'}")
@@ -352,7 +357,7 @@ def _materials(
                 if known is not None and known != each:
                     raise ModelError(f"materials: cell {row + 1} of the {kind} cells is in {name!r} and another set")
                 own[kind][row] = each
-    found: dict[str, list[Material]] = {}
+    found: dict[str, list[SolidMaterial]] = {}
     for kind, given in own.items():
         found[kind] = [each or material for each in given if (each or material) is not None]  # type: ignore[misc]
         if len(found[kind]) < len(given):

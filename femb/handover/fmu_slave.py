@@ -39,7 +39,7 @@ def exponential(A: Array) -> Array:
     return result
 
 
-class LinearModel(Fmi2Slave):
+class LinearSlave(Fmi2Slave):
     """A state space of small changes about an operating point; its states start at zero or at its parameters."""
 
     def __init__(self, **words: Any) -> None:

@@ -27,7 +27,7 @@ SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Output:
+class LinearOutput:
     """An output: names of its rows, their unit, and the rows (k, n_v) on the changes of pose, velocity, acceleration.
 
     multipliers (k, n_c) : rows on the changes of the multipliers of constraints. by_input (k, n_u) : rows on the inputs
@@ -43,14 +43,14 @@ class Output:
     by_input: Floats | None = None
 
     @classmethod
-    def of(cls, name: str, rows: OutputRows, n_v: int) -> "Output":
+    def of(cls, name: str, rows: OutputRows, n_v: int) -> "LinearOutput":
         """The rows that an item gives, with zeros for those that it leaves out."""
         names = tuple(f"{name}.{component}" for component in rows.components) or (name,)
         motion = (rows.pose, rows.velocity, rows.acceleration)
         pose, velocity, acceleration = (np.zeros((len(names), n_v)) if each is None else each for each in motion)
         return cls(names, rows.unit, pose, velocity, acceleration, rows.multipliers, rows.inputs)
 
-    def row(self, k: int) -> "Output":
+    def row(self, k: int) -> "LinearOutput":
         """One row."""
         own = slice(k, k + 1)
         return replace(
@@ -75,7 +75,7 @@ def default_outputs(point: LinearPoint) -> tuple[str, ...]:
     )
 
 
-def output(point: LinearPoint, name: str) -> Output:
+def output(point: LinearPoint, name: str) -> LinearOutput:
     """The rows of one output.
 
     Raises ModelError: an unknown output, or one without exact rows.
@@ -83,7 +83,7 @@ def output(point: LinearPoint, name: str) -> Output:
     for whole, component in _readings(name):
         rows = _rows(point, whole)
         if rows is not None and (not component or component in rows.components):
-            found = Output.of(whole, rows, point.system.n_v)
+            found = LinearOutput.of(whole, rows, point.system.n_v)
             return found.row(rows.components.index(component)) if component else found
     if name.startswith("appendages."):
         raise ModelError(
@@ -204,7 +204,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Input:
+class ForceInput:
     """One input: its name, its unit, its force (n_v,), and its index in the inputs u of the System, or -1."""
 
     name: str
@@ -213,7 +213,7 @@ class Input:
     component: int = -1
 
 
-def inputs_of(point: LinearPoint, names: Sequence[str] | None, others: Sequence[str] = ()) -> list[Input | str]:
+def inputs_of(point: LinearPoint, names: Sequence[str] | None, others: Sequence[str] = ()) -> list[ForceInput | str]:
     """The inputs of these names in their order, by default all inputs of the batches, then ``others``.
 
     others : names of inputs that are no forces, as of driven motions; they stay names. A name may be of a group.
@@ -221,13 +221,13 @@ def inputs_of(point: LinearPoint, names: Sequence[str] | None, others: Sequence[
     """
     components = {name: (batch, k) for batch, k, name in point.input_components()}
 
-    def of_batch(name: str) -> Input:
+    def of_batch(name: str) -> ForceInput:
         batch, k = components[name]
-        return Input(name, point.input_unit(k), point.force_of(batch, k), k)
+        return ForceInput(name, point.input_unit(k), point.force_of(batch, k), k)
 
     if names is None:
         return [*(of_batch(name) for name in components), *others]
-    found: list[Input | str] = []
+    found: list[ForceInput | str] = []
     for name in names_of("inputs", names):
         own = [each for each in components if each == name or each.startswith(f"{name}.")]
         motions = [each for each in others if each in (name, f"{name} rate", f"{name} acceleration")]
@@ -240,14 +240,16 @@ def inputs_of(point: LinearPoint, names: Sequence[str] | None, others: Sequence[
     return found
 
 
-def _forces(point: LinearPoint, name: str, others: list[str]) -> list[Input]:
+def _forces(point: LinearPoint, name: str, others: list[str]) -> list[ForceInput]:
     """The inputs of a force on an item; others : names of all other inputs."""
     for whole, component in _readings(name):
         columns = _columns(point, whole)
         if columns is not None and (not component or component in columns.components):
             labels = [f"{whole}.{each}" for each in columns.components] or [whole]
             each_one = zip(labels, columns.columns, strict=True)
-            return [Input(label, columns.unit, force) for label, force in each_one if not component or label == name]
+            return [
+                ForceInput(label, columns.unit, force) for label, force in each_one if not component or label == name
+            ]
     known = [*others, *_known(point, TakesForces, lambda item, layout: item.linear_forces(layout))]
     if "acceleration" in name:
         raise ModelError(

@@ -20,7 +20,7 @@ from femb.base.types import Floats
 from femb.base.values import check_flag, names_of, shallow_copy
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.begin import operating_point
-from femb.linear.channels import Input, Output, default_outputs, inputs_of, output
+from femb.linear.channels import ForceInput, LinearOutput, default_outputs, inputs_of, output
 from femb.linear.chart import driven_inputs
 from femb.linear.loop import Loop
 from femb.linear.point import OperatingPoint, with_differences
@@ -155,7 +155,7 @@ class _Changes:
     multipliers: Floats
     inputs: Floats
 
-    def of(self, output: Output) -> Floats:
+    def of(self, output: LinearOutput) -> Floats:
         """(k, c): the rows of an output."""
         rows = output.pose @ self.pose + output.velocity @ self.velocity + output.acceleration @ self.acceleration
         if output.multipliers is not None:
@@ -178,7 +178,7 @@ def state_space(
     chart = equations.chart
     driven = driven_inputs(point.system, chart.driven)
     chosen = inputs_of(point, inputs, tuple(driven))
-    forces = [each for each in chosen if isinstance(each, Input)]
+    forces = [each for each in chosen if isinstance(each, ForceInput)]
     force = np.array([each.force for each in forces]).reshape(-1, point.system.n_v).T
     P, D, m = chart.free, len(chart.driven), len(forces)
     try:

@@ -21,7 +21,7 @@ from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import null_space, scales, without_conserved
 from femb.linear.continuous_laws import part_of, with_continuous
 from femb.linear.margins import InjectedLoop, Margins, OpenedLoop, margins_of
-from femb.linear.sampled_motion import Instant, SampledMotion, Tap, fundamental, period_of
+from femb.linear.sampled_motion import LoopInstant, SampledMotion, Tap, fundamental, period_of
 from femb.linear.state_space import FORMATS, StateSpace
 from femb.numerics.held_inputs import continuous
 from femb.numerics.resonances import RIGID
@@ -378,7 +378,7 @@ class Loop(Tabled):
         if times is not None:
             instants = _merged(instants, np.unique(np.asarray(times, dtype=float)))
         elif not instants or not self._sampled:
-            instants = [Instant(float(t), (), ()) for t in np.linspace(0.0, duration, 201)]
+            instants = [LoopInstant(float(t), (), ()) for t in np.linspace(0.0, duration, 201)]
         rows: list[tuple[float, Floats, Floats]] = []
         t = 0.0
         for at in instants:
@@ -498,7 +498,7 @@ def _without_zeros(matrix: Floats) -> Floats:
     return matrix
 
 
-def _merged(instants: Sequence[Instant], times: Floats) -> list[Instant]:
+def _merged(instants: Sequence[LoopInstant], times: Floats) -> list[LoopInstant]:
     """Instants with those times at which nothing happens, and which are none of them."""
     known = np.array([at.time for at in instants])
     result = list(instants)
@@ -507,7 +507,7 @@ def _merged(instants: Sequence[Instant], times: Floats) -> list[Instant]:
         if close:
             result[close[0]] = result[close[0]]._replace(time=t)
         else:
-            result.append(Instant(t, (), ()))
+            result.append(LoopInstant(t, (), ()))
     return sorted(result, key=lambda at: at.time)
 
 

@@ -26,7 +26,7 @@ from femb.linear.tail import (
     products,
     stiffness_products,
 )
-from femb.linear.truncate import Reduction, first_order, modal, reduced
+from femb.linear.truncate import ModalReduction, first_order, modal, reduced
 from femb.linear.truncate import craig_bampton as craig_bampton_modes
 from femb.linear.truncate_spinning import SpinningReduction, elastic_modes, spinning_modal
 from femb.small_motions.eigenproblem import EigenProblem
@@ -49,7 +49,9 @@ ROUNDING = 1e-13
 COUPLED = 1e-8
 
 
-def balanced_states(of: Reduction | SpinningReduction, order: int, frequencies: ArrayLike | None = None) -> StateSpace:
+def balanced_states(
+    of: ModalReduction | SpinningReduction, order: int, frequencies: ArrayLike | None = None
+) -> StateSpace:
     """``order`` balanced states beside those of rigid motions, of a reduced model in modes.
 
     Raises ModelError: more states than there are; motions without damping, or without stiffness but damped.
@@ -84,7 +86,7 @@ def balanced_states(of: Reduction | SpinningReduction, order: int, frequencies: 
     return of.compared(space, kind, frequencies, bound)
 
 
-def _parts(of: Reduction | SpinningReduction) -> tuple[StateSpace, StateSpace]:
+def _parts(of: ModalReduction | SpinningReduction) -> tuple[StateSpace, StateSpace]:
     """State spaces of rigid motions and of the others, whose sum is the reduced model."""
     if isinstance(of, SpinningReduction):
         return of.rigid, of.elastic
@@ -177,7 +179,7 @@ def _or_one(x: Floats) -> Floats:
 DEPENDENT = 1e-6
 
 
-def modes_and_vectors(model: LinearModel, count: int, *, damping: float | None = None) -> Reduction:
+def modes_and_vectors(model: LinearModel, count: int, *, damping: float | None = None) -> ModalReduction:
     """The ``count`` lowest modes of the whole, and the static responses of the others to the inputs as more modes.
 
     Outputs of all kinds have the static share of the modes left out, at the cost of states. damping : as of

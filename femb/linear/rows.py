@@ -21,7 +21,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import nearest
-from femb.linear.channels import Input, Output, default_outputs, inputs_of, output
+from femb.linear.channels import ForceInput, LinearOutput, default_outputs, inputs_of, output
 from femb.linear.chart import driven_inputs, driver_slopes
 from femb.linear.point import OperatingPoint
 from femb.numerics import rotations
@@ -222,7 +222,7 @@ def _columns(
 ) -> list[_Column]:
     driven = _Driven(motion, point)
     if names is None:
-        columns = [_of_force(motion, each) for each in inputs_of(point, None) if isinstance(each, Input)]
+        columns = [_of_force(motion, each) for each in inputs_of(point, None) if isinstance(each, ForceInput)]
         return columns + [driven.column(name) for name in (driven.inputs if driven.at_rest else ())]
     columns = []
     for name in names:
@@ -235,13 +235,13 @@ def _columns(
             columns += base
         else:
             columns += [
-                _of_force(motion, each) if isinstance(each, Input) else driven.column(each)
+                _of_force(motion, each) if isinstance(each, ForceInput) else driven.column(each)
                 for each in inputs_of(point, [name], driven.inputs)
             ]
     return columns
 
 
-def _of_force(motion: EigenProblem, each: Input) -> _Column:
+def _of_force(motion: EigenProblem, each: ForceInput) -> _Column:
     force = each.force if motion.axes is None else np.asarray(motion.axes.T @ each.force)
     return _Column(each.name, each.unit, force, np.zeros((3, len(force))), each.component)
 
@@ -347,7 +347,7 @@ def _part(motion: EigenProblem, point: OperatingPoint, name: str, hub: str | Non
     return Part(found.names, found.unit, position, rate, acceleration, through, through, found.by_input)
 
 
-def _on_own_axes(motion: EigenProblem, of: Output) -> tuple[Floats, Floats, Floats]:
+def _on_own_axes(motion: EigenProblem, of: LinearOutput) -> tuple[Floats, Floats, Floats]:
     """Rows on p, p', p'' of rows on pose, velocity and acceleration."""
     if motion.axes is None:
         return of.pose, of.velocity, of.acceleration

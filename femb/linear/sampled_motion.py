@@ -25,7 +25,7 @@ from femb.numerics.held_inputs import SAME, Flow
 DENOMINATOR, MOST = 1000, 20_000
 
 
-class Instant(NamedTuple):
+class LoopInstant(NamedTuple):
     """The events of one time, s: the numbers of the laws that sample, and of those whose commands act."""
 
     time: float
@@ -114,7 +114,7 @@ class SampledMotion:
                 raise ModelError(f"controllers: the periods have no common one of at most {MOST} samples: {listed}")
         return float(whole) * first
 
-    def instants(self, end: float, start: float | None = None) -> list[Instant]:
+    def instants(self, end: float, start: float | None = None) -> list[LoopInstant]:
         """The instants from 0 to before ``end``, s, in order.
 
         start : s, that of the first samples; None for laws that have sampled for ever.
@@ -138,7 +138,7 @@ class SampledMotion:
             now, n = entries[n:last], last
             samples = [k for _, k, acts in now if not acts]
             actions = tuple(k for _, k, acts in now if acts)
-            result.append(Instant(now[0][0], tuple(k for k in self.order if k in samples), actions))
+            result.append(LoopInstant(now[0][0], tuple(k for k in self.order if k in samples), actions))
         return result
 
     def waiting(self) -> list[int]:
@@ -189,7 +189,7 @@ class SampledMotion:
     def happen(
         self,
         blocks: Blocks,
-        at: Instant,
+        at: LoopInstant,
         added: Floats | float = 0.0,
         errors: Sequence[Floats] | None = None,
         tap: Tap | None = None,
@@ -226,12 +226,12 @@ class SampledMotion:
     def over(
         self,
         blocks: Blocks,
-        instants: Sequence[Instant],
+        instants: Sequence[LoopInstant],
         end: float,
         added: Floats | float = 0.0,
         errors: Sequence[Floats] | None = None,
         tap: Tap | None = None,
-        watch: Callable[[Instant, Floats], None] | None = None,
+        watch: Callable[[LoopInstant, Floats], None] | None = None,
     ) -> list[Floats]:
         """The motion from 0 to ``end``, s, through its instants; gives what a tap reads at its samples."""
         t = 0.0

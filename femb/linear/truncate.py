@@ -46,7 +46,7 @@ HUB = ("x", "y", "z", "turn_x", "turn_y", "turn_z")
 
 
 @dataclass(frozen=True, eq=False)
-class Reduction:
+class ModalReduction:
     """A reduced model in second order, the full model with the same damping, and what was left out.
 
     kind : in words. omega (k,) : of the kept modes, rad/s. integrators : how many of the first coordinates have no
@@ -82,7 +82,7 @@ class Reduction:
         return replace(space, truncation=truncation)
 
 
-def modal(model: LinearModel, count: int, *, damping: float | None = None, correction: bool = True) -> Reduction:
+def modal(model: LinearModel, count: int, *, damping: float | None = None, correction: bool = True) -> ModalReduction:
     """The ``count`` lowest modes of the whole, all motions without stiffness, and the static share of the others.
 
     damping : ratio of every kept mode in place of modal damping, by default 0.005 of a model without that; other
@@ -107,7 +107,7 @@ def modal(model: LinearModel, count: int, *, damping: float | None = None, corre
 
 def craig_bampton(
     model: LinearModel, count: int, *, damping: float | None = None, correction: bool = True
-) -> Reduction:
+) -> ModalReduction:
     """The motions of the hub, with what it carries along, and the ``count`` lowest modes of each appendage beside it.
 
     The mass of the modes left out stays on the hub. damping : as of ``modal``, of the modes with the hub held.
@@ -164,7 +164,7 @@ def reduced(
     interface: int,
     correction: bool,
     words: str,
-) -> Reduction:
+) -> ModalReduction:
     """Project the full model on a basis (n_v, r), whose first columns are the interface.
 
     free : motions without stiffness beside the interface; whole : of the model. squares, shapes : of the kept modes.
@@ -219,7 +219,7 @@ def reduced(
         acceleration,
         direct,
     )
-    return Reduction(words, full, result, np.sqrt(squares), whole.count, tail)
+    return ModalReduction(words, full, result, np.sqrt(squares), whole.count, tail)
 
 
 def _largest_modal(

@@ -125,7 +125,7 @@ def simulate_ensemble(
     with counted(quiet=progress is not True, unit="run", always=True) as bar:
         tell = progress if callable(progress) else bar
         for first in range(0, len(members), together):
-            group = _Group(run, results, messages, alone)
+            group = _Members(run, results, messages, alone)
             numbers = range(first, min(first + together, len(members)))
             built = [k for k in numbers if group.built(k, members[k])]
             for k in built:
@@ -136,7 +136,7 @@ def simulate_ensemble(
     return Ensemble(tuple(results), tuple(messages), tuple(alone))
 
 
-class _Group:
+class _Members:
     """Members that are integrated together; writes results, messages and reasons for own runs by their numbers."""
 
     def __init__(self, run: Run, results: list[Results | None], messages: list[str], alone: list[str]) -> None:

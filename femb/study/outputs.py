@@ -98,7 +98,7 @@ class Analyses(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Output:
+class StudyOutput:
     """Base of the kinds of outputs."""
 
     table: ClassVar[str] = "outputs"
@@ -126,7 +126,7 @@ class Output:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModeOutput(Output):
+class ModeOutput(StudyOutput):
     """Base of the outputs of natural modes.
 
     mode : its number, from 1 at the lowest frequency. held, start : as of ``femb modes``.
@@ -177,7 +177,7 @@ ANALYSES = ("run", "static")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reduction(Output):
+class Statistic(StudyOutput):
     """Base of the outputs that reduce the history of a quantity.
 
     of : the name of the quantity, as "bodies.hub.angular_velocity.y"; without a component the magnitude of a vector.
@@ -216,7 +216,7 @@ class Reduction(Output):
         return history(analyses.results(self.analysis), self.of)
 
 
-class Maximum(Reduction):
+class Maximum(Statistic):
     """The largest value."""
 
     kind: ClassVar[str] = "max"
@@ -225,7 +225,7 @@ class Maximum(Reduction):
         return float(np.max(x))
 
 
-class Minimum(Reduction):
+class Minimum(Statistic):
     """The smallest value."""
 
     kind: ClassVar[str] = "min"
@@ -234,7 +234,7 @@ class Minimum(Reduction):
         return float(np.min(x))
 
 
-class Peak(Reduction):
+class Peak(Statistic):
     """The largest magnitude."""
 
     kind: ClassVar[str] = "peak"
@@ -243,7 +243,7 @@ class Peak(Reduction):
         return float(np.max(np.abs(x)))
 
 
-class PeakTime(Reduction):
+class PeakTime(Statistic):
     """The instant (s) of the largest magnitude."""
 
     kind: ClassVar[str] = "peak_time"
@@ -256,7 +256,7 @@ class PeakTime(Reduction):
         return "s"
 
 
-class Final(Reduction):
+class Final(Statistic):
     """The last value."""
 
     kind: ClassVar[str] = "final"
@@ -265,7 +265,7 @@ class Final(Reduction):
         return float(x[-1])
 
 
-class Mean(Reduction):
+class Mean(Statistic):
     """The mean over time."""
 
     kind: ClassVar[str] = "mean"
@@ -274,7 +274,7 @@ class Mean(Reduction):
         return mean(time, x)
 
 
-class Rms(Reduction):
+class Rms(Statistic):
     """The root of the mean square over time."""
 
     kind: ClassVar[str] = "rms"
@@ -284,7 +284,7 @@ class Rms(Reduction):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PointingError(Output):
+class PointingError(StudyOutput):
     """The error of a vector, or its mean or relative error over windows of time, as of ``femb.pointing``.
 
     of : the name of the quantity, as "controllers.attitude.error". measure : "absolute", "mean" or "relative". window :
@@ -317,7 +317,7 @@ class PointingError(Output):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SettlingTime(Reduction):
+class SettlingTime(Statistic):
     """The instant (s) after which the quantity stays within a band about its target; NaN if it does not settle.
 
     target : by default the last value of the run. band : half of the width of the band as a part of the largest
@@ -347,7 +347,7 @@ class SettlingTime(Reduction):
         return "s"
 
 
-class FirstFrequency(Reduction):
+class FirstFrequency(Statistic):
     """The lowest frequency (Hz) at which the spectrum of the history has a peak."""
 
     kind: ClassVar[str] = "first_frequency"
@@ -361,7 +361,7 @@ class FirstFrequency(Reduction):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EventTime(Output):
+class EventTime(StudyOutput):
     """The first instant (s) of an event of the run, such as the closing of a latch; NaN if it does not happen.
 
     event : its name, as "latches.hinge".
@@ -379,7 +379,7 @@ class EventTime(Output):
         return "s"
 
 
-OUTPUTS: dict[str, type[Output]] = {
+OUTPUTS: dict[str, type[StudyOutput]] = {
     kind.kind: kind
     for kind in (
         *(Maximum, Minimum, Peak, PeakTime, Final, Mean, Rms, SettlingTime, FirstFrequency),

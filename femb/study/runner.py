@@ -19,7 +19,7 @@ from femb.numerics.threads import limited_threads, one_blas_thread
 from femb.results.results import Results
 from femb.run.simulate import simulate
 from femb.run.static import static
-from femb.study.outputs import ModeOutput, Output
+from femb.study.outputs import ModeOutput, StudyOutput
 from femb.study.study import Build
 from femb.vibration.modes import Modes, modes
 
@@ -58,7 +58,7 @@ class Runner:
     overrides: tuple[str, ...]
     keys: tuple[tuple[str, ...], ...]
     factors: Mapping[str, float | Sequence[float]]
-    outputs: tuple[Output, ...]
+    outputs: tuple[StudyOutput, ...]
     folder: Path | None = None
 
     def __call__(self, number: int, values: Sequence[Any]) -> StudyRow:

@@ -19,7 +19,7 @@ from femb.case.errors import CaseError, located
 from femb.case.lines import key_lines
 from femb.case.tables import kind_in, read_table
 from femb.model.model import Model
-from femb.study.outputs import OUTPUTS, Output
+from femb.study.outputs import OUTPUTS, StudyOutput
 from femb.study.variables import VARIABLES, Variable
 
 # Designs: the values of all variables in every run of a study.
@@ -178,7 +178,7 @@ class Study(Brief):
             return {}
         items: dict[str, Any] = {}
         for name, values in tables.items():
-            if isinstance(values, Variable | Output):
+            if isinstance(values, Variable | StudyOutput):
                 items[name] = values
                 continue
             if not isinstance(values, Mapping):

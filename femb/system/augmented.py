@@ -5,7 +5,6 @@ elimination. Source: docs/theory/quaternion_form.md, equations (1) to (6).
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import block_array, csc_array, csr_array
@@ -17,9 +16,7 @@ from femb.base.values import as_numbers, shown
 from femb.layout.layout import Layout
 from femb.numerics.rotations import rate_body
 from femb.system.constraints import mass_factors
-
-if TYPE_CHECKING:
-    from femb.system.system import System
+from femb.system.velocity_coordinates import MotionEquations
 
 # Largest |p.p - 1| of a quaternion given by a user.
 NOT_UNIT = 1e-6
@@ -89,16 +86,23 @@ def _bordered(mass: csc_array, borders: list[csr_array]) -> csc_array:
     return csc_array(block_array(blocks, format="csc"))
 
 
-def augmented(system: "System", t: float, q: Floats | None, v: Floats | None) -> Augmented:
-    """Equation (57) of a System at time t (s), q (n_q,) and v (n_v,), by default the start.
+def checked_state(
+    system: MotionEquations, q: Floats | None, v: Floats | None, start: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """A user's q (n_q,) and v (n_v,), by default those of the ``start``.
 
     Raises ModelError where q or v has another length or is not finite, or a quaternion is not of unit length.
     """
-    q, v = _given("q", q, system.q0), _given("v", v, system.v0)
+    q, v = _given("q", q, start[0]), _given("v", v, start[1])
     error = system.normalise(q.copy())
     if not error <= NOT_UNIT:
         raise ModelError(f"q: got a quaternion p with p.p off 1 by {error:.3g}, wanted unit length; divide it by |p|")
-    u, rate = system.inputs_at(t, q, v), system.rates(q[None], v[None])[0]
+    return q, v
+
+
+def augmented(system: MotionEquations, u: Floats, q: Floats, v: Floats) -> Augmented:
+    """Equation (57) of a System with inputs u (n_u,) at q (n_q,) and v (n_v,)."""
+    rate = system.rates(q[None], v[None])[0]
     n, (_, _, quaternion_q, omega_v) = system.n_v, system.coordinates
     p, omega = quaternion_q[:, None] + np.arange(4), omega_v[:, None] + np.arange(3)
     G = rate_map(system, q)
@@ -133,7 +137,7 @@ def _given(name: str, values: Floats | None, default: Floats) -> Floats:
     return np.ascontiguousarray(result)
 
 
-def rate_map(system: "System", q: Floats) -> csr_array:
+def rate_map(system: MotionEquations, q: Floats) -> csr_array:
     """G (n_v, n_q) with v = G q': 2 rate_body(p) for a quaternion p, identity for all else."""
     linear_q, linear_v, quaternion_q, omega_v = system.coordinates
     p = quaternion_q[:, None] + np.arange(4)
@@ -144,7 +148,7 @@ def rate_map(system: "System", q: Floats) -> csr_array:
     return csr_array((entries, indices), shape=(system.n_v, system.n_q))
 
 
-def norm_rows(system: "System", q: Floats) -> csr_array:
+def norm_rows(system: MotionEquations, q: Floats) -> csr_array:
     """A (n_p, n_q): a row 2 p^T for each quaternion."""
     p = system.coordinates[2][:, None] + np.arange(4)
     rows = np.repeat(np.arange(len(p)), 4)

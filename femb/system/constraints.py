@@ -12,7 +12,6 @@ the projection of docs/theory/constraints.md, section 5. A dependent row is sati
 
 from collections.abc import Callable
 from math import isfinite
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,11 +23,7 @@ from femb.numerics.newton import largest
 from femb.numerics.vector3 import HAS_AXES, IN_V
 from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, Factors, SingularError
 from femb.system.rigid_kernels import project
-
-if TYPE_CHECKING:
-    from femb.system.equations import Equations
-    from femb.system.system import System
-
+from femb.system.velocity_coordinates import MotionEquations
 
 # Tolerances of Phi and of J v + Phi_t, in their units (m, 1 or rad, and per s).
 POSITION, VELOCITY = 1e-12, 1e-11
@@ -38,7 +33,7 @@ SETTLED, OPEN = 1e-10, 1e-6
 
 
 def projected(
-    system: "Equations", u: Floats, q: Floats, v: Floats, factors: Factors | None = None
+    system: MotionEquations, u: Floats, q: Floats, v: Floats, factors: Factors | None = None
 ) -> tuple[Floats, Floats]:
     """q (n_q,) and v (n_v,) on the constraints, from a state close to them; unit quaternions.
 
@@ -64,13 +59,13 @@ def projected(
     return _projected(system, u, q, v, None, NEARLY_DEPENDENT)
 
 
-def position_limit(system: "Equations") -> float:
+def position_limit(system: MotionEquations) -> float:
     """The size of gaps Phi (m or 1) that are closed."""
     return max(POSITION, system.resolution)
 
 
 def _by_factors(
-    system: "Equations", u: Floats, q: Floats, v: Floats, factors: Factorisation
+    system: MotionEquations, u: Floats, q: Floats, v: Floats, factors: Factorisation
 ) -> tuple[Floats, Floats] | None:
     """As ``_projected`` in one compiled call; None where the iteration fails or would take other factors."""
     rows, n_v, n_c = system.constraint_set, system.n_v, system.n_c
@@ -87,7 +82,7 @@ def _by_factors(
 
 
 def _projected(
-    system: "Equations", u: Floats, q: Floats, v: Floats, factors: Factors | None, dependent: float
+    system: MotionEquations, u: Floats, q: Floats, v: Floats, factors: Factors | None, dependent: float
 ) -> tuple[Floats, Floats]:
     def metric(x: Floats) -> Factors:
         return mass_factors(system, u, x, dependent)
@@ -100,7 +95,7 @@ def _projected(
 
 
 def _closed(
-    system: "Equations",
+    system: MotionEquations,
     residual: Callable[[Floats], Floats],
     x: Floats,
     retract: Callable[[Floats, Floats, float], Floats],
@@ -132,7 +127,7 @@ def _closed(
     raise TrialError(f"the constraints could not be met: {_widest(system, gaps, words)}")
 
 
-def _widest(system: "Equations", gaps: Floats, words: str) -> str:
+def _widest(system: MotionEquations, gaps: Floats, words: str) -> str:
     """The row with the largest gap; ``words`` : a format for its size."""
     layout = system.layout
     if not np.all(np.isfinite(gaps)):
@@ -143,7 +138,7 @@ def _widest(system: "Equations", gaps: Floats, words: str) -> str:
     return f"{f'{item} ({what})' if what else item} {words.format(abs(gaps[k]))}"
 
 
-def mass_factors(system: "Equations", u: Floats, q: Floats, dependent: float = DEPENDENT) -> Factorisation:
+def mass_factors(system: MotionEquations, u: Floats, q: Floats, dependent: float = DEPENDENT) -> Factorisation:
     """Factors of [M J^T; J 0] at one state."""
     data = system.mass_data(q)
     system.constraint_set.jacobian(u, q, data)
@@ -153,7 +148,7 @@ def mass_factors(system: "Equations", u: Floats, q: Floats, dependent: float = D
         raise singular_mass(system, error, q) from error
 
 
-def singular_mass(system: "Equations", error: SingularError, *state: Floats) -> TrialError:
+def singular_mass(system: MotionEquations, error: SingularError, *state: Floats) -> TrialError:
     """The error for a mass matrix that cannot be factorised, with the item of the singular block."""
     if not all(np.all(np.isfinite(x)) for x in state):
         return TrialError("the state is not finite")
@@ -175,7 +170,7 @@ def singular_mass(system: "Equations", error: SingularError, *state: Floats) -> 
 # Row by row, as a sparse matrix: block data have no blocks for two frames that are coupled by a joint alone.
 
 
-def reaction_stiffness(system: "System", u: Floats, q: Floats, v: Floats, multipliers: Floats) -> Sparse:
+def reaction_stiffness(system: MotionEquations, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> Sparse:
     """(n_v, n_v), scipy.sparse, at one state, at constant multipliers (n_c,)."""
     from scipy.sparse import coo_array
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from femb.base.errors import FembError, SolveError
-from femb.base.types import Bools, Floats, Ints, Loop, Sparse
+from femb.base.types import Bools, Floats, Ints, Loop
 from femb.base.values import shallow_copy, shown
 from femb.elements import Ground
 from femb.elements.body.mass_batch import MassBatch, PointBatch
@@ -32,16 +32,15 @@ from femb.layout.layout import Layout
 from femb.layout.state import State
 from femb.model.model import Model
 from femb.model.placement import Placement
-from femb.numerics.components import norm
 from femb.numerics.dop853_kernels import STEPS
 from femb.profiles import Constant
-from femb.system.block_lu import DEPENDENT, Factors, LinearSolver, LowRankSolver, Matrix, SingularError, WithLowRank
+from femb.system.block_lu import DEPENDENT, Factors, LinearSolver, LowRankSolver, Matrix, SingularError
 from femb.system.budget import Budget
 from femb.system.constraints import AT_MOST, OPEN, PASSES, SETTLED, VELOCITY, position_limit, projected, singular_mass
 from femb.system.forward import forward_each
 from femb.system.pattern import Pattern
 from femb.system.rigid_kernels import project, stages, steps
-from femb.system.velocity_coordinates import VelocityCoordinates
+from femb.system.velocity_coordinates import MotionEquations
 
 # Explicit steps of rigid bodies, point masses and joints: all stages, and a projection, in one compiled call each.
 
@@ -163,7 +162,7 @@ def _by_table(catalogue: tuple[type[Item], ...]) -> list[list[type[Item]]]:
     return [[kind for kind in catalogue if kind.table == table] for table in dict.fromkeys(k.table for k in catalogue)]
 
 
-class NumberedModel(VelocityCoordinates):
+class NumberedModel(MotionEquations):
     """The unknowns of a model, the batches of its elements and its constraints, and their inputs u (n_u,).
 
     discrete : the discrete state of the inputs. layout : an empty layout with another numbering, by default ``Layout``.
@@ -463,10 +462,6 @@ def _merged(batches: list[tuple[Batch, list[Item]]]) -> list[tuple[Batch, list[I
     return single + joined
 
 
-# Number of roundings of a position in a constraint equation.
-ROUNDINGS = 8.0
-
-
 class Equations(NumberedModel):
     """The equations of motion of the elements and constraints of a model.
 
@@ -515,13 +510,6 @@ class Equations(NumberedModel):
         for batch in self.singular_batches:
             check_singularities(batch, t, q, v, last)
 
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
-        """M a + h + f_el - f (s, n_v), without the forces of constraints. Raises FoldedError."""
-        out = np.zeros(a.shape)
-        for batch in self.batches:
-            batch.residual(u, q, v, a, out)
-        return out
-
     def change_by_inputs(self, before: Floats, after: Floats, q: Floats, v: Floats) -> Floats:
         """The change (n_v,) of the ``residual`` at one state from inputs ``before`` to those ``after``, each (n_u,)."""
         u, twice_q, twice_v = np.empty((2, before.size)), np.empty((2, q.size)), np.empty((2, v.size))
@@ -542,19 +530,6 @@ class Equations(NumberedModel):
         self.constraint_set.constraint_force(u, q, v, multipliers, force, rates)
         return np.concatenate([force, rates], axis=1)
 
-    def matrices(
-        self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None
-    ) -> tuple[Floats, Matrix, Floats]:
-        """Mass, damping and iteration tangent of the ``equations`` at one state, block data. Raises FoldedError.
-
-        J and J^T are part of damping, the derivatives with respect to velocities and multipliers. multipliers (n_c,).
-        Damping is a ``femb.system.block_lu.WithLowRank`` where an element asks for it.
-        """
-        mass, damping, stiffness = np.zeros((3, self.pattern.size))
-        for batch in self.batches:
-            batch.matrices(u, q, v, mass, damping, stiffness)
-        return mass, self._constrained(u, q, v, multipliers, damping, stiffness), stiffness
-
     def exact_matrices(
         self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats
     ) -> tuple[Floats, Matrix, Floats]:
@@ -562,18 +537,6 @@ class Equations(NumberedModel):
         compile, and let Newton's iteration converge where small stresses of slender members stiffen them."""
         damping, stiffness = self.tangent(u, q, v, a)
         return self.mass_data(q), self._constrained(u, q, v, multipliers, damping, stiffness), stiffness
-
-    def _constrained(
-        self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None, damping: Floats, stiffness: Floats
-    ) -> Matrix:
-        """Damping with J, J^T and low-rank parts; adds the derivatives of constraint forces to stiffness."""
-        self.constraint_set.jacobian(u, q, damping)
-        if multipliers is not None:
-            self.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
-        parts = [part for part in (batch.low_rank_matrices(u, q, v) for batch in self.batches) if part is not None]
-        if parts:
-            return WithLowRank.of(damping, LowRank.joined(parts, self.n_v), self.n_c)
-        return damping
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, constraints: bool = False) -> tuple[Floats, Floats]:
         """d(residual)/dv and d(residual)/dq H at one state, exact, at constant inputs; block data.
@@ -594,17 +557,6 @@ class Equations(NumberedModel):
         """The part of d(residual)/dv and d(residual)/dq H at one state that is not in ``tangent``."""
         parts = [batch.low_rank_tangent(u, q, v) for batch in self.batches]
         return LowRank.joined([part for part in parts if part is not None], self.n_v)
-
-    def mass_data(self, q: Floats) -> Floats:
-        """Mass at one state, block data."""
-        mass = np.zeros(self.pattern.size)
-        for batch in self.batches:
-            batch.mass(q, mass)
-        return mass
-
-    def mass_matrix(self, q: Floats) -> Sparse:
-        """M(q) (n_v, n_v), scipy.sparse."""
-        return self.pattern.to_csc(self.mass_data(q))[: self.n_v, : self.n_v]
 
     def left_accelerations(self, t: float, q: Floats, v: Floats) -> Floats:
         return self.acceleration(self.inputs_at(nextafter(t, -inf), q, v), q, v)
@@ -643,46 +595,9 @@ class Equations(NumberedModel):
 
     # Constraints
 
-    @cached_property
-    def resolution(self) -> float:
-        """Size of gaps of constraints (m) that are rounding errors of the positions at the start."""
-        farthest = max(norm(frame.position) for frame in self.layout.frames)
-        return ROUNDINGS * float(np.finfo(float).eps) * farthest
-
-    def constraints(self, u: Floats, q: Floats, v: Floats, data: Floats | None = None) -> tuple[Floats, Floats]:
-        """Phi and gamma (s, n_c), where J v' = gamma; J and J^T are added to block data (s, size)."""
-        position, gamma = np.zeros((2, len(q), self.n_c))
-        if data is None:
-            self.constraint_set.constraints(u, q, v, position, gamma)
-        else:
-            self.constraint_set.jacobian_each(u, q, v, data, position, gamma)
-        return position, gamma
-
-    def constraint_rates(self, u: Floats, q: Floats, v: Floats) -> Floats:
-        """J v + Phi_t (s, n_c)."""
-        force, rates = np.zeros(v.shape), np.zeros((len(q), self.n_c))
-        self.constraint_set.constraint_force(u, q, v, np.zeros_like(rates), force, rates)
-        return rates
-
-    def position_residual(self, u: Floats, q: Floats, v: Floats) -> Floats:
-        """Phi (n_c,) at one state."""
-        gaps: Floats = self.constraints(u[None], q[None], v[None])[0][0]
-        return gaps
-
-    def velocity_residual(self, u: Floats, q: Floats, v: Floats) -> Floats:
-        """J v + Phi_t (n_c,) at one state."""
-        rates: Floats = self.constraint_rates(u[None], q[None], v[None])[0]
-        return rates
-
     def projected(self, u: Floats, q: Floats, v: Floats, factors: Factors | None = None) -> tuple[Floats, Floats]:
         """q (n_q,), v (n_v,) on the constraints, by ``factors`` where given; see ``femb.system.constraints``."""
         return projected(self, u, q, v, factors)
-
-    def jacobian(self, u: Floats, q: Floats) -> Sparse:
-        """J (n_c, n_v) at one state, scipy.sparse."""
-        data = np.zeros(self.pattern.size)
-        self.constraint_set.jacobian(u, q, data)
-        return self.pattern.to_csc(data)[self.n_v :, : self.n_v]
 
     # Energy, momentum
 

@@ -1,24 +1,22 @@
 """Accelerations and multipliers that follow from the forces, at many states at once."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from femb.base.types import Floats
 from femb.system.block_lu import SingularError
 from femb.system.constraints import singular_mass
 from femb.system.stacked import StackedFactors, products
-
-if TYPE_CHECKING:
-    from femb.system.equations import Equations
+from femb.system.velocity_coordinates import MotionEquations
 
 
-def forward_each(system: "Equations", u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+def forward_each(system: MotionEquations, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
     """v' (k, n_v) and multipliers (k, n_c) of k states; see ``Equations.forward``. Raises TrialError."""
     return _forward(system, u, q, v)[:2]
 
 
-def forward_balance(system: "Equations", u: Floats, q: Floats, v: Floats, a: Floats) -> tuple[Floats, Floats, Floats]:
+def forward_balance(
+    system: MotionEquations, u: Floats, q: Floats, v: Floats, a: Floats
+) -> tuple[Floats, Floats, Floats]:
     """As ``forward_each``; and the residual forces (k, n_v) of the ``equations`` with these multipliers and other
     accelerations a (k, n_v). The forces are evaluated once."""
     rates, multipliers, force, data = _forward(system, u, q, v, keep=True)
@@ -26,7 +24,7 @@ def forward_balance(system: "Equations", u: Floats, q: Floats, v: Floats, a: Flo
 
 
 def _forward(
-    system: "Equations", u: Floats, q: Floats, v: Floats, keep: bool = False
+    system: MotionEquations, u: Floats, q: Floats, v: Floats, keep: bool = False
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """v', multipliers, the forces (k, n_v) without accelerations, and block data of M, J and J^T if they are to be
     kept, else their factors."""

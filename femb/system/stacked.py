@@ -6,7 +6,7 @@ operations in the same order, so that the results are those of one state at a ti
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -15,10 +15,7 @@ from femb.numerics.block_kernels import factor, multiply, solve
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.system.block_lu import DEPENDENT, Factors, LinearSolver, Matrix, SingularError, Unknowns
 from femb.system.constraints import OPEN, PASSES, SETTLED, VELOCITY, position_limit, projected
-
-if TYPE_CHECKING:
-    from femb.system.equations import Equations
-
+from femb.system.velocity_coordinates import MotionEquations
 
 # Block elimination of k matrices of one structure in one call; see ``femb.numerics.block_kernels``.
 
@@ -221,7 +218,7 @@ class StackedMatrices:
     Raises TrialError, SingularError.
     """
 
-    def __init__(self, system: "Equations", u: Floats, q: Floats, v: Floats, mu: Floats) -> None:
+    def __init__(self, system: MotionEquations, u: Floats, q: Floats, v: Floats, mu: Floats) -> None:
         self._solver, self._n_v, k = system.solver, system.n_v, len(q)
         mass, damping, stiffness = np.zeros((3, k, system.pattern.size))
         for batch in system.batches:
@@ -268,7 +265,7 @@ class ListedFactors:
 class ListedMatrices:
     """As ``StackedMatrices``, one after the other: for matrices with a part of low rank."""
 
-    def __init__(self, system: "Equations", u: Floats, q: Floats, v: Floats, mu: Floats) -> None:
+    def __init__(self, system: MotionEquations, u: Floats, q: Floats, v: Floats, mu: Floats) -> None:
         self._solver, self._n_v = system.solver, system.n_v
         factors: list[Factors] = []
         self._stiff: list[Matrix] = []
@@ -292,13 +289,13 @@ class ListedMatrices:
 EachMatrices: TypeAlias = StackedMatrices | ListedMatrices
 
 
-def matrices_each(system: "Equations", u: Floats, q: Floats, v: Floats, mu: Floats) -> EachMatrices:
+def matrices_each(system: MotionEquations, u: Floats, q: Floats, v: Floats, mu: Floats) -> EachMatrices:
     """The iteration matrices of k states. Raises TrialError, SingularError."""
     low_rank = any(batch.low_rank_matrices(u[0], q[0], v[0]) is not None for batch in system.batches)
     return (ListedMatrices if low_rank else StackedMatrices)(system, u, q, v, mu)
 
 
-def least_multipliers(system: "Equations", u: Floats, q: Floats, multipliers: Floats) -> Floats:
+def least_multipliers(system: MotionEquations, u: Floats, q: Floats, multipliers: Floats) -> Floats:
     """The multipliers (k, n_c) of least norm with the same forces J^T lambda, at k states.
 
     The multipliers of dependent rows are not unique: with rigid bodies the equations of motion do not determine them.
@@ -313,7 +310,9 @@ def least_multipliers(system: "Equations", u: Floats, q: Floats, multipliers: Fl
     return StackedFactors(system.solver, data + J).least_norm(J, multipliers.copy())
 
 
-def projected_each(system: "Equations", u: Floats, q: Floats, v: Floats, factors: EachFactors) -> tuple[Floats, Floats]:
+def projected_each(
+    system: MotionEquations, u: Floats, q: Floats, v: Floats, factors: EachFactors
+) -> tuple[Floats, Floats]:
     """q (k, n_q), v (k, n_v) of k states on the constraints: ``projected`` of each by its factors."""
     if not system.n_c:
         return q, v
@@ -335,7 +334,7 @@ def projected_each(system: "Equations", u: Floats, q: Floats, v: Floats, factors
 
 
 def _closed_each(
-    system: "Equations",
+    system: MotionEquations,
     residual: Callable[[Floats], Floats],
     x: Floats,
     retract: Callable[[Floats, Floats], Floats],

@@ -103,9 +103,10 @@ class System(Equations):
         mass matrix is singular.
         """
 
-        from femb.system.augmented import augmented
+        from femb.system.augmented import augmented, checked_state
 
-        return augmented(self, t, q, v)
+        q, v = checked_state(self, q, v, (self.q0, self.v0))
+        return augmented(self, self.inputs_at(t, q, v), q, v)
 
     def bound_equations(self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> BoundEquations:
         """``equations`` of these arrays, to be evaluated again and again as their entries change."""

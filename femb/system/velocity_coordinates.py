@@ -1,13 +1,25 @@
-"""Coordinates and velocities: the kinematic relation q' = H(q) v, retraction, and scales of errors."""
+"""Coordinates and velocities, and the equations of motion at states.
+
+The kinematic relation is q' = H(q) v, with retraction and scales of errors.
+"""
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from femb.base.options import Tolerances
-from femb.base.types import ErrorScale, Floats, Ints
+from femb.base.types import ErrorScale, Floats, Ints, Sparse
+from femb.elements.joint.constraint_set import ConstraintSet
+from femb.layout.element import Batch, LowRank
 from femb.layout.layout import Layout
 from femb.numerics import kinematics, rotations
+from femb.numerics.components import norm
+from femb.system.block_lu import LinearSolver, Matrix, WithLowRank
+from femb.system.pattern import Pattern
+
+# Number of roundings of a position in a constraint equation.
+ROUNDINGS = 8.0
 
 
 class VelocityCoordinates:
@@ -120,3 +132,100 @@ class VelocityCoordinates:
 def corotated_vectors(first: Ints) -> Ints:
     """(F, 2) for ``VelocityCoordinates.corotated_frames``, for frames with the first velocity at index first (F,)."""
     return np.stack([first, np.full(len(first), -1)], axis=1)
+
+
+class MotionEquations(VelocityCoordinates):
+    """The equations of motion of batches and constraints, evaluated at states.
+
+    M a + h + f - f_applied + J^T lambda = 0 and Phi = 0; arrays as of ``femb.system.equations.Equations``.
+    """
+
+    pattern: Pattern
+    solver: LinearSolver
+    batches: list[Batch]
+    constraint_set: ConstraintSet
+
+    @cached_property
+    def rigid(self) -> Any:
+        """Compiled steps, if there are only rigid bodies, point masses and joints, without inputs."""
+        return None
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
+        """M a + h + f_el - f (s, n_v), without the forces of constraints. Raises FoldedError."""
+        out = np.zeros(a.shape)
+        for batch in self.batches:
+            batch.residual(u, q, v, a, out)
+        return out
+
+    def matrices(
+        self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None
+    ) -> tuple[Floats, Matrix, Floats]:
+        """Mass, damping and iteration tangent of the ``equations`` at one state, block data. Raises FoldedError.
+
+        J and J^T are part of damping, the derivatives with respect to velocities and multipliers. multipliers (n_c,).
+        Damping is a ``femb.system.block_lu.WithLowRank`` where an element asks for it.
+        """
+        mass, damping, stiffness = np.zeros((3, self.pattern.size))
+        for batch in self.batches:
+            batch.matrices(u, q, v, mass, damping, stiffness)
+        return mass, self._constrained(u, q, v, multipliers, damping, stiffness), stiffness
+
+    def _constrained(
+        self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None, damping: Floats, stiffness: Floats
+    ) -> Matrix:
+        """Damping with J, J^T and low-rank parts; adds the derivatives of constraint forces to stiffness."""
+        self.constraint_set.jacobian(u, q, damping)
+        if multipliers is not None:
+            self.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
+        parts = [part for part in (batch.low_rank_matrices(u, q, v) for batch in self.batches) if part is not None]
+        if parts:
+            return WithLowRank.of(damping, LowRank.joined(parts, self.n_v), self.n_c)
+        return damping
+
+    def mass_data(self, q: Floats) -> Floats:
+        """Mass at one state, block data."""
+        mass = np.zeros(self.pattern.size)
+        for batch in self.batches:
+            batch.mass(q, mass)
+        return mass
+
+    def mass_matrix(self, q: Floats) -> Sparse:
+        """M(q) (n_v, n_v), scipy.sparse."""
+        return self.pattern.to_csc(self.mass_data(q))[: self.n_v, : self.n_v]
+
+    @cached_property
+    def resolution(self) -> float:
+        """Size of gaps of constraints (m) that are rounding errors of the positions at the start."""
+        farthest = max(norm(frame.position) for frame in self.layout.frames)
+        return ROUNDINGS * float(np.finfo(float).eps) * farthest
+
+    def constraints(self, u: Floats, q: Floats, v: Floats, data: Floats | None = None) -> tuple[Floats, Floats]:
+        """Phi and gamma (s, n_c), where J v' = gamma; J and J^T are added to block data (s, size)."""
+        position, gamma = np.zeros((2, len(q), self.n_c))
+        if data is None:
+            self.constraint_set.constraints(u, q, v, position, gamma)
+        else:
+            self.constraint_set.jacobian_each(u, q, v, data, position, gamma)
+        return position, gamma
+
+    def constraint_rates(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """J v + Phi_t (s, n_c)."""
+        force, rates = np.zeros(v.shape), np.zeros((len(q), self.n_c))
+        self.constraint_set.constraint_force(u, q, v, np.zeros_like(rates), force, rates)
+        return rates
+
+    def position_residual(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """Phi (n_c,) at one state."""
+        gaps: Floats = self.constraints(u[None], q[None], v[None])[0][0]
+        return gaps
+
+    def velocity_residual(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """J v + Phi_t (n_c,) at one state."""
+        rates: Floats = self.constraint_rates(u[None], q[None], v[None])[0]
+        return rates
+
+    def jacobian(self, u: Floats, q: Floats) -> Sparse:
+        """J (n_c, n_v) at one state, scipy.sparse."""
+        data = np.zeros(self.pattern.size)
+        self.constraint_set.jacobian(u, q, data)
+        return self.pattern.to_csc(data)[self.n_v :, : self.n_v]

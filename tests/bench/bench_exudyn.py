@@ -21,9 +21,9 @@ from fem.solids import brick_mesh
 import femb
 from femb.fem.reduce import interfaces_of
 from femb.fem.reduction import Keep
-from femb.fem.solids import Material, solid_model
+from femb.fem.solids import SolidMaterial, solid_model
 
-SOFT = Material(7e8, 0.3, 2700.0)
+SOFT = SolidMaterial(7e8, 0.3, 2700.0)
 MODES, DURATION, TORQUE = 8, 1.0, np.array([0.5, 6.0, 3.0])
 HUB = 5.0, 0.3  # kg, kg m2: on the root
 STEPS = 4000  # of Exudyn

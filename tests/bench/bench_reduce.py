@@ -16,7 +16,7 @@ from femb.fem import MeshInterface, reduce_model
 from femb.fem.craig_bampton import Multifrontal, dissection, largest
 from femb.fem.model import FeModel
 from femb.fem.reduction import Keep
-from femb.fem.solids import Material, solid_model
+from femb.fem.solids import SolidMaterial, solid_model
 
 BOUND = 60.0  # s
 MEMORY = 4.0  # GB
@@ -77,7 +77,7 @@ def main() -> None:
     counts = tuple(map(int, sys.argv[1:4])) if len(sys.argv) > 3 else (100, 35, 3)
     nodes, cells = panel(counts)
     start, used = time.perf_counter(), time.process_time()
-    model = solid_model(nodes, cells, Material(7e10, 0.3, 2700.0))
+    model = solid_model(nodes, cells, SolidMaterial(7e10, 0.3, 2700.0))
     assembled = time.perf_counter() - start
     if sys.argv[-1] == "scipy":
         return beside_scipy(model)

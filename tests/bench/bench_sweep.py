@@ -15,7 +15,7 @@ from pathlib import Path
 from femb import sweep
 from femb.numerics.threads import core_count
 from femb.study.file import read_study
-from femb.study.trial import runner_of
+from femb.study.sweep import runner_of
 
 STUDY = Path(__file__).resolve().parents[2] / "cases" / "studies" / "satellite_settling.toml"
 # of a run of some 0.1 s

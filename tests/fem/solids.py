@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from femb.fem.solids import NODES, Material, solid_model
+from femb.fem.solids import NODES, SolidMaterial, solid_model
 
-ALUMINIUM = Material(7e10, 0.3, 2700.0)
+ALUMINIUM = SolidMaterial(7e10, 0.3, 2700.0)
 SIZE = (1.0, 0.06, 0.04)
 
 

@@ -10,10 +10,9 @@ from scipy.sparse import csc_array, diags_array
 from femb import MeshInterface, reduce_model
 from femb.base.errors import FembWarning, ModelError
 from femb.fem.model import FeModel, as_csc
-from femb.fem.reduce import interfaces_of
-from femb.fem.reduced_matrices import craig_bampton_body
+from femb.fem.reduce import craig_bampton_body, interfaces_of
 from femb.fem.reduction import Keep
-from femb.fem.solids import Material, solid_model, too_stiff
+from femb.fem.solids import SolidMaterial, solid_model, too_stiff
 from femb.numerics.rotations import cross_matrix
 
 
@@ -215,7 +214,7 @@ def test_meshes_and_materials():
         ((1.0, 0.3, -1.0), "density: got -1"),
     ):
         with pytest.raises(ModelError, match=message):
-            Material(*values)
+            SolidMaterial(*values)
 
 
 @pytest.mark.parametrize("counts", [(8, 1, 1), (32, 2, 2)])

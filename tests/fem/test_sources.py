@@ -348,7 +348,7 @@ def test_craig_bampton_matrices_in_millimetres_and_tonnes(tmp_path, wanted):
 
 def test_stress_stiffness_beside_matrices(tmp_path, still):
     """The matrices of the twelve accelerations and of forces on the tip, of the mesh itself: the same body."""
-    mesh = femb.fem.solids.read_mesh(FILES / "bar.vtu", femb.fem.solids.Material(7e10, 0.3, 2700.0))
+    mesh = femb.fem.solids.read_mesh(FILES / "bar.vtu", femb.fem.solids.SolidMaterial(7e10, 0.3, 2700.0))
     interfaces = femb.fem.reduce.interfaces_of(mesh, PLANES)
     ties = tied(mesh, interfaces)
     held = shapes(ties, lambda *_: 0, 0)
