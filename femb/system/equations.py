@@ -378,7 +378,7 @@ class NumberedModel(MotionEquations):
             for name in discrete.changed_since(before):
                 changed += self._inputs_of_arrays.get(name, ())
         for input_, part in changed:
-            if input_.array and input_.width == 1:
+            if input_.array and input_.width == discrete[input_.array].size == 1:
                 u[part.start] = discrete[input_.array].item()
             elif input_.array:
                 u[part] = input_.function(discrete)
