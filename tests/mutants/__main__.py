@@ -1,16 +1,20 @@
 """Small planted bugs, and which of them the quick tests see: ``python -m tests.mutants [WORD ...]``.
 
 Each mutant of the table (``tests/mutants/table.py``) is planted alone in a copy of the checkout, in a temporary folder;
-its tests run there and should fail. Words choose the mutants whose file, tests or physics contain one of them. Tests
-that fail without a mutant cannot judge it, so they run once without any; ``--trust`` leaves this first run out. Copies
-begin with the kernels that the checkout has compiled; of these a mutant compiles only those that contain what it
-changes, once.
+its tests run there and should fail. Words choose the mutants whose file, tests or physics contain one of them. The
+first test that fails runs once more without the mutant: if it fails there too, it does not judge.
+
+Mutants in kernels meet tests that run kernels as plain Python first (NUMBA_DISABLE_JIT), which mostly takes some
+seconds where a compilation takes minutes. Those that survive there, or whose tests take too long so, are compiled.
+Copies begin with the kernels that the checkout has compiled; of these a mutant compiles only those that contain what
+it changes, once.
 """
 
 import argparse
 import hashlib
 import os
 import queue
+import re
 import runpy
 import shutil
 import signal
@@ -21,11 +25,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import count, groupby
+from itertools import count
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from .mutant import ROOT, Mutant
 from .table import MUTANTS
@@ -33,6 +40,9 @@ from .table import MUTANTS
 CAUGHT, SURVIVED, GONE, UNJUDGED = "caught", "survived", "no longer there", "not judged"
 OUTCOMES = (CAUGHT, SURVIVED, GONE, UNJUDGED)
 FEMB_CACHE = "FEMB_CACHE"  # the variable of the environment that chooses the folder of compiled kernels
+INTERPRETED = {"NUMBA_DISABLE_JIT": "1"}
+PATIENCE = 100.0  # s, of tests whose kernels are not compiled
+KERNEL = re.compile(r"@(?:kernel|inlined|intrinsic)\b")
 TICKS = count(1)
 
 
@@ -64,13 +74,27 @@ def cached(sources: Path) -> str:
     return f"{sources.name}_{hashlib.sha1(str(sources).encode()).hexdigest()}"
 
 
+def failed_test(output: str) -> str:
+    """The test that pytest's summary names last, or an empty string."""
+    words = (line.partition(" ") for line in reversed(output.splitlines()))
+    return next((rest.split(" - ")[0] for word, _, rest in words if word in ("FAILED", "ERROR")), "")
+
+
+def in_kernel(mutant: Mutant) -> bool:
+    """Whether the file of a mutant contains kernels."""
+    return bool(KERNEL.search((ROOT / mutant.file).read_text(encoding="utf-8")))
+
+
 @dataclass
 class Copy:
-    """A copy of the checkout in which tests run, with its own compiled kernels."""
+    """A copy of the checkout in which tests run, with its own compiled kernels.
+
+    fails : whether a test fails without any mutant, by (test, whether kernels are compiled).
+    """
 
     folder: Path
     timeout: float
-    judged: dict[str, str] = field(default_factory=dict)
+    fails: dict[tuple[str, bool], bool] = field(default_factory=dict)
     importers: dict[str, set[str]] = field(default_factory=dict)
 
     @classmethod
@@ -98,54 +122,85 @@ class Copy:
         kept = {"PYTHONPATH": path, FEMB_CACHE: str(self.folder.parent / "kernels")}
         return {**os.environ, "OMP_NUM_THREADS": "1", **kept}
 
-    def failure(self, tests: str) -> str:
-        """First failure of the tests, or an empty string; one that takes too long fails."""
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *tests.split()]
+    def failure(self, tests: list[str], compiled: bool) -> str:
+        """First of the tests that fails, or an empty string."""
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *tests]
+        environment, timeout = self.environment, self.timeout
+        if not compiled:
+            # a division by zero is inf in kernels, without a warning
+            command += ["-W", "ignore::RuntimeWarning"]
+            environment, timeout = {**environment, **INTERPRETED}, min(timeout, PATIENCE)
         process = subprocess.Popen(
-            command, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             start_new_session=True,
         )  # fmt: skip
         try:
-            output, _ = process.communicate(timeout=self.timeout)
+            output, _ = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            return f"no end after {self.timeout:g} s"
-        if process.returncode == 0:
-            return ""
-        lines = output.splitlines()
-        failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
-        return failed[0] if failed else " ".join(lines[-3:])
+            raise
+        if process.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            failed = failed_test(output)
+            if process.returncode == pytest.ExitCode.INTERRUPTED and failed:
+                return failed  # a module that cannot be imported
+            raise RuntimeError(" ".join(output.splitlines()[-3:]))
+        return failed_test(output)
 
-    def without_mutant(self, tests: str) -> str:
-        """Failure of tests without any mutant; each is tried once."""
-        if tests not in self.judged:
-            self.judged[tests] = self.failure(tests)
-        return self.judged[tests]
+    def verdict(self, mutant: Mutant, compiled: bool) -> str:
+        """First test that fails with a mutant and passes without, or an empty string."""
+        while True:
+            useless = [test for (test, how), fails in self.fails.items() if fails and how == compiled]
+            with self._planted(mutant):
+                failed = self.failure([*mutant.tests.split(), *(f"--deselect={test}" for test in useless)], compiled)
+            if not failed:
+                return ""
+            if (failed, compiled) not in self.fails:
+                self.fails[failed, compiled] = self.failure([failed], compiled) != ""
+            if not self.fails[failed, compiled]:
+                return failed
 
-    def outcome(self, mutant: Mutant, trust: bool) -> tuple[str, str]:
-        """What the tests say of a mutant, and the first failure."""
+    def outcome(self, mutant: Mutant) -> tuple[str, str]:
+        """What the tests say of a mutant, and the first that fails."""
         if problem := mutant.problem(self.folder):
             return GONE, problem
-        if not trust and (failed := self.without_mutant(mutant.tests)):
-            return UNJUDGED, f"fails without it: {failed}"
+        if not in_kernel(mutant):
+            failed = self.verdict(mutant, compiled=True)
+            return (CAUGHT, failed) if failed else (SURVIVED, "")
+        try:
+            failed = self.verdict(mutant, compiled=False)
+        except (subprocess.TimeoutExpired, RuntimeError):
+            failed = ""
+        if failed:
+            return CAUGHT, f"{failed}, interpreted"
+        with self._kernels_of(mutant):
+            failed = self.verdict(mutant, compiled=True)
+        return (CAUGHT, failed) if failed else (SURVIVED, "")
+
+    @contextmanager
+    def _planted(self, mutant: Mutant) -> Iterator[None]:
         path = self.folder / mutant.file
         right, stamp = path.read_text(encoding="utf-8"), path.stat()
-        before = self._kernels()
         path.write_text(right.replace(mutant.old, mutant.new), encoding="utf-8")
         # a time of its own: Python tells compiled files apart by size and whole seconds
         os.utime(path, (stamp.st_atime, stamp.st_mtime + 10 * next(TICKS)))
-        after = self._kernels()
         try:
-            if before != after:
-                self._keep_kernels(before, after, mutant.file)
-            failed = self.failure(mutant.tests)
+            yield
         finally:
             path.write_text(right, encoding="utf-8")
             os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-            if before != after:
-                shutil.rmtree(after, ignore_errors=True)
-        return (CAUGHT, failed) if failed else (SURVIVED, "")
+
+    @contextmanager
+    def _kernels_of(self, mutant: Mutant) -> Iterator[None]:
+        """Take over the compiled kernels that a mutant does not change, and remove its own afterwards."""
+        before = self._kernels()
+        with self._planted(mutant):
+            after = self._kernels()
+        self._keep_kernels(before, after, mutant.file)
+        try:
+            yield
+        finally:
+            shutil.rmtree(after, ignore_errors=True)
 
     def _kernels(self) -> Path:
         """Folder of the kernels of the copy as it is now; its name is a hash of the files that have kernels."""
@@ -181,26 +236,26 @@ def room(file: str) -> str:
     return str(Path(*Path(file).parts[:2])).removesuffix(".py")
 
 
-def judged(mutants: list[Mutant], processes: int, timeout: float, trust: bool) -> Iterator[tuple[Mutant, str, str]]:
-    """Mutants with their outcomes; those of the same tests go to the same process."""
-    by_tests = sorted(mutants, key=lambda mutant: mutant.tests)
-    groups: queue.SimpleQueue[list[Mutant]] = queue.SimpleQueue()
-    for group in sorted((list(each) for _, each in groupby(by_tests, lambda mutant: mutant.tests)), key=len)[::-1]:
-        groups.put(group)
+def judged(mutants: list[Mutant], processes: int, timeout: float) -> Iterator[tuple[Mutant, str, str]]:
+    """Mutants with their outcomes, those in kernels last."""
+    waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
+    for mutant in sorted(mutants, key=in_kernel):
+        waiting.put(mutant)
     outcomes: queue.SimpleQueue[tuple[Mutant, str, str]] = queue.SimpleQueue()
 
     def work(folder: Path) -> None:
         copy = Copy.of(folder, timeout)
         while True:
             try:
-                group = groups.get_nowait()
+                mutant = waiting.get_nowait()
             except queue.Empty:
                 return
-            for mutant in group:
-                try:
-                    outcomes.put((mutant, *copy.outcome(mutant, trust)))
-                except Exception as error:
-                    outcomes.put((mutant, UNJUDGED, repr(error)))
+            try:
+                outcomes.put((mutant, *copy.outcome(mutant)))
+            except subprocess.TimeoutExpired:
+                outcomes.put((mutant, CAUGHT, f"no end after {timeout:g} s"))
+            except Exception as error:
+                outcomes.put((mutant, UNJUDGED, str(error)))
 
     with tempfile.TemporaryDirectory(prefix="femb_mutants_") as folder:
         for k in range(processes):
@@ -224,7 +279,6 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("-n", type=int, default=1, metavar="PROCESSES", help="each works in a copy of its own")
     parser.add_argument("--list", action="store_true", help="only list the mutants")
     parser.add_argument("--timeout", type=float, default=1800.0, metavar="S", help="of one run of tests")
-    parser.add_argument("--trust", action="store_true", help="do not run the tests without a mutant first")
     options = parser.parse_args(words)
     mutants = chosen(options.words)
     if options.list:
@@ -232,7 +286,7 @@ def main(words: list[str] | None = None) -> int:
         return 0
     counts: dict[str, Counter[str]] = {}
     begin = last = time.monotonic()
-    for mutant, outcome, reason in judged(mutants, options.n, options.timeout, options.trust):
+    for mutant, outcome, reason in judged(mutants, options.n, options.timeout):
         counts.setdefault(room(mutant.file), Counter())[outcome] += 1
         now = time.monotonic()
         print(f"{outcome:16}{now - last:4.0f} s  {mutant.file}: {mutant.physics}  {reason}".rstrip(), flush=True)

@@ -10,7 +10,8 @@ class Mutant(NamedTuple):
     """One wrong line of femb.
 
     file: path from the root of the checkout. old: text that stands there exactly once. new: text in its place.
-    tests: paths of tests from the root, in words apart by blanks. physics: what becomes wrong, in a few words.
+    tests: paths of tests from the root, or ``path::test_name``, in words apart by blanks. physics: what becomes wrong,
+    in a few words.
     """
 
     file: str
@@ -29,5 +30,12 @@ class Mutant(NamedTuple):
             return f"{self.file} has {self.old!r} {count} times, wanted once"
         if self.old == self.new:
             return f"{self.file}: {self.old!r} is not changed"
-        missing = [test for test in self.tests.split() if not (root / test).exists()]
+        missing = [test for test in self.tests.split() if not _exists(root, *test.partition("::")[::2])]
         return f"{', '.join(missing)}: no such tests" if missing else ""
+
+
+def _exists(root: Path, path: str, name: str) -> bool:
+    """Whether a file or folder of tests is there, and in the file the test, if one is named."""
+    if not name:
+        return (root / path).exists()
+    return (root / path).is_file() and f"def {name.partition('[')[0]}(" in (root / path).read_text(encoding="utf-8")

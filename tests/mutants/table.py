@@ -6,6 +6,7 @@ of the quick suite that should see it: one or a few files, so that a run is shor
 
 from .mutant import Mutant
 
+CONTACT_ENDS = "test_a_step_ends_where_a_contact_ends_also_in_a_stepper_with_its_memory"
 BEAM = "tests/elements/beam/test_beam_element.py"
 EXACT = "tests/elements/exact/test_exact_element.py"
 ITEMS = "tests/contracts/test_items.py"
@@ -82,7 +83,7 @@ MUTANTS = (
     Mutant("elements/beam/line.py",
            "moments = section.area * np.diag(stiffness)[2:] / stiffness[0, 0]",
            "moments = section.area * np.diag(stiffness)[:1:-1] / stiffness[0, 0]",
-           "tests/elements/beam tests/results/test_results.py", "stress of a section without second moments"),
+           "tests/elements/beam/test_stresses.py", "stress of a section without second moments"),
     Mutant("elements/beam/line.py",
            "float(constant) / shape.torsion_constant", "shape.torsion_constant / float(constant)",
            "tests/elements/beam/test_section_shapes.py", "torsion modulus beside a given torsion constant"),
@@ -230,7 +231,7 @@ MUTANTS = (
     Mutant("elements/control/sensor.py",
            'queue.pushed(sample["queue"], instant + item.delay, value)',
            'queue.pushed(sample["queue"], instant + 0.5 * item.delay, value)',
-           "tests/elements/control/test_noise.py tests/elements/control/test_controllers.py", "delay of a sensor"),
+           "tests/elements/control/test_noise.py", "delay of a sensor"),
     Mutant("elements/control/sensor.py",
            "value = np.clip(value, -self.range, self.range)", "value = np.minimum(value, self.range)",
            "tests/elements/control/test_noise.py", "lower end of the range of a sensor"),
@@ -451,11 +452,11 @@ MUTANTS = (
     Mutant("femb/steppers/variable_step.py",
            'memory: ClassVar[tuple[str, ...]] = ("_end", "_gaps", "_side", "_zero", "_passing")',
            'memory: ClassVar[tuple[str, ...]] = ("_end", "_gaps", "_zero", "_passing")',
-           "tests/contracts/test_steppers.py tests/elements/joint/test_impacts.py",
+           "tests/elements/joint/test_impacts.py::" + CONTACT_ENDS,
            "side of a contact in a resumed run"),
     Mutant("femb/steppers/variable_step.py",
-           "side = np.where(self._passing, -self._side, self._side)", "side = self._side",
-           "tests/elements/joint/test_impacts.py", "side of a contact after its step"),
+           "np.where(g1 < 0.0, -side, side)", "side",
+           "tests/elements/joint/test_impacts.py::" + CONTACT_ENDS, "side of a contact after its step"),
     Mutant("femb/steppers/gauss.py",
            "carry[k] = total - (new - y[k])", "carry[k] = 0.0",
            STEPPERS, "compensated sums of gauss"),

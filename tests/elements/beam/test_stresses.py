@@ -5,6 +5,7 @@ import pytest
 
 import femb
 from femb import Attachment, Beam, ExactBeam, Load, Model, Section
+from femb.elements.beam.line import stress_section
 
 LENGTH, PULL, TORQUE, FORCES = 2.0, 3000.0, 40.0, (70.0, -110.0)
 SIDES = (0.04, 0.06)
@@ -35,3 +36,14 @@ def test_stress_of_bending_torsion_and_pull(kind):
     shear = TORQUE / (0.2310 * z * y**2)
     np.testing.assert_allclose(beam.shear_stress[-1], shear, rtol=5e-4)
     np.testing.assert_allclose(beam.von_mises[-1], np.sqrt(along**2 + 3.0 * shear**2), rtol=5e-4)
+
+
+def test_sections_without_second_moments_have_those_of_one_material():
+    """I = EI A/EA about each axis."""
+    y, z = SIDES
+    area, second = y * z, (y * z**3 / 12.0, z * y**3 / 12.0)
+    stiffness = np.diag(7e9 * np.array([area, 0.3 * area**2, *second]))
+    section = Section(
+        "bar", area=area, stiffness_matrix=stiffness, mass_per_length=6.5, inertia_per_length=(2e-3, 1e-3, 1e-3)
+    )
+    np.testing.assert_allclose(stress_section(section)[:3], [area, *second], rtol=1e-14)

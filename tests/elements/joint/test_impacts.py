@@ -7,6 +7,7 @@ from long_runs import slow, slow_but
 
 import femb.steppers.variable_step as energy
 from femb import Load, Model, PointMass, RigidBody, Run, SolveError
+from femb.base.memory import recall, remembered
 from femb.case import load_case
 from femb.elements import JointEnd, JointStops, Prismatic, Revolute, SpringDamper, SpringEnd
 from femb.run.simulate import simulate
@@ -128,6 +129,21 @@ def test_a_step_ends_at_first_contact(method, stiffness, exponent):
     ends, stepper = step_ends(stopped(stiffness, gap, exponent), method)
     assert landed(ends, gap / SPEED)
     assert stepper.v[0] == pytest.approx(-SPEED, rel=KEPT.get(method, 2e-4))
+
+
+@pytest.mark.parametrize("method", ["radau", "rk"])
+def test_a_step_ends_where_a_contact_ends_also_in_a_stepper_with_its_memory(method):
+    """After half a period of a linear stop; a stepper with the memory of another makes the same steps, bit by bit."""
+    gap, stiffness = 0.25, 100.0
+    system, options = System(stopped(stiffness, gap)), Run(duration=1.0, method=method, rtol=1e-6)
+    stepper, ends = make_stepper(system, options), []
+    while stepper.t < 1.0:
+        other = make_stepper(system, options)
+        recall(other, remembered(stepper))
+        ends.append(stepper.step(1.0).end)
+        assert other.step(1.0).end == ends[-1]
+        np.testing.assert_array_equal(other.v, stepper.v)
+    assert landed(np.array(ends), gap / SPEED + np.pi / np.sqrt(stiffness), within=1e-6)
 
 
 @pytest.mark.parametrize("method", ["radau", "generalized-alpha", "rk"])

@@ -146,6 +146,14 @@ def test_weathervane():
     np.testing.assert_allclose(rates[-4:], np.sqrt(force * 5.0 / 2.0), rtol=1e-6)
 
 
+def test_a_stream_stops_a_body_along_it_twice_as_fast_as_across():
+    """F = -h (n.w) w with h = rho c A/2: a plate that faces the stream w = S n gives the decays h S/m (2, 1, 1)."""
+    speed, density = 2.0, 1.0
+    space = femb.linearize(body_with(femb.PlateDrag("air", AREA, (1, 0, 0), density, body="hub", wind=(-speed, 0, 0))))
+    decays = np.sort(-np.linalg.eigvals(space.A).real)[-3:]
+    np.testing.assert_allclose(decays, 0.5 * density * 2.2 * AREA * speed / 10.0 * np.array([1.0, 1.0, 2.0]), rtol=1e-9)
+
+
 # Refusals
 
 
