@@ -1,8 +1,8 @@
 """Small planted bugs, and which of them the quick tests see: ``python -m tests.mutants [WORD ...]``.
 
-Each mutant of the table (``tests/mutants/table.py``) is planted alone in a copy of the checkout, in a temporary folder;
-its tests run there and should fail. Words choose the mutants whose file, tests or physics contain one of them. The
-first test that fails runs once more without the mutant: if it fails there too, it does not judge.
+Each mutant of the table (``tests/mutants/table.py``, ``items.py``) is planted alone in a copy of the checkout, in a
+temporary folder; its tests run there and should fail. Words choose the mutants whose file, tests or physics contain one
+of them. The first test that fails runs once more without the mutant: if it fails there too, it does not judge.
 
 Mutants in kernels meet tests that run kernels as plain Python first (NUMBA_DISABLE_JIT), which mostly takes some
 seconds where a compilation takes minutes. Those that survive there, or whose tests take too long so, are compiled.

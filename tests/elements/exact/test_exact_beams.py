@@ -1,10 +1,24 @@
 """Exact beams: the tables of docs/theory/exact_beam.md, section 13."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import femb
-from femb import Attachment, DistributedLoad, ExactBeam, Load, Model, Path, Section, ThermalLoad
+from femb import (
+    Attachment,
+    DistributedLoad,
+    ExactBeam,
+    Fixed,
+    JointEnd,
+    Load,
+    Model,
+    Path,
+    RigidBody,
+    Section,
+    ThermalLoad,
+)
 from femb.elements.beam.shape import uniform_shape
 from femb.numerics import rotations
 
@@ -134,6 +148,20 @@ def test_section_loads():
     middle = np.hstack([beam.midpoint_force[-1], beam.midpoint_moment[-1]])
     # of order 2 between the ends
     np.testing.assert_allclose(middle, 0.5 * (local[1:] + local[:-1]), atol=3e-3)
+
+
+def test_section_loads_at_an_end_beside_its_frame():
+    """The moment is about the end of the beam, not about the origin of the body that it is clamped to."""
+    force = np.array([0.2, 0.3, 0.5])
+    beam = replace(slender(2), start=Attachment("hub", at=(0.1, -0.2, 0.3), direction=X))
+    weld = Fixed("weld", JointEnd("ground"), JointEnd("hub"))
+    end, results = end_of(beam, RigidBody("hub", 1.0, 1.0), weld, Load("f", beam="b", force=force))
+    beam = results.beams["b"]
+    at, turn = beam.position[-1, 0], beam.quaternion[-1, 0]
+    np.testing.assert_allclose(at, (0.1, -0.2, 0.3), atol=1e-9)
+    np.testing.assert_allclose(beam.section_force[-1, 0, 0], rotations.rotate_back(turn, force), atol=1e-9)
+    wanted = rotations.rotate_back(turn, np.cross(end - at, force))
+    np.testing.assert_allclose(beam.section_moment[-1, 0, 0], wanted, atol=1e-9)
 
 
 def test_free_strain_makes_a_helix_without_stress():

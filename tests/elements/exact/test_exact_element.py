@@ -185,6 +185,18 @@ def test_kinetic_energy_and_mass(plain):
     np.testing.assert_allclose(out[0, 0], kinetic(v), rtol=1e-13)
 
 
+def test_potential_energy_in_gravity_is_that_of_the_mass_centre(plain):
+    """V = -m c.g, with m c from the angular momentum m c x e of a translation at the velocity e."""
+    system, batch, *_ = plain
+    heavy = beam_of(element(gravity=GRAVITY))[1]
+    q, out = np.tile(bent(system, 0.8), (3, 1)), np.zeros((2, 3, 8))
+    v = np.tile(np.eye(3, 6), 2)
+    for each, sums in zip((batch, heavy), out, strict=True):
+        each.energy_momentum(q, v, sums)
+    (_, z, minus_y), (_, _, x) = out[0, 0, 5:], out[0, 1, 5:]
+    np.testing.assert_allclose(out[1, 0, 1] - out[0, 0, 1], -np.dot(GRAVITY, [x, -minus_y, z]), rtol=1e-10)
+
+
 def test_ends_exchanged():
     """An element read from its other end has the same energy: d changes its sign."""
     system, _, given, offsets, turns = beam_of(element(taper=0.999999999))

@@ -197,6 +197,19 @@ def test_root_loads_and_gravity_move_the_hub(name):
     assert np.linalg.norm(couple) > 1e-7
 
 
+def test_the_gradient_is_that_at_the_place_of_a_structure():
+    """K = m mu/r^3 (1 - 3 n n^T) of a body that is 40 km beside the point on the orbit."""
+    at = np.array([0.0, 4e4, 0.0])
+    system = System(model_of(RigidBody("hub", 20.0, 2.0, position=at)))
+    u = system.inputs_at(0.0, system.q0, system.v0)
+    stiffness = system.tangent(u, system.q0, system.v0, np.zeros(system.n_v))[1]
+    place = np.array([RADIUS, 0.0, 0.0]) + at
+    r = np.linalg.norm(place)
+    wanted = 20.0 * MU / r**3 * (np.eye(3) - 3.0 * np.outer(place, place) / r**2)
+    found = system.pattern.to_csc(stiffness).toarray()[:3, :3]
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12 * np.abs(wanted).max())
+
+
 def test_a_structure_far_away_has_an_origin_of_its_own():
     """10 km from the origin of the frame, beams are as exact as at it."""
 
