@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FILM = 2.0  # s of a film for one period
 # Fields that --json gives.
-OF_WHOLE = ("state", "held", "rigid", "joint", "frequencies", "damping", "labels")
+OF_WHOLE = ("state", "held", "rigid", "joint", "left_out", "frequencies", "damping", "labels")
 OF_PART = ("name", "point", "frequencies", "damping", "effective_mass")
 SWEPT = ("parameter", "values", "frequencies", "damping", "labels")
 

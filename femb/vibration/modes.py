@@ -105,6 +105,13 @@ class Modes(Tabled):
             for k in np.flatnonzero(~self.without_oscillation)
         ]
 
+    def _held_states(self) -> list[str]:
+        """A line on first-order states that the modes hold, where there are any."""
+        if not self.left_out:
+            return []
+        what = f"{', '.join(self.left_out)}: held, without gyroscopic moments of wheels, which damped modes have"
+        return [f"left out: {what} (--damped, damped=True)"]
+
     def _unstable(self) -> list[str]:
         """Lines on what grows."""
         apart = self.without_oscillation
@@ -137,9 +144,7 @@ class Modes(Tabled):
                 f"{self.across} of the rigid-body motions, across the axis of rotation, have the rate of that, {rates} "
                 "Hz, in axes that turn"
             )
-        if self.left_out:
-            what = f"{', '.join(self.left_out)}: held, without gyroscopic moments of wheels, which damped modes have"
-            lines.append(f"left out: {what} (--damped, damped=True)")
+        lines += self._held_states()
         if rows:
             lines += ["", f"{'mode':>4}{'frequency Hz':>14}{'damping':>11}  moves most"]
         for number, frequency, ratio, label in rows:
@@ -156,6 +161,7 @@ class Modes(Tabled):
         summary, *_ = self.table().splitlines()
         heading: tuple[str, ...] = ("mode", "frequency Hz", "damping", "moves most")
         unstable = f"<pre>{escape(chr(10).join(self._unstable()))}</pre>" if self._unstable() else ""
+        unstable += "".join(f"<p>{escape(line)}</p>" for line in self._held_states())
         parts = "".join(part._repr_html_() for part in self.appendages)
         return f"<div><strong>{escape(summary)}</strong>{columns(heading, self._rows())}{unstable}{parts}</div>"
 

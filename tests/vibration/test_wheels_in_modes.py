@@ -96,6 +96,7 @@ def test_undamped_modes_say_what_they_leave_out(tmp_path):
     assert found.left_out == ("a.speed", "b.speed", "tip.speed")
     line = "left out: a.speed, b.speed, tip.speed: held, without gyroscopic moments of wheels, which damped modes have"
     assert line in found.table()
+    assert line in found._repr_html_()
     assert femb.modes(boomed(), 2, damped=True).left_out == ()
     with pytest.raises(femb.ModelError, match=r"nothing vibrates: .*; damped modes have w\.speed"):
         femb.modes(rigid())
