@@ -55,13 +55,37 @@ def reduced_boom(seed):
     return femb.reduce_beams(model, "root", {"tip": "beams.boom.-1"}, MODES).body
 
 
+def panel_boom(at, outward, dampers):
+    """A narrow panel of foam in place of the boom, clamped along an edge to the hub; its tip is a corner.
+
+    Thick and soft: dense matrices lose digits with the square of the highest frequency, that of its shear, over the
+    lowest.
+    """
+    side = 0.15
+    across = np.cross(outward, np.eye(3)[np.argmin(np.abs(outward))])
+    across /= np.linalg.norm(across)
+    return e.Shell(
+        "boom",
+        (3, 1),
+        corners=[[0, -side, 0], [BOOM, -side, 0], [BOOM, side, 0], [0, side, 0]],
+        thickness=0.1,
+        material=femb.Material(7e7, 2.7e7, 270.0, 2.3e-5),
+        damping=1e-4 if dampers else 0.0,
+        frame="hub",
+        position=at,
+        quaternion=rotations.from_matrix(np.column_stack([outward, across, np.cross(outward, across)])),
+        attach={"edge4": "hub"},
+        points={"tip": "corner2"},
+    )
+
+
 def satellite(seed, *, dampers=True, modal=True, held=False, driven=False, spin=0.0, heat=0.0):
     """A hub, an arm with a panel on a sprung hinge, and a boom.
 
-    The arm is a Beam or an ExactBeam by turns; the boom is a reduced body or a tapered ExactBeam. dampers : a dashpot,
-    the damping of a section and that of the reduced body. modal : modal damping of the appendages. held : the hub is
+    The arm is a Beam or an ExactBeam by turns; the boom is a reduced body, a tapered ExactBeam or a panel. dampers : a
+    dashpot, the damping of a section and that of the boom. modal : modal damping of the appendages. held : the hub is
     fixed to the ground. driven : the hinge is driven, not sprung. spin : rad/s, about the axis of largest inertia.
-    heat : K, difference of temperature across the boom, which takes a tapered one.
+    heat : K, difference of temperature across the boom, which takes a tapered one in place of a reduced body.
     """
     rng = np.random.default_rng(seed)
     model = femb.Model(f"satellite {seed}")
@@ -91,13 +115,17 @@ def satellite(seed, *, dampers=True, modal=True, held=False, driven=False, spin=
     else:
         model.add(e.JointSpringDamper("hinge", "hinge", stiffness=150.0, damping=0.3 if dampers else 0.0))
     start = e.Attachment("hub", second, direction=outward)
-    if reduced(seed) and not heat:
+    if panelled(seed):
+        model.add(panel_boom(second, outward, dampers))
+    elif reduced(seed) and not heat:
         ratio = 0.004 if dampers else 0.0
         model.add(e.FlexibleBody("boom", reduced_boom(seed), start=start, damping_ratio=ratio))
     else:
         taper = {"sections": ["root", "tip"], "stations": [0.0, BOOM], "length": BOOM, "elements": 3}
         model.add(e.ExactBeam("boom", **taper, start=start))
-    if heat:
+    if heat and panelled(seed):
+        model.add(e.SurfaceLoad("heat", "boom", gradient=heat))
+    elif heat:
         model.add(e.ThermalLoad("heat", beam="boom", gradient=(0.0, heat / SIDE)))
     if modal:
         model.add(e.ModalDamping("structure", held="hub", ratio=0.007, modes=3))
@@ -115,11 +143,21 @@ def turn_of(model, spin):
     return {"velocity": np.cross(omega, hub.position - centre), "angular_velocity": R.T @ omega}
 
 
+def panelled(seed):
+    """Whether the boom of this satellite is a panel."""
+    return seed % 7 == 2
+
+
 def reduced(seed):
     """Whether the boom of this satellite is a reduced body."""
-    return seed % 3 == 0
+    return seed % 3 == 0 and not panelled(seed)
+
+
+def tip_body(seed):
+    """The body at the boom's tip, of those that have one there."""
+    return "boom.tip" if reduced(seed) or panelled(seed) else None
 
 
 def tip(seed):
     """The name of the boom's tip in linear models."""
-    return "bodies.boom.tip" if reduced(seed) else "beams.boom.-1"
+    return f"bodies.{tip_body(seed)}" if tip_body(seed) else "beams.boom.-1"
