@@ -56,6 +56,7 @@ def draw_scatter(results: "Results", names: Sequence[str] = ()) -> "Figure":
         for variable, axes in zip(variables, row, strict=True):
             positions, ticks = _positions(sweep.variables[variable])
             axes.plot(positions, sweep.outputs[name], ".", ms=4, color=PALETTE[0])
+            _mark(axes, sweep, name, positions)
             _label(axes, sweep, variable, ticks)
             axes.set_ylabel(sweep.label(name))
     return figure
@@ -78,7 +79,8 @@ def draw_curves(results: "Results", names: Sequence[str] = ()) -> "Figure":
             label = ", ".join(f"{other} = {value}" for other, value in zip(others, group, strict=True))
             values = sweep.outputs[name][rows][order]
             axes.plot(positions[rows][order], values, ".-", lw=1.2, color=PALETTE[k % len(PALETTE)], label=label)
-        if others:
+        _mark(axes, sweep, name, positions)
+        if others or sweep.best is not None:
             hidden = len(groups) - MOST_CURVES
             axes.legend(fontsize=8, frameon=False, title=f"the first {MOST_CURVES}" if hidden > 0 else None)
         _label(axes, sweep, first, ticks)
@@ -121,6 +123,16 @@ def default_figure(results: "Results") -> str:
     """The figure of a study that shows its design: curves of a grid or a list, Sobol indices, or histograms."""
     design = Sweep.of(results).design
     return {"grid": "curves", "list": "curves", "saltelli": "sobol"}.get(design, "histogram")
+
+
+def _mark(axes: Any, sweep: Sweep, name: str, positions: Any) -> None:
+    """Draw the limits of an output as lines, and the best run as a star."""
+    for limit in sweep.limits.get(name, ()):
+        if limit is not None:
+            axes.axhline(limit, color=INK, ls="--", lw=1.0)
+    if sweep.best is not None:
+        at = positions[sweep.best], sweep.outputs[name][sweep.best]
+        axes.plot(*at, "*", ms=12, color=INK, label=f"best: {sweep.wanted}", zorder=3.0)
 
 
 def _outputs(sweep: Sweep, names: Sequence[str]) -> list[str]:

@@ -277,6 +277,7 @@ def study_of(results: Results) -> dict[str, Any] | None:
         "values": rows,
         "runs": len(sweep),
         "failed": int(np.sum(sweep.failed)),
+        "judged": sweep.judged(),
     }
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 METHOD = "sweep"
 COMPLETE, FAILED = "complete", "failed"
+FEASIBLE = "feasible"
 # Failed runs that a summary lists.
 LISTED = 10
 
@@ -33,7 +34,8 @@ class Sweep:
 
     title : of the study. variables : by name, the values of all runs; texts and lists as Python objects. outputs : by
     name (runs,) numbers, NaN where a run failed. failed (runs,). messages : why each run failed, or notes on it.
-    units : of the outputs. design, samples : of the study, and the number of its samples.
+    units : of the outputs. design, samples : of the study, and the number of its samples. limits : by output, its
+    least and largest value in its unit, or None. wanted : "least NAME" or "largest NAME" of an output, or "".
     """
 
     variables: Mapping[str, Sequence[Any]]
@@ -44,6 +46,8 @@ class Sweep:
     title: str = ""
     design: str = "grid"
     samples: int = 0
+    limits: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    wanted: str = ""
 
     def __len__(self) -> int:
         return len(self.failed)
@@ -60,12 +64,41 @@ class Sweep:
         """Of each run, "complete" or "failed"."""
         return [FAILED if failed else COMPLETE for failed in self.failed]
 
+    @property
+    def excess(self) -> Floats:
+        """(runs,) by how much each run exceeds its limits, the sum over them relative to the limits (a limit of zero:
+        to 1); 0 where it keeps all, NaN where it has no value."""
+        total = np.where(self.failed, np.nan, 0.0)
+        for name, (least, largest) in self.limits.items():
+            for limit, sign in ((least, -1.0), (largest, 1.0)):
+                if limit is not None:
+                    total = total + np.maximum(sign * (self.outputs[name] - limit), 0.0) / (abs(limit) or 1.0)
+        return total
+
+    @property
+    def feasible(self) -> Bools:
+        """(runs,) whether a run is complete and keeps all limits."""
+        return np.asarray(self.excess == 0.0)
+
+    @property
+    def best(self) -> int | None:
+        """Number of the best run of those that keep all limits; None without one, or where nothing is ``wanted``."""
+        if not self.wanted:
+            return None
+        sense, _, name = self.wanted.partition(" ")
+        values = np.where(self.feasible, self.outputs[name], np.nan)
+        if not np.isfinite(values).any():
+            return None
+        return int(np.nanargmin(values) if sense == "least" else np.nanargmax(values))
+
     def columns(self) -> dict[str, Sequence[Any]]:
-        """All columns of the table: the number of the run from 0, variables, outputs, status and message."""
+        """All columns of the table: the number of the run from 0, variables, outputs, whether it keeps the limits of a
+        study that has any, status and message."""
         return {
             "run": range(len(self)),
             **self.variables,
             **{name: values.tolist() for name, values in self.outputs.items()},
+            **({FEASIBLE: self.feasible.tolist()} if self.limits else {}),
             "status": self.status,
             "message": self.messages,
         }
@@ -108,6 +141,8 @@ class Sweep:
             "units": json.dumps(dict(self.units)),
             "design": self.design,
             "samples": self.samples,
+            "limits": json.dumps(dict(self.limits)),
+            "best": self.wanted,
         }
         root = {"status": COMPLETE, "method": METHOD, "title": self.title}
         return Results({}, arrays, {"": root, METHOD: words})
@@ -138,6 +173,8 @@ class Sweep:
             results.title,
             str(words["design"]),
             int(words["samples"]),
+            {name: tuple(each) for name, each in json.loads(str(words.get("limits", "{}"))).items()},
+            str(words.get("best", "")),
         )
 
     def summary(self) -> str:
@@ -158,11 +195,36 @@ class Sweep:
             missing = int(np.sum(~np.isfinite(values) & ~self.failed))
             note = f"   {numbered(missing, 'run')} without a value" if missing else ""
             lines.append(f"{self.label(name):{width}}" + "".join(f"{number:13.6g}" for number in numbers) + note)
+        lines += ["", *judged] if (judged := self.judged()) else []
         if bad.size:
             lines += ["", *(f"run {k} failed: {' '.join(self.messages[k].splitlines())}" for k in bad[:LISTED])]
             if bad.size > LISTED:
                 lines.append(f"... and {bad.size - LISTED} more, in the column message of the table")
         return "\n".join(lines)
+
+    def judged(self) -> list[str]:
+        """Lines on the runs that keep the limits, and on the best of them, or that nearest to the limits."""
+        lines: list[str] = []
+        count, texts = int(np.sum(self.feasible)), list[str]()
+        for name, (least, largest) in self.limits.items():
+            texts += [f"{name} at least {least:g}"] if least is not None else []
+            texts += [f"{name} at most {largest:g}"] if largest is not None else []
+        if texts:
+            lines.append(f"{numbered(count, 'run')} of {len(self)} within the limits: {', '.join(texts)}")
+        if self.best is not None:
+            lines.append(f"best, {self.wanted}: {self._described(self.best)}")
+        elif not count and np.isfinite(self.excess).any():
+            lines.append(f"nearest to the limits: {self._described(int(np.nanargmin(self.excess)))}")
+        return lines
+
+    def _described(self, run: int) -> str:
+        """The number of a run with its variables and outputs."""
+        given = [f"{name} = {_brief(values[run])}" for name, values in self.variables.items()]
+        found = []
+        for name, values in self.outputs.items():
+            unit = self.units.get(name, "")
+            found.append(f"{name} {values[run]:.6g}{f' {unit}' if unit else ''}")
+        return f"run {run}, {', '.join(given)}: {', '.join(found)}"
 
     def label(self, name: str) -> str:
         """The name of a variable or an output, with its unit where it is known."""
@@ -183,6 +245,10 @@ class Sweep:
 def is_numeric(values: Sequence[Any]) -> bool:
     """Whether all values of a variable are numbers."""
     return all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in values)
+
+
+def _brief(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _text(value: object) -> str:

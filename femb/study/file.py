@@ -12,7 +12,7 @@ from femb.case.lines import key_lines
 from femb.case.overrides import override
 from femb.case.schema import choices, key_problems, keys_of, unknown_key
 from femb.case.text import parse_toml, text_of
-from femb.study.outputs import OUTPUTS
+from femb.study.outputs import OUTPUTS, Limits
 from femb.study.study import Study
 from femb.study.variables import VARIABLES
 
@@ -89,6 +89,9 @@ def schema() -> dict[str, Any]:
         if key == SET:
             text = "Entries of the case for all runs, as run.duration = 60.0."
             properties[key] = {"type": "object", "description": text}
+        elif key == Limits.table:
+            items = writer.table(Limits)
+            properties[key] = {"type": "object", "description": texts[key], "additionalProperties": items}
         elif key in TABLES:
             kinds, text = TABLES[key]
             items = writer.chosen("kind", [([word], kind) for word, kind in kinds.items()], default=True)

@@ -96,6 +96,9 @@ class Analyses(Protocol):
     def modes(self, held: str | None, start: str | None, damped: bool) -> Modes:
         """The natural modes."""
 
+    def mass_properties(self) -> tuple[float, Floats, Floats]:
+        """Mass (kg), mass centre (3,) m and inertia (3, 3) about it, kg m2, of the model at its start."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class StudyOutput:
@@ -171,6 +174,58 @@ class DampingRatio(ModeOutput):
 
     def unit(self, analyses: Analyses) -> str:
         return ""
+
+
+# Outputs of a study that are mass properties of the model at its start, as of ``femb check``.
+
+
+class Mass(StudyOutput):
+    """The mass (kg) of the whole model."""
+
+    kind: ClassVar[str] = "mass"
+
+    def value(self, analyses: Analyses) -> float:
+        return analyses.mass_properties()[0]
+
+    def unit(self, analyses: Analyses) -> str:
+        return "kg"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CenterOfMass(StudyOutput):
+    """A component (m) of the mass centre, in inertial axes.
+
+    component : "x", "y" or "z".
+    """
+
+    kind: ClassVar[str] = "center_of_mass"
+
+    component: Annotated[str, OneOf(("x", "y", "z"))]
+
+    def value(self, analyses: Analyses) -> float:
+        return float(analyses.mass_properties()[1]["xyz".index(self.component)])
+
+    def unit(self, analyses: Analyses) -> str:
+        return "m"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inertia(StudyOutput):
+    """A component (kg m2) of the inertia about the mass centre, in inertial axes.
+
+    component : "xx", "yy", "zz", or "xy", "xz", "yz" of the inertia matrix, the negative products.
+    """
+
+    kind: ClassVar[str] = "inertia"
+
+    component: Annotated[str, OneOf(("xx", "yy", "zz", "xy", "xz", "yz"))]
+
+    def value(self, analyses: Analyses) -> float:
+        row, column = ("xyz".index(axis) for axis in self.component)
+        return float(analyses.mass_properties()[2][row, column])
+
+    def unit(self, analyses: Analyses) -> str:
+        return "kg m2"
 
 
 ANALYSES = ("run", "static")
@@ -383,7 +438,37 @@ OUTPUTS: dict[str, type[StudyOutput]] = {
     kind.kind: kind
     for kind in (
         *(Maximum, Minimum, Peak, PeakTime, Final, Mean, Rms, SettlingTime, FirstFrequency),
-        *(EventTime, NaturalFrequency, DampingRatio, PointingError),
+        *(EventTime, NaturalFrequency, DampingRatio, PointingError, Mass, CenterOfMass, Inertia),
     )
 }
 """The kinds of outputs by their words; the first is the default."""
+
+
+# Limits of outputs, and which run is best.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Limits of an output, in its unit, that a run has to keep.
+
+    name : of the output. least, largest : at least one of them.
+    """
+
+    table: ClassVar[str] = "constraints"
+
+    name: str
+    least: float | None = None
+    largest: float | None = None
+
+    def __post_init__(self) -> None:
+        with Checks(self, self.table, self.name) as check:
+            if check.bad:
+                return
+            if self.least is None and self.largest is None:
+                check.fail("largest", "is missing; a constraint has least, largest or both")
+            elif self.least is not None and self.largest is not None:
+                check.require("largest", self.largest >= self.least, f"must be at least least = {self.least:g}")
+
+
+SENSES = ("least", "largest")
+"""First word of what is best, before the name of an output."""

@@ -21,6 +21,8 @@ from femb.run.simulate import simulate
 from femb.run.static import static
 from femb.study.outputs import ModeOutput, StudyOutput
 from femb.study.study import Build
+from femb.system.mass_properties import mass_properties
+from femb.system.system import System
 from femb.vibration.modes import Modes, modes
 
 # Part of the duration of a run that a trial takes.
@@ -118,6 +120,7 @@ class RunAnalyses:
     folder: Path | None
     found: dict[str, Results] = field(default_factory=dict)
     found_modes: dict[tuple[str | None, str, bool], Modes] = field(default_factory=dict)
+    found_mass: tuple[float, Floats, Floats] | None = None
     brief: bool = False
 
     def results(self, analysis: str) -> Results:
@@ -134,6 +137,12 @@ class RunAnalyses:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 self.found_modes[key].write(self.folder / f"modes{len(self.found_modes)}.h5")
         return self.found_modes[key]
+
+    def mass_properties(self) -> tuple[float, Floats, Floats]:
+        if self.found_mass is None:
+            assemble = self.described.run is not None and self.described.run.start == "assembled"
+            self.found_mass = mass_properties(System(self.described.model, assemble=assemble))
+        return self.found_mass
 
     @property
     def message(self) -> str:

@@ -19,7 +19,8 @@ from femb.case.errors import CaseError, located
 from femb.case.lines import key_lines
 from femb.case.tables import kind_in, read_table
 from femb.model.model import Model
-from femb.study.outputs import OUTPUTS, StudyOutput
+from femb.results.sweep import FEASIBLE
+from femb.study.outputs import OUTPUTS, SENSES, Limits, StudyOutput
 from femb.study.variables import VARIABLES, Variable
 
 # Designs: the values of all variables in every run of a study.
@@ -93,7 +94,7 @@ Tables = Annotated[Any, SeveralForms((dict,))]
 # More runs than this are a mistake, such as a grid of too many variables.
 MOST_RUNS = 10_000_000
 # Names of columns of the table that are not variables or outputs.
-RESERVED = ("run", "status", "message")
+RESERVED = ("run", FEASIBLE, "status", "message")
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,8 @@ class Study(Brief):
     variables, for Sobol indices.
     runs : number of samples of a random design. seed : of a random design, a whole number.
     keep : whether the results of every run are written. title : text for reports.
+    constraints : limits by the name of an output, ``least``, ``largest`` or both. best : "least NAME" or "largest NAME"
+    of an output: the run that the table names, among those that keep all limits.
     rows : the values of the variables of each run. overrides : entries of the case for all runs, as of ``load_case``.
     run : a femb.Run, or its fields, for a case that is a function; else that of the case file. file : path and text of
     the study file, for messages.
@@ -124,6 +127,8 @@ class Study(Brief):
     seed: int = 0
     keep: bool = False
     title: str = ""
+    constraints: Annotated[Any, SeveralForms((dict,))] = field(default_factory=dict)
+    best: str | None = None
     overrides: tuple[str, ...] = ()
     run: Annotated[Any, SeveralForms(())] = None
     file: tuple[Path, str] | None = field(default=None, repr=False)
@@ -134,6 +139,7 @@ class Study(Brief):
             self._check_case(check)
             for word, kinds in (("variables", VARIABLES), ("outputs", OUTPUTS)):
                 object.__setattr__(self, word, self._items(check, word, kinds))
+            self._check_best(check)
             check.whole("runs", 1, MOST_RUNS)
             check.whole("seed", 0)
             if not check.problems:
@@ -193,6 +199,32 @@ class Study(Brief):
                 check.fail_at((word, name, *path), text)
             items[name] = item
         return items
+
+    def _check_best(self, check: Checks) -> None:
+        """Read the constraints, and compare the names of outputs in them and in ``best``."""
+        limits: dict[str, Limits] = {}
+        if not isinstance(self.constraints, Mapping):
+            check.fail("constraints", f"got {shown(self.constraints)}, wanted tables [constraints.NAME] of outputs")
+            return
+        for name, values in self.constraints.items():
+            if name not in self.outputs:
+                text = f"there is no output of this name; there are: {', '.join(self.outputs)}"
+                check.fail_at(("constraints", str(name)), text)
+            elif isinstance(values, Limits):
+                limits[name] = values
+            elif not isinstance(values, Mapping):
+                check.fail_at(("constraints", name), f"got {shown(values)}, wanted least and largest")
+            else:
+                item, problems = read_table(Limits, dict(values), name=name)
+                for path, text in problems.items():
+                    check.fail_at(("constraints", name, *path), text)
+                limits[name] = item
+        object.__setattr__(self, "constraints", limits)
+        if isinstance(self.best, str):
+            sense, _, name = self.best.partition(" ")
+            if sense not in SENSES or name not in self.outputs:
+                wanted = ", ".join(f"{word} {each}" for each in self.outputs for word in SENSES)
+                check.fail("best", f"got {shown(self.best)}, wanted one of: {wanted}")
 
     def _check_design(self, check: Checks) -> None:
         levels = {name: variable.levels() for name, variable in self.variables.items()}

@@ -453,4 +453,6 @@ def table_of(study: Study, rows: list[StudyRow], units: dict[str, str]) -> Sweep
         study.title,
         study.design,
         study.runs or len(rows),
+        {name: (each.least, each.largest) for name, each in study.constraints.items()},
+        study.best or "",
     )

@@ -10,6 +10,7 @@ function studySection(study) {
   const numeric = (each) => each.values.some((value) => typeof value === "number");
   const [variables, outputs] = [study.variables.map(column).filter(numeric), study.outputs.map(column).filter(numeric)];
   const parts = [element("p", {}, `${study.runs} runs, ${study.failed} failed; design: ${study.design}.`)];
+  for (const line of study.judged) parts.push(element("p", {}, line.charAt(0).toUpperCase() + line.slice(1) + "."));
   if (outputs.length) {
     parts.push(chart([...variables, ...outputs], [...outputs, ...variables], {}));
     parts.push(element("h3", {}, "Distribution"), histogram([...outputs, ...variables]));

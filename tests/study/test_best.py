@@ -1,0 +1,126 @@
+"""The best run within limits: mass properties as outputs, and the lightest tube in closed form."""
+
+import numpy as np
+import pytest
+
+import femb
+from femb import ModelError, Study, Sweep, sweep
+from femb.pictures.study import STUDY_FIGURES
+from femb.reporting.page import study_of
+
+E, RHO, LENGTH, WALL, FORCE = 1.2e11, 1600.0, 4.0, 1e-3, 10.0
+RADII = [0.02, 0.03, 0.025, 0.05, 0.04]
+
+
+def tube(radius):
+    model = femb.Model("tube")
+    section = femb.Section("tube", shape={"tube": [radius, WALL]}, youngs_modulus=E, shear_modulus=2e10, density=RHO)
+    model.add(femb.Beam("boom", section, LENGTH, 2, start=femb.Attachment("ground", direction=(1, 0, 0))))
+    model.add(femb.Load("tip", beam="boom", force=(0.0, 0.0, FORCE)))
+    return model
+
+
+OUTPUTS = {
+    "mass": {"kind": "mass"},
+    "deflection": {"kind": "final", "of": "beams.boom.-1.deflection.z", "analysis": "static"},
+}
+
+
+def lightest(limit=0.03, **words):
+    given = {"constraints": {"deflection": {"largest": limit}}, "best": "least mass", "title": "Tubes"} | words
+    return Study(tube, {"radius": {"values": RADII}}, OUTPUTS, **given)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return sweep(lightest())
+
+
+def test_the_lightest_tube_below_its_deflection(table):
+    r = np.array(RADII)
+    area, second = np.pi * (r**2 - (r - WALL) ** 2), 0.25 * np.pi * (r**4 - (r - WALL) ** 4)
+    mass, deflection = RHO * area * LENGTH, FORCE * LENGTH**3 / (3.0 * E * second)
+    np.testing.assert_allclose(table["mass"], mass, rtol=1e-12)
+    np.testing.assert_allclose(table["deflection"], deflection, rtol=2e-3)  # of large rotations
+    assert table.feasible.tolist() == (deflection < 0.03).tolist() == [False, True, False, True, True]
+    assert table.best == 1
+    np.testing.assert_allclose(table.excess[0], table["deflection"][0] / 0.03 - 1.0, rtol=1e-12)
+    text = table.summary()
+    assert "3 runs of 5 within the limits: deflection at most 0.03" in text
+    assert "best, least mass: run 1, radius = 0.03: mass 1.18627 kg" in text
+
+
+def test_it_is_named_in_tables_figures_and_reports(table, tmp_path):
+    table.write(tmp_path / "sweep.h5")
+    again = Sweep.read(tmp_path / "sweep.h5")
+    assert (again.best, again.limits, again.summary()) == (1, table.limits, table.summary())
+    assert table.write_csv(tmp_path / "sweep.csv").read_text().splitlines()[0].endswith(",feasible,status,message")
+    for draw in (STUDY_FIGURES["scatter"], STUDY_FIGURES["curves"]):
+        for axes, name in zip(draw(table.results()).axes, OUTPUTS, strict=True):
+            (star,) = (line for line in axes.lines if line.get_marker() == "*")
+            np.testing.assert_allclose(star.get_xydata(), [[0.03, table[name][1]]])
+            limits = [line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"]
+            assert limits == ([0.03] if name == "deflection" else [])
+    assert study_of(table.results())["judged"] == table.judged()
+
+
+def test_where_no_run_keeps_the_limits_the_nearest_is_named():
+    found = sweep(lightest(1e-3))
+    assert found.best is None
+    assert not found.feasible.any()
+    assert "nearest to the limits: run 3, radius = 0.05" in found.summary()
+
+
+def test_runs_without_a_value_are_not_the_best():
+    nan = float("nan")
+    outputs = {"mass": np.array([1.0, nan, 3.0, 2.0]), "x": np.array([nan, 0.0, 0.0, 0.0])}
+    failed = np.array([False, True, False, False])
+    found = Sweep({"v": [1, 2, 3, 4]}, outputs, failed, [""] * 4, limits={"x": (None, 1.0)}, wanted="least mass")
+    assert (found.best, found.feasible.tolist()) == (3, [False, False, True, True])
+
+
+def body(mass):
+    model = femb.Model("two")
+    model.add(femb.RigidBody("hub", mass, (1.0, 2.0, 3.0), position=(0.0, 0.0, 1.0)))
+    model.add(femb.PointMass("tip", 1.0, position=(2.0, 1.0, 1.0)))
+    return model
+
+
+def test_mass_properties_are_those_of_the_model():
+    words = {"center": ("center_of_mass", "x"), "xx": ("inertia", "xx"), "xy": ("inertia", "xy")}
+    outputs = {name: {"kind": kind, "component": axis} for name, (kind, axis) in words.items()}
+    found = sweep(Study(body, {"mass": {"values": [3.0]}}, {"all": {"kind": "mass"}, **outputs}))
+    assert found["all"] == pytest.approx(4.0)
+    reduced = 3.0 / 4.0  # kg, of both masses
+    assert found["center"] == pytest.approx(0.5)
+    assert found["xx"] == pytest.approx(1.0 + reduced * 1.0)
+    assert found["xy"] == pytest.approx(-reduced * 2.0)
+    assert found.units == {"all": "kg", "center": "m", "xx": "kg m2", "xy": "kg m2"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"constraints": {"tip": {"largest": 1.0}}}, r"constraints.tip: there is no output of this name; there are: m"),
+        ({"constraints": {"mass": {}}}, r"constraints.mass.largest: is missing; a constraint has least, largest or bo"),
+        ({"constraints": {"mass": {"least": 2.0, "largest": 1.0}}}, r"largest: got 1.0, must be at least least = 2"),
+        ({"constraints": {"mass": {"most": 2.0}}}, r"constraints.mass.most: unknown key"),
+        ({"constraints": 3}, r"constraints: got 3, wanted tables"),
+        ({"best": "light mass"}, r"best: got 'light mass', wanted one of: least mass, largest mass, least deflection"),
+        ({"best": "least area"}, r"best: got 'least area', wanted one of"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(words, message):
+    with pytest.raises(ModelError, match=message):
+        lightest(**words)
+
+
+def test_the_schema_knows_limits():
+    import jsonschema
+
+    schema = femb.study.file.schema()
+    variables, outputs = {"v": {"key": "a", "values": [1]}}, {"m": {"kind": "mass"}}
+    study = {"case": "c.toml", "best": "least m", "variables": variables, "outputs": outputs}
+    jsonschema.validate(study | {"constraints": {"m": {"least": 1.0}}}, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(study | {"constraints": {"m": {"lest": 1.0}}}, schema)
