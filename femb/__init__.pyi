@@ -105,6 +105,7 @@ from femb.run.static import static as static
 from femb.study.ensemble import Ensemble as Ensemble
 from femb.study.ensemble import simulate_ensemble as simulate_ensemble
 from femb.study.study import Study as Study
+from femb.study.sweep import optimize as optimize
 from femb.study.sweep import sweep as sweep
 from femb.system.inertia_tensor import gyroscopic_force as gyroscopic_force
 from femb.system.inertia_tensor import mass_derivative as mass_derivative

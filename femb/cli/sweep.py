@@ -8,7 +8,7 @@ import click
 
 from femb.base.progress import counted
 from femb.cli.files import check_free, check_writable, folder_of
-from femb.cli.options import FORCE, OUT, QUIET, SET
+from femb.cli.options import FORCE, OUT, QUIET, SET, OptionError
 from femb.cli.output import say
 from femb.cli.report import FAILED, INTERRUPTED, reported
 
@@ -34,6 +34,7 @@ class Messages:
 @click.option("--scheduler", metavar="ADDRESS", help="Run on the workers of this dask scheduler, as tcp://host:8786.")
 @click.option("--cluster", metavar="KIND", help="Start dask workers: local, or slurm, by jobs of one core.")
 @click.option("--together", is_flag=True, help="Integrate 50 runs at a time as one ensemble, in this process.")
+@click.option("--optimize", type=click.IntRange(min=1), metavar="N", help="Search for the best, in at most N runs.")
 @click.option("--sobol", is_flag=True, help="Sobol indices of all variables, from runs x (variables + 2) runs.")
 @OUT
 @SET
@@ -45,6 +46,7 @@ def sweep(
     scheduler: str | None,
     cluster: str | None,
     together: bool,
+    optimize: int | None,
     sobol: bool,
     out: Path | None,
     overrides: tuple[str, ...],
@@ -58,7 +60,10 @@ def sweep(
     """
     with reported():
         module = importlib.import_module("femb.study.sweep")
-        described = module.read_study(study, overrides, design="saltelli" if sobol else None)
+        if sobol and optimize:
+            raise OptionError("--optimize and --sobol: give one of the two")
+        design = "saltelli" if sobol else "optimize" if optimize else None
+        described = module.read_study(study, overrides, design=design, runs=optimize)
         folder = folder_of(study, out)
         table_file, part = folder / f"{module.TABLE}.h5", folder / f"{module.TABLE}.part"
         check_writable(table_file)
@@ -82,7 +87,7 @@ def sweep(
                 more = {"together": together, "again": force, "progress": progress}
                 table = module.sweep(described, out=folder, **more, **places)
         except KeyboardInterrupt:
-            count = f"{done} of {len(described.rows)} runs"
+            count = f"{done} of {described.most} runs"
             click.echo(f"interrupted after {count}; the same command goes on with the others", err=True)
             sys.exit(INTERRUPTED)
         paths = [folder / f"{module.TABLE}.csv", table_file]

@@ -110,19 +110,43 @@ def draw_sobol(results: "Results", names: Sequence[str] = ()) -> "Figure":
     return figure
 
 
+def draw_search(results: "Results", names: Sequence[str] = ()) -> "Figure":
+    """Draw what is wanted over the runs of a search: those within the limits, and the best so far. Raises ResultError.
+
+    names : other outputs, without a best so far.
+    """
+    sweep = Sweep.of(results)
+    sense, _, wanted = sweep.wanted.partition(" ")
+    chosen = _outputs(sweep, names or ([wanted] if wanted else []))
+    figure, panels = _panels(len(chosen), 1, sweep, "search")
+    runs = np.arange(len(sweep))
+    for name, (axes,) in zip(chosen, panels, strict=True):
+        values, good = sweep.outputs[name], sweep.feasible
+        axes.plot(runs[~good], values[~good], ".", ms=3, color="0.75", label="beyond a limit")
+        axes.plot(runs[good], values[good], ".", ms=4, color=PALETTE[0], label="within all limits")
+        if name == wanted and good.any():
+            so_far = np.minimum.accumulate if sense == "least" else np.maximum.accumulate
+            axes.step(runs[good], so_far(values[good]), where="post", lw=1.2, color=PALETTE[1], label="best so far")
+        _mark(axes, sweep, name, runs)
+        axes.set(xlabel="run", ylabel=sweep.label(name))
+        axes.legend(fontsize=8, frameon=False)
+    return figure
+
+
 STUDY_FIGURES: dict[str, Callable[..., "Figure"]] = {
     "histogram": draw_histogram,
     "scatter": draw_scatter,
     "curves": draw_curves,
     "sobol": draw_sobol,
+    "search": draw_search,
 }
 """Figures of studies: name -> function of results and names of outputs that draws it."""
 
 
 def default_figure(results: "Results") -> str:
-    """The figure of a study that shows its design: curves of a grid or a list, Sobol indices, or histograms."""
+    """The figure of a study that shows its design: curves, Sobol indices, a search, or histograms."""
     design = Sweep.of(results).design
-    return {"grid": "curves", "list": "curves", "saltelli": "sobol"}.get(design, "histogram")
+    return {"grid": "curves", "list": "curves", "saltelli": "sobol", "optimize": "search"}.get(design, "histogram")
 
 
 def _mark(axes: Any, sweep: Sweep, name: str, positions: Any) -> None:

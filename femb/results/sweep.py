@@ -68,12 +68,7 @@ class Sweep:
     def excess(self) -> Floats:
         """(runs,) by how much each run exceeds its limits, the sum over them relative to the limits (a limit of zero:
         to 1); 0 where it keeps all, NaN where it has no value."""
-        total = np.where(self.failed, np.nan, 0.0)
-        for name, (least, largest) in self.limits.items():
-            for limit, sign in ((least, -1.0), (largest, 1.0)):
-                if limit is not None:
-                    total = total + np.maximum(sign * (self.outputs[name] - limit), 0.0) / (abs(limit) or 1.0)
-        return total
+        return np.where(self.failed, np.nan, excess(self.limits, self.outputs))
 
     @property
     def feasible(self) -> Bools:
@@ -240,6 +235,16 @@ class Sweep:
     def __repr__(self) -> str:
         names = listing({**self.variables, **self.outputs})
         return f"<Sweep: {len(self)} runs, {int(np.sum(self.failed))} failed; {names}>"
+
+
+def excess(limits: Mapping[str, tuple[float | None, float | None]], outputs: Mapping[str, Floats]) -> Floats:
+    """By how much outputs exceed their limits, the sum over them; see ``Sweep.excess``."""
+    total = np.zeros(())
+    for name, (least, largest) in limits.items():
+        for limit, sign in ((least, -1.0), (largest, 1.0)):
+            if limit is not None:
+                total = total + np.maximum(sign * (outputs[name] - limit), 0.0) / (abs(limit) or 1.0)
+    return total
 
 
 def is_numeric(values: Sequence[Any]) -> bool:

@@ -23,11 +23,13 @@ IN_PYTHON = ("overrides", "run", "file")
 KEYS = (*(key for key in keys_of(Study) if key not in IN_PYTHON), SET)
 
 
-def read_study(path: str | Path, overrides: Iterable[str] = (), design: str | None = None) -> Study:
+def read_study(
+    path: str | Path, overrides: Iterable[str] = (), design: str | None = None, runs: int | None = None
+) -> Study:
     """Read a study file; its case is relative to its folder.
 
-    overrides : entries of the case for all runs, as of ``load_case``, after those of the table ``set``. design :
-    instead of that of the file. Raises CaseError with all problems and their lines.
+    overrides : entries of the case for all runs, as of ``load_case``, after those of the table ``set``. design, runs :
+    instead of those of the file. Raises CaseError with all problems and their lines.
     """
     path = Path(path)
     text = text_of(path, "a study file (TOML)")
@@ -51,6 +53,8 @@ def read_study(path: str | Path, overrides: Iterable[str] = (), design: str | No
     words = stand_ins | words | {"overrides": (*_entries(fixed), *overrides), "file": (path, text)}
     if design is not None:
         words["design"] = design
+    if runs is not None:
+        words["runs"] = runs
     study = None
     found = [Problem(key, problem) for key, problem in problems.items()]
     try:

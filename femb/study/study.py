@@ -32,7 +32,9 @@ LISTED = ("grid", "list")
 """Designs of the variables' own values."""
 SAMPLED = ("random", "latin-hypercube", "sobol", "saltelli")
 """Designs of a number of samples."""
-DESIGNS = (*LISTED, *SAMPLED)
+OPTIMIZE = "optimize"
+"""Design of runs that follow each other in search of the best."""
+DESIGNS = (*LISTED, *SAMPLED, OPTIMIZE)
 # The smallest probability, since the first point of a Sobol sequence may be zero, where a normal variable is infinite.
 EDGE = 2.0**-53
 
@@ -48,9 +50,16 @@ def rows_of(design: str, variables: Sequence[Variable], runs: int | None, seed: 
         return list(product(*(variable.levels() or [] for variable in variables)))
     if design == "list":
         return list(zip(*(variable.levels() or [] for variable in variables), strict=True))
+    if design == OPTIMIZE:
+        design, runs = "latin-hypercube", generation(len(variables))
     points = np.clip(unit_points(design, len(variables), runs or 0, seed), EDGE, 1.0 - EDGE)
     columns = [variable.quantile(u) for variable, u in zip(variables, points.T, strict=True)]
     return list(zip(*columns, strict=True))
+
+
+def generation(dimensions: int) -> int:
+    """Number of runs of a generation of a search over so many variables."""
+    return max(8, 5 * dimensions)
 
 
 def unit_points(design: str, dimensions: int, runs: int, seed: int) -> Floats:
@@ -105,12 +114,13 @@ class Study(Brief):
     variables, outputs : tables by name, in the order of the columns of the result; see docs/howto/sweep.md.
     design : "grid", every combination of the variables' values; "list", their first values, their second, and so on;
     "random", "latin-hypercube" or "sobol", so many ``runs`` of their distributions; "saltelli", runs (n + 2) of n
-    variables, for Sobol indices.
-    runs : number of samples of a random design. seed : of a random design, a whole number.
+    variables, for Sobol indices; "optimize", at most so many runs in search of the best within the constraints.
+    runs : number of samples of a random design, or of runs of a search. seed : of both, a whole number.
     keep : whether the results of every run are written. title : text for reports.
     constraints : limits by the name of an output, ``least``, ``largest`` or both. best : "least NAME" or "largest NAME"
     of an output: the run that the table names, among those that keep all limits.
-    rows : the values of the variables of each run. overrides : entries of the case for all runs, as of ``load_case``.
+    rows : the values of the variables of each run, of a search those of its first generation. overrides : entries of
+    the case for all runs, as of ``load_case``.
     run : a femb.Run, or its fields, for a case that is a function; else that of the case file. file : path and text of
     the study file, for messages.
 
@@ -148,6 +158,11 @@ class Study(Brief):
                 self._check_columns(check)
         rows = rows_of(self.design, tuple(self.variables.values()), self.runs, self.seed)
         object.__setattr__(self, "rows", rows)
+
+    @property
+    def most(self) -> int:
+        """Number of runs, of a search the largest."""
+        return self.runs or 0 if self.design == OPTIMIZE else len(self.rows)
 
     @property
     def build(self) -> Build | None:
@@ -228,6 +243,8 @@ class Study(Brief):
 
     def _check_design(self, check: Checks) -> None:
         levels = {name: variable.levels() for name, variable in self.variables.items()}
+        if self.design == OPTIMIZE and self.best is None:
+            check.fail("best", f"is missing: the design {OPTIMIZE!r} needs an output that is to be least or largest")
         if self.design not in LISTED:
             if self.runs is None:
                 check.fail("runs", f"is missing: the design {self.design!r} needs the number of samples")

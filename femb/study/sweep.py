@@ -17,6 +17,7 @@ import numpy as np
 from femb import __version__
 from femb.base.errors import FembError, FembWarning, ModelError, Problem, ResultError
 from femb.base.progress import Reporter, counted
+from femb.base.types import Floats
 from femb.base.values import as_numbers, shown, whole_number
 from femb.case.build import kinds
 from femb.case.compose import composed
@@ -25,11 +26,11 @@ from femb.case.overrides import apply_override, entry_of
 from femb.case.text import text_of
 from femb.results.results import Results
 from femb.results.storage.journal import lock
-from femb.results.sweep import Sweep
+from femb.results.sweep import Sweep, excess
 from femb.study.ensemble import TOGETHER, simulate_ensemble
 from femb.study.file import read_study
 from femb.study.runner import Described, RunAnalyses, Runner, StudyRow
-from femb.study.study import Study
+from femb.study.study import EDGE, OPTIMIZE, Study, unit_points
 from femb.study.workers import Runs, in_pool, in_process
 
 # Preparation of a study: the checks that need its case, compiled kernels, and the units of its outputs.
@@ -372,17 +373,27 @@ def sweep(
         if folder is not None:
             journal = stack.enter_context(StudyJournal(folder / f"{TABLE}.part", fingerprint(study, runner), again))
             rows.update(journal.rows)
-        missing = {k: values for k, values in enumerate(study.rows) if k not in rows}
         bar = stack.enter_context(counted(quiet=progress is not True, unit="run", always=True))
         tell = progress if callable(progress) else lambda done, _, total: bar(done, total)
-        report = _Report(tell, len(study.rows), rows.values())
+        report = _Report(tell, study.most, rows.values())
         places = (workers, scheduler, cluster)
-        for row in in_ensembles(runner, missing) if together else carried_out(runner, missing, *places):
-            rows[row.run] = row
-            if journal is not None:
-                journal.add(row)
-            report.add(row)
-        table = table_of(study, [rows[k] for k in range(len(study.rows))], units)
+
+        def carry_out(runs: Runs) -> list[StudyRow]:
+            """The rows of runs, of those that are missing as they are finished."""
+            missing = {k: values for k, values in runs.items() if k not in rows}
+            for row in in_ensembles(runner, missing) if together else carried_out(runner, missing, *places):
+                rows[row.run] = row
+                if journal is not None:
+                    journal.add(row)
+                report.add(row)
+            return [rows[k] for k in runs]
+
+        if study.design == OPTIMIZE:
+            values = searched(study, carry_out)
+        else:
+            values = study.rows
+            carry_out(dict(enumerate(values)))
+        table = table_of(study, values, [rows[k] for k in range(len(values))], units)
         if folder is not None and journal is not None:
             table.write_csv(folder / f"{TABLE}.csv")
             table.write(folder / f"{TABLE}.h5")
@@ -441,11 +452,11 @@ class _Report:
         self.progress(self.done, self.failed, self.total)
 
 
-def table_of(study: Study, rows: list[StudyRow], units: dict[str, str]) -> Sweep:
-    """The table of all rows of a study."""
+def table_of(study: Study, given: Sequence[Sequence[Any]], rows: list[StudyRow], units: dict[str, str]) -> Sweep:
+    """The table of all rows of a study; given : the values of the variables of each."""
     outputs = np.array([row.outputs for row in rows], dtype=float).reshape(len(rows), len(study.outputs))
     return Sweep(
-        {name: [values[k] for values in study.rows] for k, name in enumerate(study.variables)},
+        {name: [values[k] for values in given] for k, name in enumerate(study.variables)},
         {name: outputs[:, k] for k, name in enumerate(study.outputs)},
         np.array([row.failed for row in rows], dtype=bool),
         [row.message for row in rows],
@@ -453,6 +464,77 @@ def table_of(study: Study, rows: list[StudyRow], units: dict[str, str]) -> Sweep
         study.title,
         study.design,
         study.runs or len(rows),
-        {name: (each.least, each.largest) for name, each in study.constraints.items()},
+        limits_of(study),
         study.best or "",
     )
+
+
+def limits_of(study: Study) -> dict[str, tuple[float | None, float | None]]:
+    """Least and largest value, or None, by output."""
+    return {name: (each.least, each.largest) for name, each in study.constraints.items()}
+
+
+# Optimisation: a search without gradients, by generations of runs.
+
+# Relative spread of what is best over a generation at which a search ends; a violation of what has no value.
+SPREAD, FAR = 1e-6, 1e30
+# Runs of a search, where nobody says how many.
+MOST = 200
+
+
+def searched(study: Study, carry_out: Callable[[Runs], list[StudyRow]]) -> list[tuple[Any, ...]]:
+    """The values of the variables of all runs of a search for the best within the constraints, by number.
+
+    By differential evolution over the probabilities of the variables (R. Storn, K. Price, J. Global Optimization 11
+    (1997) 341-359), among two runs the better one that of smaller excess over the limits (J. Lampinen, Proc. CEC 2002).
+    The same seed gives the same runs, and equal values run once. carry_out : gives the rows of runs by number.
+    """
+    from scipy.optimize import NonlinearConstraint, differential_evolution
+
+    variables, limits = tuple(study.variables.values()), limits_of(study)
+    sense, _, name = (study.best or "").partition(" ")
+    sign = 1.0 if sense == "least" else -1.0
+    numbers: dict[str, int] = {}
+    values: list[tuple[Any, ...]] = []
+    known: list[tuple[float, float]] = []  # what is to be least, and the excess, of each run
+
+    def found(points: Floats) -> Floats:
+        """(2, k) of points (d, k) of the unit cube."""
+        columns = [each.quantile(u) for each, u in zip(variables, np.clip(points, EDGE, 1.0 - EDGE), strict=True)]
+        rows = list(zip(*columns, strict=True))
+        for row in rows:
+            if repr(row) not in numbers and len(values) < study.most:
+                numbers[repr(row)] = len(values)
+                values.append(row)
+        for each in carry_out({k: values[k] for k in range(len(known), len(values))}):
+            outputs = {key: np.asarray(x) for key, x in zip(study.outputs, each.outputs, strict=True)}
+            cost, over = (float(x) if np.isfinite(x) else FAR for x in (sign * outputs[name], excess(limits, outputs)))
+            known.append((cost, over))
+        none = (FAR, FAR)
+        return np.array([known[numbers[repr(row)]] if repr(row) in numbers else none for row in rows]).T
+
+    count = len(study.rows)
+    points = unit_points("latin-hypercube", len(variables), count, study.seed)
+    within = NonlinearConstraint(lambda x: found(x.reshape(len(variables), -1))[1:], -np.inf, 0.0)
+    differential_evolution(
+        lambda x: found(x.reshape(len(variables), -1))[0], [(0.0, 1.0)] * len(variables), constraints=within,
+        init=points, maxiter=max(study.most // count - 1, 0), tol=SPREAD, seed=np.random.default_rng(study.seed),
+        polish=False, vectorized=True, updating="deferred",
+    )  # fmt: skip
+    return values
+
+
+def optimize(study: Study | str | Path, *, runs: int | None = None, **options: Any) -> Sweep:
+    """Search for the run of a study whose output ``best`` is least or largest within the constraints.
+
+    runs : the most, by default 200 or those of a study of this design. options : as of ``sweep``. The table has all
+    runs in the order of the search; its ``best`` is the number of the best. Variables may be of any kind: a value is
+    sought between the bounds, or over the probabilities, of its distribution. Raises the errors of ``sweep``, and
+    ModelError for a study without ``best``.
+    """
+    if isinstance(study, str | Path):
+        study = read_study(study, design=OPTIMIZE, runs=runs or MOST)
+    elif isinstance(study, Study):
+        own = study.runs if study.design == OPTIMIZE else None
+        study = replace(study, design=OPTIMIZE, runs=runs or own or MOST)
+    return sweep(study, **options)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import femb
-from femb import ModelError, Study, Sweep, sweep
+from femb import ModelError, Study, Sweep, optimize, sweep
 from femb.pictures.study import STUDY_FIGURES
 from femb.reporting.page import study_of
 
@@ -12,9 +13,9 @@ E, RHO, LENGTH, WALL, FORCE = 1.2e11, 1600.0, 4.0, 1e-3, 10.0
 RADII = [0.02, 0.03, 0.025, 0.05, 0.04]
 
 
-def tube(radius):
+def tube(radius, wall=WALL):
     model = femb.Model("tube")
-    section = femb.Section("tube", shape={"tube": [radius, WALL]}, youngs_modulus=E, shear_modulus=2e10, density=RHO)
+    section = femb.Section("tube", shape={"tube": [radius, wall]}, youngs_modulus=E, shear_modulus=2e10, density=RHO)
     model.add(femb.Beam("boom", section, LENGTH, 2, start=femb.Attachment("ground", direction=(1, 0, 0))))
     model.add(femb.Load("tip", beam="boom", force=(0.0, 0.0, FORCE)))
     return model
@@ -124,3 +125,63 @@ def test_the_schema_knows_limits():
     jsonschema.validate(study | {"constraints": {"m": {"least": 1.0}}}, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(study | {"constraints": {"m": {"lest": 1.0}}}, schema)
+
+
+# Optimisation
+
+
+def lightest_of_two(**words):
+    """Radius and wall: the thinnest wall, and the least radius that bends little enough."""
+    variables = {
+        "radius": {"kind": "uniform", "low": 0.01, "high": 0.06},
+        "wall": {"kind": "range", "first": 5e-4, "last": 2e-3, "count": 4},
+    }
+    return Study(
+        tube,
+        variables,
+        OUTPUTS,
+        constraints={"deflection": {"largest": 0.03}},
+        best="least mass",
+        design="optimize",
+        **words,
+    )
+
+
+def test_a_search_finds_the_lightest_tube(tmp_path):
+    found = optimize(lightest_of_two(runs=130))
+    second = FORCE * LENGTH**3 / (3.0 * E * 0.03)
+    radius = brentq(lambda r: 0.25 * np.pi * (r**4 - (r - 5e-4) ** 4) - second, 0.01, 0.06)
+    assert found.best is not None
+    assert found["wall"][found.best] == 5e-4
+    assert 0.999 < found["radius"][found.best] / radius < 1.03
+    assert found.feasible[found.best]
+    assert len(found) <= 130
+    assert len(set(zip(*found.variables.values(), strict=True))) == len(found)
+    (axes,) = STUDY_FIGURES["search"](found.results()).axes
+    (so_far,) = (line for line in axes.lines if line.get_label() == "best so far")
+    assert so_far.get_ydata()[-1] == found["mass"][found.best]
+    assert np.all(np.diff(so_far.get_ydata()) <= 0.0)
+
+
+def test_a_search_goes_on_where_it_was(tmp_path):
+    """Stopped in its second generation: the finished runs are not repeated, and the table is the same."""
+    study = lightest_of_two(runs=20)
+    whole, done = sweep(study), []
+
+    def stop(finished, failed, total):
+        assert total == 20
+        done.append(finished)
+        if finished == 12:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        optimize(study, out=tmp_path, progress=stop)
+    again = optimize(study, out=tmp_path, progress=lambda *counts: done.append(counts[0]))
+    assert done[:14] == [*range(13), 12]
+    assert again.columns() == whole.columns()
+    assert Sweep.read(tmp_path / "sweep.h5").summary() == whole.summary()
+
+
+def test_a_search_needs_to_know_what_is_best():
+    with pytest.raises(ModelError, match="best: is missing: the design 'optimize' needs an output"):
+        optimize(Study(tube, {"radius": {"values": RADII}}, OUTPUTS))
