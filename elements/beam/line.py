@@ -377,7 +377,7 @@ class LineItem(Item):
     # Linear models
 
     def frames(self, layout: Layout) -> list[int]:
-        """Those of its markers and of its nodes."""
+        """Frames of its markers and of its nodes."""
         return [*super().frames(layout), *(station.frame for station in layout.beams[self.name].stations)]
 
     def linear_outputs(self, layout: Layout) -> Mapping[str, bool]:

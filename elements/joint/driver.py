@@ -105,7 +105,7 @@ class Driver(Item):
         return {"force": False}
 
     def output_rows(self, point: LinearPoint, quantity: str) -> OutputRows | None:
-        """The rows of its force; see ``driver_rows``."""
+        """The rows of its force, the ``quantity`` that it gives; see ``driver_rows``."""
         return driver_rows(point, self) if quantity == "force" else None
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
@@ -277,7 +277,7 @@ class DistanceDriver(_BetweenPoints):
         return [make_row(layout, entry.rows[0], ("distance",), entry.first, entry.second, scale, follows=0)]
 
     def force_by_pose(self, point: LinearPoint, force: Floats) -> Floats:
-        """By the distance, with which the force grows at constant multipliers."""
+        """The change by the distance, with which the force grows at constant multipliers."""
         layout = point.system.layout
         ends = layout.drivers[self.name].first, layout.drivers[self.name].second
         place = [station_motion(layout, end, point.q[None], point.v[None])[0][0] for end in ends]

@@ -366,7 +366,7 @@ class FlexibleBody(OrientedBody):
         return value, by_pose
 
     def frames(self, layout: Layout) -> list[int]:
-        """Those of its markers and of its interfaces."""
+        """Frames of its markers and of its interfaces."""
         stations = layout.flexible_bodies[self.name].stations.values()
         return [*super().frames(layout), *(station.frame for station in stations)]
 

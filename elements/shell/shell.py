@@ -429,7 +429,7 @@ class Shell(Item):
         return stations[nearest_node].frame
 
     def frames(self, layout: Layout) -> list[int]:
-        """Those of its markers and of its nodes."""
+        """Frames of its markers and of its nodes."""
         return [*super().frames(layout), *layout.shells[self.name].frames]
 
     @staticmethod

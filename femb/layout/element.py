@@ -492,7 +492,7 @@ def rows_of_law(
 
 
 def unlike_inputs(batch: Batch, item: str, *quantities: str) -> tuple[str, ...]:
-    """Those of some quantities of an item that are not inputs of linear models by their name, as a given force is."""
+    """Quantities of an item that are no inputs of linear models by their name, as a given force is, of some."""
     given = {each.label for each in batch.inputs if not each.of_state and not each.of_discrete}
     return tuple(quantity for quantity in quantities if f"{item}.{quantity}" not in given)
 

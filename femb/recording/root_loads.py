@@ -56,7 +56,7 @@ def _interface_forces(batch: Batch, u: Floats, q: Floats, v: Floats, a: Floats) 
 
 
 def flexible_roots(system: System, appendage: Appendage, held: set[int]) -> tuple[FlexibleRoot, ...]:
-    """What deforms in an appendage with interfaces on held frames."""
+    """Batches whose elements deform in an appendage, with interfaces on held frames."""
     found = []
     for batch in system.batches:
         places = enumerate(batch.interfaces)

@@ -137,7 +137,8 @@ def corotated_vectors(first: Ints) -> Ints:
 class MotionEquations(VelocityCoordinates):
     """The equations of motion of batches and constraints, evaluated at states.
 
-    M a + h + f - f_applied + J^T lambda = 0 and Phi = 0; arrays as of ``femb.system.equations.Equations``.
+    M a + h + f - f_applied + J^T lambda = 0 and Phi = 0, with inputs u (n_u,), coordinates q (n_q,), velocities v
+    (n_v,) and their rates a; of s states the arrays are (s, n_u) and so on.
     """
 
     pattern: Pattern
