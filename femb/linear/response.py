@@ -48,6 +48,9 @@ def unit_of(name: str) -> str:
 
 # Of what responds: with more rounding digits are lost.
 LOST_PART = 1e-3
+# Rounding below this part of a response, in the unit of a rotation or translation by 1 m, is that of a zero.
+NOTHING = 1e-9
+ROTATIONS = {"rad": "m", "rad/s": "m/s", "rad/s2": "m/s2", "N m": "N"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +79,20 @@ class FrequencyResponse(Brief):
         return self.values[:, self.outputs.index(output), self.inputs.index(input_)]
 
     def lost(self, part: float = LOST_PART) -> NDArray[np.bool_]:
-        """(f,) whether rounding is more than a part of some entry that is not small beside those of the same units."""
+        """(f,) whether rounding is more than a part of some entry that is not small beside those of the same units.
+
+        Entries that are zero by symmetry have no digits to lose: those whose rounding is nothing beside the rotations
+        that the same input causes, or beside the translations.
+        """
         if self.rounding is None or not self.values.size:
             return np.zeros(len(self.frequencies), dtype=bool)
-        largest = largest_alike(np.abs(self.values), self.outputs, self.inputs)
-        return np.asarray(np.any((self.rounding > part * largest) & (largest > 0.0), axis=(1, 2)))
+        size = np.abs(self.values)
+        largest = largest_alike(size, self.outputs, self.inputs)
+        units = [unit_of(name) for name in self.outputs]
+        kinds = np.array([ROTATIONS.get(unit, unit) for unit in units])
+        beside = np.stack([size[:, kinds == kind].max(axis=1) for kind in kinds], axis=1)
+        zero = self.rounding <= NOTHING * beside
+        return np.asarray(np.any((self.rounding > part * largest) & (largest > 0.0) & ~zero, axis=(1, 2)))
 
     def known(self) -> "FrequencyResponse":
         """The same without the frequencies at which digits are lost."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import FREE, hub, of_parts, slender, winged_satellite
+from models import FREE, hub, of_parts, satellite, slender, winged_satellite
 from vibration.test_hybrid import TABLE
 
 from femb import (
@@ -345,3 +345,16 @@ def test_a_model_too_large_for_full_order():
     )
     with pytest.raises(ModelError, match="truncate it, as by --modes 20"):
         full_order(linear_model(model, inputs=["beams.boom.-1.force"], outputs=["beams.boom.-1.position"]))
+
+
+def test_what_is_zero_by_symmetry_hides_no_error():
+    """A torque on a satellite with equal booms does not move its hub: the table shows the errors of the rotation."""
+    model = satellite(forced=False, rates=(0.0, 0.0, 0.0))
+    words = {"inputs": ["bodies.hub.torque.y"], "hub": "hub", "craig_bampton": 6, "frequencies": [0.1, 1.0, 5.0]}
+    turn, both = (
+        linearize(model, outputs=outputs, **words).truncation
+        for outputs in (["bodies.hub.turn"], ["bodies.hub.turn", "bodies.hub.position"])
+    )
+    assert "digits lost" not in both.table()
+    assert both.table().count("bodies.hub.turn.y by bodies.hub.torque.y") == 3
+    np.testing.assert_allclose(np.nanmax(both.error, axis=(1, 2)), np.nanmax(turn.error, axis=(1, 2)), rtol=1e-6)
