@@ -186,6 +186,8 @@ class Shell(Item):
                 f"given beside {forms[0]!r}, which says it: give one of them"
             )  # fmt: skip
             check.fail("material", what)
+        elif self.material is not None and not isinstance(self.material, str | Material):
+            check.fail("material", f"got {shown(self.material)}, wanted the name of a material or a femb.Material")
         elif self.material is not None and "material" not in check.bad:
             try:
                 ratio = self._isotropic.poissons_ratio

@@ -289,6 +289,7 @@ WORDS = {"elements": (2, 2), "corners": CORNERS, "thickness": H, "material": mat
         ({"material": None}, "the wall needs it"),
         ({"thickness": None}, "no wall"),
         ({"material": "cheese"}, "must be one of"),
+        ({"material": 7}, "wanted the name of a material"),
         ({"direction": (0.0, 0.0, 1.0)}, "along the normal"),
         ({"attach": {"edge5": "hub"}}, "edge4"),
         ({"attach": {"edge1": "hub", "edge2": "yoke"}}, "another host"),
