@@ -80,7 +80,8 @@ class Shell(Item):
     non_structural_mass : in addition, kg/m2. direction : the material axis 1 is its projection; by default from corner
     1 to 2, or x. damping : stress per strain rate divided by stress per strain, s.
     attach : by edge ("edge1" from corner 1 to 2, and so on) or corner, the name of a body to which its nodes are fixed,
-    or {"beam": name}, the beam on whose nodes they are. points : by name, nodes that are bodies NAME.POINT for others:
+    {"beam": name}, the beam on whose nodes they are, or {"shell": name, "edge": edge}, the edge of another shell on
+    whose nodes they are. points : by name, nodes that are bodies NAME.POINT for others:
     an edge or corner, whose middle is taken, the number of a node, or its position in the axes of the geometry, m.
     drilling : "stiff" where moments about the normal act on nodes of flat panels, or "weak"; by default stiff where the
     shell is flat. velocity (m/s, inertial axes) and angular_velocity (rad/s, axes of the first node) of a free shell.
@@ -226,17 +227,22 @@ class Shell(Item):
             if word not in self.mesh.sets:
                 known = ", ".join(self.mesh.sets)
                 check.fail(f"attach.{word}", f"got {word!r}{nearest(word, self.mesh.sets)}; this shell has {known}")
-            elif isinstance(given, Mapping) and set(given) == {"beam"} and isinstance(given["beam"], str):
+            elif isinstance(given, Mapping) and _names(given, "beam"):
                 continue
+            elif isinstance(given, Mapping) and _names(given, "shell", "edge"):
+                if given["shell"] == self.name:
+                    check.fail(f"attach.{word}", f"got {self.name!r}, this shell itself: name another")
             elif not isinstance(given, str):
-                check.fail(f"attach.{word}", f"got {shown(given)}, wanted the name of a body, or {{ beam = NAME }}")
+                wanted = "the name of a body, { beam = NAME } or { shell = NAME, edge = EDGE }"
+                check.fail(f"attach.{word}", f"got {shown(given)}, wanted {wanted}")
         if check.bad:
             return
         owner: dict[int, str] = {}
         for word in self.attach:
             for node in self.mesh.sets[word].tolist():
                 other = owner.setdefault(node, word)
-                if self.attach[other] != self.attach[word]:
+                # whether corners of other shells are one node is known when these have theirs
+                if self.attach[other] != self.attach[word] and not {other, word} & set(self.neighbours):
                     what = f"shares a node with {other}, which is on another host: a node is on one"
                     check.fail(f"attach.{word}", what)
                     return
@@ -342,9 +348,19 @@ class Shell(Item):
 
     @property
     def hosts(self) -> dict[str, tuple[str | None, str | None]]:
-        """The body or the beam of every attached set of nodes."""
-        given = (self.attach or {}).items()
+        """The body or the beam of every set of nodes that is attached to one."""
+        given = {word: host for word, host in (self.attach or {}).items() if word not in self.neighbours}.items()
         return {word: (None, host["beam"]) if isinstance(host, Mapping) else (host, None) for word, host in given}
+
+    @property
+    def neighbours(self) -> dict[str, tuple[str, str]]:
+        """The shell and its edge of every set of nodes that is attached to one."""
+        given = (self.attach or {}).items()
+        return {
+            word: (host["shell"], host["edge"])
+            for word, host in given
+            if isinstance(host, Mapping) and "shell" in host and "edge" in host
+        }
 
     @property
     def markers(self) -> Mapping[tuple[str, ...], Marker]:
@@ -397,13 +413,28 @@ class Shell(Item):
         pose = (-layout.origin, np.array([1.0, 0.0, 0.0, 0.0])) if self.frame is None else placement.bodies[self.frame]
         positions, quaternions = self.placed(pose)
         stations: list[Station | None] = [None] * len(positions)
+
+        def carry(word: str, node: int, host: int) -> None:
+            frame, known = layout.frames[host], stations[node]
+            if known is not None and known.frame != host:
+                what = (
+                    f"shares the node at {shown(np.round(positions[node], 9).tolist())} with another edge, whose host "
+                )
+                raise ModelError.at((self.table, self.name, "attach", word), f"{what}differs: a node is on one")
+            offset = rotations.rotate_back(frame.quaternion, positions[node] - frame.position)
+            turn = rotations.multiply(rotations.conjugate(frame.quaternion), quaternions[node])
+            stations[node] = Station(host, offset, turn)
+
         for word, (body, beam) in self.hosts.items():
             for node in self.mesh.sets[word].tolist():
                 host = layout.bodies[body] if body is not None else self._beam_node(layout, beam, word, positions[node])
-                frame = layout.frames[host]
-                offset = rotations.rotate_back(frame.quaternion, positions[node] - frame.position)
-                turn = rotations.multiply(rotations.conjugate(frame.quaternion), quaternions[node])
-                stations[node] = Station(host, offset, turn)
+                carry(word, node, host)
+        for word in self.neighbours:
+            nodes = self.mesh.sets[word]
+            for node, host in zip(
+                nodes.tolist(), self._shell_nodes(layout, model, word, positions[nodes]), strict=True
+            ):
+                carry(word, node, host)
         for node, word in self.named.items():
             stations[node] = Station(layout.bodies[f"{self.name}.{word}"])
         found = [
@@ -430,6 +461,30 @@ class Shell(Item):
             raise ModelError.at((self.table, self.name, "attach", word), what)
         return stations[nearest_node].frame
 
+    def _shell_nodes(self, layout: Layout, model: ModelView, word: str, places: Floats) -> list[int]:
+        """The frames of the nodes of a neighbour that are at places (k, 3). Raises ModelError where there is none."""
+        name, edge = self.neighbours[word]
+        shells = {item.name: item for item in model.items() if isinstance(item, Shell)}
+        here = (self.table, self.name, "attach", word)
+        if name not in shells:
+            names = ", ".join(map(repr, shells))
+            raise ModelError.at(here, f"got {name!r}, which is no shell{nearest(name, shells)}; shells: {names}")
+        sets = shells[name].mesh.sets
+        if edge not in sets:
+            what = f"got {edge!r}{nearest(edge, sets)}; shell {name!r} has {', '.join(sets)}"
+            raise ModelError.at(here, what)
+        stations = [layout.shells[name].stations[node] for node in sets[edge].tolist()]
+        distances = np.linalg.norm(layout.poses(stations)[0] - places[:, None], axis=2)
+        found, least = distances.argmin(axis=1), distances.min(axis=1)
+        if least.max() > ON_NODE * self.mesh.size:
+            at = np.round(places[least.argmax()] + layout.origin, 9).tolist()
+            raise ModelError.at(
+                here,
+                f"the node at {at} is {least.max():.3g} m from the nearest of {edge} of shell {name!r}: the edges meet "
+                "node by node, give both as many elements",
+            )
+        return [stations[k].frame for k in found.tolist()]
+
     def frames(self, layout: Layout) -> list[int]:
         """Frames of its markers and of its nodes."""
         return [*super().frames(layout), *layout.shells[self.name].frames]
@@ -447,6 +502,11 @@ class Shell(Item):
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:
         return shell_records(items, system)
+
+
+def _names(given: Mapping[str, Any], *words: str) -> bool:
+    """Whether a mapping has these words alone, each with a name."""
+    return set(given) == set(words) and all(isinstance(given[word], str) for word in words)
 
 
 def shell_records(items: list[Shell], system: RecordedSystem) -> Records:

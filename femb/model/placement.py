@@ -304,6 +304,8 @@ class Placement(Poses):
             self.model.tables = {**model.tables, LineItem.table: dict(model.beams)}
         # numbers of the joints with an end on the body or the beam
         self._joints_on: dict[tuple[str | None, str | None], list[int]] = {}
+        # names of the shells, in the order in which they are placed
+        self._shells: list[str] = []
         problems: list[Problem] = []
         self._place_given()
         todo = list(model.beams.values())
@@ -326,9 +328,13 @@ class Placement(Poses):
             ]:
                 # A structure without a given position: its first body goes to the origin, the others follow by joints.
                 self.bodies[joined[0]] = self.given_pose(joined[0])
-            elif shells:
+            elif unknown := [str(shell.frame) for shell in shells if not self._has_frame(shell)]:
                 # nothing says where the body is in whose axes a shell is given
-                self.bodies[str(shells[0].frame)] = self.given_pose(str(shells[0].frame))
+                self.bodies[unknown[0]] = self.given_pose(unknown[0])
+            elif shells:
+                ring = ", ".join(shell.name for shell in shells)
+                what = f"each of the shells {ring} is on an edge of another: one of them must be on none of the others"
+                raise ModelError.at((Shell.table, shells[0].name, "attach"), what)
             else:
                 break
         if problems:
@@ -344,13 +350,22 @@ class Placement(Poses):
             todo.remove(body)
         return bool(placed)
 
+    def _has_frame(self, shell: Shell) -> bool:
+        return shell.frame is None or shell.frame in self.bodies
+
     def _place_shells(self, todo: list[Shell]) -> bool:
-        """Place the named points of the shells of the list whose frame is known, which leave it; whether there were
-        any."""
-        placed = [shell for shell in todo if shell.frame is None or shell.frame in self.bodies]
+        """Place the named points of the shells of the list whose frame is known and whose neighbours are placed, which
+        leave it; whether there were any."""
+        waiting = {shell.name for shell in todo}
+        placed = [
+            shell
+            for shell in todo
+            if self._has_frame(shell) and not waiting & {name for name, _ in shell.neighbours.values()}
+        ]
         for shell in placed:
             here = -self.origin, np.array([1.0, 0.0, 0.0, 0.0])
             self.bodies |= shell.point_poses(here if shell.frame is None else self.bodies[shell.frame])
+            self._shells.append(shell.name)
             todo.remove(shell)
         return bool(placed)
 
@@ -368,9 +383,11 @@ class Placement(Poses):
         return bool(placed)
 
     def in_order(self, items: list[AnyItem]) -> list[AnyItem]:
-        """Items of one table, sorted: a beam follows the beams that it is clamped to."""
-        rank = {name: k for k, name in enumerate(self.beams)}
-        return sorted(items, key=lambda item: rank[item.name] if item.table == "beams" else 0)
+        """Items of one table, sorted: a beam follows the beams that it is clamped to, a shell those on whose edges it
+        is."""
+        orders = {"beams": list(self.beams), Shell.table: self._shells}
+        rank = {(table, name): k for table, names in orders.items() for k, name in enumerate(names)}
+        return sorted(items, key=lambda item: rank.get((item.table, item.name), 0))
 
     def _place_given(self) -> None:
         for name, body in self.model.bodies.items():

@@ -1,5 +1,7 @@
 """Shells in models: what carries them, motion, statics, modes, root loads, and every exit."""
 
+from dataclasses import replace
+
 import meshio
 import numpy as np
 import pytest
@@ -51,6 +53,81 @@ def test_shell_in_the_axes_of_a_turned_body():
         for words in ({}, turned)
     )
     np.testing.assert_allclose(plain[6:], other[6:], rtol=1e-9)
+
+
+def halves(elements=(2, 2), edge="edge2", **words):
+    """The panel in two parts, the second of which begins at its far end, and is the first item of the model."""
+    far = [[1.5, 0.25, 0], [1.0, 0.25, 0], [1.0, -0.25, 0], [1.5, -0.25, 0]]
+    given = {"thickness": H, "material": material(E, NU, RHO), "direction": (1.0, 0.0, 0.0), "frame": "hub"}
+    near = [CORNERS[0], [1.0, -0.25, 0], [1.0, 0.25, 0], CORNERS[3]]
+    attach = {"edge2": {"shell": "near", "edge": edge}}
+    given |= {"attach": attach, "points": {"tip": "corner4"}} | words
+    return (
+        femb.Shell("far", elements, corners=far, **given),
+        femb.Shell("near", (2, 2), corners=near, **given | {"attach": {"edge4": "hub"}, "points": {"middle": "edge2"}}),
+    )
+
+
+def test_shells_that_share_an_edge_are_one():
+    """Frequencies and root loads of a panel in two parts; the point between them is a body that moves with both."""
+    one = model_of(hub(), panel(frame="hub", attach={"edge4": "hub"}))
+    parts = model_of(hub(), *halves())
+    first, second = (femb.modes(each, count=12) for each in (one, parts))
+    np.testing.assert_allclose(first.frequencies[6:], second.frequencies[6:], rtol=1e-8)
+    np.testing.assert_allclose(second.energy.sum(axis=1), 1.0, atol=1e-9)
+    pushed = [
+        femb.static(model_of(femb.Ground("hub"), *shells, femb.Load("push", body=f"{name}.tip", force=(0, 0, 0.1))))
+        for name, shells in (
+            ("p", [panel(frame="hub", attach={"edge4": "hub"}, points={"tip": "corner2"})]),
+            ("far", halves()),
+        )
+    ]
+    # found by Newton's iteration, each to its tolerance
+    tips = [found.bodies[f"{name}.tip"].position[-1] for found, name in zip(pushed, ("p", "far"), strict=True)]
+    np.testing.assert_allclose(tips[0], tips[1], rtol=0.0, atol=1e-7)
+    roots = [next(iter(found.appendages.values())) for found in pushed]
+    np.testing.assert_allclose(roots[0].torque[-1], roots[1].torque[-1], rtol=0.0, atol=1e-7)
+
+
+def test_box_of_shells_shares_edges_and_corners():
+    """A folded strip whose last panel is on two others: its corners are one node with theirs."""
+    words = {"thickness": H, "material": material(E, NU, RHO)}
+    floor = femb.Shell("floor", (2, 2), corners=[[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], **words)
+    wall = femb.Shell(
+        "wall", (2, 2), corners=[[0, 0, 0], [0, 1, 0], [0, 1, 1], [0, 0, 1]],
+        attach={"edge1": {"shell": "floor", "edge": "edge4"}}, **words,
+    )  # fmt: skip
+    back = femb.Shell(
+        "back", (2, 2), corners=[[0, 1, 0], [1, 1, 0], [1, 1, 1], [0, 1, 1]],
+        attach={"edge1": {"shell": "floor", "edge": "edge3"}, "edge4": {"shell": "wall", "edge": "edge2"}}, **words,
+    )  # fmt: skip
+    system = System(model_of(floor, wall, back))
+    assert len(system.layout.frames) == 19
+    np.testing.assert_allclose(mass_properties(system)[0], 3.0 * RHO * H, rtol=1e-12)
+    assert femb.modes(model_of(floor, wall, back), count=2).rigid == 6
+
+
+@pytest.mark.parametrize(
+    ("shells", "message"),
+    [
+        (lambda: halves((2, 3)), "node by node"),
+        (lambda: halves(edge="edge3"), "m from the nearest of edge3 of shell 'near'"),
+        (lambda: halves(edge="egde2"), "did you mean 'edge2'"),
+        (lambda: halves()[:1], "is no shell"),
+        (lambda: halves(attach={"edge2": {"shell": "far", "edge": "edge4"}}), "this shell itself"),
+        (lambda: halves(attach={"edge2": {"shell": "near"}}), "wanted the name of a body, { beam"),
+    ],
+)
+def test_bad_neighbours_are_named(shells, message):
+    with pytest.raises(femb.ModelError, match=message):
+        System(model_of(hub(), *shells()))
+
+
+def test_shells_on_each_other_are_named():
+    far, near = halves()
+    near = replace(near, points=None, attach={"edge2": {"shell": "far", "edge": "edge2"}})
+    with pytest.raises(femb.ModelError, match="one of them must be on none"):
+        System(model_of(hub(), far, near))
 
 
 def test_strip_bends_as_an_exact_beam():
