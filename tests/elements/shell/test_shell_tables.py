@@ -1,8 +1,11 @@
 """Tables of section 14 of docs/theory/shell.md: linear benchmarks, large rotations and modes, to the digits there."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from oracles.shell import Supported, material, shell_on, triangulated
+from scipy.linalg import eigh
 
 import femb
 from femb.elements.shell.mesh import ShellMesh, cylinder, grid, paraboloid, quadrilateral
@@ -277,3 +280,109 @@ def test_surfaces():
             x = mesh.nodes[cells]
             normal = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
             assert np.all(np.sum(normal[:, None] * mesh.normals[cells], axis=2) > 0.0)
+
+
+def simply_supported(n, m, length, clamped=False, **words):
+    """A plate of the width 1 on hard supports, which also hold the rotation about the normal of an edge."""
+    mesh = quadrilateral(np.array([[0.0, 0, 0], [length, 0, 0], [length, 1, 0], [0, 1, 0]]), n, m)
+    fixed = np.zeros((len(mesh.nodes), 6), dtype=bool)
+    for edge, about in (("edge1", 4), ("edge2", 3), ("edge3", 4), ("edge4", 3)):
+        fixed[np.ix_(mesh.sets[edge], [2, 3, 4] if clamped else [2, about])] = True
+    return mesh, Supported(shell_on(mesh, **words), fixed)
+
+
+def bending(one, matrix):
+    """The part of a matrix that belongs to the free deflections and rotations out of the plane."""
+    out = one.places[:, 2:5].ravel()
+    out = out[one.free[out]]
+    return matrix.tocsc()[np.ix_(out, out)].toarray()
+
+
+def buckling(n, length, forces, clamped=False):
+    """The lowest N b^2 / (pi^2 D) under a field of membrane forces N times forces (11, 22, 12)."""
+    E, nu, h = 1e9, 0.3, 1e-3
+    mesh, one = simply_supported(round(n * length), n, length, clamped, thickness=h, material=material(E, nu))
+    A = E * h / (1.0 - nu**2) * np.array([[1.0, nu, 0.0], [nu, 1.0, 0.0], [0.0, 0.0, 0.5 * (1.0 - nu)]])
+    e1, e2, e12 = np.linalg.solve(A, np.asarray(forces, dtype=float))
+    x, y = mesh.nodes[:, 0], mesh.nodes[:, 1]
+    v, q = np.zeros(one.system.n_v), one.system.q0
+    v[one.places[:, 0]], v[one.places[:, 1]] = e1 * x + 0.5 * e12 * y, e2 * y + 0.5 * e12 * x
+    stressed = one.stiffness(q, one.batch.strained(q, one.batch.own_strains(np.zeros(0), q, v)))
+    K = one.stiffness(q)
+    values = eigh(bending(one, K - stressed), bending(one, K), eigvals_only=True)
+    return 1.0 / values.max() / (np.pi**2 * E * h**3 / (12.0 * (1.0 - nu**2)))
+
+
+@pytest.mark.parametrize(
+    ("length", "forces", "clamped", "wanted", "within"),
+    [
+        (1.0, (-1, 0, 0), False, 4.0, 7e-3),
+        (2.0, (-1, 0, 0), False, 4.0, 7e-3),
+        (1.0, (-1, -1, 0), False, 2.0, 7e-3),
+        # two half waves along the diagonal, and the short waves of clamped plates, take more elements
+        (1.0, (0, 0, 1), False, 9.3247, 0.14),
+        (1.0, (-1, -1, 0), True, 5.3036, 0.05),
+        (1.0, (-1, 0, 0), True, 10.074, 0.07),
+    ],
+    ids=["uniaxial", "of length 2", "biaxial", "shear", "clamped, biaxial", "clamped, uniaxial"],
+)
+def test_buckling_of_plates(length, forces, clamped, wanted, within):
+    """The error of 8 elements, and its order of 2 where it is not small: from 8 and 12 elements to the coefficient."""
+    found = buckling(8, length, forces, clamped)
+    np.testing.assert_allclose(found, wanted, rtol=within)
+    if within > 0.01:
+        fine = buckling(12, length, forces, clamped)
+        np.testing.assert_allclose(fine - (found - fine) / (1.5**2 - 1.0), wanted, rtol=0.02)
+
+
+def test_plate_buckles_by_heat():
+    """A clamped plate: the square of its frequency falls to nothing at the heat that presses with its buckling load."""
+    nu, h, alpha = 0.3, 1e-2, 1e-5
+    model = square(12, attach={f"edge{k}": "ground" for k in range(1, 5)})
+    shell = replace(model.tables["shells"]["p"], thickness=h, material=femb.Material(1e9, 1e9 / 2.6, 1e3, alpha))
+    critical = buckling(12, 1.0, (-1, -1, 0), True) * np.pi**2 * h**2 / (12.0 * (1.0 + nu) * alpha)
+    squares = []
+    for factor in (0.95, 0.99):
+        heated = femb.Model("heated")
+        heated.add(shell)
+        heated.add(femb.SurfaceLoad("sun", "p", temperature=factor * critical))
+        squares.append(femb.modes(heated, count=1, start="equilibrium").frequencies[0] ** 2)
+    # shear makes a plate of this thickness softer by 1e-3
+    at = 0.99 + 0.04 * squares[1] / (squares[0] - squares[1])
+    np.testing.assert_allclose(at, 1.0, rtol=3e-3)
+
+
+def test_frequencies_of_supported_and_free_plates():
+    """Simply supported: pi^2 (i^2 + k^2); free: Leissa's upper bounds, which are 0.2 to 0.6 % high in finer meshes."""
+    _, one = simply_supported(12, 12, 1.0, thickness=1e-3, material=material(1e9, 0.3, 1000.0))
+    values = np.zeros(one.system.pattern.size)
+    one.batch.mass(one.system.q0, values)
+    K, M = (bending(one, matrix) for matrix in (one.stiffness(one.system.q0), one.system.pattern.to_csc(values)))
+    found = np.sqrt(eigh(K, M, eigvals_only=True)[:4] / (1e9 * 1e-9 / (12.0 * 0.91)))
+    np.testing.assert_allclose(found, np.pi**2 * np.array([2.0, 5.0, 5.0, 8.0]), rtol=0.03)
+    np.testing.assert_allclose(frequencies(square(12), 4), [13.489, 19.789, 24.432, 35.024], rtol=0.012)
+
+
+@pytest.mark.parametrize("thickness", [0.01, 0.1])
+def test_deflection_of_a_laminate(thickness):
+    """A cross-ply plate under a double sine, by Navier's solution with the same stiffness; order 2."""
+    ply = {"youngs_moduli": (25e9, 1e9), "shear_modulus": 0.5e9, "poissons_ratio": 0.25, "density": 1.0}
+    plies = [
+        femb.Ply(thickness / 3.0, angle, **ply, transverse_shear=(0.5e9, 0.2e9)) for angle in (0.0, np.pi / 2, 0.0)
+    ]
+    a, found = np.pi, []
+    for n in (4, 8, 16):
+        mesh, one = simply_supported(n, n, 1.0, plies=plies)
+        x, y = mesh.nodes[:, 0], mesh.nodes[:, 1]
+        f = np.zeros((len(mesh.nodes), 6))
+        # the integral of the sine with the shape functions of a node
+        share = (2.0 * (1.0 - np.cos(a / n)) / (a / n) ** 2) ** 2
+        f[:, 2] = share * np.sin(a * x) * np.sin(a * y) / n**2
+        found.append(one.linear(one.loads(f))[(n + 1) * (n // 2) + n // 2, 2])
+    C = shell_on(mesh, plies=plies).wall.stiffness
+    D, s, t = C[3:6, 3:6] * a**2, C[6, 6], C[7, 7]
+    K = [[(s + t) * a**2, s * a, t * a], [s * a, D[0, 0] + D[2, 2] + s, D[0, 1] + D[2, 2]]]
+    K.append([t * a, D[0, 1] + D[2, 2], D[1, 1] + D[2, 2] + t])
+    errors = np.array(found) / np.linalg.solve(K, [1.0, 0.0, 0.0])[0] - 1.0
+    assert np.abs(errors[2]) < 3e-3
+    assert np.all(np.abs(errors[1:]) < 0.3 * np.abs(errors[:-1]))
