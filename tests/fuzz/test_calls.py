@@ -152,6 +152,7 @@ CALLS = {
     profiles.ZVD: {"profile": profiles.Versine(0.5), "frequencies": [1.0, 2.0], "damping": [0.01, 0.02]},
     profiles.ZVDD: {"profile": profiles.Versine(0.5), "frequencies": [1.0]},
     profiles.EI: {"profile": profiles.Versine(0.5), "frequencies": [1.0], "tolerance": 0.1},
+    profiles.Integral: {"rate": profiles.Versine(0.5), "initial": 0.1},
     profiles.Repeat: {"profile": profiles.Versine(0.5), "period": 1.0, "count": 3},
 }  # fmt: skip
 NAMES = {call.__name__: call for call in CALLS}

@@ -106,5 +106,5 @@ def test_modes_without_a_held_body():
 
 
 def test_a_hub_without_appendages():
-    with pytest.raises(ModelError, match="count"):
+    with pytest.raises(ModelError, match="modes: nothing vibrates"):
         modes(of_parts(hub()), 1, held="hub")

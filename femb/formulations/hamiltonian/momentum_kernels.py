@@ -393,7 +393,7 @@ def state_rates(parent, data, floating, only_speeds, driven, given, gravity, loa
     start = 7 if floating else 0
     p_start = start + n + (6 if floating else 0)
     for s in range(Y.shape[0]):
-        q, p, v = Y[s, start : start + n], Y[s, p_start:], velocity[s]
+        q, p, v = Y[s, start : start + n], Y[s, p_start : p_start + n], velocity[s]
         if floating:
             rotation(Y[s, 3:7], R[0])
             L, P = Y[s, p_start - 6 : p_start - 3], Y[s, p_start - 3 : p_start]
@@ -413,7 +413,7 @@ def state_rates(parent, data, floating, only_speeds, driven, given, gravity, loa
         if only_speeds:
             continue
         wrenches(data, gravity, load_rows, loads, R, hinge, c, W)
-        momentum_rates(parent, data, driven, q, rate[s], S, v, h, W, out[s, p_start:])
+        momentum_rates(parent, data, driven, q, rate[s], S, v, h, W, out[s, p_start : p_start + n])
         for k in range(n):
             out[s, start + k] = rate[s, k]
         if floating:
