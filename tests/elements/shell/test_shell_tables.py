@@ -386,3 +386,21 @@ def test_deflection_of_a_laminate(thickness):
     errors = np.array(found) / np.linalg.solve(K, [1.0, 0.0, 0.0])[0] - 1.0
     assert np.abs(errors[2]) < 3e-3
     assert np.all(np.abs(errors[1:]) < 0.3 * np.abs(errors[:-1]))
+
+
+@pytest.mark.parametrize(("axis", "wanted"), [((0, 0, 1), 4.79728), ((0, 1, 0), 3.74351)], ids=["flap", "lag"])
+def test_strip_in_a_spin(axis, wanted):
+    """A spin of three times the unit frequency about the normal and in the plane (Wright and others, 1982); order 2."""
+    h, found = 1e-3, []
+    unit = h * np.sqrt(1e9 / 1000.0 / 12.0)
+    for n in (8, 16):
+        shell = femb.Shell(
+            "p", (n, 1), corners=[[0, -0.025, 0], [1, -0.025, 0], [1, 0.025, 0], [0, 0.025, 0]], thickness=h,
+            material=material(1e9, 0.0, 1000.0), frame="hub", attach={"edge4": "hub"},
+        )  # fmt: skip
+        model = femb.Model("strip")
+        model.add(femb.RigidBody("hub", 1e6, 1e6, angular_velocity=3.0 * unit * np.array(axis)))
+        model.add(shell)
+        found.append(2.0 * np.pi * femb.modes(model, 1, held="hub", start="equilibrium").frequencies[0] / unit)
+    errors = np.array(found) / wanted - 1.0
+    assert 0.0 < errors[1] < 0.4 * errors[0] < 4e-4
