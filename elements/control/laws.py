@@ -483,6 +483,8 @@ class FilterController(Controller):
         names_in(check, "outputs")
         check.positive("frequency", "damping_ratio", "zero", "pole")
         check.not_negative("depth")
+        if "filter" in check.bad:
+            return
         wanted = ("zero", "pole") if self.filter == "lead" else ("frequency",)
         for word in ("frequency", "zero", "pole"):
             if word in wanted:

@@ -212,7 +212,7 @@ class FlexibleBody(OrientedBody):
         check_interfaces(check, whole.interface_names[1:])
         if "modes" not in check.bad:
             check.require("modes", self.modes is None or self.modes <= whole.modes, f"the file has {whole.modes}")
-        if self.coupling == "full":
+        if "coupling" not in check.bad and self.coupling == "full":
             check.require(
                 "coupling", whole.second_order, "but the file has no J1, J2, Q and S2 with stiffening included"
             )

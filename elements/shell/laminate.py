@@ -44,7 +44,10 @@ def wall_of_plies(plies: Sequence[Ply], offset: float) -> Wall:
     C[6:, 6:] = _shear(z, Q, G)
     densities = np.array([ply.density for ply in plies], dtype=float)
     heat = np.einsum("pk,pij,pj->ki", powers, Q, np.array([ply.free_strain() for ply in plies]))
-    free = np.linalg.solve(C[:6, :6], np.array([heat[:2].ravel(), heat[1:].ravel()]).T).T
+    try:
+        free = np.linalg.solve(C[:6, :6], np.array([heat[:2].ravel(), heat[1:].ravel()]).T).T
+    except np.linalg.LinAlgError:  # the description refuses a strain without stiffness in its own words
+        free = np.full((2, 6), np.nan)
     return Wall(C, densities @ powers, total, free)
 
 

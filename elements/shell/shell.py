@@ -218,7 +218,8 @@ class Shell(Item):
         scale = np.sqrt(np.abs(np.diag(C)))
         lowest = np.linalg.eigvalsh(C / np.outer(scale, scale)).min() if scale.all() else 0.0
         if not lowest > 1e-12:
-            check.fail("plies" if plies else "stiffness_matrix", "is not positive definite: a strain has no stiffness")
+            word = "plies" if plies else "stiffness_matrix" if direct else "offset" if self.offset else "thickness"
+            check.fail(word, "the stiffness of the wall is not positive definite: a strain has none")
 
     def _check_attach(self, check: Checks) -> None:
         if self.attach is None or "attach" in check.bad:

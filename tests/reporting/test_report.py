@@ -16,6 +16,7 @@ import femb
 from femb import ResultError, Results, Sweep
 from femb.cli import cli
 from femb.numerics import rotations
+from femb.reporting import scene as scenes
 from femb.reporting.packing import COARSE, FINE, Packing
 from femb.reporting.page import SCRIPTS
 
@@ -185,6 +186,18 @@ def test_shells_are_where_the_results_have_them(tmp_path, attach):
     np.testing.assert_allclose(points, shell.position, atol=1e-4)
     (deflection,) = (each for each in scene["quantities"] if each["name"] == "deflection")
     assert deflection["high"] == pytest.approx(np.linalg.norm(shell.deflection, axis=-1).max())
+
+
+def test_a_body_rests_in_the_axes_of_its_turned_carrier():
+    """The pose of the carrier times the one at rest is that of the body."""
+    model = femb.Model()
+    model.add(femb.RigidBody("carrier", 1.0, 1.0, position=(1.0, -2.0, 0.5), euler_angles=(0.4, -0.8, 1.1)))
+    model.add(femb.RigidBody("carried", 1.0, 1.0, position=(3.0, 0.2, 0.1), euler_angles=(0.1, 0.3, 2.0)))
+    bodies = femb.simulate(model, duration=0.01, output_interval=0.01).bodies
+    p, q, r, s = (bodies[name][word][0] for name in ("carrier", "carried") for word in ("position", "quaternion"))
+    rest = np.array(scenes._rest(bodies["carrier"], bodies["carried"]))
+    np.testing.assert_allclose(p + rotations.rotate(q, rest[:3]), r, atol=1e-14)
+    np.testing.assert_allclose(rotations.multiply(q, rest[3:]), s, atol=1e-14)
 
 
 def test_flexible_bodies_are_meshes_lines_or_links(tmp_path):

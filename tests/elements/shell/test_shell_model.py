@@ -375,6 +375,7 @@ WORDS = {"elements": (2, 2), "corners": CORNERS, "thickness": H, "material": mat
         ({"points": {"a": 4, "b": 4}}, "one name"),
         ({"points": {"a": 0}, "attach": {"edge4": "hub"}}, "name the host"),
         ({"damping": -1.0}, "at least 0"),
+        ({"offset": 1e9}, "offset: .*the stiffness of the wall is not positive definite"),
         ({"thickness": None, "material": None, "stiffness_matrix": np.eye(6)}, "shear_stiffness: is missing"),
         (
             {"thickness": None, "material": None, "stiffness_matrix": np.diag([1, 1, 1, 1, 1, -1.0]),
