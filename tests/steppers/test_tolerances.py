@@ -47,12 +47,17 @@ def test_a_tenth_of_rtol(name):
     assert slope > expected - 0.15
 
 
-def first_step(name, h):
-    """Estimate and true error, both in the norm of the tolerances, of the first step h of an oscillator of 5 rad/s."""
+def oscillating(name, h):
+    """A stepper that begins with h, of an oscillator of 5 rad/s."""
     model = Model("oscillator")
     model.add(PointMass("m", mass=2.0, position=(1.1, 0, 0), velocity=(0.4, 0, 0)))
     model.add(SpringDamper("s", SpringEnd(anchor=(0, 0, 0)), SpringEnd("m"), stiffness=50.0, free_length=1.0))
-    stepper = make_stepper(System(model), Run(duration=1.0, method=name, rtol=0.1, first_step=h, max_step=h))
+    return make_stepper(System(model), Run(duration=1.0, method=name, rtol=0.1, first_step=h, max_step=h))
+
+
+def first_step(name, h):
+    """Estimate and true error, both in the norm of the tolerances, of the first step of the oscillator."""
+    stepper = oscillating(name, h)
     estimates, estimate = [], stepper._error
     stepper._error = lambda trial, h: estimates.append(estimate(trial, h)) or estimates[-1]
     q, v = stepper.q.copy(), stepper.v.copy()
@@ -71,6 +76,31 @@ def test_the_error_estimate_of_a_first_step(name, order, least, most):
     assert least < long / wrong < most
     assert least < short / less < most
     assert np.log2(long / short) == pytest.approx(order, abs=0.15)
+
+
+def test_the_estimate_of_radau_is_that_of_its_authors():
+    """Of x'' = -25 (x - 1): (I - h J / u)^-1 (h f / u + e Z), with the real eigenvalue u of the inverse of A.
+
+    Source: E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8.
+    """
+    h, r = 0.05, np.sqrt(6.0)
+    A = np.array([
+        [(88 - 7 * r) / 360, (296 - 169 * r) / 1800, (-2 + 3 * r) / 225],
+        [(296 + 169 * r) / 1800, (88 + 7 * r) / 360, (-2 - 3 * r) / 225],
+        [(16 - r) / 36, (16 + r) / 36, 1 / 9],
+    ])  # fmt: skip
+    J, y = np.array([[0.0, 1.0], [-25.0, 0.0]]), np.array([0.1, 0.4])
+    Z = np.linalg.solve(np.eye(6) - h * np.kron(A, J), h * np.kron(A @ np.ones(3), J @ y)).reshape(3, 2)
+    u = np.linalg.eigvals(np.linalg.inv(A))
+    u = u[np.argmin(np.abs(u.imag))].real
+    e = np.array([-13 - 7 * r, -13 + 7 * r, -1]) / (3.0 * u)
+    wanted = np.linalg.solve(np.eye(2) - h * J / u, h * J @ y / u + e @ Z)
+    stepper = oscillating("radau", h)
+    found, of = [], stepper._filter
+    stepper._filter = lambda *given: found.append(of(*given)) or found[-1]
+    stepper.step(1.0)
+    (error_q, error_v, _), *_ = found
+    np.testing.assert_allclose([error_q.ravel()[0], error_v.ravel()[0]], wanted, rtol=1e-6)
 
 
 def test_default_tolerances_follow_rtol():
