@@ -10,7 +10,6 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.records import load_factors
-from femb.elements.shell.batch import ShellBatch
 from femb.elements.shell.stiffness import R_SIGNS, S_SIGNS, shape_weights
 from femb.layout.element import Batch, ForceBatch, Input
 from femb.layout.layout import Layout
@@ -118,11 +117,11 @@ class SurfaceBatch(ForceBatch):
             x, force = patch.evaluated(q[None])
             patch.stations.add_matrix(q, factor * patch.changes(x[0]), stiffness, factor * force[0])
 
-    def add_interface_forces(self, shells: ShellBatch, u: Floats, q: Floats, out: Floats) -> None:
-        """out (s, k, 6) += forces and torques of the loads on nodes that are on the ``interfaces`` of shells."""
+    def add_interface_forces(self, loaded: Batch, u: Floats, q: Floats, out: Floats) -> None:
+        """out (s, k, 6) += forces and torques of the loads on nodes that are on the ``interfaces`` of the shells."""
         for patch in self.patches:
-            at = [k for k, (path, _) in enumerate(shells.interfaces) if path == f"shells.{patch.shell}"]
-            if not any(np.any(patch.frames == shells.interfaces[k][1]) for k in at):
+            at = [k for k, (path, _) in enumerate(loaded.interfaces) if path == f"shells.{patch.shell}"]
+            if not any(np.any(patch.frames == loaded.interfaces[k][1]) for k in at):
                 continue
             force = u[:, self.first_input + patch.load, None, None, None] * patch.evaluated(q)[1]
             axes = patch.stations.motion(q, np.zeros((len(q), patch.size))).axes
@@ -131,7 +130,7 @@ class SurfaceBatch(ForceBatch):
             local = np.einsum("senji,senj->seni", frames, force)
             torque = np.cross(offset.reshape(*patch.frames.shape, 3), local)
             for k in at:
-                on = patch.frames == shells.interfaces[k][1]
+                on = patch.frames == loaded.interfaces[k][1]
                 out[:, k, :3] += force[:, on].sum(axis=1)
                 out[:, k, 3:] += torque[:, on].sum(axis=1)
 

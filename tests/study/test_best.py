@@ -147,7 +147,7 @@ def lightest_of_two(**words):
     )
 
 
-def test_a_search_finds_the_lightest_tube(tmp_path):
+def test_a_search_finds_the_lightest_tube():
     found = optimize(lightest_of_two(runs=130))
     second = FORCE * LENGTH**3 / (3.0 * E * 0.03)
     radius = brentq(lambda r: 0.25 * np.pi * (r**4 - (r - 5e-4) ** 4) - second, 0.01, 0.06)
