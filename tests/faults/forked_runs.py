@@ -85,7 +85,7 @@ def kills(count: int, chance: random.Random, folder: Path) -> Counter[str]:
         process = forked(lambda path=path: simulated(path))
         while not part.exists() and os.waitpid(process, os.WNOHANG) == (0, 0):
             time.sleep(0.0005)
-        time.sleep(chance.uniform(0.0, span))
+        time.sleep(span * (number + chance.random()) / count)  # one in each part of the run
         try:
             os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
@@ -159,7 +159,8 @@ def full_disk(count: int, chance: random.Random, folder: Path) -> Counter[str]:
     for number in range(count):
         path = folder / str(number) / "results.h5"
         path.parent.mkdir()
-        room = int(1.6 * whole * (number + chance.random()) / count)  # one in each part of the range
+        # One in each part of the range; the second of four parts always has room to begin and never to end.
+        room = int(1.2 * whole * (number + chance.random()) / count)
         process = forked(lambda path=path, room=room: run(path, room))
         _, status = os.waitpid(process, 0)
         assert os.WIFEXITED(status), f"run {number}, {room} bytes: ended by signal {os.WTERMSIG(status)}"

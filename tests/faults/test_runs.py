@@ -56,7 +56,7 @@ def tried(request, tmp_path_factory):
 def test_killed_runs_leave_readable_files_and_older_results(tried):
     count, found = (each["kills"] for each in tried)
     assert found["readable"] == count
-    assert found["in between"] > count / 4
+    assert found["in between"] >= count / 4
 
 
 def test_runs_that_go_on_can_be_read_at_any_moment(tried):
@@ -67,7 +67,7 @@ def test_runs_that_go_on_can_be_read_at_any_moment(tried):
 
 def test_without_room_there_is_one_error_which_carries_the_results(tried):
     count, found = (each["full_disk"] for each in tried)
-    assert found["error with results"] > count / 4
+    assert found["error with results"] >= count / 4
     assert found["readable"] + found.get("no room to begin", 0) == count
 
 
