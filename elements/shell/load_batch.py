@@ -81,7 +81,7 @@ class SurfaceBatch(ForceBatch):
         self.inputs = tuple(Input.of_profile(item.profile, f"loads.{item.name}") for item in items)
         self.patches: list[_Patch] = []
         for number, item in enumerate(items):
-            mesh, nodes = shells[item.shell].mesh, layout.poses(layout.shells[item.shell].stations)[0]
+            mesh, nodes = shells[item.shell].geometry, layout.poses(layout.shells[item.shell].stations)[0]
             if item.pressure is not None or item.force is not None:
                 for cells in mesh.cells:
                     share = shape_weights(nodes[cells]).sum(axis=2)

@@ -136,7 +136,7 @@ class Shell(Item):
         if self.direction is not None and not np.any(self.direction):
             check.fail("direction", "got [0.0, 0.0, 0.0], a direction must not be zero")
             return
-        mesh = self.mesh
+        mesh = self.geometry
         if problem := mesh.problem():
             check.fail("corners" if self.surface is None else "elements", problem)
             return
@@ -225,9 +225,9 @@ class Shell(Item):
         if self.attach is None or "attach" in check.bad:
             return
         for word, given in self.attach.items():
-            if word not in self.mesh.sets:
-                known = ", ".join(self.mesh.sets)
-                check.fail(f"attach.{word}", f"got {word!r}{nearest(word, self.mesh.sets)}; this shell has {known}")
+            if word not in self.geometry.sets:
+                known = ", ".join(self.geometry.sets)
+                check.fail(f"attach.{word}", f"got {word!r}{nearest(word, self.geometry.sets)}; this shell has {known}")
             elif isinstance(given, Mapping) and _names(given, "beam"):
                 continue
             elif isinstance(given, Mapping) and _names(given, "shell", "edge"):
@@ -240,7 +240,7 @@ class Shell(Item):
             return
         owner: dict[int, str] = {}
         for word in self.attach:
-            for node in self.mesh.sets[word].tolist():
+            for node in self.geometry.sets[word].tolist():
                 other = owner.setdefault(node, word)
                 # whether corners of other shells are one node is known when these have theirs
                 if self.attach[other] != self.attach[word] and not {other, word} & set(self.neighbours):
@@ -266,11 +266,11 @@ class Shell(Item):
 
     @property
     def _attached_nodes(self) -> dict[int, str]:
-        return {int(node): word for word in self.attach or {} for node in self.mesh.sets.get(word, ())}
+        return {int(node): word for word in self.attach or {} for node in self.geometry.sets.get(word, ())}
 
     def _node_of(self, given: Any) -> int | str:
         """The number of a node, or the fault of what is given."""
-        mesh = self.mesh
+        mesh = self.geometry
         if isinstance(given, str):
             if given not in mesh.sets:
                 return f"got {given!r}{nearest(given, mesh.sets)}; this shell has {', '.join(mesh.sets)}"
@@ -293,7 +293,7 @@ class Shell(Item):
     # The mesh and the wall
 
     @cached_property
-    def mesh(self) -> ShellMesh:
+    def geometry(self) -> ShellMesh:
         """The mesh, in the axes of the geometry."""
         n, m = (int(number) for number in self.elements)
         if self.surface is not None:
@@ -310,7 +310,7 @@ class Shell(Item):
     @property
     def stiff_drilling(self) -> bool:
         """Whether drilling rotations are those of section 3.1 of the theory."""
-        return self.mesh.flat if self.drilling is None else self.drilling == "stiff"
+        return self.geometry.flat if self.drilling is None else self.drilling == "stiff"
 
     @property
     def _isotropic(self) -> Material:
@@ -391,8 +391,8 @@ class Shell(Item):
         ``frame``."""
         turn = rotations.multiply(pose[1], np.asarray(self.quaternion))
         origin = pose[0] + rotations.rotate(pose[1], np.asarray(self.position))
-        axes = self.mesh.axes(self.material_direction)
-        return origin + rotations.rotate(turn, self.mesh.nodes), rotations.multiply(turn, axes)
+        axes = self.geometry.axes(self.material_direction)
+        return origin + rotations.rotate(turn, self.geometry.nodes), rotations.multiply(turn, axes)
 
     def point_poses(self, pose: tuple[Floats, Floats]) -> dict[str, tuple[Floats, Floats]]:
         """The poses of its points by the names of their bodies; ``pose`` : position (3,) m and quaternion (4,) of
@@ -427,11 +427,11 @@ class Shell(Item):
             stations[node] = Station(host, offset, turn)
 
         for word, (body, beam) in self.hosts.items():
-            for node in self.mesh.sets[word].tolist():
+            for node in self.geometry.sets[word].tolist():
                 host = layout.bodies[body] if body is not None else self._beam_node(layout, beam, word, positions[node])
                 carry(word, node, host)
         for word in self.neighbours:
-            nodes = self.mesh.sets[word]
+            nodes = self.geometry.sets[word]
             for node, host in zip(
                 nodes.tolist(), self._shell_nodes(layout, model, word, positions[nodes]), strict=True
             ):
@@ -443,8 +443,8 @@ class Shell(Item):
             for k, station in enumerate(stations)
         ]
         own = [found[k].frame for k, station in enumerate(stations) if station is None or k in self.named]
-        layout.shells[self.name] = ShellLayout(found, self.mesh.quads, self.mesh.triangles, own)
-        for cells in self.mesh.cells:
+        layout.shells[self.name] = ShellLayout(found, self.geometry.quads, self.geometry.triangles, own)
+        for cells in self.geometry.cells:
             for cell in cells.tolist():
                 layout.couple(dict.fromkeys(found[node].frame for node in cell))
 
@@ -470,14 +470,14 @@ class Shell(Item):
         if name not in shells:
             names = ", ".join(map(repr, shells))
             raise ModelError.at(here, f"got {name!r}, which is no shell{nearest(name, shells)}; shells: {names}")
-        sets = shells[name].mesh.sets
+        sets = shells[name].geometry.sets
         if edge not in sets:
             what = f"got {edge!r}{nearest(edge, sets)}; shell {name!r} has {', '.join(sets)}"
             raise ModelError.at(here, what)
         stations = [layout.shells[name].stations[node] for node in sets[edge].tolist()]
         distances = np.linalg.norm(layout.poses(stations)[0] - places[:, None], axis=2)
         found, least = distances.argmin(axis=1), distances.min(axis=1)
-        if least.max() > ON_NODE * self.mesh.size:
+        if least.max() > ON_NODE * self.geometry.size:
             at = np.round(places[least.argmax()] + layout.origin, 9).tolist()
             raise ModelError.at(
                 here,
@@ -528,9 +528,11 @@ def shell_records(items: list[Shell], system: RecordedSystem) -> Records:
         static[f"{path}/reference_quaternion"] = quaternion[part]
         static[f"{path}/quadrilaterals"] = entry.quads.astype(float)
         static[f"{path}/triangles"] = entry.triangles.astype(float)
-        corners = [position[part][cells] for cells in item.mesh.cells]
+        corners = [position[part][cells] for cells in item.geometry.cells]
         direction = rotations.rotate(
-            rotations.multiply(quaternion[part][0], rotations.conjugate(item.mesh.axes(item.material_direction)[0])),
+            rotations.multiply(
+                quaternion[part][0], rotations.conjugate(item.geometry.axes(item.material_direction)[0])
+            ),
             item.material_direction,
         )
         axes_of = [projected_axes(middle_axes(x)[:, :, 2], direction) for x in corners]

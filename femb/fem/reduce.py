@@ -14,6 +14,7 @@ from scipy.linalg import block_diag, eigh
 
 from femb.base.array_files import check_file, of_file, read_arrays
 from femb.base.errors import ModelError, Problem, ResultError
+from femb.base.mesh_files import nodes_on_plane
 from femb.base.types import Floats, Ints, Sparse
 from femb.elements.marker import Place
 from femb.elements.modal.data import ReducedBody
@@ -111,7 +112,6 @@ def _check_first(M: Floats, K: Floats, D: Floats, m: float) -> None:
 
 # Interfaces and node sets as they are named in calls and commands.
 
-PLANE = 1e-6  # distance of nodes on a plane, of the model's size
 FORM = (
     "wanted NAME=NODES, NODES being a node set, node numbers as 3,7,9, or a plane as x=0.5; then :mean for the mean "
     "motion of the nodes (RBE3) in place of a rigid set, and @X,Y,Z for the position in m"
@@ -151,22 +151,13 @@ def nodes_named(model: FeModel, text: str, name: str) -> Ints:
     """Rows (m,) of the nodes of a set, of a plane, or with numbers. Raises ModelError."""
     if text in model.node_sets:
         return np.unique(model.node_sets[text])
-    plane = re.fullmatch(r"([xyz])\s*=\s*(\S+)", text)
     known = model.dofs[:, 0] >= 0
-    if plane is not None:
-        try:
-            value = float(plane[2])
-        except ValueError:
-            raise ModelError.at(("interfaces", name), f"got the plane {text!r}, {FORM}") from None
-        away = np.abs(model.nodes[:, "xyz".index(plane[1])] - value)
-        found = np.flatnonzero(known & (away <= PLANE * model.length))
-        if not len(found):
-            nearest = model.nodes[known, "xyz".index(plane[1])]
-            nearest = nearest[np.argmin(np.abs(nearest - value))]
-            raise ModelError.at(
-                ("interfaces", name), f"no node is on the plane {text}; the nearest is at {plane[1]}={nearest:g} m"
-            )
-        return found
+    try:
+        on_plane = nodes_on_plane(text, model.nodes[known])
+    except ModelError as error:
+        raise ModelError.at(("interfaces", name), str(error)) from None
+    if on_plane is not None:
+        return np.flatnonzero(known)[on_plane]
     if re.fullmatch(r"[0-9,\s]+", text):
         wanted = [int(each) for each in text.replace(" ", "").split(",") if each]
         row = {int(number): k for k, number in enumerate(model.numbers)}

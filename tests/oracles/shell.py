@@ -17,7 +17,7 @@ def shell_on(mesh, direction=(1.0, 0.0, 0.0), **words):
     """A shell on a ShellMesh, which replaces that of its corners."""
     large = [[0, 0, 0], [1e3, 0, 0], [1e3, 1e3, 0], [0, 1e3, 0]]
     shell = femb.Shell("s", (1, 1), corners=large, **words)
-    shell.__dict__["mesh"] = mesh
+    shell.__dict__["geometry"] = mesh
     object.__setattr__(shell, "direction", np.array(direction))
     return shell
 
