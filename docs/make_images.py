@@ -46,6 +46,7 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "wind_blade": ("wind_blade", (), "plot --dpi 90"),
     "panel_wing": ("panel_wing", (), "plot --dpi 80"),
     "panel_wing_slew": ("panel_wing", (), "picture --times 0,1,3,5,6 --azimuth -65 --elevation 20 --dpi 80"),
+    "panel_slew_motion": ("panel_slew", (), "picture --times 0,0.5,0.6,2,4 --azimuth -65 --elevation 25 --dpi 80"),
     "spinning_boom_audit": ("spinning_boom", (), "plot --what audit --dpi 90"),
     "satellite_four_arms": ("satellite_four_arms", (), "plot --dpi 90"),
     "satellite_deployment": ("satellite_deployment", (), "plot --dpi 90"),

@@ -82,6 +82,15 @@ STRETCHES = {
         0.2,
         ("sections.yoke.damping=1e-6", "loads.go.profile.duration=0.01", "loads.go.torque=[0, -1000, 0]"),
     ),
+    "panel_slew": Stretch(
+        0.002,
+        2e-5,
+        0.3,
+        (
+            *("sections.tube.damping=0", "shells.panel.damping=0"),
+            *("loads.go.profile.duration=0.004", "loads.go.torque=[0, -6e4, 3e4]"),
+        ),
+    ),
     "rigid_body_free": Stretch(1.0, 0.5, 0.5),
     "rigid_body_dual_euler_torque": Stretch(0.15, 0.15, 0.15),
     "rigid_body_body_torque": Stretch(0.5, 0.5, 0.5, ("bodies.rod.euler_rates=[1, 10, 1]",)),

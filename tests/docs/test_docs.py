@@ -59,7 +59,7 @@ LONG = (
 )
 FEW_CASES = ("cantilever_tip_load.md",)
 # Those of which the Python blocks alone are long: runs of many swings.
-LONG_SCRIPTS = ("joint_springs.md", "loop.md", "thruster_limit_cycle.md")
+LONG_SCRIPTS = ("joint_springs.md", "loop.md", "panel_slew.md", "thruster_limit_cycle.md")
 FENCE = re.compile(r"^```(\w+)?[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
