@@ -96,7 +96,7 @@ def _arrays_of(cells: Ints, item: Any, stations: list[Any], layout: Layout) -> t
     to_frame = np.swapaxes(rotations.rotation_matrix(rotations.normalise(frames)), 1, 2)[cells]
     # the geometry as it is at the start: its axes turn the normals and the direction of the mesh
     turn = rotations.multiply(quaternions[0], rotations.conjugate(item.geometry.axes(item.material_direction)[0]))
-    x, normals = nodes[cells], rotations.rotate(turn, item.geometry.normals)[cells]
+    x, normals = nodes[cells], rotations.rotate(turn, item.geometry.corner_normals(cells))
     axes = middle_axes(x)
     material = projected_axes(axes[:, :, 2], rotations.rotate(turn, item.material_direction))
     angle = np.arctan2(np.sum(material[:, :, 0] * axes[:, :, 1], 1), np.sum(material[:, :, 0] * axes[:, :, 0], 1))

@@ -75,10 +75,11 @@ class SurfaceLoad(Item):
             word = "temperature" if self.temperature is not None else "gradient"
             what = f"needs the expansion (1/K) of the wall of shell {self.shell!r}: give it in its material or plies"
             raise ModelError.at((self.table, self.name, word), what)
-        sets = shells[self.shell].geometry.sets
-        edges = [word for word, nodes in sets.items() if len(nodes) > 1]
-        if self.edge is not None and self.edge not in edges:
-            what = f"got {self.edge!r}{nearest(self.edge, edges)}; shell {self.shell!r} has {', '.join(edges)}"
+        mesh = shells[self.shell].geometry
+        if self.edge is not None and (self.edge not in mesh.sets or not len(mesh.segments(self.edge))):
+            what = mesh.without(self.edge, f"shell {self.shell!r}")
+            if self.edge in mesh.sets:
+                what = f"got {self.edge!r}, whose nodes are not along sides of elements"
             raise ModelError.at((self.table, self.name, "edge"), what)
 
     @staticmethod

@@ -88,7 +88,7 @@ class SurfaceBatch(ForceBatch):
                     force = np.zeros(3) if item.force is None else item.force
                     self._add(item.shell, cells, layout, number, item.pressure or 0.0, share[..., None] * force)
             if item.edge is not None:
-                ends = _segments(mesh.sets[item.edge], mesh.cells)
+                ends = mesh.segments(item.edge)
                 lengths = np.linalg.norm(nodes[ends[:, 1]] - nodes[ends[:, 0]], axis=1)
                 half = 0.5 * lengths[:, None, None] * np.asarray(item.edge_force)
                 self._add(item.shell, ends, layout, number, 0.0, np.repeat(half, 2, axis=1))
@@ -136,16 +136,3 @@ class SurfaceBatch(ForceBatch):
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         return load_factors(self, frames)
-
-
-def _segments(nodes: Ints, cells: tuple[Ints, ...]) -> Ints:
-    """(k, 2) nodes at the ends of the element sides along an edge, which may be closed."""
-    pairs = np.stack([nodes, np.roll(nodes, -1)], axis=1)
-    sides = {
-        frozenset(side)
-        for each in cells
-        for cell in each.tolist()
-        for side in zip(cell, cell[1:] + cell[:1], strict=True)
-    }
-    closed = len(nodes) > 2 and frozenset(pairs[-1].tolist()) in sides
-    return pairs if closed else pairs[:-1]

@@ -1,18 +1,20 @@
-"""Meshes of shells: nodes with normals, quadrilaterals and triangles, and sets of nodes, from surfaces.
+"""Meshes of shells: nodes with normals, quadrilaterals and triangles, and sets of nodes, of surfaces and from files.
 
 Source: docs/theory/shell.md, section 1.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from femb.base.errors import ModelError
+from femb.base.mesh_files import MeshFile, nodes_on_plane, read_mesh_file
 from femb.base.types import Floats, Ints
-from femb.base.values import shown
+from femb.base.values import nearest, shown
 from femb.numerics import rotations
 
 # Normals of a mesh that differ by less are those of a flat shell.
@@ -27,26 +29,91 @@ SURFACES: Mapping[str, tuple[str, ...]] = {
 }
 
 
+# Elements whose normals differ by less across an edge have one normal there: cosine of 20 degrees.
+SMOOTH = np.cos(np.radians(20.0))
+# Nodes that are nearer than this part of the shortest edge are at one place.
+SAME_PLACE = 1e-3
+
+
+class NodeSets(Mapping[str, Ints]):
+    """Sets of nodes by name, also of those on a plane such as "x=0.5", in the axes of the geometry."""
+
+    def __init__(self, named: Mapping[str, Ints], nodes: Floats) -> None:
+        self.named, self.nodes = named, nodes
+
+    def __getitem__(self, name: str) -> Ints:
+        found = self.named.get(name)
+        try:
+            found = nodes_on_plane(name, self.nodes) if found is None else found
+        except ModelError as error:
+            raise KeyError(str(error)) from error
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.named)
+
+    def __len__(self) -> int:
+        return len(self.named)
+
+
 @dataclass(frozen=True, eq=False)
 class ShellMesh:
     """nodes (n, 3) m, normals (n, 3) there, quads (q, 4) and triangles (t, 3) of nodes, counter-clockwise about the
-    normals, and sets of nodes by name, those of edges in their order."""
+    normals, and sets of nodes by name, those of edges in their order.
+
+    own_normals : (q, 4, 3) and (t, 3, 3) at the corners of the elements, by their number of corners, where they are not
+    those of the nodes. remarks : what is unusual, for the user.
+    """
 
     nodes: Floats
     normals: Floats
     quads: Ints
     triangles: Ints
     sets: Mapping[str, Ints]
+    own_normals: Mapping[int, Floats] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @property
     def cells(self) -> tuple[Ints, ...]:
         """The quadrilaterals and the triangles, those that there are."""
         return tuple(cells for cells in (self.quads, self.triangles) if len(cells))
 
+    def corner_normals(self, cells: Ints) -> Floats:
+        """(e, n, 3) at the corners of all quadrilaterals or all triangles (e, n)."""
+        return self.own_normals.get(cells.shape[1], self.normals[cells])
+
     @cached_property
     def flat(self) -> bool:
         """Whether all normals agree."""
-        return bool(np.all(np.abs(self.normals - self.normals[0]) <= FLAT))
+        every = (self.normals, *self.own_normals.values())
+        return all(bool(np.all(np.abs(each - self.normals[0]) <= FLAT)) for each in every)
+
+    def without(self, name: str, whose: str) -> str:
+        """The message for a set that it does not have; whose : what has the mesh."""
+        known = [*self.sets, *(["planes such as x=0.5"] if isinstance(self.sets, NodeSets) else [])]
+        return f"got {name!r}{nearest(name, self.sets)}; {whose} has {', '.join(known)}"
+
+    def middle(self, name: str) -> int:
+        """The node in the middle of a set: of an edge by its order, in a file the nearest to the mean place."""
+        nodes = self.sets[name]
+        if not isinstance(self.sets, NodeSets):
+            return int(nodes[len(nodes) // 2])
+        places = self.nodes[nodes]
+        return int(nodes[np.linalg.norm(places - places.mean(axis=0), axis=1).argmin()])
+
+    def segments(self, name: str) -> Ints:
+        """(k, 2) nodes at the ends of the sides of elements along a set of nodes: those on the outline of the shell,
+        and inner ones where no element has all of its corners in the set."""
+        inside = np.zeros(len(self.nodes), dtype=bool)
+        inside[self.sets[name]] = True
+        sides = Sides(self)
+        whole = np.concatenate([np.all(inside[cells], axis=1) for cells in self.cells])
+        covered = np.zeros(len(sides.ends), dtype=bool)
+        np.logical_or.at(covered, sides.of_corner, whole[sides.element])
+        chosen = np.all(inside[sides.ends], axis=1) & ((sides.count == 1) | ~covered)
+        return np.asarray(sides.ends[chosen])
 
     @cached_property
     def size(self) -> float:
@@ -65,7 +132,7 @@ class ShellMesh:
             after, before = np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x
             lengths = np.linalg.norm(after, axis=2) * np.linalg.norm(before, axis=2)
             with np.errstate(invalid="ignore", divide="ignore"):
-                sines = np.sum(np.cross(after, before) * self.normals[cells], axis=2) / lengths
+                sines = np.sum(np.cross(after, before) * self.corner_normals(cells), axis=2) / lengths
             bad = ~(sines > LEAST_SINE)
             if bad.any():
                 element, corner = np.argwhere(bad)[0]
@@ -208,3 +275,192 @@ def surface_mesh(surface: Mapping[str, Any], n: int, m: int) -> ShellMesh:
         return cylinder(radius, length, angle, n, m)
     focal, outer, inner = (np.inf, *given) if word == "disc" else given
     return paraboloid(focal, outer, inner, n, m)
+
+
+# Meshes in files
+
+
+class Sides:
+    """The sides of the elements of a mesh.
+
+    ends (k, 2) : their nodes, the smaller number first. count (k,) : how many elements have the side. By corner of an
+    element, of all quadrilaterals and then all triangles: of_corner (c,) the side to the next corner, element (c,) its
+    number, forward (c,) whether the element goes from the smaller number to the larger one, next (c,) the corner behind
+    it.
+    """
+
+    def __init__(self, mesh: ShellMesh) -> None:
+        pairs, elements, following, first, corner = [], [], [], 0, 0
+        for cells in mesh.cells:
+            count, n = cells.shape
+            pairs.append(np.stack([cells, np.roll(cells, -1, axis=1)], axis=2).reshape(-1, 2))
+            elements.append(np.repeat(np.arange(first, first + count), n))
+            following.append(np.roll(np.arange(corner, corner + count * n).reshape(count, n), -1, axis=1).ravel())
+            first, corner = first + count, corner + count * n
+        both = np.concatenate(pairs)
+        self.element, self.next = np.concatenate(elements), np.concatenate(following)
+        self.forward = both[:, 0] < both[:, 1]
+        self.ends, self.of_corner, self.count = np.unique(
+            np.sort(both, axis=1), axis=0, return_inverse=True, return_counts=True
+        )
+        self.of_corner = self.of_corner.ravel()
+
+    def shared(self) -> tuple[Ints, Ints]:
+        """The corners (s,), (s,) of the two elements of every side that exactly two have."""
+        order = np.argsort(self.of_corner, kind="stable")
+        order = order[self.count[self.of_corner[order]] == 2]
+        return order[::2], order[1::2]
+
+
+SIZES = {"quad": 4, "triangle": 3}
+# Cells beside a surface: points and lines carry sets alone.
+BESIDE = ("vertex", "line", "line3")
+
+
+def mesh_of_file(path: str | Path, unit: float = 1.0, group: str | None = None) -> ShellMesh:
+    """The mesh of quadrilaterals and triangles in a file of Gmsh, Abaqus, NASTRAN or another that meshio reads.
+
+    unit : length of the unit of the file, m. group : the name of a cell set or physical group, whose elements are taken
+    alone. Elements have one normal at a node where they meet by less than 20 degrees across each side, else each its
+    own. Sets of nodes are those of the file, and planes such as "x=0.5". Raises ModelError: no such elements, other
+    ones, normals to both sides, elements that are collapsed, badly ordered or twice there; ResultError: a file that
+    cannot be read.
+    """
+    file = read_mesh_file(path, SIZES)
+    try:
+        return _mesh_of(file, unit, group)
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from error
+
+
+def _mesh_of(file: MeshFile, unit: float, group: str | None) -> ShellMesh:
+    file.check_nodes()
+    cells = {kind: file.cells.get(kind, np.zeros((0, n), dtype=np.int64)) for kind, n in SIZES.items()}
+    if group is not None:
+        if group not in file.cell_sets:
+            known = ", ".join(file.cell_sets) or "none"
+            raise ModelError(f"group: got {group!r}{nearest(group, file.cell_sets)}; the cell sets are {known}")
+        rows = file.cell_sets[group]
+        strange = [kind for kind in rows if kind not in SIZES]
+        cells = {kind: each[rows[kind]] if kind in rows else each[:0] for kind, each in cells.items()}
+    else:
+        strange = [kind for kind in file.others if kind not in BESIDE]
+    wanted = f"wanted {' and '.join(SIZES)} cells, with nodes at their corners alone"
+    if strange:
+        named = "" if group is not None else ", or the group of the surface"
+        raise ModelError(f"has cells of the kind {', '.join(strange)}: {wanted}{named}")
+    if not sum(map(len, cells.values())):
+        raise ModelError(f"has no surface: got {', '.join(file.others) or 'no cells'}, {wanted}")
+    used = np.unique(np.concatenate([each.ravel() for each in cells.values()]))
+    place = np.full(len(file.points), -1)
+    place[used] = np.arange(len(used))
+    named_sets = {name: place[rows] for name, rows in file.node_sets.items()}
+    sets = {name: rows[rows >= 0] for name, rows in named_sets.items() if np.any(rows >= 0)}
+    nodes = file.points[used] * unit
+    bare = ShellMesh(nodes, np.zeros_like(nodes), place[cells["quad"]], place[cells["triangle"]], NodeSets(sets, nodes))
+    return _with_normals(bare)
+
+
+def _with_normals(bare: ShellMesh) -> ShellMesh:
+    """The mesh with its normals and remarks. Raises ModelError for elements that make no surface."""
+    corners, middles = [], []
+    for cells in bare.cells:
+        same = np.sort(cells, axis=1)
+        _, first, count = np.unique(same, axis=0, return_index=True, return_counts=True)
+        if count.max() > 1:
+            at = _place(bare.nodes[cells[first[count.argmax()]]].mean(axis=0))
+            raise ModelError(f"{count.max()} elements have the same nodes, around {at}: keep one of them")
+        x = bare.nodes[cells]
+        cross = np.cross(np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x)
+        middle = cross.sum(axis=1)
+        middles.append(middle / np.maximum(np.linalg.norm(middle, axis=1), np.finfo(float).tiny)[:, None])
+        corners.append(cross)
+    flat = {
+        cells.shape[1]: np.repeat(each[:, None], cells.shape[1], 1)
+        for cells, each in zip(bare.cells, middles, strict=True)
+    }
+    trial = replace(bare, own_normals=flat)
+    if problem := trial.problem():
+        raise ModelError(problem)
+    sides, element = Sides(bare), np.concatenate(middles)
+    one, other = sides.shared()
+    against = sides.forward[one] == sides.forward[other]
+    cosine = np.sum(element[sides.element[one]] * element[sides.element[other]], axis=1)
+    remarks = []
+    if np.any(turned := against & (cosine < -SMOOTH)):
+        at = _place(bare.nodes[sides.ends[sides.of_corner[one[turned.argmax()]]]].mean(axis=0))
+        raise ModelError(
+            f"the normals of two elements that meet at {at} are on the two sides of the surface (at {turned.sum()} "
+            "sides of elements): number the corners of all elements in one sense, as seen from one side"
+        )
+    if np.any(against):
+        at = _place(bare.nodes[sides.ends[sides.of_corner[one[against.argmax()]]]].mean(axis=0))
+        remarks.append(
+            f"has its normals on the other side behind a fold at {at}, and with them pressure, plies and offset"
+        )
+    smooth = ~against & (cosine > SMOOTH)
+    return replace(
+        bare, **_normals(bare, corners, sides, one[smooth], other[smooth]), remarks=(*remarks, *_seams(bare))
+    )
+
+
+def _normals(bare: ShellMesh, corners: list[Floats], sides: Sides, one: Ints, other: Ints) -> dict[str, Any]:
+    """Normals of the nodes and of the corners of elements, means over those that meet smoothly at the sides behind the
+    corners ``one`` and ``other``; weighted by the angle."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    cross = np.concatenate([each.reshape(-1, 3) for each in corners])
+    x = np.concatenate([bare.nodes[cells].reshape(-1, 3) for cells in bare.cells])
+    node = np.concatenate([cells.ravel() for cells in bare.cells])
+    before = np.empty_like(sides.next)
+    before[sides.next] = np.arange(len(before))
+    to_next, to_previous = x[sides.next] - x, x[before] - x
+    size = np.linalg.norm(cross, axis=1)
+    angle = np.arctan2(size, np.sum(to_next * to_previous, axis=1))
+    # an inner side runs once in each direction: the first corner of one is the second of the other
+    pairs = np.concatenate([np.stack([one, sides.next[other]]), np.stack([sides.next[one], other])], axis=1)
+    graph = coo_array((np.ones(pairs.shape[1]), (pairs[0], pairs[1])), shape=(len(node), len(node)))
+    count, group = connected_components(graph, directed=False)
+    total = np.zeros((count, 3))
+    np.add.at(total, group, cross * (angle / size)[:, None])
+    normal = total / np.linalg.norm(total, axis=1)[:, None]
+    own = normal[group]
+    if np.all(np.abs(own - own[0]) <= FLAT * 1e-3):
+        own[:] = own[0]
+    at_nodes = np.zeros_like(bare.nodes)
+    at_nodes[node[::-1]] = own[::-1]
+    result, start = {}, 0
+    for cells in bare.cells:
+        result[cells.shape[1]] = own[start : start + cells.size].reshape(*cells.shape, 3)
+        start += cells.size
+    return {"normals": at_nodes, "own_normals": result}
+
+
+def _seams(mesh: ShellMesh) -> list[str]:
+    """What to say of nodes at one place, and of parts that are not connected."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import cKDTree
+
+    said = []
+    pairs = cKDTree(mesh.nodes).query_pairs(SAME_PLACE * mesh.size, output_type="ndarray")
+    if len(pairs):
+        said.append(
+            f"has {len(pairs)} pairs of nodes at one place, such as {_place(mesh.nodes[pairs[0, 0]])}, which are not "
+            "connected: join them in the mesh, unless it is cut there"
+        )
+    ends = np.concatenate(
+        [np.stack([cells[:, :1].repeat(cells.shape[1], 1), cells], 2).reshape(-1, 2) for cells in mesh.cells]
+    )
+    count = len(mesh.nodes)
+    parts, _ = connected_components(
+        coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(count, count)), False
+    )
+    if parts > 1:
+        said.append(f"has {parts} parts that no element connects")
+    return said
+
+
+def _place(x: Floats) -> list[float]:
+    return [float(f"{value:.6g}") for value in x]

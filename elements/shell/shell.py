@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.errors import FembWarning, ModelError
+from femb.base.errors import FembError, FembWarning, ModelError
 from femb.base.quantity import Group
 from femb.base.types import Direction, Floats, Matrix6, OneOf, Quaternion, Shape, Unit, Vector
 from femb.base.values import as_numbers, nearest, shown, whole_number
@@ -23,6 +24,7 @@ from femb.elements.shell.laminate import Wall, wall_of_plies
 from femb.elements.shell.load import SurfaceLoad
 from femb.elements.shell.mesh import (
     ShellMesh,
+    mesh_of_file,
     projected_axes,
     quadrilateral,
     surface_mesh,
@@ -44,6 +46,9 @@ ON_NODE = 0.05
 Corners = Annotated[Any, Shape((4, 3))]
 Elements = Annotated[Any, Shape((2,))]
 Matrix2 = Annotated[Any, Shape((2, 2))]
+# A mesh that is larger (m) is probably in millimetres.
+LARGE = 300.0
+GEOMETRY = ("corners", "surface", "mesh")
 DIRECT = ("stiffness_matrix", "shear_stiffness", "mass_per_area")
 
 
@@ -71,6 +76,10 @@ class Shell(Item):
     along x and the middle line from the origin, {"disc": [outer radius, inner radius]} or {"paraboloid": [focal length,
     outer radius, inner radius]} about z. elements : numbers from corner 1 to 2 and from 2 to 3; of a cylinder along and
     around it, of the others along the radius and around. The normal is that of corners seen counter-clockwise.
+    mesh : in place of them, the path of a file of Gmsh, Abaqus, NASTRAN or another that meshio reads, with triangles
+    and quadrilaterals; mesh_unit : its unit of length, m; group : its cell set or physical group that is the shell, by
+    default all. Elements that meet by more than 20 degrees have normals of their own. The sets of nodes in the file,
+    and planes such as "x=0.5", have the place of edges in ``attach``, ``points`` and loads.
     frame : the name of a body in whose axes at the start the geometry is given; by default inertial axes. position (m)
     and quaternion : of the axes of the geometry there.
     Wall: thickness (m) and material, one of femb.MATERIALS by its name or a Material; or plies from the side behind the
@@ -86,8 +95,10 @@ class Shell(Item):
     drilling : "stiff" where moments about the normal act on nodes of flat panels, or "weak"; by default stiff where the
     shell is flat. velocity (m/s, inertial axes) and angular_velocity (rad/s, axes of the first node) of a free shell.
 
-    Raises ModelError: corners that coincide or are not in order, a wall that is not positive definite or given twice,
-    an unknown edge, a point beside the nodes, two names for a node. Warns of a thickness that looks like millimetres.
+    Raises ModelError: corners that coincide or are not in order, a mesh that cannot be read or is no surface, a wall
+    that is not positive definite or given twice, an unknown edge, a point beside the nodes, two names for a node. Warns
+    of a thickness that looks like millimetres, of parts of a mesh that are not connected and folds where its side
+    changes.
     Source: docs/theory/shell.md.
     """
 
@@ -100,9 +111,12 @@ class Shell(Item):
     results: ClassVar[type[Group]] = ShellResults
 
     name: str
-    elements: Annotated[Elements, Unit("")]
+    elements: Annotated[Elements | None, Unit("")] = None
     corners: Annotated[Corners | None, Unit("m")] = None
     surface: Annotated[dict[str, Any] | None, Unit("m")] = None
+    mesh: str | Path | None = None
+    mesh_unit: Annotated[float, Unit("m")] = 1.0
+    group: str | None = None
     thickness: Annotated[float | None, Unit("m")] = None
     material: str | Material | None = None
     plies: list[Ply] | None = None
@@ -136,12 +150,18 @@ class Shell(Item):
         if self.direction is not None and not np.any(self.direction):
             check.fail("direction", "got [0.0, 0.0, 0.0], a direction must not be zero")
             return
-        mesh = self.geometry
+        word = next(word for word in GEOMETRY if getattr(self, word) is not None)
+        try:
+            mesh = self.geometry
+        except FembError as error:
+            check.fail(word, str(error))
+            return
         if problem := mesh.problem():
-            check.fail("corners" if self.surface is None else "elements", problem)
+            check.fail("elements" if word == "surface" else word, problem)
             return
         try:
-            projected_axes(mesh.normals, self.material_direction)
+            for normals in (mesh.normals, *(mesh.corner_normals(cells).reshape(-1, 3) for cells in mesh.cells)):
+                projected_axes(normals, self.material_direction)
         except ModelError as error:
             check.fail("direction", str(error))
         self._check_attach(check)
@@ -157,11 +177,27 @@ class Shell(Item):
                 FembWarning,
                 stacklevel=4,
             )
+        remarks = list(mesh.remarks)
+        if self.mesh is not None and size > LARGE:
+            remarks.append(f'is {size:.3g} m large: is it in millimetres? Then give mesh_unit = "1 mm"')
+        if remarks:
+            said = f"shells.{self.name}.mesh: {self.mesh} {'; '.join(remarks)}"
+            warnings.warn(said, FembWarning, stacklevel=4)
 
     def _check_mesh(self, check: Checks) -> None:
-        check.exactly_one("corners", "surface")
+        check.exactly_one(*GEOMETRY)
         if self.surface is not None and "surface" not in check.bad and (problem := surface_problem(self.surface)):
             check.fail("surface", problem)
+        if self.mesh is not None:
+            check.positive("mesh_unit")
+            if self.elements is not None:
+                check.fail("elements", "given beside 'mesh', which has them")
+            return
+        if self.group is not None:
+            check.fail("group", "is that of a mesh, and there is none")
+        if self.elements is None:
+            check.fail("elements", "is missing: [from corner 1 to 2, from corner 2 to 3]")
+            return
         if "elements" in check.bad:
             return
         numbers = self.elements
@@ -226,8 +262,7 @@ class Shell(Item):
             return
         for word, given in self.attach.items():
             if word not in self.geometry.sets:
-                known = ", ".join(self.geometry.sets)
-                check.fail(f"attach.{word}", f"got {word!r}{nearest(word, self.geometry.sets)}; this shell has {known}")
+                check.fail(f"attach.{word}", self.geometry.without(word, "this shell"))
             elif isinstance(given, Mapping) and _names(given, "beam"):
                 continue
             elif isinstance(given, Mapping) and _names(given, "shell", "edge"):
@@ -273,9 +308,8 @@ class Shell(Item):
         mesh = self.geometry
         if isinstance(given, str):
             if given not in mesh.sets:
-                return f"got {given!r}{nearest(given, mesh.sets)}; this shell has {', '.join(mesh.sets)}"
-            nodes = mesh.sets[given]
-            return int(nodes[len(nodes) // 2])
+                return mesh.without(given, "this shell")
+            return mesh.middle(given)
         if whole_number(given):
             return int(given) if 0 <= given < len(mesh.nodes) else (
                 f"got {given}, wanted the number of a node from 0 to {len(mesh.nodes) - 1}"
@@ -295,6 +329,9 @@ class Shell(Item):
     @cached_property
     def geometry(self) -> ShellMesh:
         """The mesh, in the axes of the geometry."""
+        if self.mesh is not None:
+            return mesh_of_file(self.mesh, self.mesh_unit, self.group)
+        assert self.elements is not None
         n, m = (int(number) for number in self.elements)
         if self.surface is not None:
             return surface_mesh(self.surface, n, m)
@@ -472,8 +509,7 @@ class Shell(Item):
             raise ModelError.at(here, f"got {name!r}, which is no shell{nearest(name, shells)}; shells: {names}")
         sets = shells[name].geometry.sets
         if edge not in sets:
-            what = f"got {edge!r}{nearest(edge, sets)}; shell {name!r} has {', '.join(sets)}"
-            raise ModelError.at(here, what)
+            raise ModelError.at(here, shells[name].geometry.without(edge, f"shell {name!r}"))
         stations = [layout.shells[name].stations[node] for node in sets[edge].tolist()]
         distances = np.linalg.norm(layout.poses(stations)[0] - places[:, None], axis=2)
         found, least = distances.argmin(axis=1), distances.min(axis=1)

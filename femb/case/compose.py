@@ -147,11 +147,12 @@ def _value(node: ast.expr, variables: Variables) -> Any:
     raise ValueError
 
 
-# Keys whose text is the path of a file, by table: of flexible bodies, sections, and sections along a beam.
+# Keys whose text is the path of a file, by table: of flexible bodies, sections, sections along a beam, and so on.
 FILES = (
     ("bodies", "file"),
     ("sections", "file"),
     ("beams", "sections"),
+    ("shells", "mesh"),
     ("controllers", "file"),
     ("controllers", "python"),
 )

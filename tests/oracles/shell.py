@@ -8,6 +8,22 @@ from femb.elements.shell.mesh import ShellMesh
 from femb.numerics import rotations
 from femb.system.system import System
 
+# The patch of MacNeal and Harder, 0.24 by 0.12.
+PATCH = np.array(
+    [[0, 0], [0.24, 0], [0.24, 0.12], [0, 0.12], [0.04, 0.02], [0.18, 0.03], [0.16, 0.08], [0.08, 0.08]], dtype=float
+)
+QUADS = np.array([[0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7], [4, 5, 6, 7]])
+
+
+def patch_fields():
+    """(8, 6) displacements and rotations of the nodes of the patch: constant strains, and constant curvatures."""
+    x, y = PATCH.T
+    membrane, bending = np.zeros((2, 8, 6))
+    membrane[:, 0], membrane[:, 1] = 1e-3 * (x + 0.5 * y), 1e-3 * (y + 0.5 * x)
+    bending[:, 2] = 1e-3 * (x * x + x * y + y * y) / 2.0
+    bending[:, 3], bending[:, 4] = 1e-3 * (0.5 * x + y), -1e-3 * (x + 0.5 * y)
+    return membrane, bending
+
 
 def material(E, nu, density=1.0):
     return femb.Material(E, E / (2.0 * (1.0 + nu)), density)
@@ -74,6 +90,15 @@ class Supported:
         x = np.zeros(self.system.n_v)
         x[self.free] = splu(K.tocsc()).solve(f[self.free])
         return x[self.places]
+
+    def completed(self, wanted):
+        """(n_v,) small displacements in equilibrium, those of the held nodes being those of wanted (n, 6)."""
+        K = self.stiffness(self.system.q0).toarray()
+        found = np.zeros(self.system.n_v)
+        found[self.places] = wanted
+        found[self.free] = 0.0
+        found[self.free] = np.linalg.solve(K[np.ix_(self.free, self.free)], -(K @ found)[self.free])
+        return found
 
     def moved(self, q, x):
         q, steps = q.copy(), x[self.places]

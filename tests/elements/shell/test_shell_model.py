@@ -360,7 +360,7 @@ WORDS = {"elements": (2, 2), "corners": CORNERS, "thickness": H, "material": mat
         ({"corners": [CORNERS[k] for k in (0, 2, 1, 3)]}, "wrong order"),
         ({"corners": [CORNERS[k] for k in (0, 1, 1, 3)]}, "collapsed"),
         ({"elements": (2, 0.5)}, "two whole numbers"),
-        ({"surface": {"disc": [1.0, 0.0]}}, "wanted one of corners and surface"),
+        ({"surface": {"disc": [1.0, 0.0]}}, "wanted one of corners, surface and mesh"),
         ({"corners": None, "surface": {"dish": [1.0]}}, "wanted one of"),
         ({"corners": None, "surface": {"disc": [1.0, 2.0]}}, "inner radius must be less"),
         ({"material": None}, "the wall needs it"),
