@@ -189,6 +189,8 @@ class Shell(Item):
         if self.surface is not None and "surface" not in check.bad and (problem := surface_problem(self.surface)):
             check.fail("surface", problem)
         if self.mesh is not None:
+            if not isinstance(self.mesh, str | Path):
+                check.fail("mesh", f"got {shown(self.mesh)}, wanted the path of a file")
             check.positive("mesh_unit")
             if self.elements is not None:
                 check.fail("elements", "given beside 'mesh', which has them")

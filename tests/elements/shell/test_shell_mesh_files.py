@@ -224,6 +224,7 @@ def test_usual_meshes_are_not_said(tmp_path):
         ({"mesh": "none.msh"}, "mesh: none.msh: .*no such file"),
         ({"mesh": "none.msh", "elements": (2, 2)}, "elements: given beside 'mesh'"),
         ({"mesh": "none.msh", "corners": CORNERS}, "wanted one of corners, surface and mesh"),
+        ({"mesh": [1.0, 2.0]}, "mesh: got .*, wanted the path of a file"),
         ({"corners": CORNERS}, "elements: is missing"),
         ({"corners": CORNERS, "elements": (2, 2), "group": "a"}, "group: is that of a mesh"),
     ],
