@@ -60,7 +60,7 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], str]] = {
        for name in ("chain_universal", "iftomm_a01_pendulum", "iftomm_a02_four_bar", "iftomm_a03_squeezer",
                     "iftomm_a04_bricard", "iftomm_a05_governor", "kamman_two_bodies", "rotor_floating",
                     "satellite_hinged_panel", "slider_crank_flexible", "slider_crank_rigid",
-                    "spinning_wire_booms", "drive_ripple", "cubesat_antennas")},
+                    "spinning_wire_booms", "drive_ripple", "cubesat_antennas", "tape_spring_hinge")},
     "satellite_two_arrays": ("satellite_two_arrays", (), "plot --dpi 90"),
     "satellite_two_arrays_model": ("satellite_two_arrays", (), "picture --times 0 --dpi 60"),
     "satellite_two_arrays_slew": ("satellite_two_arrays_slew", (), "plot --what slew --dpi 70"),

@@ -67,6 +67,7 @@ from femb.elements.spring.euler import EulerSpringDamper as EulerSpringDamper
 from femb.elements.joint.spring import JointSpringDamper as JointSpringDamper
 from femb.elements.joint.friction import JointFriction as JointFriction
 from femb.elements.joint.stops import JointStops as JointStops
+from femb.elements.joint.curve import JointCurve as JointCurve
 
 from femb.elements.spring.modal_damping import ModalDamping as ModalDamping
 
@@ -97,6 +98,7 @@ from femb.elements.beam.shape import Path as Path
 from femb.elements.beam.laminate import Ply as Ply
 from femb.elements.beam.laminate import Material as Material
 from femb.elements.joint.stepper import DriveHarmonic as DriveHarmonic
+from femb.elements.joint.curve import Snap as Snap
 from femb.elements.load.airload import Airload as Airload
 from femb.elements.wheel.control_moment_gyro import Gimbal as Gimbal
 from femb.elements.wheel.reaction_wheel import WheelHarmonic as WheelHarmonic

@@ -147,7 +147,7 @@ def _value(node: ast.expr, variables: Variables) -> Any:
     raise ValueError
 
 
-# Keys whose text is the path of a file, by table: of flexible bodies, sections, sections along a beam, and so on.
+# Paths of keys whose text is the path of a file, from the table on.
 FILES = (
     ("bodies", "file"),
     ("sections", "file"),
@@ -155,6 +155,8 @@ FILES = (
     ("shells", "mesh"),
     ("controllers", "file"),
     ("controllers", "python"),
+    ("springs", "file"),
+    ("springs", "snaps", "file"),
 )
 OF_FILES = ("table", "spline")  # shapes of profiles that files may hold
 DEFAULTS = ("title", "gravity", "noise", "run")  # that an included file may have too
@@ -275,12 +277,24 @@ def _merge(
 
 def locate_files(document: Any, folder: FilePath) -> None:
     """Files that items name are relative to the folder of their case file; of patterns, those of their tables."""
-    for table, word in FILES:
+    for table, *words in FILES:
         items = document.get(table) if isinstance(document, dict) else None
         for item in items.values() if isinstance(items, dict) else ():
-            if isinstance(item, dict) and isinstance(item.get(word), str):
-                item[word] = str(folder / item[word])
+            _locate(item, words, folder)
     _locate_tables(document, folder)
+
+
+def _locate(value: Any, words: list[str], folder: FilePath) -> None:
+    """The file at the end of a path of keys, in every entry of lists on the way."""
+    if isinstance(value, list):
+        for each in value:
+            _locate(each, words, folder)
+    elif isinstance(value, dict):
+        word, *rest = words
+        if rest:
+            _locate(value.get(word), rest, folder)
+        elif isinstance(value.get(word), str):
+            value[word] = str(folder / value[word])
 
 
 def _locate_tables(value: Any, folder: FilePath) -> None:

@@ -108,9 +108,10 @@ class Update:
     before it have changed, and all of them the same motion. Sensors have the order 0, controllers 1, what they set 2.
 
     recorded : whether a zero is among the events of the results. rows : rows of constraints that it sets in force; the
-    energy that their impulses take is recorded with the event. sample : function of the discrete state after a sample
-    of its clock, which gives arrays by path TABLE/NAME/QUANTITY; the results have those of all samples, one after the
-    other.
+    energy that their impulses take is recorded with the event. loss : function of the discrete states before and after,
+    which gives the energy (J) that the change itself takes, recorded with the event. sample : function of the discrete
+    state after a sample of its clock, which gives arrays by path TABLE/NAME/QUANTITY; the results have those of all
+    samples, one after the other.
     """
 
     label: str
@@ -125,6 +126,7 @@ class Update:
     order: int = 0
     recorded: bool = False
     rows: tuple[int, ...] = ()
+    loss: Callable[[DiscreteState, DiscreteState], float] | None = None
     sample: Callable[[DiscreteState], Mapping[str, Any]] | None = None
 
     @cached_property

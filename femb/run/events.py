@@ -112,7 +112,7 @@ class Switched(Generic[F]):
     """A formulation after updates of its discrete state, and coordinates and velocities after the jump.
 
     acts : whether an input has changed. jumps : whether one of the constraints has, the motion that they prescribe or
-    whether they are in force, so that velocities jump. losses : energy (J) that the rows of each of the updates took.
+    whether they are in force, so that velocities jump. losses : energy (J) that each of the updates and its rows took.
     """
 
     form: F
@@ -131,20 +131,25 @@ def switched(form: F, updates: Sequence[Update], t: float, q: Floats, v: Floats,
     """
     system = form.system
     state, discrete = form.state(t, q, v), system.discrete
-    for update in sorted(updates, key=lambda each: each.order):
+    taken = [0.0] * len(updates)
+    for k in sorted(range(len(updates)), key=lambda each: updates[each].order):
+        update, before = updates[k], discrete
         discrete = update.changed(t, state, discrete, sampled=update.samples(discrete, t + same))
-    nothing = [0.0] * len(updates)
+        if update.loss is not None:
+            taken[k] = update.loss(before, discrete)
     if discrete is system.discrete:
-        return Switched(form, q, v, nothing)
+        return Switched(form, q, v, taken)
     other = form.with_discrete(discrete)
     if not _changed(system.constraint_set.inputs, system.discrete, discrete):
-        return Switched(other, q, v, nothing, system.inputs_change(discrete))
+        return Switched(other, q, v, taken, system.inputs_change(discrete))
     q, v = (x[0] for x in form.to_system(q[None], v[None]))
     system = other.system
     u, v_before = system.inputs_at(t, q, v), v
     q, v = projected(system, u, q, v)
     losses, row_c = _losses(system, u, q, v_before, v), system.layout.row_c
-    of_updates = [float(np.sum(losses[row_c[list(update.rows)]])) for update in updates]
+    of_updates = [
+        own + float(np.sum(losses[row_c[list(update.rows)]])) for update, own in zip(updates, taken, strict=True)
+    ]
     return Switched(other, *other.from_system(q, v), of_updates, True, True)
 
 

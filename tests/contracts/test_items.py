@@ -218,6 +218,17 @@ EXAMPLES = {
     e.JointFriction: lambda: jointed(
         e.Revolute, e.JointFriction("friction", "joint", coulomb=0.7, transition_rate=2.0)
     ),
+    e.JointCurve: lambda: jointed(
+        e.Revolute,
+        e.JointCurve(
+            name="curve",
+            joint="joint",
+            coordinates=(-4.0, -1.0, 0.5, 4.0),
+            forces=(-3.0, -1.0, 2.0, 2.5),
+            damping=0.2,
+            snaps=[e.Snap(at=9.0, back=8.0, coordinates=(0.0, 9.0), forces=(1.0, 1.0))],
+        ),
+    ),
     e.JointStops: lambda: jointed(e.Revolute, e.JointStops("stops", "joint", stiffness=3.0, upper=-1.5, damping=0.2)),
     e.ModalDamping: lambda: completed(beamed(e.ModalDamping("modal", "a", ratio=(0.3, 0.2, 0.4)))),
 }

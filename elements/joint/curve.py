@@ -1,0 +1,288 @@
+"""A spring along a coordinate of a joint whose force is a curve, a table or a spline, and which may snap to others."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.base.profile import columns_of
+from femb.base.quantity import Group, Quantity
+from femb.base.types import Floats, Numbers, OneOf, Unit
+from femb.base.values import shown
+from femb.elements.joint.force import JointForce
+from femb.layout.discrete import DiscreteState, Update
+from femb.layout.element import Batch, Input
+from femb.layout.layout import Layout
+from femb.layout.views import ModelView, StartPoses, StateView
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A force over a coordinate in cubic pieces, and its integral.
+
+    knots (n,) : rad or m, increasing. pieces (n + 1, 4) : coefficients of the force in the powers 0 to 3 of x, the
+    first before the first knot, the last behind the last one; x is the distance from the knot where a piece begins, and
+    of the first piece from the first knot. energies (n + 1,) : J, at x = 0 of each piece.
+    Source: docs/theory/joint_forces.md, equations (12) and (13).
+    """
+
+    knots: Floats
+    pieces: Floats
+    energies: Floats
+
+    @classmethod
+    def through(cls, coordinates: Any, forces: Any, interpolation: str) -> "Curve":
+        """The curve through n points; before and behind them it goes on with its slope there. Its least energy at a
+        point is zero."""
+        coordinates, forces = np.array(coordinates, dtype=float), np.array(forces, dtype=float)
+        h, chords = np.diff(coordinates), np.diff(forces) / np.diff(coordinates)
+        pieces = np.zeros((len(coordinates) + 1, 4))
+        pieces[1:, 0] = forces
+        pieces[0, 0] = forces[0]
+        if interpolation == "linear":
+            pieces[1:-1, 1] = chords
+            pieces[[0, -1], 1] = chords[[0, -1]]
+        else:
+            slopes = monotone_slopes(h, chords)
+            pieces[1:, 1] = slopes
+            pieces[0, 1] = slopes[0]
+            pieces[1:-1, 2] = (3.0 * chords - 2.0 * slopes[:-1] - slopes[1:]) / h
+            pieces[1:-1, 3] = (slopes[:-1] + slopes[1:] - 2.0 * chords) / h**2
+        areas = [float(np.polyval([*(a[::-1] / (4, 3, 2, 1)), 0.0], x)) for a, x in zip(pieces[1:-1], h, strict=True)]
+        at_knots = np.concatenate([[0.0], np.cumsum(areas)])
+        energies = np.concatenate([[0.0], at_knots]) - at_knots.min()
+        return cls(coordinates, pieces, energies)
+
+    def energy(self, c: float) -> float:
+        """J, the integral of the force up to c."""
+        k = int(np.searchsorted(self.knots, c, side="right"))
+        x = c - self.knots[max(k - 1, 0)]
+        return float(self.energies[k] + np.polyval([*(self.pieces[k, ::-1] / (4, 3, 2, 1)), 0.0], x))
+
+    def raised(self, energy: float) -> "Curve":
+        """The same force with so much more energy (J) everywhere."""
+        return Curve(self.knots, self.pieces, self.energies + energy)
+
+
+def monotone_slopes(h: Floats, chords: Floats) -> Floats:
+    """(n,) slopes at n points of cubic pieces that rise and fall only where the points do.
+
+    h, chords (n - 1,) : lengths and slopes of the straight lines between the points. Inside, the weighted harmonic mean
+    of the two chords, zero at a largest or smallest value; at the ends, the parabola through three points, limited.
+    Source: F. N. Fritsch and J. Butland, SIAM J. Sci. Stat. Comput. 5 (1984) 300-304.
+    """
+    slopes: Floats = np.full(len(chords) + 1, 0.0 if len(chords) > 1 else chords[0])
+    if len(chords) == 1:
+        return slopes
+    for k in range(1, len(chords)):
+        before, after = chords[k - 1], chords[k]
+        if before * after > 0.0:
+            w, x = 2.0 * h[k] + h[k - 1], h[k] + 2.0 * h[k - 1]
+            slopes[k] = (w + x) / (w / before + x / after)
+    for end, near, far in ((0, 0, 1), (-1, -1, -2)):
+        slope = ((2.0 * h[near] + h[far]) * chords[near] - h[near] * chords[far]) / (h[near] + h[far])
+        if slope * chords[near] <= 0.0:
+            slope = 0.0
+        elif chords[near] * chords[far] <= 0.0 and abs(slope) > 3.0 * abs(chords[near]):
+            slope = 3.0 * chords[near]
+        slopes[end] = slope
+    return slopes
+
+
+def check_points(item: Any, check: Checks) -> None:
+    """Check ``coordinates`` and ``forces`` of a curve; set them from its file."""
+    names = ("coordinates", "forces")
+    if item.file is not None and not {"file", "column"} & check.bad:
+        try:
+            columns = columns_of(item.file, item.column)
+        except ModelError as error:
+            check.fail("file", str(error))
+            return
+        for name, values in zip(names, columns, strict=True):
+            if len(getattr(item, name)):
+                check.fail(name, "given beside 'file', which has them: give one of them")
+            object.__setattr__(item, name, values)
+    for name in names:
+        if name not in check.bad and not len(getattr(item, name)):
+            check.fail(name, "is missing: give coordinates and forces, or a file")
+    if check.bad:
+        return
+    check.numbers(*names)
+    if check.bad:
+        return
+    rising = all(a < b for a, b in pairwise(item.coordinates))
+    check.require("coordinates", rising, "must rise from each to the next")
+    check.require("coordinates", len(item.coordinates) >= 2, "wanted at least 2")
+    check.require("forces", len(item.forces) == len(item.coordinates), f"wanted {len(item.coordinates)}, one a point")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Snap:
+    """Another curve of a spring, to which it snaps over from its first curve, as a tape which folds.
+
+    at : rad or m; a spring that reaches it, on the way from ``back``, snaps over. back : rad or m, where it returns to
+    the first curve. coordinates, forces : points of the other curve; or file and column, as of the spring.
+    start : whether the spring begins on this curve where the joint starts between back and at; beyond ``at`` it does.
+
+    Raises ModelError: at equal to back, points that do not rise, one point only.
+    """
+
+    at: Annotated[float, Unit("rad", stroke="m")]
+    back: Annotated[float, Unit("rad", stroke="m")]
+    coordinates: Annotated[Numbers, Unit("rad", stroke="m")] = ()
+    forces: Annotated[Numbers, Unit("N m", stroke="N")] = ()
+    file: str | None = None
+    column: str | int = 2
+    start: bool = False
+
+    def __post_init__(self) -> None:
+        with Checks(self, "snap") as check:
+            check_points(self, check)
+            if not {"at", "back"} & check.bad:
+                check.require("back", self.at != self.back, "must not be equal to at")
+
+    @property
+    def side(self) -> float:
+        """1 if the spring snaps over at an increasing coordinate, else -1."""
+        return 1.0 if self.at > self.back else -1.0
+
+    def starts(self, c: float) -> bool:
+        """Whether a spring whose joint starts at c begins on this curve."""
+        return self.side * (c - self.at) > 0.0 or (self.start and self.side * (c - self.back) > 0.0)
+
+
+class CurveResults(Group):
+    """State of a spring that snaps; its force and motion are those of other springs."""
+
+    word: ClassVar[str] = "spring"
+
+    snapped = Quantity(
+        "(T,)",
+        "-",
+        "of a spring with snaps: number of its curve, 0 for the first, 1 for that of its first snap",
+        of=lambda item, at: at.input("snapped")[:, 0],
+    )
+    dissipated = Quantity(
+        "(T,)",
+        "J",
+        "of a spring with snaps: energy lost by snapping since the start",
+        of=lambda item, at: at.input("dissipated")[:, 0],
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JointCurve(JointForce):
+    """Resists with a force that is a curve over the angle (rad) or the stroke (m), and damping dc/dt.
+
+    coordinates : rad or m, increasing. forces : N m or N, one a point, positive where they resist an increase.
+    file : in place of both a table (.csv), in a case file relative to its folder; its first column has the coordinates.
+    column : name or number (from 1) of the column of forces, by default the second.
+    interpolation : "spline", cubic pieces that rise and fall only where the points do, or "linear". Before the first
+    and behind the last point the force goes on with its slope there.
+    damping : N m s/rad or N s/m. snaps : other curves, to which the spring snaps over, for hysteresis.
+
+    The spring stores the integral of its curve. Where it snaps, the integral of the difference of both curves from
+    ``back`` to ``at`` is lost; it counts as negative work.
+
+    Raises ModelError: points that do not rise, one point only, numbers below zero, a snap that would give energy.
+    Source: docs/theory/joint_forces.md, equations (12) to (14).
+    """
+
+    kind: ClassVar[str] = "curve"
+    results: ClassVar[type[Group]] = CurveResults
+
+    coordinates: Annotated[Numbers, Unit("rad", stroke="m")] = ()
+    forces: Annotated[Numbers, Unit("N m", stroke="N")] = ()
+    file: str | None = None
+    column: str | int = 2
+    interpolation: Annotated[str, OneOf(("spline", "linear"))] = "spline"
+    damping: Annotated[float, Unit("N m s/rad", stroke="N s/m")] = 0.0
+    snaps: list[Snap] | None = None
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.not_negative("damping")
+        check_points(self, check)
+        snaps = () if self.snaps is None else self.snaps
+        if not isinstance(snaps, list | tuple) or not all(isinstance(each, Snap) for each in snaps):
+            check.fail("snaps", f"got {shown(snaps)}, wanted a list of snaps")
+            return
+        object.__setattr__(self, "snaps", tuple(snaps))
+        if check.bad:
+            return
+        for k, each in enumerate(snaps):
+            lost = self.lost(k + 1, each.at)
+            if lost < 0.0:
+                check.fail_at(
+                    ("snaps", str(k), "forces"),
+                    f"give {-lost:.3g} J in a cycle from back to at and back; wanted forces that resist less than "
+                    "those of the first curve",
+                )
+
+    def curves(self) -> list[Curve]:
+        """Its first curve, and those to which it snaps, which have the energy of the first at ``back``."""
+        first = Curve.through(self.coordinates, self.forces, self.interpolation)
+        curves = [first]
+        for each in self.snaps or ():
+            other = Curve.through(each.coordinates, each.forces, self.interpolation)
+            curves.append(other.raised(first.energy(each.back) - other.energy(each.back)))
+        return curves
+
+    def lost(self, number: int, c: float) -> float:
+        """J, lost where it snaps at the coordinate c from its first curve to that with a number, from 1."""
+        curves = self.curves()
+        return curves[0].energy(c) - curves[number].energy(c)
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Couple the two frames of its joint; the number of its curve, and the energy lost by snapping."""
+        super().declare_dofs(layout, placement, model)
+        label, number, snaps = f"springs.{self.name}", self.coordinate_number(layout), self.snaps or ()
+
+        def at_start(coordinates: Floats) -> float:
+            return float(next((k for k, each in enumerate(snaps, 1) if each.starts(float(coordinates[number]))), 0))
+
+        snapped = layout.add_discrete(f"{label}.snapped", at_start)
+        dissipated = layout.add_discrete(f"{label}.dissipated", 0.0)
+
+        def add(k: int, snap: Snap) -> None:
+            """Declare when the spring changes to the curve k, and back."""
+
+            def switch(t: float, state: StateView, discrete: DiscreteState) -> dict[str, Any]:
+                on, c = discrete[snapped] == k, float(state.coordinates[number])
+                lost = self.lost(k, c) * (-1.0 if on else 1.0)
+                return {snapped: 0.0 if on else float(k), dissipated: float(discrete[dissipated]) + lost}
+
+            def zero(t: float, state: StateView, discrete: DiscreteState) -> float:
+                c = float(state.coordinates[number])
+                return snap.side * (snap.back - c if discrete[snapped] == k else c - snap.at)
+
+            layout.add_update(
+                Update(
+                    label,
+                    switch,
+                    zero=zero,
+                    direction=1,
+                    watched=lambda discrete: bool(discrete[snapped] in (0, k)),
+                    order=2,
+                    recorded=True,
+                    loss=lambda before, after: float(after[dissipated] - before[dissipated]),
+                )
+            )
+
+        for k, each in enumerate(snaps, 1):
+            add(k, each)
+
+    def inputs(self) -> tuple[Input, Input]:
+        """The number of its curve, and the energy lost by snapping, which no equation reads."""
+        label = f"springs.{self.name}"
+        return Input.of_array(f"{label}.snapped"), Input.of_array(f"{label}.dissipated", recorded_only=True)
+
+    @staticmethod
+    def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of all such springs."""
+        from femb.elements.joint.curve_batch import CurveBatch
+
+        return [CurveBatch(layout, items)]
