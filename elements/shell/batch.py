@@ -13,7 +13,7 @@ from femb.elements.private_blocks import PrivateBlocks
 from femb.elements.records import load_factors
 from femb.elements.shell import kernels
 from femb.elements.shell.mesh import projected_axes
-from femb.elements.shell.stiffness import elements_of, middle_axes, turned_stiffness
+from femb.elements.shell.stiffness import areas, elements_of, middle_axes, turned_stiffness, wrinkled
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.views import BlockPattern, ModelView, OutputStates
@@ -26,17 +26,19 @@ ALL, INERTIAL = (True, True, True), (False, False, True)
 NO_FREE = np.zeros((0, 0, 0, LANES))
 # Columns of a corner (b, D, P, M and a factor), and roundings in which strains are lost.
 ROUNDINGS = 64.0
+# Share of its stiffness that a wall without compression keeps where it is slack, so that its shape is determined.
+COMPRESSION = 1e-5
 
 
 class Cells:
     """The elements with n corners of all shells.
 
     index (e, 2 n) : of the frames in q and in v. stiffness (e, m, m), reference (e, m), corners (e, n, 13), mass
-    (e, n n + 4) : as of ``femb.elements.shell.kernels``. recovery (e, 8, m) : resultants in the middle by the strains,
-    material axes; flexibility (e, 6, 6) : strains and curvatures by resultants. area (e,) m2. heat_forces (e, 2, m),
-    heat_resultants (e, 2, 8), free (e, 2, 6) and heat_energy (e, 2, 2) : forces on strains, resultants, strains and
-    curvatures without stress and twice the energy of the stress of held elements, by temperature and gradient. rows :
-    by shell, its elements.
+    (e, n n + 4), tension (e, t) : as of ``femb.elements.shell.kernels``. recovery (e, 8, m) : resultants in the
+    middle by the strains, material axes; flexibility (e, 6, 6) : strains and curvatures by resultants. area (e,) m2.
+    free (e, 3, 6) and heat (e, 2, m) : strains and curvatures, material axes, and strains without stress, by
+    temperature, gradient and, of free, the pretension. turn (e,) : angle (rad) of the material axes from those of the
+    middle. rows : by shell, its elements.
     """
 
     def __init__(self, n: int, shells: list[Any], layout: Layout) -> None:
@@ -53,15 +55,16 @@ class Cells:
                 arrays.append(_arrays_of(cells, item, entry.stations, layout))
         self.index: Ints = np.concatenate(index)
         joined = [np.concatenate(parts) for parts in zip(*arrays, strict=True)]
-        self.stiffness, self.reference, self.corners, self.mass = joined[:4]
-        self.recovery, self.flexibility, self.area = joined[4:7]
-        self.heat_forces, self.heat_resultants, self.free, self.heat_energy = joined[7:]
+        self.stiffness, self.reference, self.corners, self.mass, self.tension = joined[:5]
+        self.recovery, self.flexibility, self.area, self.free, self.heat, self.turn = joined[5:]
+        if not np.any(self.tension):
+            self.tension = self.tension[:, :0]
         self.sizes = (6,) * n
         self._group()
 
     def _group(self) -> None:
-        parts = (groups(part) for part in (self.stiffness, self.reference, self.corners, self.mass))
-        self.kind, *self.shared = kinds(*parts)
+        given = self.stiffness, self.reference, self.corners, self.mass, self.tension
+        self.kind, *self.shared = kinds(*map(groups, given))
 
     @property
     def strains(self) -> int:
@@ -73,10 +76,27 @@ class Cells:
         """(e, n) first velocity of the frame of every corner, negative if it is fixed."""
         return self.index[:, self.n :]
 
+    def wrinkled(self, elastic: Floats) -> tuple[Floats, Floats, Floats]:
+        """What wrinkling adds at strains (s, e, m) less those without stress: energy (s, e) J and membrane forces
+        (s, e, 3), N/m, material axes; and the states (s, e): 0 taut, 2 slack at all points, 1 wrinkled in between."""
+        shape, n = elastic.shape[:2], 5 if self.n == 4 else 3
+        if not self.tension.size:
+            return np.zeros(shape), np.zeros((*shape, 3)), np.zeros(shape)
+        points = self.tension[:, :-1].reshape(len(self.tension), -1, 3 * n + 1)
+        strains = np.einsum("epik,sek->sepi", points[..., :-1].reshape(*points.shape[:2], 3, n), elastic[..., :n])
+        energy, forces, state = wrinkled(strains, points[..., -1], self.tension[:, -1:])
+        # the mean, in material axes
+        c, s = np.cos(2.0 * self.turn), np.sin(2.0 * self.turn)
+        a, b, shear = np.moveaxis(forces.sum(axis=2) / self.area[:, None], -1, 0)
+        mean, half = 0.5 * (a + b), 0.5 * (a - b) * c + shear * s
+        turned = np.stack([mean + half, mean - half, shear * c - 0.5 * (a - b) * s], axis=-1)
+        mixed = np.where(state.min(axis=2) == 2.0, 2.0, np.minimum(state.max(axis=2), 1.0))
+        return energy.sum(axis=2), turned, mixed * np.any(points[..., -1], axis=1)
+
     def with_stiffness(self, stiffness: Floats, damping: float) -> "Cells":
-        """The same elements of another stiffness and damping."""
+        """The same elements of another stiffness and damping, without wrinkles."""
         other = shallow_copy(self)
-        other.stiffness, other.mass = stiffness, self.mass.copy()
+        other.stiffness, other.mass, other.tension = stiffness, self.mass.copy(), self.tension[:, :0]
         other.mass[:, -1] = damping
         other._group()
         return other
@@ -101,9 +121,14 @@ def _arrays_of(cells: Ints, item: Any, stations: list[Any], layout: Layout) -> t
     material = projected_axes(axes[:, :, 2], rotations.rotate(turn, item.material_direction))
     angle = np.arctan2(np.sum(material[:, :, 0] * axes[:, :, 1], 1), np.sum(material[:, :, 0] * axes[:, :, 0], 1))
     C = item.wall.stiffness
+    if item.tension_only:
+        # directors that follow the slopes exactly would be clamped at edges, where the layer is thinner than elements
+        C = C.copy()
+        C[6:, 6:] *= item.wall.thickness**2 / (item.wall.thickness**2 + areas(x).mean())
     # without an expansion nothing heats it
-    free = np.nan_to_num(item.wall.free)
-    found = elements_of(x, normals, C, angle, free, item.stiff_drilling)
+    free = np.vstack([np.nan_to_num(item.wall.free), item.pretension_strain])
+    found = elements_of(x, normals, C, angle, free, item.stiff_drilling, item.tension_only)
+    stretched = found.reference + found.free[:, 2]
     after, before = np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x
     factor = 0.5 / np.linalg.norm(np.cross(after, before), axis=2)
     local = [np.einsum("enij,enj->eni", to_frame, part) for part in (normals, after, before)]
@@ -113,10 +138,14 @@ def _arrays_of(cells: Ints, item: Any, stations: list[Any], layout: Layout) -> t
     T = turned_stiffness(C, angle)[1]
     recovery = np.linalg.solve(np.swapaxes(T, 1, 2), found.recovery)
     flexibility = np.tile(np.linalg.inv(C[:6, :6]), (count, 1, 1))
-    resultants = np.swapaxes(np.linalg.solve(np.swapaxes(T, 1, 2), np.swapaxes(found.free_resultants, 1, 2)), 1, 2)
-    energy = found.area[:, None, None] * (free @ C[:6, :6] @ free.T)
-    heat = found.free_forces, resultants, np.tile(free, (count, 1, 1)), energy
-    return found.stiffness, found.reference, corners, mass, recovery, flexibility, found.area, *heat
+    # membrane strains are of the corners alone where drilling is weak
+    points = found.points[..., : 5 if n == 4 else 3].reshape(count, found.points.shape[1], -1)
+    Y, ratio = item.wall.plane_constants
+    stretch = (1.0 - COMPRESSION) * Y * found.point_areas
+    tension = np.hstack([np.dstack([points, stretch]).reshape(count, -1), np.full((count, 1), ratio)])
+    tension *= item.tension_only
+    strained = np.tile(free, (count, 1, 1)), found.free[:, :2], angle
+    return found.stiffness, stretched, corners, mass, tension, recovery, flexibility, found.area, *strained
 
 
 class ShellBatch(Batch):
@@ -131,8 +160,10 @@ class ShellBatch(Batch):
         counts = {4: sum(len(each.quads) for each in of_shells), 3: sum(len(each.triangles) for each in of_shells)}
         self.cells = [Cells(n, shells, layout) for n, count in counts.items() if count]
         self.names = [item.name for item in shells]
+        self.wrinkling = {item.name for item in shells if item.tension_only}
         self.fixed, self.gravity = layout.fixed, np.array(model.gravity)
         self.undamped = any(not np.all(cells.mass[:, -1]) for cells in self.cells)
+        self.switches = any(cells.tension.size for cells in self.cells)
         self.damped = any(np.any(cells.mass[:, -1]) for cells in self.cells)
         self.own: list[Floats] | None = None
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in heating)
@@ -170,11 +201,11 @@ class ShellBatch(Batch):
         return [np.tensordot(factors, given, 1) for given in self.heated]
 
     def _free(self, u: Floats) -> list[Floats]:
-        """The forces of free strains of each kind of cells, as their kernels take them."""
+        """The strains without stress of each kind of cells, as their kernels take them."""
         if not self.inputs:
             return [NO_FREE] * len(self.cells)
         parts = zip(self.temperatures(u), self.cells, strict=True)
-        return [groups(np.einsum("sea,eam->sem", t, cells.heat_forces), 1) for t, cells in parts]
+        return [groups(np.einsum("sea,eam->sem", t, cells.heat), 1) for t, cells in parts]
 
     # Forces
 
@@ -249,7 +280,7 @@ class ShellBatch(Batch):
 
     def mass_each(self, q: Floats, mass: Floats) -> None:
         for cells, blocks in zip(self.cells, self.blocks, strict=True):
-            _, _, corners, weights = cells.shared
+            corners, weights = cells.shared[2:4]
             kernels.add_masses(cells.index, cells.kind, corners, weights, q, self.fixed, *blocks, mass)
 
     def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
@@ -257,7 +288,7 @@ class ShellBatch(Batch):
         for cells in self.cells:
             private = PrivateBlocks(cells.in_v, cells.sizes)
             out = np.zeros(private.count * private.n**2)
-            _, _, corners, weights = cells.shared
+            corners, weights = cells.shared[2:4]
             blocks = private.offset, private.stride
             kernels.add_masses(cells.index, cells.kind, corners, weights, q[None], self.fixed, *blocks, out[None])
             found.append((private.indices, private.matrices(out)))
@@ -288,7 +319,7 @@ class ShellBatch(Batch):
         found = []
         for cells in self.cells:
             out = np.empty((len(q), -(-len(cells.index) // LANES), cells.strains, LANES))
-            _, shape, corners, _ = cells.shared
+            shape, corners = cells.shared[1:3]
             kernels.changed_strains(cells.index, cells.kind, shape, corners, q, self.fixed, x, out)
             found.append(ungrouped(out, len(cells.index)))
         return found
@@ -340,7 +371,7 @@ class ShellBatch(Batch):
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         for cells in self.cells:
-            words = (cells.index, cells.kind, *cells.shared, NO_FREE, q, v, self.fixed, self.gravity)
+            words = (cells.index, cells.kind, *cells.shared, q, v, self.fixed, self.gravity)
             kernels.energy_momentum(*words, out)
 
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
@@ -348,20 +379,27 @@ class ShellBatch(Batch):
             return
         strains = self._strains(q, np.zeros((len(q), self._n_v)))
         for t, cells, e in zip(self.temperatures(u), self.cells, strains, strict=True):
-            out += 0.5 * np.einsum("sea,eab,seb->s", t, cells.heat_energy, t)
-            out -= np.einsum("sea,eam,sem->s", t, cells.heat_forces, e)
+            free = np.einsum("sea,eam->sem", t, cells.heat)
+            out += np.einsum("sem,emk,sek->s", 0.5 * free - e, cells.stiffness, free, optimize=True)
+            out += np.sum(cells.wrinkled(e - free)[0] - cells.wrinkled(e)[0], axis=1)
 
-    def resultants(self, u: Floats, q: Floats, v: Floats) -> list[Floats]:
-        """(s, e, 8) N, M and Q in the middles of each kind of cells at s states, with those of the damping."""
+    def resultants(self, u: Floats, q: Floats, v: Floats) -> list[tuple[Floats, Floats, Floats]]:
+        """N, M and Q (s, e, 8) in the middles of each kind of cells at s states, with those of the damping; strains and
+        curvatures (s, e, 6); and states of wrinkling (s, e)."""
         found, still = [], np.zeros(v.shape)
         rates = self._strains(q, v) if self.damped else None
-        for k, (cells, strains) in enumerate(zip(self.cells, self._strains(q, still), strict=True)):
+        for k, (cells, t, strains) in enumerate(
+            zip(self.cells, self.temperatures(u), self._strains(q, still), strict=True)
+        ):
+            elastic = strains - np.einsum("sea,eam->sem", t, cells.heat)
+            wrinkles, state = cells.wrinkled(elastic)[1:]
             if rates is not None:
-                strains = strains + cells.mass[:, -1:] * (rates[k] - strains)
-            found.append(np.einsum("eik,sek->sei", cells.recovery, strains))
-        if self.inputs:
-            for t, cells, loads in zip(self.temperatures(u), self.cells, found, strict=True):
-                loads += np.einsum("sea,eai->sei", t, cells.heat_resultants)
+                elastic += cells.mass[:, -1:] * (rates[k] - strains)
+            loads = np.einsum("eik,sek->sei", cells.recovery, elastic)
+            free = cells.free[:, 2] + np.einsum("sea,eai->sei", t, cells.free[:, :2])
+            changes = np.einsum("eij,sej->sei", cells.flexibility, loads[..., :6]) + free
+            loads[..., :3] += wrinkles
+            found.append((loads, changes, state))
         return found
 
     def interface_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
@@ -382,20 +420,18 @@ class ShellBatch(Batch):
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Resultants and strains in the middles of the elements of every shell."""
-        resultants = self.resultants(frames.u, frames.q, frames.v)
-        strains = [
-            np.einsum("eij,sej->sei", cells.flexibility, found[..., :6]) + np.einsum("sea,eai->sei", t, cells.free)
-            for cells, found, t in zip(self.cells, resultants, self.temperatures(frames.u), strict=True)
-        ]
+        found = self.resultants(frames.u, frames.q, frames.v)
         block = load_factors(self, frames)
         for name in self.names:
             parts = [cells.rows[name] for cells in self.cells]
-            loads, changes = (
-                np.concatenate([found[:, rows] for found, rows in zip(values, parts, strict=True)], axis=1)
-                for values in (resultants, strains)
+            loads, changes, states = (
+                np.concatenate([each[k][:, rows] for each, rows in zip(found, parts, strict=True)], axis=1)
+                for k in range(3)
             )
             path = f"shells/{name}"
             block[f"{path}/membrane_force"], block[f"{path}/bending_moment"] = loads[..., :3], loads[..., 3:6]
             block[f"{path}/shear_force"] = loads[..., 6:]
             block[f"{path}/membrane_strain"], block[f"{path}/curvature"] = changes[..., :3], changes[..., 3:]
+            if name in self.wrinkling:
+                block[f"{path}/wrinkling"] = states
         return block

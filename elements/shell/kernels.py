@@ -12,13 +12,19 @@ kernels:
     corner (k, n, 13)      per corner, frame axes: offset b, director D, edges P and M to the next and the previous
                            corner, 1 / (2 |P x M|)
     mass (k, n n + 4)      A (n, n), rho_0, rho_1, rho_2, beta
-    free (s, g, m)         forces f_T of free strains, or an empty array for none
+    tension (k, t)         of walls that carry no compression: for each point of integration the membrane strains 11, 22
+                           and 12 by the first 5 or 3 strains, and Young's modulus times thickness and area; then
+                           Poisson's ratio. Zeros for others, (k, 0) where there is none: section 11
+    free (s, g, m)         strains without stress, or an empty array for none
     own (g, m)             strains in place of those of the state in the geometric stiffness, nan for those of the state
 
 """
 
+import math
+
 import numpy as np
 
+from femb.elements.shell.stiffness import LEAST_STRAIN
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, choose, every, lanes
 from femb.numerics.vector3 import dot, rotation
@@ -280,6 +286,80 @@ def stresses(stiff, e, s):
 
 
 @inlined
+def wrinkle(count, strains, Y, nu, e, change):
+    """change (9,): what wrinkling adds at a point, where membrane strains are ``strains`` (3 count,) times e, to the
+    membrane forces 11, 22, 12 and to their derivatives by the strains 11, 12, 22 and 66 in principal axes; and the
+    cosine and sine of twice the angle of these. Returns what it adds to the energy. Source: section 11.
+    """
+    a, b, c = 0.0 * Y, 0.0 * Y, 0.0 * Y
+    for k in range(count):
+        a += strains[k] * e[k]
+        b += strains[count + k] * e[k]
+        c += strains[2 * count + k] * e[k]
+    half, zero = 0.5 * (a - b), 0.0 * Y
+    radius = math.sqrt(half * half + 0.25 * c * c)
+    first, second = 0.5 * (a + b) + radius, 0.5 * (a + b) - radius
+    safe = choose(radius > 0.0, radius, 1.0 + zero)
+    cosine, sine = half / safe, 0.5 * c / safe
+    plane = Y / (1.0 - nu * nu)
+    taut = second + nu * first >= -LEAST_STRAIN
+    along = choose(first > 0.0, Y, zero)
+    of_first = along * first - plane * (first + nu * second)
+    of_second = -plane * (second + nu * first)
+    mean, part = 0.5 * (of_first + of_second), 0.5 * (of_first - of_second)
+    change[0] = choose(taut, zero, mean + part * cosine)
+    change[1] = choose(taut, zero, mean - part * cosine)
+    change[2] = choose(taut, zero, part * sine)
+    change[3] = choose(taut, zero, along - plane)
+    change[4] = choose(taut, zero, -plane * nu)
+    change[5] = choose(taut, zero, -plane)
+    change[6] = choose(taut, zero, 0.25 * along * first / safe - 0.5 * Y / (1.0 + nu))
+    change[7], change[8] = cosine, sine
+    return choose(taut, zero, 0.5 * (of_first * first + of_second * second))
+
+
+@inlined
+def add_wrinkles(n, tension, e, change, s):
+    """s (m,) += what wrinkling adds to the stresses at strains e; returns what it adds to the energy."""
+    count, total = 5 if n == 4 else 3, 0.0 * e[0]
+    size = 3 * count + 1
+    for o in range(0, tension.size - 1, size):
+        total += wrinkle(count, tension[o : o + size - 1], tension[o + size - 1], tension[tension.size - 1], e, change)
+        for k in range(count):
+            for i in range(3):
+                s[k] += tension[o + count * i + k] * change[i]
+    return total
+
+
+@inlined
+def add_wrinkle_stiffness(n, tension, e, change, B, rows, K):
+    """K (6 n, 6 n) += what wrinkling adds to the stiffness at strains e; rows (6, 6 n) : strains and forces at a
+    point by the motion."""
+    count = 5 if n == 4 else 3
+    size = 3 * count + 1
+    for o in range(0, tension.size - 1, size):
+        wrinkle(count, tension[o : o + size - 1], tension[o + size - 1], tension[tension.size - 1], e, change)
+        if every(change[5] == 0.0):
+            continue
+        cosine, sine = change[7], change[8]
+        for i in range(6 * n):
+            for r in range(3):
+                total = 0.0 * cosine
+                for k in range(count):
+                    total += tension[o + count * r + k] * B[k, i]
+                rows[3 + r, i] = total
+            a, b, c = rows[3, i], rows[4, i], rows[5, i]
+            mean, part = 0.5 * (a + b), 0.5 * (a - b) * cosine + 0.5 * c * sine
+            rows[0, i], rows[1, i], rows[2, i] = mean + part, mean - part, c * cosine - (a - b) * sine
+            rows[3, i] = change[3] * rows[0, i] + change[4] * rows[1, i]
+            rows[4, i] = change[4] * rows[0, i] + change[5] * rows[1, i]
+            rows[5, i] = change[6] * rows[2, i]
+        for i in range(6 * n):
+            for j in range(6 * n):
+                K[i, j] += rows[0, i] * rows[3, j] + rows[1, i] * rows[4, j] + rows[2, i] * rows[5, j]
+
+
+@inlined
 def vector_forces(n, s, corner, y, edges, xx, xd, fx, turns):
     """fx (2 n, 3): forces on the vectors y of the stresses s; turns (2 n, 3): those on the edges R P and R M."""
     weights(n, s, xx, xd)
@@ -382,8 +462,9 @@ def drilling_inertia(n, mass, i):
 
 @kernel
 def forces(
-    index, kind, stiff, shape, corner, mass, free, q, v, a, fixed, gravity, elastic, damped, inertial, sign, out, rows
-):
+    index, kind, stiff, shape, corner, mass, tension, free, q, v, a, fixed, gravity, elastic, damped, inertial, sign,
+    out, rows,
+):  # fmt: skip
     """out (s, n_v) += sign times the residual of all elements at s states: equations (11), (16) and (17).
 
     rows (e, s, 6 n) : unless it is empty, it is set to
@@ -399,6 +480,7 @@ def forces(
     )
     xx, xd = lanes(np.empty((n, n, LANES))), lanes(np.empty((n, n, LANES)))
     work, f = lanes(np.empty((3, LANES))), np.empty((6 * n, LANES))
+    change, wrinkles = lanes(np.empty((9, LANES))), tension.shape[1] > 0
     for g in range(kind.shape[0]):
         first, row = g * LANES, kind[g]
         count = min(LANES, index.shape[0] - first)
@@ -414,6 +496,14 @@ def forces(
                 gather_rates(n, index, first, v[s], rates[0])
             if damps or elastic:
                 strains(n, corners, e0, y[0], ends[0], c[0], e[0])
+                if elastic and free.size:
+                    heat = lanes(free[s, g])
+                    for k in range(m):
+                        e[0, k] -= heat[k]
+                if elastic and wrinkles:
+                    for k in range(m):
+                        e[3, k] = 0.0 * e0[0]
+                    add_wrinkles(n, lanes(tension[row]), e[0], change, e[3])
                 if not elastic:
                     for k in range(m):
                         e[0, k] = 0.0 * e0[0]
@@ -425,10 +515,9 @@ def forces(
                     for k in range(m):
                         e[0, k] += beta * e[1, k]
                 stresses(S, e[0], e[2])
-                if elastic and free.size:
-                    heat = lanes(free[s, g])
+                if elastic and wrinkles:
                     for k in range(m):
-                        e[2, k] -= heat[k]
+                        e[2, k] += e[3, k]
                 vector_forces(n, e[2], corners, y[0], ends[0], xx, xd, y[2], ends[2])
                 add_frame_forces(n, corners, R, y[2], ends[2], force)
             if inertial:
@@ -710,8 +799,8 @@ def scatter_group(n, local, first, offset, stride, data):
 
 @kernel
 def tangents(
-    index, kind, stiff, shape, corner, mass, free, own, q, v, a, fixed, gravity, exact, offset, stride, masses, damping,
-    stiffness,
+    index, kind, stiff, shape, corner, mass, tension, free, own, q, v, a, fixed, gravity, exact, offset, stride, masses,
+    damping, stiffness,
 ):  # fmt: skip
     """Add mass, damping and stiffness of all elements at s states to block data (s, size): sections 5 and 7.
 
@@ -730,9 +819,10 @@ def tangents(
     xx, xd, dd = lanes(np.empty((n, n, LANES))), lanes(np.empty((n, n, LANES))), lanes(np.empty((n, n, LANES)))
     L, minus = lanes(np.empty((2 * n, 3, 3, LANES))), lanes(np.empty((2 * n, 3, 3, LANES)))
     work, three = lanes(np.empty((3, LANES))), lanes(np.empty((3, 3, 3, LANES)))
-    grad, change = np.zeros((m - n, 2 * n, 3, LANES)), np.zeros((m - n, 2 * n, 3, LANES))
+    grad, grad_rate = np.zeros((m - n, 2 * n, 3, LANES)), np.zeros((m - n, 2 * n, 3, LANES))
     B, SB, changes = np.zeros((m, 6 * n, LANES)), lanes(np.empty((m, 6 * n, LANES))), np.zeros((m, 6 * n, LANES))
     K, C, M = (np.empty((6 * n, 6 * n, LANES)), np.empty((6 * n, 6 * n, LANES)), np.empty((6 * n, 6 * n, LANES)))
+    change, rows, wrinkles = lanes(np.empty((9, LANES))), lanes(np.empty((6, 6 * n, LANES))), tension.shape[1] > 0
     for g in range(kind.shape[0]):
         first, row = g * LANES, kind[g]
         S, e0, corners, h, given = (
@@ -759,8 +849,24 @@ def tangents(
                     for j in range(6 * n):
                         damp_[i, j] = beta * stiff_[i, j]
             w, acc = lanes(rates[0]), lanes(rates[1])
+            if wrinkles:
+                for k in range(m):
+                    strain[2, k] = strain[0, k]
+                if free.size:
+                    heat = lanes(free[s, g])
+                    for k in range(m):
+                        strain[2, k] -= heat[k]
+                add_wrinkle_stiffness(n, lanes(tension[row]), strain[2], change, lanes(B), rows, stiff_)
             for k in range(m):
                 strain[0, k] = choose(given[0] == given[0], given[k], strain[0, k])
+            if free.size:
+                heat = lanes(free[s, g])
+                for k in range(m):
+                    strain[0, k] -= heat[k]
+            if wrinkles:
+                for k in range(m):
+                    strain[3, k] = 0.0 * e0[0]
+                add_wrinkles(n, lanes(tension[row]), strain[0], change, strain[3])
             if damps:
                 place_rates(n, w, corners, R, work, y[1], ends[1])
                 combine(n, y[1], c[1])
@@ -774,8 +880,8 @@ def tangents(
                             o = 3 * part
                             spun(w[i, 3:6], corners[i, o : o + 3], levers[i, o : o + 3])
                     changes[:] = 0.0
-                    gradient(n, c[1], lanes(change))
-                    motion_rows(n, True, corners, corners, R, lanes(change), y[1], ends[1], work, lanes(changes))
+                    gradient(n, c[1], lanes(grad_rate))
+                    motion_rows(n, True, corners, corners, R, lanes(grad_rate), y[1], ends[1], work, lanes(changes))
                     motion_rows(n, False, levers, corners, R, lanes(grad), y[0], ends[0], work, lanes(changes))
                     by = lanes(changes)
                     for i in range(6 * n):
@@ -785,10 +891,9 @@ def tangents(
                                 x += SB[k, i] * by[k, j]
                             stiff_[i, j] += beta * x
             stresses(S, strain[0], strain[2])
-            if free.size:
-                heat = lanes(free[s, g])
+            if wrinkles:
                 for k in range(m):
-                    strain[2, k] -= heat[k]
+                    strain[2, k] += strain[3, k]
             vector_forces(n, strain[2], corners, y[0], ends[0], xx, xd, y[2], ends[2])
             skews(n, corners, R, L)
             negative(n, L, minus)
@@ -870,7 +975,7 @@ def changed_strains(index, kind, shape, corner, q, fixed, x, out):
 
 
 @kernel
-def energy_momentum(index, kind, stiff, shape, corner, mass, free, q, v, fixed, gravity, out):
+def energy_momentum(index, kind, stiff, shape, corner, mass, tension, q, v, fixed, gravity, out):
     """out (s, 8) += kinetic and potential energy, linear momentum, angular momentum about the origin: (10), (16)."""
     n, m = corner.shape[1], shape.shape[1]
     poses, rates, sums = np.empty((n, 7, LANES)), np.empty((n, 6, LANES)), np.empty((8, LANES))
@@ -884,7 +989,7 @@ def energy_momentum(index, kind, stiff, shape, corner, mass, free, q, v, fixed, 
         lanes(np.empty((2, m, LANES))),
         lanes(np.empty((2, 3, LANES))),
     )
-    total = lanes(sums)
+    total, change = lanes(sums), lanes(np.empty((9, LANES)))
     for g in range(kind.shape[0]):
         row = kind[g]
         S, e0, corners, h = lanes(stiff[row]), lanes(shape[row]), lanes(corner[row]), lanes(mass[row])
@@ -899,10 +1004,8 @@ def energy_momentum(index, kind, stiff, shape, corner, mass, free, q, v, fixed, 
             sums[:] = 0.0
             for k in range(m):
                 total[1] += 0.5 * e[0, k] * e[1, k]
-            if free.size:
-                heat = lanes(free[s, g])
-                for k in range(m):
-                    total[1] -= heat[k] * e[0, k]
+            if tension.shape[1] > 0:
+                total[1] += add_wrinkles(n, lanes(tension[row]), e[0], change, e[1])
             weigh(n, h, y[1], y[2])
             for i in range(n):
                 for k in range(3):

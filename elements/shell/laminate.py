@@ -30,6 +30,25 @@ class Wall:
     thickness: float
     free: Floats
 
+    @property
+    def plane_constants(self) -> tuple[float, float]:
+        """Young's modulus times thickness (N/m) and Poisson's ratio of a wall that is isotropic in its plane."""
+        first, across = self.stiffness[0, :2]
+        ratio = across / first
+        return float(first * (1.0 - ratio * ratio)), float(ratio)
+
+    @property
+    def isotropic(self) -> bool:
+        """Whether membrane forces are those of an isotropic wall, and strains give no moments."""
+        C, small = self.stiffness, 1e-9 * abs(self.stiffness[0, 0])
+        Y, ratio = self.plane_constants
+        shear = 0.5 * Y / (1.0 + ratio)
+        wanted = np.array([[C[0, 0], C[0, 1], 0.0], [C[0, 1], C[0, 0], 0.0], [0.0, 0.0, shear]])
+        return bool(
+            np.all(np.abs(C[:3, :3] - wanted) <= small)
+            and np.all(np.abs(C[:3, 3:6]) <= small * max(self.thickness, 0.0))
+        )
+
 
 def wall_of_plies(plies: Sequence[Ply], offset: float) -> Wall:
     """The wall of plies from bottom to top; offset : of the reference surface above the middle of the wall, m."""

@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+import numpy as np
+
 from femb.base.quantity import Quantity
 from femb.elements.body.results import DISPLACEMENT, Moving, since_first
 
@@ -35,6 +37,9 @@ class ShellResults(Moving):
     membrane_strain = Quantity(
         "(T, e, 3)", "-", "of the reference surface in the middle of every element", components=IN_PLANE
     )
+    wrinkling = Quantity(
+        "(T, e)", "-", "state of the elements of a shell with `tension_only`: 0 taut, 1 wrinkled, 2 slack"
+    )
     curvature = Quantity("(T, e, 3)", "1/m", "change in the middle of every element", components=IN_PLANE)
     rotation = Quantity(
         "(T, n, 4)", "-", "quaternion of the rotation of the nodes from the reference shape", level="motion"
@@ -53,6 +58,18 @@ class ShellResults(Moving):
     triangles = Quantity("(t, 3)", "-", "nodes of the elements with three corners, which follow")
     element_axes = Quantity("(e, 3, 3)", "-", "material axes and normal of the elements, as columns, at the start")
     element_area = Quantity("(e,)", "m2", "of the reference surface")
+
+    @property
+    def wrinkled(self) -> str:
+        """How many elements were wrinkled and slack, and how many are at the end; empty where none was."""
+        if "wrinkling" not in self or not np.any(self.wrinkling):
+            return ""
+        count = self.wrinkling.shape[1]
+        wrinkled, slack = ((self.wrinkling == state).sum(axis=1) for state in (1.0, 2.0))
+        most, least = wrinkled.max(), slack.max()
+        return (
+            f"{most} of {count} elements wrinkled and {least} slack at most, {wrinkled[-1]} and {slack[-1]} at the end"
+        )
 
     @property
     def deflection_body(self) -> str | None:

@@ -87,18 +87,21 @@ class Shell(Item):
     stiffness_matrix, 6 x 6, membrane forces and moments by strains and curvatures 11, 22 and 12, shear_stiffness, 2 x 2
     (N/m), mass_per_area (kg/m2) and rotary_inertia per area (kg), by default that of a homogeneous wall.
     non_structural_mass : in addition, kg/m2. direction : the material axis 1 is its projection; by default from corner
-    1 to 2, or x. damping : stress per strain rate divided by stress per strain, s.
+    1 to 2, or x. damping : stress per strain rate divided by stress per strain, s. pretension : membrane forces 11, 22
+    and 12 of the shape that is described, N/m. tension_only : whether it is a membrane that wrinkles where it would be
+    pressed; its wall is isotropic. Results then have the states of its elements, ``wrinkling``.
     attach : by edge ("edge1" from corner 1 to 2, and so on) or corner, the name of a body to which its nodes are fixed,
     {"beam": name}, the beam on whose nodes they are, or {"shell": name, "edge": edge}, the edge of another shell on
     whose nodes they are. points : by name, nodes that are bodies NAME.POINT for others:
     an edge or corner, whose middle is taken, the number of a node, or its position in the axes of the geometry, m.
     drilling : "stiff" where moments about the normal act on nodes of flat panels, or "weak"; by default stiff where the
-    shell is flat. velocity (m/s, inertial axes) and angular_velocity (rad/s, axes of the first node) of a free shell.
+    shell is flat and not tension_only. velocity (m/s, inertial axes) and angular_velocity (rad/s, axes of the first
+    node) of a free shell.
 
     Raises ModelError: corners that coincide or are not in order, a mesh that cannot be read or is no surface, a wall
-    that is not positive definite or given twice, an unknown edge, a point beside the nodes, two names for a node. Warns
-    of a thickness that looks like millimetres, of parts of a mesh that are not connected and folds where its side
-    changes.
+    that is not positive definite or given twice, an unknown edge, a point beside the nodes, two names for a node, a
+    membrane with a laminate or with compression. Warns of a thickness that looks like millimetres, of parts of a mesh
+    that are not connected and folds where its side changes.
     Source: docs/theory/shell.md.
     """
 
@@ -128,6 +131,8 @@ class Shell(Item):
     non_structural_mass: Annotated[float, Unit("kg/m2")] = 0.0
     direction: Direction | None = None
     damping: Annotated[float, Unit("s")] = 0.0
+    pretension: Annotated[Vector | None, Unit("N/m")] = None
+    tension_only: bool = False
     frame: str | None = None
     position: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     quaternion: Quaternion = (1.0, 0.0, 0.0, 0.0)
@@ -258,6 +263,19 @@ class Shell(Item):
         if not lowest > 1e-12:
             word = "plies" if plies else "stiffness_matrix" if direct else "offset" if self.offset else "thickness"
             check.fail(word, "the stiffness of the wall is not positive definite: a strain has none")
+        elif self.tension_only and "tension_only" not in check.bad:
+            self._check_membrane(check)
+
+    def _check_membrane(self, check: Checks) -> None:
+        if not self.wall.isotropic:
+            what = "needs an isotropic wall with the reference surface in its middle: one material, without an offset"
+            check.fail("tension_only", what)
+        elif self.drilling == "stiff":
+            check.fail("drilling", "got 'stiff', but a membrane with tension_only has 'weak' drilling")
+        elif self.pretension is not None and "pretension" not in check.bad:
+            first, second, shear = np.asarray(self.pretension).tolist()
+            if min(first + second, first * second - shear * shear) < 0.0:
+                check.fail("pretension", f"got {shown(self.pretension)}, which is compression: tension_only has none")
 
     def _check_attach(self, check: Checks) -> None:
         if self.attach is None or "attach" in check.bad:
@@ -349,7 +367,7 @@ class Shell(Item):
     @property
     def stiff_drilling(self) -> bool:
         """Whether drilling rotations are those of section 3.1 of the theory."""
-        return self.geometry.flat if self.drilling is None else self.drilling == "stiff"
+        return (self.geometry.flat and not self.tension_only) if self.drilling is None else self.drilling == "stiff"
 
     @property
     def _isotropic(self) -> Material:
@@ -376,6 +394,13 @@ class Shell(Item):
         return self._loaded(
             wall_of_plies([Ply(self.thickness, 0.0, *moduli, one.density, expansion=expansion)], self.offset)
         )
+
+    @property
+    def pretension_strain(self) -> Floats:
+        """(6,) strains and curvatures at which the pretension would vanish, material axes."""
+        forces = np.zeros(6)
+        forces[:3] = 0.0 if self.pretension is None else self.pretension
+        return np.asarray(-np.linalg.solve(self.wall.stiffness[:6, :6], forces))
 
     def _loaded(self, wall: Wall) -> Wall:
         return replace(wall, mass=wall.mass + np.array([self.non_structural_mass, 0.0, 0.0]))

@@ -3,7 +3,7 @@
 Source: docs/theory/shell.md, sections 2, 3, 7, 9 and 10.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ TRIANGLE_POINTS = np.array([[1.0, 1.0], [4.0, 1.0], [1.0, 4.0]]) / 6.0
 R_SIGNS, S_SIGNS = np.array([-1.0, 1.0, 1.0, -1.0]), np.array([-1.0, -1.0, 1.0, 1.0])
 # Corners at the ends of its edges A, B, C, D: where they lead to and where they begin.
 EDGES = np.array([[2, 3], [1, 0], [2, 1], [3, 0]])
+# Strains that may be the rounding of positions: a sheet of no stress is taut.
+LEAST_STRAIN = 1e-12
 # Drilling in proportion to the membrane and to the bending stiffness: equation (10).
 MEAN_DRILLING, REST_DRILLING, LEAST_DRILLING = 0.25, 0.1, 1e-6
 
@@ -27,16 +29,18 @@ class ShellElements:
 
     stiffness (e, m, m) : S. reference (e, m) : natural strains of the reference shape, zero for drilling. weights
     (e, n, n) m2 : A of equation (16). recovery (e, 8, m) : the resultants (N, M, Q) in the middle by the strains.
-    free_forces (e, 2, m) : forces f_T by the two unit free strains of ``free``; free_resultants (e, 2, 8) : what these
-    add to the resultants. axes (e, 3, 3) : of the middles, as columns t1, t2 and the normal. area (e,) m2.
+    free (e, r, m) : strains that are without stress where the wall has the free strains. points (e, p, 3, m) : the
+    membrane strains 11, 22 and 12 of the stresses at the points of integration by the strains, axes of the middles;
+    point_areas (e, p) m2. axes (e, 3, 3) : of the middles, as columns t1, t2 and the normal. area (e,) m2.
     """
 
     stiffness: Floats
     reference: Floats
     weights: Floats
     recovery: Floats
-    free_forces: Floats
-    free_resultants: Floats
+    free: Floats
+    points: Floats
+    point_areas: Floats
     axes: Floats
     area: Floats
 
@@ -59,6 +63,27 @@ def turned_stiffness(C: Floats, angle: Floats) -> tuple[Floats, Floats]:
         ).transpose(2, 0, 1)
     T[:, 6:, 6:] = np.array([[c, s], [-s, c]]).transpose(2, 0, 1)
     return np.swapaxes(T, 1, 2) @ C @ T, T
+
+
+def wrinkled(means: Floats, stretch: Floats, ratio: Floats) -> tuple[Floats, Floats, Floats]:
+    """What wrinkling adds to the energy (...) and to the membrane forces (..., 3) at membrane strains 11, 22 and 12
+    (..., 3), and the states (...): 0 taut, 1 wrinkled, 2 slack; section 11.
+
+    stretch, ratio (...) : Young's modulus times thickness, to which energy and forces are proportional, and Poisson's
+    ratio.
+    """
+    half, mean = 0.5 * (means[..., 0] - means[..., 1]), 0.5 * (means[..., 0] + means[..., 1])
+    radius = np.hypot(half, 0.5 * means[..., 2])
+    first, second = mean + radius, mean - radius
+    slack = first <= 0.0
+    state = np.where(second + ratio * first >= -LEAST_STRAIN, 0.0, np.where(slack, 2.0, 1.0))
+    plane, strained = stretch / (1.0 - ratio**2), 1.0 * (state > 0.0)
+    of_first = strained * (np.where(slack, 0.0, stretch * first) - plane * (first + ratio * second))
+    of_second = -strained * plane * (second + ratio * first)
+    turn = np.arctan2(means[..., 2], 2.0 * half)
+    change, part = 0.5 * (of_first + of_second), 0.5 * (of_first - of_second)
+    forces = np.stack([change + part * np.cos(turn), change - part * np.cos(turn), part * np.sin(turn)], axis=-1)
+    return 0.5 * (of_first * first + of_second * second), forces, state
 
 
 def middle_axes(corners: Floats) -> Floats:
@@ -175,20 +200,23 @@ def _directions(J: Floats) -> tuple[Floats, Floats]:
     return tuple(np.stack([J[:, i, 0] ** 2, J[:, i, 1] ** 2, J[:, i, 0] * J[:, i, 1]], axis=1) for i in range(2))  # type: ignore[return-value]
 
 
-def elements_of(x: Floats, d: Floats, C: Floats, angle: Floats, free: Floats, stiff_drilling: bool) -> ShellElements:
+def elements_of(
+    x: Floats, d: Floats, C: Floats, angle: Floats, free: Floats, stiff_drilling: bool, membrane: bool = False
+) -> ShellElements:
     """The constant arrays of elements with corners x and directors d (e, n, 3).
 
     C (8, 8) : of the laminate in material axes, which are turned by ``angle`` (e,) from the axes of the middles. free
-    (2, 6) : strains and curvatures without stress, material axes, by unit temperature and unit gradient.
-    stiff_drilling : section 3.1, for flat meshes of quadrilaterals.
+    (r, 6) : strains and curvatures without stress, material axes, as by unit temperature and unit gradient.
+    stiff_drilling : section 3.1, for flat meshes of quadrilaterals. membrane : section 11.
     """
     axes = middle_axes(x)
     C_own, T = turned_stiffness(C, angle)
-    free_own = np.zeros((len(x), 2, 8))
+    free_own = np.zeros((len(x), len(free), 8))
     free_own[:, :, :6] = free @ np.linalg.inv(np.swapaxes(T, 1, 2))[:, :6, :6]
     compliance = np.asarray(np.linalg.inv(C_own), dtype=float)
     build = _quadrilaterals if x.shape[1] == 4 else _triangles
-    return build(x, d, axes, compliance, C_own, free_own, stiff_drilling)
+    found = build(x, d, axes, compliance, C_own, free_own, stiff_drilling)
+    return _membranes(found, C_own) if membrane else found
 
 
 def _quadrilaterals(
@@ -243,25 +271,32 @@ def _quadrilaterals(
 
     P = [stress(r, s) for r, s, _, _ in frames]
     found = _condensed(P, N, dA, compliance, free, stress(0.0, 0.0))
-    return _with_drilling(x, d, found, C, area, axes, stiff)
+    return _with_drilling(x, d, found, C, dA, axes, stiff)
+
+
+def _membranes(found: ShellElements, C: Floats) -> ShellElements:
+    """The elements with hardly any stiffness of drilling: where nodes are held it would carry the shear of a wrinkled
+    membrane."""
+    n, S = found.weights.shape[1], found.stiffness.copy()
+    S[:, -n:, -n:] = (LEAST_DRILLING * C[:, 2, 2] * found.area)[:, None, None] * np.eye(n)
+    return replace(found, stiffness=S)
 
 
 def _condensed(
     P: list[Floats], N: list[Floats], dA: Floats, compliance: Floats, free: Floats, middle: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """S, the resultants in the middle by the strains, and forces and resultants of free strains: equation (9)."""
+    """S, the resultants in the middle, the membrane strains at the points of integration, and strains without stress:
+    equation (9)."""
     H: Any = sum(np.swapaxes(p, 1, 2) @ compliance @ p * w[:, None, None] for p, w in zip(P, dA, strict=True))
     G: Any = sum(np.swapaxes(p, 1, 2) @ n * w[:, None, None] for p, n, w in zip(P, N, dA, strict=True))
     load: Any = sum(free @ p * w[:, None, None] for p, w in zip(P, dA, strict=True))
-    by = np.linalg.solve(H, np.concatenate([G, np.swapaxes(load, 1, 2)], axis=2))
-    m = G.shape[2]
-    S = np.swapaxes(G, 1, 2) @ by[:, :, :m]
-    return (
-        0.5 * (S + np.swapaxes(S, 1, 2)),
-        middle @ by[:, :, :m],
-        np.swapaxes(np.swapaxes(G, 1, 2) @ by[:, :, m:], 1, 2),
-        -np.swapaxes(middle @ by[:, :, m:], 1, 2),
-    )
+    by = np.linalg.solve(H, G)
+    S = np.swapaxes(G, 1, 2) @ by
+    # G e = load has a solution, since the rows of G are independent; those of linear stresses are of another size
+    size = np.linalg.norm(G, axis=2)
+    strains = np.linalg.pinv(G / size[:, :, None]) @ (np.swapaxes(load, 1, 2) / size[:, :, None])
+    points = np.stack([compliance[:, :3] @ p @ by for p in P], axis=1)
+    return 0.5 * (S + np.swapaxes(S, 1, 2)), middle @ by, points, np.swapaxes(strains, 1, 2)
 
 
 def _with_drilling(
@@ -269,12 +304,13 @@ def _with_drilling(
     d: Floats,
     found: tuple[Floats, Floats, Floats, Floats],
     C: Floats,
-    area: Floats,
+    dA: Floats,
     axes: Floats,
     stiff: bool,
 ) -> ShellElements:
     """The arrays, with the stiffness of drilling: equation (10)."""
-    S, recovery, forces, resultants = found
+    S, recovery, points, free = found
+    area = dA.sum(axis=0)
     count, n = x.shape[:2]
     natural = 15 if n == 4 else 9
     m, k = natural + n, S.shape[1]
@@ -288,9 +324,14 @@ def _with_drilling(
         whole[:, natural:, natural:] += rest[:, None, None] * (np.eye(n) - ones)
     e0 = np.zeros((count, m))
     e0[:, :natural] = reference_strains(x, d)
-    full_recovery, full_forces = np.zeros((count, 8, m)), np.zeros((count, 2, m))
-    full_recovery[:, :, :k], full_forces[:, :, :k] = recovery, forces
-    return ShellElements(whole, e0, shape_weights(x), full_recovery, full_forces, resultants, axes, area)
+
+    def of_all(part: Floats) -> Floats:
+        full = np.zeros((*part.shape[:-1], m))
+        full[..., :k] = part
+        return full
+
+    weights, by_strains = shape_weights(x), (of_all(recovery), of_all(free), of_all(points))
+    return ShellElements(whole, e0, weights, *by_strains, dA.T, axes, area)
 
 
 def _add_allman(x: Floats, axes: Floats, frames: list[Any], share: Floats, N: list[Floats]) -> None:
@@ -370,4 +411,4 @@ def _triangles(
 
     P, N = [stress(r, s) for r, s in TRIANGLE_POINTS], [rows(r, s) for r, s in TRIANGLE_POINTS]
     found = _condensed(P, N, dA, compliance, free, stress(1.0 / 3.0, 1.0 / 3.0))
-    return _with_drilling(x, d, found, C, area, axes, False)
+    return _with_drilling(x, d, found, C, dA, axes, False)

@@ -120,6 +120,12 @@ def works(results: Any) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {work:.3g} J" for name, work in ends.items())
 
 
+def membranes(results: Any) -> str:
+    """The membranes that wrinkled, by shell."""
+    found = {name: group.wrinkled for name, group in results.shells.items()}
+    return "; ".join(f"{name}: {text}" for name, text in found.items() if text)
+
+
 def audit(results: Any) -> str:
     """Status, cost and audit of a run, one line per entry."""
     import numpy as np
@@ -153,6 +159,7 @@ def audit(results: Any) -> str:
         "energy error": energy,
         "work": works(results),
         "damped": damped(results),
+        "membranes": membranes(results),
         "modal damping": "; ".join(group.description for group in results.modal_damping.values()),
         "momentum change": listed(("linear_momentum", "linear ", " N s"), ("angular_momentum", "angular ", " N m s")),
         "force balance": forces,

@@ -18,8 +18,9 @@ from femb.elements.beam.strain import POINTS, WEIGHTS
 from femb.elements.exact.batch import ExactBatch
 from femb.elements.marker import Place
 from femb.elements.shell.batch import ShellBatch
+from femb.elements.shell.shell import Shell
 from femb.fem.model import FeModel, MeshInterface, StressStiffness, as_csc
-from femb.layout.layout import Station
+from femb.layout.layout import Layout, Station
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
@@ -49,6 +50,7 @@ def appendage_model(
     own = inside.copy()
     own[motion.velocities_of(frame)] = True
     _refuse_joints(motion, inside, part.name)
+    _refuse_pretension(model, layout, part)
     place, axes = root_frame(motion, part, frame)
     of, turn, stored = _freedoms(motion, frames, own)
     mass = _mass(motion, inside, own)
@@ -87,6 +89,14 @@ def _refuse_joints(motion: EigenProblem, inside: Bools, name: str) -> None:
     n = motion.system.n_v
     if motion.system.n_c and motion.system.pattern.to_csc(motion.jacobian)[n:, :n][:, inside].count_nonzero():
         raise ModelError(f"{name!r} has joints: a reduced body is one elastic piece; reduce its parts one by one")
+
+
+def _refuse_pretension(model: Model, layout: Layout, part: Appendage) -> None:
+    for item in model.items():
+        tensioned = isinstance(item, Shell) and item.pretension is not None
+        if tensioned and set(layout.shells[item.name].frames) & set(part.frames):
+            what = "a reduced body has no stress at rest: take the shell itself, or leave the pretension out"
+            raise ModelError.at((item.table, item.name, "pretension"), what)
 
 
 def _freedoms(motion: EigenProblem, frames: list[int], own: Bools) -> tuple[tuple[Ints, Ints], Sparse, Ints]:

@@ -462,4 +462,5 @@ def report(results: StaticResults) -> str:
         f"critical load factor {load:.7g}: {name}"
         for load, name in zip(results.critical_load_factors, results.mode_names, strict=True)
     ]
+    lines += [f"shell {name!r}: {group.wrinkled}" for name, group in results.shells.items() if group.wrinkled]
     return "\n".join(lines)
