@@ -1,19 +1,36 @@
-"""The element library. ``CATALOGUE`` contains the classes of all items of a model.
+"""The element library: the classes of items of a model, each imported at its first use.
 
-The public names come from ``femb.elements.catalogue``; see docs/howto/add_an_element.md.
+``femb.elements.catalogue`` lists them; see docs/howto/add_an_element.md.
 """
 
 if __name__ != "femb.elements":
     raise ImportError("the element library is imported as femb.elements, not as a top-level package")
 
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from femb.elements.catalogue import *  # noqa: F403
-from femb.elements.item import Item
+from femb.base.lazy import Public, public_names
 
-_CLASSES = [value for value in list(globals().values()) if isinstance(value, type) and value is not Item]
-CATALOGUE: tuple[type[Item], ...] = tuple(kind for kind in _CLASSES if issubclass(kind, Item))
+if TYPE_CHECKING:
+    from femb.elements.catalogue import *  # noqa: F403
+
+
+@cache
+def entries() -> dict[str, Public]:
+    """The lines of the catalogue by the name of the class: module, and TABLE.KIND, which parts of descriptions lack."""
+    return public_names(f"{__name__}.catalogue")[0]
+
 
 if not TYPE_CHECKING:
     # Type checkers read the names from the import of the catalogue.
-    __all__ = ["CATALOGUE", *sorted(kind.__name__ for kind in _CLASSES)]
+
+    def __getattr__(name: str) -> Any:
+        if name == "__all__":
+            return sorted(entries())
+        if name in entries():
+            return entries()[name].value()
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(entries())

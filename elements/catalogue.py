@@ -1,96 +1,97 @@
 """The catalogue of elements: the classes of all items, and of the parts of their descriptions.
 
-A new element, joint or load needs one file and one line here. Case files, the schema, messages, ``femb.NAME`` and
-``femb.elements.NAME`` follow from these lines; the word in a case file is the ``kind`` of the class. The equations
-have the same order. The first class of a table is the default of its ``kind``.
+A new element, joint or load needs one file and one line here, with its table and its word in case files, so that a
+class is imported when a model has such an item. Case files, the schema, messages, ``femb.NAME`` and
+``femb.elements.NAME`` follow from these lines. The equations have the same order. The first class of a table is the
+default of its ``kind``. A line with a table alone is of items that other items make.
 """
 
 # ruff: isort: skip_file
 
-from femb.elements.body.rigid_body import RigidBody as RigidBody
-from femb.elements.body.point_mass import PointMass as PointMass
-from femb.elements.body.ground import Ground as Ground
-from femb.elements.modal.flexible_body import FlexibleBody as FlexibleBody
-from femb.elements.modal.flexible_body import Interface as Interface
+from femb.elements.body.rigid_body import RigidBody as RigidBody  # bodies.rigid
+from femb.elements.body.point_mass import PointMass as PointMass  # bodies.point_mass
+from femb.elements.body.ground import Ground as Ground  # bodies.ground
+from femb.elements.modal.flexible_body import FlexibleBody as FlexibleBody  # bodies.modal
+from femb.elements.modal.flexible_body import Interface as Interface  # bodies
 
-from femb.elements.beam.section import Section as Section
-from femb.elements.beam.beam import Beam as Beam
-from femb.elements.exact.beam import ExactBeam as ExactBeam
+from femb.elements.beam.section import Section as Section  # sections.section
+from femb.elements.beam.beam import Beam as Beam  # beams.beam
+from femb.elements.exact.beam import ExactBeam as ExactBeam  # beams.exact
 
-from femb.elements.shell.shell import ShellPoint as ShellPoint
-from femb.elements.shell.shell import Shell as Shell
+from femb.elements.shell.shell import ShellPoint as ShellPoint  # bodies
+from femb.elements.shell.shell import Shell as Shell  # shells.shell
 
-from femb.elements.joint.kinds import Revolute as Revolute
-from femb.elements.joint.kinds import Spherical as Spherical
-from femb.elements.joint.kinds import Universal as Universal
-from femb.elements.joint.kinds import Cylindrical as Cylindrical
-from femb.elements.joint.kinds import Prismatic as Prismatic
-from femb.elements.joint.kinds import Planar as Planar
-from femb.elements.joint.kinds import Fixed as Fixed
-from femb.elements.joint.kinds import Distance as Distance
-from femb.elements.joint.kinds import Parallel as Parallel
-from femb.elements.joint.kinds import Perpendicular as Perpendicular
-from femb.elements.joint.kinds import PointOnLine as PointOnLine
-from femb.elements.joint.kinds import PointOnPlane as PointOnPlane
-from femb.elements.joint.components import Components as Components
+from femb.elements.joint.kinds import Revolute as Revolute  # joints.revolute
+from femb.elements.joint.kinds import Spherical as Spherical  # joints.spherical
+from femb.elements.joint.kinds import Universal as Universal  # joints.universal
+from femb.elements.joint.kinds import Cylindrical as Cylindrical  # joints.cylindrical
+from femb.elements.joint.kinds import Prismatic as Prismatic  # joints.prismatic
+from femb.elements.joint.kinds import Planar as Planar  # joints.planar
+from femb.elements.joint.kinds import Fixed as Fixed  # joints.fixed
+from femb.elements.joint.kinds import Distance as Distance  # joints.distance
+from femb.elements.joint.kinds import Parallel as Parallel  # joints.parallel
+from femb.elements.joint.kinds import Perpendicular as Perpendicular  # joints.perpendicular
+from femb.elements.joint.kinds import PointOnLine as PointOnLine  # joints.point_on_line
+from femb.elements.joint.kinds import PointOnPlane as PointOnPlane  # joints.point_on_plane
+from femb.elements.joint.components import Components as Components  # joints.components
 
-from femb.elements.joint.driver_joint import JointDriver as JointDriver
-from femb.elements.joint.driver import DistanceDriver as DistanceDriver
-from femb.elements.joint.driver import PositionDriver as PositionDriver
-from femb.elements.joint.driver_orientation import OrientationDriver as OrientationDriver
-from femb.elements.joint.latch import Latch as Latch
+from femb.elements.joint.driver_joint import JointDriver as JointDriver  # drivers.joint
+from femb.elements.joint.driver import DistanceDriver as DistanceDriver  # drivers.distance
+from femb.elements.joint.driver import PositionDriver as PositionDriver  # drivers.position
+from femb.elements.joint.driver_orientation import OrientationDriver as OrientationDriver  # drivers.orientation
+from femb.elements.joint.latch import Latch as Latch  # latches.latch
 
-from femb.elements.body.tank import SloshingTank as SloshingTank
+from femb.elements.body.tank import SloshingTank as SloshingTank  # tanks.cylinder
 
-from femb.elements.load.load import Load as Load
-from femb.elements.spring.pull import Pull as Pull
-from femb.elements.load.line_load import DistributedLoad as DistributedLoad
-from femb.elements.shell.load import SurfaceLoad as SurfaceLoad
-from femb.elements.load.drag import Drag as Drag
-from femb.elements.load.thermal import ThermalLoad as ThermalLoad
-from femb.elements.load.gravity_gradient import GravityGradient as GravityGradient
-from femb.elements.joint.motor import JointMotor as JointMotor
-from femb.elements.joint.stepper import StepperMotor as StepperMotor
-from femb.elements.load.aerodynamic import AerodynamicLoad as AerodynamicLoad
-from femb.elements.load.orbit import Orbit as Orbit
-from femb.elements.load.plate import SolarPressure as SolarPressure
-from femb.elements.load.plate import PlateDrag as PlateDrag
+from femb.elements.load.load import Load as Load  # loads.point
+from femb.elements.spring.pull import Pull as Pull  # loads.pull
+from femb.elements.load.line_load import DistributedLoad as DistributedLoad  # loads.distributed
+from femb.elements.shell.load import SurfaceLoad as SurfaceLoad  # loads.surface
+from femb.elements.load.drag import Drag as Drag  # loads.drag
+from femb.elements.load.thermal import ThermalLoad as ThermalLoad  # loads.thermal
+from femb.elements.load.gravity_gradient import GravityGradient as GravityGradient  # loads.gravity_gradient
+from femb.elements.joint.motor import JointMotor as JointMotor  # loads.motor
+from femb.elements.joint.stepper import StepperMotor as StepperMotor  # loads.stepper_motor
+from femb.elements.load.aerodynamic import AerodynamicLoad as AerodynamicLoad  # loads.aerodynamic
+from femb.elements.load.orbit import Orbit as Orbit  # loads.orbit
+from femb.elements.load.plate import SolarPressure as SolarPressure  # loads.solar_pressure
+from femb.elements.load.plate import PlateDrag as PlateDrag  # loads.plate_drag
 
-from femb.elements.actuator.thruster import Thruster as Thruster
-from femb.elements.actuator.magnetic_torquer import MagneticTorquer as MagneticTorquer
-from femb.elements.environment.field import DipoleField as DipoleField
-from femb.elements.environment.field import UniformField as UniformField
+from femb.elements.actuator.thruster import Thruster as Thruster  # thrusters.thruster
+from femb.elements.actuator.torquer import MagneticTorquer as MagneticTorquer  # magnetic_torquers.magnetic_torquer
+from femb.elements.environment.field import DipoleField as DipoleField  # fields.dipole
+from femb.elements.environment.field import UniformField as UniformField  # fields.uniform
 
-from femb.elements.spring.point import SpringDamper as SpringDamper
-from femb.elements.spring.torsion import TorsionSpringDamper as TorsionSpringDamper
-from femb.elements.spring.euler import EulerSpringDamper as EulerSpringDamper
-from femb.elements.joint.spring import JointSpringDamper as JointSpringDamper
-from femb.elements.joint.friction import JointFriction as JointFriction
-from femb.elements.joint.stops import JointStops as JointStops
-from femb.elements.joint.curve import JointCurve as JointCurve
+from femb.elements.spring.point import SpringDamper as SpringDamper  # springs.point
+from femb.elements.spring.torsion import TorsionSpringDamper as TorsionSpringDamper  # springs.torsion
+from femb.elements.spring.euler import EulerSpringDamper as EulerSpringDamper  # springs.euler
+from femb.elements.joint.spring import JointSpringDamper as JointSpringDamper  # springs.joint
+from femb.elements.joint.friction import JointFriction as JointFriction  # springs.friction
+from femb.elements.joint.stops import JointStops as JointStops  # springs.stops
+from femb.elements.joint.curve import JointCurve as JointCurve  # springs.curve
 
-from femb.elements.spring.modal_damping import ModalDamping as ModalDamping
+from femb.elements.spring.modal_damping import ModalDamping as ModalDamping  # modal_damping.modal_damping
 
-from femb.elements.wheel.reaction_wheel import ReactionWheel as ReactionWheel
-from femb.elements.wheel.control_moment_gyro import ControlMomentGyro as ControlMomentGyro
+from femb.elements.wheel.reaction_wheel import ReactionWheel as ReactionWheel  # wheels.reaction
+from femb.elements.wheel.control_moment_gyro import ControlMomentGyro as ControlMomentGyro  # wheels.control_moment
 
-from femb.elements.control.sensors import AttitudeSensor as AttitudeSensor
-from femb.elements.control.sensors import StarTracker as StarTracker
-from femb.elements.control.sensors import Gyro as Gyro
-from femb.elements.control.sensors import Accelerometer as Accelerometer
-from femb.elements.control.sensors import PositionSensor as PositionSensor
-from femb.elements.control.sensors import SunSensor as SunSensor
-from femb.elements.control.sensors import Magnetometer as Magnetometer
-from femb.elements.control.sensors import Encoder as Encoder
-from femb.elements.control.sensors import Tachometer as Tachometer
-from femb.elements.control.sensors import WheelSpeedSensor as WheelSpeedSensor
-from femb.elements.control.strain import StrainGauge as StrainGauge
+from femb.elements.control.sensors import AttitudeSensor as AttitudeSensor  # sensors.attitude
+from femb.elements.control.sensors import StarTracker as StarTracker  # sensors.star_tracker
+from femb.elements.control.sensors import Gyro as Gyro  # sensors.gyro
+from femb.elements.control.sensors import Accelerometer as Accelerometer  # sensors.accelerometer
+from femb.elements.control.sensors import PositionSensor as PositionSensor  # sensors.position
+from femb.elements.control.sensors import SunSensor as SunSensor  # sensors.sun
+from femb.elements.control.sensors import Magnetometer as Magnetometer  # sensors.magnetometer
+from femb.elements.control.sensors import Encoder as Encoder  # sensors.encoder
+from femb.elements.control.sensors import Tachometer as Tachometer  # sensors.tachometer
+from femb.elements.control.sensors import WheelSpeedSensor as WheelSpeedSensor  # sensors.wheel_speed
+from femb.elements.control.strain import StrainGauge as StrainGauge  # sensors.strain
 
-from femb.elements.control.laws import PDController as PDController
-from femb.elements.control.laws import PIDController as PIDController
-from femb.elements.control.laws import LinearController as LinearController
-from femb.elements.control.laws import FilterController as FilterController
-from femb.elements.control.function import SampledController as SampledController
+from femb.elements.control.laws import PDController as PDController  # controllers.pd
+from femb.elements.control.laws import PIDController as PIDController  # controllers.pid
+from femb.elements.control.laws import LinearController as LinearController  # controllers.state_space
+from femb.elements.control.laws import FilterController as FilterController  # controllers.filter
+from femb.elements.control.function import SampledController as SampledController  # controllers.python
 
 # Parts of descriptions, which are not items.
 from femb.elements.control.reference import AttitudeReference as AttitudeReference

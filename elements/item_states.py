@@ -6,7 +6,7 @@ users' functions from here, without code of its item for each of these.
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from femb.base.quantity import Quantity
 from femb.base.types import Floats
 from femb.elements.marker import Marker
 from femb.elements.records import RecordedSystem, Records
-from femb.layout.element import Input
+from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
 from femb.layout.views import OutputStates
@@ -135,3 +135,38 @@ def declared_records(items: list[Any], system: DeclaringSystem) -> Records:
         return found
 
     return Records(series=partial(series, quantities), motion=partial(series, motion))
+
+
+class RecordedArrays(Batch):
+    """Discrete states that are recorded and that no equation reads: their names by the paths TABLE/NAME/WORD."""
+
+    records_motion: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, str], layout: Layout) -> list[Batch]:
+        """One batch of those arrays that a layout has, if it has any."""
+        declared = {path: name for path, name in arrays.items() if name in layout.discrete}
+        return [cls(declared, layout)] if declared else []
+
+    def __init__(self, arrays: Mapping[str, str], layout: Layout) -> None:
+        self.paths, names = list(arrays), list(arrays.values())
+        starts = [np.asarray(layout.discrete[name].start) for name in names]
+        self.scalar, widths = [start.ndim == 0 for start in starts], [start.size for start in starts]
+        self.inputs = tuple(
+            Input.of_array(name, width, recorded_only=True) for name, width in zip(names, widths, strict=True)
+        )
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        """Nothing."""
+
+    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+        """Nothing."""
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        """The arrays at output instants: those before the samples there."""
+        result, start = {}, self.first_input
+        for path, scalar, input_ in zip(self.paths, self.scalar, self.inputs, strict=True):
+            values = frames.u[:, start : start + input_.width]
+            result[path] = values[:, 0] if scalar else values
+            start += input_.width
+        return result

@@ -7,13 +7,15 @@ models and studies follow from what the class declares. See docs/howto/add_an_el
 
 import dataclasses
 import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import ModuleType
 from typing import TypeVar
 
-import femb.elements
 from femb.base.errors import FembWarning, ModelError
+from femb.base.lazy import Public
 from femb.base.values import shown
+from femb.elements import entries
 from femb.elements.item import Item
 
 GROUP = "femb.items"
@@ -22,14 +24,92 @@ Kind = TypeVar("Kind", bound=type[Item])
 _registered: list[type[Item]] = []
 
 
+class Words(Mapping[str, type[Item]]):
+    """The classes of the items of a table by their word in case files; one of the catalogue is imported when it is
+    asked for. The first is the default."""
+
+    def __init__(self, table: str) -> None:
+        own = {word: line for word, line in ((_place(line)[1], line) for line in _lines(table)) if word}
+        others = {kind.kind: kind for kind in _of_others() if kind.table == table and kind.in_case_files}
+        self._found: dict[str, Public | type[Item]] = {**own, **others}
+
+    def __getitem__(self, word: str) -> type[Item]:
+        found = self._found[word]
+        return found.value() if isinstance(found, Public) else found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def _place(line: Public) -> tuple[str, str]:
+    """Table and word of a line of the catalogue; no table of a part of a description, no word without one in files."""
+    table, _, word = line.remark.partition(".")
+    return table, word
+
+
+def _of_others() -> tuple[type[Item], ...]:
+    return (*_of_packages(), *_registered)
+
+
+@cache
+def _lines(table: str) -> tuple[Public, ...]:
+    """The lines of the catalogue of a table."""
+    return tuple(line for line in entries().values() if _place(line)[0] == table)
+
+
+@cache
+def _own_tables() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(table for line in entries().values() if (table := _place(line)[0])))
+
+
+@cache
+def _own_of_table(table: str) -> tuple[type[Item], ...]:
+    return tuple(line.value() for line in _lines(table))
+
+
+@cache
+def _of_catalogue() -> tuple[type[Item], ...]:
+    return tuple(line.value() for line in entries().values() if line.remark)
+
+
 def kinds() -> tuple[type[Item], ...]:
     """The classes of all items: those of the catalogue, those of installed packages, and those that were registered."""
-    return (*femb.elements.CATALOGUE, *_of_packages(), *_registered)
+    return (*_of_catalogue(), *_of_others())
 
 
-def of_others(kind: type[Item]) -> bool:
+def tables() -> tuple[str, ...]:
+    """The tables of all items, in the order of the catalogue."""
+    return tuple(dict.fromkeys((*_own_tables(), *(kind.table for kind in _of_others()))))
+
+
+def of_table(table: str) -> tuple[type[Item], ...]:
+    """The classes of the items of a table, with those that case files have no word for."""
+    return (*_own_of_table(table), *(kind for kind in _of_others() if kind.table == table))
+
+
+def is_of_others(kind: type[Item]) -> bool:
     """Whether a class is of another package or a script, so that another process may not have it."""
-    return kind not in femb.elements.CATALOGUE
+    line = entries().get(kind.__name__)
+    return line is None or not line.remark or line.module != kind.__module__
+
+
+def is_known(kind: type[Item]) -> bool:
+    """Whether a model may contain items of a class."""
+    return not is_of_others(kind) or kind in _of_others()
+
+
+def in_order(found: Iterable[type[Item]]) -> list[type[Item]]:
+    """Classes in the order of `kinds`: the catalogue's, then those of others."""
+    place = {name: k for k, name in enumerate(entries())}
+    others = _of_others()
+
+    def key(kind: type[Item]) -> int:
+        return len(place) + others.index(kind) if is_of_others(kind) else place[kind.__name__]
+
+    return sorted(found, key=key)
 
 
 def register(kind: Kind) -> Kind:
@@ -73,7 +153,7 @@ def _of_packages() -> tuple[type[Item], ...]:
             problem = f"{type(error).__name__}: {error}"
         else:
             offered = _items_of(loaded) if isinstance(loaded, ModuleType) else [loaded]
-            known = (*femb.elements.CATALOGUE, *found)
+            known = (*_of_catalogue(), *found)
             problem = next((text for kind in offered if (text := _problem(kind, known))), "")
             if not problem:
                 found += offered

@@ -13,6 +13,8 @@ import pytest
 from checkout import ROOT
 
 import femb
+from femb.elements import registry
+from femb.elements.item import Item
 from femb.numerics.compiler import compile as jit
 from femb.run import warmup
 
@@ -113,13 +115,51 @@ def test_import_is_light():
 
 def test_descriptions_load_nothing_that_evaluates_them():
     """Batches, data and files of elements are imported where a model has such elements."""
-    code = "import sys, femb.elements; print(*(name for name in sys.modules if name.startswith('femb')))"
+    code = "import sys, femb.elements.catalogue; print(*(name for name in sys.modules if name.startswith('femb')))"
     loaded = python(code).stdout.split()
     ours = {"exact.element_data", "beam.natural", "beam.ends", "beam.section_files", "modal.data", "modal.file"}
     ours |= {"control.continuous", "spring.damped_modes"}
     assert not {f"femb.elements.{name}" for name in ours} & set(loaded)
     assert [name for name in loaded if name.endswith("batch")] == []
     assert len(loaded) < 140
+
+
+def test_lines_of_the_catalogue_have_the_table_and_the_word_of_their_classes():
+    for line in femb.elements.entries().values():
+        kind = line.value()
+        if not issubclass(kind, Item):
+            assert line.remark == "", line
+        else:
+            word = f".{kind.kind}" if kind.in_case_files else ""
+            assert line.remark == kind.table + word, line
+    assert registry.in_order(reversed(registry.kinds())) == list(registry.kinds())
+    for table in registry.tables():
+        of_table = [kind for kind in registry.kinds() if kind.table == table]
+        assert list(registry.of_table(table)) == of_table
+        assert list(registry.Words(table).items()) == [(kind.kind, kind) for kind in of_table if kind.in_case_files]
+
+
+def test_a_run_loads_the_classes_of_its_own_items(tmp_path):
+    """Of a satellite with two beams, a load and figures: no joints, wheels, sensors, shells, nor other loads."""
+    command = ["run", "cases/satellite_forced.toml", "--set", "run.duration=0.1", "--quiet", "--out", str(tmp_path)]
+    code = f"import sys; from femb.cli import cli; cli({command}, standalone_mode=False); print(*sys.modules)"
+    done = python(code)
+    assert done.stderr == ""
+    loaded = [name for name in done.stdout.split() if name.startswith("femb")]
+    assert "femb.elements.beam.beam" in loaded
+    others = (
+        "control",
+        "wheel",
+        "shell",
+        "exact",
+        "actuator",
+        "environment",
+        "spring.point",
+        "load.drag",
+        "joint.kinds",
+    )
+    assert [name for name in loaded for word in others if name.startswith(f"femb.elements.{word}")] == []
+    assert len(loaded) < 200
 
 
 def test_a_command_loads_the_module_of_its_own():

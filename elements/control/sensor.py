@@ -21,11 +21,12 @@ from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.noise import noise_key, normals
 from femb.elements.control.signals import AXES, Signal, component_names, is_of, law_outputs
 from femb.elements.item import Item
+from femb.elements.item_states import RecordedArrays
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.discrete import DiscreteState, Update
-from femb.layout.element import Batch, Input, OutputRows
+from femb.layout.element import Batch, OutputRows
 from femb.layout.layout import Layout
-from femb.layout.views import LinearPoint, ModelView, OutputStates, StartPoses, StateView
+from femb.layout.views import LinearPoint, ModelView, StartPoses, StateView
 
 TRUE = "true"
 Sizes: TypeAlias = float | Vector
@@ -213,41 +214,6 @@ def columns_of_item(item: Any, system: RecordedSystem, *words: str, names: Seque
     unit = item.width_and_unit(system.layout, system.model)[1]
     given: dict[str, Any] = {"names": list(names)} if names else {}
     return json.dumps({word: given | ({} if unit == "own" else {"unit": unit}) for word in words})
-
-
-class RecordedArrays(Batch):
-    """Discrete states that are recorded and that no equation reads: their names by the paths TABLE/NAME/WORD."""
-
-    records_motion: ClassVar[bool] = True
-
-    @classmethod
-    def of(cls, arrays: Mapping[str, str], layout: Layout) -> list[Batch]:
-        """One batch of those arrays that a layout has, if it has any."""
-        declared = {path: name for path, name in arrays.items() if name in layout.discrete}
-        return [cls(declared, layout)] if declared else []
-
-    def __init__(self, arrays: Mapping[str, str], layout: Layout) -> None:
-        self.paths, names = list(arrays), list(arrays.values())
-        starts = [np.asarray(layout.discrete[name].start) for name in names]
-        self.scalar, widths = [start.ndim == 0 for start in starts], [start.size for start in starts]
-        self.inputs = tuple(
-            Input.of_array(name, width, recorded_only=True) for name, width in zip(names, widths, strict=True)
-        )
-
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        """Nothing."""
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        """Nothing."""
-
-    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """The arrays at output instants: those before the samples there."""
-        result, start = {}, self.first_input
-        for path, scalar, input_ in zip(self.paths, self.scalar, self.inputs, strict=True):
-            values = frames.u[:, start : start + input_.width]
-            result[path] = values[:, 0] if scalar else values
-            start += input_.width
-        return result
 
 
 class Sample:

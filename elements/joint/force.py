@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from femb.base.quantity import Group
 from femb.elements.joint.on_coordinate import OnCoordinate
+from femb.elements.spring.end import SpringResults
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
@@ -22,6 +24,7 @@ class JointForce(OnCoordinate):
     """
 
     table: ClassVar[str] = "springs"
+    results: ClassVar[type[Group]] = SpringResults
     law: ClassVar[int]
     # sign of the recorded force: 1 if it resists an increase of the coordinate, -1 if it is along the coordinate
     sense: ClassVar[float] = 1.0

@@ -8,11 +8,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.quantity import Group
 from femb.base.types import Floats, Unit
 from femb.elements.item import is_set
 from femb.elements.joint.columns import MOTOR
 from femb.elements.joint.force import JointForce
 from femb.elements.joint.rows import ANGLE, Z
+from femb.elements.load.load import LoadResults
 from femb.layout.element import (
     Batch,
     Command,
@@ -44,6 +46,7 @@ class JointMotor(JointForce):
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "motor"
+    results: ClassVar[type[Group]] = LoadResults
     law: ClassVar[int] = MOTOR
     sense: ClassVar[float] = -1.0
 
@@ -103,7 +106,7 @@ class JointMotor(JointForce):
     @staticmethod
     def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all motors, with a force of its own for each command."""
-        from femb.elements.control.sensor import RecordedArrays
+        from femb.elements.item_states import RecordedArrays
 
         own = [_WithCommand(item) if command_array(item._command) in layout.discrete else item for item in items]
         commands = [_MotorCommand(each.motor) for each in own if isinstance(each, _WithCommand)]

@@ -7,9 +7,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.quantity import Group
 from femb.base.types import Matrix3, Unit, Vector
 from femb.base.values import shown
 from femb.elements.item import AtPoint
+from femb.elements.load.load import LoadResults
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -48,6 +50,7 @@ class AerodynamicLoad(AtPoint):
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "aerodynamic"
+    results: ClassVar[type[Group]] = LoadResults
     acts_on_attitude: ClassVar[bool] = True
     resists_flight: ClassVar[bool] = True
 

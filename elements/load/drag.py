@@ -7,9 +7,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.quantity import Group
 from femb.base.types import Floats, Unit, Vector
 from femb.base.values import shown
 from femb.elements.item import Item
+from femb.elements.load.load import LoadResults
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -44,6 +46,7 @@ class Drag(Item):
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "drag"
+    results: ClassVar[type[Group]] = LoadResults
     resists_flight: ClassVar[bool] = True
 
     name: str

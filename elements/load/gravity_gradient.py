@@ -8,8 +8,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.quantity import Group
 from femb.base.types import Direction, Floats, Unit, Vector
 from femb.elements.item import Item
+from femb.elements.load.load import LoadResults
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView
@@ -35,6 +37,7 @@ class GravityGradient(Item):
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "gravity_gradient"
+    results: ClassVar[type[Group]] = LoadResults
 
     name: str
     rate: Annotated[float | None, Unit("rad/s")] = None

@@ -8,9 +8,11 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.quantity import Group
 from femb.base.types import Floats, Numbers, OneOf, Rows, Unit
 from femb.base.values import as_numbers, finite_problem, frozen_array, order_problem, shown
 from femb.elements.item import Item
+from femb.elements.load.load import LoadResults
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -42,6 +44,7 @@ class DistributedLoad(Item):
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "distributed"
+    results: ClassVar[type[Group]] = LoadResults
 
     name: str
     beam: str

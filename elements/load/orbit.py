@@ -7,8 +7,10 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.quantity import Group
 from femb.base.types import Floats, Unit, Vector
 from femb.elements.item import Item
+from femb.elements.load.load import LoadResults
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -44,6 +46,7 @@ class Orbit(Item):
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "orbit"
+    results: ClassVar[type[Group]] = LoadResults
     follows_origin: ClassVar[bool] = True
 
     name: str

@@ -6,10 +6,12 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.quantity import Group
 from femb.base.types import Direction, Floats, Unit, Vector
 from femb.elements.environment.orbital_frame import OrbitalMotion, orbital_motion, sunlight
 from femb.elements.item import AtPoint
 from femb.elements.load.at_stations import StationForces
+from femb.elements.load.load import LoadResults
 from femb.layout.element import Batch, Input, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, OutputStates
@@ -25,6 +27,7 @@ class Plate(AtPoint):
     """Base of loads on a flat plate: its ``area``, and its centre and outward ``normal`` on a body or a section."""
 
     table: ClassVar[str] = "loads"
+    results: ClassVar[type[Group]] = LoadResults
     acts_on_attitude: ClassVar[bool] = True
 
     body: str | None

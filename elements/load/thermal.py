@@ -7,8 +7,10 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.quantity import Group
 from femb.base.types import Floats, Pair, Strains, Unit
 from femb.elements.item import Item
+from femb.elements.load.load import LoadResults
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -37,6 +39,7 @@ class ThermalLoad(Item):
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "thermal"
+    results: ClassVar[type[Group]] = LoadResults
 
     name: str
     beam: str

@@ -9,9 +9,11 @@ from typing import Annotated, ClassVar
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.quantity import Group
 from femb.base.types import Unit, Vector
 from femb.base.values import nearest
 from femb.elements.item import Item
+from femb.elements.load.load import LoadResults
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
@@ -36,6 +38,7 @@ class SurfaceLoad(Item):
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "surface"
+    results: ClassVar[type[Group]] = LoadResults
 
     name: str
     shell: str

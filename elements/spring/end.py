@@ -1,12 +1,13 @@
-"""Base class of springs and pulls between two ends."""
+"""Base class of springs and pulls between two ends, and the results of all springs."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.quantity import Group, Quantity
 from femb.elements.item import Item
 from femb.elements.marker import Place, SpringEnd, check_markers
 from femb.layout.layout import Layout, Station
@@ -16,9 +17,32 @@ from femb.layout.views import ModelView, StartPoses
 SHORTEST = 1e-6
 
 
+class SpringResults(Group):
+    """Resistance of a spring, dashpot, friction or stop, and the motion against it; (T, 3) on Euler angles."""
+
+    word: ClassVar[str] = "spring"
+
+    force = Quantity(
+        "(T,)",
+        "N or N m",
+        "resistance of a spring, dashpot, friction or stop: tension, or a force against an increase of the angle or "
+        "stroke; (T, 3) for a spring on Euler angles, here and below",
+    )
+    length = Quantity("(T,)", "m", "distance of the two points, or stroke of the joint")
+    angle = Quantity("(T,)", "rad", "of the torsion spring or of the joint, counting full revolutions")
+    rate = Quantity(
+        "(T,)",
+        "m/s or rad/s",
+        'of the length or the angle; for springs on Euler angles in `frame = "body"` the relative angular velocity '
+        "along the axes",
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class TwoEndItem(Item):
     """Base class of items between two ends."""
+
+    results: ClassVar[type[Group]] = SpringResults
 
     name: str
     start: SpringEnd

@@ -8,33 +8,11 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.quantity import Group, Quantity
 from femb.base.types import Unit
 from femb.elements.spring.end import SHORTEST, TwoEndItem, check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
-
-
-class SpringResults(Group):
-    """Resistance of a spring, dashpot, friction or stop, and the motion against it; (T, 3) on Euler angles."""
-
-    word: ClassVar[str] = "spring"
-
-    force = Quantity(
-        "(T,)",
-        "N or N m",
-        "resistance of a spring, dashpot, friction or stop: tension, or a force against an increase of the angle or "
-        "stroke; (T, 3) for a spring on Euler angles, here and below",
-    )
-    length = Quantity("(T,)", "m", "distance of the two points, or stroke of the joint")
-    angle = Quantity("(T,)", "rad", "of the torsion spring or of the joint, counting full revolutions")
-    rate = Quantity(
-        "(T,)",
-        "m/s or rad/s",
-        'of the length or the angle; for springs on Euler angles in `frame = "body"` the relative angular velocity '
-        "along the axes",
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +35,6 @@ class SpringDamper(TwoEndItem):
     """
 
     table: ClassVar[str] = "springs"
-    results: ClassVar[type[Group]] = SpringResults
     kind: ClassVar[str] = "point"
 
     stiffness: Annotated[float, Unit("N/m")] = 0.0

@@ -7,7 +7,9 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
+from femb.base.quantity import Group
 from femb.base.types import Unit
+from femb.elements.load.load import LoadResults
 from femb.elements.spring.end import TwoEndItem, check_ends, coupled_stations
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -30,6 +32,7 @@ class Pull(TwoEndItem):
 
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "pull"
+    results: ClassVar[type[Group]] = LoadResults
 
     force: Annotated[float, Unit("N")]
     profile: Profile = Constant()  # noqa: RUF009 - frozen

@@ -371,7 +371,7 @@ class ReactionWheel(Item):
         """One batch of all wheels, and one of the masses of rotors. Raises ModelError: more spin inertia than the body
         has."""
         from femb.elements.body.mass_batch import MassBatch
-        from femb.elements.control.sensor import RecordedArrays
+        from femb.elements.item_states import RecordedArrays
         from femb.elements.wheel.batch import WheelBatch
 
         _check_contained(items, model)

@@ -1,6 +1,6 @@
 """From the tables of a case file to a Model and the options of analyses, with all problems."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from femb.base.errors import ModelError, Problem
@@ -11,7 +11,6 @@ from femb.case.schema import unknown_key
 from femb.case.tables import given, kind_in, read_table
 from femb.case.units import ANYWHERE, Scope, converted
 from femb.elements import registry
-from femb.elements.item import Item
 from femb.elements.joint.joint import Joint
 from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.model.figure import Figure
@@ -29,13 +28,9 @@ def build(document: dict[str, Any]) -> tuple[Model, dict[str, Any], list[Problem
     return builder.model, builder.options, builder.problems
 
 
-def kinds() -> dict[str, dict[str, type]]:
+def kinds() -> dict[str, Mapping[str, type]]:
     """The dataclasses of the items of a model by table and by the word for their kind; the first is the default."""
-    result: dict[str, dict[str, type]] = {}
-    every: tuple[type[Item | Figure], ...] = (*(kind for kind in registry.kinds() if kind.in_case_files), Figure)
-    for kind in every:
-        result.setdefault(kind.table, {})[kind.kind] = kind
-    return result
+    return {**{table: registry.Words(table) for table in registry.tables()}, Figure.table: {Figure.kind: Figure}}
 
 
 class _Builder:

@@ -16,7 +16,7 @@ from femb.base.annotations import alternatives, fit, mark_of
 from femb.base.types import OneOf
 from femb.base.values import shown
 from femb.case.lines import Path
-from femb.elements import registry
+from femb.elements.item import Item
 from femb.profiles import PROFILES, Profile
 
 MISSING = "is missing"
@@ -132,17 +132,13 @@ def unknown_key(word: str, known: Iterable[str]) -> str:
     return "unknown key; the keys here are " + ", ".join(map(repr, known))
 
 
+@cache
 def choices(hint: Any) -> tuple[Any, ...]:
     """The alternatives of an annotation that a file can express; items of the model are given by their names."""
-    return _choices(hint, registry.kinds())
-
-
-@cache
-def _choices(hint: Any, items: tuple[type, ...]) -> tuple[Any, ...]:
     options = [
         alternative
         for alternative in alternatives(hint)
         if alternative is not type(None) and get_origin(alternative) is not Callable
     ]
-    other = tuple(option for option in options if option not in items)
+    other = tuple(option for option in options if not (isinstance(option, type) and issubclass(option, Item)))
     return other or (str,) * len(options)

@@ -53,6 +53,8 @@ def read_table(
 def kind_in(values: dict[str, Any], words: Mapping[str, type]) -> tuple[type | None, str]:
     """The dataclass of a table by its key ``kind``, by default the first; or None and the problem of that key."""
     word = values.get("kind", next(iter(words)))
+    if isinstance(word, str) and word in words:
+        return words[word], ""
     known = {**words} | {other: kind for kind in words.values() for other in getattr(kind, "also", ())}
     if word in list(known):
         return known[word], ""

@@ -9,22 +9,14 @@ from numpy.typing import ArrayLike
 from femb.base import html
 from femb.base.errors import ModelError, Problem
 from femb.base.values import array_problem, frozen_array, shown, whole_number
-from femb.elements import (
-    Attachment,
-    FlexibleBody,
-    Ground,
-    Interface,
-    Load,
-    ModalDamping,
-    PointMass,
-    RigidBody,
-    Section,
-)
+from femb.elements import Attachment, FlexibleBody, Ground, Interface, PointMass, RigidBody, Section, registry
 from femb.elements.beam.line import LineItem
 from femb.elements.item import Item
 from femb.elements.marker import Marker
-from femb.elements.registry import kinds
 from femb.model.figure import Figure
+
+if TYPE_CHECKING:
+    from femb.elements import Load, ModalDamping
 
 Body: TypeAlias = RigidBody | PointMass | Ground | FlexibleBody | Interface
 Added = TypeVar("Added", bound=Item | Figure)
@@ -52,16 +44,16 @@ class Model:
             raise ModelError.at(("gravity",), problem + " (m/s2)")
         self.title, self.seed = title, int(seed)
         self.gravity = frozen_array(gravity)
-        known: tuple[type[Item | Figure], ...] = (*kinds(), Figure)
-        self.tables: dict[str, dict[str, Any]] = {kind.table: {} for kind in known}
+        self.tables: dict[str, dict[str, Any]] = {table: {} for table in (*registry.tables(), Figure.table)}
 
     def add(self, item: Added) -> Added:
         """Add an item of the element catalogue, or a figure, and return it.
 
         Raises ModelError: its class is not in the catalogue, or its name is taken.
         """
-        if not isinstance(item, (*kinds(), Figure)):
-            names = ", ".join([*(kind.__name__ for kind in kinds() if kind.in_case_files), Figure.__name__])
+        if not (isinstance(item, Figure) or (isinstance(item, Item) and registry.is_known(type(item)))):
+            described = (kind.__name__ for kind in registry.kinds() if kind.in_case_files)
+            names = ", ".join([*described, Figure.__name__])
             hint = "; a class of your own needs femb.register" if isinstance(item, Item) else ""
             raise ModelError.at(("model",), f"got {shown(item)}, wanted one of {names}{hint}")
         # a class may have been registered after the model was made
@@ -104,7 +96,7 @@ class Model:
         return self.tables["beams"]
 
     @property
-    def loads(self) -> dict[str, Load]:
+    def loads(self) -> "dict[str, Load]":
         """Loads, by name."""
         return self.tables["loads"]
 
@@ -139,7 +131,7 @@ class Model:
         return self.tables["springs"]
 
     @property
-    def modal_damping(self) -> dict[str, ModalDamping]:
+    def modal_damping(self) -> "dict[str, ModalDamping]":
         """Damping by modes, by name."""
         return self.tables["modal_damping"]
 

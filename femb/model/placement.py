@@ -7,14 +7,14 @@ the origin with the inertial axes.
 import heapq
 from copy import copy
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
 from femb.base.values import vector
-from femb.elements import Attachment, FlexibleBody, Ground, Interface, PointMass, Shell
+from femb.elements import Attachment, FlexibleBody, Ground, Interface, PointMass
 from femb.elements.beam.line import LineItem
 from femb.elements.beam.shape import section_axes
 from femb.elements.item import Item
@@ -22,6 +22,9 @@ from femb.elements.marker import Marker
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.numerics.components import norm
+
+if TYPE_CHECKING:
+    from femb.elements import Shell
 
 # Poses of bodies and beams at the start, and the origin of positions.
 
@@ -310,7 +313,7 @@ class Placement(Poses):
         self._place_given()
         todo = list(model.beams.values())
         flexible = [body for body in model.bodies.values() if isinstance(body, FlexibleBody)]
-        shells = list(model.tables[Shell.table].values())
+        shells = list(model.tables["shells"].values())
         while True:
             self._place_by_joints()
             if self._place_shells(shells) or self._place_flexible(flexible) or self._place_beams(todo, problems):
@@ -334,7 +337,7 @@ class Placement(Poses):
             elif shells:
                 ring = ", ".join(shell.name for shell in shells)
                 what = f"each of the shells {ring} is on an edge of another: one of them must be on none of the others"
-                raise ModelError.at((Shell.table, shells[0].name, "attach"), what)
+                raise ModelError.at(("shells", shells[0].name, "attach"), what)
             else:
                 break
         if problems:
@@ -350,10 +353,10 @@ class Placement(Poses):
             todo.remove(body)
         return bool(placed)
 
-    def _has_frame(self, shell: Shell) -> bool:
+    def _has_frame(self, shell: "Shell") -> bool:
         return shell.frame is None or shell.frame in self.bodies
 
-    def _place_shells(self, todo: list[Shell]) -> bool:
+    def _place_shells(self, todo: "list[Shell]") -> bool:
         """Place the named points of the shells of the list whose frame is known and whose neighbours are placed, which
         leave it; whether there were any."""
         waiting = {shell.name for shell in todo}
@@ -385,7 +388,7 @@ class Placement(Poses):
     def in_order(self, items: list[AnyItem]) -> list[AnyItem]:
         """Items of one table, sorted: a beam follows the beams that it is clamped to, a shell those on whose edges it
         is."""
-        orders = {"beams": list(self.beams), Shell.table: self._shells}
+        orders = {"beams": list(self.beams), "shells": self._shells}
         rank = {(table, name): k for table, names in orders.items() for k, name in enumerate(names)}
         return sorted(items, key=lambda item: rank.get((item.table, item.name), 0))
 

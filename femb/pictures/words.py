@@ -132,7 +132,12 @@ def words() -> Mapping[str, Word]:
     return _words(tuple(groups().items()))
 
 
-@lru_cache(maxsize=8)
+def words_of(table: str, group: type[Group]) -> list[str]:
+    """The words of the quantities over time of a table of items, of one kind of groups alone."""
+    return [word for word, known in _words(((table, group),)).items() if table in known.kinds]
+
+
+@lru_cache(maxsize=64)
 def _words(of: tuple[tuple[str, type[Group]], ...]) -> Mapping[str, Word]:
     found = dict(LABELLED)
     labelled = {kind for word in LABELLED.values() for kind in word.kinds}

@@ -13,18 +13,19 @@ from femb import __version__
 from femb.base.arrays import NOTHING
 from femb.base.errors import ModelError, Problem
 from femb.base.options import ALWAYS, EVERYTHING, Output
+from femb.base.quantity import Group
 from femb.base.types import Floats
 from femb.base.values import nearest
 from femb.elements.item import Item
 from femb.elements.item_states import declared_records
 from femb.elements.records import Records
-from femb.elements.registry import of_others
+from femb.elements.registry import is_of_others
 from femb.model.model import Model
 from femb.numerics.rotations import cross
 from femb.recording.frames import Frames
 from femb.recording.instants import Part, evaluated, interpolated
 from femb.recording.root_loads import RootLoads
-from femb.results.groups import declarations, groups
+from femb.results.groups import Audit, declarations, groups
 from femb.results.results import Results
 from femb.results.verdicts import AuditWatch
 from femb.system.budget import ORIGIN
@@ -79,7 +80,7 @@ class Selection:
         self.admits: Callable[[str], bool] = cache(partial(_admits, output))
         self._yields: dict[int, bool] = {}
         self.root_loads = True
-        self._names = tuple((kind, name) for kind in groups() if kind in model.tables for name in model.tables[kind])
+        self._names = tuple((item.table, item.name) for item in model.items() if item.results is not Group)
         self._flexible = tuple((kind, name) for kind, name in self._names if model.tables[kind][name].deforms)
         if output.restricted:
             if output.select or output.exclude:
@@ -252,12 +253,11 @@ quantity, or None where the item has no such quantity."""
 
 def recorded_outputs(system: System) -> Iterator[tuple[str, str, RecordedFunction]]:
     """Path, name of the item and function of every quantity with a function that records it."""
-    for kind, group in groups().items():
+    of_items = ((item.results, f"{item.table}/{item.name}", item.name) for item in system.model.items())
+    for group, path, name in (*of_items, (Audit, "audit", "")):
         for word, quantity in group.quantities().items():
             if quantity.recorded:
-                function = getattr(import_module(quantity.recorded), word)
-                for item in ("",) if kind == "audit" else system.model.tables[kind]:
-                    yield "/".join(filter(None, (kind, item, word))), item, function
+                yield f"{path}/{word}", name, getattr(import_module(quantity.recorded), word)
 
 
 def records_of(
@@ -350,7 +350,7 @@ class Recorder:
             result[""]["figures"] = json.dumps({name: figure.words() for name, figure in figures.items()})
         if self.selection.text:
             result[""]["output"] = self.selection.text
-        foreign = dict.fromkeys(kind for kind in map(type, self.system.items) if of_others(kind))
+        foreign = dict.fromkeys(kind for kind in map(type, self.system.items) if is_of_others(kind))
         if foreign:
             result[""]["declared"] = declarations(foreign)
         for record in self.records:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from femb.base.arrays import Arrays, Attributes
 from femb.base.quantity import LEVELS, Group, Groups, Quantity
@@ -18,8 +18,10 @@ from femb.base.types import Floats
 from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
 from femb.elements.item import Item
-from femb.elements.registry import kinds
-from femb.elements.shell.results import ShellResults
+from femb.elements.registry import of_table, tables
+
+if TYPE_CHECKING:
+    from femb.elements.shell.results import ShellResults
 
 VIOLATIONS = "femb.recording.record"
 
@@ -122,7 +124,7 @@ class NamedArrays(Protocol):
     attributes: Attributes
     bodies: Groups[BodyResults]
     beams: Groups[BeamResults]
-    shells: Groups[ShellResults]
+    shells: "Groups[ShellResults]"
 
     @property
     def time(self) -> Floats: ...
@@ -135,24 +137,47 @@ class NamedArrays(Protocol):
     def groups(self) -> Iterator[Group]: ...
 
 
+OF_NO_ITEM: Mapping[str, type[Group]] = MappingProxyType(
+    {"appendages": AppendageResults, "budget": BudgetResults, "audit": Audit}
+)
+"""The kinds of groups that no item declares."""
+
+
+class _Groups(Mapping[str, type[Group]]):
+    """The kinds of groups of all tables; the classes of a table's items are imported when it is asked for."""
+
+    def __getitem__(self, table: str) -> type[Group]:
+        found = OF_NO_ITEM.get(table) or joined(of_table(table))
+        if found is Group:
+            raise KeyError(table)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (table for table in tables() if joined(of_table(table)) is not Group)
+        yield from OF_NO_ITEM
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 def groups() -> Mapping[str, type[Group]]:
     """The kinds of groups by the first part of their paths: one group of the audit, and one of each item of a table."""
-    return _groups(kinds())
+    return _Groups()
 
 
-@lru_cache(maxsize=8)
-def _groups(of: tuple[type[Item], ...]) -> Mapping[str, type[Group]]:
-    declared: dict[str, list[type[Group]]] = {}
-    for kind in of:
-        known = declared.setdefault(kind.table, [])
-        if kind.results is not Group and kind.results not in known:
-            known.append(kind.results)
-    found = {table: _joined(table, classes) for table, classes in declared.items() if classes}
-    return MappingProxyType({**found, "appendages": AppendageResults, "budget": BudgetResults, "audit": Audit})
+def tables_of(paths: Iterable[str]) -> list[str]:
+    """The tables of items that paths in results belong to, in the order of the catalogue."""
+    found = dict.fromkeys(path.partition("/")[0] for path in paths if "/" in path)
+    known = [*tables(), *OF_NO_ITEM]
+    return [*(table for table in known if table in found), *(table for table in found if table not in known)]
 
 
-def _joined(table: str, classes: list[type[Group]]) -> type[Group]:
-    """The quantities of all kinds of a table in one class."""
+@lru_cache(maxsize=256)
+def joined(kinds: tuple[type[Item], ...]) -> type[Group]:
+    """The quantities of all kinds of a table in one class; ``Group`` where there are none."""
+    classes = [of for of in dict.fromkeys(kind.results for kind in kinds) if of is not Group]
+    if not classes:
+        return Group
     if len(classes) == 1:
         return classes[0]
     own = [one for one in classes if not any(other is not one and issubclass(other, one) for other in classes)]
@@ -176,7 +201,7 @@ def declarations(of: Iterable[type[Item]]) -> str:
 
 
 def with_declarations(known: Mapping[str, type[Group]], text: object) -> dict[str, type[Group]]:
-    """The kinds of groups by table, with quantities that a file declares beside those that are known here.
+    """The kinds of groups of the tables of which a file declares quantities that are not known here, with these.
 
     text : the attribute ``declared``; what is no declaration in it is passed over.
     """
@@ -184,9 +209,9 @@ def with_declarations(known: Mapping[str, type[Group]], text: object) -> dict[st
         given = json.loads(str(text))
     except ValueError:
         given = {}
-    result = dict(known)
+    result: dict[str, type[Group]] = {}
     for table, stored in given.items() if isinstance(given, dict) else ():
-        group = result.get(table, Group)
+        group = known.get(table, Group)
         stored = stored if isinstance(stored, dict) else {}
         quantities = stored.get("quantities", {})
         more: dict[str, Any] = {

@@ -23,7 +23,7 @@ from femb.base.quantity import Group, Groups
 from femb.base.types import Floats
 from femb.base.values import check_text
 from femb.results import spectrum as spectra
-from femb.results.groups import Audit, EventRecord, event_records, groups, with_declarations
+from femb.results.groups import Audit, EventRecord, event_records, groups, tables_of, with_declarations
 from femb.results.names import COMPONENTS, Named, named, short_names, unit_of
 from femb.results.storage.file import write_content
 from femb.results.storage.read import read_array_of, read_content
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
-    from femb.elements.actuator.magnetic_torquer import TorquerResults
     from femb.elements.actuator.thruster import ThrusterResults
+    from femb.elements.actuator.torquer import TorquerResults
     from femb.elements.beam.results import BeamResults
     from femb.elements.body.results import BodyResults
     from femb.elements.body.tank import TankResults
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from femb.elements.joint.joint import JointResults
     from femb.elements.load.load import LoadResults
     from femb.elements.shell.results import ShellResults
+    from femb.elements.spring.end import SpringResults
     from femb.elements.spring.modal_damping import ModalDampingResults
-    from femb.elements.spring.point import SpringResults
     from femb.elements.wheel.reaction_wheel import WheelResults
     from femb.results.groups import AppendageResults, BudgetResults
 
@@ -270,24 +270,35 @@ class Results(ByQuantity):
 
         def __getattr__(self, name: str) -> Groups[Any]:
             """The groups of a table by name, made on first use: of a large model with many arrays few are asked for."""
-            if name.startswith("_") or name not in self._tables:
-                there = f"; it has the tables {', '.join(self._tables)}" if not name.startswith("_") else ""
+            kind = None if name.startswith("_") else self._kind_of(name)
+            if kind is None:
+                there = f"; it has the tables {', '.join(self.tables)}" if not name.startswith("_") else ""
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{there}")
-            found: Groups[Any] = Groups(name, self._tables[name], self.arrays, self.attributes, self.series)
+            found: Groups[Any] = Groups(name, kind, self.arrays, self.attributes, self.series)
             self.__dict__[name] = found
             return found
 
     @cached_property
-    def _tables(self) -> dict[str, type[Group]]:
-        """The kinds of groups by table: those of all items, and those of items that are not known here."""
-        known = {table: kind for table, kind in groups().items() if table != "audit"}
+    def _others(self) -> dict[str, type[Group]]:
+        """The kinds of groups that the file declares, of items that are not known here."""
         declared = self.attributes.get("", NOTHING).get("declared")
-        known = known if declared is None else with_declarations(known, declared)
-        others = dict.fromkeys(path.partition("/")[0] for path in self.series if path.count("/") == 2)
-        return known | {table: Group for table in others if table not in known}
+        return {} if declared is None else with_declarations(groups(), declared)
+
+    @cached_property
+    def present(self) -> list[str]:
+        """The tables of the items that these results have, in the order of the catalogue."""
+        paths = [path for path in self.arrays if path.count("/") > 1]
+        paths += [path for path in self.attributes if path.count("/") == 1]
+        # events and the audit are no items
+        return [table for table in tables_of(paths) if not hasattr(Results, table)]
+
+    def _kind_of(self, table: str) -> type[Group] | None:
+        """The kind of the groups of a table; plain groups of items that nothing is known of; None of no table."""
+        found = self._others.get(table) or groups().get(table)
+        return Group if found is None and table in self.present else found
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._tables]
+        return [*super().__dir__(), *self.tables]
 
     @cached_property
     def audit(self) -> Audit:
@@ -415,11 +426,11 @@ class Results(ByQuantity):
     @property
     def tables(self) -> tuple[str, ...]:
         """The tables of items, such as "bodies", also those that these results have no items of."""
-        return tuple(self._tables)
+        return tuple(table for table in dict.fromkeys((*groups(), *self._others, *self.present)) if table != "audit")
 
     def groups(self) -> Iterator[Group]:
         """The groups of all items, table by table, and the audit."""
-        for kind in self._tables:
+        for kind in self.present:
             yield from getattr(self, kind).values()
         yield self.audit
 

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from femb.base.types import Floats
-from femb.results.groups import groups
 from femb.results.results import Results
 
 # Monitoring of a run's audit: a warning where it is far beyond the tolerances.
@@ -302,8 +301,12 @@ AUDITED = ("energy_error", "constraint_position", "constraint_velocity", "quater
 
 def items_of(results: Results) -> dict[str, list[str]]:
     """The names of the items of results by table, in the order of the catalogue; tables without any are left out."""
-    found = {table: list(getattr(results, table)) for table in groups() if table != "audit"}
-    return {table: names for table, names in found.items() if names}
+    found: dict[str, dict[str, None]] = {}
+    for path in (*results.arrays, *results.attributes):
+        table, *names = path.split("/")
+        if names and table in results.present:
+            found.setdefault(table, {})[names[0]] = None
+    return {table: list(found[table]) for table in results.present}
 
 
 def description(results: Results) -> dict[str, Any]:

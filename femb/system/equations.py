@@ -8,7 +8,7 @@ Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/th
 """
 
 from collections.abc import Sequence
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from itertools import pairwise
 from math import inf, isfinite, nextafter
 from typing import Any, Self
@@ -24,7 +24,7 @@ from femb.elements.item import Item
 from femb.elements.item_states import ItemState
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
-from femb.elements.registry import kinds
+from femb.elements.registry import in_order
 from femb.layout.connections import check_singularities
 from femb.layout.discrete import ANGLES, DiscreteState
 from femb.layout.element import Batch, Input, InputError, LowRank, raised
@@ -156,12 +156,6 @@ def _rows(system: "NumberedModel") -> tuple[Any, ...] | None:
 # state, which is constant within a step.
 
 
-@cache
-def _by_table(catalogue: tuple[type[Item], ...]) -> list[list[type[Item]]]:
-    """The classes of items of each table."""
-    return [[kind for kind in catalogue if kind.table == table] for table in dict.fromkeys(k.table for k in catalogue)]
-
-
 class NumberedModel(MotionEquations):
     """The unknowns of a model, the batches of its elements and its constraints, and their inputs u (n_u,).
 
@@ -178,12 +172,13 @@ class NumberedModel(MotionEquations):
         self.items: list[Item] = []
         if "ground" in placement.bodies and "ground" not in model.bodies:
             self.items.append(Ground())
-        catalogue = kinds()
-        items: dict[type[Item], list[Item]] = {kind: [] for kind in catalogue}
+        items: dict[type[Item], list[Item]] = {}
         for item in model.items():
-            items[type(item)].append(item)
-        for of_table in _by_table(catalogue):
-            self.items += placement.in_order([item for kind in of_table for item in items[kind]])
+            items.setdefault(type(item), []).append(item)
+        items = {kind: items[kind] for kind in in_order(items)}
+        for table in dict.fromkeys(item.table for item in model.items()):
+            of_table = [item for kind, found in items.items() if kind.table == table for item in found]
+            self.items += placement.in_order(of_table)
         for item in self.items:
             item.declare_dofs(layout, placement, model)
         layout.finish()
@@ -195,12 +190,7 @@ class NumberedModel(MotionEquations):
         self.pattern = Pattern(layout)
         self.solver: LinearSolver = LowRankSolver(self.pattern)
         of_items = _merged(
-            [
-                (each, items[kind])
-                for kind in catalogue
-                if items[kind]
-                for each in kind.batches(items[kind], layout, model)
-            ]
+            [(each, found) for kind, found in items.items() for each in kind.batches(found, layout, model)]
         )
         self.batches = [batch for batch, _ in of_items]
         self.singular_batches = [batch for batch in self.batches if batch.singularities]

@@ -8,11 +8,14 @@ modes everywhere.
 from copy import copy
 from typing import TYPE_CHECKING
 
-from femb.elements.spring.modal_damping import ModalDamping
 from femb.model.model import Model
 
 if TYPE_CHECKING:
+    from femb.elements import ModalDamping
     from femb.system.system import System
+
+# the table of the case file
+TABLE = "modal_damping"
 
 
 def completed(model: Model) -> Model:
@@ -29,7 +32,7 @@ def completed(model: Model) -> Model:
 
         model.check()
         model = Placement(model).model
-    table: dict[str, ModalDamping] = model.tables[ModalDamping.table]
+    table: dict[str, ModalDamping] = model.tables[TABLE]
     missing = [item for item in table.values() if item.damped is None]
     if not missing:
         return model
@@ -37,10 +40,10 @@ def completed(model: Model) -> Model:
     from femb.vibration.modal_damping import with_modes
 
     bare, result = copy(model), copy(model)
-    bare.tables = {**model.tables, ModalDamping.table: {}}
+    bare.tables = {**model.tables, TABLE: {}}
     known = [item for item in table.values() if item.damped is not None]
     found = {item.name: item for item in with_modes(System(bare, assemble=True), missing, known)}
-    result.tables = {**model.tables, ModalDamping.table: table | found}
+    result.tables = {**model.tables, TABLE: table | found}
     return result
 
 

@@ -15,7 +15,7 @@ from femb.base.types import Unit, Vector
 from femb.case import CaseError, load_case
 from femb.case.lines import key_lines, line_of
 from femb.case.tables import read_table
-from femb.elements import Attachment
+from femb.elements import Attachment, registry
 from femb.elements.item import Item
 from femb.profiles import PROFILES, Versine
 
@@ -141,8 +141,7 @@ class Spring(Item):
 
 @pytest.fixture
 def with_springs(monkeypatch):
-    catalogue = (*femb.elements.CATALOGUE, Spring)
-    monkeypatch.setattr(femb.elements, "CATALOGUE", catalogue)
+    monkeypatch.setattr(registry, "_registered", [Spring])
 
 
 BODY = "[bodies.hub]\nmass = 1\ninertia = 1\n"

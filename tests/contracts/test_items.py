@@ -22,6 +22,7 @@ from oracles.modal_example import Particles
 
 import femb
 from femb import elements as e
+from femb.elements import registry
 from femb.elements.exact.batch import SectionRecords
 from femb.elements.item import Item
 from femb.elements.joint.force_batch import CoordinateForceBatch
@@ -388,7 +389,7 @@ EXAMPLES[e.SurfaceLoad] = lambda: dish(
 )
 EXAMPLES[e.GravityGradient] = lambda: in_orbit()
 EXAMPLES[e.Interface] = lambda: model(e.FlexibleBody("panel", Particles(modes=0).reduced()))
-EXAMPLES |= {kind: lambda kind=kind: jointed(kind) for kind in e.CATALOGUE if issubclass(kind, Joint)}
+EXAMPLES |= {kind: lambda kind=kind: jointed(kind) for kind in registry.kinds() if issubclass(kind, Joint)}
 EXAMPLES[e.Distance] = lambda: apart(e.Distance("joint", *POINTS))
 EXAMPLES[e.Components] = lambda: apart(e.Components("joint", *POINTS, directions=((1, 0, 0), (0, 1, 1)), frame="first"))
 
@@ -406,7 +407,7 @@ FIXED_DIRECTIONS: set[type[Item]] = {
     e.LinearController,  # of an attitude relative to inertial axes
 }
 
-every_kind = pytest.mark.parametrize("kind", e.CATALOGUE, ids=lambda kind: kind.__name__)
+every_kind = pytest.mark.parametrize("kind", registry.kinds(), ids=lambda kind: kind.__name__)
 
 
 @pytest.fixture(scope="module")
@@ -457,7 +458,7 @@ def close(got, wanted, tolerance, size=1.0):
 
 
 def test_every_kind_has_an_example():
-    assert set(EXAMPLES) == set(e.CATALOGUE)
+    assert set(EXAMPLES) == set(registry.kinds())
 
 
 @every_kind
@@ -609,7 +610,7 @@ def turned(system, x):
 
 
 @pytest.mark.parametrize(
-    "kind", [each for each in e.CATALOGUE if each not in FIXED_DIRECTIONS], ids=lambda kind: kind.__name__
+    "kind", [each for each in registry.kinds() if each not in FIXED_DIRECTIONS], ids=lambda kind: kind.__name__
 )
 def test_objectivity(kind, systems):
     """Forces turn with everything, and energies and constraints stay."""

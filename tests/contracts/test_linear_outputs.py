@@ -14,6 +14,7 @@ from oracles.modal_example import Particles
 import femb
 from femb import elements as e
 from femb.base.errors import ModelError
+from femb.elements import registry
 from femb.elements.item import Item
 from femb.elements.item_states import ItemStates, given_values
 from femb.elements.joint.records import joint_reaction
@@ -306,8 +307,7 @@ class Wheels(Batch):
 
 @pytest.fixture
 def wheel(monkeypatch):
-    extended = (*femb.elements.CATALOGUE, Wheel)
-    monkeypatch.setattr(femb.elements, "CATALOGUE", extended)
+    monkeypatch.setattr(registry, "_registered", [Wheel])
     model = EXAMPLES[e.RigidBody]()
     model.add(Wheel("rw", 0.2))
     return model

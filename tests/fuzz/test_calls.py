@@ -20,7 +20,7 @@ from seeds import SEED, TRIES
 import femb
 from femb import profiles
 from femb.base.options import Tolerances
-from femb.elements import CATALOGUE
+from femb.elements import registry
 from femb.vibration.completion import check_figures_of, completed
 
 BAR = {"area": 1e-3, "second_moments": (1e-7, 1e-7), "torsion_constant": 1e-7, "density": 2700.0,
@@ -277,7 +277,7 @@ def tried(name, changed):
 
 
 def test_every_class_that_users_make_is_tried():
-    made = {kind for kind in CATALOGUE if kind.in_case_files} | set(profiles.PROFILES.values())
+    made = {kind for kind in registry.kinds() if kind.in_case_files} | set(profiles.PROFILES.values())
     assert {kind.__name__ for kind in made} <= set(NAMES)
 
 

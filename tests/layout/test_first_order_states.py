@@ -10,11 +10,10 @@ from oracles.finite_differences import residual_change
 from scipy.linalg import expm
 
 import femb
-import femb.elements
 from femb.base.errors import ModelError
 from femb.base.memory import recall, remembered
 from femb.base.options import Run, Tolerances
-from femb.elements import JointSpringDamper, Load, Revolute, RigidBody
+from femb.elements import JointSpringDamper, Load, Revolute, RigidBody, registry
 from femb.elements.item import Item
 from femb.elements.marker import JointEnd
 from femb.layout.element import Batch
@@ -184,8 +183,7 @@ class Controllers(Batch):
 
 @pytest.fixture(autouse=True)
 def catalogue(monkeypatch):
-    extended = (*femb.elements.CATALOGUE, Lag, Controller)
-    monkeypatch.setattr(femb.elements, "CATALOGUE", extended)
+    monkeypatch.setattr(registry, "_registered", [Lag, Controller])
 
 
 def sprung(*more, **words):

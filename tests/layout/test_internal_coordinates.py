@@ -9,10 +9,9 @@ from long_runs import slow
 from oracles.finite_differences import residual_change
 
 import femb
-import femb.elements
 from femb.base.errors import ModelError
 from femb.base.options import Tolerances
-from femb.elements import RigidBody
+from femb.elements import RigidBody, registry
 from femb.elements.item import Item
 from femb.layout.element import Batch
 from femb.layout.layout import InternalQuantity
@@ -119,7 +118,7 @@ class Rotors(Batch):
 
 @pytest.fixture(autouse=True)
 def catalogue(monkeypatch):
-    monkeypatch.setattr(femb.elements, "CATALOGUE", (*femb.elements.CATALOGUE, Rotor))
+    monkeypatch.setattr(registry, "_registered", [Rotor])
 
 
 def alone(damping=0.0):

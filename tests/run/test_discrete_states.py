@@ -9,11 +9,10 @@ import pytest
 from long_runs import slow
 
 import femb
-import femb.elements
 from femb.base.errors import SolveError
 from femb.base.memory import recall, remembered
 from femb.base.options import Run
-from femb.elements import Latch, Load, Revolute, RigidBody
+from femb.elements import Latch, Load, Revolute, RigidBody, registry
 from femb.elements.item import Item
 from femb.elements.marker import JointEnd
 from femb.layout.discrete import DiscreteState, Update
@@ -73,8 +72,7 @@ class Pushers(ForceBatch):
 
 @pytest.fixture(autouse=True)
 def catalogue(monkeypatch):
-    extended = (*femb.elements.CATALOGUE, Pusher)
-    monkeypatch.setattr(femb.elements, "CATALOGUE", extended)
+    monkeypatch.setattr(registry, "_registered", [Pusher])
 
 
 def pushed(updates, *items, force=0.0, velocity=0.0, **more):

@@ -9,7 +9,7 @@ from contracts import test_items
 from oracles.modal_example import Particles
 
 import femb
-import femb.elements
+from femb.elements import registry
 from femb.elements.item import Item
 from femb.elements.marker import Attachment
 from femb.layout.discrete import Update
@@ -164,7 +164,7 @@ class Switch(Item):
 
 @pytest.fixture
 def catalogue(monkeypatch):
-    monkeypatch.setattr(femb.elements, "CATALOGUE", (*femb.elements.CATALOGUE, Sampler, Switch))
+    monkeypatch.setattr(registry, "_registered", [Sampler, Switch])
 
 
 def commanded(law, period=0.1, **words):
