@@ -13,6 +13,7 @@ from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats, Numbers, OneOf, Unit
 from femb.base.values import shown
 from femb.elements.joint.force import JointForce
+from femb.elements.spring.end import SpringResults
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
@@ -154,10 +155,8 @@ class Snap:
         return self.side * (c - self.at) > 0.0 or (self.start and self.side * (c - self.back) > 0.0)
 
 
-class CurveResults(Group):
-    """State of a spring that snaps; its force and motion are those of other springs."""
-
-    word: ClassVar[str] = "spring"
+class CurveResults(SpringResults):
+    """State of a spring that snaps, beside its force and motion."""
 
     snapped = Quantity(
         "(T,)",

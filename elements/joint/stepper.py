@@ -14,6 +14,7 @@ from femb.base.types import Floats, Unit
 from femb.base.values import shown
 from femb.elements.item_states import ItemStates
 from femb.elements.joint.on_coordinate import OnCoordinate
+from femb.elements.load.load import LoadResults
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Batch, Command, Input, breakpoints_of
 from femb.layout.layout import Layout
@@ -53,10 +54,8 @@ def recorded_target(item: "StepperMotor", at: ItemStates) -> Floats:
     return item.with_errors(at.input("angle")[:, 0] + at.input("target")[:, 0])
 
 
-class StepperResults(Group):
-    """Target of a stepper motor; its torque and the angle of its joint are as of a motor."""
-
-    word: ClassVar[str] = "motor"
+class StepperResults(LoadResults):
+    """Target of a stepper motor, beside its torque and the angle of its joint, which are as of a motor."""
 
     target = Quantity("(T,)", "rad", "of a stepper motor, with its error", of=recorded_target)
 

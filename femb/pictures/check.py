@@ -8,7 +8,8 @@ from femb.base.quantity import Group
 from femb.elements.beam.line import LineItem
 from femb.elements.body.results import BodyResults
 from femb.elements.item import Item
-from femb.pictures.choice import FIGURES, is_name, listed, problem_of, split
+from femb.pictures.choice import is_name, listed, problem_of, split
+from femb.pictures.sheets import FIGURES
 from femb.pictures.subject import matches
 from femb.pictures.words import words_of
 from femb.results.groups import OF_NO_ITEM, groups, joined

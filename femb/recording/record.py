@@ -254,7 +254,8 @@ quantity, or None where the item has no such quantity."""
 def recorded_outputs(system: System) -> Iterator[tuple[str, str, RecordedFunction]]:
     """Path, name of the item and function of every quantity with a function that records it."""
     of_items = ((item.results, f"{item.table}/{item.name}", item.name) for item in system.model.items())
-    for group, path, name in (*of_items, (Audit, "audit", "")):
+    parts: list[tuple[type[Group], str, str]] = [*of_items, (Audit, "audit", "")]
+    for group, path, name in parts:
         for word, quantity in group.quantities().items():
             if quantity.recorded:
                 yield f"{path}/{word}", name, getattr(import_module(quantity.recorded), word)

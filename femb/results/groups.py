@@ -181,7 +181,7 @@ def joined(kinds: tuple[type[Item], ...]) -> type[Group]:
     if len(classes) == 1:
         return classes[0]
     own = [one for one in classes if not any(other is not one and issubclass(other, one) for other in classes)]
-    return own[0] if len(own) == 1 else type(classes[0].__name__, tuple(own), {"word": classes[0].word})
+    return type(classes[0].__name__, tuple(own), {"word": classes[0].word})
 
 
 # Declarations in a file: those of items of other packages, which a process that reads it may not have.
