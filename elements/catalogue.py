@@ -20,6 +20,7 @@ from femb.elements.exact.beam import ExactBeam as ExactBeam  # beams.exact
 
 from femb.elements.shell.shell import ShellPoint as ShellPoint  # bodies
 from femb.elements.shell.shell import Shell as Shell  # shells.shell
+from femb.elements.shell.hinge import HingeLine as HingeLine  # hinges.hinge
 
 from femb.elements.joint.kinds import Revolute as Revolute  # joints.revolute
 from femb.elements.joint.kinds import Spherical as Spherical  # joints.spherical

@@ -4,6 +4,7 @@ Source: docs/theory/constraints.md, equations (6), (7) and (10).
 """
 
 import math
+from collections.abc import Iterable
 from copy import copy
 from typing import Any
 
@@ -82,11 +83,11 @@ def coordinate_row(
 
 
 class JointCoordinates:
-    """All m coordinates of the joints of a layout, in the order of the joints; is_angle (m,) bool."""
+    """All m coordinates of the joints of a layout, or of given ones, in the order of the joints; is_angle (m,) bool."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, joints: Iterable[JointLayout] | None = None) -> None:
         rows, angles, signs = [], [], []
-        for joint in layout.joints.values():
+        for joint in layout.joints.values() if joints is None else joints:
             for coordinate in joint.coordinates:
                 angles.append(coordinate.is_angle)
                 signs.append(coordinate.sign)

@@ -93,7 +93,7 @@ class ShellMesh:
     def without(self, name: str, whose: str) -> str:
         """The message for a set that it does not have; whose : what has the mesh."""
         known = [*self.sets, *(["planes such as x=0.5"] if isinstance(self.sets, NodeSets) else [])]
-        return f"got {name!r}{nearest(name, self.sets)}; {whose} has {', '.join(known)}"
+        return f"got {name!r}{nearest(str(name), self.sets)}; {whose} has {', '.join(known)}"
 
     def middle(self, name: str) -> int:
         """The node in the middle of a set: of an edge by its order, in a file the nearest to the mean place."""

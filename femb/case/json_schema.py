@@ -76,6 +76,7 @@ TABLES = {
     "sections": "Cross-sections of beams, by name.",
     "beams": "Flexible beams, by name.",
     "shells": "Shells: panels, dishes, tapes and membranes, by name.",
+    "hinges": "Lines of hinges along edges of shells, by name.",
     "joints": "Joints between bodies and beam nodes, by name.",
     "drivers": "Prescribed motions, by name.",
     "latches": "Latches of joints, by name.",

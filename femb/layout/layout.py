@@ -533,6 +533,8 @@ class Layout(Numbering):
         self.shells: dict[str, ShellLayout] = {}
         self.flexible_bodies: dict[str, FlexibleLayout] = {}
         self.joints: dict[str, JointLayout] = {}
+        # the joints along lines of hinges, one at each node
+        self.hinges: dict[str, list[JointLayout]] = {}
         self.latches: list[LatchLayout] = []
         self.discrete: dict[str, DiscreteArray] = {}
         self.updates: list[Update] = []

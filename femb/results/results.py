@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from femb.elements.joint.driver import DriverResults
     from femb.elements.joint.joint import JointResults
     from femb.elements.load.load import LoadResults
+    from femb.elements.shell.hinge import HingeResults
     from femb.elements.shell.results import ShellResults
     from femb.elements.spring.end import SpringResults
     from femb.elements.spring.modal_damping import ModalDampingResults
@@ -256,6 +257,7 @@ class Results(ByQuantity):
         controllers: Groups[ControllerResults]
         drivers: Groups[DriverResults]
         fields: Groups[FieldResults]
+        hinges: Groups[HingeResults]
         joints: Groups[JointResults]
         loads: Groups[LoadResults]
         magnetic_torquers: Groups[TorquerResults]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 CANTILEVER, BOTH = 1.8751040687, 4.7300407449
 # Tables of a control loop.
-CONTROLLED = ("shells", "wheels", "thrusters", "magnetic_torquers", "sensors", "controllers")
+CONTROLLED = ("shells", "hinges", "wheels", "thrusters", "magnetic_torquers", "sensors", "controllers")
 # Differences of angular velocity below this part of the largest are rounding.
 ROUNDING = 1e-9
 

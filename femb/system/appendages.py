@@ -78,7 +78,7 @@ def roots(layout: Layout, model: Model) -> list[tuple[int, ...]]:
 
 
 def _frames_of_items(layout: Layout, model: Model) -> Iterator[tuple[str, list[int]]]:
-    """Path and frames of bodies, beams, shells, joints and springs."""
+    """Path and frames of bodies, beams, shells, joints, lines of hinges and springs."""
     for name, frame in layout.bodies.items():
         yield f"bodies.{name}", [frame]
     for name, body in layout.flexible_bodies.items():
@@ -90,5 +90,7 @@ def _frames_of_items(layout: Layout, model: Model) -> Iterator[tuple[str, list[i
         yield f"shells.{name}", shell.frames
     for name, joint in layout.joints.items():
         yield f"joints.{name}", [joint.first.frame, joint.second.frame]
+    for name, line in layout.hinges.items():
+        yield f"hinges.{name}", [end.frame for joint in line for end in (joint.first, joint.second)]
     for name, spring in model.springs.items():
         yield f"springs.{name}", [layout.frame_of(marker) for marker in spring.markers.values()]

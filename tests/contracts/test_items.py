@@ -387,6 +387,22 @@ EXAMPLES[e.SurfaceLoad] = lambda: dish(
     e.SurfaceLoad("sun", "dish", temperature=3.0, gradient=20.0, profile=SMOOTH),
     e.SurfaceLoad("rim", "dish", edge="edge2", edge_force=(1.0, -2.0, 0.5), profile=SMOOTH),
 )
+
+
+def folded():
+    """Two panels that are folded on each other, the first on a body, and a flap on the other body."""
+    words = {"thickness": 0.3, "material": femb.Material(3e3, 1.2e3, 5.0)}
+    corners = np.array([[0.3, 0.0, 0.0], [1.1, 0.0, 0.0], [1.1, 0.6, 0.0], [0.3, 0.6, 0.0]])
+    panel = e.Shell("panel", (1, 2), corners=corners, frame="a", attach={"edge4": "a"}, **words)
+    upper = e.Shell("upper", (1, 2), corners=corners + np.array([0.0, 0.0, 0.1]), frame="a", **words)
+    flap = e.Shell("flap", (1, 1), corners=corners, frame="b", **words)
+    line = {"second": {"shell": "upper", "edge": "edge2"}, "stiffness": 3.0, "damping": 0.5, "free": np.pi}
+    fold = e.HingeLine("fold", {"shell": "panel", "edge": "edge2"}, **line)
+    hinge = e.HingeLine("hinge", {"body": "b"}, {"shell": "flap", "edge": "edge4"}, stiffness=2.0, damping=0.3)
+    return model(panel, upper, flap, fold, hinge)
+
+
+EXAMPLES[e.HingeLine] = folded
 EXAMPLES[e.GravityGradient] = lambda: in_orbit()
 EXAMPLES[e.Interface] = lambda: model(e.FlexibleBody("panel", Particles(modes=0).reduced()))
 EXAMPLES |= {kind: lambda kind=kind: jointed(kind) for kind in registry.kinds() if issubclass(kind, Joint)}

@@ -1,0 +1,266 @@
+"""Lines of hinges between edges of shells, or between an edge of a shell and a body."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.base.quantity import Group, Quantity
+from femb.base.types import Floats, Ints, Unit
+from femb.base.values import nearest, shown
+from femb.elements.frame_index import pair_starts
+from femb.elements.item import Item
+from femb.elements.joint.constraint_set import ConstraintRow
+from femb.elements.joint.coordinates import JointCoordinates
+from femb.elements.joint.force_batch import BY_COORDINATE, BY_RATE, ELASTIC, ENERGY, REST, CoordinateForceBatch
+from femb.elements.joint.joint import axes_of
+from femb.elements.joint.records import joint_reactions
+from femb.elements.joint.rows import ANGLE, PARALLEL, SPHERICAL, Z, make_row, row_words
+from femb.elements.marker import Marker, Place
+from femb.elements.records import RecordedSystem, Records
+from femb.layout.element import Batch
+from femb.layout.layout import JointLayout, Layout, Station
+from femb.layout.views import BlockPattern, ModelView, OutputStates, StartPoses
+from femb.numerics import rotations
+
+# Distances of nodes from the straight line, and along it from those of the other edge, of its length.
+STRAIGHT, FACING = 1e-3, 1e-3
+ROWS = SPHERICAL + PARALLEL
+
+
+class HingeResults(Group):
+    """Angles, moments and reactions of a line of hinges, at its k nodes."""
+
+    word: ClassVar[str] = "hinge"
+
+    angle = Quantity(
+        "(T, k)", "rad", "of the second edge from the first, about `axis`, zero at the start shape", level="motion"
+    )
+    rate = Quantity("(T, k)", "rad/s", "of the angle", level="motion")
+    moment = Quantity("(T, k)", "N", "per length, of stiffness and damping; positive resists an increase of the angle")
+    force = Quantity("(T, k, 3)", "N", "reaction on the second edge; z is along the line, axes of the first edge")
+    torque = Quantity("(T, k, 3)", "N m", "in the same axes; about the nodes of the line")
+    position = Quantity("(k, 3)", "m", "of the nodes of the line at the start, inertial axes")
+    axis = Quantity("(3,)", "-", "of the line at the start, inertial axes")
+    length = Quantity("(k,)", "m", "of the line at each node: their sum is its length")
+
+
+@dataclass(frozen=True, eq=False)
+class HingeLine(Item):
+    """A line of hinges: a straight edge of a shell turns about an edge of another shell, or about a line of a body.
+
+    first : {"shell": name, "edge": edge}, or {"body": name}. second : {"shell": name, "edge": edge}. An edge is that of
+    a shell by corners, or a set of nodes of its mesh. The edges have as many nodes, one facing the other; where they
+    are apart, as those of folded panels, the line is in the middle between them, and rigid to both. The axis is along
+    the line, on the side of its largest component in the axes of the geometry of the second shell. stiffness : moment
+    per length and angle, N m/rad/m. damping : N m s/rad/m. free : the angle without moment, rad; the angle is zero as
+    the shells are given, and within half a turn of free / 2.
+
+    Raises ModelError: an edge that is not there or not straight, nodes that do not face each other, two edges on the
+    same bodies.
+    """
+
+    table: ClassVar[str] = "hinges"
+    kind: ClassVar[str] = "hinge"
+    acts_on_attitude: ClassVar[bool] = True
+    results: ClassVar[type[Group]] = HingeResults
+
+    name: str
+    first: dict[str, Any]
+    second: dict[str, Any]
+    stiffness: Annotated[float, Unit("N m/rad/m")] = 0.0
+    damping: Annotated[float, Unit("N m s/rad/m")] = 0.0
+    free: Annotated[float, Unit("rad")] = 0.0
+
+    def check(self, check: Checks) -> None:
+        wanted = {"second": ({"shell", "edge"},), "first": ({"shell", "edge"}, {"body"})}
+        for word, forms in wanted.items():
+            given = getattr(self, word)
+            if word in check.bad or not isinstance(given, Mapping):
+                continue
+            if set(given) not in forms or not all(isinstance(value, str) for value in given.values()):
+                other = " or { body = NAME }" if word == "first" else ""
+                check.fail(word, f"got {shown(dict(given))}, wanted {{ shell = NAME, edge = EDGE }}{other}")
+        check.not_negative("stiffness", "damping")
+        if "free" not in check.bad:
+            check.require("free", abs(self.free) < 2.0 * np.pi, "must be less than one turn")
+
+    @property
+    def markers(self) -> Mapping[tuple[str, ...], Marker]:
+        """The body of the first end."""
+        return {("first",): Place(body=self.first["body"])} if "body" in self.first else {}
+
+    def frames(self, layout: Layout) -> list[int]:
+        """Those of the nodes of both edges."""
+        return [end.frame for joint in layout.hinges[self.name] for end in (joint.first, joint.second)]
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """A joint at every node of the line. Raises ModelError."""
+        axis, second = self._line("second", layout, model, None)
+        places = layout.poses(second)[0]
+        if "body" in self.first:
+            frame = layout.bodies[self.first["body"]]
+            first, line = [Station(frame)] * len(second), places
+        else:
+            _, first = self._line("first", layout, model, axis)
+            others = layout.poses(first)[0]
+            self._check_facing(places, others, axis)
+            line = 0.5 * (places + others)
+        pairs = [(a.frame, b.frame) for a, b in zip(first, second, strict=True)]
+        if len(set(pairs)) < len(pairs) or any(a == b for a, b in pairs):
+            self._fail("second", "both edges are on the same nodes or bodies there: nothing can turn")
+        if not any(layout.frames[k].freedom for pair in pairs for k in pair):
+            self._fail("second", "is as fixed as the first: nothing can turn")
+        axes = rotations.from_matrix(axes_of(axis))
+        joints = []
+        for k, (pair, point) in enumerate(zip(pairs, line, strict=True)):
+            one, other = (self._end(layout, frame, point, axes) for frame in pair)
+            words = f"{self.table}.{self.name}: node {k},"
+            numbers = [layout.add_row(f"{words} {row_words(spec)}", *pair) for spec in ROWS]
+            joints.append(JointLayout(one, other, numbers, (ANGLE,), slice(k, k + 1), (Z,)))
+            layout.couple_by_spring(pair)
+        layout.hinges[self.name] = joints
+
+    def _fail(self, word: str, what: str) -> None:
+        raise ModelError.at((self.table, self.name, word), what)
+
+    def _line(self, word: str, layout: Layout, model: ModelView, along: Floats | None) -> tuple[Floats, list[Station]]:
+        """The direction (3,) of an edge at the start, and the stations of its nodes along it; along : the direction of
+        the other edge, which gives the sense."""
+        given = getattr(self, word)
+        name, edge = given["shell"], given["edge"]
+        shells = {item.name: item for item in model.items() if item.table == "shells"}
+        if name not in shells:
+            listed = ", ".join(map(repr, shells)) or "none"
+            self._fail(word, f"got {name!r}, which is no shell{nearest(name, shells)}; shells: {listed}")
+        mesh = shells[name].geometry
+        if edge not in mesh.sets:
+            self._fail(word, mesh.without(edge, f"shell {name!r}"))
+        nodes = mesh.sets[edge]
+        if len(nodes) < 2:
+            self._fail(word, f"{edge} of shell {name!r} is one node: a line has at least two")
+        own = mesh.nodes[nodes]
+        far = own[np.linalg.norm(own - own[0], axis=1).argmax()]
+        direction = far - own[np.linalg.norm(own - far, axis=1).argmax()]
+        direction *= np.sign(direction[np.abs(direction).argmax()])
+        length = np.linalg.norm(direction)
+        direction /= length
+        away = np.linalg.norm(np.cross(own - far, direction), axis=1)
+        if away.max() > STRAIGHT * length:
+            at = np.round(own[away.argmax()], 9).tolist()
+            self._fail(word, f"{edge} of shell {name!r} is not straight: it is {away.max():.3g} m off the line at {at}")
+        order: Ints = nodes[np.argsort(own @ direction)]
+        stations = [layout.shells[name].stations[node] for node in order.tolist()]
+        places = layout.poses([stations[0], stations[-1]])[0]
+        axis = (places[1] - places[0]) / np.linalg.norm(places[1] - places[0])
+        return (-axis, stations[::-1]) if along is not None and axis @ along < 0.0 else (axis, stations)
+
+    def _check_facing(self, places: Floats, others: Floats, axis: Floats) -> None:
+        """Raise ModelError where the nodes of two edges do not face each other."""
+        if len(places) != len(others):
+            self._fail("second", f"has {len(places)} nodes, the first edge {len(others)}: give both as many elements")
+        apart = others - places
+        along = np.abs(apart @ axis)
+        steps = np.diff(places @ axis)
+        gap = np.linalg.norm(apart - np.outer(apart @ axis, axis), axis=1)
+        worst = max(along.max() / (FACING * steps.sum()), gap.max() / steps.max())
+        if worst > 1.0:
+            self._fail(
+                "second",
+                f"its nodes are up to {along.max():.3g} m along the line from those of the first edge, and the edges "
+                f"up to {gap.max():.3g} m apart: nodes face each other, and edges are less than an element apart",
+            )
+
+    @staticmethod
+    def _end(layout: Layout, number: int, point: Floats, axes: Floats) -> Station:
+        frame = layout.frames[number]
+        offset = rotations.rotate_back(frame.quaternion, point - frame.position)
+        return Station(number, offset, rotations.multiply(rotations.conjugate(frame.quaternion), axes))
+
+    def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
+        """Those of a revolute joint at every node."""
+        return [
+            make_row(layout, number, spec, joint.first, joint.second, 0.0)
+            for joint in layout.hinges[self.name]
+            for number, spec in zip(joint.rows, ROWS, strict=True)
+        ]
+
+    @staticmethod
+    def batches(items: list["HingeLine"], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of all lines."""
+        return [HingeBatch(items, layout)]
+
+    @staticmethod
+    def records(items: list["HingeLine"], system: RecordedSystem) -> Records:
+        """The line, and its reactions; the batch records angles and moments."""
+        layout, static = system.layout, dict[str, Floats]()
+        for item in items:
+            path, joints = f"{item.table}/{item.name}", layout.hinges[item.name]
+            places, quaternions = layout.poses([joint.first for joint in joints])
+            static[f"{path}/position"] = layout.origin + places
+            static[f"{path}/axis"] = rotations.rotation_matrix(quaternions[0])[:, 2]
+            static[f"{path}/length"] = lengths_of(layout, joints)
+        return Records(static, series=partial(_reactions, items, system))
+
+
+def _reactions(items: list[HingeLine], system: RecordedSystem, frames: OutputStates) -> dict[str, Floats]:
+    block = {}
+    for item in items:
+        found = joint_reactions(system, system.layout.hinges[item.name], frames)
+        for word, values in zip(("force", "torque"), found, strict=True):
+            block[f"{item.table}/{item.name}/{word}"] = values
+    return block
+
+
+def lengths_of(layout: Layout, joints: list[JointLayout]) -> Floats:
+    """(k,) m of a line at each of its joints: half of the distances to the next ones."""
+    steps = np.linalg.norm(np.diff(layout.poses([joint.first for joint in joints])[0], axis=0), axis=1)
+    return np.asarray(0.5 * (np.append(steps, 0.0) + np.append(0.0, steps)))
+
+
+class HingeBatch(CoordinateForceBatch):
+    """The moments of all lines of hinges."""
+
+    def __init__(self, items: list[HingeLine], layout: Layout) -> None:
+        self.items = items
+        joints = [layout.hinges[item.name] for item in items]
+        self.coordinates = JointCoordinates(layout, [joint for line in joints for joint in line])
+        ends = np.cumsum([0, *map(len, joints)]).tolist()
+        self.parts = [slice(a, b) for a, b in pairwise(ends)]
+        self.lengths = np.concatenate([lengths_of(layout, line) for line in joints])
+        owner = np.repeat(np.arange(len(items)), list(map(len, joints)))
+        self.free, stiffness, damping = np.array([[x.free, x.stiffness, x.damping] for x in items])[owner].T
+        self.stiffness, self.damping = stiffness * self.lengths, damping * self.lengths
+        self.index = np.ones((len(owner), 5), dtype=np.int64)  # as of the kernels of other laws: all are angles
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))
+
+    def measure(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Angles within half a turn of half the free one, their rates (s, n), gradients (s, n, 12), and results
+        (s, n, 5) of the law."""
+        values, rates, gradients = self.coordinates.measure(q, v)
+        values += 2.0 * np.pi * np.round((0.5 * self.free - values) / (2.0 * np.pi))
+        L = np.zeros((*values.shape, 5))
+        turned = values - self.free
+        L[..., ELASTIC], L[..., REST] = self.stiffness * turned, self.damping * rates
+        L[..., BY_COORDINATE], L[..., BY_RATE] = self.stiffness, self.damping
+        L[..., ENERGY] = 0.5 * self.stiffness * turned**2
+        return values, rates, gradients, L
+
+    def linear_outputs(self) -> dict[str, tuple[str, ...]]:
+        return {}
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        values, rates, _, L = self.measure(frames.u, frames.q, frames.v)
+        moments = (L[..., ELASTIC] + L[..., REST]) / self.lengths
+        block = {}
+        for item, part in zip(self.items, self.parts, strict=True):
+            for word, found in (("angle", values), ("rate", rates), ("moment", moments)):
+                block[f"{item.table}/{item.name}/{word}"] = found[:, part]
+        return block
