@@ -1,0 +1,63 @@
+"""The moments of lines of hinges, evaluated together."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.elements.frame_index import pair_starts
+from femb.elements.joint.coordinates import JointCoordinates
+from femb.elements.joint.force_batch import BY_COORDINATE, BY_RATE, ELASTIC, ENERGY, REST, CoordinateForceBatch
+from femb.layout.element import Batch
+from femb.layout.layout import JointLayout, Layout
+from femb.layout.views import BlockPattern, OutputStates
+
+
+def lengths_of(layout: Layout, joints: list[JointLayout]) -> Floats:
+    """(k,) m of a line at each of its joints: half of the distances to the next ones."""
+    steps = np.linalg.norm(np.diff(layout.poses([joint.first for joint in joints])[0], axis=0), axis=1)
+    return np.asarray(0.5 * (np.append(steps, 0.0) + np.append(0.0, steps)))
+
+
+class HingeBatch(CoordinateForceBatch):
+    """The moments of all lines of hinges."""
+
+    def __init__(self, items: list[Any], layout: Layout) -> None:
+        self.items = items
+        joints = [layout.hinges[item.name] for item in items]
+        self.coordinates = JointCoordinates(layout, [joint for line in joints for joint in line])
+        ends = np.cumsum([0, *map(len, joints)]).tolist()
+        self.parts = [slice(a, b) for a, b in pairwise(ends)]
+        self.lengths = np.concatenate([lengths_of(layout, line) for line in joints])
+        owner = np.repeat(np.arange(len(items)), list(map(len, joints)))
+        self.free, stiffness, damping = np.array([[x.free, x.stiffness, x.damping] for x in items])[owner].T
+        self.stiffness, self.damping = stiffness * self.lengths, damping * self.lengths
+        self.index = np.ones((len(owner), 5), dtype=np.int64)  # as of the kernels of other laws: all are angles
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))
+
+    def measure(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Angles within half a turn of half the free one, their rates (s, n), gradients (s, n, 12), and results
+        (s, n, 5) of the law."""
+        values, rates, gradients = self.coordinates.measure(q, v)
+        values += 2.0 * np.pi * np.round((0.5 * self.free - values) / (2.0 * np.pi))
+        L = np.zeros((*values.shape, 5))
+        turned = values - self.free
+        L[..., ELASTIC], L[..., REST] = self.stiffness * turned, self.damping * rates
+        L[..., BY_COORDINATE], L[..., BY_RATE] = self.stiffness, self.damping
+        L[..., ENERGY] = 0.5 * self.stiffness * turned**2
+        return values, rates, gradients, L
+
+    def linear_outputs(self) -> dict[str, tuple[str, ...]]:
+        return {}
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        values, rates, _, L = self.measure(frames.u, frames.q, frames.v)
+        moments = (L[..., ELASTIC] + L[..., REST]) / self.lengths
+        block = {}
+        for item, part in zip(self.items, self.parts, strict=True):
+            for word, found in (("angle", values), ("rate", rates), ("moment", moments)):
+                block[f"{item.table}/{item.name}/{word}"] = found[:, part]
+        return block
