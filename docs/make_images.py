@@ -47,6 +47,8 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "panel_wing": ("panel_wing", (), "plot --dpi 80"),
     "panel_wing_slew": ("panel_wing", (), "picture --times 0,1,3,5,6 --azimuth -65 --elevation 20 --dpi 80"),
     "panel_slew_motion": ("panel_slew", (), "picture --times 0,0.5,0.6,2,4 --azimuth -65 --elevation 25 --dpi 80"),
+    "tape_spring_motion": (
+        "tape_spring", (), "picture --times 0,0.2,0.6,1,1.15,1.5 --azimuth -70 --elevation 20 --dpi 80"),
     "spinning_boom_audit": ("spinning_boom", (), "plot --what audit --dpi 90"),
     "satellite_four_arms": ("satellite_four_arms", (), "plot --dpi 90"),
     "satellite_deployment": ("satellite_deployment", (), "plot --dpi 90"),
@@ -85,6 +87,28 @@ def run(name: str, *overrides: str, out: Path) -> Path:
     except FembError as error:
         print(error)
     return out
+
+
+def draw_fold(path: Path, folder: Path) -> None:
+    """Moment over angle of the fold of ``tape_spring`` in statics, with closed forms, and the run of the case."""
+    from matplotlib.figure import Figure
+
+    slowly = load_case(ROOT / "cases" / "tape_spring.toml", ['drivers.fold.motion.after="-90 deg"']).model
+    found = static(slowly, time=0.5, steps=40)
+    results = Results.read(run("tape_spring", out=folder / "tape.h5"))
+    figure = Figure(figsize=(10.0, 4.0), dpi=80, layout="constrained")
+    moment, release = figure.subplots(1, 2)
+    angle = -np.degrees(found.joints["fold"].coordinates[:, 0])
+    moment.plot(angle, -found.drivers["fold"].force.ravel(), ".-", label="femb, 160 mm")
+    moment.axhline(0.340, color="0.5", lw=0.9, ls="--", label="peak of a long tape (Wüst)")
+    moment.axhline(0.0354, color="0.5", lw=0.9, ls=":", label=r"$(1+\nu)D\alpha$ (Seffen, Pellegrino)")
+    moment.set(xlabel="angle of the fold, degrees", ylabel="moment, N m", ylim=(0.0, 0.48))
+    moment.legend()
+    turned = np.degrees(results.joints["fold"].coordinates[:, 0] + results.joints["grip"].coordinates[:, 0])
+    release.plot(results.time, turned)
+    release.axvline(0.6, color="0.5", lw=0.9, ls="--")
+    release.set(xlabel="time, s", ylabel="angle of the panel, degrees")
+    figure.savefig(path)
 
 
 def draw_snap(path: Path, folder: Path) -> None:
@@ -375,6 +399,7 @@ def draw_loop(path: Path, folder: Path) -> None:
 DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "thermal_snap": draw_snap,
     "lees_frame": draw_path,
+    "tape_spring": draw_fold,
     "boom_in_orbit": draw_libration,
     "shapers": draw_shapers,
     "slew_flexible": draw_slews,

@@ -53,6 +53,7 @@ LONG = (
     "satellite_with_two_arrays.md",
     "statics.md",
     "sweep.md",
+    "tape_spring.md",
     "thompson_rotorcraft.md",
     "thompson_wind_turbine.md",
     "what_it_takes.md",
