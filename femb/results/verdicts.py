@@ -28,6 +28,9 @@ from femb.results.results import Results
 
 # Limit of the energy error over the largest energy: a multiple of rtol, within bounds.
 ENERGY, LEAST_ENERGY, MOST_ENERGY = 1e4, 1e-2, 0.1
+# Part of the energies themselves, with weight and preload, up to which an error is rounding: where nothing moves, their
+# changes are no scale.
+ROUNDED = 1e-14
 # Limits of constraints (m or -, and per s and unit of speed) and of lengths of quaternions; being projected, these do
 # not depend on rtol.
 POSITION, VELOCITY, LENGTH = 1e-5, 1e-4, 1e-8
@@ -58,11 +61,11 @@ def largest_load(arrays: Mapping[str, Floats], words: tuple[str, ...]) -> float:
 class AuditWatch:
     """Collects from the audit of a run, block by block, the data of a warning."""
 
-    memory: ClassVar[tuple[str, ...]] = ("_errors", "_largest", "_first", "_others", "_unbalanced", "_load")
+    memory: ClassVar[tuple[str, ...]] = ("_errors", "_largest", "_first", "_others", "_unbalanced", "_load", "_total")
 
     def __init__(self) -> None:
         self._errors: list[tuple[float, float]] = []
-        self._largest = 0.0
+        self._largest, self._total = 0.0, 0.0  # of their changes, and of the energies themselves
         self._first: tuple[float, float] | None = None
         self._others: dict[str, tuple[float, float]] = {}
         # time and size of the largest force balance, and the largest force beside it
@@ -75,6 +78,8 @@ class AuditWatch:
             self._first = float(potential[0]), float(work[0])
         for energy in (kinetic, potential - self._first[0], work - self._first[1]):
             self._largest = max(self._largest, float(np.max(np.abs(energy[np.isfinite(energy)]), initial=0.0)))
+        for energy in (kinetic, potential):
+            self._total = max(self._total, float(np.max(np.abs(energy[np.isfinite(energy)]), initial=0.0)))
         last = self._errors[-1][1] if self._errors else 0.0
         for t, error in zip(time.tolist(), np.abs(audit["energy_error"]).tolist(), strict=True):
             error = error if math.isfinite(error) else math.inf
@@ -127,7 +132,7 @@ class AuditWatch:
     def _of_motion(self, rtol: float) -> str:
         limit = min(max(ENERGY * rtol, LEAST_ENERGY), MOST_ENERGY)
         found = []
-        beyond = [error for error in self._errors if error[1] > limit * self._largest]
+        beyond = [error for error in self._errors if error[1] > max(limit * self._largest, ROUNDED * self._total)]
         if beyond:
             worst = max(error for _, error in beyond)
             found.append(
@@ -180,6 +185,7 @@ def _energy(results: Results) -> Verdict | None:
         return None
     error = _largest(audit.energy_error)
     kinds = [audit[f"{kind}_energy"] for kind in ("kinetic", "potential") if f"{kind}_energy" in audit]
+    rounded = ROUNDED * max(map(_largest, kinds), default=0.0)
     kinds = [values - values[0] if k else values for k, values in enumerate(kinds)] + (
         [audit.work - audit.work[0]] if "work" in audit else []
     )
@@ -188,6 +194,8 @@ def _energy(results: Results) -> Verdict | None:
     meaning = "kinetic and potential energy minus the work of loads, drivers and dampers since the start"
     if not np.isfinite(error):
         return Verdict("energy", value, POOR, f"The balance ({meaning}) is not a number: the run broke down.")
+    if scale <= rounded and error <= rounded:
+        return Verdict("energy", value, GOOD, f"The balance ({meaning}) is kept to rounding: nothing moves.")
     if error <= WELL * LEAST_ENERGY * scale or error == 0.0:
         return Verdict("energy", value, GOOD, f"The balance ({meaning}) is kept to {_part(error, scale)}.")
     if error <= LEAST_ENERGY * scale:

@@ -9,7 +9,7 @@ from femb.base.types import Floats
 from femb.layout.connections import components
 from femb.layout.element import TrialError
 from femb.statics.equations import AdaptiveShift, CautiousShift, MassShift, Regularisation
-from femb.statics.neutral import moves_freely
+from femb.statics.neutral import LISTED, moves_freely
 from femb.statics.path import LoadPath
 from femb.statics.solve import Balanced, Statics, in_load_steps
 from femb.statics.stability import negative_stiffness
@@ -21,19 +21,33 @@ SETTLING, SETTLED = 50, 1e-12
 
 
 def in_equilibrium(system: System) -> System:
-    """The system in the steady motion of ``steady_start``. Warns where this is unstable, and of motions of joints that
-    nothing resists."""
+    """The system in the steady motion of ``steady_start``. Warns where this is unstable, of motions of joints that
+    nothing resists, and of given velocities that it does not have."""
     path, found = _balanced(system)
     state = path.judged(found)
-    said = moves_freely(system.layout, found.q, state.neutral)
+    said = [f"{text}; the start leaves it where it is" for text in moves_freely(system.layout, found.q, state.neutral)]
     if state.negative > 0:
         said.append(
             f"the start is an unstable equilibrium: {negative_stiffness(state.negative)}; the least disturbance moves "
             "the structure away from it"
         )
+    q, v = _started(system, path, found)
+    stopped = [
+        frame.label
+        for k, frame in enumerate(system.layout.frames)
+        if frame.freedom
+        and not v[(part := slice(system.layout.frame_v[k], system.layout.frame_v[k] + frame.freedom))].any()
+        and system.v0[part].any()
+    ]
+    if stopped:
+        listed = ", ".join(stopped[:LISTED]) + (f" and {len(stopped) - LISTED} more" if len(stopped) > LISTED else "")
+        said.append(
+            f"what is held by the ground starts at rest, without its given velocity: {listed}; a motion from an "
+            'equilibrium goes on from its results, run.start = { results = "..." }, or begins with a load'
+        )
     for text in said:
         warnings.warn(text, FembWarning, stacklevel=3)
-    return system.starting_at(*_started(system, path, found))
+    return system.starting_at(q, v)
 
 
 def steady_start(system: System) -> tuple[Floats, Floats]:

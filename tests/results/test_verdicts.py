@@ -8,7 +8,7 @@ from oracles.synthetic_results import satellite
 
 import femb
 from femb import Results
-from femb.results.verdicts import LENGTH, POSITION, verdicts
+from femb.results.verdicts import LENGTH, POSITION, AuditWatch, verdicts
 
 
 def levels(method="radau", acting=None, **changes):
@@ -37,6 +37,25 @@ def test_a_free_satellite_is_good_in_all():
 def test_energy(error, level):
     assert levels(audit__energy_error=error)["energy"] == level
     assert levels(audit__energy_error=np.nan)["energy"] == "poor"
+
+
+def test_rounding_is_no_fault_where_nothing_moves():
+    """Beside a potential energy of 1e5 J an error of 1e-10 J is rounding; one of 1e-8 J is not."""
+    watched = []
+    for size, level in ((1e-10, "good"), (1e-8, "poor")):
+        still = {"audit__kinetic_energy": 0.0, "audit__work": 0.0, "audit__energy_error": size}
+        block, static, attributes = satellite()
+        for name, value in still.items():
+            block[name.replace("__", "/")] = value * (block["time"] > 1.0)
+        block["audit/potential_energy"] = np.full(len(block["time"]), 1e5)
+        results = Results(block, static, attributes)
+        assert next(each for each in verdicts(results) if each.subject == "energy").level == level
+        watch = AuditWatch()
+        audit = {path.partition("/")[2]: values for path, values in block.items() if path.startswith("audit/")}
+        watch.add(block["time"], audit, np.zeros(len(block["time"])))
+        watched.append(watch.warning(1e-6))
+    assert not watched[0]
+    assert "energy error" in watched[1]
 
 
 @pytest.mark.parametrize(

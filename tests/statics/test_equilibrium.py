@@ -24,7 +24,7 @@ from femb import (
     Section,
     SolveError,
 )
-from femb.elements import JointEnd, JointSpringDamper, Latch, Revolute, Universal
+from femb.elements import JointEnd, JointSpringDamper, Latch, Revolute, Spherical, Universal
 from femb.layout.state import State
 from femb.numerics import rotations
 from femb.run.simulate import simulate
@@ -438,6 +438,39 @@ def test_pendulum_pushed_aside():
     angles, acceleration, gap = held(model)
     assert angles[0] == pytest.approx(-np.arctan2(5.0, 2.0 * 9.81), abs=1e-12)
     assert acceleration < 1e-9 > gap
+
+
+def crane(**words):
+    """A payload on a ball joint at the tip of a jib, off its mass centre, so that it hangs, and may spin."""
+    model = Model("crane", gravity=(0, 0, -9.81))
+    model.add(Section("jib", axial_stiffness=1e8, torsional_stiffness=1e6, bending_stiffness=(5e6, 5e6),
+                      mass_per_length=50.0, inertia_per_length=(1.0, 0.5, 0.5)))  # fmt: skip
+    model.add(Beam("jib", "jib", 10.0, 2, start=Attachment("ground", (0, 0, 10), direction=X)))
+    model.add(RigidBody("payload", mass=500.0, inertia=(80, 80, 40), **words))
+    hook = JointEnd(beam="jib", node=-1), JointEnd("payload", at=(0, 0, 4))
+    model.add(Spherical("hook", *hook))
+    return model
+
+
+def test_a_payload_hangs_and_keeps_its_turn_about_the_vertical():
+    """The turn that nothing resists stays and is said; nothing moves, which the audit takes for no fault."""
+    with pytest.warns(FembWarning, match="payload turns about z; the start leaves it where it is") as said:
+        results = simulate(crane(euler_angles=(0.0, 0.1, 0.5)), duration=1.0, start="equilibrium", rtol=1e-8)
+    assert len(said) == 1
+    down = rotations.rotate(results.bodies["payload"].quaternion, np.tile([0.0, 0.0, 1.0], (len(results.time), 1)))
+    np.testing.assert_allclose(down, np.tile([0.0, 0.0, 1.0], (len(down), 1)), atol=1e-7)
+    turn = results.bodies["payload"].euler_angles()[:, 2]
+    np.testing.assert_allclose(turn, turn[0], atol=1e-9)
+    assert turn[0] == pytest.approx(0.5, abs=0.01)
+    drop = 500.0 * 9.81 * 10.0**3 / (3.0 * 5e6) + 50.0 * 9.81 * 10.0**4 / (8.0 * 5e6)
+    assert results.beams["jib"].position[0, -1, 2] == pytest.approx(10.0 - drop, abs=0.01)
+    assert "trusted" not in results.message
+
+
+def test_a_given_velocity_that_the_start_does_not_have_is_said():
+    with pytest.warns(FembWarning) as said:
+        in_equilibrium(System(crane(angular_velocity=(0.0, 0.0, 1.0))))
+    assert "starts at rest, without its given velocity: payload; a motion" in str(said[-1].message)
 
 
 def test_sprung_hinge_in_its_weight():
