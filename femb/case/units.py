@@ -8,7 +8,7 @@ stiffness of 1 N m/rad; but "1 1/s" is neither a rate nor a frequency.
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache, partial
 from typing import Any, get_args, get_origin
 
@@ -16,7 +16,7 @@ from femb.base.annotations import mark_of, unit_of
 from femb.base.errors import ModelError
 from femb.base.types import OWN_UNITS, SeveralForms, Shape
 from femb.base.values import LARGEST, shown
-from femb.case.lines import Path
+from femb.case.lines import Path, typed_key
 from femb.case.schema import Walked, choices, keys_of, walked
 from femb.profiles import Profile
 
@@ -94,6 +94,27 @@ def units_of(kind: type, key: str, scope: Scope = ANYWHERE) -> Sequence[Units]:
     if scope.angles is None:
         return [(unit.text, unit.stroke)]
     return [(unit.text if is_angle else unit.stroke,) for is_angle in scope.angles]
+
+
+def unit_of_entry(model: Any, key: str) -> str:
+    """The SI unit of the numbers of an entry of a case, as "bodies.hub.angular_velocity.2", by the items of its model.
+
+    "" for numbers without a unit, and where it is not known, as of entries with numbers of several units.
+    """
+    try:
+        table, name, *path = typed_key(key)
+    except ValueError:
+        return ""
+    item = getattr(model, "tables", {}).get(table, {}).get(name)
+    while path and is_dataclass(item) and not isinstance(item, type):
+        word, *path = path
+        if word not in keys_of(type(item)):
+            return ""
+        units = units_of(type(item), word)
+        item = getattr(item, word, None)
+        if not is_dataclass(item):
+            return units[0][0] if len(units) == 1 and len(units[0]) == 1 else ""
+    return ""
 
 
 def _of_value(text: str, value: str) -> str:

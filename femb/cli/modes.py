@@ -19,10 +19,10 @@ FILM = 2.0  # s of a film for one period
 # Fields that --json gives.
 OF_WHOLE = ("state", "held", "rigid", "joint", "left_out", "frequencies", "damping", "labels")
 OF_PART = ("name", "point", "frequencies", "damping", "effective_mass")
-SWEPT = ("parameter", "values", "frequencies", "damping", "labels")
+SWEPT = ("parameter", "unit", "values", "frequencies", "damping", "labels")
 
 
-@of_case("modes.npz", lambda words: ["modes.npz" if words["sweep"] is None else "sweep.npz"])
+@of_case("modes.npz", lambda words: ["modes.npz"] if words["sweep"] is None else ["sweep.npz", "sweep.h5"])
 @click.option("--modes", "count", type=int, metavar="N", help="How many modes [10, with --sweep 6, or all if fewer].")
 @click.option("--held", metavar="BODY", help="A body to hold; its appendages get participation and effective masses.")
 @click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
@@ -56,8 +56,8 @@ def modes(
 
     With --held write DIR/hybrid.json too: hub and appendages in hybrid coordinates; --root-load prints what the root
     of each appendage carries when the held body accelerates, by the sums over modes and exactly. With --sweep, as
-    bodies.hub.angular_velocity.2=0:10:21, write DIR/sweep.npz and the picture DIR/sweep.png instead. The times of
-    modes.h5 count the modes: femb plot, picture and export show them.
+    bodies.hub.angular_velocity.2=0:10:21, write DIR/sweep.npz, sweep.h5 and the picture DIR/sweep.png, over a spin
+    a Campbell diagram, instead. The times of modes.h5 count the modes: femb plot, picture and export show them.
     """
     from femb.case import load_case
 
@@ -71,9 +71,10 @@ def modes(
         def build(value: float) -> object:
             return load_case(loaded.path, (*loaded.overrides, f"{key}={value!r}")).model
 
-        result = module.mode_sweep(build, values, count, parameter=key, **words)
-        files = result.write(file.with_name("sweep.npz")), result.draw(file.with_name("sweep.png"))
-        return [result.table(), "", *files, _values(result, *SWEPT)]
+        unit = importlib.import_module("femb.case.units").unit_of_entry(loaded.model, key)
+        result = module.mode_sweep(build, values, count, parameter=key, unit=unit, **words)
+        files = [result.write(file.with_name(f"sweep.{suffix}")) for suffix in ("npz", "h5")]
+        return [result.table(), "", *files, result.draw(file.with_name("sweep.png")), _values(result, *SWEPT)]
     result = importlib.import_module("femb.vibration.modes").modes(loaded.model, count, damping=damping, **words)
     paths = [result.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5")]
     if result.root is not None:

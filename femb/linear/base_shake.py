@@ -278,7 +278,7 @@ def _response(space: StateSpace, frequencies: Floats) -> FrequencyResponse:
     # at a pole without damping there is no number: the next one that is
     by_pole = 1.0 / np.where(away == 0.0, np.spacing(np.abs(values)), away)
     out = np.einsum("pn,fn,nm->fpm", space.C @ shapes, by_pole, left, optimize=True) + space.D
-    return FrequencyResponse(frequencies, out, space.outputs, space.inputs)
+    return FrequencyResponse(frequencies, out, space.outputs, space.inputs, units=space.units)
 
 
 def _peaks(space: StateSpace, response: FrequencyResponse, endless: Floats) -> tuple[Floats, Floats]:

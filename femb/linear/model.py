@@ -114,7 +114,7 @@ class LinearModel(Brief):
         found = checked_frequencies(frequencies)
         parts = [self._transfer(2j * np.pi * frequency) for frequency in found]
         values, rounding = np.array([value for value, _ in parts]), np.array([size for _, size in parts])
-        return FrequencyResponse(found, values, self.outputs, self.inputs, rounding)
+        return FrequencyResponse(found, values, self.outputs, self.inputs, rounding, self.units)
 
     def transfer(self, s: complex) -> Complexes:
         """(p, m) transfer matrix at s, 1/s."""

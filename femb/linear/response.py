@@ -1,6 +1,7 @@
 """Frequency response: the transfer matrix of a linear model at some frequencies."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +61,7 @@ class FrequencyResponse(Brief):
     outputs (p,), inputs (m,) : their names.
 
     rounding (f, p, m) : size up to which a value may be rounding of what cancels, where that is known, else None; files
-    have it too.
+    have it too. units : SI, of inputs and outputs by name, where known, for figures.
     """
 
     frequencies: Floats
@@ -68,6 +69,7 @@ class FrequencyResponse(Brief):
     outputs: tuple[str, ...]
     inputs: tuple[str, ...]
     rounding: Floats | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def between(self, output: str, input_: str) -> Complexes:
         """(f,) in SI units: the response of an output to the input ``input_``. Raises ModelError: an unknown name."""
@@ -127,7 +129,7 @@ class FrequencyResponse(Brief):
         from femb.pictures.frequency import draw_response
 
         known = self.known()
-        figure = draw_response(what, known.frequencies, known.values, self.outputs, self.inputs)
+        figure = draw_response(what, known.frequencies, known.values, self.outputs, self.inputs, self.units)
         return save(figure, Path(path), dpi)
 
     def _repr_html_(self) -> str:
@@ -171,7 +173,7 @@ def html_of_response(response: FrequencyResponse) -> str:
     i, j = found
     output, given = response.outputs[i], response.inputs[j]
     one = response.values[:, i : i + 1, j : j + 1]
-    figure = draw_response("bode", response.frequencies, one, (output,), (given,))
+    figure = draw_response("bode", response.frequencies, one, (output,), (given,), response.units)
     return html.image(png(figure, 60), f"Bode plot of {output} by {given}")
 
 

@@ -164,7 +164,7 @@ class StateSpace(Brief):
         found = checked_frequencies(frequencies)
         parts = [self._rounded(2j * np.pi * frequency) for frequency in found]
         values, rounding = np.array([value for value, _ in parts]), np.array([size for _, size in parts])
-        response = FrequencyResponse(found, values, self.outputs, self.inputs, rounding)
+        response = FrequencyResponse(found, values, self.outputs, self.inputs, rounding, self.units)
         lost = response.lost()
         if np.any(lost):
             warn(

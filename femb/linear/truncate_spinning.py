@@ -262,7 +262,7 @@ class SpinningReduction:
         found = checked_frequencies(frequencies)
         full = self.full.frequency_response(found)
         change = self.elastic.frequency_response(found).values - self.undamped.frequency_response(found).values
-        damped = FrequencyResponse(found, full.values + change, full.outputs, full.inputs, full.rounding)
+        damped = FrequencyResponse(found, full.values + change, full.outputs, full.inputs, full.rounding, full.units)
         reduced = space.frequency_response(found)
         unknown = self.precision * largest_alike(np.abs(reduced.values), reduced.outputs, reduced.inputs)
         reduced = replace(reduced, rounding=unknown if reduced.rounding is None else reduced.rounding + unknown)

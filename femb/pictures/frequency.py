@@ -1,6 +1,7 @@
 """Figures over frequency: Bode, Nichols and singular-value plots, and power spectral densities."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from femb.base.errors import ResultError
 from femb.base.types import Complexes, Floats
 from femb.numerics.held_inputs import continuous
 from femb.numerics.resonances import resolving
+from femb.pictures.drawing import LINES, PALETTE
+from femb.results.sweep import DAMPING, OF_MODES, Sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,9 +21,14 @@ if TYPE_CHECKING:
 RESPONSES = ("bode", "nichols", "singular-values")
 """Figures of a linear model."""
 
+TWO = ("bode", "campbell and damping")  # figures of two axes, one below the other
 LINEAR = ("A", "B", "C", "D", "outputs", "inputs")
 # Curves that one figure can show with readable names.
 MOST = 12
+NO_UNITS: Mapping[str, str] = {}
+RPM = 30.0 / np.pi  # rpm of a rad/s
+# Multiples of the rate of rotation in a Campbell diagram; the height of a name beside a curve by that of the axes.
+MOST_REVOLUTIONS, NAME_HEIGHT = 8, 0.037
 # Values below this part of a figure's largest are zero by symmetry.
 NOTHING = 1e-12
 
@@ -31,8 +39,9 @@ def draw_response(
     values: Complexes,
     outputs: Sequence[str],
     inputs: Sequence[str],
+    units: Mapping[str, str] = NO_UNITS,
 ) -> "Figure":
-    """The figure of transfer matrices (f, p, m) at frequencies (f,) Hz.
+    """The figure of transfer matrices (f, p, m) at frequencies (f,) Hz; units : of inputs and outputs by name.
 
     what : one of RESPONSES. Pairs of input and output that do not respond are left out, as are those beyond the
     twelfth. Raises ResultError: an unknown figure, nothing to show.
@@ -47,23 +56,26 @@ def draw_response(
         singular = np.linalg.svd(values, compute_uv=False)
         for k, column in enumerate(singular.T):
             axes[0].loglog(frequencies, column, label=f"singular value {k + 1}")
-        axes[0].set(xlabel="frequency, Hz", ylabel="singular value, SI units")
+        axes[0].set(xlabel="frequency (Hz)", ylabel="singular value (SI units)")
         return _finished(figure)
     size = np.max(np.abs(values), axis=0)
     pairs = [(i, j) for j in range(len(inputs)) for i in range(len(outputs)) if size[i, j] > NOTHING * np.max(size)]
-    for i, j in pairs[:MOST]:
-        curve, label = values[:, i, j], f"{outputs[i]} by {inputs[j]}"
+    ratios = [ratio_of_units(units.get(outputs[i], ""), units.get(inputs[j], "")) for i, j in pairs[:MOST]]
+    alike = len(set(ratios)) == 1
+    for (i, j), ratio in zip(pairs[:MOST], ratios, strict=True):
+        curve, label = values[:, i, j], f"{outputs[i]} by {inputs[j]}" + ("" if alike or not ratio else f" ({ratio})")
         gain, phase = 20.0 * np.log10(np.maximum(np.abs(curve), np.finfo(float).tiny)), np.degrees(_phase(curve))
         if what == "bode":
             axes[0].semilogx(frequencies, gain, label=label)
             axes[1].semilogx(frequencies, phase, label=label)
         else:
             axes[0].plot(phase, gain, label=label)
+    gain_label = f"gain (dB of {ratios[0]})" if alike and ratios[0] else "gain (dB of SI units)"
+    axes[0].set_ylabel(gain_label)
     if what == "bode":
-        axes[0].set_ylabel("gain, dB of SI units")
-        axes[1].set(xlabel="frequency, Hz", ylabel="phase, degrees")
+        axes[1].set(xlabel="frequency (Hz)", ylabel="phase (deg)")
     else:
-        axes[0].set(xlabel="phase, degrees", ylabel="gain, dB of SI units")
+        axes[0].set_xlabel("phase (deg)")
     if len(pairs) > MOST:
         figure.suptitle(f"the first {MOST} of {len(pairs)} pairs of input and output", fontsize="medium")
     return _finished(figure)
@@ -74,6 +86,8 @@ def draw_linear(results: "Results", what: str) -> "Figure":
 
     Raises ResultError: results without one.
     """
+    from scipy.linalg import schur, solve_triangular
+
     missing = [name for name in LINEAR if f"linear/{name}" not in results.arrays]
     if missing:
         raise ResultError(
@@ -89,8 +103,108 @@ def draw_linear(results: "Results", what: str) -> "Figure":
         found = continuous(poles, float(dt))
         frequencies = resolving(found[np.isfinite(found)], last=0.5 / float(dt))
         points = np.exp(2j * np.pi * frequencies * float(dt))
-    values = np.array([D + C @ np.linalg.solve(point * np.eye(len(A)) - A, B) for point in points])
-    return draw_response(what, frequencies, values, outputs, inputs)
+    # by a triangular form of A: for many frequencies of many states
+    triangular, unitary = schur(A.astype(np.complex128), output="complex")
+    left, right, unit = C @ unitary, unitary.conj().T @ B, np.eye(len(A))
+    values = np.array(
+        [D + left @ solve_triangular(point * unit - triangular, right, check_finite=False) for point in points]
+    )
+    names = {"outputs": outputs, "inputs": inputs}
+    units = {
+        name: str(unit)
+        for word, each in names.items()
+        for name, unit in zip(each, results.arrays.get(f"linear/{word[:-1]}_units", ()), strict=False)
+    }
+    return draw_response(what, frequencies, values, outputs, inputs, units)
+
+
+def ratio_of_units(output: str, given: str) -> str:
+    """The unit of an output by that of an input, as "rad/(N m)"; "" where one is not known."""
+    if not output or not given:
+        return ""
+    if given in ("-", "1"):
+        return "1" if output in ("-", "1") else output
+    below = f"({given})" if " " in given or "/" in given else given
+    return f"{'1' if output == '-' else output}/{below}"
+
+
+@dataclass(frozen=True)
+class Campbell:
+    """What a Campbell diagram shows.
+
+    speed (v,) : the parameter, in rpm if it is a rate of rotation, with its label. modes : frequencies (v,) in Hz by
+    name. damping : ratios (v,) in % by name, empty without. revolutions : the multiples of the rate of rotation that
+    are drawn, empty over other parameters.
+    """
+
+    speed: Floats
+    label: str
+    modes: dict[str, Floats]
+    damping: dict[str, Floats]
+    revolutions: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sweep: Sweep) -> "Campbell":
+        """Of a table of modes over a parameter. Raises ResultError: any other table."""
+        if sweep.design != OF_MODES:
+            raise ResultError("the figure 'campbell' is of modes over a parameter, as of femb modes --sweep")
+        (name, values), *_ = sweep.variables.items()
+        speed = np.array(values, dtype=float)
+        modes = {each: column for each, column in sweep.outputs.items() if not each.startswith(DAMPING)}
+        damping = {each: 100.0 * column for each, column in sweep.outputs.items() if each.startswith(DAMPING)}
+        if sweep.units.get(name) != "rad/s":
+            return cls(speed, sweep.label(name), modes, damping, ())
+        fastest = float(np.max(np.abs(speed), initial=0.0)) / (2.0 * np.pi)
+        highest = max(float(np.max(column)) for column in modes.values())
+        last = min(MOST_REVOLUTIONS, max(1, int(np.ceil(highest / fastest)))) if fastest > 0.0 else 0
+        return cls(RPM * speed, f"{name} (rpm)", modes, damping, tuple(range(1, last + 1)))
+
+
+def draw_campbell(results: "Results", names: Sequence[str] = ()) -> "Figure":
+    """Draw modes over a parameter: frequencies in Hz, with their names at the curves, and damping ratios below.
+
+    Over a rate of rotation it is a Campbell diagram: the rate in rpm, and lines of its multiples, 1P, 2P and so on.
+    Raises ResultError: other results, or names of outputs, of which it takes none.
+    """
+    if names:
+        raise ResultError(f"the figure 'campbell' shows all modes: leave out {', '.join(names)}")
+    found = Campbell.of(Sweep.of(results))
+    figure = _figure("campbell and damping" if found.damping else "campbell")
+    axes: list[Any] = figure.get_axes()
+    for k, column in enumerate(found.modes.values()):
+        # curves that lie on each other are seen by their dashes
+        axes[0].plot(found.speed, column, LINES[k % len(LINES)], color=PALETTE[k % len(PALETTE)], lw=1.4)
+    low, high = float(found.speed.min()), float(found.speed.max())
+    top = 1.08 * max(float(np.max(column)) for column in found.modes.values()) or 1.0
+    for n in found.revolutions:
+        ends = np.array(sorted({low, 0.0, high} if low < 0.0 < high else {low, high}))
+        line = n * np.abs(ends) / RPM / (2.0 * np.pi)
+        axes[0].plot(ends, line, color="#999999", lw=0.8, ls=(0, (4, 3)), zorder=1)
+        x = min(high, RPM * 2.0 * np.pi * top / n) if high > 0.0 else low
+        axes[0].annotate(f"{n}P", (x, n * abs(x) / RPM / (2.0 * np.pi)), color="#777777", fontsize=8,
+                         xytext=(-2, 2), textcoords="offset points", ha="right")  # fmt: skip
+    axes[0].set(ylabel="frequency (Hz)", ylim=(0.0, top), xlim=(low, high))
+    _name_ends(axes[0], list(found.modes), [float(column[-1]) for column in found.modes.values()], top)
+    for k, column in enumerate(found.damping.values()):
+        axes[1].plot(found.speed, column, color=PALETTE[k % len(PALETTE)], lw=1.4)
+    if found.damping:
+        axes[1].set_ylabel("damping (%)")
+    axes[-1].set_xlabel(found.label)
+    return _finished(figure)
+
+
+def _name_ends(axes: Any, names: Sequence[str], ends: Sequence[float], top: float) -> None:
+    """Write names beside the right ends of curves, those that would cover each other apart."""
+    order = np.argsort(ends, kind="stable")
+    places = np.array(ends)[order]
+    for k in range(1, len(places)):
+        places[k] = max(places[k], places[k - 1] + NAME_HEIGHT * top)
+    over = max(0.0, float(places[-1]) - top) if len(places) else 0.0
+    for k in range(len(places) - 1, -1, -1):
+        places[k] = min(places[k], places[k + 1] - NAME_HEIGHT * top if k + 1 < len(places) else places[k] - over)
+    for place, k in zip(places, order, strict=True):
+        axes.annotate(names[k], (1.0, place / top), xycoords="axes fraction", xytext=(5, 0), fontsize=8,
+                      textcoords="offset points", va="center", color=PALETTE[k % len(PALETTE)])  # fmt: skip
 
 
 def draw_densities(frequencies: Floats, densities: Floats, outputs: Sequence[str], unit: str) -> "Figure":
@@ -100,7 +214,7 @@ def draw_densities(frequencies: Floats, densities: Floats, outputs: Sequence[str
     for column, name in list(zip(densities.T, outputs, strict=True))[:MOST]:
         if np.any(column > 0.0):
             axes.loglog(frequencies, column, label=name)
-    axes.set(xlabel="frequency, Hz", ylabel=unit)
+    axes.set(xlabel="frequency (Hz)", ylabel=unit)
     return _finished(figure)
 
 
@@ -112,15 +226,16 @@ def draw_residual(frequencies: Floats, residual: Floats, modes: Floats, label: s
     for k, mode in enumerate(modes):
         axes.axvline(mode, color="0.4", linestyle=":", label="modes" if k == 0 else None)
     axes.axhline(5.0, color="tab:red", linewidth=0.8, label="5 %")
-    axes.set(xlabel="frequency, Hz", ylabel="residual vibration, % of that of one impulse", ylim=(0.0, None))
+    axes.set(xlabel="frequency (Hz)", ylabel="residual vibration (% of that of one impulse)", ylim=(0.0, None))
     return _finished(figure)
 
 
 def _figure(what: str) -> "Figure":
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8.0, 7.0 if what == "bode" else 5.0), layout="constrained")
-    figure.subplots(2 if what == "bode" else 1, sharex=True)
+    figure = Figure(figsize=(8.0, 7.0 if what in TWO else 5.0), layout="constrained")
+    ratios = [2, 1] if what == "campbell and damping" else None
+    figure.subplots(2 if what in TWO else 1, sharex=True, height_ratios=ratios)
     return figure
 
 

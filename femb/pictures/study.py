@@ -7,8 +7,9 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.pictures.drawing import INK, PALETTE
+from femb.pictures.frequency import draw_campbell
 from femb.results.sobol import sobol_indices
-from femb.results.sweep import Sweep, is_numeric
+from femb.results.sweep import OF_MODES, Sweep, is_numeric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -139,14 +140,16 @@ STUDY_FIGURES: dict[str, Callable[..., "Figure"]] = {
     "curves": draw_curves,
     "sobol": draw_sobol,
     "search": draw_search,
+    "campbell": draw_campbell,
 }
 """Figures of studies: name -> function of results and names of outputs that draws it."""
 
 
 def default_figure(results: "Results") -> str:
-    """The figure of a study that shows its design: curves, Sobol indices, a search, or histograms."""
+    """The figure of a study that shows its design: curves, Sobol indices, a search, modes, or histograms."""
     design = Sweep.of(results).design
-    return {"grid": "curves", "list": "curves", "saltelli": "sobol", "optimize": "search"}.get(design, "histogram")
+    figures = {"grid": "curves", "list": "curves", "saltelli": "sobol", "optimize": "search", OF_MODES: "campbell"}
+    return figures.get(design, "histogram")
 
 
 def _mark(axes: Any, sweep: Sweep, name: str, positions: Any) -> None:

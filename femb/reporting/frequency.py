@@ -9,6 +9,7 @@ import numpy as np
 from femb.base.types import Complexes, Floats
 from femb.numerics import rotations
 from femb.numerics.resonances import RIGID
+from femb.pictures.frequency import ratio_of_units
 from femb.reporting.packing import FINE, Packing
 from femb.results.results import Results
 
@@ -148,7 +149,7 @@ class Frequency:
     frequencies (f,) Hz; values (f, p, m) of the outputs by the inputs; densities (f, p) of a random shake, or None.
     poles (n,) 1/s. gains (p, m) : at frequency zero, or None where a rigid motion leaves none. hankel (n,) : singular
     values, or None of a model that is not stable. shaken : rows of the outputs of a shake, see schema.json. note : text
-    about what the responses are.
+    about what the responses are. units : SI, of outputs and inputs by name, where known.
     """
 
     frequencies: Floats
@@ -161,6 +162,7 @@ class Frequency:
     hankel: Floats | None = None
     shaken: Sequence[Mapping[str, Any]] = ()
     note: str = ""
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def packed(self, packing: Packing) -> dict[str, Any]:
         """The responses as gain in decibels and phase in degrees, and the tables."""
@@ -175,6 +177,10 @@ class Frequency:
             "phase": packing.add(np.where(size > SMALLEST, phase, np.nan)),
             "outputs": list(self.outputs[:count]),
             "inputs": list(self.inputs),
+            "units": [
+                [ratio_of_units(self.units.get(output, ""), self.units.get(given, "")) for given in self.inputs]
+                for output in self.outputs[:count]
+            ],
             "left_out": max(0, len(self.outputs) - count),
             "poles": _poles(self.poles),
             "gains": None if self.gains is None else [[number(x) for x in row] for row in self.gains[:count]],

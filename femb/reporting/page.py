@@ -19,6 +19,7 @@ from femb.base.values import numbered
 from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
 from femb.pictures.files import writing
+from femb.pictures.frequency import Campbell
 from femb.reporting import frequency as modal
 from femb.reporting.frequency import Frequency, facts_of, number
 from femb.reporting.packing import FINE, Packing
@@ -26,7 +27,7 @@ from femb.reporting.scene import FRAMES, scene_of
 from femb.results.loop_signals import loop_signals
 from femb.results.results import Results
 from femb.results.sweep import METHOD as SWEEP
-from femb.results.sweep import Sweep
+from femb.results.sweep import OF_MODES, Sweep
 from femb.results.verdicts import items_of, verdicts
 
 # The time histories of a page: the recorded quantities by name, with labels and units.
@@ -278,6 +279,23 @@ def study_of(results: Results) -> dict[str, Any] | None:
         "runs": len(sweep),
         "failed": int(np.sum(sweep.failed)),
         "judged": sweep.judged(),
+        "campbell": _campbell(sweep) if sweep.design == OF_MODES else None,
+    }
+
+
+def _campbell(sweep: Sweep) -> dict[str, Any]:
+    """Modes over a parameter, and multiples of its rate of rotation, in Hz."""
+    found = Campbell.of(sweep)
+    turns = np.abs(found.speed) / 60.0
+
+    def curves(of: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return [{"name": name, "values": [number(x) for x in values]} for name, values in of.items()]
+
+    return {
+        "label": found.label,
+        "speed": [number(x) for x in found.speed],
+        "modes": curves(found.modes),
+        "revolutions": curves({f"{n}P": n * turns for n in found.revolutions}),
     }
 
 

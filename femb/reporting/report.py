@@ -54,7 +54,7 @@ def _linear(space: StateSpace) -> Frequency:
     note += f"; about unsteady motion: {space.unsteady}" if space.unsteady else ""
     return Frequency(
         frequencies, responses(space, frequencies), space.outputs, space.inputs,
-        poles=poles, gains=gains, hankel=_hankel(space, poles), note=note,
+        poles=poles, gains=gains, hankel=_hankel(space, poles), note=note, units=space.units,
     )  # fmt: skip
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import pandas
 
 METHOD = "sweep"
+# The design of a table of natural modes over a parameter, and the beginning of the names of their damping ratios.
+OF_MODES, DAMPING = "modes", "damping of mode "
 COMPLETE, FAILED = "complete", "failed"
 FEASIBLE = "feasible"
 # Failed runs that a summary lists.
@@ -34,8 +36,8 @@ class Sweep:
 
     title : of the study. variables : by name, the values of all runs; texts and lists as Python objects. outputs : by
     name (runs,) numbers, NaN where a run failed. failed (runs,). messages : why each run failed, or notes on it.
-    units : of the outputs. design, samples : of the study, and the number of its samples. limits : by output, its
-    least and largest value in its unit, or None. wanted : "least NAME" or "largest NAME" of an output, or "".
+    units : of variables and outputs. design, samples : of the study, and the number of its samples. limits : by output,
+    its least and largest value in its unit, or None. wanted : "least NAME" or "largest NAME" of an output, or "".
     """
 
     variables: Mapping[str, Sequence[Any]]

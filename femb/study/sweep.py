@@ -24,6 +24,7 @@ from femb.case.compose import composed
 from femb.case.errors import CaseError
 from femb.case.overrides import apply_override, entry_of
 from femb.case.text import text_of
+from femb.case.units import unit_of_entry
 from femb.results.results import Results
 from femb.results.storage.journal import lock
 from femb.results.sweep import Sweep, excess
@@ -81,7 +82,7 @@ def _factors(study: Study, path: Path, text: str) -> dict[str, Any]:
 
 
 def trial(study: Study, runner: Runner) -> dict[str, str]:
-    """Start the first run, and return the units of the outputs.
+    """Start the first run, and return the units of variables and outputs.
 
     Compiles the kernels that the runs need. Raises ModelError: entries or quantities that do not exist, and everything
     that is wrong with the case itself.
@@ -95,6 +96,10 @@ def trial(study: Study, runner: Runner) -> dict[str, str]:
         return {}
     analyses.brief = True
     units: dict[str, str] = {}
+    for name, variable in study.variables.items():
+        own = {unit_of_entry(analyses.described.model, key) for key in variable.keys}
+        if not variable.relative and len(own) == 1 and any(own):
+            units[name] = own.pop()
     problems = []
     for name, output in study.outputs.items():
         try:

@@ -19,6 +19,7 @@ from femb.base.values import as_known, numbered, shown
 from femb.model.model import Model
 from femb.numerics.threads import one_blas_thread
 from femb.results.array_file import write_arrays
+from femb.results.sweep import DAMPING, OF_MODES, Sweep
 from femb.vibration.complex_modes import Complex
 from femb.vibration.solution import Solution, solution
 
@@ -120,8 +121,8 @@ class _Weight:
 
 # Below this value of the criterion a match is doubtful, and the step of the parameter is halved, so many times.
 DOUBTFUL, HALVINGS = 0.7, 6
-# Lines of modes that lie on each other are seen by their dashes.
-STYLES = ("-", "--", "-.", ":")
+# Damping ratios up to this are rounding.
+UNDAMPED = 1e-9
 # Modes computed beyond those that are followed, so that none leaves the set at a crossing.
 SPARE = 4
 # Modes that are followed where none are asked for.
@@ -134,7 +135,8 @@ class ModeSweep(Tabled):
 
     frequencies (v, k) Hz, damping (v, k) ratios : of k modes.
     assurance (v, k) : the criterion by which each was matched with the value before; 1 at the first.
-    labels (k,) : the item that moves most in each mode at the first value. parameter : its name.
+    labels (k,) : the item that moves most in each mode at the first value. parameter : its name. unit : of its values,
+    "" where it is not known; over a rate of rotation, in rad/s, the figure is a Campbell diagram.
     precision (v, k) : up to what part frequencies are known, as of ``femb.modes``; tables show no more digits.
     """
 
@@ -145,13 +147,28 @@ class ModeSweep(Tabled):
     assurance: Floats
     labels: tuple[str, ...]
     precision: Floats
+    unit: str = ""
+
+    def sweep(self) -> Sweep:
+        """The same as a table with a row for each value, for results files, figures and reports."""
+        names = [f"mode {k + 1}, {label}" for k, label in enumerate(self.labels)]
+        outputs = dict(zip(names, self.frequencies.T, strict=True))
+        if np.any(np.abs(self.damping) > UNDAMPED):
+            outputs |= {f"{DAMPING}{k + 1}": column for k, column in enumerate(self.damping.T)}
+        units = {self.parameter: self.unit} | dict.fromkeys(names, "Hz")
+        count = len(self.values)
+        return Sweep(
+            {self.parameter: self.values.tolist()}, outputs, np.zeros(count, dtype=bool), [""] * count, units,
+            f"modes over {self.parameter}", OF_MODES, count,
+        )  # fmt: skip
 
     def table(self) -> str:
         """A line for each value, with the frequencies in Hz."""
         width = max(12, len(self.parameter) + 2)
         numbers = range(self.frequencies.shape[1])
         lines = [
-            f"frequencies in Hz of {numbered(len(numbers), 'mode')} over {self.parameter}",
+            f"frequencies in Hz of {numbered(len(numbers), 'mode')} over {self.parameter}"
+            + (f" in {self.unit}" if self.unit else ""),
             f"{self.parameter:>{width}}" + "".join(f"{f'mode {k + 1}':>12}" for k in numbers),
         ]
         for value, row, precision in zip(self.values, self.frequencies, self.precision, strict=True):
@@ -159,27 +176,22 @@ class ModeSweep(Tabled):
         return "\n".join(lines)
 
     def write(self, path: str | Path) -> Path:
-        """Write a .npz with the fields by their names; its path. Raises ResultError."""
+        """Write a .npz with the fields by their names, or a results file, .h5, for figures and reports; its path.
+
+        Raises ResultError.
+        """
+        if Path(path).suffix == ".h5":
+            return self.sweep().write(path)
         words = ("values", "frequencies", "damping", "assurance", "labels", "precision")
-        return write_arrays(path, {word: getattr(self, word) for word in words} | {"parameter": (self.parameter,)})
+        texts = {"parameter": (self.parameter,), "unit": (self.unit,)}
+        return write_arrays(path, {word: getattr(self, word) for word in words} | texts)
 
     def draw(self, path: str | Path) -> Path:
-        """Draw the frequencies over the parameter to a picture file; its path."""
-        from matplotlib.figure import Figure
+        """Draw the frequencies over the parameter to a picture file, as ``femb.pictures.frequency.draw_campbell``."""
+        from femb.pictures.drawing import save
+        from femb.pictures.frequency import draw_campbell
 
-        figure = Figure(figsize=(7.0, 5.0), layout="constrained")
-        axes = figure.subplots()
-        for k, (column, label) in enumerate(zip(self.frequencies.T, self.labels, strict=True)):
-            axes.plot(self.values, column, STYLES[k % len(STYLES)], label=f"mode {k + 1}, {label}")
-        axes.set_xlabel(self.parameter)
-        axes.set_ylabel("frequency, Hz")
-        axes.margins(y=0.1)
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize="small")
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=150)
-        return path
+        return save(draw_campbell(self.sweep().results()), Path(path))
 
 
 def sweep_values(text: str) -> tuple[str, list[float]]:
@@ -202,13 +214,14 @@ def mode_sweep(
     count: int | None = None,
     *,
     parameter: str = "value",
+    unit: str = "",
     held: str | None = None,
     start: str = "as_given",
     damped: bool = False,
 ) -> ModeSweep:
     """The ``count`` lowest modes at the first value, by default 6, or all of fewer, followed over the others.
 
-    build : the model at a value of the parameter, in any unit, whose name is for tables and pictures. values (v,), in
+    build : the model at a value of the parameter, whose name and unit are for tables and pictures. values (v,), in
     the unit of the parameter : in the order in which the modes are followed. held, start, damped : as of
     ``femb.modes``. Where a match is doubtful, modes at values between are computed too; they are not among the results.
     Raises ModelError as ``femb.modes``, and where a mode cannot be followed.
@@ -240,6 +253,7 @@ def mode_sweep(
         np.array([row for _, row, _ in rows]),
         before.first(count).labels,
         np.array([row for _, _, row in rows]),
+        unit,
     )
 
 

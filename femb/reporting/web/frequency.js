@@ -37,7 +37,8 @@ class Responses {
       return;
     }
     const amplitude = columnOf(this.gain, k).map((x) => (x === null ? null : 10 ** (x / 20)));
-    this.plots = [this.drawn("gain", amplitude, true, 260)];
+    const ratio = this.data.units[Number(this.output.value)][Number(this.input.value)];
+    this.plots = [this.drawn(ratio ? `gain (${ratio})` : "gain (SI units)", amplitude, true, 260)];
     if (this.density) {
       const values = columnOf(this.density, Number(this.output.value)).map((x) => (x === null ? null : 10 ** (x / 10)));
       const unit = row && row.unit ? (row.unit.length > 1 ? `(${row.unit})²/Hz` : `${row.unit}²/Hz`) : "SI units squared/Hz";
@@ -97,7 +98,13 @@ function responseTables(data) {
       { title: "real (1/s)", text: (row) => (Math.abs(row.damping) < 1e-9 ? "0" : shortNumber(row.real, 5)), key: (row) => row.real, number: true },
       { title: "imaginary (1/s)", text: (row) => shortNumber(row.imaginary, 6), key: (row) => row.imaginary, number: true },
     ];
-    parts.push(element("h3", {}, "Poles"), element("p", { className: "hint" }, "One row for each conjugate pair."), table(columns, data.poles));
+    const [real, pairs] = [data.poles.filter((row) => row.imaginary === 0), data.poles.filter((row) => row.imaginary !== 0)];
+    if (pairs.length) parts.push(element("h3", {}, "Poles"), element("p", { className: "hint" }, "One row for each conjugate pair."), table(columns, pairs));
+    if (real.length) {
+      const decay = (row) => (row.real < 0 ? shortNumber(-1 / row.real, 5) : "grows");
+      const own = [columns[2], { title: "time constant (s)", text: decay, key: (row) => -1 / row.real, number: true }];
+      parts.push(element("h3", {}, "Real poles"), table(own, real));
+    }
   }
   if (data.gains) {
     const columns = [{ title: "output", text: (row) => row.name }, ...data.inputs.map((name, c) => (

@@ -11,8 +11,9 @@ function studySection(study) {
   const [variables, outputs] = [study.variables.map(column).filter(numeric), study.outputs.map(column).filter(numeric)];
   const parts = [element("p", {}, `${study.runs} runs, ${study.failed} failed; design: ${study.design}.`)];
   for (const line of study.judged) parts.push(element("p", {}, line.charAt(0).toUpperCase() + line.slice(1) + "."));
+  if (study.campbell) parts.push(campbell(study.campbell));
   if (outputs.length) {
-    parts.push(chart([...variables, ...outputs], [...outputs, ...variables], {}));
+    parts.push(chart([...variables, ...outputs], [...outputs, ...variables], { joined: variables.length === 1 && ["grid", "list", "modes"].includes(study.design) }));
     parts.push(element("h3", {}, "Distribution"), histogram([...outputs, ...variables]));
   }
   const statistics = outputs.map((each) => {
@@ -28,6 +29,31 @@ function studySection(study) {
   parts.push(element("h3", {}, "Runs"), table(columns, rows));
   if (rows.length < study.runs) parts.push(element("p", { className: "hint" }, `The first ${rows.length} of ${study.runs} runs; sweep.csv has all.`));
   return parts;
+}
+
+/** Modes over a parameter, with their names at the curves and lines of the multiples of a rate of rotation. */
+function campbell({ label, speed, modes, revolutions }) {
+  const { picture, make } = emptyPicture();
+  const room = 120; // of the names
+  picture.setAttribute("viewBox", `0 0 ${CHART.width + room} ${CHART.height}`);
+  const highest = 1.08 * Math.max(...modes.flatMap((mode) => mode.values));
+  const { across, upwards } = drawAxes(picture, make, ticksOf(speed), ticksOf([0, highest]), label, "frequency (Hz)");
+  const curve = (values, style) => make("polyline", { class: "curve", style, points: speed.map((x, k) => `${across(x)},${upwards(values[k])}`).join(" ") });
+  for (const { name, values } of revolutions) {
+    const inside = speed.map((x, k) => [x, values[k]]).filter(([, y]) => y <= highest);
+    const points = inside.map(([x, y]) => `${across(x)},${upwards(y)}`).join(" ");
+    picture.append(make("polyline", { class: "curve", style: "stroke: #999; stroke-width: 1; stroke-dasharray: 4 3", points }));
+    if (inside.length > 1) picture.append(make("text", { x: across(inside.at(-1)[0]) - 4, y: upwards(inside.at(-1)[1]) - 4, "text-anchor": "end" }, name));
+  }
+  let last = Infinity;
+  const ordered = modes.map((mode, k) => ({ ...mode, k })).sort((a, b) => a.values.at(-1) - b.values.at(-1));
+  for (const { name, values, k } of ordered) {
+    const colour = PALETTE[k % PALETTE.length];
+    picture.append(curve(values, `stroke: ${colour}`));
+    last = Math.min(upwards(values.at(-1)) + 4, last - 13);
+    picture.append(make("text", { x: across(speed.at(-1)) + 6, y: last, style: `fill: ${colour}` }, name));
+  }
+  return element("div", { className: "chart" }, picture);
 }
 
 function quantile(ordered, part) {
