@@ -396,6 +396,29 @@ def draw_loop(path: Path, folder: Path) -> None:
         shutil.copyfile(figure, path)
 
 
+TASKS = {
+    "crane": ("what_it_takes", ["run crane.toml", "picture out/crane --times 0,4,6,8,10,13 --azimuth -60 --elevation 25"
+                                " --dpi 60 --out crane.png"], "crane.png"),
+    "campbell": ("what_it_takes", ["modes rotor.toml --damped --modes 4 --sweep wheels.disc.speed=0:1500:31"],
+                 "out/rotor/sweep.png"),
+    "lightest_boom": ("sweep", ["sweep boom_study.toml", "plot out/boom_study/sweep.h5 --dpi 60"],
+                      "out/boom_study/curves.png"),
+}  # fmt: skip
+"""Name of a picture -> how-to page whose case files it is of, commands, and the file that these write."""
+
+
+def draw_task(path: Path, folder: Path) -> None:
+    """A figure of case files that are blocks of a page."""
+    page, commands, file = TASKS[path.stem]
+    text = (ROOT / "docs" / "howto" / f"{page}.md").read_text()
+    with contextlib.chdir(folder):
+        for name, block in re.findall(r"```toml title=(\S+)\n(.*?)```", text, re.DOTALL):
+            Path(name).write_text(block)
+        for command in commands:
+            cli([*shlex.split(command), "--force"], standalone_mode=False)
+        shutil.copyfile(file, path)
+
+
 DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "thermal_snap": draw_snap,
     "lees_frame": draw_path,
@@ -411,6 +434,7 @@ DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "gravity_gradient_boom": draw_gradient,
     "lattice_mast": draw_mast,
     "lattice_mast_slew": draw_mast,
+    **dict.fromkeys(TASKS, draw_task),
     "tutorial_deployment": draw_tutorial,
     "attitude_loop": draw_loop,
     "attitude_loop_slew": draw_loop,

@@ -116,25 +116,33 @@ class Participation(Tabled):
         return f"<div><strong>{escape(title)}</strong>{columns(('mode', 'frequency Hz', *DIRECTIONS), rows)}</div>"
 
     def table(self) -> str:
-        """Rigid mass, a line for each mode with its effective masses in % of that, and their sums."""
+        """Rigid mass, and for each mode a line with its effective masses, in kg and kg m2, and one with their parts of
+        the rigid mass and the sums so far, in %."""
         whole = np.diag(self.rigid_mass)
         point = ", ".join(f"{x:.6g}" for x in self.point)
         lines = [
             f"appendage {self.name}, about its root at ({point}) m, with {percent(self.damping)} damping",
             f"rigid mass {whole[0]:.6g} kg; moments of inertia {', '.join(f'{x:.6g}' for x in whole[3:])} kg m2",
-            "effective mass in % of the rigid mass",
-            f"{'mode':>4}{'frequency Hz':>14}" + "".join(f"{word:>9}" for word in DIRECTIONS) + f"{'lever m':>11}",
+            "effective mass in kg and kg m2",
+            f"{'mode':>4}{'frequency Hz':>14}" + "".join(f"{word:>10}" for word in DIRECTIONS) + f"{'lever m':>11}",
         ]
         levers = without_rounding(self.lever, np.max(self.lever, initial=0.0, where=self.lever < FARTHEST))
-        for k, (frequency, row, lever) in enumerate(zip(self._frequencies, self.fractions, levers, strict=True)):
-            numbers = "".join(f"{100.0 * x:9.3f}" for x in row)
+        effective = without_rounding(self.coupling**2, np.broadcast_to(whole, self.coupling.shape))
+        for k, (frequency, row, lever) in enumerate(zip(self._frequencies, effective, levers, strict=True)):
+            numbers = "".join(f"{x:10.5g}" for x in row)
             lines.append(
                 f"{k + 1:4d}{frequency:>14}{numbers}" + (f"{lever:11.4g}" if lever < FARTHEST else f"{'-':>11}")
             )
+        lines.append("effective mass in % of the rigid mass, each with the sum so far")
+        lines.append(f"{'mode':>4}{'frequency Hz':>14}" + "".join(f"{word:>9}{'sum':>7}" for word in DIRECTIONS))
+        sums = np.cumsum(self.fractions, axis=0)
+        for k, (frequency, row, so_far) in enumerate(zip(self._frequencies, self.fractions, sums, strict=True)):
+            pairs = zip(row, so_far, strict=True)
+            numbers = "".join(f"{100.0 * x:9.3f}{100.0 * total:7.2f}" for x, total in pairs)
+            lines.append(f"{k + 1:4d}{frequency:>14}{numbers}")
         total = np.sum(self.fractions, axis=0)
         clamped = np.diag(self.clamped_mass) / np.where(whole > 0.0, whole, 1.0)
-        lines.append(f"{'sum':>4}{'':14}" + "".join(f"{100.0 * x:9.3f}" for x in total))
-        lines.append(f"{'root':>4}{'':14}" + "".join(f"{100.0 * x:9.3f}" for x in clamped))
+        lines.append(f"{'root':>4}{'':14}" + "".join(f"{100.0 * x:9.3f}{'':7}" for x in clamped).rstrip())
         if np.any(self.own_damping):
             ratios = ", ".join(f"{100.0 * round(ratio, 9):.3g}" for ratio in self.own_damping.tolist())
             lines.append(f"the model's own dampers give these modes {ratios} %, not included")

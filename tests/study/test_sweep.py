@@ -43,7 +43,7 @@ def test_numbers_are_those_of_the_closed_form(table):
         assert rows["lowest"][k] == pytest.approx(np.min(x), abs=1e-6)
         frequency = np.sqrt(rows["stiffness"][k] / rows["mass"][k]) / (2 * np.pi)
         assert rows["frequency"][k] == pytest.approx(frequency, rel=0.02)
-    assert rows.units == {"lowest": "m", "frequency": "Hz"}
+    assert rows.units == {"stiffness": "N/m", "mass": "kg", "lowest": "m", "frequency": "Hz"}
     assert not rows.failed.any()
 
 

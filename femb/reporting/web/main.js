@@ -100,7 +100,7 @@ async function start() {
     page.append(section("Frequency response", note, responses.place, ...responseTables(data.frequency)));
     responses.resize();
   }
-  if (data.study) page.append(section("Study", ...studySection(data.study)));
+  if (data.study) page.append(section(data.study.campbell ? "Modes over a parameter" : "Study", ...studySection(data.study)));
   const facts = data.head.facts.map(([word, text]) => element("tr", {}, element("th", {}, word), element("td", {}, text)));
   const ran = section("What was run", element("table", { className: "facts" }, element("tbody", {}, facts)), ...notes());
   const audit = data.audit.length

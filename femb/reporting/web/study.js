@@ -9,12 +9,13 @@ function studySection(study) {
   const column = (label) => ({ label, values: study.values[study.columns.indexOf(label)] });
   const numeric = (each) => each.values.some((value) => typeof value === "number");
   const [variables, outputs] = [study.variables.map(column).filter(numeric), study.outputs.map(column).filter(numeric)];
-  const parts = [element("p", {}, `${study.runs} runs, ${study.failed} failed; design: ${study.design}.`)];
+  const said = study.campbell ? `Natural modes at ${study.runs} values.` : `${study.runs} runs, ${study.failed} failed; design: ${study.design}.`;
+  const parts = [element("p", {}, said)];
   for (const line of study.judged) parts.push(element("p", {}, line.charAt(0).toUpperCase() + line.slice(1) + "."));
   if (study.campbell) parts.push(campbell(study.campbell));
   if (outputs.length) {
     parts.push(chart([...variables, ...outputs], [...outputs, ...variables], { joined: variables.length === 1 && ["grid", "list", "modes"].includes(study.design) }));
-    parts.push(element("h3", {}, "Distribution"), histogram([...outputs, ...variables]));
+    if (!study.campbell) parts.push(element("h3", {}, "Distribution"), histogram([...outputs, ...variables]));
   }
   const statistics = outputs.map((each) => {
     const known = each.values.filter((value) => typeof value === "number").sort((a, b) => a - b);
@@ -26,7 +27,7 @@ function studySection(study) {
   const words = ["least", "median", "mean", "deviation", "largest"];
   const shown = words.map((word) => ({ title: word, text: (row) => shortNumber(row[word], 6), key: (row) => row[word], number: true }));
   parts.push(element("h3", {}, "Outputs"), table([{ title: "output", text: (row) => row.label }, ...shown], statistics));
-  parts.push(element("h3", {}, "Runs"), table(columns, rows));
+  parts.push(element("h3", {}, study.campbell ? "Values" : "Runs"), table(columns, rows));
   if (rows.length < study.runs) parts.push(element("p", { className: "hint" }, `The first ${rows.length} of ${study.runs} runs; sweep.csv has all.`));
   return parts;
 }
