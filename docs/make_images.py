@@ -49,6 +49,8 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "panel_slew_motion": ("panel_slew", (), "picture --times 0,0.5,0.6,2,4 --azimuth -65 --elevation 25 --dpi 80"),
     "tape_spring_motion": (
         "tape_spring", (), "picture --times 0,0.2,0.6,1,1.15,1.5 --azimuth -70 --elevation 20 --dpi 80"),
+    "rollout_blanket": ("rollout_blanket", (), "plot --dpi 80"),
+    "rollout_blanket_slew": ("rollout_blanket", (), "picture --times 0,1,3,7,10 --azimuth -60 --elevation 20 --dpi 80"),
     "spinning_boom_audit": ("spinning_boom", (), "plot --what audit --dpi 90"),
     "satellite_four_arms": ("satellite_four_arms", (), "plot --dpi 90"),
     "satellite_deployment": ("satellite_deployment", (), "plot --dpi 90"),

@@ -160,6 +160,7 @@ class ShellBatch(Batch):
         counts = {4: sum(len(each.quads) for each in of_shells), 3: sum(len(each.triangles) for each in of_shells)}
         self.cells = [Cells(n, shells, layout) for n, count in counts.items() if count]
         self.names = [item.name for item in shells]
+        self.pretensioned = any(item.pretension is not None and np.any(item.pretension) for item in shells)
         self.wrinkling = {item.name for item in shells if item.tension_only}
         self.fixed, self.gravity = layout.fixed, np.array(model.gravity)
         self.undamped = any(not np.all(cells.mass[:, -1]) for cells in self.cells)

@@ -224,6 +224,8 @@ class Batch:
     records_motion: ClassVar[bool] = False  # whether some of its records follow from positions and velocities alone
     # Whether the stiffness or the damping may jump, for example at contact or at the start of sliding.
     switches: bool = False
+    # Whether its elements have stresses in the shapes that are described.
+    pretensioned: bool = False
     # Whether its forces change the momentum of a model; None where its items tell (``Item.changes_momenta``).
     pushes: bool | None = None
     # Account of the budget of what ``prestress_energy`` adds; empty for that of its class.

@@ -8,6 +8,7 @@ clamped to it has a root whose mass and motion are known like those of a body; `
 Source: docs/theory/modes.md, section 1.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from femb.base.errors import FembWarning
 from femb.base.types import Floats, Ints
 from femb.layout.element import LowRank
 from femb.small_motions.spinning import in_own_axes
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
 Flags = NDArray[np.bool_]
+# Largest force (N) that a pretension leaves at rest, as part of its energy over the extent of the model.
+OPEN = 1e-3
 
 
 class FreeLayout(MovingGround, CoupledLayout):
@@ -102,6 +106,7 @@ class EigenProblem:
                 kept[places] = v[places]
             free, u, v, spinning = free.with_gravity(np.zeros(3)), _without_loads(free, u), kept, False
             free = free.with_batches([batch.unstrained(u, q) or batch for batch in free.batches])
+            _warn_of_pretension(free, layout.held_frames(), u, q)
         damping, stiffness = (part.copy() for part in free.tangent(u, q, v, a))
         low_rank = free.low_rank_tangent(u, q, v)
         jacobian = np.zeros(free.pattern.size)
@@ -244,6 +249,21 @@ def _velocities(system: System, free: System, v: Floats) -> Floats:
     for frame, i, j in zip(layout.frames, layout.frame_v, free.layout.frame_v, strict=True):
         out[j : j + frame.freedom] = v[i : i + frame.freedom] if frame.freedom else 0.0
     return out
+
+
+def _warn_of_pretension(system: System, held: list[int], u: Floats, q: Floats) -> None:
+    """Warn where a pretension is not in equilibrium at the start; joints may hold what they hold."""
+    if system.n_c or not any(batch.pretensioned for batch in system.batches):
+        return
+    force, still = np.zeros((1, system.n_v)), np.zeros((1, system.n_v))
+    for batch in system.batches:
+        batch.residual(u[None], q[None], still, still, force)
+    stored = system.energy_momentum(q[None], still)[0, 1]
+    for first in system.layout.frame_v[held].tolist():
+        force[0, first : first + 6] = 0.0
+    if np.abs(force).max() > OPEN * stored / system.layout.extent:
+        text = 'the pretension of shells is not in equilibrium at the start: take start = "equilibrium"'
+        warnings.warn(text, FembWarning, stacklevel=5)
 
 
 def _without_loads(system: System, u: Floats) -> Floats:

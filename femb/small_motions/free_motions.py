@@ -16,7 +16,7 @@ from femb.small_motions.eigenproblem import EigenProblem
 
 # A stiffness or a row of constraints times a motion is zero where it cancels to this part of its terms.
 NONE = 1e-11
-# Of the largest force: what reactions carry from one body to another as rounding.
+# Of the largest force: what reactions and stresses carry from one body to another as rounding.
 ROUNDING_PART = 1e-15
 
 
@@ -137,6 +137,7 @@ def _stiffness_rows(motion: EigenProblem, columns: Floats) -> Floats:
         # reactions turn with what they hold
         through = without_reactions(motion)
         values = np.array([through(force) for force in values.T]).reshape(-1, len(values)).T
+    if np.any(motion.multipliers) or any(batch.pretensioned for batch in motion.system.batches):
         sizes += ROUNDING_PART / NONE * np.max(sizes, initial=0.0)
     return np.where(motion.held[:, None], 0.0, values / np.maximum(sizes, np.finfo(float).tiny)[:, None])
 

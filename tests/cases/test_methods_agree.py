@@ -91,6 +91,15 @@ STRETCHES = {
             *("loads.go.profile.duration=0.004", "loads.go.torque=[0, -6e4, 3e4]"),
         ),
     ),
+    "rollout_blanket": Stretch(
+        0.002,
+        2e-5,
+        0.1,
+        (
+            *("sections.boom.damping=0", "shells.blanket.damping=0"),
+            *("loads.go.profile.duration=0.004", "loads.go.torque=[0, -6e4, 3e4]"),
+        ),
+    ),
     "rigid_body_free": Stretch(1.0, 0.5, 0.5),
     "rigid_body_dual_euler_torque": Stretch(0.15, 0.15, 0.15),
     "rigid_body_body_torque": Stretch(0.5, 0.5, 0.5, ("bodies.rod.euler_rates=[1, 10, 1]",)),

@@ -1,0 +1,78 @@
+"""Cases of membranes in tension: their frequencies and states beside closed forms."""
+
+import numpy as np
+import pytest
+from checkout import CASES, ROOT
+from oracles.page_tables import is_printed, rows_of
+from scipy.optimize import brentq
+
+import femb
+
+PAGES = ROOT / "docs" / "cases"
+# Of rollout_blanket: N m2, kg/m, kg/m, kg, m, kg m2 and N.
+EI, MU, BLANKET, TIP, LENGTH, BAR = 2 * 6e10 * 2.45e-8, 2 * 7.85e-5 * 1600.0, 1.6, 1.5, 6.0, 1e-3
+TENSION = 80.0 / (1.0 + 2.5e9 * 2e-4 * 1.6 / (2 * 6e10 * 7.85e-5))
+
+
+def column_and_string(f):
+    """The determinant of a column under the tension and of the string at its tip, at a frequency (Hz)."""
+    w2, a = (2.0 * np.pi * f) ** 2, TENSION / EI
+    b = MU * w2 / EI
+    p, s = (np.sqrt(sign * 0.5 * a + np.sqrt(0.25 * a * a + b)) for sign in (-1.0, 1.0))
+    ch, sh, co, si = np.cosh(p * LENGTH), np.sinh(p * LENGTH), np.cos(s * LENGTH), np.sin(s * LENGTH)
+    # deflections without displacement and slope at the root, and their derivatives
+    even = np.array([ch - co, p * sh + s * si, p**2 * ch + s**2 * co, p**3 * sh - s**3 * si])
+    odd = np.array([sh / p - si / s, ch - co, p * sh + s * si, p**2 * ch + s**2 * co])
+    k = np.sqrt(w2 * BLANKET / TENSION)
+    rows = [
+        [EI * w[2] - BAR * w2 * w[1], EI * w[3] + TENSION * w[1] + (TIP * w2 - TENSION * k / np.tan(k * LENGTH)) * w[0]]
+        for w in (even, odd)
+    ]
+    return np.linalg.det(rows) * np.sin(k * LENGTH)
+
+
+def frequencies_of_column_and_string(count):
+    grid = np.linspace(0.05, 2.0, 400)
+    values = [column_and_string(f) for f in grid]
+    found = [brentq(column_and_string, *grid[k : k + 2]) for k in range(399) if values[k] * values[k + 1] < 0.0]
+    return np.array(found[:count])
+
+
+def bending(elements):
+    """Frequencies of the motions out of the plane that are alike on both booms, hub held."""
+    overrides = [f"shells.blanket.elements=[{elements}, {elements // 3}]"]
+    found = femb.modes(
+        femb.load_case(CASES / "rollout_blanket.toml", overrides).model, 12, held="hub", start="equilibrium"
+    )
+    shares = found.appendages[0].fractions
+    return found.frequencies[np.abs(shares[:, 4]) > 1e-5][:3]
+
+
+def test_blanket_and_booms_vibrate_as_column_and_string():
+    exact, found = frequencies_of_column_and_string(3), bending(12)
+    assert np.all(found > exact)
+    np.testing.assert_allclose(found, exact, rtol=0.013)
+    table = list(rows_of(PAGES / "rollout_blanket.md", "Column and string").values())
+    for cells, values in zip(table, zip(found, exact, strict=True), strict=True):
+        assert is_printed(cells[0], values[0]), (cells, values)
+        assert is_printed(cells[2], values[1]), (cells, values)
+
+
+def test_frequencies_of_the_free_satellite_are_those_of_the_page():
+    found = femb.modes(femb.load_case(CASES / "rollout_blanket.toml").model, 5, start="equilibrium").frequencies
+    text = (PAGES / "rollout_blanket.md").read_text()
+    for value in found[[0, 1, 4]]:
+        assert f"{value:.3f}" in text
+
+
+@pytest.mark.slow
+def test_a_finer_blanket_is_nearer():
+    found = bending(24)
+    for cells, value in zip(rows_of(PAGES / "rollout_blanket.md", "Column and string").values(), found, strict=True):
+        assert is_printed(cells[1], value), (cells, value)
+    np.testing.assert_allclose(found, frequencies_of_column_and_string(3), rtol=0.004)
+
+
+def test_booms_take_their_share_of_the_tension():
+    found = femb.static(femb.load_case(CASES / "rollout_blanket.toml").model).shells["blanket"]
+    np.testing.assert_allclose(1.6 * found.membrane_force[0, :, 0], TENSION, rtol=1e-5)
