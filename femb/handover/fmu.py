@@ -16,6 +16,7 @@ import numpy as np
 
 from femb.base.errors import ModelError, ResultError
 from femb.linear.state_space import StateSpace
+from femb.numerics.held_inputs import balancing
 
 STEP = 0.01  # s, suggested to the importing program
 
@@ -39,6 +40,7 @@ def write_fmu(space: StateSpace, path: str | Path, *, step: float = STEP) -> Pat
         raise ModelError("pip install 'femb[fmu]': FMUs are written by pythonfmu, which is not installed") from error
     ((name, _),) = _variables([path.stem.replace(".", "_")])
     arrays: dict[str, Any] = {word: getattr(space, word) for word in "ABCD"}
+    arrays["sizes"] = balancing(space.A)
     for word in ("inputs", "outputs", "states"):
         variables = [(*each, space.units.get(each[1], "")) for each in _variables(getattr(space, word))]
         arrays[word] = np.array(variables, dtype=str).reshape(-1, 3)

@@ -46,6 +46,8 @@ class LinearSlave(Fmi2Slave):
         super().__init__(**words)
         with np.load(Path(self.resources) / "linear.npz") as file:
             self.A, self.B, self.C, self.D = (file[word] for word in "ABCD")
+            # of the states: for these the exponential of A, with its entries of omega^2, keeps its digits
+            self.sizes = file["sizes"]
             variables = [[tuple(map(str, row)) for row in file[word]] for word in ("inputs", "outputs", "states")]
             self.modelName, self.description = str(file["name"]), str(file["description"])
             self.default_experiment = DefaultExperiment(step_size=float(file["step"]))
@@ -108,9 +110,10 @@ class LinearSlave(Fmi2Slave):
         if step_size not in self.steps:
             n, m = self.B.shape
             whole = np.zeros((n + m, n + m))
-            whole[:n, :n], whole[:n, n:] = self.A * step_size, self.B * step_size
-            by = exponential(whole)[:n]
-            self.steps[step_size] = by[:, :n], by[:, n:]
+            rows = self.sizes[:, None]
+            whole[:n, :n], whole[:n, n:] = self.A * self.sizes / rows * step_size, self.B / rows * step_size
+            by = exponential(whole)[:n] * rows
+            self.steps[step_size] = by[:, :n] / self.sizes, by[:, n:]
         by_x, by_u = self.steps[step_size]
         self.x[:] = by_x @ self.x + by_u @ self.u
         return True

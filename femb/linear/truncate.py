@@ -39,8 +39,9 @@ from femb.vibration.flexibility import Flexibility
 # Frequencies at which truncated models are compared with the full one: how many, from this part of the lowest mode to
 # this part of the highest kept.
 COUNT, FIRST, LAST = 10, 0.1, 0.9
-# Of the largest entry of a matrix: smaller ones are rounding.
-ROUNDING = 1e-11
+# Of what adds up to an entry of a matrix: smaller ones are rounding. Of the largest entry: so much may be unlike in a
+# symmetric matrix.
+ROUNDING, UNLIKE = 1e-13, 1e-11
 UNBOUNDED = "the damping is not symmetric, or brings power into some motions"
 HUB = ("x", "y", "z", "turn_x", "turn_y", "turn_z")
 
@@ -184,7 +185,10 @@ def reduced(
         stiffness[: whole.count] = stiffness[:, : whole.count] = left[: whole.count] = right[: whole.count] = 0.0
     first = len(names) - len(squares)
     stiffness[first:, first:] = np.diag(squares)
-    damping = np.where(np.abs(damping) > ROUNDING * np.max(np.abs(damping), initial=0.0), damping, 0.0)
+    # of the motions before the modes what rounds to no damping; a part of the largest would take that of slow modes
+    noise = ROUNDING * (np.abs(basis).T @ (abs(C) @ np.abs(basis)))
+    noise[first:, first:] = 0.0
+    damping = np.where(np.abs(damping) > noise, damping, 0.0)
     direct, acceleration = rows.direct, rows.acceleration @ basis
     columns = [
         np.asarray(M @ basis[:, :interface]),
@@ -205,7 +209,7 @@ def reduced(
         of_position = gram[at + m : at + m + p]
         direct = direct + of_position[:, at : at + m]
         acceleration[:, :interface] -= of_position[:, :interface]
-    passive = abs(C - C.T).max() <= ROUNDING * abs(C).max() if C.nnz else True
+    passive = abs(C - C.T).max() <= UNLIKE * abs(C).max() if C.nnz else True
     passive = passive and takes_power(motion.low_rank)
     tail = Tail(gram, interface, m, p, following, ratio, correction) if passive else None
     result = SecondOrderModel(

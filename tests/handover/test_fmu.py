@@ -55,6 +55,19 @@ def test_against_scipy(tmp_path):
     np.testing.assert_allclose(found[1:, 1], (wanted[:, 1] - u[:, 0])[1:] + u[:-1, 0], atol=1e-12)
 
 
+def test_a_slow_vibration_beside_fast_ones_keeps_its_digits(tmp_path):
+    """Of a thin panel the fastest vibration is a million times as fast as the first, and damped by 1e8 1/s."""
+    slow, fast = np.array([[0.0, 1.0], [-1.0, -0.02]]), np.array([[0.0, 1.0], [-1e12, -1e8]])
+    A, B = np.zeros((4, 4)), np.array([[0.0], [1.0], [0.0], [1.0]])
+    A[:2, :2], A[2:, 2:] = slow, fast
+    names = ("slow", "slow rate", "fast", "fast rate")
+    space = StateSpace(A, B, np.eye(4)[:1], np.zeros((1, 1)), names, ("loads.w",), ("slow",))
+    found = run(write_fmu(space, tmp_path / "panel.fmu"), np.ones((101, 1)))[:, 0]
+    # x = 1 - e^(-d t) (cos w t + d/w sin w t) under a unit force
+    d, w, t = 0.01, np.sqrt(1.0 - 1e-4), STEP * np.arange(101)
+    np.testing.assert_allclose(found, 1.0 - np.exp(-d * t) * (np.cos(w * t) + d / w * np.sin(w * t)), atol=1e-9)
+
+
 def test_initial_states_are_parameters(tmp_path):
     path = write_fmu(oscillator(), tmp_path / "oscillator.fmu")
     found = run(path, np.zeros((101, 1)), start_values={"start.joints.a.angle": 0.3})

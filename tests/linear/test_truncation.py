@@ -12,10 +12,12 @@ from femb import (
     Beam,
     JointEnd,
     JointSpringDamper,
+    Material,
     ModelError,
     Results,
     Revolute,
     RigidBody,
+    Shell,
     linear_model,
     linearize,
 )
@@ -145,6 +147,18 @@ def test_craig_bampton_of_the_reference_satellite(torque, count):
     for found, wanted in zip(error, ERRORS[count], strict=True):
         assert 0.4 * wanted < found < 1.6 * wanted or max(found, wanted) < 3e-7
     assert np.all(error <= np.nanmax(truncation.relative_bound, axis=(1, 2)) + SAME)
+
+
+def test_damping_of_slow_modes_stays_beside_that_of_fast_ones():
+    """Of a thin panel with all its modes: the damping of the fastest is 1e11 times that of the slowest."""
+    corners = [[0.1, -0.15, 0.0], [6.1, -0.15, 0.0], [6.1, 0.15, 0.0], [0.1, 0.15, 0.0]]
+    aluminium = Material(7e10, 2.7e10, 2700.0)
+    words = {"thickness": 0.01, "material": aluminium, "damping": 1e-4, "frame": "hub", "attach": {"edge4": "hub"}}
+    model = linear_model(of_parts(hub(), Shell("panel", (2, 1), corners=corners, **words)), **TORQUE)
+    found = craig_bampton(model, 1000, damping=0.0)
+    rates = np.diag(found.reduced.damping)[-len(found.omega) :]
+    # the shapes of the slowest have the digits that squares of 1 and 1e12 leave
+    np.testing.assert_allclose(rates, 1e-4 * found.omega**2, rtol=1e-4)
 
 
 @pytest.mark.parametrize(("count", "wanted"), [(1, 0.541296), (3, 0.537889), (5, 0.537841), (8, 0.537837)])
