@@ -12,9 +12,10 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Floats, Pair, Unit
+from femb.base.types import Floats, Pair, Shape, Unit
 from femb.base.values import frozen_array, nearest
 
+Strengths = Annotated[Any, Shape((5,))]
 ELASTIC = ("youngs_moduli", "shear_modulus", "poissons_ratio", "density")
 # Unidirectional laminas: the values of ELASTIC. Source: S. W. Tsai, H. T. Hahn, Introduction to Composite Materials,
 # 1980, table of typical elastic constants of unidirectional composites.
@@ -38,7 +39,8 @@ class Ply:
     density : kg/m3. material : one of femb.PLY_MATERIALS or of femb.MATERIALS by its name; it gives these four where
     they are not given. transverse_shear : shear moduli through the thickness of a shell, along and across the fibres,
     Pa; by default the shear modulus in the plane. expansion : coefficients of thermal expansion in a shell, along and
-    across the fibres, 1/K; by default that of an isotropic material.
+    across the fibres, 1/K; by default that of an isotropic material. strengths : in a shell, of tension and of pressure
+    along the fibres, of tension and of pressure across them, and of shear, all positive, Pa: for its failure index.
 
     Raises ModelError: a value that is missing or not positive, a Poisson's ratio that no material has, an unknown name.
     """
@@ -52,6 +54,7 @@ class Ply:
     material: str | None = None
     transverse_shear: Annotated[Pair | None, Unit("Pa")] = None
     expansion: Annotated[Pair | None, Unit("1/K")] = None
+    strengths: Annotated[Strengths | None, Unit("Pa")] = None
 
     def __post_init__(self) -> None:
         with Checks(self, "ply") as check:
@@ -61,6 +64,8 @@ class Ply:
                 check.require("youngs_moduli", np.all(self._known.youngs_moduli > 0.0), "must be greater than 0")
             if "transverse_shear" not in check.bad and self.transverse_shear is not None:
                 check.require("transverse_shear", np.all(self.transverse_shear > 0.0), "must be greater than 0")
+            if "strengths" not in check.bad and self.strengths is not None:
+                check.require("strengths", np.all(self.strengths > 0.0), "must be greater than 0")
             if not check.bad:
                 along, across = self._known.youngs_moduli
                 limit = float(np.sqrt(along / across))

@@ -420,8 +420,9 @@ class ShellBatch(Batch):
         return found
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """Resultants and strains in the middles of the elements of every shell."""
+        """Resultants and strains in the middles of the elements of every shell, and the heat of those that have any."""
         found = self.resultants(frames.u, frames.q, frames.v)
+        heat = self.temperatures(frames.u)
         block = load_factors(self, frames)
         for name in self.names:
             parts = [cells.rows[name] for cells in self.cells]
@@ -433,6 +434,9 @@ class ShellBatch(Batch):
             block[f"{path}/membrane_force"], block[f"{path}/bending_moment"] = loads[..., :3], loads[..., 3:6]
             block[f"{path}/shear_force"] = loads[..., 6:]
             block[f"{path}/membrane_strain"], block[f"{path}/curvature"] = changes[..., :3], changes[..., 3:]
+            if any(given[:, rows].any() for given, rows in zip(self.heated, parts, strict=True)):
+                both = np.concatenate([each[:, rows] for each, rows in zip(heat, parts, strict=True)], axis=1)
+                block[f"{path}/temperature"], block[f"{path}/temperature_gradient"] = both[..., 0], both[..., 1]
             if name in self.wrinkling:
                 block[f"{path}/wrinkling"] = states
         return block

@@ -70,6 +70,45 @@ def wall_of_plies(plies: Sequence[Ply], offset: float) -> Wall:
     return Wall(C, densities @ powers, total, free)
 
 
+@dataclass(frozen=True, eq=False)
+class PlyRecovery:
+    """Stresses of p plies along and across the fibres and in shear, at the side behind the normal and at that in front.
+
+    loads (p, 2, 3, 6) : by N and M, 1/m and 1/m2. heat (p, 2, 3, 2) : by temperature and gradient without N and M, Pa/K
+    and Pa m/K. angle (p,) : of the fibres, rad. strengths (p, 5) : Pa, nan where they are unknown.
+    """
+
+    loads: Floats
+    heat: Floats
+    angle: Floats
+    strengths: Floats
+
+
+def recovery_of_plies(plies: Sequence[Ply], offset: float, wall: Wall) -> PlyRecovery:
+    """The recovery of stresses: those of the strains in each ply, by the compliance of the wall."""
+    ends = np.cumsum([0.0, *(ply.thickness for ply in plies)])
+    z = np.stack([ends[:-1], ends[1:]], axis=1) - 0.5 * ends[-1] - offset
+    at = np.concatenate([np.broadcast_to(np.eye(3), (*z.shape, 3, 3)), z[..., None, None] * np.eye(3)], axis=3)
+    angle = np.array([ply.angle for ply in plies])
+    stiffness = to_fibres(angle) @ np.array([ply.stiffness() for ply in plies])
+    compliance = np.linalg.inv(wall.stiffness[:6, :6])
+    free = np.nan_to_num([ply.free_strain() for ply in plies])
+    own = np.stack([np.broadcast_to(free[:, None], (*z.shape, 3)), z[..., None] * free[:, None]], axis=-1)
+    return PlyRecovery(
+        stiffness[:, None] @ at @ compliance,
+        stiffness[:, None] @ (at @ np.nan_to_num(wall.free).T - own),
+        angle,
+        np.array([np.full(5, np.nan) if ply.strengths is None else ply.strengths for ply in plies]),
+    )
+
+
+def to_fibres(angle: Floats) -> Floats:
+    """(p, 3, 3) stresses along and across the fibres and in shear by those in axes from which they are at an angle."""
+    c, s = np.cos(angle), np.sin(angle)
+    rows = [[c * c, s * s, 2.0 * c * s], [s * s, c * c, -2.0 * c * s], [-c * s, c * s, c * c - s * s]]
+    return np.array(rows).transpose(2, 0, 1)
+
+
 def _shear(z: Floats, Q: Floats, G: Floats) -> Floats:
     """(2, 2) N/m: shear stiffness by the equilibrium of cylindrical bending in both directions."""
     size = np.diff(z)

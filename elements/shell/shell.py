@@ -20,7 +20,7 @@ from femb.elements.item import Item, StartMotion
 from femb.elements.marker import Marker, Place
 from femb.elements.modal.flexible_body import Interface
 from femb.elements.records import RecordedSystem, Records, StationMotions, shape_changes
-from femb.elements.shell.laminate import Wall, wall_of_plies
+from femb.elements.shell.laminate import Wall, recovery_of_plies, wall_of_plies
 from femb.elements.shell.load import SurfaceLoad
 from femb.elements.shell.mesh import (
     ShellMesh,
@@ -385,15 +385,19 @@ class Shell(Item):
             return self._loaded(
                 Wall(C, np.array([self.mass_per_area, 0.0, rotary]), thickness, np.full((2, 6), np.nan))
             )
+        return self._loaded(wall_of_plies(self._layers, self.offset))
+
+    @property
+    def _layers(self) -> list[Ply]:
+        """The plies, or the material as one; none of a wall of matrices."""
         if self.plies is not None:
-            return self._loaded(wall_of_plies(self.plies, self.offset))
+            return self.plies
+        if self.thickness is None:
+            return []
         one = self._isotropic
         moduli = (one.youngs_modulus, one.youngs_modulus), one.shear_modulus, one.poissons_ratio
-        assert self.thickness is not None
         expansion = None if one.expansion is None else (one.expansion, one.expansion)
-        return self._loaded(
-            wall_of_plies([Ply(self.thickness, 0.0, *moduli, one.density, expansion=expansion)], self.offset)
-        )
+        return [Ply(self.thickness, 0.0, *moduli, one.density, expansion=expansion)]
 
     @property
     def pretension_strain(self) -> Floats:
@@ -600,6 +604,10 @@ def shell_records(items: list[Shell], system: RecordedSystem) -> Records:
         )
         axes_of = [projected_axes(middle_axes(x)[:, :, 2], direction) for x in corners]
         static[f"{path}/element_axes"] = np.concatenate(axes_of)
+        if item._layers:
+            recovery = recovery_of_plies(item._layers, item.offset, item.wall)
+            static[f"{path}/ply_recovery"], static[f"{path}/ply_heat"] = recovery.loads, recovery.heat
+            static[f"{path}/ply_angle"], static[f"{path}/ply_strengths"] = recovery.angle, recovery.strengths
         static[f"{path}/element_area"] = np.concatenate([areas(x) for x in corners])
         body = next((body for body, _ in item.hosts.values() if body is not None), None)
         carriers.append(entry.stations[0] if body is None else Station(layout.bodies[body]))

@@ -1,11 +1,12 @@
-"""Peak loads of a run: the largest and smallest value of every load, when and where; envelopes along beams.
+"""Peak loads of a run: the largest and smallest value of every load, when and where; envelopes of beams and shells.
 
-Root loads of appendages, loads and stresses of beams, reactions, forces of springs. Source: docs/howto/loads.md.
+Root loads of appendages, loads and stresses of beams and shells, reactions, forces of springs. Source:
+docs/howto/loads.md.
 """
 
 import csv
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from femb.base.quantity import Group
 from femb.base.types import Bools, Floats
 from femb.base.values import names_of, span_of
 from femb.elements.beam.results import BeamResults, section_loads
+from femb.elements.shell.results import IN_PLANE, ShellResults, failure_index_at, surface_stress_at, von_mises
 from femb.results.array_file import Arrays, write_arrays
 from femb.results.results import Results
 
@@ -76,13 +78,34 @@ class BeamEnvelope:
 
 
 @dataclass(frozen=True, eq=False)
+class ShellEnvelope:
+    """Envelopes of a shell in the middles of its e elements.
+
+    position (e, 3) : m, at the start, inertial axes. maximum, minimum (e, c) : of the c ``loads`` (name and unit of
+    each), with their times (e, c), s.
+    """
+
+    position: Floats
+    loads: tuple[tuple[str, str], ...]
+    maximum: Floats
+    time_of_maximum: Floats
+    minimum: Floats
+    time_of_minimum: Floats
+
+
+Envelope = BeamEnvelope | ShellEnvelope
+
+
+@dataclass(frozen=True, eq=False)
 class PeakLoads(Tabled):
-    """The peak loads of a run: its title, peaks, envelopes of beams by name, time_unit "s", or "" where times count."""
+    """The peak loads of a run: its title, peaks, envelopes of beams and of shells by name, time_unit "s", or "" where
+    times count."""
 
     title: str
     peaks: tuple[PeakLoad, ...]
     envelopes: dict[str, BeamEnvelope]
     time_unit: str = "s"
+    shells: dict[str, ShellEnvelope] = field(default_factory=dict)
 
     def table(self) -> str:
         """A line for each load."""
@@ -134,18 +157,19 @@ class PeakLoads(Tabled):
             arrays[f"peaks/{word}"] = tuple(getattr(peak, word) for peak in self.peaks)
         for word in ("maximum", "time_of_maximum", "minimum", "time_of_minimum"):
             arrays[f"peaks/{word}"] = np.array([getattr(peak, word) for peak in self.peaks])
-        for name, envelope in self.envelopes.items():
-            arrays[f"beams/{name}/loads"] = tuple(load for load, _ in envelope.loads)
-            arrays[f"beams/{name}/units"] = tuple(unit for _, unit in envelope.loads)
+        found: dict[str, Envelope] = {f"beams/{name}": each for name, each in self.envelopes.items()}
+        for path, envelope in (found | {f"shells/{name}": each for name, each in self.shells.items()}).items():
+            arrays[f"{path}/loads"] = tuple(load for load, _ in envelope.loads)
+            arrays[f"{path}/units"] = tuple(unit for _, unit in envelope.loads)
             for word in ("position", "maximum", "time_of_maximum", "minimum", "time_of_minimum"):
-                arrays[f"beams/{name}/{word}"] = getattr(envelope, word)
+                arrays[f"{path}/{word}"] = getattr(envelope, word)
         return arrays
 
 
 def peak_loads(
     results: Results, items: Sequence[str] = (), times: tuple[float | None, float | None] = (None, None)
 ) -> PeakLoads:
-    """The peak loads of a run, and envelopes along its beams.
+    """The peak loads of a run, and envelopes of its beams and shells.
 
     items : names as "boom" or "beams/boom", with * and ? as wildcards; by default all. times : first and last instant,
     s. Raises ResultError: an item that the results do not contain, no output time in the span, results without loads.
@@ -156,7 +180,7 @@ def peak_loads(
         raise ResultError(f"these results have no output times, so that they have no peak loads: {results!r}")
     if not np.any(inside):
         raise ResultError(f"no output time from {first} to {last} s: {results!r}")
-    groups: list[Group] = [*results.appendages.values(), *results.beams.values()]
+    groups: list[Group] = [*results.appendages.values(), *results.beams.values(), *results.shells.values()]
     groups += [*results.joints.values(), *results.springs.values()]
     for pattern in names_of("items", items, ResultError):
         if not any(_fits(group, (pattern,)) for group in groups):
@@ -167,20 +191,37 @@ def peak_loads(
         for group in chosen
         if isinstance(group, BeamResults) and "midpoint_force" in group
     }
-    peaks = [peak for group in chosen for peak in _peaks(group, time, inside, envelopes)]
+    shells = {
+        group.name: _of_shell(group, time, inside)
+        for group in chosen
+        if isinstance(group, ShellResults) and "bending_moment" in group
+    }
+    peaks = [peak for group in chosen for peak in _peaks(group, time, inside, envelopes, shells)]
     if not peaks:
-        raise ResultError(f"these results have no appendages, beams, joints or springs: {results!r}")
-    return PeakLoads(results.title, tuple(peaks), envelopes, "state" if results.method == "static" else "s")
+        raise ResultError(f"these results have no appendages, beams, shells, joints or springs: {results!r}")
+    return PeakLoads(results.title, tuple(peaks), envelopes, "state" if results.method == "static" else "s", shells)
 
 
 def _fits(group: Group, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(group.name, text) or fnmatchcase(group.path, text) for text in patterns)
 
 
-def _peaks(group: Group, time: Floats, inside: Bools, envelopes: dict[str, BeamEnvelope]) -> Iterator[PeakLoad]:
+def _peaks(
+    group: Group,
+    time: Floats,
+    inside: Bools,
+    envelopes: dict[str, BeamEnvelope],
+    shells: dict[str, ShellEnvelope],
+) -> Iterator[PeakLoad]:
     if isinstance(group, BeamResults):
         if group.name in envelopes:
-            yield from _of_envelope(group.path, envelopes[group.name])
+            envelope = envelopes[group.name]
+            yield from _of_envelope(group.path, envelope, [f"{x:.5g} m" for x in envelope.position.tolist()])
+        return
+    if isinstance(group, ShellResults):
+        if group.name in shells:
+            surface = shells[group.name]
+            yield from _of_envelope(group.path, surface, [f"element {k}" for k in range(len(surface.position))])
         return
     if "force" not in group:
         return
@@ -233,7 +274,40 @@ def _envelope(beam: BeamResults, time: Floats, inside: Bools) -> BeamEnvelope:
     )
 
 
-def _of_envelope(path: str, envelope: BeamEnvelope) -> Iterator[PeakLoad]:
+def _of_shell(shell: ShellResults, time: Floats, inside: Bools) -> ShellEnvelope:
+    """The envelopes of a shell over the chosen instants: of its resultants, and of its stresses and failure indices at
+    the side and in the ply where they are largest and smallest."""
+    chosen, time = np.flatnonzero(inside), time[inside]
+    words = (("membrane force", "N/m", "membrane_force"), ("moment", "N", "bending_moment"))
+    upper = [shell[word][chosen] for *_, word in words] + [shell["shear_force"][chosen]]
+    names = [(f"{word} {axes}", unit) for word, unit, _ in words for axes in IN_PLANE]
+    names += [("shear force 1", "N/m"), ("shear force 2", "N/m")]
+    lower = list(upper)
+    if "ply_recovery" in shell:
+        stress = surface_stress_at(shell, chosen)
+        mises = np.max(von_mises(stress), axis=2)[..., None]
+        upper += [np.max(stress, axis=2), mises]
+        lower += [np.min(stress, axis=2), mises]
+        names += [*((f"surface stress {axes}", "Pa") for axes in IN_PLANE), ("von Mises stress", "Pa")]
+        if not np.isnan(shell["ply_strengths"]).all():
+            index = np.nanmax(failure_index_at(shell, chosen), axis=(2, 3))[..., None]
+            upper.append(index)
+            lower.append(index)
+            names.append(("failure index", "-"))
+    corners = [shell[word].astype(np.int64) for word in ("quadrilaterals", "triangles")]
+    middles = [shell["reference_position"][cells].mean(axis=1) for cells in corners if len(cells)]
+    high, low = np.concatenate(upper, axis=-1), np.concatenate(lower, axis=-1)
+    return ShellEnvelope(
+        np.concatenate(middles),
+        tuple(names),
+        np.max(high, axis=0),
+        time[np.argmax(high, axis=0)],
+        np.min(low, axis=0),
+        time[np.argmin(low, axis=0)],
+    )
+
+
+def _of_envelope(path: str, envelope: Envelope, places: list[str]) -> Iterator[PeakLoad]:
     for c, (load, unit) in enumerate(envelope.loads):
         top, bottom = int(np.argmax(envelope.maximum[:, c])), int(np.argmin(envelope.minimum[:, c]))
         yield PeakLoad(
@@ -242,8 +316,8 @@ def _of_envelope(path: str, envelope: BeamEnvelope) -> Iterator[PeakLoad]:
             unit,
             float(envelope.maximum[top, c]),
             float(envelope.time_of_maximum[top, c]),
-            f"{envelope.position[top]:.5g} m",
+            places[top],
             float(envelope.minimum[bottom, c]),
             float(envelope.time_of_minimum[bottom, c]),
-            f"{envelope.position[bottom]:.5g} m",
+            places[bottom],
         )

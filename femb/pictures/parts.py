@@ -13,7 +13,7 @@ from femb.elements.beam.results import BeamResults
 from femb.elements.beam.shape import Sections, along, element_ends
 from femb.elements.body.results import BodyResults
 from femb.elements.registry import kinds
-from femb.elements.shell.results import ShellResults
+from femb.elements.shell.results import ShellResults, surface_stress_at
 from femb.numerics import rotations
 from femb.pictures import geometry
 from femb.results.results import Results
@@ -213,6 +213,12 @@ class ShellSurface:
         for name in SHELL_FIELDS:
             if name in shell:
                 fields[name] = self._at_nodes(shell[name][k])[used]
+        if "ply_recovery" in shell and "bending_moment" in shell:
+            behind, front = np.moveaxis(surface_stress_at(shell, slice(k, k + 1))[0], 1, 0)
+            fields["stress_behind"], fields["stress_in_front"] = (
+                self._at_nodes(behind)[used],
+                self._at_nodes(front)[used],
+            )
         words = ("position", "velocity", "quaternion")
         points, velocities, quaternions = (shell[word][k][used] for word in words)
         return PartState(points, velocities, quaternions, fields)

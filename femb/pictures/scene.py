@@ -23,6 +23,8 @@ FIELDS: Mapping[str, tuple[int, ...]] = {
     "deflection": (3,),
     "acceleration": (3,),
     "membrane_force": (3,),
+    "stress_behind": (3,),
+    "stress_in_front": (3,),
     "bending_moment": (3,),
     "shear_force": (3,),
 }
@@ -123,8 +125,9 @@ class SceneExporter:
         (body or section to the frame, scalar first), all relative to the frame; ``strain``;
         ``section_force`` (N) and ``section_moment`` (N m) in section axes; ``deflection`` (m) in the axes of
         the body the beam is clamped to, and ``acceleration`` (m/s2, of a beam that of its centre line) in inertial
-        axes, for any frame; of shells also ``membrane_force``, ``bending_moment`` and ``shear_force`` (N/m, N), the
-        means of the elements at a node in material axes. Cell data: ``element``, and ``component``, a number that
+        axes, for any frame; of shells also ``membrane_force``, ``bending_moment`` and ``shear_force`` (N/m, N), and
+        ``stress_behind`` and ``stress_in_front`` of the normal (Pa; 11, 22, 12), the means of the elements at a node in
+        material axes. Cell data: ``element``, and ``component``, a number that
         ``legend.json`` explains.
         Raises ResultError where there is nothing to draw or the folder cannot be written.
         """

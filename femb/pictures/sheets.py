@@ -50,7 +50,8 @@ def section_forces(subject: Subject) -> Rows:
 
 
 def stress(subject: Subject) -> Rows:
-    """A row for each beam: the extremes of the axial stress and the largest other stresses along it."""
+    """A row for each beam: the extremes of the axial stress and the largest other stresses along it; and for each shell
+    with plies, of both surfaces."""
     rows = []
     for beam in subject.of("beams"):
         if "stress_section" in beam and "midpoint_force" in beam:
@@ -65,6 +66,13 @@ def stress(subject: Subject) -> Rows:
             title = f"{beam.name}, extremes along it"
             rows.append([Panel(title, "axial stress", "MPa", extremes, ("largest", "smallest"))])
             rows[-1].append(Panel(title, "stress", "MPa", np.stack(others, axis=1), labels))
+    for shell in subject.of("shells"):
+        if "ply_recovery" in shell and "bending_moment" in shell:
+            title, stress = f"{shell.name}, extremes", MEGA * shell.surface_stress[..., :2]
+            extremes = np.stack([stress.max(axis=(1, 2, 3)), stress.min(axis=(1, 2, 3))], axis=1)
+            rows.append([Panel(title, "surface stress", "MPa", extremes, ("largest", "smallest"))])
+            others = MEGA * shell.surface_von_mises.max(axis=1)
+            rows[-1].append(Panel(title, "von Mises", "MPa", others, ("behind the normal", "in front")))
     return rows
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
 from femb.results.groups import groups
-from femb.results.names import LINEAR, at_node
+from femb.results.names import LINEAR, array_of, at_node
 
 XYZ = ("x", "y", "z")
 WXYZ = ("$p_0$", "$p_1$", "$p_2$", "$p_3$")
@@ -183,9 +183,10 @@ def channels(kind: str, group: Group, name: str, node: int | None = None) -> lis
     of_others = name in LABELLED and LABELLED[name].kinds and kind not in LABELLED[name].kinds
     if word is None or (of_others and declared is not None):
         word = Word(name.replace("_", " "), "", ()) if declared is None else _declared(kind, name, declared)
-    if not word.derived and name not in group:
+    computed = word.derived or name not in group
+    if not word.derived and computed and array_of(group, name)[0] is None:
         return []
-    value = getattr(group, name) if word.derived else group[name]
+    value = getattr(group, name) if computed else group[name]
     values = np.asarray(value() if callable(value) else value)
     if not values.shape[-1:] or not values.size:
         return []

@@ -145,6 +145,9 @@ DERIVED = {
     **dict.fromkeys(("displacement", "deflection"), ("position",)),
     "rotation": ("quaternion",),
     **dict.fromkeys(("axial_stress", "shear_stress", "von_mises"), ("stress_section", "midpoint_force")),
+    **dict.fromkeys(
+        ("ply_stress", "surface_stress", "surface_von_mises"), ("ply_recovery", "membrane_force", "bending_moment")
+    ),
 }
 """Quantities that groups compute where they are not recorded, and what from."""
 COORDINATES = {"": "coordinates", " rate": "rates", " acceleration": "accelerations"}

@@ -132,5 +132,5 @@ def test_bad_requests_are_named(results, tmp_path):
         peak_loads(Results({"time": np.zeros(0)}))
     model = Model("stone", gravity=(0, 0, -9.81))
     model.add(PointMass("stone", mass=1.0))
-    with pytest.raises(ResultError, match="no appendages, beams, joints or springs"):
+    with pytest.raises(ResultError, match="no appendages, beams, shells, joints or springs"):
         peak_loads(simulate(model, duration=0.1))
