@@ -68,11 +68,13 @@ def stress(subject: Subject) -> Rows:
             rows[-1].append(Panel(title, "stress", "MPa", np.stack(others, axis=1), labels))
     for shell in subject.of("shells"):
         if "ply_recovery" in shell and "bending_moment" in shell:
-            title, stress = f"{shell.name}, extremes", MEGA * shell.surface_stress[..., :2]
+            stress, mises = (
+                MEGA * np.asarray(getattr(shell, word)) for word in ("surface_stress", "surface_von_mises")
+            )
+            title, stress = f"{shell.name}, extremes", stress[..., :2]
             extremes = np.stack([stress.max(axis=(1, 2, 3)), stress.min(axis=(1, 2, 3))], axis=1)
             rows.append([Panel(title, "surface stress", "MPa", extremes, ("largest", "smallest"))])
-            others = MEGA * shell.surface_von_mises.max(axis=1)
-            rows[-1].append(Panel(title, "von Mises", "MPa", others, ("behind the normal", "in front")))
+            rows[-1].append(Panel(title, "von Mises", "MPa", mises.max(axis=1), ("behind the normal", "in front")))
     return rows
 
 
