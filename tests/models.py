@@ -12,10 +12,12 @@ from femb import (
     JointSpringDamper,
     Latch,
     Load,
+    Material,
     Model,
     Revolute,
     RigidBody,
     Section,
+    Shell,
 )
 from femb.profiles import Versine
 
@@ -102,6 +104,13 @@ slender = sections_like(
 def hub(**words: Any) -> RigidBody:
     """A body of 5 kg; words : changes."""
     return RigidBody("hub", **{"mass": 5.0, "inertia": (1.0, 1.0, 1.0), **words})
+
+
+def thin_panel(**words: Any) -> Model:
+    """A hub with a panel of 10 mm of aluminium, 6 m long; its fastest vibration is a million times its first."""
+    corners = [[0.1, -0.15, 0.0], [6.1, -0.15, 0.0], [6.1, 0.15, 0.0], [0.1, 0.15, 0.0]]
+    panel = {"thickness": 0.01, "material": Material(7e10, 2.7e10, 2700.0), "damping": 1e-4, **words}
+    return of_parts(hub(), Shell("panel", (2, 1), corners=corners, frame="hub", attach={"edge4": "hub"}, **panel))
 
 
 def slender_boom(elements: int = 8, root: str = "hub", **words: Any) -> Beam:

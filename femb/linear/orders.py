@@ -63,7 +63,9 @@ def balanced_states(
             f"balanced truncation: got {shown(order)} states, wanted a whole number from 1 to {2 * rest}: "
             f"two of each of {rest} modes"
         )
-    if np.max(whole.eigenvalues().real, initial=-1.0) > -1e-12 * np.max(np.abs(whole.A)):
+    poles = whole.eigenvalues()
+    rounding = np.maximum(1e-12 * np.abs(poles), 1e-15 * np.max(np.abs(poles), initial=0.0))
+    if np.any(poles.real >= -rounding):
         raise ModelError("balanced truncation: modes without damping have no Gramians: give a damping ratio above zero")
     outputs, inputs = _scales(whole)
     left, right, values = _projection(whole.A, whole.B * inputs, whole.C / outputs[:, None])

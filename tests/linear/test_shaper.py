@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from checkout import CASES
+from models import thin_panel
 
 import femb
 from femb import JointEnd, ModelError, Prismatic
@@ -113,6 +114,15 @@ def test_shaper_of_a_models_own_modes():
     assert len(two.times) == 4
     assert np.all(two.residual(two.frequencies, 0.01) < 1e-14)
     assert 'shape = "zv", frequencies = [0.2733' in two.words()
+
+
+def test_slow_modes_of_a_state_space_beside_fast_ones():
+    """Of a thin panel the poles reach 1e9 times the first vibration: none of its modes is taken for rest."""
+    space = linearize(thin_panel(), inputs=["bodies.hub.torque"], outputs=["bodies.hub.turn"])
+    wanted = femb.shaper("zvd", thin_panel(), modes=2)
+    found = femb.shaper("zvd", space, modes=2)
+    np.testing.assert_allclose(found.frequencies, wanted.frequencies, rtol=1e-7)
+    np.testing.assert_allclose(found.damping, wanted.damping, rtol=1e-4)
 
 
 def test_the_keys_that_it_prints_make_the_same_profile(tmp_path):

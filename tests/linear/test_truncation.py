@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from models import FREE, hub, of_parts, satellite, slender, winged_satellite
+from models import FREE, hub, of_parts, satellite, slender, thin_panel, winged_satellite
 from vibration.test_hybrid import TABLE
 
 from femb import (
@@ -12,12 +12,10 @@ from femb import (
     Beam,
     JointEnd,
     JointSpringDamper,
-    Material,
     ModelError,
     Results,
     Revolute,
     RigidBody,
-    Shell,
     linear_model,
     linearize,
 )
@@ -151,10 +149,7 @@ def test_craig_bampton_of_the_reference_satellite(torque, count):
 
 def test_damping_of_slow_modes_stays_beside_that_of_fast_ones():
     """Of a thin panel with all its modes: the damping of the fastest is 1e11 times that of the slowest."""
-    corners = [[0.1, -0.15, 0.0], [6.1, -0.15, 0.0], [6.1, 0.15, 0.0], [0.1, 0.15, 0.0]]
-    aluminium = Material(7e10, 2.7e10, 2700.0)
-    words = {"thickness": 0.01, "material": aluminium, "damping": 1e-4, "frame": "hub", "attach": {"edge4": "hub"}}
-    model = linear_model(of_parts(hub(), Shell("panel", (2, 1), corners=corners, **words)), **TORQUE)
+    model = linear_model(thin_panel(), **TORQUE)
     found = craig_bampton(model, 1000, damping=0.0)
     rates = np.diag(found.reduced.damping)[-len(found.omega) :]
     # the shapes of the slowest have the digits that squares of 1 and 1e12 leave
@@ -298,6 +293,13 @@ def test_balanced_states_beside_exact_rigid_motions(torque):
     assert errors[0] > 10.0 * errors[1] > 100.0 * errors[2]
     by_hub = balanced(craig_bampton(torque, 6), 16, [0.4])
     assert np.nanmax(by_hub.truncation.error) < 1e-4
+
+
+def test_balanced_states_of_slowly_damped_modes_beside_fast_ones():
+    """Damping of 1e-3 1/s is none of rounding, though the largest entry of the matrix is 1e12 1/s2."""
+    found = balanced(modal(linear_model(thin_panel(), **TORQUE), 18), 2, [0.1])
+    pole = max(found.eigenvalues(), key=lambda each: each.imag)
+    assert pole.imag == pytest.approx(modes(thin_panel(), 1).frequencies[0] * 2.0 * np.pi, rel=1e-3)
 
 
 def test_accelerations_of_balanced_states_are_direct_by_the_mass_of_the_rigid_motions():
