@@ -10,9 +10,10 @@ import dataclasses
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from femb.base.annotations import unit_of
 from femb.case.build import OPTIONS, kinds
@@ -51,6 +52,20 @@ TOP = {
     ),
 }  # fmt: skip
 """Type, unit, default and meaning of the keys outside tables."""
+SHARED = "Keys of several"
+
+
+class Row(NamedTuple):
+    """A row of a table of keys."""
+
+    name: str
+    type: str
+    unit: str
+    default: str
+    meaning: str
+
+
+NONE: Mapping[str, Row] = {}
 COLUMNS = "| key | type | unit | default | meaning |\n| --- | --- | --- | --- | --- |"
 
 
@@ -61,11 +76,15 @@ def page() -> str:
     parts = [HEAD, "\n".join(["## The top of the file\n", COLUMNS, *rows, ""])]
     for table, words in kinds().items():
         parts.append(f"## {table}\n\n{TABLES[table]}\n")
+        shared = writer.shared(words.values())
+        if shared:
+            rows = table_of(shared.values())
+            parts.append(f"### {SHARED} {table}\n\nThe tables of the kinds below leave these keys out.\n\n{rows}\n")
         for word, kind in words.items():
             also = "".join(f", `{name}`" for name in getattr(kind, "also", ()))
             title = f"{table}: {word}" if len(words) > 1 else f"A table of {table}"
             needed = f'`kind = "{word}"`{also}' + (", the default" if kind is next(iter(words.values())) else "")
-            parts.append(writer.section(title, kind, f"{needed}. " if len(words) > 1 else ""))
+            parts.append(writer.section(title, kind, f"{needed}. " if len(words) > 1 else "", table, shared))
     for table, kind in OPTIONS.items():
         parts.append(f"## {table}\n\n{TABLES[table]}\n")
         parts.append(writer.section(f"The table {table}", kind, ""))
@@ -74,6 +93,20 @@ def page() -> str:
     parts.append("## Nested tables\n\nTables that are values of keys.\n")
     parts += [writer.section(kind.__name__, kind, "") for kind in writer.nested()]
     return "\n".join(parts)
+
+
+def table_of(rows: Iterable[Row]) -> str:
+    """A table of keys; those with one meaning, which names them all, share a row."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.meaning or row.name, []).append(row)
+    lines = [COLUMNS]
+    for group in groups.values():
+        cells = [list(dict.fromkeys(filter(None, column))) for column in list(zip(*group, strict=True))[:4]]
+        names = [row.name.strip("*`") for row in group]
+        meaning = group[0].meaning.removeprefix(f"{', '.join(names)} : ".replace("_", "\\_"))
+        lines.append(f"| {' | '.join(', '.join(cell) for cell in cells)} | {meaning} |")
+    return "\n".join(lines)
 
 
 class Writer:
@@ -97,24 +130,42 @@ class Writer:
                         todo.append(kind)
         return [found[name] for name in self.definitions if name in found]
 
-    def section(self, title: str, kind: type, tag: str) -> str:
-        """Heading, purpose, keys and an example of one kind of table."""
-        definition = self.definitions[kind.__name__]
-        rows = [COLUMNS]
-        for key, value in definition["properties"].items():
+    def rows(self, kind: type) -> dict[str, Row]:
+        """A row of the table for each key of a kind."""
+        rows = {}
+        for key, value in self.definitions[kind.__name__]["properties"].items():
             if key not in keys_of(kind):
                 continue  # kind or shape
-            form = typed(value)
             unit = unit_words(kind, key)
             default = f"`{json.dumps(value['default'], ensure_ascii=False)}`" if "default" in value else ""
             name = f"**`{key}`**" if key in required_keys(kind) else f"`{key}`"
             meaning = value.get("description", "")
             meaning = meaning.removeprefix(f"{unit}, ").removeprefix(f"{unit}. ") if unit else meaning
-            rows.append(f"| {name} | {form} | {unit} | {default} | {escaped(meaning)} |")
-        table = "\n".join(rows) if len(rows) > 1 else "It has no further keys."
+            rows[key] = Row(name, typed(value), unit, default, escaped(meaning))
+        return rows
+
+    def shared(self, of: Iterable[type]) -> dict[str, Row]:
+        """Rows that several kinds of a table have alike, by key; of a key with several such rows the most frequent."""
+        counts = Counter(pair for kind in of for pair in self.rows(kind).items())
+        found: dict[str, Row] = {}
+        for (key, row), count in sorted(counts.items(), key=lambda each: -each[1]):
+            if count > 1:
+                found.setdefault(key, row)
+        return found
+
+    def section(self, title: str, kind: type, tag: str, table: str = "", shared: Mapping[str, Row] = NONE) -> str:
+        """Heading, purpose, keys and an example of one kind of table; shared : rows that stand elsewhere."""
+        own = self.rows(kind)
+        rows = [row for key, row in own.items() if shared.get(key) != row]
+        others = [f"`{key}`" for key, row in own.items() if shared.get(key) == row]
+        anchor = f"{SHARED} {table}".lower().replace(" ", "-")
+        parts = [table_of(rows)] if rows else []
+        if others:
+            parts.append(f"{'Also ' if rows else ''}{', '.join(others)}: [{SHARED.lower()}](#{anchor}).")
         example = self.examples.get(kind.__name__)
-        shown = f"\n```text\n{example}\n```\n" if example else ""
-        return f"### {title}\n\n{tag}{escaped(definition['description'])}\n\n{table}\n{shown}"
+        parts += [f"```text\n{example}\n```"] if example else []
+        body = "\n\n".join(parts) or "It has no further keys."
+        return f"### {title}\n\n{tag}{escaped(self.definitions[kind.__name__]['description'])}\n\n{body}\n"
 
 
 def typed(value: dict[str, Any]) -> str:

@@ -232,19 +232,23 @@ UNSHEARED = [0, 3, 4, 5]
 class Section(Item):
     """A beam's cross-section: its stiffness and its inertia, each in one of these forms.
 
-    Stiffness from material and shape: area (m2), second_moments about the section's principal y and z axes (m4),
-    torsion_constant (Saint-Venant's, m4; for a square of side b it is 0.1406 b4, not the polar moment),
-    youngs_modulus and shear_modulus (Pa). Directly: axial_stiffness EA (N), torsional_stiffness GJ and
-    bending_stiffness [EIy, EIz] (N m2). In full: stiffness_matrix, symmetric 4 x 4, of axial strain, twist and the
-    curvatures about y and z, for sections that couple bending with twist or stretching; or symmetric 6 x 6, forces then
-    moments by extension, shear along y and z, twist and curvatures, in the order and with the signs of VABS.
-    shear_stiffness [kGAy, kGAz] (N), beside one of these but the 6 x 6: then, and with a 6 x 6, the section shears,
-    which takes a beam of the kind "exact".
-    Inertia: density (kg/m3) with area and second_moments, and polar_moment (m4) of inertia in twist, by default the sum
-    of the second moments; or mass_per_length (kg/m) and inertia_per_length [x, y, z] (kg m); or mass_per_length alone,
-    the whole mass, which gives the density with the area, whatever that of the material is. They are about axes
-    through the mass centre at mass_axis [y, z] (m, by default on the reference axis of the stiffness). In full:
-    mass_matrix, symmetric 6 x 6, momentum and angular momentum per length by velocity and spin, order of VABS.
+    Stiffness: of a material and a shape, by area, second_moments, torsion_constant, youngs_modulus and shear_modulus;
+    or directly, by axial_stiffness, torsional_stiffness and bending_stiffness; or by stiffness_matrix. Inertia: by
+    density; or by mass_per_length and inertia_per_length; or by mass_matrix.
+
+    area : m2. second_moments : about the section's principal y and z axes, m4. torsion_constant : Saint-Venant's, m4;
+    for a square of side b it is 0.1406 b4, not the polar moment. youngs_modulus : Pa. shear_modulus : Pa.
+    axial_stiffness : EA, N. torsional_stiffness : GJ, N m2. bending_stiffness : [EIy, EIz], N m2.
+    stiffness_matrix : symmetric 4 x 4, of axial strain, twist and the curvatures about y and z, for sections that
+    couple bending with twist or stretching; or symmetric 6 x 6, forces then moments by extension, shear along y and z,
+    twist and curvatures, in the order and with the signs of VABS.
+    shear_stiffness : [kGAy, kGAz], N, beside another stiffness than the 6 x 6: then, and with a 6 x 6, the section
+    shears, which takes a beam of the kind "exact".
+    density : kg/m3, with area and second_moments. polar_moment : of inertia in twist, m4; by default the sum of the
+    second moments. mass_per_length : kg/m; alone it is the whole mass, which gives the density with the area, whatever
+    that of the material is. inertia_per_length : [x, y, z] about axes through the mass centre, kg m. mass_axis : the
+    mass centre, [y, z], m, by default on the reference axis of the stiffness. mass_matrix : symmetric 6 x 6, momentum
+    and angular momentum per length by velocity and spin, order of VABS.
     file : of VABS (.K) or BECAS, with the stiffness_matrix and the mass_matrix, or a table (.csv) of one row; in a case
     file relative to its folder.
     shape : the outer sizes (m), {"rectangle": [y, z]}, {"circle": radius}, {"tube": [radius, wall]},

@@ -80,12 +80,14 @@ class Shell(Item):
     and quadrilaterals; mesh_unit : its unit of length, m; group : its cell set or physical group that is the shell, by
     default all. Elements that meet by more than 20 degrees have normals of their own. The sets of nodes in the file,
     and planes such as "x=0.5", have the place of edges in ``attach``, ``points`` and loads.
-    frame : the name of a body in whose axes at the start the geometry is given; by default inertial axes. position (m)
-    and quaternion : of the axes of the geometry there.
-    Wall: thickness (m) and material, one of femb.MATERIALS by its name or a Material; or plies from the side behind the
-    normal to that in front; offset : of the reference surface above the middle of the wall, along the normal, m. Or
-    stiffness_matrix, 6 x 6, membrane forces and moments by strains and curvatures 11, 22 and 12, shear_stiffness, 2 x 2
-    (N/m), mass_per_area (kg/m2) and rotary_inertia per area (kg), by default that of a homogeneous wall.
+    frame : the name of a body in whose axes at the start the geometry is given; by default inertial axes. position : m,
+    of these axes. quaternion : of these axes.
+    The wall is of a thickness and a material, or of plies, or of matrices.
+    thickness : m. material : one of femb.MATERIALS by its name, or a Material. plies : in place of both, from the side
+    behind the normal to that in front. offset : of the reference surface above the middle of the wall, along the
+    normal, m. stiffness_matrix : in place of these, 6 x 6, membrane forces and moments by strains and curvatures 11, 22
+    and 12. shear_stiffness : beside it, 2 x 2, N/m. mass_per_area : beside it, kg/m2. rotary_inertia : per area, kg; by
+    default that of a homogeneous wall.
     non_structural_mass : in addition, kg/m2. direction : the material axis 1 is its projection; by default from corner
     1 to 2, or x. damping : stress per strain rate divided by stress per strain, s. pretension : membrane forces 11, 22
     and 12 of the shape that is described, N/m. tension_only : whether it is a membrane that wrinkles where it would be

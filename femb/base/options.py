@@ -170,22 +170,22 @@ class Run:
     """Options of the integration of a model in time.
 
     duration : s. output_interval : s, by default duration/1000. method : "radau" (Radau IIA of order 5, stiff and
-    accurate), "bdf" (multistep, cheap steps; orders up to ``max_order``, 1 to 5), "rk" (explicit; tableau "dop853"
-    with error control, or "rk4" with a fixed ``step`` in s), "gauss" (Gauss-Legendre of ``order`` 4 or 6 with a fixed
-    ``step``: symplectic, for long conservative motions that are not stiff) or "generalized-alpha" (second order;
-    ``spectral_radius``, 0 to 1, is the factor of a step on vibrations much faster than the step; with ``step``, all
-    steps have that length, and ``rtol`` and ``atol`` are those of their equations alone); or "auto": the model decides
-    (``femb.run.method_choice``), and the results say why. filter : for radau and generalized-alpha, a frequency in
-    Hz; vibrations above it are damped, not followed, and the results say how much. max_order : by default 2 where a
-    beam's section has no damping, since higher orders are unstable for undamped vibrations faster than the step; or 5.
-    formulation : the coordinates the equations are written in, "velocity" or "quaternion"; for trees of
-    joints, "reduced" (angles and strokes of joints, without constraints); with rk or gauss, for trees of rigid bodies,
-    "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error, relative and absolute. start :
-    "as_given"; "assembled" to close joints and drivers that are open in the positions given; or "equilibrium" to begin
-    in the state of steady motion that the start velocities describe, with the beams strained accordingly; or the last
-    state of another run, ``{ results = "out/deploy" }``. first_step, max_step : s. max_steps : largest number of steps,
-    by default a million with error control and no limit with fixed steps. output : what is recorded, by default all,
-    and how it is stored.
+    accurate), "bdf" (multistep, cheap steps), "rk" (explicit), "gauss" (Gauss-Legendre: symplectic, for long
+    conservative motions that are not stiff) or "generalized-alpha" (second order); or "auto": the model decides
+    (``femb.run.method_choice``), and the results say why.
+    tableau : of rk, "dop853" with error control, or "rk4" with a fixed step. step : s, fixed, of rk4 and gauss, and if
+    wanted of generalized-alpha; rtol and atol are then those of its equations alone. order : of gauss, 4 or 6.
+    spectral_radius : of generalized-alpha, the factor of a step on vibrations much faster than the step, 0 to 1. filter
+    : for radau and generalized-alpha, a frequency in Hz; vibrations above it are damped, not followed, and the results
+    say how much. max_order : of bdf, 1 to 5; by default 2 where a beam's section has no damping, since higher orders
+    are unstable for undamped vibrations faster than the step; or 5. formulation : the coordinates the equations are
+    written in, "velocity" or "quaternion"; for trees of joints, "reduced" (angles and strokes of joints, without
+    constraints); with rk or gauss, for trees of rigid bodies, "hamiltonian" (the same with momenta). rtol, atol :
+    tolerances of the local error, relative and absolute. start : "as_given"; "assembled" to close joints and drivers
+    that are open in the positions given; or "equilibrium" to begin in the state of steady motion that the start
+    velocities describe, with the beams strained accordingly; or the last state of another run, ``{ results =
+    "out/deploy" }``. first_step, max_step : s. max_steps : largest number of steps, by default a million with error
+    control and no limit with fixed steps. output : what is recorded, by default all, and how it is stored.
 
     Raises ModelError: an unknown method, a tolerance or time that is not positive.
     """

@@ -130,7 +130,7 @@ def ratio_of_units(output: str, given: str) -> str:
 
 @dataclass(frozen=True)
 class Campbell:
-    """What a Campbell diagram shows.
+    """The content of a Campbell diagram.
 
     speed (v,) : the parameter, in rpm if it is a rate of rotation, with its label. modes : frequencies (v,) in Hz by
     name. damping : ratios (v,) in % by name, empty without. revolutions : the multiples of the rate of rotation that
