@@ -221,8 +221,8 @@ def mode_sweep(
 ) -> ModeSweep:
     """The ``count`` lowest modes at the first value, by default 6, or all of fewer, followed over the others.
 
-    build : the model at a value of the parameter, in any unit, whose name and unit are for tables and pictures. values
-    (v,), in the unit of the parameter : in the order in which the modes are followed. held, start, damped : as of
+    build : the model at a value of the parameter, whose name and unit are for tables and pictures. values (v,), as of
+    a rate in rad/s : in the order in which the modes are followed. held, start, damped : as of
     ``femb.modes``. Where a match is doubtful, modes at values between are computed too; they are not among the results.
     Raises ModelError as ``femb.modes``, and where a mode cannot be followed.
     """
