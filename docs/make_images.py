@@ -113,6 +113,43 @@ def draw_fold(path: Path, folder: Path) -> None:
     figure.savefig(path)
 
 
+def draw_bulge(path: Path, folder: Path) -> None:
+    """Deflection of the middle of ``buckling_panel`` over the temperature, in statics, in time and in closed form."""
+    from matplotlib.figure import Figure
+
+    build = runpy.run_path(str(ROOT / "cases" / "buckling_panel.py"))["build"]
+    found = static(build(), factor=2.0, time=1.0, steps=20)
+    results = Results.read(run("buckling_panel", out=folder / "bulge.h5"))
+    figure = Figure(figsize=(6.5, 4.0), dpi=80, layout="constrained")
+    axes, heat = figure.subplots(), np.linspace(0.0, 2.0, 401)
+    closed = np.sqrt(np.maximum(heat - 1.0, 0.0) / (0.375 * 1.3 * 2.7))
+    axes.plot(heat, closed, color="0.5", ls="--", label="von Karman, one half wave")
+    axes.plot(found.load_factor, 1e3 * np.abs(found.bodies["plate.middle"].displacement[:, 2]), "o", label="statics")
+    axes.plot(results.time, 1e3 * np.abs(results.bodies["plate.middle"].displacement[:, 2]), label="run")
+    axes.set(xlabel="temperature over the critical one", ylabel="deflection of the middle, mm")
+    axes.legend()
+    figure.savefig(path)
+
+
+def draw_dish(path: Path, folder: Path) -> None:
+    """Displacement along the axis of ``dish_thermal`` by each load, from above."""
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Circle
+
+    figure = Figure(figsize=(10.0, 4.2), dpi=80, layout="constrained")
+    several = {"through": "3 K through the wall", "across": "30 K across"}
+    for axes, (name, title) in zip(figure.subplots(1, 2), several.items(), strict=True):
+        model = load_case(ROOT / "cases" / "dish_thermal.toml").model
+        model.remove(model.loads["across" if name == "through" else "through"])
+        dish = static(model, time=1.0, steps=1).shells["dish"]
+        x, y, _ = 1e3 * dish.reference_position.T
+        drawn = axes.tricontourf(x, y, 1e6 * dish.displacement[-1, :, 2], 21, cmap="RdBu_r")
+        axes.add_patch(Circle((0, 0), 100.0, color="w"))
+        axes.set(aspect="equal", title=title, xlabel="x, mm", ylabel="y, mm")
+        figure.colorbar(drawn, ax=axes, label="displacement along the axis, um")
+    figure.savefig(path)
+
+
 def draw_snap(path: Path, folder: Path) -> None:
     """Deflection of the boom and angle of the hub in ``thermal_snap``, for three time constants of heating."""
     times = {f"{tau} s": f"loads.bending.profile.time_constant={tau}" for tau in (1.0, 3.0, 10.0)}
@@ -425,6 +462,8 @@ DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "thermal_snap": draw_snap,
     "lees_frame": draw_path,
     "tape_spring": draw_fold,
+    "buckling_panel": draw_bulge,
+    "dish_thermal": draw_dish,
     "boom_in_orbit": draw_libration,
     "shapers": draw_shapers,
     "slew_flexible": draw_slews,

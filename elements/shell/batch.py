@@ -170,9 +170,12 @@ class ShellBatch(Batch):
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in heating)
         # temperature and gradient (k, e, 2) of the elements by the inputs
         self.heated = [np.zeros((len(heating), len(cells.index), 2)) for cells in self.cells]
+        meshes = {item.name: item.geometry for item in shells}
         for k, load in enumerate(heating):
+            mesh = meshes[load.shell]
             for cells, given in zip(self.cells, self.heated, strict=True):
-                given[k, cells.rows[load.shell]] = load.temperature or 0.0, load.gradient or 0.0
+                corners = mesh.quads if cells.n == 4 else mesh.triangles
+                given[k, cells.rows[load.shell]] = load.heat(mesh.nodes[corners].mean(axis=1))
         # what carries nodes of a shell: its path and the frame
         self._in_q: Ints = layout.frame_q
         self.interfaces = [

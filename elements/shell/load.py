@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Annotated, ClassVar
 
+import numpy as np
+
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group
-from femb.base.types import Unit, Vector
+from femb.base.types import Floats, Unit, Vector
 from femb.base.values import nearest
 from femb.elements.item import Item
 from femb.elements.load.load import LoadResults
@@ -19,7 +21,8 @@ from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
 from femb.profiles import Constant, Profile
 
-WORDS = ("pressure", "force", "edge_force", "temperature", "gradient")
+HEAT = ("temperature", "gradient", "slope")
+WORDS = ("pressure", "force", "edge_force", *HEAT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +32,9 @@ class SurfaceLoad(Item):
     shell : its name. pressure : along the normal, which it follows in large rotation, on the deformed area, Pa. force :
     per area of the reference surface, inertial axes, N/m2. edge_force : per length of the ``edge`` ("edge1" and so on),
     inertial axes, N/m. temperature : of the reference surface, K above that of the stress-free shell; gradient : of the
-    temperature along the normal, K/m; both take the expansion of the material or of the plies. profile : factor of the
-    load, a Profile of femb.profiles or any callable of time.
+    temperature along the normal, K/m; slope : of the temperature along the axes of the geometry, from their origin on,
+    K/m. These three take the expansion of the material or of the plies. profile : factor of the load, a Profile of
+    femb.profiles or any callable of time.
 
     Raises ModelError: no load, an edge_force without an edge, an unknown shell or edge, heat without an expansion.
     Source: docs/theory/shell.md, sections 8 and 9.
@@ -48,6 +52,7 @@ class SurfaceLoad(Item):
     edge_force: Annotated[Vector | None, Unit("N/m")] = None
     temperature: Annotated[float | None, Unit("K")] = None
     gradient: Annotated[float | None, Unit("K/m")] = None
+    slope: Annotated[Vector | None, Unit("K/m")] = None
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def check(self, check: Checks) -> None:
@@ -59,8 +64,14 @@ class SurfaceLoad(Item):
 
     @property
     def heats(self) -> bool:
-        """Whether it has a temperature or a gradient."""
-        return self.temperature is not None or self.gradient is not None
+        """Whether it has a temperature, a gradient or a slope."""
+        return any(getattr(self, word) is not None for word in HEAT)
+
+    def heat(self, places: Floats) -> Floats:
+        """(k, 2) temperature (K) and its gradient along the normal (K/m) at places (k, 3) m, axes of the geometry."""
+        slope = np.zeros(3) if self.slope is None else np.asarray(self.slope)
+        gradient = np.full(len(places), self.gradient or 0.0)
+        return np.stack([(self.temperature or 0.0) + places @ slope, gradient], axis=1)
 
     @property
     def changes_momenta(self) -> tuple[str, ...]:
@@ -75,7 +86,7 @@ class SurfaceLoad(Item):
             what = f"got {self.shell!r}, which is not in the model{nearest(self.shell, shells)}; shells: {names}"
             raise ModelError.at((self.table, self.name, "shell"), what)
         if self.heats and isnan(shells[self.shell].wall.free[0, 0]):
-            word = "temperature" if self.temperature is not None else "gradient"
+            word = next(word for word in HEAT if getattr(self, word) is not None)
             what = f"needs the expansion (1/K) of the wall of shell {self.shell!r}: give it in its material or plies"
             raise ModelError.at((self.table, self.name, word), what)
         mesh = shells[self.shell].geometry

@@ -212,6 +212,8 @@ def test_every_case_is_here():
     too_large = {"iftomm_a02_four_bar", "satellite_deployment", "array_deployment", "satellite_two_arrays_slew"}
     # snaps, of which rounding errors shift later ones
     too_large |= {"cubesat_antennas", "tape_spring", "tape_spring_hinge"}
+    # what heat moves, by less than tolerances
+    too_large |= {"buckling_panel", "dish_thermal"}
     # deployments and what noise alone moves, by less than tolerances
     too_large |= {"array_deployment_closed_loop", "pointing_budget"}
     assert set(FILES) - too_large == {*STRETCHES, *MECHANISMS}

@@ -1,5 +1,6 @@
 """Cases of shells: panels, tapes, plates and dishes do what their pages say."""
 
+import runpy
 from functools import cache
 
 import numpy as np
@@ -134,3 +135,69 @@ def test_tape_spring_pushes_its_panel_past_the_straight_hinge():
     # what the fold had, less what its snaps and the damping took
     audit = results.audit
     assert np.abs(audit.energy_error).max() < 0.03 * audit.potential_energy.max()
+
+
+def coefficients(kind, clamped, elements):
+    """The lowest buckling coefficient of the plate."""
+    model = plates()["build"](kind, clamped, elements)
+    if kind == "heat":
+        model.remove(model.loads["nudge"])
+        # the unit of its load is the closed form of hinged edges
+        return 2.0 * femb.static(model, factor=3.2, steps=2, critical=1, time=1.0).critical_load_factors[0]
+    last = {"compression": 7.0, "both directions": 4.0, "shear": 12.0}[kind] * (2.0 if clamped else 1.0)
+    return femb.static(model, factor=last, steps=2, critical=1).critical_load_factors[0]
+
+
+@cache
+def plates():
+    return runpy.run_path(str(CASES / "buckling_panel.py"))
+
+
+def buckling_rows():
+    lines = (PAGES / "buckling_panel.md").read_text().partition("## Critical loads")[2].splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+    return rows[2:]
+
+
+def test_buckling_panel_by_heat_in_a_clamped_frame():
+    row = next(row for row in buckling_rows() if row[:2] == ["heat", "clamped"])
+    assert is_printed(row[3], coefficients("heat", True, 8))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", buckling_rows(), ids=lambda row: f"{row[0]}, {row[1]}")
+def test_buckling_panel_has_the_coefficients_of_its_table(row):
+    found = [coefficients(row[0], row[1] == "clamped", n) for n in (8, 16)]
+    assert all(map(is_printed, row[3:], found)), found
+    # of order 2 to the closed form
+    assert found[1] + (found[1] - found[0]) / 3.0 == pytest.approx(float(row[2]), rel=8e-3)
+
+
+@pytest.mark.slow
+def test_buckling_panel_bulges_as_karman_says():
+    found = femb.static(plates()["build"](), factor=2.0, time=1.0, steps=20)
+    deflection = 1e3 * found.bodies["plate.middle"].displacement[-1, 2]
+    wanted = 1.0 / np.sqrt(0.375 * 1.3 * 2.7)
+    assert is_printed("0.881", deflection)
+    assert is_printed("0.872", wanted)
+    results = run("buckling_panel")
+    assert 1e3 * results.bodies["plate.middle"].displacement[-1, 2] == pytest.approx(deflection, rel=0.01)
+
+
+def test_dish_thermal_has_the_errors_of_its_table(monkeypatch):
+    dish_of_page(monkeypatch, [(0, (8, 24))])
+
+
+@pytest.mark.slow
+def test_dish_thermal_on_finer_meshes(monkeypatch):
+    dish_of_page(monkeypatch, [(1, (12, 36)), (2, (16, 48))])
+
+
+def dish_of_page(monkeypatch, columns):
+    monkeypatch.chdir(ROOT)
+    names = script("dish_thermal", "error", "\nrms,")
+    rows = rows_of(PAGES / "dish_thermal.md", "RMS of the surface error")
+    for cells, loads in zip(rows.values(), (["through"], ["across"], ["through", "across"]), strict=True):
+        for k, elements in columns:
+            rms, _ = names["surface_error"](names["heated"](*loads, elements=elements))
+            assert is_printed(cells[k], 1e6 * rms), (loads, rms)

@@ -302,6 +302,22 @@ def test_free_growth_and_bending_by_heat_have_no_stress():
     np.testing.assert_allclose(pressed.membrane_force[-1, :, :2], -scale / (1.0 - NU), rtol=1e-9)
 
 
+def test_a_slope_of_temperature_varies_along_the_axes_of_the_geometry():
+    """Of two elements that nothing lets grow, on a turned hub: each has the temperature of its middle."""
+    alpha, edges = 2e-5, {f"edge{k}": "ground" for k in range(1, 5)}
+    hot = femb.Material(E, E / (2.0 + 2.0 * NU), RHO, expansion=alpha)
+    held = femb.Shell(
+        "p", (2, 1), corners=CORNERS, thickness=H, material=hot, attach=edges, quaternion=(0.6, 0.0, 0.0, 0.8),
+        position=(3.0, 2.0, 1.0),
+    )  # fmt: skip
+    sun = femb.SurfaceLoad("sun", "p", temperature=3.0, slope=(8.0, -2.0, 5.0))
+    found = femb.static(model_of(hub(), held, sun)).shells["p"]
+    corners = np.array(CORNERS, dtype=float)
+    middles = [corners[0] + r * (corners[1] - corners[0]) + 0.5 * (corners[3] - corners[0]) for r in (0.25, 0.75)]
+    wanted = [-E * H * alpha / (1.0 - NU) * (3.0 + x @ [8.0, -2.0, 5.0]) for x in middles]
+    np.testing.assert_allclose(found.membrane_force[-1, :, :2], np.stack([wanted, wanted], axis=1), rtol=1e-9)
+
+
 def test_heat_without_expansion_is_named():
     load = femb.SurfaceLoad("sun", "p", temperature=10.0)
     with pytest.raises(femb.ModelError, match=r"loads\.sun\.temperature: needs the expansion"):
