@@ -6,15 +6,18 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.errors import ModelError
 from femb.base.quantity import Group
 from femb.base.types import Direction, Floats, Unit, Vector
-from femb.elements.environment.orbital_frame import OrbitalMotion, orbital_motion, sunlight
+from femb.base.values import nearest
+from femb.elements.environment.plates import AirLaw, PlateLaw, SunLaw
 from femb.elements.item import AtPoint
 from femb.elements.load.at_stations import StationForces
 from femb.elements.load.load import LoadResults
-from femb.layout.element import Batch, Input, breakpoints_of
+from femb.elements.marker import Place
+from femb.layout.element import Batch
 from femb.layout.layout import Layout
-from femb.layout.views import ModelView, OutputStates
+from femb.layout.views import ModelView, OutputStates, StartPoses
 from femb.numerics import rotations
 from femb.numerics.orbits import EARTH_RADIUS
 from femb.profiles import Constant, Profile
@@ -24,25 +27,68 @@ SUNLIGHT = 4.56e-6
 
 
 class Plate(AtPoint):
-    """Base of loads on a flat plate: its ``area``, and its centre and outward ``normal`` on a body or a section."""
+    """Base of loads on a shell, or on a flat plate: its ``area``, its centre and outward ``normal`` on a body or a
+    section."""
 
     table: ClassVar[str] = "loads"
     results: ClassVar[type[Group]] = LoadResults
     acts_on_attitude: ClassVar[bool] = True
+    law: ClassVar[type[Any]]
 
     body: str | None
     beam: str | None
     at: Vector
     node: int
+    shell: str | None
+    area: float | None
+    normal: Floats | None
 
     def check(self, check: Checks) -> None:
-        check.positive("area")
-        self.on.report(check)
-        self.check_direction(check, "normal")
+        for word in ("area", "normal"):
+            if (getattr(self, word) is None) == (self.shell is None) and word not in check.bad:
+                check.fail(word, "is missing" if self.shell is None else "given beside 'shell', which has its own")
+        if self.shell is None:
+            check.positive("area")
+            self.on.report(check)
+            self.check_direction(check, "normal")
+        for word in ("body", "beam"):
+            if self.shell is not None and getattr(self, word) is not None:
+                check.fail(word, "given beside 'shell': the load is on one of them")
+
+    @property
+    def markers(self) -> dict[tuple[str, ...], Place]:
+        """Its centre; a load on a shell has none."""
+        return super().markers if self.shell is None else {}
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Nothing to declare. Raises ModelError where there is no such shell."""
+        shells = [item.name for item in model.items() if item.table == "shells"]
+        if self.shell is not None and self.shell not in shells:
+            names = ", ".join(map(repr, shells)) or "none"
+            what = f"got {self.shell!r}, which is not in the model{nearest(self.shell, shells)}; shells: {names}"
+            raise ModelError.at((self.table, self.name, "shell"), what)
+
+    @classmethod
+    def batches_of(cls, items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of all on bodies and sections, and one of all on shells."""
+        plates, others = ([item for item in items if (item.shell is None) == flat] for flat in (True, False))
+        found: list[Batch] = []
+        if plates:
+            law = cls.law(plates, np.array([item.area for item in plates]), model)
+            found.append(PlateBatch(plates, layout, law))
+        if others:
+            from femb.elements.shell.exposed_batch import ExposedBatch
+
+            shells = {item.name: item for item in model.items() if item.table == "shells"}
+            found.append(ExposedBatch(others, shells, layout, cls.law(others, np.ones(len(others)), model)))
+        return found
 
     def check_direction(self, check: Checks, word: str) -> None:
         """Report a direction of length zero, and make others unit vectors."""
         if word in check.bad:
+            return
+        if getattr(self, word) is None:
+            check.fail(word, "is missing: a direction")
             return
         length = float(np.linalg.norm(getattr(self, word)))
         if length > 0.0:
@@ -53,10 +99,12 @@ class Plate(AtPoint):
 
 @dataclass(frozen=True, eq=False)
 class SolarPressure(Plate):
-    """The pressure of sunlight on a flat plate of a body or of a beam's section, by its optical properties.
+    """The pressure of sunlight on a flat plate of a body or of a beam's section, or on a shell, by optical properties.
 
     area : m2. normal : outwards, in axes of the body or section, of any length. body and at (m, body axes), or beam,
-    node and at (m, section axes) : the centre, where the force acts. two_sided : whether the other side counts too.
+    node and at (m, section axes) : the centre, where the force acts. shell : in place of these words, the name of a
+    shell, whose deformed surface the load follows; its normal is outwards. two_sided : whether the other side counts
+    too.
     sun : direction to the sun, inertial axes, of any length. specular, diffuse : parts of the light that are reflected
     as by a mirror and in all directions; the rest is absorbed. pressure : Pa, by default at the distance of the Earth.
     profile : factor; a Profile of femb.profiles or any callable of time. eclipse : whether there is no light in the
@@ -68,15 +116,17 @@ class SolarPressure(Plate):
     """
 
     kind: ClassVar[str] = "solar_pressure"
+    law: ClassVar[type[Any]] = SunLaw
 
     name: str
-    area: Annotated[float, Unit("m2")]
-    normal: Direction
-    sun: Direction
+    area: Annotated[float | None, Unit("m2")] = None
+    normal: Direction | None = None
+    sun: Direction | None = None
     body: str | None = None
     beam: str | None = None
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     node: int = -1
+    shell: str | None = None
     two_sided: bool = False
     specular: Annotated[float, Unit("")] = 0.0
     diffuse: Annotated[float, Unit("")] = 0.0
@@ -97,16 +147,19 @@ class SolarPressure(Plate):
 
     @staticmethod
     def batches(items: list["SolarPressure"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all such plates. Raises ModelError: one on what is fixed, or eclipses without an orbit."""
-        return [SunBatch(items, layout, model)]
+        """One batch of plates, and one of shells. Raises ModelError: a plate on what is fixed, or eclipses without an
+        orbit."""
+        return SolarPressure.batches_of(items, layout, model)
 
 
 @dataclass(frozen=True, eq=False)
 class PlateDrag(Plate):
-    """The drag of thin air on a flat plate of a body or of a beam's section, against its velocity through the air.
+    """The drag of thin air on a flat plate of a body or of a beam's section, or on a shell, against the velocity.
 
     area : m2. normal : outwards, in axes of the body or section, of any length. body and at (m, body axes), or beam,
-    node and at (m, section axes) : the centre, where the force acts. two_sided : whether the other side counts too.
+    node and at (m, section axes) : the centre, where the force acts. shell : in place of these words, the name of a
+    shell, whose deformed surface the load follows; its normal is outwards. two_sided : whether the other side counts
+    too.
     density : of the air, kg/m3. coefficient : of the drag, relative to the area across the flow. wind : velocity of the
     air, inertial axes, m/s. profile : factor; a Profile of femb.profiles or any callable of time.
 
@@ -116,16 +169,18 @@ class PlateDrag(Plate):
     """
 
     kind: ClassVar[str] = "plate_drag"
+    law: ClassVar[type[Any]] = AirLaw
     resists_flight: ClassVar[bool] = True
 
     name: str
-    area: Annotated[float, Unit("m2")]
-    normal: Direction
-    density: Annotated[float, Unit("kg/m3")]
+    area: Annotated[float | None, Unit("m2")] = None
+    normal: Direction | None = None
+    density: Annotated[float | None, Unit("kg/m3")] = None
     body: str | None = None
     beam: str | None = None
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     node: int = -1
+    shell: str | None = None
     two_sided: bool = False
     coefficient: Annotated[float, Unit("")] = 2.2
     wind: Annotated[Vector, Unit("m/s")] = (0.0, 0.0, 0.0)
@@ -134,36 +189,28 @@ class PlateDrag(Plate):
 
     def check(self, check: Checks) -> None:
         super().check(check)
+        if self.density is None and "density" not in check.bad:
+            check.fail("density", "is missing")
         check.positive("density", "coefficient")
 
     @staticmethod
     def batches(items: list["PlateDrag"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all such plates. Raises ModelError: one on what is fixed."""
-        return [AirBatch(items, layout, orbital_motion(model))]
+        """One batch of plates, and one of shells. Raises ModelError: a plate on what is fixed."""
+        return PlateDrag.batches_of(items, layout, model)
 
 
 class PlateBatch(StationForces):
-    """Forces F(n, w) on plates with the normals n and velocities w (s, k, 3), inertial axes."""
+    """Forces of a law on plates of bodies and sections."""
 
-    def __init__(self, items: list[Any], layout: Layout) -> None:
+    def __init__(self, items: list[Any], layout: Layout, law: PlateLaw) -> None:
         super().__init__(items, layout)
+        self.law, self.inputs = law, law.inputs
         self.normal = np.einsum("nij,nj->ni", self.axes, np.array([item.normal for item in items]))
-        self.two_sided = np.array([item.two_sided for item in items])
 
-    def force(self, u: Floats, n: Floats, w: Floats) -> Floats:
-        """(s, k, 3) N."""
-        raise NotImplementedError
-
-    def force_slopes(self, u: Floats, n: Floats, w: Floats) -> tuple[Floats, Floats]:
-        """Derivatives (k, 3, 3) of the forces by n (k, 3) and by w (k, 3) at one state."""
-        raise NotImplementedError
-
-    def facing(self, n: Floats, along: Floats) -> tuple[Floats, Floats]:
-        """Sides (..., 1), 1 or -1 for the other one, of plates in a flow along a direction, and the cosines (..., 1) of
-        their angles times the length of ``along``; zero on a side that does not count."""
-        cosine = np.sum(n * along, axis=-1, keepdims=True)
-        side = np.where(self.two_sided[:, None] & (cosine < 0.0), -1.0, 1.0)
-        return side, np.maximum(side * cosine, 0.0)
+    def values(self, u: Floats) -> Floats:
+        """(s, k, width) of the inputs."""
+        end = self.first_input + self.law.width * len(self.items)
+        return u[:, self.first_input : end].reshape(len(u), len(self.items), self.law.width)
 
     def motion(self, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Attitudes, normals and velocities of the centres, inertial axes, and w x d in axes of the frames."""
@@ -175,14 +222,14 @@ class PlateBatch(StationForces):
 
     def wrench(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         attitude, n, w, _ = self.motion(q, v)
-        force = self.force(u, n, w)
+        force = self.law.force(self.values(u), n, w)
         return force, rotations.cross(self.offset, rotations.rotate_back(attitude, force))
 
     def slopes(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         attitude, n, w, turning = self.motion(q[None], v[None])
-        R, k = rotations.rotation_matrix(attitude[0]), len(self.items)
-        by_n, by_w = self.force_slopes(u[None], n[0], w[0])
-        force = self.force(u[None], n, w)[0]
+        R, k, values = rotations.rotation_matrix(attitude[0]), len(self.items), self.values(u[None])
+        by_n, by_w = self.law.slopes(values[0], n[0], w[0])
+        force = self.law.force(values, n, w)[0]
         arm, back = rotations.cross_matrix(self.offset), np.swapaxes(R, -1, -2)
         by_velocity, by_pose = np.zeros((2, k, 6, 6))
         by_velocity[:, :3, :3], by_velocity[:, :3, 3:] = by_w, -by_w @ R @ arm
@@ -197,91 +244,5 @@ class PlateBatch(StationForces):
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """The force of every plate, inertial axes."""
         _, n, w, _ = self.motion(frames.q, frames.v)
-        force = self.force(frames.u, n, w)
+        force = self.law.force(self.values(frames.u), n, w)
         return {f"loads/{item.name}/force": force[:, k] for k, item in enumerate(self.items)}
-
-
-class SunBatch(PlateBatch):
-    """Plates in sunlight, equation (9)."""
-
-    def __init__(self, items: list[SolarPressure], layout: Layout, model: ModelView) -> None:
-        super().__init__(items, layout)
-        self.inputs = tuple(_light(item, model) for item in items)
-        self.sun = np.array([item.sun for item in items])
-        self.full = np.array([[item.pressure * item.area] for item in items])
-        self.specular, self.diffuse = (
-            np.array([[getattr(item, x)] for item in items]) for x in ("specular", "diffuse")
-        )
-
-    def _factor(self, u: Floats) -> Floats:
-        """(s, k, 1) N, of plates that face the sun and absorb its light."""
-        result: Floats = u[:, self.first_input : self.first_input + len(self.items), None] * self.full
-        return result
-
-    def force(self, u: Floats, n: Floats, w: Floats) -> Floats:
-        side, c = self.facing(n, self.sun)
-        reflected = 2.0 * (self.specular * c + self.diffuse / 3.0) * side
-        result: Floats = -self._factor(u) * c * ((1.0 - self.specular) * self.sun + reflected * n)
-        return result
-
-    def force_slopes(self, u: Floats, n: Floats, w: Floats) -> tuple[Floats, Floats]:
-        side, c = (x[..., None] for x in self.facing(n, self.sun))
-        specular, diffuse, e = self.specular[..., None], self.diffuse[..., None], self.sun
-        reflected = 2.0 * (specular * c + diffuse / 3.0) * side
-        whole = (1.0 - specular) * e[..., None] + (reflected + 2.0 * specular * c * side) * n[..., None]
-        by_n = side * whole * e[:, None, :] + c * reflected * np.eye(3)
-        return -self._factor(u)[0][..., None] * np.where(c > 0.0, by_n, 0.0), np.zeros_like(by_n)
-
-
-class AirBatch(PlateBatch):
-    """Plates in thin air, equation (10); their inputs are a factor and the wind (3,) m/s relative to the model."""
-
-    def __init__(self, items: list[PlateDrag], layout: Layout, motion: OrbitalMotion | None) -> None:
-        super().__init__(items, layout)
-        self.inputs = tuple(each for item in items for each in _air(item, motion))
-        half = [[0.5 * item.density * item.coefficient * item.area] for item in items]
-        self.half = np.array(half)
-
-    def _flow(self, u: Floats, w: Floats) -> tuple[Floats, Floats]:
-        """Factors (s, k, 1) kg/m and velocities (s, k, 3) through the air."""
-        values = u[:, self.first_input : self.first_input + 4 * len(self.items)].reshape(len(u), len(self.items), 4)
-        return values[..., :1] * self.half, w - values[..., 1:]
-
-    def force(self, u: Floats, n: Floats, w: Floats) -> Floats:
-        factor, w = self._flow(u, w)
-        result: Floats = -factor * self.facing(n, w)[1] * w
-        return result
-
-    def force_slopes(self, u: Floats, n: Floats, w: Floats) -> tuple[Floats, Floats]:
-        factors, flows = self._flow(u, w[None])
-        factor, flow = factors[0][..., None], flows[0]
-        side, c = (x[..., None] for x in self.facing(n, flow))
-        on = -factor * side * (c > 0.0)
-        by_n = on * flow[:, :, None] * flow[:, None, :]
-        by_w = on * flow[:, :, None] * n[:, None, :] - factor * c * np.eye(3)
-        return by_n, by_w
-
-
-def _light(item: SolarPressure, model: ModelView) -> Input:
-    """The factor of a plate in sunlight, zero in eclipse."""
-    label, profile = f"loads.{item.name}.profile", item.profile
-    if not item.eclipse:
-        return Input.of_profile(profile, label)
-    lit = sunlight(model, (item.table, item.name), np.asarray(item.sun), item.shadow_radius)
-    breakpoints = (*breakpoints_of(profile), *breakpoints_of(lit))
-    return Input(1, lambda t: lit(t) * profile(t), breakpoints=breakpoints, label=label)
-
-
-def _air(item: PlateDrag, motion: OrbitalMotion | None) -> tuple[Input, Input]:
-    """The factor of a plate in air, and the wind in the frame of the model, which may move on an orbit."""
-    wind, label = np.array(item.wind), f"loads.{item.name}"
-
-    def stream(t: float) -> Floats:
-        if motion is None:
-            return wind
-        position, velocity = motion(t)
-        turning: Floats = np.cross((0.0, 0.0, item.rotation), position)
-        return wind + turning - velocity
-
-    factor = Input(1, item.profile, breakpoints=breakpoints_of(item.profile), label=f"{label}.profile")
-    return factor, Input(3, stream, label=f"{label}.wind", unit="m/s", surroundings=True)

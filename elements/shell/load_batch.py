@@ -4,7 +4,7 @@ Source: docs/theory/shell.md, section 8.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,31 +19,61 @@ from femb.numerics.rotations import cross_matrix
 
 
 @dataclass(frozen=True, eq=False)
-class _Patch:
-    """The elements of one kind, or segments of an edge, that a load acts on.
+class Patch:
+    """The elements of one kind, or segments of an edge, of a shell that a load acts on.
 
-    shell : its name. frames (e, n) : those of the corners. stations : the corners. load : its number. pressure : Pa.
-    forces (e, n, 3) N : those that keep their direction.
+    shell : its name. frames (e, n) : those of the corners. stations : the corners. load : its number.
     """
 
     shell: str
     frames: Ints
     stations: Stations
     load: int
-    pressure: float
-    forces: Floats
+
+    @classmethod
+    def of(cls, shell: str, cells: Ints, layout: Layout, load: int, *more: Any) -> Self:
+        """The patch of elements with corners (e, n) of a shell; more : further fields."""
+        stations = layout.shells[shell].stations
+        corners = Stations([[stations[node] for node in cell] for cell in cells.tolist()], layout)
+        frames = np.array([station.frame for station in stations])[cells]
+        return cls(shell, frames, corners, load, *more)
+
+    def on_interfaces(self, loaded: Batch) -> bool:
+        """Whether a corner is on one of the ``interfaces`` of the shells."""
+        return any(np.any(self.frames == frame) for path, frame in loaded.interfaces if path == f"shells.{self.shell}")
+
+    def add_interface_forces(self, loaded: Batch, q: Floats, force: Floats, out: Floats) -> None:
+        """out (s, k, 6) += the part of forces on the corners (s, e, n, 3) that is on the ``interfaces``."""
+        axes = self.stations.motion(q, np.zeros((len(q), self.size))).axes
+        turn, offset = self.stations.rotation, self.stations.offset
+        frames = axes @ np.swapaxes(turn, 1, 2).reshape(*self.frames.shape, 3, 3)
+        local = np.einsum("senji,senj->seni", frames, force)
+        torque = np.cross(offset.reshape(*self.frames.shape, 3), local)
+        for k, (path, frame) in enumerate(loaded.interfaces):
+            if path == f"shells.{self.shell}":
+                on = self.frames == frame
+                out[:, k, :3] += force[:, on].sum(axis=1)
+                out[:, k, 3:] += torque[:, on].sum(axis=1)
 
     @property
     def size(self) -> int:
         """The number of velocities among which are those of the corners."""
         return int(self.stations.v.max(initial=-1)) + 1
 
+
+@dataclass(frozen=True, eq=False)
+class _Patch(Patch):
+    """pressure : Pa. forces (e, n, 3) N : those that keep their direction."""
+
+    pressure: float
+    forces: Floats
+
     def evaluated(self, q: Floats) -> tuple[Floats, Floats]:
         """Positions of the corners and forces on them (s, e, n, 3) at s states, for a factor of one."""
         x = self.stations.motion(q, np.zeros((len(q), self.size))).position
         force = np.broadcast_to(self.forces, x.shape)
         if self.pressure:
-            force = force + self.pressure * np.einsum("gn,gsek->senk", *_area_vectors(x))
+            force = force + self.pressure * np.einsum("gn,gsek->senk", *area_vectors(x))
         return x, force
 
     def changes(self, x: Floats) -> Floats:
@@ -51,14 +81,14 @@ class _Patch:
         count, n = x.shape[:2]
         K = np.zeros((count, n, 6, n, 6))
         if self.pressure:
-            shape, by_r, by_s = _shapes(n)
+            shape, by_r, by_s = shapes(n)
             xr, xs = (cross_matrix(np.einsum("gn,enk->gek", by, x)) for by in (by_r, by_s))
             each = np.einsum("geab,gm->gemab", xr, by_s) - np.einsum("geab,gm->gemab", xs, by_r)
             K[:, :, :3, :, :3] = self.pressure * np.einsum("gn,gemab->enamb", shape, each)
         return K.reshape(count, 6 * n, 6 * n)
 
 
-def _shapes(n: int) -> tuple[Floats, Floats, Floats]:
+def shapes(n: int) -> tuple[Floats, Floats, Floats]:
     """Shape functions times weights, and derivatives by r and s (g, n), at the points of elements with n corners."""
     if n == 3:
         return np.full((1, 3), 1.0 / 6.0), np.array([[-1.0, 1.0, 0.0]]), np.array([[-1.0, 0.0, 1.0]])
@@ -68,9 +98,9 @@ def _shapes(n: int) -> tuple[Floats, Floats, Floats]:
     return 0.25 * along * across, 0.25 * R_SIGNS * across, 0.25 * S_SIGNS * along
 
 
-def _area_vectors(x: Floats) -> tuple[Floats, Floats]:
+def area_vectors(x: Floats) -> tuple[Floats, Floats]:
     """Shape functions times weights (g, n), and x_r times x_s (g, s, e, 3) of corners (s, e, n, 3)."""
-    shape, by_r, by_s = _shapes(x.shape[2])
+    shape, by_r, by_s = shapes(x.shape[2])
     return shape, np.cross(np.einsum("gn,senk->gsek", by_r, x), np.einsum("gn,senk->gsek", by_s, x))
 
 
@@ -94,10 +124,7 @@ class SurfaceBatch(ForceBatch):
                 self._add(item.shell, ends, layout, number, 0.0, np.repeat(half, 2, axis=1))
 
     def _add(self, shell: str, cells: Ints, layout: Layout, load: int, pressure: float, forces: Floats) -> None:
-        stations = layout.shells[shell].stations
-        corners = Stations([[stations[node] for node in cell] for cell in cells.tolist()], layout)
-        frames = np.array([station.frame for station in stations])[cells]
-        self.patches.append(_Patch(shell, frames, corners, load, pressure, forces))
+        self.patches.append(_Patch.of(shell, cells, layout, load, pressure, forces))
 
     def allocate(self, pattern: BlockPattern) -> None:
         for patch in self.patches:
@@ -117,22 +144,12 @@ class SurfaceBatch(ForceBatch):
             x, force = patch.evaluated(q[None])
             patch.stations.add_matrix(q, factor * patch.changes(x[0]), stiffness, factor * force[0])
 
-    def add_interface_forces(self, loaded: Batch, u: Floats, q: Floats, out: Floats) -> None:
+    def add_interface_forces(self, loaded: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, k, 6) += forces and torques of the loads on nodes that are on the ``interfaces`` of the shells."""
         for patch in self.patches:
-            at = [k for k, (path, _) in enumerate(loaded.interfaces) if path == f"shells.{patch.shell}"]
-            if not any(np.any(patch.frames == loaded.interfaces[k][1]) for k in at):
-                continue
-            force = u[:, self.first_input + patch.load, None, None, None] * patch.evaluated(q)[1]
-            axes = patch.stations.motion(q, np.zeros((len(q), patch.size))).axes
-            turn, offset = patch.stations.rotation, patch.stations.offset
-            frames = axes @ np.swapaxes(turn, 1, 2).reshape(*patch.frames.shape, 3, 3)
-            local = np.einsum("senji,senj->seni", frames, force)
-            torque = np.cross(offset.reshape(*patch.frames.shape, 3), local)
-            for k in at:
-                on = patch.frames == loaded.interfaces[k][1]
-                out[:, k, :3] += force[:, on].sum(axis=1)
-                out[:, k, 3:] += torque[:, on].sum(axis=1)
+            if patch.on_interfaces(loaded):
+                force = u[:, self.first_input + patch.load, None, None, None] * patch.evaluated(q)[1]
+                patch.add_interface_forces(loaded, q, force, out)
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         return load_factors(self, frames)

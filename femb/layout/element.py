@@ -356,7 +356,7 @@ class Batch:
         frames of its k ``interfaces``, fixed ones too, at s states with accelerations."""
         return np.zeros((len(q), 0, 6))
 
-    def add_interface_forces(self, loaded: "Batch", u: Floats, q: Floats, out: Floats) -> None:
+    def add_interface_forces(self, loaded: "Batch", u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, k, 6) += its loads on the elements of another batch, at the ``interfaces`` of these."""
 
     def field_part(self, batch: B, of: "OfMotion[B]", u: Floats, q: Floats) -> Floats | float:

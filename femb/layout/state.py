@@ -376,20 +376,43 @@ class Stations:
 
         force (n, e, 3) : adds the stiffness due to the rotation of its lever arms, for the derivative of ``add_force``.
         """
-        from femb.numerics.vector3 import scatter
-
         (R,) = self._frames(q[None])[1]
-        to_frames = np.zeros((len(R), 6, 6))
-        to_frames[:, :3, :3], to_frames[:, 3:, 3:] = np.eye(3), np.swapaxes(self.rotation, -1, -2)
-        to_frames[:, :3, 3:] = -R @ cross_matrix(self.offset)
-        T = to_frames.reshape(-1, self.count, 6, 6)
-        blocks = np.asarray(matrix).reshape(-1, self.count, 6, self.count, 6)
-        blocks = np.einsum("naji,najbk,nbkl->naibl", T, blocks, T)
+        to_frames = self._to_frames(R)
+        blocks = self._on_frames(matrix, to_frames, to_frames)
         if force is not None:
             local = _apply(np.swapaxes(R, -1, -2), force.reshape(-1, 3))
             arms = (cross_matrix(self.offset) @ cross_matrix(local)).reshape(-1, self.count, 3, 3)
             for end in range(self.count):
                 blocks[:, end, 3:, end, 3:] += arms[:, end]
+        self._scatter(blocks, data)
+
+    def add_by_velocities(self, q: Floats, v: Floats, matrix: Floats, damping: Floats, stiffness: Floats) -> None:
+        """Add matrices (n, 6 e, 6 e), of forces by the velocities of the points of the stations, to block data at one
+        state: to the damping, and to the stiffness by the turn of the velocities of the points about their frames."""
+        (R,) = self._frames(q[None])[1]
+        to_frames, turned = self._to_frames(R), np.zeros((len(R), 6, 6))
+        omega = np.zeros((len(R), 3))
+        omega[self.moving] = v[self.v[:, 3:]]
+        turned[:, :3, 3:] = -R @ cross_matrix(rotations.cross(omega, self.offset))
+        self._scatter(self._on_frames(matrix, to_frames, to_frames), damping)
+        self._scatter(self._on_frames(matrix, to_frames, turned), stiffness)
+
+    def _to_frames(self, R: Floats) -> Floats:
+        """(m, 6, 6) velocities of the stations by those of their frames with axes R (m, 3, 3)."""
+        result = np.zeros((len(R), 6, 6))
+        result[:, :3, :3], result[:, 3:, 3:] = np.eye(3), np.swapaxes(self.rotation, -1, -2)
+        result[:, :3, 3:] = -R @ cross_matrix(self.offset)
+        return result
+
+    def _on_frames(self, matrix: Floats, rows: Floats, columns: Floats) -> Floats:
+        """(n, e, 6, e, 6): matrices (n, 6 e, 6 e) of stations, by the motions (m, 6, 6) of their frames."""
+        left, right = (part.reshape(-1, self.count, 6, 6) for part in (rows, columns))
+        blocks = np.asarray(matrix).reshape(-1, self.count, 6, self.count, 6)
+        return np.asarray(np.einsum("naji,najbk,nbkl->naibl", left, blocks, right))
+
+    def _scatter(self, blocks: Floats, data: Floats) -> None:
+        from femb.numerics.vector3 import scatter
+
         starts, sizes = 6 * np.arange(self.count), np.full(self.count, 6)
         for k, block in enumerate(blocks.reshape(-1, 6 * self.count, 6 * self.count)):
             scatter(block, starts, sizes, self.offsets[k], self.stride[k], data)

@@ -41,7 +41,7 @@ class FlexibleRoot:
         each = self.batch.interface_forces(frames.q, frames.v, frames.a)
         for other in system.batches:
             each = each + other.field_part(self.batch, _interface_forces, frames.u, frames.q)
-            other.add_interface_forces(self.batch, frames.u, frames.q, each)
+            other.add_interface_forces(self.batch, frames.u, frames.q, frames.v, each)
         force, torque = np.zeros_like(point), np.zeros_like(point)
         for number, frame in zip(self.numbers, self.frames, strict=True):
             position, quaternion, _, _ = station_motion(layout, Station(frame), frames.q, frames.v)

@@ -30,7 +30,6 @@ from femb.elements.joint.joint import Joint
 from femb.elements.load.along_beam import AlongBeams
 from femb.elements.load.at_stations import StationForces
 from femb.elements.load.mass_field import MassField
-from femb.elements.load.plate import PlateBatch
 from femb.elements.marker import Attachment, JointEnd, Place, SpringEnd
 from femb.elements.records import Records
 from femb.elements.spring.batch import PairBatch
@@ -239,16 +238,30 @@ EXAMPLES[e.SloshingTank] = lambda: beamed(
     ),
     e.SloshingTank("water", 0.4, 0.2, 0.3, 2.0, body="b", modes=2, model="spring", damping_ratio=0.1),
 )  # fmt: skip
-EXAMPLES[e.SolarPressure] = lambda: beamed(
+
+
+def exposed(*items):
+    """A boom and a shell for loads of light and air."""
+    corners = np.array([[0.3, 0.0, 0.0], [1.1, 0.0, 0.2], [1.1, 0.6, 0.0], [0.3, 0.6, 0.0]])
+    wall = {"thickness": 0.3, "material": femb.Material(3e3, 1.2e3, 5.0)}
+    sail = e.Shell("sail", (1, 2), corners=corners, frame="a", attach={"edge4": "a"}, **wall)
+    tent = e.Shell("tent", (1, 3), surface={"disc": [0.5, 0.0]}, frame="b", attach={"centre": "b"}, **wall)
+    return beamed(sail, tent, *items)
+
+
+EXAMPLES[e.SolarPressure] = lambda: exposed(
     e.SolarPressure(
         "sun", 2.0, (0.3, 0.2, 1.0), body="b", at=(0.3, 0.2, 0.5), two_sided=True, sun=(0.2, 0.3, -0.8), specular=0.3,
         diffuse=0.2, pressure=0.7, profile=SMOOTH,
     ),
+    e.SolarPressure("tent", shell="tent", sun=(0.2, -0.3, 0.8), pressure=0.4, two_sided=True),
+    e.SolarPressure("sail", shell="sail", sun=(0.2, -0.3, 0.8), pressure=0.7, specular=0.5, diffuse=0.2),
     e.SolarPressure("dark", 2.0, (0.3, 0.2, 1.0), body="b", sun=(0.2, 0.3, -0.8), pressure=0.7),
     e.SolarPressure("light", 2.0, (1.0, 0.0, 0.2), beam="boom", node=1, at=(0.1, 0, 0), sun=(1, 1, 1), pressure=0.7),
 )  # fmt: skip
-EXAMPLES[e.PlateDrag] = lambda: beamed(
+EXAMPLES[e.PlateDrag] = lambda: exposed(
     e.PlateDrag("air", 2.0, (0.3, 0.2, 1.0), body="b", at=(0.3, 0.2, 0.5), two_sided=True, density=0.3, profile=SMOOTH),
+    e.PlateDrag("sail", shell="sail", density=0.03, wind=(-9.0, 1.0, -9.0), two_sided=True, profile=SMOOTH),
     e.PlateDrag("wind", 2.0, (1.0, 0, 0), beam="boom", node=1, at=(0.1, 0, 0), density=0.3, wind=(-9.0, 1.0, 2.0)),
     e.PlateDrag("lee", 2.0, (1.0, 0, 0), body="b", density=0.3, wind=(9.0, 1.0, 2.0)),
 )
@@ -704,7 +717,7 @@ def _below(kind):
     return {each for child in kind.__subclasses__() for each in (child, *_below(child))}
 
 
-BASES = {AlongBeams, CoordinateForceBatch, ForceBatch, MassField, PairBatch, PlateBatch, SectionRecords, StationForces}
+BASES = {AlongBeams, CoordinateForceBatch, ForceBatch, MassField, PairBatch, SectionRecords, StationForces}
 
 
 def test_batches_override_with_the_same_parameters():
