@@ -13,9 +13,10 @@ from femb.base.types import Floats, Ints
 from femb.linear.state_space import StateSpace
 from femb.numerics.held_inputs import balancing
 
-# Singular values, by the largest: what is below ZERO may be zero, and is so where it is smaller than the others by GAP.
-# Values below ROUNDING are not told apart. Of stiff meshes no gap is left: their models in modes have one.
-ZERO, GAP, ROUNDING = 1e-9, 1e3, 1e-15
+# Singular values, by the largest: what is below ZERO may be zero, and is so where it is smaller than the others by GAP,
+# or by GAP_TO_ROUNDING and below ROUNDING. Values below that are not told apart. Of stiff meshes no gap is left: their
+# models in modes have one.
+ZERO, GAP, GAP_TO_ROUNDING, ROUNDING = 1e-9, 1e3, 1e2, 1e-15
 # The least part of a vector, by the largest, of a state that is left out in the place of another one.
 LEAST = 1e-4
 
@@ -30,6 +31,8 @@ def without_conserved(space: StateSpace) -> StateSpace:
         A = space.A if space.dt is None else space.A - np.eye(len(space.A))
         scale, inputs, outputs = scales(A, space.B, space.C)
         A, B, C = A * scale / scale[:, None], space.B * inputs / scale[:, None], space.C * scale / outputs[:, None]
+        # as large as the rates of stiff vibrations, beside which they would be rounding
+        C, B = _as_large(C, A), _as_large(B.T, A).T
         unseen = null_space(np.vstack([A, C]))
         if unseen.shape[1]:
             space = _without(space, _last(unseen), scale[:, None] * unseen, None)
@@ -39,6 +42,13 @@ def without_conserved(space: StateSpace) -> StateSpace:
             break
         space = _without(space, _last(kept), None, kept / scale[:, None])
     return space
+
+
+def _as_large(rows: Floats, matrix: Floats) -> Floats:
+    """The rows, each of the size of the largest row of a matrix."""
+    sizes = np.linalg.norm(rows, axis=1, keepdims=True)
+    largest = np.max(np.linalg.norm(matrix, axis=1), initial=0.0)
+    return np.asarray(rows * np.where(sizes > 0.0, largest / np.where(sizes > 0.0, sizes, 1.0), 0.0))
 
 
 def scales(A: Floats, B: Floats, C: Floats) -> tuple[Floats, Floats, Floats]:
@@ -63,6 +73,7 @@ def null_space(matrix: Floats) -> Floats:
     sizes = np.append(values, np.zeros(n - len(values))) / values[0]
     sizes = np.maximum(sizes, ROUNDING)
     gaps = np.where(sizes[1:] < ZERO, sizes[:-1] / sizes[1:], 0.0)
+    gaps *= np.where(sizes[1:] > ROUNDING, 1.0, GAP / GAP_TO_ROUNDING)
     rank = int(np.argmax(gaps)) + 1 if np.max(gaps, initial=0.0) > GAP else n
     return np.asarray(rows[rank:].T)
 

@@ -60,7 +60,9 @@ def with_continuous(
     # u = (I - D F)^-1 (C s + D (read of x, inputs, errors)), with what is fed through beside states
     through = of_plant @ plant.D @ acts + of_laws
     ring = D @ through @ keep
-    if np.max(np.abs(np.linalg.matrix_power(ring, max(len(ring), 1))), initial=0.0) > 0.0:
+    # positions follow at once by the static share of modes that were left out alone: no mass depends on the law
+    at_once = D @ (through * np.array([plant.units.get(name) not in ("m", "rad") for name in read])[:, None]) @ keep
+    if np.max(np.abs(np.linalg.matrix_power(at_once, max(len(ring), 1))), initial=0.0) > 0.0:
         names = ", ".join(law.name for law in laws)
         raise ModelError(
             f"controllers: {names}: what they set changes at once what they read, as accelerations do: read these "

@@ -526,6 +526,10 @@ def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
     count = len(of.laws) - sum(sensing)
     counts = numbered(count, "controller") + (f" and {numbered(sum(sensing), 'sensor')}" if any(sensing) else "")
     lines = [f"{counts}; the closed loop is {verdict}"]
+    if len(growing) and np.all(np.abs(growing) < of.plant.smallest_pole):
+        most = f"{np.max(np.abs(growing)):.2g} rad/s at most"
+        rounding = f"these are what rounding leaves of zero beside the fastest vibration, {most}"
+        lines.append(f"{rounding}: take the plant in modes (--modes, modes=)")
     if of.plant.unsteady:
         lines.append(f"about a state that is not steady: {of.plant.unsteady}")
     for law, sensor, main in zip(of.laws, sensing, setting, strict=True):

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 WIDE = 0.6  # part of the lowest and of the highest frequency that the curve goes beyond them
 POINTS = 2001
-AT_ZERO = 1e-7  # of the fastest vibration of a state space, the root of its largest entry: slower ones are rounding
 BAND = 0.05  # residual vibration of the band in tables
 
 
@@ -193,7 +192,7 @@ def _oscillations(
     if isinstance(model, StateSpace):
         poles = model.eigenvalues()
         # motions without stiffness are double poles at zero, which rounding of A moves apart
-        poles = poles[np.abs(poles) > AT_ZERO * np.sqrt(np.max(np.abs(model.A), initial=0.0))]
+        poles = poles[np.abs(poles) > model.smallest_pole]
     else:
         found = model if isinstance(model, Modes) else modes_of(model, max(chosen), start=start, damped=True)
         poles = found.eigenvalues

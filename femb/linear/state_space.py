@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 SAMPLES, SEED = 4, 1
 FORMATS = (".npz", ".mat", ".h5")
 NAMES = ("states", "inputs", "outputs")
+# Of the fastest vibration: the root of the rounding of a double, and some more.
+AT_ZERO = 1e-7
 UNITS = {"input_units": "inputs", "output_units": "outputs"}
 """Lists of units in files, and the names that they are of."""
 
@@ -91,6 +93,14 @@ class StateSpace(Brief):
                     f"state space: {name} has shape {np.shape(getattr(self, name))}, wanted {shape}: there are {n} "
                     f"states, {m} inputs and {p} outputs"
                 )
+
+    @property
+    def smallest_pole(self) -> float:
+        """rad/s: a smaller eigenvalue of a continuous system may be what rounding leaves of a double zero.
+
+        The root of the largest entry is the size of the fastest vibration.
+        """
+        return AT_ZERO * float(np.sqrt(np.max(np.abs(self.A), initial=0.0)))
 
     def eigenvalues(self) -> Complexes:
         """(n,) complex eigenvalues of A, 1/s, sorted by imaginary and then real part.

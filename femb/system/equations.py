@@ -189,9 +189,13 @@ class NumberedModel(MotionEquations):
         super().__init__(layout)
         self.pattern = Pattern(layout)
         self.solver: LinearSolver = LowRankSolver(self.pattern)
-        of_items = _merged(
-            [(each, found) for kind, found in items.items() for each in kind.batches(found, layout, model)]
-        )
+        self.batches: list[Batch] = []
+        built: list[tuple[Batch, list[Item]]] = []
+        # controllers come last: their gains may be those of the inertia of all others
+        for kind, found in sorted(items.items(), key=lambda each: any(item.sets for item in each[1])):
+            built += [(batch, found) for batch in kind.batches(found, layout, model)]
+            self.batches = [batch for batch, _ in built]
+        of_items = _merged(built)
         self.batches = [batch for batch, _ in of_items]
         self.singular_batches = [batch for batch in self.batches if batch.singularities]
         self.constraint_set = ConstraintSet.of(self.items, layout)
@@ -559,7 +563,11 @@ class Equations(NumberedModel):
 
         From the momenta of six rigid motions of the whole model.
         """
-        momenta = np.array([self.energy_momentum(q[None], v[None])[0, 2:] for v in self.rigid_velocities(q)])
+        found = np.zeros((6, 8))
+        for k, v in enumerate(self.rigid_velocities(q)):
+            for batch in self.batches:
+                batch.energy_momentum(q[None], v[None], found[k : k + 1])
+        momenta = found[:, 2:]
         mass = momenta[0, 0]
         # rotation about the origin: linear momentum omega x m c
         centre = np.array([momenta[5, 1], momenta[3, 2], momenta[4, 0]]) / mass

@@ -5,7 +5,7 @@ Numbers without a formula are those of an independent program: docs/theory/contr
 
 import numpy as np
 import pytest
-from models import of_parts
+from models import of_parts, thin_panel
 from oracles.controlled_satellite import LOCKED, PERIOD, WHEELS, attitude_law, satellite
 from scipy.linalg import expm
 
@@ -118,6 +118,36 @@ def test_what_is_conserved_is_left_out(plant):
     sampled = without_conserved(plant.sampled(PERIOD, 0.17))
     assert len(sampled.states) == len(core.states) + 2 * 4
     np.testing.assert_allclose(sampled.transfer(2j), plant.sampled(PERIOD, 0.17).transfer(2j), rtol=1e-9, atol=1e-16)
+
+
+def held_panel(damping, **words):
+    """A hub with a thin panel whose attitude a law holds, by gains of the inertia of both."""
+    model = thin_panel(damping=damping)
+    model.add(femb.Load("torque", body="hub", frame="body", torque=(0, 0, 0)))
+    words = {"bandwidth": 0.3, "outputs": ("loads.torque.torque",), **words}
+    model.add(femb.PDController("pd", attitude="bodies.hub", rate="bodies.hub", **words))
+    return model
+
+
+def test_what_is_conserved_is_left_out_beside_stiff_vibrations():
+    """Of a thin panel poles reach 6e8 1/s: translations and momentum are zero beside them, and known as such."""
+    whole, of_modes = femb.loop(held_panel(1e-4)), femb.loop(held_panel(1e-4), modes=20)
+    assert whole.stable
+    assert whole.conserved == of_modes.conserved == 6
+    slowest = [np.sort_complex(each.poles()[np.abs(each.poles()) < 5.0]) for each in (whole, of_modes)]
+    # the dense matrix of the whole keeps so many digits of what is 1e8 slower than its fastest pole
+    np.testing.assert_allclose(*slowest, rtol=2e-4)
+    # a law that acts in steps, too
+    sampled = femb.loop(held_panel(1e-4, period=0.1))
+    assert sampled.stable
+    assert sampled.conserved == 6
+
+
+def test_where_rounding_leaves_no_zero_the_table_says_so():
+    text = femb.loop(held_panel(1e-3)).table()
+    assert "not stable" in text
+    assert "these are what rounding leaves of zero beside the fastest vibration" in text
+    assert femb.loop(held_panel(1e-3), modes=20).table().startswith("1 controller; the closed loop is stable\n")
 
 
 # An oscillator on a free mass: positions 0, 1, rates 2, 3; the force acts on the first.

@@ -605,10 +605,11 @@ def test_clipped_commands_of_loads_and_motors_are_counted():
     assert loads["motor"].force_clips.tolist() == [0] * 6
 
 
-def test_locked_inertia_gives_gains():
+@pytest.mark.parametrize("period", [0.1, None])
+def test_locked_inertia_gives_gains(period):
     results = []
     for words in ({"bandwidth": 0.5, "damping_ratio": 0.8}, {"proportional": 0.25 * J, "derivative": 0.8 * J}):
-        given = {"proportional": None, "derivative": None} | words
+        given = {"proportional": None, "derivative": None, "period": period} | words
         results.append(femb.simulate(rotor(pd(**given)), duration=2.0, output_interval=0.1).controllers["pd"].output)
     np.testing.assert_allclose(results[0], results[1], rtol=1e-9, atol=1e-12)
 
