@@ -1,6 +1,6 @@
 """The house: rooms along the flow of data, as docs/draw_floor_plan.py draws them."""
 
-import ast
+import re
 import runpy
 from graphlib import TopologicalSorter
 
@@ -43,9 +43,8 @@ def test_names_of_classes_mean_one_thing():
     """No two modules define a class of the same name."""
     places = {}
     for module, path in MODULES.items():
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef):
-                places.setdefault(node.name, []).append(module)
+        for name in re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE):
+            places.setdefault(name, []).append(module)
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 

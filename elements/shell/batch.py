@@ -77,7 +77,7 @@ class Cells:
         return self.index[:, self.n :]
 
     def wrinkled(self, elastic: Floats) -> tuple[Floats, Floats, Floats]:
-        """What wrinkling adds at strains (s, e, m) less those without stress: energy (s, e) J and membrane forces
+        """Additions of wrinkling at strains (s, e, m) less those without stress: energy (s, e) J and membrane forces
         (s, e, 3), N/m, material axes; and the states (s, e): 0 taut, 2 slack at all points, 1 wrinkled in between."""
         shape, n = elastic.shape[:2], 5 if self.n == 4 else 3
         if not self.tension.size:

@@ -92,7 +92,7 @@ class HingeLine(Item):
         return {("first",): Place(body=self.first["body"])} if "body" in self.first else {}
 
     def frames(self, layout: Layout) -> list[int]:
-        """Those of the nodes of both edges."""
+        """The frames of the nodes of both edges."""
         return [end.frame for joint in layout.hinges[self.name] for end in (joint.first, joint.second)]
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
@@ -179,7 +179,7 @@ class HingeLine(Item):
         return Station(number, offset, rotations.multiply(rotations.conjugate(frame.quaternion), axes))
 
     def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
-        """Those of a revolute joint at every node."""
+        """Rows of a revolute joint at every node."""
         return [
             make_row(layout, number, spec, joint.first, joint.second, 0.0)
             for joint in layout.hinges[self.name]

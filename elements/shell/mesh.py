@@ -438,7 +438,7 @@ def _normals(bare: ShellMesh, corners: list[Floats], sides: Sides, one: Ints, ot
 
 
 def _seams(mesh: ShellMesh) -> list[str]:
-    """What to say of nodes at one place, and of parts that are not connected."""
+    """Sentences on nodes at one place, and on parts that are not connected."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
     from scipy.spatial import cKDTree

@@ -151,7 +151,7 @@ class ShellResults(Moving):
 
     @property
     def wrinkled(self) -> str:
-        """How many elements were wrinkled and slack, and how many are at the end; empty where none was."""
+        """Numbers of elements that were wrinkled and slack, and that are at the end; empty where none was."""
         if "wrinkling" not in self or not np.any(self.wrinkling):
             return ""
         count = self.wrinkling.shape[1]

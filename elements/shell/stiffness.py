@@ -66,7 +66,7 @@ def turned_stiffness(C: Floats, angle: Floats) -> tuple[Floats, Floats]:
 
 
 def wrinkled(means: Floats, stretch: Floats, ratio: Floats) -> tuple[Floats, Floats, Floats]:
-    """What wrinkling adds to the energy (...) and to the membrane forces (..., 3) at membrane strains 11, 22 and 12
+    """Additions of wrinkling to the energy (...) and to the membrane forces (..., 3) at membrane strains 11, 22 and 12
     (..., 3), and the states (...): 0 taut, 1 wrinkled, 2 slack; section 11.
 
     stretch, ratio (...) : Young's modulus times thickness, to which energy and forces are proportional, and Poisson's

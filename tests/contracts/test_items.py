@@ -8,12 +8,9 @@ momentum (linear, and angular about the origin) and R the rigid velocities of ev
 The right-hand sides are differences of order 6; so are those that the exact tangent is compared with.
 """
 
-import ast
 import csv
 import dataclasses
-import graphlib
 import inspect
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -731,21 +728,6 @@ def test_batches_override_with_the_same_parameters():
             if inspect.isfunction(member):
                 wanted = list(inspect.signature(member).parameters)
                 assert list(inspect.signature(getattr(batch, name)).parameters) == wanted, (batch, name)
-
-
-def test_modules_of_elements_import_without_cycles_and_nothing_from_above():
-    """Imports inside functions count too."""
-    root = Path(e.__file__).parent
-    modules, below = {}, {"elements", "base", "numerics", "layout", "profiles"}
-    for path in root.rglob("*.py"):
-        name = ".".join(("femb", "elements", *path.relative_to(root).with_suffix("").parts)).removesuffix(".__init__")
-        found = set()
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("femb"):
-                found |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
-        modules[name] = found
-        assert {each.split(".")[1] for each in found if "." in each} <= below, name
-    list(graphlib.TopologicalSorter({k: {x for x in v if x in modules} for k, v in modules.items()}).static_order())
 
 
 @every_kind
