@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import validation_pictures
@@ -147,6 +148,27 @@ def draw_dish(path: Path, folder: Path) -> None:
         axes.add_patch(Circle((0, 0), 100.0, color="w"))
         axes.set(aspect="equal", title=title, xlabel="x, mm", ylabel="y, mm")
         figure.colorbar(drawn, ax=axes, label="displacement along the axis, um")
+    figure.savefig(path)
+
+
+def draw_array(path: Path, folder: Path) -> None:
+    """The slew of the tutorial on a solar array, as shells and as a reduced body, and the gain of its loop."""
+    from matplotlib.figure import Figure
+
+    page = (ROOT / "docs" / "tutorials" / "solar_array_of_shells.md").read_text()
+    found: dict[str, Any] = {}
+    with contextlib.chdir(folder), contextlib.redirect_stdout(None):
+        for text in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+            exec(text, found)
+    figure = Figure(figsize=(10.0, 3.8), dpi=80, layout="constrained")
+    slew, gain = figure.subplots(1, 2)
+    slew.plot(found["shells"].time, found["corner"], label="shells")
+    slew.plot(found["reduced"].time, found["other"], "--", label="reduced body")
+    slew.set(xlabel="time, s", ylabel="deflection of the corner, mm")
+    slew.legend()
+    gain.loglog(found["frequencies"], np.abs(found["loop"]))
+    gain.axhline(1.0, color="0.5", lw=0.9)
+    gain.set(xlabel="frequency, Hz", ylabel="gain of the loop")
     figure.savefig(path)
 
 
@@ -462,6 +484,7 @@ DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "thermal_snap": draw_snap,
     "lees_frame": draw_path,
     "tape_spring": draw_fold,
+    "tutorial_solar_array": draw_array,
     "buckling_panel": draw_bulge,
     "dish_thermal": draw_dish,
     "boom_in_orbit": draw_libration,

@@ -52,6 +52,7 @@ LONG = (
     "run_a_case.md",
     "satellite_with_two_arrays.md",
     "statics.md",
+    "solar_array_of_shells.md",
     "sweep.md",
     "tape_spring.md",
     "thompson_rotorcraft.md",
