@@ -113,7 +113,7 @@ def coordinate_rows(point: LinearPoint, joint: JointLayout, name: str) -> Output
     number = names.index(name.removesuffix(RATE))
     unit = "rad" if joint.coordinates[number].is_angle else "m"
     by_coordinate = system.coordinates_of_joints.rows(joint.part.start + number, point.q, point.v)
-    gradient, turned = (_on_frames(system.layout, joint, each, system.n_v) for each in by_coordinate)
+    gradient, turned = (on_frames(system.layout, joint, each, system.n_v) for each in by_coordinate)
     if rate:
         return OutputRows(f"{unit}/s", turned, gradient, components=())
     return OutputRows(unit, gradient, components=())
@@ -128,10 +128,10 @@ def coordinate_force(point: LinearPoint, joint: JointLayout, name: str) -> Force
     number = names.index(coordinate)
     gradient = point.system.coordinates_of_joints.rows(joint.part.start + number, point.q, point.v)[0]
     unit = "N m" if joint.coordinates[number].is_angle else "N"
-    return ForceColumns(unit, _on_frames(point.system.layout, joint, gradient, point.system.n_v), ())
+    return ForceColumns(unit, on_frames(point.system.layout, joint, gradient, point.system.n_v), ())
 
 
-def _on_frames(layout: Layout, joint: JointLayout, row: Floats, n_v: int) -> Floats:
+def on_frames(layout: Layout, joint: JointLayout, row: Floats, n_v: int) -> Floats:
     """(1, n_v) of a row (12,) on the motions of the frames of both ends."""
     wide = np.zeros((1, n_v))
     for e, end in enumerate((joint.first, joint.second)):

@@ -9,9 +9,12 @@ from femb.base.types import Floats
 from femb.elements.frame_index import pair_starts
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.elements.joint.force_batch import BY_COORDINATE, BY_RATE, ELASTIC, ENERGY, REST, CoordinateForceBatch
-from femb.layout.element import Batch
+from femb.elements.joint.records import on_frames
+from femb.layout.element import Batch, OutputRows
 from femb.layout.layout import JointLayout, Layout
-from femb.layout.views import BlockPattern, OutputStates
+from femb.layout.views import BlockPattern, LinearPoint, OutputStates
+
+OUTPUTS = ("angle", "rate", "moment")
 
 
 def lengths_of(layout: Layout, joints: list[JointLayout]) -> Floats:
@@ -51,7 +54,25 @@ class HingeBatch(CoordinateForceBatch):
         return values, rates, gradients, L
 
     def linear_outputs(self) -> dict[str, tuple[str, ...]]:
-        return {}
+        return {f"{item.table}.{item.name}": OUTPUTS for item in self.items}
+
+    def output_rows(self, point: LinearPoint, item: str, quantity: str) -> OutputRows:
+        """The rows of the angles of a line at its nodes, of their rates, or of the moments per length."""
+        part = next(p for each, p in zip(self.items, self.parts, strict=True) if f"{each.table}.{each.name}" == item)
+        joints = point.system.layout.hinges[item.partition(".")[2]]
+        rows = [self.coordinates.rows(k, point.q, point.v) for k in range(part.start, part.stop)]
+        by_angle, by_rate = (
+            np.vstack([on_frames(point.system.layout, joint, row[k], point.system.n_v)
+                       for joint, row in zip(joints, rows, strict=True)])
+            for k in range(2)
+        )  # fmt: skip
+        names = tuple(str(k) for k in range(len(joints)))
+        if quantity == "angle":
+            return OutputRows("rad", by_angle, components=names)
+        if quantity == "rate":
+            return OutputRows("rad/s", by_rate, by_angle, components=names)
+        stiffness, damping = ((x[part] / self.lengths[part])[:, None] for x in (self.stiffness, self.damping))
+        return OutputRows("N", stiffness * by_angle + damping * by_rate, damping * by_angle, components=names)
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         values, rates, _, L = self.measure(frames.u, frames.q, frames.v)

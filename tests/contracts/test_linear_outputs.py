@@ -176,7 +176,7 @@ def value(point, name):
             ]
             force = force * np.linalg.norm(ends[1] - ends[0]) / driver.motion(point.t)
         return force
-    if table in ("springs", "loads"):
+    if table in ("springs", "loads", "hinges"):
         records = [batch.records(frames, point.system.batches) for batch in point.system.batches]
         return next(block[path] for block in records if (path := f"{table}/{item}/{rest[0]}") in block)[0]
     if table == "joints":
