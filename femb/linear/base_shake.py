@@ -20,7 +20,7 @@ from femb.base.types import Floats
 from femb.base.values import as_numbers, names_of, numbered, shown, without_rounding
 from femb.linear.model import linear_model
 from femb.linear.orders import state_space_of
-from femb.linear.response import FrequencyResponse, unit_of
+from femb.linear.response import FrequencyResponse
 from femb.linear.state_space import StateSpace
 from femb.linear.truncate_spinning import elastic_modes
 from femb.model.model import Model
@@ -155,7 +155,7 @@ class Shaken(Tabled):
 
     def _shown(self, values: Floats) -> Floats:
         """Values (p,) of a column, zero where they are rounding beside the largest of the same unit."""
-        units = [unit_of(name) for name in self.response.outputs]
+        units = list(map(self.response.unit_of, self.response.outputs))
         largest = dict.fromkeys(units, 0.0)
         for unit, x in zip(units, np.abs(values), strict=True):
             largest[unit] = max(largest[unit], float(x) if np.isfinite(x) else 0.0)
@@ -173,6 +173,7 @@ class Shaken(Tabled):
             "imaginary": values.imag,
             "outputs": self.response.outputs,
             "inputs": self.response.inputs,
+            "output_units": tuple(self.response.units.get(name, "") for name in self.response.outputs),
             "peak": self.peak,
             "peak_frequency": self.peak_frequency,
         }

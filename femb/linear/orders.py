@@ -347,14 +347,15 @@ def beside_states(model: LinearModel, truncated: Callable[[LinearModel], StateSp
         np.hstack([rates[:, : k + n], nothing]), rates[:, k + n :],
         np.hstack([y[:, : k + n], rows.position[:, z[read]]]), y[:, k + n :],
         (*space.states, *names, *(f"{names[j]} integral" for j in read)), rows.inputs, rows.outputs,
+        units=model.units,
     )  # fmt: skip
     if space.truncation is None:
-        return replace(found, units=model.units)
+        return found
     at = space.truncation.full.frequencies
     full, ours = model.frequency_response(at), found.frequency_response(at)
     kind = f"{space.truncation.kind}, and {numbered(n, 'first-order state')}"
     truncation = Truncation(kind, full, ours, None, "first-order states have no bound")
-    return replace(found, truncation=truncation, units=model.units)
+    return replace(found, truncation=truncation)
 
 
 def full_order(model: LinearModel, damping: float | None = None) -> StateSpace:

@@ -14,39 +14,6 @@ from femb.base.types import Complexes, Floats
 from femb.base.values import nearest, numbers_of, shown
 from femb.results.array_file import Arrays, write_arrays
 
-# Units of inputs and outputs of linear models, by their names.
-
-UNITS = {
-    "position": "m",
-    "velocity": "m/s",
-    "acceleration": "m/s2",
-    "turn": "rad",
-    "angular_velocity": "rad/s",
-    "angular_acceleration": "rad/s2",
-    "force": "N",
-    "section_force": "N",
-    "torque": "N m",
-    "section_moment": "N m",
-}
-
-
-def unit_of(name: str) -> str:
-    """The unit of an input or output; of one that has none known, as of the factor of a load, its last word.
-
-    Names with the same result have the same unit.
-    """
-    whole = name[:-2] if name[-2:] in (".x", ".y", ".z") else name
-    kind, _, rest = whole.partition(".")
-    word = rest.rpartition(".")[2]
-    if kind in ("joints", "drivers") and word not in ("force", "torque"):
-        # coordinates of joints, and motions of drivers
-        return word
-    if kind == "joints" and rest.count(".") == 2:
-        # the force along a coordinate
-        return f"{rest.split('.')[1]} force"
-    return UNITS.get(word, whole)
-
-
 # Of what responds: with more rounding digits are lost.
 LOST_PART = 1e-3
 # Rounding below this part of a response, in the unit of a rotation or translation by 1 m, is that of a zero.
@@ -61,7 +28,7 @@ class FrequencyResponse(Brief):
     outputs (p,), inputs (m,) : their names.
 
     rounding (f, p, m) : size up to which a value may be rounding of what cancels, where that is known, else None; files
-    have it too. units : SI, of inputs and outputs by name, where known, for figures.
+    have it too. units : SI, of inputs and outputs by name, where known.
     """
 
     frequencies: Floats
@@ -80,6 +47,22 @@ class FrequencyResponse(Brief):
                 )
         return self.values[:, self.outputs.index(output), self.inputs.index(input_)]
 
+    def unit_of(self, name: str) -> str:
+        """The SI unit of an input or output; of a factor, and of one whose unit is not known, its name."""
+        unit = self.units.get(name, "")
+        return name if unit in ("", "-") else unit
+
+    def largest_alike(self, size: Floats) -> Floats:
+        """(f, p, m): of sizes (f, p, m) of the entries the largest with the same units."""
+        rows, columns = (self._alike(names) for names in (self.outputs, self.inputs))
+        largest = np.array([[np.max(size[:, i][:, :, j], axis=(1, 2)) for j in columns] for i in rows])
+        return np.moveaxis(largest.reshape(*size.shape[1:], len(size)), 2, 0)
+
+    def _alike(self, names: tuple[str, ...]) -> list[list[int]]:
+        """For each name the numbers of those with the same unit."""
+        units = [self.unit_of(name) for name in names]
+        return [[k for k, other in enumerate(units) if other == unit] for unit in units]
+
     def lost(self, part: float = LOST_PART) -> NDArray[np.bool_]:
         """(f,) whether rounding is more than a part of some entry that is not small beside those of the same units.
 
@@ -89,8 +72,8 @@ class FrequencyResponse(Brief):
         if self.rounding is None or not self.values.size:
             return np.zeros(len(self.frequencies), dtype=bool)
         size = np.abs(self.values)
-        largest = largest_alike(size, self.outputs, self.inputs)
-        units = [unit_of(name) for name in self.outputs]
+        largest = self.largest_alike(size)
+        units = map(self.unit_of, self.outputs)
         kinds = np.array([ROTATIONS.get(unit, unit) for unit in units])
         beside = np.stack([size[:, kinds == kind].max(axis=1) for kind in kinds], axis=1)
         zero = self.rounding <= NOTHING * beside
@@ -135,19 +118,6 @@ class FrequencyResponse(Brief):
     def _repr_html_(self) -> str:
 
         return html_of_response(self) or html.text(repr(self))
-
-
-def largest_alike(size: Floats, outputs: tuple[str, ...], inputs: tuple[str, ...]) -> Floats:
-    """(f, p, m): the largest of the entries (f, p, m) with the same units."""
-    rows, columns = (_alike(names) for names in (outputs, inputs))
-    largest = np.array([[np.max(size[:, i][:, :, j], axis=(1, 2)) for j in columns] for i in rows])
-    return np.moveaxis(largest.reshape(*size.shape[1:], len(size)), 2, 0)
-
-
-def _alike(names: tuple[str, ...]) -> list[list[int]]:
-    """For each name the numbers of those with the same unit."""
-    units = [unit_of(name) for name in names]
-    return [[k for k, other in enumerate(units) if other == unit] for unit in units]
 
 
 def checked_frequencies(frequencies: ArrayLike) -> Floats:

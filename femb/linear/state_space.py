@@ -18,7 +18,7 @@ from femb.base.errors import FembWarning, ModelError, ResultError
 from femb.base.html import Brief, Tabled
 from femb.base.types import Complexes, Floats
 from femb.base.values import LOST, nearest, number_problem, numbered, shown, without_rounding
-from femb.linear.response import LOST_PART, FrequencyResponse, checked_frequencies, html_of_response, largest_alike
+from femb.linear.response import LOST_PART, FrequencyResponse, checked_frequencies, html_of_response
 from femb.numerics.held_inputs import SAME, Flow, continuous
 from femb.numerics.resonances import resolving
 from femb.results.array_file import read_arrays, write_arrays
@@ -324,7 +324,7 @@ class Truncation(Tabled):
 
     def _relative(self, difference: Floats) -> Floats:
         size = np.abs(self.full.values)
-        largest = largest_alike(size, self.full.outputs, self.full.inputs)
+        largest = self.full.largest_alike(size)
         # of an entry that is rounding beside others of the same units nothing is known but that it is small
         known = [response.rounding for response in (self.full, self.reduced) if response.rounding is not None]
         least = np.maximum(ZERO * largest, np.sum(known, axis=0) / LOST_PART if known else 0.0)

@@ -78,6 +78,7 @@ class ModalReduction:
             frequencies = np.geomspace(FIRST * low, max(LAST * high, FIRST * low), COUNT)
         found = checked_frequencies(frequencies)
         full = self.full.frequency_response(found)
+        space = replace(space, units=self.full.units)
         reduced = space.frequency_response(found)
         truncation = Truncation(kind, full, reduced, bound, UNBOUNDED)  # type: ignore[arg-type]
         return replace(space, truncation=truncation)

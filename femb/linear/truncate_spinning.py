@@ -19,7 +19,7 @@ from femb.base.types import Complexes, Floats
 from femb.base.values import shown
 from femb.layout.element import LowRank
 from femb.linear.model import LinearModel
-from femb.linear.response import FrequencyResponse, checked_frequencies, largest_alike
+from femb.linear.response import FrequencyResponse, checked_frequencies
 from femb.linear.rows import Rows
 from femb.linear.state_space import StateSpace, Truncation
 from femb.linear.tail import by_columns, products
@@ -261,10 +261,11 @@ class SpinningReduction:
             frequencies = np.geomspace(FIRST * low, max(LAST * high, FIRST * low), COUNT)
         found = checked_frequencies(frequencies)
         full = self.full.frequency_response(found)
+        space = replace(space, units=full.units)
         change = self.elastic.frequency_response(found).values - self.undamped.frequency_response(found).values
         damped = FrequencyResponse(found, full.values + change, full.outputs, full.inputs, full.rounding, full.units)
         reduced = space.frequency_response(found)
-        unknown = self.precision * largest_alike(np.abs(reduced.values), reduced.outputs, reduced.inputs)
+        unknown = self.precision * full.largest_alike(np.abs(reduced.values))
         reduced = replace(reduced, rounding=unknown if reduced.rounding is None else reduced.rounding + unknown)
         truncation = Truncation(kind, damped, reduced, bound, self.unbounded)  # type: ignore[arg-type]
         return replace(space, truncation=truncation)

@@ -12,7 +12,6 @@ from femb.base.html import Shown
 from femb.base.types import Complexes, Floats
 from femb.base.values import without_rounding
 from femb.linear.peak_loads import NOISE, PeakLoad, peak_loads
-from femb.linear.response import UNITS, unit_of
 from femb.linear.state_space import StateSpace
 from femb.numerics.resonances import RIGID, resolving
 from femb.reporting.frequency import Frequency
@@ -88,7 +87,10 @@ def _hankel(space: StateSpace, poles: Complexes) -> Floats | None:
 def _shake(results: Results) -> Frequency:
     arrays = {path.removeprefix("shake/"): array for path, array in results.arrays.items()}
     outputs = [str(name) for name in arrays["outputs"]]
-    units = [unit_of(name) for name in outputs]
+    # older files have no units
+    units = [
+        str(unit) or name for unit, name in zip(arrays.get("output_units", [""] * len(outputs)), outputs, strict=True)
+    ]
     columns = {}
     for word in ("peak", "peak_frequency", "rms", "miles"):
         if word in arrays:
@@ -98,7 +100,7 @@ def _shake(results: Results) -> Frequency:
             ]
             columns[word] = values if word == "peak_frequency" else without_rounding(values, sizes)
     rows = [
-        {"output": name, "unit": unit if unit in UNITS.values() else ""}
+        {"output": name, "unit": "" if unit in ("-", name) else unit}
         | {word: float(values[k]) if np.isfinite(values[k]) else None for word, values in columns.items()}
         for k, (name, unit) in enumerate(zip(outputs, units, strict=True))
     ]

@@ -165,10 +165,15 @@ def groups() -> Mapping[str, type[Group]]:
     return _Groups()
 
 
+def table_names() -> tuple[str, ...]:
+    """The first parts of the paths of all groups, also of tables whose items declare no quantities."""
+    return (*tables(), *OF_NO_ITEM)
+
+
 def tables_of(paths: Iterable[str]) -> list[str]:
     """The tables of items that paths in results belong to, in the order of the catalogue."""
     found = dict.fromkeys(path.partition("/")[0] for path in paths if "/" in path)
-    known = [*tables(), *OF_NO_ITEM]
+    known = table_names()
     return [*(table for table in known if table in found), *(table for table in found if table not in known)]
 
 

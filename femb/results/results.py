@@ -23,7 +23,7 @@ from femb.base.quantity import Group, Groups
 from femb.base.types import Floats
 from femb.base.values import check_text
 from femb.results import spectrum as spectra
-from femb.results.groups import Audit, EventRecord, event_records, groups, tables_of, with_declarations
+from femb.results.groups import Audit, EventRecord, event_records, groups, table_names, tables_of, with_declarations
 from femb.results.names import COMPONENTS, Named, named, short_names, unit_of
 from femb.results.storage.file import write_content
 from femb.results.storage.read import read_array_of, read_content
@@ -289,10 +289,12 @@ class Results(ByQuantity):
     @cached_property
     def present(self) -> list[str]:
         """The tables of the items that these results have, in the order of the catalogue."""
-        paths = [path for path in self.arrays if path.count("/") > 1]
-        paths += [path for path in self.attributes if path.count("/") == 1]
-        # events and the audit are no items
-        return [table for table in tables_of(paths) if not hasattr(Results, table)]
+        known = {*table_names(), *self._others} - {"audit"}
+        found = tables_of((*self.arrays, *self.attributes))
+        # items that nothing is known of have quantities over time
+        others = set(tables_of(path for path in self.series if path.count("/") == 2))
+        others -= {*vars(self), *dir(Results)}
+        return [table for table in found if table in known | others]
 
     def _kind_of(self, table: str) -> type[Group] | None:
         """The kind of the groups of a table; plain groups of items that nothing is known of; None of no table."""

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import femb
 from femb.base.values import without_rounding
 from femb.cli import cli
-from femb.linear.response import FrequencyResponse, unit_of
+from femb.linear.response import FrequencyResponse
 from femb.linear.state_space import Truncation
 
 SATELLITE = CASES / "satellite_two_arrays.toml"
@@ -97,29 +97,14 @@ def test_rounding_is_zero_on_the_scale_of_its_column():
     np.testing.assert_array_equal(without_rounding(np.array([3.0, -1e-17, 1e-9]), 3.0), [3.0, 0.0, 1e-9])
 
 
-@pytest.mark.parametrize(
-    ("name", "unit"),
-    [
-        ("bodies.hub.turn.x", "rad"),
-        ("beams.boom.-1.acceleration.y", "m/s2"),
-        ("beams.boom.0.section_moment.z", "N m"),
-        ("joints.hinge.torque.x", "N m"),
-        ("joints.hinge.angle", "angle"),
-        ("joints.hinge.angle.force", "angle force"),
-        ("appendages.boom.force.z", "N"),
-        ("loads.push", "loads.push"),
-    ],
-)
-def test_units_of_inputs_and_outputs(name, unit):
-    assert unit_of(name) == unit
-
-
 def test_errors_of_what_is_zero_by_symmetry_are_relative_to_the_same_unit():
     """One output of two with the same unit is rounding by the only input; another unit is small, and is not."""
     full = np.array([[[2.0], [1e-18], [1e-12]]])
     reduced = np.array([[[2.0], [3e-18], [1.1e-12]]])
     names = ("bodies.a.turn.x", "bodies.b.turn.x", "bodies.a.position.x")
-    parts = [FrequencyResponse(np.array([1.0]), values.astype(complex), names, ("f",)) for values in (full, reduced)]
+    units = dict(zip(names, ("rad", "rad", "m"), strict=True))
+    values = (each.astype(complex) for each in (full, reduced))
+    parts = [FrequencyResponse(np.array([1.0]), each, names, ("f",), units=units) for each in values]
     truncation = Truncation("some modes", *parts, None)
     np.testing.assert_allclose(truncation.error[0, :, 0], [0.0, 1e-18, 0.1], atol=1e-15)
     assert "bodies.a.position.x by f" in truncation.table()

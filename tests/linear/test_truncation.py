@@ -256,7 +256,8 @@ def test_errors_are_relative_to_what_responds(unit):
     full, change = unit * np.array([[[1.0, 1e-5, 1e-8, 1e-5]]]), unit * np.array([[[0.0, 1e-6, 1e-6, 1e-6]]])
     names = ("a.position.x",), tuple(f"{name}.force.x" for name in "abcd")
     rounding = unit * np.array([[[0.0, 0.0, 0.0, 2e-8]]])
-    parts = (FrequencyResponse(np.ones(1), values, *names, rounding) for values in (full, full + change))
+    units = {"a.position.x": "m", **dict.fromkeys(names[1], "N")}
+    parts = (FrequencyResponse(np.ones(1), values, *names, rounding, units) for values in (full, full + change))
     np.testing.assert_allclose(Truncation("some", *parts, None).error[0, 0], [0.0, 0.1, 1e-6, 1e-6], rtol=1e-9)
 
 

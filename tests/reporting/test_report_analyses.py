@@ -162,7 +162,7 @@ def test_linear_models_have_responses_poles_and_gains(tmp_path):
 
 
 def test_base_shakes_have_densities_and_a_table(tmp_path):
-    f, words = np.linspace(1.0, 5.0, 9), ("shake/outputs", "shake/inputs")
+    f, words = np.linspace(1.0, 5.0, 9), ("shake/outputs", "shake/inputs", "shake/output_units")
     real = np.stack([1.0 / f, 1e-18 * f], axis=1)
     arrays = {
         "frequencies": f,
@@ -178,11 +178,8 @@ def test_base_shakes_have_densities_and_a_table(tmp_path):
         "miles": np.ones(2),
     }
     static = {f"shake/{word}": array for word, array in arrays.items()}
-    static |= dict(
-        zip(
-            words, (np.array(["bodies.a.acceleration.x", "bodies.a.acceleration.y"]), np.array(["ground"])), strict=True
-        )
-    )
+    names = ["bodies.a.acceleration.x", "bodies.a.acceleration.y"], ["ground"], ["m/s2", "m/s2"]
+    static |= dict(zip(words, map(np.array, names), strict=True))
     page = page_of(Results({}, static, {"": {"status": "complete"}}), tmp_path)
     first, second = page.data["frequency"]["shaken"]
     assert (first["unit"], first["peak"], first["rms"]) == ("m/s2", 1.0, 2.0)
