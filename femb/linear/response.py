@@ -53,7 +53,7 @@ class FrequencyResponse(Brief):
         return name if unit in ("", "-") else unit
 
     def largest_alike(self, size: Floats) -> Floats:
-        """(f, p, m): of sizes (f, p, m) of the entries the largest with the same units."""
+        """(f, p, m): of the sizes of all entries, ``size`` (f, p, m), the largest with the same units."""
         rows, columns = (self._alike(names) for names in (self.outputs, self.inputs))
         largest = np.array([[np.max(size[:, i][:, :, j], axis=(1, 2)) for j in columns] for i in rows])
         return np.moveaxis(largest.reshape(*size.shape[1:], len(size)), 2, 0)
