@@ -52,6 +52,8 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], str]] = {
         "tape_spring", (), "picture --times 0,0.2,0.6,1,1.15,1.5 --azimuth -70 --elevation 20 --dpi 80"),
     "rollout_blanket": ("rollout_blanket", (), "plot --dpi 80"),
     "rollout_blanket_slew": ("rollout_blanket", (), "picture --times 0,1,3,7,10 --azimuth -60 --elevation 20 --dpi 80"),
+    "solar_sail": ("solar_sail", (), "picture --times 0 --azimuth -50 --elevation 40 --dpi 80"),
+    "solar_sail_motion": ("solar_sail", (), "plot --what sail --dpi 80"),
     "spinning_boom_audit": ("spinning_boom", (), "plot --what audit --dpi 90"),
     "satellite_four_arms": ("satellite_four_arms", (), "plot --dpi 90"),
     "satellite_deployment": ("satellite_deployment", (), "plot --dpi 90"),

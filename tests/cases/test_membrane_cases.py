@@ -76,3 +76,54 @@ def test_a_finer_blanket_is_nearer():
 def test_booms_take_their_share_of_the_tension():
     found = femb.static(femb.load_case(CASES / "rollout_blanket.toml").model).shells["blanket"]
     np.testing.assert_allclose(1.6 * found.membrane_force[0, :, 0], TENSION, rtol=1e-5)
+
+
+SAILS = ("north_east", "north_west", "south_west", "south_east")
+
+
+def sail(tension=0.02, elements=4):
+    words = [f"shells.{name}.pretension=[{tension}, {tension}, 0]" for name in SAILS]
+    words += [f"shells.{name}.elements=[{elements}, {elements}]" for name in SAILS]
+    return femb.load_case(CASES / "solar_sail.toml", words).model
+
+
+def test_frequencies_of_a_sail_go_with_the_root_of_its_tension():
+    first, second = (femb.modes(sail(N), 8, held="hub", start="equilibrium").frequencies for N in (0.02, 0.04))
+    np.testing.assert_allclose(second / first, np.sqrt(2.0), rtol=1e-3)
+    # the four membranes are alike
+    np.testing.assert_allclose(first.reshape(2, 4), first.reshape(2, 4)[:, :1] * np.ones(4), rtol=1e-3)
+    table = list(rows_of(PAGES / "solar_sail.md", "The film at rest").values())
+    for k, cells in enumerate(table):
+        values = first[4 * k : 4 * k + 4].mean(), second[4 * k : 4 * k + 4].mean()
+        assert all(map(is_printed, cells, [*values, values[1] / values[0]])), (cells, values)
+
+
+def test_a_sail_at_rest_carries_no_compression():
+    found = femb.static(sail())
+    shells = [found.shells[name] for name in SAILS]
+    for shell in shells:
+        first, second, shear = shell.membrane_force[0].T
+        least = 0.5 * (first + second) - np.hypot(0.5 * (first - second), shear)
+        assert least.min() > -1e-2 * first.max()
+        np.testing.assert_array_equal(np.bincount(shell.wrinkling[0].astype(int)), [8, 8])
+    # all on the booms: their tips are pulled in by the corners of two membranes
+    pull = [-found.beams[f"{name}_boom"].section_force[0, -1, 0, 0] for name in ("east", "north", "west", "south")]
+    np.testing.assert_allclose(pull, pull[0], rtol=1e-3)
+    assert pull[0] == pytest.approx(0.0329, rel=2e-3)
+
+
+@pytest.mark.slow
+def test_a_finer_sail_is_softer():
+    found = femb.modes(sail(elements=6), 8, held="hub", start="equilibrium").frequencies
+    assert is_printed("0.0719", found[:4].mean())
+    assert is_printed("0.1034", found[4:].mean())
+
+
+@pytest.mark.slow
+def test_the_manoeuvre_turns_the_sail_as_its_inertia_says():
+    from shared_runs import results_of
+
+    found = results_of("solar_sail")
+    angle = found.bodies["hub"].euler_angles()[found.time > 19.0, 0]
+    inertia = 0.2 + 11.0449
+    np.testing.assert_allclose(np.degrees(angle.mean()), np.degrees(0.03 * 15.0 / inertia), rtol=5e-3)

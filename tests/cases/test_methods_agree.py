@@ -100,6 +100,16 @@ STRETCHES = {
             *("loads.go.profile.duration=0.004", "loads.go.torque=[0, -6e4, 3e4]"),
         ),
     ),
+    "solar_sail": Stretch(
+        5e-4,
+        5e-6,
+        0.2,
+        (
+            "sections.boom.damping=0",
+            *(f"shells.{name}.damping=0" for name in ("north_east", "north_west", "south_west", "south_east")),
+            *("loads.go.profile.duration=0.0004", "loads.go.torque=[1000, 0, 0]"),
+        ),
+    ),
     "rigid_body_free": Stretch(1.0, 0.5, 0.5),
     "rigid_body_dual_euler_torque": Stretch(0.15, 0.15, 0.15),
     "rigid_body_body_torque": Stretch(0.5, 0.5, 0.5, ("bodies.rod.euler_rates=[1, 10, 1]",)),
