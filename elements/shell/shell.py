@@ -296,11 +296,12 @@ class Shell(Item):
         if check.bad:
             return
         owner: dict[int, str] = {}
+        # whether corners on beams and on other shells are one node is known when these have theirs
+        undecided = {*self.neighbours, *(word for word, (_, beam) in self.hosts.items() if beam is not None)}
         for word in self.attach:
             for node in self.geometry.sets[word].tolist():
                 other = owner.setdefault(node, word)
-                # whether corners of other shells are one node is known when these have theirs
-                if self.attach[other] != self.attach[word] and not {other, word} & set(self.neighbours):
+                if self.attach[other] != self.attach[word] and not {other, word} & undecided:
                     what = f"shares a node with {other}, which is on another host: a node is on one"
                     check.fail(f"attach.{word}", what)
                     return

@@ -196,6 +196,36 @@ def test_root_loads_are_the_weight():
     np.testing.assert_allclose(found.force[-1], [0.0, 0.0, -weight - 20.0], atol=1e-6 * weight)
 
 
+def stiffened(attach, start="ground"):
+    """A strip with stringers below its long edges, which begin on a body."""
+    section = femb.Section(
+        "bar", axial_stiffness=1e6, torsional_stiffness=10.0, bending_stiffness=(20.0, 20.0), mass_per_length=0.1,
+        inertia_per_length=(2e-5, 1e-5, 1e-5), shear_stiffness=(1e6, 1e6),
+    )  # fmt: skip
+    corners = [[0, -0.05, 0], [1, -0.05, 0], [1, 0.05, 0], [0, 0.05, 0]]
+    strip = panel((8, 2), corners, 0.0, thickness=4e-3, attach=attach, points={"tip": "edge2"})
+    beams = [
+        femb.ExactBeam(name, section, 1.0, 8, start=femb.Attachment(start, at=(0.0, y, -0.02), direction=(1, 0, 0)))
+        for name, y in (("right", -0.05), ("left", 0.05))
+    ]
+    return section, *beams, strip
+
+
+def test_stiffeners_along_edges_bend_as_one_section():
+    """A clamped panel on two stringers beside its surface: the deflection of both sections about their common axis."""
+    on_beams = {"edge1": {"beam": "right"}, "edge3": {"beam": "left"}}
+    load = femb.Load("push", body="p.tip", force=(0.0, 0.0, 1e-3))
+    found = femb.static(model_of(*stiffened({"edge4": "ground"} | on_beams), load))
+    plate, stringers, below = E * 0.1 * 4e-3, 2e6, -0.02
+    axis = stringers * below / (plate + stringers)
+    bending = E * 0.1 * 4e-3**3 / 12.0 + plate * axis**2 + 2.0 * 20.0 + stringers * (below - axis) ** 2
+    np.testing.assert_allclose(found.bodies["p.tip"].displacement[-1, 2], 1e-3 / (3.0 * bending), rtol=1e-2)
+    # a corner on the root of a beam that is on another body than the edge
+    hub = femb.RigidBody("hub", 1.0, 1.0)
+    with pytest.raises(femb.ModelError, match="a node is on one"):
+        System(model_of(hub, *stiffened({"edge4": "hub"} | on_beams)))
+
+
 def test_free_flight_conserves_energy_and_momenta():
     shell = panel((2, 1), thickness=0.1, velocity=(0.1, 0.2, 0.3), angular_velocity=(1.0, 2.0, 3.0), offset=0.03)
     results = femb.simulate(model_of(shell), duration=0.02, method="radau", rtol=1e-9, output_interval=5e-3)
