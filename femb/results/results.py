@@ -24,7 +24,7 @@ from femb.base.types import Floats
 from femb.base.values import check_text
 from femb.results import spectrum as spectra
 from femb.results.groups import Audit, EventRecord, event_records, groups, table_names, tables_of, with_declarations
-from femb.results.names import COMPONENTS, Named, named, short_names, unit_of
+from femb.results.names import COMPONENTS, LINEAR, Named, coordinates_of, named, short_names, unit_of
 from femb.results.storage.file import write_content
 from femb.results.storage.read import read_array_of, read_content
 from femb.results.view import INERTIAL, seen_from
@@ -55,7 +55,13 @@ if TYPE_CHECKING:
 
 # Results as tables of other libraries, which are imported on first use.
 
-DIMENSIONS = {"3": "axis", "4": "component"}
+DIMENSIONS = {"3": "axis", "4": "component", "2": "end"}
+# Dimensions that the quantities of an item share, by the letter of their size.
+OF_ITEM = {
+    "beams": {"n": "node", "e": "element"},
+    "shells": {"n": "node", "e": "element"},
+    "joints": {"c": "coordinate"},
+}
 
 
 def to_pandas(results: Results, names: tuple[str, ...]) -> pandas.DataFrame:
@@ -65,11 +71,15 @@ def to_pandas(results: Results, names: tuple[str, ...]) -> pandas.DataFrame:
     except ImportError as error:
         raise ResultError("pip install 'femb[pandas]': pandas is not installed") from error
     columns: dict[str, Floats] = {}
+    units: dict[str, str] = {}
     for quantity in _chosen(results, names):
         values = quantity.values.reshape(results.time.size, -1)
         for label, column in zip(_labels(quantity), values.T, strict=True):
-            columns[".".join((quantity.path, *label))] = column
-    return pandas.DataFrame(columns, index=pandas.Index(results.time, name="time"))
+            name = ".".join((quantity.path, *label))
+            columns[name], units[name] = column, quantity.unit or _unit_of_coordinate(quantity, label)
+    frame = pandas.DataFrame(columns, index=pandas.Index(results.time, name="time"))
+    frame.attrs["units"] = units
+    return frame
 
 
 def to_xarray(results: Results, names: tuple[str, ...]) -> xarray.Dataset:
@@ -79,12 +89,22 @@ def to_xarray(results: Results, names: tuple[str, ...]) -> xarray.Dataset:
     except ImportError as error:
         raise ResultError("pip install 'femb[xarray]': xarray is not installed") from error
     variables = {}
+    sizes: dict[str, int] = {}
+    coordinates = {"time": ("time", results.time, {"units": "s"}), "axis": list("xyz"), "component": list("wxyz")}
     for quantity in _chosen(results, names):
-        dims = [DIMENSIONS.get(letter, f"{quantity.path}.{k}") for k, letter in enumerate(quantity.axes)]
+        dims = []
+        for k, (letter, size) in enumerate(zip(quantity.axes, quantity.values.shape[1:], strict=True)):
+            table, _, name = quantity.group.path.partition("/")
+            word = OF_ITEM.get(table, {}).get(letter, "")
+            dim = f"{table}.{name}.{word}" if word else DIMENSIONS.get(letter, "")
+            if not dim or sizes.setdefault(dim, size) != size:
+                dim = f"{quantity.path}.{k}"
+            elif letter == "c" and len(own := coordinates_of(quantity.group)) == size:
+                coordinates[dim] = own
+            dims.append(dim)
         declared = quantity.group.quantities().get(quantity.word)
         unit = declared.unit if declared is not None else quantity.unit
         variables[quantity.path] = (("time", *dims), quantity.values, {"units": unit} if unit else {})
-    coordinates = {"time": ("time", results.time, {"units": "s"}), "axis": list("xyz"), "component": list("wxyz")}
     used = {"time", *(dim for dims, _, _ in variables.values() for dim in dims)}
     attributes = {"title": results.title, "method": results.method, "status": results.status}
     return xarray.Dataset(variables, {dim: x for dim, x in coordinates.items() if dim in used}, attributes)
@@ -102,8 +122,19 @@ def _chosen(results: Results, names: tuple[str, ...]) -> list[Named]:
     ]
 
 
+def _unit_of_coordinate(quantity: Named, label: tuple[str, ...]) -> str:
+    """The unit of a coordinate of a joint, its rate or acceleration; "" of other quantities."""
+    powers = {"coordinates": "", "rates": "/s", "accelerations": "/s2"}
+    if not quantity.group.path.startswith("joints/") or quantity.word not in powers or not label:
+        return ""
+    return ("m" if label[-1] in LINEAR else "rad") + powers[quantity.word]
+
+
 def _labels(quantity: Named) -> list[tuple[str, ...]]:
-    """The names of the components of a quantity: numbers, and x, y, z of vectors."""
+    """The names of the components of a quantity: numbers, x, y, z of vectors, and names of coordinates of joints."""
+    own = coordinates_of(quantity.group)
+    if quantity.values.ndim == 2 and len(own) == quantity.values.shape[1]:
+        return [(name,) for name in own]
     sizes = zip(quantity.axes, quantity.values.shape[1:], strict=True)
     return list(product(*(COMPONENTS.get(letter) or list(map(str, range(size))) for letter, size in sizes)))
 
@@ -160,13 +191,17 @@ class ByQuantity:
         """Quantities over time as a pandas DataFrame with the time (s) as its index; all of them without names.
 
         names : as ``"hub.position"``, see `names`. Columns are ``bodies.hub.position.x``, of beams
-        ``beams.boom.position.3.x`` with the number of the node. Raises ResultError for unknown names, without pandas.
+        ``beams.boom.position.3.x`` with the number of the node, of joints ``joints.hinge.coordinates.angle``. The units
+        of all columns are in ``frame.attrs["units"]``. Raises ResultError for unknown names, without pandas.
         """
         return to_pandas(self._results, names)
 
     def to_xarray(self, *names: str) -> xarray.Dataset:
-        """Quantities over time as an xarray Dataset with units, its dimensions time (s), axis and component; others are
-        named by their path. names : as of `to_pandas`. Raises ResultError for unknown names, without xarray."""
+        """Quantities over time as an xarray Dataset with units; its dimensions are time (s), axis, component and end.
+
+        Those of an item have its name, as ``beams.boom.node``, ``beams.boom.element``, ``joints.hinge.coordinate``;
+        others are named by their path. names : as of `to_pandas`. Raises ResultError for unknown names, without xarray.
+        """
         return to_xarray(self._results, names)
 
     def spectrum(self, name: str, kind: spectra.SpectrumKind = "psd") -> spectra.Spectrum:

@@ -35,6 +35,21 @@ def test_a_data_frame_has_the_numbers_by_name(results):
     np.testing.assert_array_equal(chosen["beams.boom.-1.position.z"], results.beams["boom"].position[:, -1, 2])
 
 
+def test_columns_of_joints_have_their_names_and_all_columns_units(results):
+    pytest.importorskip("pandas")
+    joint = Results(
+        {"time": T, "joints/slide/coordinates": np.stack([T, 2.0 * T], axis=1)},
+        {},
+        {"joints/slide": {"names": '["stroke", "angle"]'}},
+    )
+    table = joint.to_pandas()
+    assert list(table) == ["joints.slide.coordinates.stroke", "joints.slide.coordinates.angle"]
+    np.testing.assert_array_equal(table["joints.slide.coordinates.angle"], 2.0 * T)
+    assert table.attrs["units"] == dict(zip(table, ("m", "rad"), strict=True))
+    units = results.to_pandas().attrs["units"]
+    assert (units["bodies.hub.position.x"], units["beams.boom.position.2.y"], units["audit.work"]) == ("m", "m", "J")
+
+
 @pytest.mark.slow
 def test_a_dataset_has_units_and_dimensions(results):
     pytest.importorskip("xarray")
@@ -44,6 +59,7 @@ def test_a_dataset_has_units_and_dimensions(results):
     np.testing.assert_array_equal(position.sel(axis="y"), T)
     assert data["bodies.hub.quaternion"].dims == ("time", "component")
     np.testing.assert_array_equal(data["beams.boom.position"][:, 1, 2], results.beams["boom"].position[:, 1, 2])
+    assert data["beams.boom.position"].dims == ("time", "beams.boom.node", "axis")
 
 
 def test_spectra_of_a_sine_have_its_amplitude_and_its_power(results):
