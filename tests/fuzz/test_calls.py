@@ -54,6 +54,8 @@ CALLS = {
     femb.Load: {"name": "push", "body": "hub", "force": (1, 2, 3), "frame": "body", "profile": profiles.Versine(1.0)},
     femb.Shell: {"name": "panel", "elements": (2, 2), "corners": [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]],
                  "thickness": 1e-3, "material": "aluminium 6061-T6", "attach": {"edge4": "hub"}},
+    femb.HingeLine: {"name": "fold", "first": {"body": "hub"}, "second": {"shell": "panel", "edge": "edge2"},
+                     "stiffness": 3.0},
     femb.SurfaceLoad: {"name": "light", "shell": "panel", "pressure": 1e-5},
     femb.AerodynamicLoad: {"name": "air", "body": "hub", "force_by_velocity": np.eye(3)},
     femb.DistributedLoad: {"name": "weight", "beam": "boom", "force": (0, 0, 1)},
@@ -232,7 +234,7 @@ def used(call, words):
     elif call is femb.AttitudeReference:
         item = femb.PDController("pd", attitude="bodies.hub", outputs="loads.torquer.torque", period=0.05,
                                  proportional=1.0, reference=item)  # fmt: skip
-    elif call is femb.SurfaceLoad:
+    elif call in (femb.SurfaceLoad, femb.HingeLine):
         made.add(femb.Shell(**CALLS[femb.Shell]))
     elif call is femb.DipoleField:
         made.add(femb.GravityGradient("gradient", rate=1e-3))
