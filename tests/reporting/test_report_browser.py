@@ -202,6 +202,24 @@ def test_unfinished_runs_and_studies_are_shown(browser, tmp_path):
     assert browser.value("document.querySelectorAll('.chart circle').length") == 2
 
 
+def test_nothing_is_wider_than_a_phone(browser, tmp_path):
+    """390 px wide: of a run with its audit, and of modes over a rate of rotation."""
+    speeds = np.linspace(0.0, 300.0, 4)
+    frequencies = np.stack([20.0 + 0.0 * speeds, 30.0 + speeds / 10.0], axis=1)
+    labels = ("beams.one", "bodies.hub")
+    ones = np.ones_like(frequencies)
+    swept = femb.ModeSweep("wheels.disc.speed", speeds, frequencies, 0.01 * ones, ones, labels, 0.0 * ones, "rad/s")
+    size = {"height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.call("Emulation.setDeviceMetricsOverride", width=390, **size)
+    try:
+        for results in (Results(*satellite()), swept.sweep().results()):
+            opened(browser, results, tmp_path)
+            assert browser.value("document.documentElement.scrollWidth") <= 390
+        assert browser.value("document.querySelectorAll('svg text').length") > 4
+    finally:
+        browser.call("Emulation.clearDeviceMetricsOverride")
+
+
 def test_notebooks_show_the_page_inline(browser, tmp_path):
     page = Path(tmp_path / "notebook.html")
     page.write_text(f"<!doctype html><html><body>{Results(*satellite()).show()._repr_html_()}</body></html>")
