@@ -170,7 +170,7 @@ def draw_array(path: Path, folder: Path) -> None:
     slew.legend()
     gain.loglog(found["frequencies"], np.abs(found["loop"]))
     gain.axhline(1.0, color="0.5", lw=0.9)
-    gain.set(xlabel="frequency, Hz", ylabel="gain of the loop")
+    gain.set(xlabel="frequency, Hz", ylabel="gain of the loop", xlim=(1e-3, 100.0), ylim=(1e-4, None))
     figure.savefig(path)
 
 

@@ -24,6 +24,7 @@ PICTURES = {
     "STATICS": ("convergence_statics",),
     "CRITICAL": ("convergence_critical",),
     "MODES": ("convergence_modes",),
+    "SHELLS": ("convergence_shells",),
     "SUMS": ("convergence_sums",),
     "PULSE": ("convergence_pulse",),
     "TRANSFER": ("convergence_transfer",),

@@ -67,9 +67,13 @@ GROUPED: dict[str, dict[str, tuple[str, ...]]] = {
         "roots of uniform beams": ("cantilever", "free-free", "pinned-free"),
         "hubs, effective masses, rotation": ("effective", "hub", "rotating"),
     },
+    "SHELLS": {
+        "frequencies and deflections": ("plate S", "plate C", "laminate", "rotating", "pinched"),
+        "buckling": ("plate buckles",),
+    },
     "KINDS": {"both kinds of beams": ("",)},
 }
-SLOPES = {"STATICS": (4, 2), "CRITICAL": (4, 2), "MODES": (4,), "KINDS": (4, 2)}
+SLOPES = {"SHELLS": (2,), "STATICS": (4, 2), "CRITICAL": (4, 2), "MODES": (4,), "KINDS": (4, 2)}
 
 
 def numbers(word: str) -> Mapping[str, Sequence[float]]:

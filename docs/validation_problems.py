@@ -12,6 +12,7 @@ import numpy as np
 import validation_linear as linear
 import validation_loads as loads
 import validation_modes as modes
+import validation_shells as shells
 import validation_statics as statics
 
 Errors = dict[str, float]
@@ -34,6 +35,7 @@ GROUPS = {
     "STATICS": Group("statics, error", statics.STATICS, "n", (2, 4, 8, 16, 32), (1, 3)),
     "CRITICAL": Group("critical loads, error", statics.CRITICAL, "n", (2, 4, 8, 16, 32), (1, 3)),
     "MODES": Group("modes, error", modes.MODES, "n", (4, 8, 16, 32, 48), (1, 3)),
+    "SHELLS": Group("shells, error", shells.SHELLS, "n", (4, 8, 16), (1, 2)),
     "KINDS": Group("kinds, error", modes.KINDS, "n", (2, 4, 8, 16, 32), (1, 3)),
     "PULSE": Group("pulse, difference", linear.PULSE, "N m", HALVED, (2, 4)),
     "TRANSFER": Group("transfer function, difference", linear.TRANSFER, "N m", (1e-2, 1e-3, 1e-4, 1e-5, 1e-6), (0, 3)),

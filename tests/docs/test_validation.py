@@ -117,14 +117,28 @@ def test_errors_of_one_column_are_those_of_the_page(word):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("word", [*QUICK, "TRANSFER"])
+@pytest.mark.parametrize("word", [*QUICK, "SHELLS", "TRANSFER"])
 def test_all_errors_are_those_of_the_page(word):
     group = problems().GROUPS[word]
     assert table(word)[0] == list(group.values)
     check(word, group.values)
 
 
+def test_cheap_errors_of_shells_are_those_of_the_page():
+    page = table("SHELLS")[1]
+    shells = script("validation_shells")
+    for problem in (shells.leissa, shells.laminate, shells.strip, shells.cylinder):
+        for name, error in problem(4).items():
+            assert error == pytest.approx(page[name][4], rel=0.06), name
+
+
 BOUNDS = [
+    ("SHELLS", 16, "plate S", 0.01),
+    ("SHELLS", 16, "plate buckles, compression, hinged", 2e-3),
+    ("SHELLS", 16, "plate buckles, heat, clamped", 0.012),
+    ("SHELLS", 16, "laminate", 3e-3),
+    ("SHELLS", 16, "rotating strip", 3e-4),
+    ("SHELLS", 16, "pinched cylinder", 0.07),
     ("STATICS", 32, "elastica, P L²/EI", 1e-5),
     ("STATICS", 32, "cantilever with stretch", 1e-5),
     ("STATICS", 8, "roll-up", 2e-3),
