@@ -1,11 +1,11 @@
 """Forces of many elements, evaluated in ranges at the same time; see ``femb.numerics.threads``."""
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
 from femb.base.types import Floats, Ints
+from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.threads import concurrently, ranges
 
@@ -34,32 +34,34 @@ NO_ROWS = np.empty((0, 0, 0))
 
 
 def in_ranges(
-    of_range: Callable[[slice, Floats], Callable[[], int]],
+    of_range: Callable[[slice, Floats], Bound],
     starts: Ints,
     sizes: tuple[int, ...],
     out: Floats,
     multiple: int = 1,
-) -> Callable[[], int]:
-    """The function that adds the forces of elements to out (s, n_v), and returns the number of a folded one or -1.
+    check: Callable[[int], object] | None = None,
+) -> Callable[[], object]:
+    """The function that adds the forces of elements to out (s, n_v): a ``Bound`` kernel if they are in one range.
 
     of_range(elements, rows) : the same for a range of them. It adds to out if rows is empty; otherwise it sets rows (n,
     s, w) to the forces of its n elements, which are then added in the order of the elements, as without ranges.
     starts (e, groups) : the first velocity of each group of an element, negative if it is fixed. sizes : of the groups.
-    multiple : see ``ranges``.
+    multiple : see ``ranges``. check : called with the number of a folded element, or -1; None where none can fold.
     """
     parts = ranges(len(starts), len(out), multiple)
     if len(parts) == 1:
-        return of_range(parts[0], NO_ROWS)
+        bound = of_range(parts[0], NO_ROWS)
+        bound.check = check
+        return bound
     rows = np.empty((len(starts), len(out), sum(sizes)))
     first_elements: list[int] = [part.start for part in parts]
     tasks = [of_range(part, rows[part]) for part in parts]
-    add = partial(add_rows, np.ascontiguousarray(starts), np.array(sizes), rows, out)
+    add = Bound(add_rows, np.ascontiguousarray(starts), np.array(sizes), rows, out)
 
-    def evaluate() -> int:
+    def evaluate() -> None:
         for first, folded in zip(first_elements, concurrently(tasks), strict=True):
-            if folded >= 0:
-                return first + folded
+            if check is not None and folded >= 0:
+                check(first + folded)
         add()
-        return -1
 
     return evaluate

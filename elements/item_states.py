@@ -19,6 +19,7 @@ from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
 from femb.layout.views import OutputStates
+from femb.numerics.compiler.bound_calls import BoundSequence
 
 
 class DeclaringSystem(RecordedSystem, Protocol):
@@ -158,6 +159,9 @@ class RecordedArrays(Batch):
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         """Nothing."""
+
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> BoundSequence:
+        return BoundSequence([])
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         """Nothing."""

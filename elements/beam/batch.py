@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -50,6 +49,7 @@ from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, ModelView, OutputStates
+from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lane_groups import groups, groups_of, kinds
 from femb.numerics.compiler.lanes import LANES
@@ -399,15 +399,14 @@ class BeamBatch(Batch):
 
     def _bound(
         self, state: tuple[Floats, Floats, Floats], parts: tuple[bool, bool, bool], out: Floats
-    ) -> Callable[[], None]:
+    ) -> Callable[[], object]:
         """The function that adds elastic, damping and inertia forces, those wanted, at the states (q, v, a)."""
         index, kind, *rest = (*self._groups, *state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION)
 
-        def of_range(part: slice, rows: Floats) -> Callable[[], int]:
-            return partial(forces, index[part], kind[groups_of(part)], *rest, rows)
+        def of_range(part: slice, rows: Floats) -> Bound:
+            return Bound(forces, index[part], kind[groups_of(part)], *rest, rows)
 
-        evaluate = in_ranges(of_range, self.index[:, VELOCITIES], SIZES, out, LANES)
-        return lambda: self._check(evaluate())
+        return in_ranges(of_range, self.index[:, VELOCITIES], SIZES, out, LANES, self._check)
 
     @property
     def _elements(self) -> tuple[Any, ...]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from functools import partial
 from typing import Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern
+from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotate, rotate_back, rotation, scatter, times_skew
 
@@ -194,7 +194,7 @@ class MassBatch(Batch):
         residual(self.index, self.data, q, v, a, self.gravity, out)
 
     def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        return partial(residual, self.index, self.data, q, v, a, self.gravity, out)
+        return Bound(residual, self.index, self.data, q, v, a, self.gravity, out)
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self.mass(q, mass)

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -36,6 +35,7 @@ from femb.layout.element import Batch, FoldedError, Input
 from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, ModelView, OutputStates
+from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lane_groups import SharedRows, groups, kinds, of_range, ungrouped
 from femb.numerics.compiler.lanes import LANES, lanes
@@ -324,11 +324,10 @@ class ExactBatch(SectionRecords):
     def _bound(self, free: Floats, state: Any, parts: tuple[bool, bool, bool], out: Floats) -> Callable[[], object]:
         """``_forces`` at states whose entries change between calls, as a function without arguments."""
         elements, rest = self.elements(free), (*state, self.fixed, self.gravity, *parts, 1.0, out, NO_SECTION)
-        evaluate = in_ranges(
-            lambda part, rows: partial(forces, *of_range(part, *elements), *rest, rows),
-            *(self.index[:, VELOCITIES], SIZES, out, LANES),
+        return in_ranges(
+            lambda part, rows: Bound(forces, *of_range(part, *elements), *rest, rows),
+            *(self.index[:, VELOCITIES], SIZES, out, LANES, self.check),
         )
-        return lambda: self.check(evaluate())
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         if not (self.damped or self.inputs):

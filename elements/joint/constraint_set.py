@@ -13,6 +13,7 @@ from femb.elements.joint import constraint_kernels as tangents
 from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.vector3 import IN_Q, IN_V
 
 ZERO = np.zeros(3)
@@ -104,6 +105,13 @@ class ConstraintSet:
         """force (s, n_v) += J^T lambda; rates (s, n_c) = J v + Phi_t."""
         if self.rows:
             kernels.constraint_force(self.index, self.data, u, q, v, self.fixed, multipliers, force, rates)
+
+    def bound_force(
+        self, u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats, rates: Floats
+    ) -> BoundSequence:
+        """``constraint_force`` of these arrays, whose entries change from call to call."""
+        arguments = self.index, self.data, u, q, v, self.fixed, multipliers, force, rates
+        return BoundSequence([Bound(kernels.constraint_force, *arguments)] if self.rows else [])
 
     def reaction_of(
         self, numbers: list[int], u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats

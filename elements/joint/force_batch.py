@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from femb.layout.element import (
 from femb.layout.layout import Layout
 from femb.layout.state import RATE
 from femb.layout.views import BlockPattern, LinearPoint, OutputStates
+from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import scatter
 
@@ -309,7 +310,7 @@ class JointForceBatch(CoordinateForceBatch):
         law_forces(*self._arguments, u, q, v, elastic, rest, out)
 
     def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        return partial(law_forces, *self._arguments, u, q, v, 1.0, 1.0, out)
+        return Bound(law_forces, *self._arguments, u, q, v, 1.0, 1.0, out)
 
     @property
     def _arguments(self) -> tuple[Any, ...]:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +24,7 @@ from femb.layout.element import (
 from femb.layout.layout import Layout, Station
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, OutputStates
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.rotations import rotation_matrix
 from femb.numerics.vector3 import (
@@ -222,10 +222,7 @@ class LoadBatch(ForceBatch):
             add(rows.index, rows.data, u, q, v, -rest, out)
 
     def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        if len(self._kinds) != 1:
-            return super().bound_residual(u, q, v, a, out)
-        ((add, rows),) = self._kinds
-        return partial(add, rows.index, rows.data, u, q, v, -1.0, out)
+        return BoundSequence([Bound(add, rows.index, rows.data, u, q, v, -1.0, out) for add, rows in self._kinds])
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Force (inertial axes) and torque (axes of the body or section) of every load, with its damping."""

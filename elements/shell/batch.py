@@ -18,6 +18,7 @@ from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics import rotations
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.lane_groups import groups, groups_of, kinds, ungrouped
 from femb.numerics.compiler.lanes import LANES
 
@@ -234,22 +235,13 @@ class ShellBatch(Batch):
     def _bound(self, state: tuple[Floats, ...], parts: tuple[bool, bool, bool], out: Floats) -> Callable[[], object]:
         rest = (NO_FREE, *state, self.fixed, self.gravity, *parts, 1.0, out)
 
-        def of_range(cells: Cells, part: slice, rows: Floats) -> Callable[[], int]:
-            words = cells.index[part], cells.kind[groups_of(part)], *cells.shared, *rest, rows
+        def of_range(cells: Cells, part: slice, rows: Floats) -> Bound:
+            index, kind = cells.index[part], cells.kind[groups_of(part)]
+            return Bound(kernels.forces, index, kind, *cells.shared, *rest, rows)
 
-            def evaluate() -> int:
-                kernels.forces(*words)
-                return -1
-
-            return evaluate
-
-        evaluations = [in_ranges(partial(of_range, cells), cells.in_v, cells.sizes, out, LANES) for cells in self.cells]
-
-        def evaluate() -> None:
-            for each in evaluations:
-                each()
-
-        return evaluate
+        return BoundSequence(
+            [in_ranges(partial(of_range, cells), cells.in_v, cells.sizes, out, LANES) for cells in self.cells]
+        )
 
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         cold = [NO_FREE] * len(self.cells)

@@ -7,7 +7,6 @@ equation (5) with these alone: both equations are linear in the masses. Harmonic
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from functools import partial
 from math import inf, pi
 from typing import Any, Self
 
@@ -20,6 +19,7 @@ from femb.layout.element import Batch, continuous_commands
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, ModelView, OutputStates
+from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import assign, cross, dot, rotate, rotate_back, rotation, scatter
 
@@ -511,7 +511,7 @@ class WheelBatch(Batch):
         residual(self.index, self.data, self.harmonics, u, q, v, a, self.weight, out)
 
     def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
-        return partial(residual, self.index, self.data, self.harmonics, u, q, v, a, self.weight, out)
+        return Bound(residual, self.index, self.data, self.harmonics, u, q, v, a, self.weight, out)
 
     def mass(self, q: Floats, mass: Floats) -> None:
         self.mass_each(q[None], mass[None])

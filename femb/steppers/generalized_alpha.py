@@ -38,8 +38,8 @@ from femb.numerics.kinematics import error_norm, rates
 from femb.numerics.vector3 import hamilton
 from femb.steppers.contract import OF_LOW_ORDER, AcceptedStep, check_fixed_step, left_limit
 from femb.steppers.dense import HermiteStep, Nodes, through_nodes
-from femb.steppers.implicit import NEGLIGIBLE, Convergence, ImplicitStepper
-from femb.steppers.radau_kernels import frame_rotations, rotate_frames, rotate_frames_back
+from femb.steppers.implicit import Convergence, ImplicitStepper
+from femb.steppers.radau_kernels import NEGLIGIBLE, frame_rotations, rotate_frames, rotate_frames_back
 
 # Kernels of the generalized-alpha stepper.
 

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import comb, expm1, inf, isfinite, pi
+from math import comb, expm1, inf, pi
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from femb.base.types import ErrorScale, Floats
 from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.layout.discrete import DiscreteState
 from femb.steppers.contract import Statistics
-from femb.steppers.radau_kernels import rotate_frames, rotate_frames_back
+from femb.steppers.radau_kernels import CONVERGED, DONE, GOES_ON, RATE, RATIO, judged, rotate_frames, rotate_frames_back
 from femb.steppers.variable_step import EnergyWatch, T, VariableStep
 from femb.system.block_lu import Factors, Matrix, Solver
 
@@ -43,7 +43,7 @@ DEGREE, ORDER = 8, 5
 # Its coefficients from the power ORDER on: the chance of at least ORDER successes in DEGREE trials.
 FAST = [(-1) ** (k - ORDER) * comb(k - 1, ORDER - 1) * comb(DEGREE, k) for k in range(ORDER, DEGREE + 1)]
 # Rate at which fast velocities are damped, relative to 2 pi f: twice a vibration's own, and a little more.
-RATE = 1.5
+DAMPING_RATE = 1.5
 # Periods of f over which they are damped: after an impact, and after a step that they held up.
 PERIODS = 5.0
 # Number of components of a position in the groups of an ErrorScale.
@@ -110,7 +110,7 @@ class LowPass:
             return v, 0.0
         if system.has_gaps and np.any(system.gaps(*form.to_system(q[None], v[None]))[0] < 0.0):
             return v, 0.0
-        return self.quieted(form, end, q, v, -expm1(-RATE * self.mu * (end - start)))
+        return self.quieted(form, end, q, v, -expm1(-DAMPING_RATE * self.mu * (end - start)))
 
     def quieted(self, form: Formulation, t: float, q: Floats, v: Floats, share: float) -> tuple[Floats, float]:
         """Velocities (n_v,) at a state on the constraints, less a share of the vibrations above the frequency; and the
@@ -154,18 +154,11 @@ class LowPass:
         return form.from_system(Q, slower)[1], float(before - after)
 
 
-# Corrections below this fraction of the tolerance may be rounding and give no rate of convergence.
-NEGLIGIBLE = 1e-3
-# With matrices of a contact that has ended all of Newton's corrections are small, and their ratio is above this.
-TOO_STIFF = 0.5
 # The second correction also removes the quadratic part of the first one, such as the stretch of members that turn: from
 # this fraction of the first one on, it does not tell the rate.
 RESTORING = 0.3
-# Ratio of successive corrections above which they do not decrease, if they are small.
-STAGNATING = 0.5
 
 
-@dataclass(slots=True)
 class Convergence:
     """Judges a simplified Newton iteration by the sizes of its corrections and by their rate.
 
@@ -173,51 +166,43 @@ class Convergence:
     suffice. doubted : corrections up to this size, with reused matrices, must decrease. restoring : a second correction
     of at least this fraction of the first gives no rate; of more than ``diverging`` times the first it ends the
     iteration. least : a rate between `NEGLIGIBLE` and this counts as this. rounding : third and later corrections up to
-    this size that do not decrease are rounding, and end the iteration. rate : of the last corrections above rounding.
+    this size that do not decrease are rounding, and end the iteration. memory (5,) : of ``judged``, which compiled
+    steps call with the same ``limits``.
     E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8.
     """
 
-    tolerance: float
-    iterations: float
-    doubted: float = 0.0
-    restoring: float = inf
-    diverging: float = inf
-    least: float = 0.0
-    rounding: float = 0.0
-    done: int = 0
-    rate: float = 0.0
-    ratio: float = 0.0
-    _last: float = 0.0
-    _before: float = 0.0
+    __slots__ = ("limits", "memory")
+
+    def __init__(
+        self, tolerance: float, iterations: float, doubted: float = 0.0, restoring: float = inf, diverging: float = inf,
+        least: float = 0.0, rounding: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.limits = (tolerance, float(iterations), doubted, restoring, diverging, least, rounding)
+        self.memory: list[float] = [0.0] * 5
 
     def reached(self, size: float) -> bool | None:
         """True if the iteration has converged with a correction of this size, False if it will not, None to iterate."""
-        self.done += 1
-        if not isfinite(size):
-            return False
-        before, last, self._last = self._before, self._last, size
-        self._before = last
-        doubted, negligible = 0.0 < size <= self.doubted, size <= NEGLIGIBLE * self.tolerance
-        if self.done == 1:
-            return (negligible and not doubted) or None
-        ratio = self.ratio = size / last if last > 0.0 else 1.0
-        if doubted and ratio > TOO_STIFF:
-            return False
-        if negligible:
-            return True
-        if self.done == 2 and ratio >= self.restoring:
-            if ratio > self.diverging and size > self.rounding:
-                return False
-            return size <= self.tolerance or None
-        if self.done > 2 and ratio > STAGNATING and size <= self.rounding:
-            return True
-        self.rate = ratio
-        # where the last correction was small by chance, the present one is large beside it
-        expected = min(ratio, (size / before) ** 0.5) if before > 0.0 else ratio
-        if ratio >= 1.0 or expected ** (self.iterations - self.done) / (1.0 - expected) * size > self.tolerance:
-            return False
-        rate = max(ratio, self.least if ratio > NEGLIGIBLE else 0.0)
-        return rate / (1.0 - rate) * size <= self.tolerance or None
+        outcome = judged(self.limits, self.memory, size)
+        return None if outcome == GOES_ON else outcome == CONVERGED
+
+    @property
+    def done(self) -> int:
+        """Number of corrections."""
+        return int(self.memory[DONE])
+
+    @property
+    def rate(self) -> float:
+        """The rate of the last corrections above rounding."""
+        return self.memory[RATE]
+
+    @rate.setter
+    def rate(self, value: float) -> None:
+        self.memory[RATE] = value
+
+    @property
+    def ratio(self) -> float:
+        """The size of the last correction over that of the one before."""
+        return self.memory[RATIO]
 
 
 # Where matrices were formed: the discrete state, and as arrays inputs, q, v, accelerations and multipliers.

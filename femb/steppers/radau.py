@@ -15,11 +15,10 @@ E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, sections IV.8 
 step-size control); the application to M v' = f with q' = H v is described in docs/theory/integration.md.
 """
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -28,136 +27,33 @@ from femb.base.types import Bools, Floats, Ints
 from femb.formulations.contract import ImplicitFormulation
 from femb.layout.element import TrialError
 from femb.numerics import tableaux
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.block_kernels import multiply, solve
+from femb.numerics.compiler.bound_calls import Bound, program
 from femb.numerics.kinematics import newton_tolerance
 from femb.numerics.tableaux import RADAU_C
 from femb.numerics.tableaux import RADAU_ESTIMATE as ESTIMATE
 from femb.numerics.threads import concurrently, divided, one_after_another
 from femb.steppers.contract import AcceptedStep, left_limit
 from femb.steppers.dense import HermiteStep
-from femb.steppers.implicit import NEGLIGIBLE, RESTORING, Convergence, ImplicitStepper
+from femb.steppers.implicit import RESTORING, Convergence, ImplicitStepper
 from femb.steppers.radau_kernels import (
-    FIRST_SWEEPS,
+    CONVERGED,
+    NEGLIGIBLE,
+    UNDEFINED,
     estimate_force,
     estimate_size,
+    find_trend,
     finish_iteration,
     frame_rotations,
     rotate_frames,
     rotate_frames_back,
-    stage_coordinates,
     start_estimate,
+    start_stages,
     to_eigenvectors,
+    try_step,
 )
 from femb.steppers.variable_step import WORTHWHILE
-from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factors, SingularError
-
-# Kernels of the prediction of stages; see ``femb.steppers.radau``.
-
-
-@inlined
-def attitudes(quaternion_q, q, result):
-    """result (F, 4): the quaternions of frames in q (n_q,), of unit length."""
-    for k in range(quaternion_q.size):
-        o = quaternion_q[k]
-        f = 1.0 / math.sqrt(q[o] * q[o] + q[o + 1] * q[o + 1] + q[o + 2] * q[o + 2] + q[o + 3] * q[o + 3])
-        for m in range(4):
-            result[k, m] = f * q[o + m]
-
-
-@inlined
-def along(t, h, earlier, slope, bend, third):
-    """The change of a component from the end of a step h to the time t after it, by the cubic of the trend; earlier :
-    the length of the step before."""
-    return t * (slope + 0.5 * (h + t) * (bend + (earlier + h + t) * third / 3.0))
-
-
-@inlined
-def extrapolated(x, first, second, d1, d2):
-    """At the part x of a step after its end, the cubic that is zero at both ends and d1, d2 at the inner stages.
-
-    first, second : the parts at which these are, negative.
-    """
-    a, b = d1 / (first * (first + 1.0)), d2 / (second * (second + 1.0))
-    slope = (b - a) / (second - first)
-    return x * (x + 1.0) * (a + slope * (x - first))
-
-
-@kernel
-def start_stages(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, C, A, inverse, h, trend, q, v, Z, V, K, Q, L,
-    rotations,
-):  # fmt: skip
-    """Stages of a step h before the first iteration, and the rotations of frames to them from ``matrices_q`` (n_q,).
-
-    trend : the attributes of ``Trend``. Z, V, K, Q : see ``stage_coordinates``; K = A^-1 Z / h. L (3, n_c).
-    """
-    length, earlier, velocity, slope, bend, third, deviation, growing, of_multipliers, turning_q, turning_v = trend
-    first, second = C[0] - 1.0, C[1] - 1.0
-    ratio = h / length if length > 0.0 else 0.0
-    for i in range(3):
-        theta = 1.0 + C[i] * ratio
-        for k in range(L.shape[1]):
-            a, b, c = of_multipliers[0, k], of_multipliers[1, k], of_multipliers[2, k]
-            L[i, k] = a + theta * (b + theta * c)
-        for k in range(q.size):
-            Q[i, k] = q[k]
-    # angular velocities are the same in all axes: the second attitudes follow from them. Rates of quaternions are not,
-    # and their attitudes are iterated.
-    for _ in range(1 if turning_q.size == 0 else 2 if quaternion_q.size > 0 else 4):
-        for i in range(3):
-            attitudes(turning_q, Q[i], rotations[i])
-            for k in range(v.size):
-                if growing[k]:
-                    more = extrapolated(C[i] * ratio, first, second, deviation[0, k], deviation[1, k])
-                else:
-                    more = ratio * ratio * ratio * deviation[i, k]
-                Z[i, k] = velocity[k] + more
-                Z[i, k] += along(C[i] * h, length, earlier, slope[k], bend[k], third[k])
-            rotate_frames(rotations[i], turning_v, Z[i])
-            for k in range(v.size):
-                Z[i, k] -= v[k]
-        stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, FIRST_SWEEPS)
-    frame_rotations(corotated_q, matrices_q, Q, rotations)
-
-
-@kernel
-def find_trend(
-    turning_q, turning_v, C, h, length, earlier, old_velocity, old_slope, old_bend, old_third, old_deviation, q0, v0,
-    q1, v1, Z, Q, rotations, velocity, slope, bend, third, deviation, growing,
-):  # fmt: skip
-    """velocity, slope, bend, third (n_v,), deviation (3, n_v), growing (n_v,) of ``Trend`` after a step h from q0, v0
-    to q1, v1.
-
-    length, earlier and those with ``old`` : after the step before. Z (3, n_v), Q (3, n_q) : the stages, as of
-    ``start_stages``. rotations (3, F, 4) is overwritten.
-    """
-    attitudes(turning_q, q0, rotations[0])
-    attitudes(turning_q, q1, rotations[1])
-    for k in range(v0.size):
-        slope[k], velocity[k] = v0[k], v1[k]
-    rotate_frames_back(rotations[0], turning_v, slope)
-    rotate_frames_back(rotations[1], turning_v, velocity)
-    for k in range(v0.size):
-        slope[k] = (velocity[k] - slope[k]) / h
-        bend[k] = 2.0 * (slope[k] - old_slope[k]) / (h + length) if length > 0.0 else 0.0
-        third[k] = 3.0 * (bend[k] - old_bend[k]) / (h + length + earlier) if earlier > 0.0 else 0.0
-    for i in range(3):
-        attitudes(turning_q, Q[i], rotations[i])
-        for k in range(v0.size):
-            deviation[i, k] = v0[k] + Z[i, k]
-        rotate_frames_back(rotations[i], turning_v, deviation[i])
-    ratio = h / length if length > 0.0 else 0.0
-    first, second = C[0] - 1.0, C[1] - 1.0
-    for k in range(v0.size):
-        kept = grown = 0.0
-        for i in range(3):
-            old = old_velocity[k] + along(C[i] * h, length, earlier, old_slope[k], old_bend[k], old_third[k])
-            more = deviation[i, k] - old
-            kept += abs(more - ratio * ratio * ratio * old_deviation[i, k])
-            grown += abs(more - extrapolated(C[i] * ratio, first, second, old_deviation[0, k], old_deviation[1, k]))
-            deviation[i, k] -= velocity[k] + along((C[i] - 1.0) * h, h, length, slope[k], bend[k], third[k])
-        growing[k] = grown < kept or length == 0.0
-
+from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, Factors, SingularError
 
 # Prediction of the stages of an implicit Runge-Kutta step from the steps before it.
 #
@@ -256,15 +152,19 @@ SAME_LENGTH = 1e-9
 LEAST_RATE = 0.05
 # Part of the tolerance of the step below which corrections that do not decrease are rounding.
 ROUNDING = 0.05
+# Steps of a run before their kernels are put together for one call, which costs as much as it saves in five steps.
+FIRST_STEPS = 3
 
 
 @dataclass
 class Stages:
-    """A solved step: the inputs of its stages, number and rate of the iterations; then the state at its end."""
+    """A solved step: the inputs of its stages, number and rate of the iterations; the estimate of its error (error_q,
+    error_v, norm), if that is known; then the state at its end."""
 
     u: Floats
     iterations: int
     rate: float
+    estimate: tuple[Floats, Floats, float] | None = None
     q: Floats = field(init=False)
     v: Floats = field(init=False)
     work: Floats = field(init=False)
@@ -273,6 +173,10 @@ class Stages:
 
 class RadauEquations(ImplicitStepper[Stages]):
     """The stage equations of Radau IIA(5) and their solution by simplified Newton iteration."""
+
+    _allocated_for: tuple[Any, ...] | None = None
+    _program: "TrialProgram | None" = None
+    _factors: Sequence[Factors] = ()
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
@@ -283,9 +187,14 @@ class RadauEquations(ImplicitStepper[Stages]):
         self._each = concurrently if at_the_same_time else one_after_another
 
     def _allocate(self) -> None:
-        """Allocate arrays for the steps of a smooth interval, in which the number of multipliers is constant."""
+        """Allocate arrays for the steps of a smooth interval, in which the number of multipliers is constant; those of
+        the last one are kept where they fit."""
         form = self.form
         n_q, n_v, n_c, frames = form.n_q, form.n_v, form.n_c, form.corotated_frames[0].size
+        kept, self._allocated_for = self._allocated_for, (n_q, n_v, n_c, frames, len(self._u), form.system.batches)
+        if kept is not None and kept[:-1] == self._allocated_for[:-1] and kept[-1] is form.system.batches:
+            return
+        self._program = None
         # Z, V, K, Q, L of the stages, rotations of frames to them, right-hand sides
         self._stages = (*np.empty((3, 3, n_v)), np.empty((3, n_q)), np.empty((3, n_c)))
         self._rotations = np.empty((3, frames, 4))
@@ -332,10 +241,19 @@ class RadauEquations(ImplicitStepper[Stages]):
         mass, damping, stiffness = self._matrices or self._form_matrices(self._u, self.q, self.v)
         if abs(self._factored_for - h) <= SAME_LENGTH * h:
             return
-        solver = self.form.solver
+        solver: Any = self.form.solver
+        calls = self._trial_program
+        if calls is not None and type(damping) is np.ndarray:
+            self._factored_for = 0.0  # in case of an error
+            for each, mu in zip(calls.factors, (REAL / h, COMPLEX / h), strict=True):
+                solver.refactorise(each, (mass, damping, stiffness), mu, self._dependent)
+            self._factored_for = h
+            self.statistics.factorizations += 2
+            return
 
         def factors(mu: complex) -> Factors:
-            return solver.factorise(solver.shifted(mass, damping, stiffness, mu), self._dependent)
+            found: Factors = solver.factorise(solver.shifted(mass, damping, stiffness, mu), self._dependent)
+            return found
 
         self._factors = self._each([partial(factors, REAL / h), partial(factors, COMPLEX / h)])
         self._factored_for = h
@@ -376,12 +294,14 @@ class RadauEquations(ImplicitStepper[Stages]):
         corotated_q, corotated_v = form.corotated_frames
         state = self.q, self.v
         of_method, trend = (C, A, INVERSE, h), self._trend.as_arguments()
-        start_stages(*form.coordinates, corotated_q, self._matrices_q, *of_method, trend, *state, *stages, rotations)
-        newton_tolerance(self.scale_q, self.scale_v, *state, h, self._scale[2])
         reused = not self._fresh and form.system.switches
         doubted = NEGLIGIBLE * self.tolerance if reused else 0.0
         most = MAX_WITH_FILTER if self._low_pass and self._fresh else MAX_ITERATIONS
         newton = Convergence(self.tolerance, most, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)
+        if (calls := self._trial_program) is not None:
+            return self._newton_in_one_call(calls, h, times, most, newton)
+        start_stages(*form.coordinates, corotated_q, self._matrices_q, *of_method, trend, *state, *stages, rotations)
+        newton_tolerance(self.scale_q, self.scale_v, *state, h, self._scale[2])
         # what the iterations have in common, so that an iteration is a few calls of compiled functions
         u, of_state, bound = self._stage_inputs, form.inputs_of_state, self._bound
         if bound is not None and bound.batches is form.system.batches:
@@ -409,6 +329,136 @@ class RadauEquations(ImplicitStepper[Stages]):
             self.statistics.evaluations += 3 * newton.done
             self.statistics.newton_iterations += newton.done
         return Stages(u.copy(), newton.done, newton.rate) if converged else None
+
+    @property
+    def _trial_program(self) -> "TrialProgram | None":
+        """The kernels of a trial step for one call; None where an input of the state, an element or a part of low rank
+        is evaluated by Python within a step, by several threads, and in the first steps of a run."""
+        bound, one, form, calls = self._bound, self._bound_one, self.form, self._program
+        if bound is None or one is None or bound.batches is not form.system.batches or form.inputs_of_state:
+            return None
+        if calls is not None and calls.factors is self._factors:
+            return calls
+        bindable = self._each is one_after_another and [*map(type, self._factors)] == [Factorisation, Factorisation]
+        if not bindable or self.statistics.steps < FIRST_STEPS or bound.compiled is None or one.compiled is None:
+            return None
+        self._program = TrialProgram(self, bound.compiled, one.compiled)
+        return self._program
+
+    def _newton_in_one_call(
+        self, calls: "TrialProgram", h: float, times: tuple[float, float, float], most: int, newton: Convergence
+    ) -> Stages | None:
+        """The stage equations and, unless singular configurations have to be looked for first, the error estimate."""
+        form, u = self.form, self._stage_inputs
+        for k, time in enumerate(times):
+            u[k] = form.inputs_at(time, self.q, self.v)
+        outcome, norm, evaluations = calls.run(self, h, most, newton)
+        self.statistics.evaluations += 3 * newton.done
+        self.statistics.newton_iterations += newton.done
+        if outcome == UNDEFINED:
+            self._bound()  # type: ignore[misc]  # raises the error that says why
+        if outcome != CONVERGED:
+            return None
+        estimate = None
+        if calls.estimates:
+            self.statistics.evaluations += evaluations
+            # as ``_filter`` where the equations are undefined
+            estimate = (*calls.errors(), norm) if evaluations else (self.q, self.v, norm)
+        return Stages(u.copy(), newton.done, newton.rate, estimate)
+
+
+class TrialProgram:
+    """The kernels of a trial step, bound to the arrays of a stepper, for one call; see ``try_step``.
+
+    equations, equations_of_one : ``BoundEquations.compiled`` of the stages and of one state. factors : the real and the
+    complex ones, in whose arrays the next matrices are factorised. estimates : whether it estimates the error.
+    """
+
+    def __init__(self, stepper: RadauEquations, equations: Any, equations_of_one: Any) -> None:
+        form = stepper.form
+        n_q, n_v, n_c = form.n_q, form.n_v, form.n_c
+        self.factors: Any = stepper._factors
+        of_real: Any
+        of_pair: Any
+        of_real, of_pair = self.factors
+        solver: Any = form.solver
+        self.estimates = not form.singular_batches
+        self._matrices: Any = None
+        self._n_v = n_v
+        self._state = _, q, v, _ = stepper._one_state
+        self._error_q, self._error_v = np.empty((1, n_q)), np.empty((1, n_v + n_c))
+        self._trend = trend = (*np.empty((4, n_v)), np.empty((3, n_v)), np.empty(n_v, dtype=bool), np.empty((3, n_c)))
+        stages, (_, rate, drift, rotations) = stepper._stages, stepper._estimate
+        turning_q, turning_v = form.corotated_frames
+        at_matrices, real, elastic = stepper._matrices_q, stepper._real, np.empty(n_v + n_c)
+        scales = stepper.scale_q, stepper.scale_v
+        frames = *form.coordinates, turning_q, turning_v
+        # in axes that turn with frames, or without any before the first step of a smooth interval
+        self._starts = [
+            Bound(
+                start_stages, *form.coordinates, turning_q, at_matrices, C, A, INVERSE, 0.0,
+                (0.0, 0.0, *trend, turning_q[:count], turning_v[:count]), q[0], v[0], *stages, stepper._rotations,
+            )
+            for count in (0, len(turning_q))
+        ]  # fmt: skip
+        self._limits = Bound(newton_tolerance, *scales, q[0], v[0], 0.0, stepper._scale[2])
+        right = Bound(to_eigenvectors, T_INVERSE, stepper._rotations, turning_v, equations[-1], real, stepper._pair)
+        self._finish = Bound(
+            finish_iteration, *frames, at_matrices, A, INVERSE, T, 0.0, stepper._scale, q[0], v[0], stepper._rotations,
+            real, stepper._pair, *stages,
+        )  # fmt: skip
+        solutions = Bound(solve, *of_pair.arguments, stepper._pair), Bound(solve, *of_real.arguments, real)
+        self._estimate = Bound(
+            start_estimate, *frames, at_matrices, ESTIMATE, 0.0, q, q, v, stages[0], stages[3], *stepper._estimate
+        )
+        blocks = solver.structure[0], *solver.structure[2:]
+        self._multiply = Bound(multiply, *blocks, of_real.data, drift[0], elastic)
+        self._force = Bound(estimate_force, turning_v, n_v, rotations, 0.0, self._error_v, elastic)
+        self._size = Bound(
+            estimate_size, *form.coordinates, turning_v, *scales, 0.0, q, v, rotations, rate, self._error_v,
+            self._error_q,
+        )  # fmt: skip
+        size = [self._multiply, self._force, Bound(solve, *of_real.arguments, self._error_v[0]), self._size]
+        # kept, with the arrays, as long as their addresses
+        self._calls = right, *solutions, size, stepper._bound, stepper._bound_one
+        starts = [program([start, self._limits]) for start in self._starts]
+        correction, before = program([right, *solutions, self._finish]), program([self._estimate])
+        after = program(size if self.estimates else [])
+        self._programs = [
+            (start, equations, correction, before, equations_of_one, self._error_v, after) for start in starts
+        ]
+
+    def run(self, stepper: RadauEquations, h: float, most: int, newton: Convergence) -> tuple[int, float, int]:
+        """Try a step h (s) from the state of the stepper; returns the outcome of ``try_step``."""
+        of_state = stepper._u, stepper.q, stepper.v, stepper.multipliers
+        for kept, values in zip(self._state, of_state, strict=True):
+            kept[:] = values
+        trend, mu = stepper._trend, REAL / h
+        length, earlier, *values_of_trend, turning, _ = trend.as_arguments()
+        for array, given in zip(self._trend, values_of_trend, strict=True):
+            array[:] = given
+        turns = 1 if turning.size else 0
+        start = self._starts[turns]
+        if self._matrices is not stepper._matrices:
+            self._matrices = stepper._matrices
+            for each in (*self._starts, self._finish, self._estimate):
+                each.point("matrices_q", stepper._matrices_q)
+            self._multiply.point("data", self._matrices[2])
+        start.set("h", h)
+        start.set("trend", length)
+        start.set("trend", earlier, 1)
+        for each in (self._limits, self._finish, self._estimate):
+            each.set("h", h)
+        for each in (self._force, self._size):
+            each.set("mu", mu)
+        memory = np.zeros(5)
+        outcome: tuple[int, float, int] = try_step(*self._programs[turns], most, newton.limits, memory)
+        newton.memory[:] = memory.tolist()
+        return outcome
+
+    def errors(self) -> tuple[Floats, Floats]:
+        """The errors of q (n_q,) and v (n_v,) of the last step that was tried."""
+        return self._error_q[0].copy(), self._error_v[0, : self._n_v].copy()
 
 
 # After Newton's iteration failed with fresh matrices: the next length to try and the longest one to step, as fractions
@@ -533,7 +583,7 @@ class Radau(RadauEquations):
         The first filter leaves an error of the size of the state in stiff components that are not in equilibrium
         with their forces; the second removes what an L-stable step will damp anyway.
         """
-        error_q, error_v, norm = self._filter(self.q, self.v, h)
+        error_q, error_v, norm = trial.estimate or self._filter(self.q, self.v, h)
         self._hidden, self._unfiltered = norm > 1.0, error_v
         if self._low_pass and norm < np.inf:
             return self._kept_norm(self._low_pass, error_q, error_v, self._estimate[3][0])

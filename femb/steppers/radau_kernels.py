@@ -1,9 +1,11 @@
 """Kernels of the Radau stepper: the small dense algebra between residual and linear solves."""
 
 import math
+from typing import Any
 
 import numpy as np
 
+from femb.numerics.compiler.bound_calls import call_bound, call_for_number
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.kinematics import error_norm, rates, tangents
 from femb.numerics.vector3 import hamilton, quaternion_times
@@ -133,6 +135,163 @@ def rates_of(q, v, o, w):
     return quaternion_times(q[o], q[o + 1], q[o + 2], q[o + 3], 0.5 * v[w], 0.5 * v[w + 1], 0.5 * v[w + 2])
 
 
+# The prediction of stages; see ``femb.steppers.radau``.
+
+
+@inlined
+def attitudes(quaternion_q, q, result):
+    """result (F, 4): the quaternions of frames in q (n_q,), of unit length."""
+    for k in range(quaternion_q.size):
+        o = quaternion_q[k]
+        f = 1.0 / math.sqrt(q[o] * q[o] + q[o + 1] * q[o + 1] + q[o + 2] * q[o + 2] + q[o + 3] * q[o + 3])
+        for m in range(4):
+            result[k, m] = f * q[o + m]
+
+
+@inlined
+def along(t, h, earlier, slope, bend, third):
+    """The change of a component from the end of a step h to the time t after it, by the cubic of the trend; earlier :
+    the length of the step before."""
+    return t * (slope + 0.5 * (h + t) * (bend + (earlier + h + t) * third / 3.0))
+
+
+@inlined
+def extrapolated(x, first, second, d1, d2):
+    """At the part x of a step after its end, the cubic that is zero at both ends and d1, d2 at the inner stages.
+
+    first, second : the parts at which these are, negative.
+    """
+    a, b = d1 / (first * (first + 1.0)), d2 / (second * (second + 1.0))
+    slope = (b - a) / (second - first)
+    return x * (x + 1.0) * (a + slope * (x - first))
+
+
+@kernel
+def start_stages(
+    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, C, A, inverse, h, trend, q, v, Z, V, K, Q, L,
+    rotations,
+):  # fmt: skip
+    """Stages of a step h before the first iteration, and the rotations of frames to them from ``matrices_q`` (n_q,).
+
+    trend : the attributes of ``Trend``. Z, V, K, Q : see ``stage_coordinates``; K = A^-1 Z / h. L (3, n_c).
+    """
+    length, earlier, velocity, slope, bend, third, deviation, growing, of_multipliers, turning_q, turning_v = trend
+    first, second = C[0] - 1.0, C[1] - 1.0
+    ratio = h / length if length > 0.0 else 0.0
+    for i in range(3):
+        theta = 1.0 + C[i] * ratio
+        for k in range(L.shape[1]):
+            a, b, c = of_multipliers[0, k], of_multipliers[1, k], of_multipliers[2, k]
+            L[i, k] = a + theta * (b + theta * c)
+        for k in range(q.size):
+            Q[i, k] = q[k]
+    # angular velocities are the same in all axes: the second attitudes follow from them. Rates of quaternions are not,
+    # and their attitudes are iterated.
+    for _ in range(1 if turning_q.size == 0 else 2 if quaternion_q.size > 0 else 4):
+        for i in range(3):
+            attitudes(turning_q, Q[i], rotations[i])
+            for k in range(v.size):
+                if growing[k]:
+                    more = extrapolated(C[i] * ratio, first, second, deviation[0, k], deviation[1, k])
+                else:
+                    more = ratio * ratio * ratio * deviation[i, k]
+                Z[i, k] = velocity[k] + more
+                Z[i, k] += along(C[i] * h, length, earlier, slope[k], bend[k], third[k])
+            rotate_frames(rotations[i], turning_v, Z[i])
+            for k in range(v.size):
+                Z[i, k] -= v[k]
+        stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, FIRST_SWEEPS)
+    frame_rotations(corotated_q, matrices_q, Q, rotations)
+
+
+@kernel
+def find_trend(
+    turning_q, turning_v, C, h, length, earlier, old_velocity, old_slope, old_bend, old_third, old_deviation, q0, v0,
+    q1, v1, Z, Q, rotations, velocity, slope, bend, third, deviation, growing,
+):  # fmt: skip
+    """velocity, slope, bend, third (n_v,), deviation (3, n_v), growing (n_v,) of ``Trend`` after a step h from q0, v0
+    to q1, v1.
+
+    length, earlier and those with ``old`` : after the step before. Z (3, n_v), Q (3, n_q) : the stages, as of
+    ``start_stages``. rotations (3, F, 4) is overwritten.
+    """
+    attitudes(turning_q, q0, rotations[0])
+    attitudes(turning_q, q1, rotations[1])
+    for k in range(v0.size):
+        slope[k], velocity[k] = v0[k], v1[k]
+    rotate_frames_back(rotations[0], turning_v, slope)
+    rotate_frames_back(rotations[1], turning_v, velocity)
+    for k in range(v0.size):
+        slope[k] = (velocity[k] - slope[k]) / h
+        bend[k] = 2.0 * (slope[k] - old_slope[k]) / (h + length) if length > 0.0 else 0.0
+        third[k] = 3.0 * (bend[k] - old_bend[k]) / (h + length + earlier) if earlier > 0.0 else 0.0
+    for i in range(3):
+        attitudes(turning_q, Q[i], rotations[i])
+        for k in range(v0.size):
+            deviation[i, k] = v0[k] + Z[i, k]
+        rotate_frames_back(rotations[i], turning_v, deviation[i])
+    ratio = h / length if length > 0.0 else 0.0
+    first, second = C[0] - 1.0, C[1] - 1.0
+    for k in range(v0.size):
+        kept = grown = 0.0
+        for i in range(3):
+            old = old_velocity[k] + along(C[i] * h, length, earlier, old_slope[k], old_bend[k], old_third[k])
+            more = deviation[i, k] - old
+            kept += abs(more - ratio * ratio * ratio * old_deviation[i, k])
+            grown += abs(more - extrapolated(C[i] * ratio, first, second, old_deviation[0, k], old_deviation[1, k]))
+            deviation[i, k] -= velocity[k] + along((C[i] - 1.0) * h, h, length, slope[k], bend[k], third[k])
+        growing[k] = grown < kept or length == 0.0
+
+
+# Convergence of a simplified Newton iteration; see ``femb.steppers.implicit.Convergence``.
+
+# Corrections below this fraction of the tolerance may be rounding and give no rate of convergence.
+NEGLIGIBLE = 1e-3
+# With matrices of a contact that has ended all of Newton's corrections are small, and their ratio is above this.
+TOO_STIFF = 0.5
+# Ratio of successive corrections above which they do not decrease, if they are small.
+STAGNATING = 0.5
+# What an iteration remembers: the number of its corrections, their rate, ratio, and the last two sizes.
+DONE, RATE, RATIO, LAST, BEFORE = range(5)
+CONVERGED, GOES_ON, FAILED, UNDEFINED = 1, 0, -1, 2
+
+
+def judged(limits: Any, memory: Any, size: float) -> int:
+    """CONVERGED, FAILED, or GOES_ON where a correction of this size does not tell.
+
+    limits : tolerance, iterations, doubted, restoring, diverging, least and rounding of a ``Convergence``. memory (5,).
+    """
+    tolerance, iterations, doubted_below, restoring, diverging, least, rounding = limits
+    memory[DONE] += 1.0
+    if not math.isfinite(size):
+        return FAILED
+    done, last, before = memory[DONE], memory[LAST], memory[BEFORE]
+    memory[LAST], memory[BEFORE] = size, last
+    doubted, negligible = 0.0 < size <= doubted_below, size <= NEGLIGIBLE * tolerance
+    if done == 1.0:
+        return CONVERGED if negligible and not doubted else GOES_ON
+    ratio = memory[RATIO] = size / last if last > 0.0 else 1.0
+    if doubted and ratio > TOO_STIFF:
+        return FAILED
+    if negligible:
+        return CONVERGED
+    if done == 2.0 and ratio >= restoring:
+        if ratio > diverging and size > rounding:
+            return FAILED
+        return CONVERGED if size <= tolerance else GOES_ON
+    if done > 2.0 and ratio > STAGNATING and size <= rounding:
+        return CONVERGED
+    memory[RATE] = ratio
+    # where the last correction was small by chance, the present one is large beside it
+    expected = min(ratio, math.sqrt(size / before)) if before > 0.0 else ratio
+    if ratio >= 1.0 or expected ** (iterations - done) / (1.0 - expected) * size > tolerance:
+        return FAILED
+    rate = max(ratio, least if ratio > NEGLIGIBLE else 0.0)
+    return CONVERGED if rate / (1.0 - rate) * size <= tolerance else GOES_ON
+
+
+judged_inside = inlined(judged)
+
 # The error estimate; see Radau._error.
 
 
@@ -193,3 +352,65 @@ def estimate_size(
     norm = error_norm(start, size, atol, rtol, error_q[0], q0[0])
     start, size, atol, rtol = scale_v
     return max(norm, error_norm(start, size, atol, rtol, error_v[0], v0[0]))
+
+
+# A whole trial step in one call: kernels that are bound to the arrays of the stepper, see ``bound_calls``.
+
+
+@inlined
+def evaluate(equations):
+    """Whether the equations of bound kernels are defined, which add to force (s, n_v) and set rates (s, n_c); both are
+    copied to result (s, n). See ``femb.system.system.BoundEquations``."""
+    program, force, rates, result = equations
+    for i in range(force.shape[0]):
+        for k in range(force.shape[1]):
+            force[i, k] = 0.0
+    for k in range(program.shape[0]):
+        if call_bound(program[k, 0], program[k, 1]) != -1:
+            return False
+    if rates.shape[1] > 0:
+        for i in range(force.shape[0]):
+            for k in range(force.shape[1]):
+                result[i, k] = force[i, k]
+            for k in range(rates.shape[1]):
+                result[i, force.shape[1] + k] = rates[i, k]
+    return True
+
+
+@inlined
+def called(program):
+    """The number that the last of bound kernels returns, which are called one after the other."""
+    number = 0.0
+    for k in range(program.shape[0]):
+        number = call_for_number(program[k, 0], program[k, 1])
+    return number
+
+
+@kernel
+def try_step(start, equations, correction, estimate, equations_of_one, error, size, most, limits, memory):
+    """A step by Newton's iteration, with the estimate of its error, as a stepper does it by the same kernels.
+
+    start, correction, estimate, size : bound kernels of the prediction, of a correction, whose size the last one
+    returns, before the equations of the estimate, and after them up to its size. equations, equations_of_one : of the
+    stages, and of one state for the estimate, which begins with error (1, n) equal to them; without it ``size`` is
+    empty. most : the largest number of iterations. limits, memory : of ``judged``.
+
+    Returns whether the iteration CONVERGED, FAILED, GOES_ON, or met equations that are UNDEFINED; the size of the
+    error, infinite where its equations are undefined; and the number of evaluations for it.
+    """
+    called(start)
+    outcome = GOES_ON
+    for _ in range(most):
+        if not evaluate(equations):
+            return UNDEFINED, math.inf, 0
+        outcome = judged_inside(limits, memory, called(correction))
+        if outcome != GOES_ON:
+            break
+    if outcome != CONVERGED or size.shape[0] == 0:
+        return outcome, math.inf, 0
+    called(estimate)
+    if not evaluate(equations_of_one):
+        return outcome, math.inf, 0
+    for k in range(error.shape[1]):
+        error[0, k] = equations_of_one[3][0, k]
+    return outcome, called(size), 1

@@ -81,12 +81,19 @@ class Factorisation:
         self.pivots: Ints = np.empty(n, dtype=np.int64)
         self.rank: Ints = np.empty(len(solver.sizes), dtype=np.int64)
         self._diagonal_scale = np.zeros(n if n > solver.pattern.n_v else 0)
-        if self._diagonal_scale.size:
-            self._diagonal_scale[solver.pattern.n_v :][solver.excluded_rows] = -np.inf
         # arguments of the kernel ``solve`` before the right-hand side
         self.arguments = (*self.structure, data, self.pivots, self.rank, self._diagonal_scale)
         self._solve = partial(solve, *self.arguments)
-        bad = factor(*self.structure, solver.targets, data, self.pivots, self.rank, self._diagonal_scale, dependent)
+        self.factorise(solver, dependent)
+
+    def factorise(self, solver: "LinearSolver", dependent: float) -> None:
+        """Factorise what is in ``data``: at first, or a matrix of the same structure written to it. Raises
+        SingularError."""
+        scale = self._diagonal_scale
+        if scale.size:
+            scale[: solver.pattern.n_v] = 0.0
+            scale[solver.pattern.n_v :] = np.where(solver.excluded_rows, -np.inf, 0.0)
+        bad = factor(*self.structure, solver.targets, self.data, self.pivots, self.rank, scale, dependent)
         if bad >= 0:
             start = solver.pattern.block_start
             raise SingularError(int(start[bad]), int(start[bad + 1]))
@@ -175,6 +182,13 @@ class LinearSolver:
         data = np.empty(len(mass), dtype=type(mu))
         shift(mass, damping, stiffness, mu, 1.0 / mu if reach is None else reach, data)
         return data
+
+    def refactorise(
+        self, factors: Factorisation, matrices: tuple[Floats, Floats, Floats], mu: complex, dependent: float
+    ) -> None:
+        """``factorise`` of ``shifted`` matrices in the arrays of earlier factors, real or complex as mu is."""
+        shift(*matrices, mu, 1.0 / mu, factors.data)
+        factors.factorise(self, dependent)
 
     def factorise(self, data: Matrix, dependent: float = DEPENDENT) -> Factorisation:
         """Factors of the matrix; raises SingularError. ``data`` must not be used afterwards.

@@ -5,15 +5,16 @@
 Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/theory/constraints.md.
 """
 
-from functools import partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from femb.base.types import Floats, Loop
+from femb.base.types import Floats, Ints, Loop
 from femb.base.values import shallow_copy
 from femb.layout.layout import Layout
 from femb.model.model import Model
+from femb.numerics.compiler.bound_calls import program
 from femb.system.degrees_of_freedom import check_pairs
 from femb.system.equations import Equations
 from femb.system.initial_position import assembled
@@ -37,16 +38,15 @@ class BoundEquations:
 
     def __init__(self, system: "Equations", u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> None:
         self.batches, n_v = system.batches, system.n_v
-        self._force = np.zeros((len(v), n_v))
+        self._force, rates = np.zeros((len(v), n_v)), np.zeros((len(v), system.n_c))
         self._evaluations = [batch.bound_residual(u, q, v, a, self._force) for batch in system.batches]
         self._parts: tuple[tuple[Floats, Floats], ...] = ()
         self._result = self._force
         if system.n_c:
-            rates = np.zeros((len(v), system.n_c))
-            constraint_force = system.constraint_set.constraint_force
-            self._evaluations.append(partial(constraint_force, u, q, v, multipliers, self._force, rates))
+            self._evaluations.append(system.constraint_set.bound_force(u, q, v, multipliers, self._force, rates))
             self._result = np.empty((len(v), n_v + system.n_c))
             self._parts = ((self._result[:, :n_v], self._force), (self._result[:, n_v:], rates))
+        self._rates = rates
 
     def __call__(self) -> Floats:
         """(s, n). Raises TrialError."""
@@ -56,6 +56,13 @@ class BoundEquations:
         for part, values in self._parts:
             part[:] = values
         return self._result
+
+    @cached_property
+    def compiled(self) -> tuple[Ints, Floats, Floats, Floats] | None:
+        """The evaluation for kernels, which call it: ``program``, force, rates of the constraints and result; None
+        where a batch is evaluated in Python."""
+        calls = program(self._evaluations)
+        return None if calls is None else (calls, self._force, self._rates, self._result)
 
 
 class System(Equations):

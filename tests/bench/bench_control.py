@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 import femb
-from tests.oracles.controlled_satellite import BANDWIDTH, LOCKED, PERIOD, WHEELS, satellite
+from tests.oracles.controlled_satellite import PERIOD, WHEELS, controlled_by_pd, satellite
 
 DURATION, ROUNDS, BOUND = 600.0, 5, 1.4
-TURN = 0.02  # rad, about (1, 1, 1)
 ACCURACY = 1e-9
 # Steps that wheels as elements may take in 30 s: formulation, method, rtol.
 SPINS = {
@@ -54,25 +53,16 @@ def timed(model: femb.Model, duration: float, **options: Any) -> tuple[float, fe
     return time.process_time() - start, results
 
 
-def controlled(law: bool, **hub: Any) -> femb.Model:
-    """The reference satellite, turned, with its pd law or without."""
-    part = np.sin(0.5 * TURN) / np.sqrt(3.0)
-    model = satellite(quaternion=(np.cos(0.5 * TURN), part, part, part), **hub)
-    if law:
-        gains = {"proportional": LOCKED * BANDWIDTH**2, "derivative": 1.4 * BANDWIDTH * LOCKED}
-        words = {"attitude": "bodies.hub", "rate": "bodies.hub", "wheels": WHEELS}
-        model.add(femb.PDController("pd", period=PERIOD, delay=PERIOD, **words, **gains))
-    return model
-
-
 def sampled() -> None:
     options = {"method": "radau", "rtol": 1e-6, "output_interval": 1.0}
     for law in (True, False):
-        timed(controlled(law), 5.0, **options)  # compiles
+        timed(controlled_by_pd(law), 5.0, **options)  # compiles
     times, counts = [], []
     for _ in range(ROUNDS):
-        held, results = timed(controlled(True), DURATION, **options)
-        free, _ = timed(controlled(False, angular_velocity=(0.01, 2e-3, -3e-3)), DURATION, max_step=PERIOD, **options)
+        held, results = timed(controlled_by_pd(), DURATION, **options)
+        free, _ = timed(
+            controlled_by_pd(False, angular_velocity=(0.01, 2e-3, -3e-3)), DURATION, max_step=PERIOD, **options
+        )
         times.append((held, free))
         counts = [results.statistics[word] for word in ("steps", "factorizations")]
     best, ratios = np.min(times, axis=0), [held / free for held, free in times]

@@ -177,7 +177,7 @@ MUTANTS = (
     Mutant("femb/steppers/implicit.py",
            "2.0 * pi * frequency, -inf", "frequency, -inf",
            "tests/steppers/test_filter.py", "frequency of a filter in Hz"),
-    Mutant("femb/steppers/radau.py",
+    Mutant("femb/steppers/radau_kernels.py",
            "third[k] = 3.0 * (bend[k] - old_bend[k])", "third[k] = (bend[k] - old_bend[k])",
            "tests/steppers/test_stage_prediction.py", "predicted stages of radau"),
     # --- results

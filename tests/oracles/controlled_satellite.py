@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from femb import JointEnd, JointSpringDamper, LinearLaw, Model, ReactionWheel, Revolute, RigidBody
+from femb import JointEnd, JointSpringDamper, LinearLaw, Model, PDController, ReactionWheel, Revolute, RigidBody
 
 INERTIA = np.array([[300.0, 5.0, -8.0], [5.0, 250.0, 4.0], [-8.0, 4.0, 350.0]])  # kg m2, wheels locked
 LOCKED = np.array([2073.0 + 1.0 / 3.0, 263.0 + 1.0 / 3.0, 2136.0 + 2.0 / 3.0])  # kg m2, of the whole
@@ -66,3 +66,14 @@ def attitude_law(integral=False, delay=PERIOD, period=PERIOD, wheels="elements")
         allocation=allocation,
         channels=[f"attitude.{x}" for x in "xyz"],
     )
+
+
+def controlled_by_pd(law=True, turn=0.02, **hub):
+    """The satellite, turned about (1, 1, 1) by an angle (rad), with its pd law or without."""
+    part = np.sin(0.5 * turn) / np.sqrt(3.0)
+    model = satellite(quaternion=(np.cos(0.5 * turn), part, part, part), **hub)
+    if law:
+        gains = {"proportional": LOCKED * BANDWIDTH**2, "derivative": 1.4 * BANDWIDTH * LOCKED}
+        words = {"attitude": "bodies.hub", "rate": "bodies.hub", "wheels": WHEELS}
+        model.add(PDController("pd", period=PERIOD, delay=PERIOD, **words, **gains))
+    return model

@@ -10,17 +10,21 @@ from functools import cache
 import numpy as np
 import pytest
 from long_runs import slow_but
-from models import boom, satellite, steps_to
+from models import boom, panel_on_hub, satellite, steps_to
+from oracles.controlled_satellite import controlled_by_pd
 from scipy.special import ellipj
 
 import femb.steppers.radau as radau_module
 from femb import Attachment, Beam, Ground, Load, Model, PointMass, RigidBody, Run, Section, SolveError, Tolerances
 from femb.elements import JointEnd, Revolute, Spherical
+from femb.layout.element import FoldedError
 from femb.numerics import rotations
+from femb.numerics.compiler.bound_calls import AVAILABLE
 from femb.profiles import Step, Versine
 from femb.run.simulate import simulate
 from femb.run.time_loop import Event, RunSummary, integrate
 from femb.steppers import make_stepper
+from femb.steppers.radau import FIRST_STEPS, RadauEquations, TrialProgram
 from femb.system.system import System
 
 X = (1.0, 0.0, 0.0)
@@ -555,7 +559,7 @@ def counted(system):
             counts["residuals"] += len(q)
             return evaluate()
 
-        count_evaluation.batches = evaluate.batches
+        count_evaluation.batches, count_evaluation.compiled = evaluate.batches, None
         return count_evaluation
 
     bind, system.bound_equations = system.bound_equations, count_bound
@@ -810,3 +814,48 @@ def test_loop_moves_like_the_tree_it_equals():
         np.testing.assert_allclose(one.beams[name].position, other.beams["beam0"].position, rtol=0.0, atol=1e-9)
     assert np.max(np.abs(other.beams["beam0"].deflection)) > 0.02
     np.testing.assert_allclose(one.audit.energy_error, 0.0, rtol=0.0, atol=1e-6)
+
+
+def motion_of(model, monkeypatch, compiled, duration, **options):
+    """Results of a run of radau by trial steps of one call each or by Python, and how many were of one call."""
+    calls, run = [], TrialProgram.run
+
+    def counted_run(program, stepper, h, *rest):
+        calls.append(h)
+        return run(program, stepper, h, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TrialProgram, "run", counted_run)
+        if not compiled:
+            patch.setattr(RadauEquations, "_trial_program", property(lambda stepper: None))
+        results = simulate(model, duration=duration, method="radau", output_interval=duration / 4.0, **options)
+    return results, len(calls)
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="kernels have no entries in this version of numba")
+@pytest.mark.parametrize(
+    "model", [satellite(), panel_on_hub(at=0.0), controlled_by_pd()], ids=["beams", "hinge", "sampled"]
+)
+def test_steps_of_one_call_are_those_of_python_to_the_last_bit(model, monkeypatch):
+    one, calls = motion_of(model, monkeypatch, True, 0.5)
+    other, none = motion_of(model, monkeypatch, False, 0.5)
+    assert none == 0
+    assert calls >= one.statistics["steps"] - FIRST_STEPS > 0
+    for word in ("steps", "rejected", "evaluations", "jacobians", "factorizations", "newton_iterations"):
+        assert one.statistics[word] == other.statistics[word], word
+    assert one.arrays.keys() == other.arrays.keys()
+    for path, values in one.arrays.items():
+        np.testing.assert_array_equal(values, other.arrays[path], err_msg=path)
+
+
+def test_a_folded_beam_in_a_step_of_one_call_is_named():
+    stepper = make_stepper(System(satellite()), Run(duration=1.0))
+    while stepper.statistics.steps <= FIRST_STEPS:
+        stepper.step(1.0)
+    q = stepper.q.copy()
+    first = stepper.form.layout.frame_q[-1] + 3
+    q[first : first + 4] = [0.0, 1.0, 0.0, 0.0]
+    stepper.q = q
+    assert stepper._trial_program is not None
+    with pytest.raises(FoldedError, match=r"beams\.\w+, element \d of 2: turned by 180 degrees"):
+        stepper._newton(1e-9, stepper.t + 1e-9)

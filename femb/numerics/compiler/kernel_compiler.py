@@ -66,6 +66,7 @@ def _known() -> bool:
         (types.Function, "get_call_type"),
         (Compiler, "compile_extra"),
         (CPUContext, "load_additional_registries"),
+        (CPUContext, "create_cfunc_wrapper"),
         *((JITCodeLibrary, name) for name in CODE_NAMES),
         (CPUDispatcher, "_compile_for_args"),
         (CPUDispatcher, "_compilation_chain_init_hook"),
@@ -106,10 +107,11 @@ def compiled_inside(function: Callable[..., Any], kept: Callable[[Any], Any] = l
 
 def _options(function: Callable[..., Any]) -> dict[str, Any]:
     allocates = bool(ALLOCATING & set(function.__code__.co_names))
-    return {**OPTIONS, "no_cfunc_wrapper": True, "_nrt": allocates}
+    return {**OPTIONS, "_nrt": allocates}
 
 
 if KNOWN:
+    from llvmlite import ir
     from numba.core import types
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import Compiler, DefaultPassBuilder
@@ -124,6 +126,49 @@ if KNOWN:
     _overloads: dict[Any, Any] = {}
     _loaded: list[Any] = []
 
+    def words_of(kind: Any) -> int | None:
+        """The number of 64-bit words of an argument in a block; None of types that blocks do not have."""
+        if isinstance(kind, types.Array):
+            return 5 + 2 * int(kind.ndim)
+        if isinstance(kind, BaseTuple):
+            counts = [None if each == types.boolean else words_of(each) for each in kind]
+            return None if None in counts else sum(count for count in counts if count is not None)
+        return 1 if kind in (types.float64, types.int64, types.boolean) else None
+
+    def _add_entry(context: Any, library: Any, fndesc: Any, env: Any, call_helper: Any) -> None:
+        """Add a function that takes the kernel's arguments from a block of memory, in place of numba's C function.
+
+        Every kernel has it under the same signature, so that a kernel can call others by their addresses; see
+        ``femb.numerics.compiler.bound_calls``. It returns the kernel's result if that is an integer, the bits of a
+        number, otherwise -1; -2 after an exception.
+        """
+        counts = [count for count in map(words_of, fndesc.argtypes) if count is not None]
+        if len(counts) < len(fndesc.argtypes):
+            return
+        module, word = context.create_module("entry"), ir.IntType(64)
+        callee = ir.Function(
+            module, context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes), fndesc.llvm_func_name
+        )
+        block = ir.FunctionType(word, [word.as_pointer()])
+        entry = ir.Function(module, block, fndesc.llvm_cfunc_wrapper_name)
+        builder, args, place = ir.IRBuilder(entry.append_basic_block("entry")), [], 0
+        for kind, count in zip(fndesc.argtypes, counts, strict=True):
+            at = builder.gep(entry.args[0], [ir.Constant(word, place)])
+            if kind == types.boolean:
+                args.append(builder.trunc(builder.load(at), ir.IntType(1)))
+            else:
+                args.append(builder.load(builder.bitcast(at, context.get_value_type(kind).as_pointer())))
+            place += count
+        status, result = context.call_conv.call_function(
+            builder, callee, fndesc.restype, fndesc.argtypes, args, attrs=("noinline",)
+        )
+        if fndesc.restype == types.float64:
+            result = builder.bitcast(result, word)
+        elif fndesc.restype != types.int64:
+            result = ir.Constant(word, -1)
+        builder.ret(builder.select(status.is_error, ir.Constant(word, -2), result))
+        library.add_ir_module(module)
+
     @contextmanager
     def _cached_overloads() -> Iterator[None]:
         """Cache the overload of each operator and operand types; numba tries some ten, twice, for every addition.
@@ -136,6 +181,7 @@ if KNOWN:
             yield
             return
         resolve, load = operators.get_call_type, CPUContext.load_additional_registries
+        wrapper = CPUContext.create_cfunc_wrapper
 
         def get_call_type(operator: Any, context: Any, args: Any, kws: Any) -> Any:
             if kws:
@@ -155,6 +201,7 @@ if KNOWN:
         markup = vars(colours).get("_markup")
         operators.get_call_type = get_call_type
         CPUContext.load_additional_registries = load_once
+        CPUContext.create_cfunc_wrapper = _add_entry
         if markup is not None:
             colours._markup = lambda self, text, *style, **more: text
         try:
@@ -162,6 +209,7 @@ if KNOWN:
         finally:
             del operators.get_call_type
             CPUContext.load_additional_registries = load
+            CPUContext.create_cfunc_wrapper = wrapper
             if markup is not None:
                 colours._markup = markup
 
@@ -247,6 +295,18 @@ if KNOWN:
             self._types_active_call.add(found)
             return found
 
+        def address_for(self, args: tuple[Any, ...]) -> int:
+            """The address of the entry for arguments of these types, see ``_add_entry``; 0 where there is none."""
+            known: dict[Any, int] = self.__dict__.setdefault("_addresses", {})
+            key = _kind_of(args)
+            if key not in known:
+                kinds = tuple(_type_of(each) or numba.typeof(each) for each in args)
+                if kinds not in self.overloads:
+                    self.compile(kinds)
+                made = self.overloads[kinds]
+                known[key] = int(made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name))
+            return known[key]
+
     def _type_of(value: Any) -> Any:
         """The type of an array of numbers, or a tuple of them and of numbers; None for others. For arrays numba's own
         test imports numpy's masked arrays, to refuse them."""
@@ -257,6 +317,15 @@ if KNOWN:
             parts = [numba.typeof(part) if type(part) in (int, float) else _type_of(part) for part in value]
             return None if None in parts else BaseTuple.from_types(parts)
         return None
+
+    def _kind_of(value: Any) -> Any:
+        """Equal for values of one numba type, which takes longer to make."""
+        if isinstance(value, tuple):
+            return tuple(map(_kind_of, value))
+        if isinstance(value, np.ndarray):
+            flags = value.flags
+            return value.dtype.char, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable
+        return type(value)
 
     class InnerKernel:
         """A kernel that only kernels call: compiled without a Python wrapper.
@@ -271,7 +340,8 @@ if KNOWN:
 
         @cached_property
         def _kernel(self) -> Any:
-            options = {"nopython": True, "no_cpython_wrapper": True, **_options(self.py_func)}
+            wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+            options = {"nopython": True, **wrappers, **_options(self.py_func)}
             return self._kept(_Inside(self.py_func, targetoptions=options, pipeline_class=InnerCompiler))
 
         @property

@@ -1,0 +1,136 @@
+"""Kernels bound to their arguments, which other kernels call by address.
+
+A loop in Python that calls kernels again and again with the same arrays, whose entries change, spends more time on the
+arguments than small kernels take. ``Bound`` puts the arguments of a kernel into a block of memory once, in the layout
+that numba gives them; ``call_bound`` calls the kernel from another one, by the addresses of its machine code and of the
+block. All kernels can be called so by one loop, whatever their arguments, and none is compiled again for it.
+
+Where the version of numba was not tested, or kernels are not compiled (NUMBA_DISABLE_JIT), kernels have no ``entry``,
+and Python calls them.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numba
+import numpy as np
+
+from femb.base.types import Floats, Ints
+from femb.numerics.compiler import kernel_compiler
+
+# The word of an array in which its address is.
+ADDRESS = 4
+AVAILABLE = kernel_compiler.KNOWN and not numba.config.DISABLE_JIT
+
+
+class Bound:
+    """A kernel with arguments whose entries may change from call to call.
+
+    check : called with the result of the kernel, to raise the error that it tells of.
+    """
+
+    def __init__(self, kernel: Any, *args: Any, check: Callable[[int], object] | None = None) -> None:
+        self.kernel, self.args, self.check = kernel, args, check
+
+    def __call__(self) -> Any:
+        """Call the kernel; returns its result."""
+        result = self.kernel(*self.args)
+        if self.check is not None:
+            self.check(result)
+        return result
+
+    @cached_property
+    def entry(self) -> tuple[int, int] | None:
+        """The addresses of the kernel and of its block of arguments, for ``call_bound``; None where it has none."""
+        if not (AVAILABLE and isinstance(self.kernel, kernel_compiler.Kernel)):
+            return None
+        address = self.kernel.address_for(self.args)
+        return (address, self._block.ctypes.data) if address else None
+
+    @cached_property
+    def _block(self) -> Ints:
+        """The arguments, kept as long as their address."""
+        words: list[int] = []
+        self._places: dict[str, int] = {}
+        for name, each in zip(self.kernel.py_func.__code__.co_varnames, self.args, strict=False):
+            self._places[name] = len(words)
+            words += _words(each)
+        return np.array(words, dtype=np.int64)
+
+    @cached_property
+    def _numbers(self) -> Floats:
+        return self._block.view(np.float64)
+
+    def set(self, name: str, number: float, part: int = 0) -> None:
+        """Set an argument of the kernel, or this part of a tuple that begins with numbers, for calls by address."""
+        self._numbers[self._places[name] + part] = number
+
+    def point(self, name: str, array: Floats) -> None:
+        """Let an argument of the kernel be another array of the same type and shape, for calls by address."""
+        self._block[self._places[name] + ADDRESS] = array.__array_interface__["data"][0]
+
+
+class BoundSequence:
+    """Functions, bound kernels among them, that are called one after the other."""
+
+    def __init__(self, calls: Sequence[Callable[[], object]]) -> None:
+        self.calls = calls
+
+    def __call__(self) -> None:
+        """Call them."""
+        for call in self.calls:
+            call()
+
+
+def program(calls: Sequence[Callable[[], object]]) -> Ints | None:
+    """(n, 2) the entries of calls, which must be kept; None where one has none."""
+    entries: list[tuple[int, int] | None] = []
+    for call in calls:
+        parts = call.calls if isinstance(call, BoundSequence) else [call]
+        entries += [part.entry if isinstance(part, Bound) else None for part in parts]
+    if None in entries:
+        return None
+    return np.array(entries, dtype=np.int64).reshape(-1, 2)
+
+
+def _words(value: Any) -> list[int]:
+    """An argument in 64-bit words, as machine code of numba reads it; ``kernel_compiler.words_of`` counts them."""
+    if isinstance(value, np.ndarray):
+        # no owner: machine code counts no references to it
+        shape = value.__array_interface__["data"][0], *value.shape, *value.strides
+        return [0, 0, value.size, value.itemsize, *shape]
+    if isinstance(value, tuple):
+        return [word for each in value for word in _words(each)]
+    return [int(np.float64(value).view(np.int64))] if isinstance(value, float) else [int(value)]
+
+
+if AVAILABLE:
+    from llvmlite import ir
+    from numba.core import types
+    from numba.core.typing.templates import signature
+    from numba.extending import intrinsic
+
+    def _call(builder: Any, args: Any) -> Any:
+        word = ir.IntType(64)
+        function = builder.inttoptr(args[0], ir.FunctionType(word, [word.as_pointer()]).as_pointer())
+        return builder.call(function, [builder.inttoptr(args[1], word.as_pointer())])
+
+    @intrinsic
+    def call_bound(typingctx: Any, address: Any, block: Any) -> Any:
+        """The integer that the kernel with this address and block returns, see ``Bound.entry``; -1 for none."""
+        kind = signature(types.int64, types.int64, types.int64)
+        return kind, lambda context, builder, sig, args: _call(builder, args)
+
+    @intrinsic
+    def call_for_number(typingctx: Any, address: Any, block: Any) -> Any:
+        """The number that the kernel with this address and block returns; not finite for none."""
+        kind = signature(types.float64, types.int64, types.int64)
+        return kind, lambda context, builder, sig, args: builder.bitcast(_call(builder, args), ir.DoubleType())
+else:
+
+    def call_bound(address: int, block: int) -> int:
+        """Raise RuntimeError: kernels have no entries here."""
+        raise RuntimeError("kernels have no entries")
+
+    call_for_number = call_bound
