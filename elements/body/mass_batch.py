@@ -168,6 +168,14 @@ def energy_momentum(index, data, q, v, gravity, out):
                 out[state, 5 + o] += c2[o] + spin[o]
 
 
+@kernel
+def points_residual(in_v, masses, weight, a, out):
+    """out (s, n_v) += inertia force minus weight (n,) of point masses, for their components in_v (n,)."""
+    for state in range(a.shape[0]):
+        for k in range(in_v.size):
+            out[state, in_v[k]] += masses[k] * a[state, in_v[k]] - weight[k]
+
+
 class MassBatch(Batch):
     """Masses and inertias at offsets in moving frames with axes.
 
@@ -267,7 +275,10 @@ class PointBatch(Batch):
         self.entries = (offset[:, 0, 0, None] + (stride[:, 0, 0, None] + 1) * np.arange(3)).ravel()
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        out[:, self.in_v] += self.masses * a[:, self.in_v] - self.weight
+        points_residual(self.in_v, self.masses, self.weight, a, out)
+
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        return Bound(points_residual, self.in_v, self.masses, self.weight, a, out)
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self.mass(q, mass)

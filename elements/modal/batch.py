@@ -1,5 +1,6 @@
 """Evaluation of one flexible body: residual, matrices, energies and results."""
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
@@ -32,6 +33,7 @@ from femb.elements.private_blocks import FreeBody, PrivateBlocks
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout, Station, unfixed_frames
 from femb.layout.views import BlockPattern, OutputStates
+from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotate, rotate_back
 
@@ -292,6 +294,10 @@ class ModalBatch(Batch):
 
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         self._forces(q, v, a, (1.0, 1.0, 1.0, 1.0), out)
+
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        arguments = self.index, *self.arrays, q, v, a, self.fixed, self.gravity, 1.0, 1.0, 1.0, 1.0, out
+        return Bound(forces, *arguments, check=self._check)
 
     def accounts(self, own: str) -> tuple[str, ...]:
         return () if self.undamped else (own,)

@@ -15,6 +15,7 @@ from femb.layout.element import Batch, ForceBatch, Input, OutputRows, breakpoint
 from femb.layout.layout import Layout, Station
 from femb.layout.state import motion_rows
 from femb.layout.views import BlockPattern, LinearPoint, OutputStates
+from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import (
     HAS_AXES,
@@ -198,6 +199,9 @@ class PairBatch(ForceBatch):
 
     def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
         self.kernels.forces(self.index, self.data, u, q, v, self.fixed, elastic, rest, out)
+
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        return Bound(self.kernels.forces, self.index, self.data, u, q, v, self.fixed, 1.0, 1.0, out)
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         blocks = self.offset, self.stride

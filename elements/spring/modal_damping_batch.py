@@ -1,6 +1,6 @@
 """Modal damping of all appendages, evaluated together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from femb.layout.element import Batch, ForceBatch, LowRank
 from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern, OutputStates
 from femb.numerics import rotations
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.rotations import cross_matrix
 from femb.numerics.vector3 import HAS_AXES, IN_V, cross, dot, frame_motion, product_left_back, rotate, rotate_back
@@ -159,6 +160,13 @@ class ModalDampingBatch(ForceBatch):
     def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
         for group in self.groups:
             forces(*group.arguments, q, v, self.fixed, rest, np.empty((len(q), len(group.c))), out)
+
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        rooms = [np.empty((len(q), len(group.c))) for group in self.groups]
+        pairs = zip(self.groups, rooms, strict=True)
+        return BoundSequence(
+            [Bound(forces, *group.arguments, q, v, self.fixed, 1.0, room, out) for group, room in pairs]
+        )
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         """Nothing: the derivatives of ``matrices`` leave these forces out."""

@@ -112,7 +112,7 @@ class Growing:
         if array is None:
             expected = min(self._expected, RESERVED * len(rows) // max(1, rows.nbytes))
             array = np.empty((max(expected, count), *rows.shape[1:]), rows.dtype)
-        kind = np.promote_types(array.dtype, rows.dtype)
+        kind = array.dtype if rows.dtype is array.dtype else np.promote_types(array.dtype, rows.dtype)
         if kind != array.dtype:
             array, self._shown = array.astype(kind), False
         if count > len(array):

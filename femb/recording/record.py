@@ -134,6 +134,7 @@ class Selection:
 # Functions of the words and the names alone, of which the models of a study have the same.
 
 
+@lru_cache(maxsize=1 << 14)
 def _admits(output: Output, path: str) -> bool:
     """Whether the quantity at a path of the results file is recorded."""
     if output.motion_only and path != "time":

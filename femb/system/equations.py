@@ -7,7 +7,7 @@ joints and drivers. M is symmetric positive definite. Evaluations do not change 
 Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/theory/constraints.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
 from math import inf, isfinite, nextafter
@@ -269,10 +269,16 @@ class NumberedModel(MotionEquations):
         ]
         self._held_inputs = [pair for pair in self.parts_of_inputs if pair[0].of_discrete]
         self._functions_of_discrete = [pair for pair in self._held_inputs if not pair[0].array]
-        self._inputs_of_arrays: dict[str, list[tuple[Input, slice]]] = {}
-        for pair in self._held_inputs:
-            if pair[0].array:
-                self._inputs_of_arrays.setdefault(pair[0].array, []).append(pair)
+        # of each array the inputs that it gives, with the first component and the width of each; those that equations
+        # read tell whether a change acts
+        self._inputs_of_arrays: dict[str, list[tuple[int, int, Callable[[DiscreteState], Any]]]] = {}
+        for input_, part in self._held_inputs:
+            if input_.array:
+                entry = part.start, input_.width, input_.function
+                self._inputs_of_arrays.setdefault(input_.array, []).append(entry)
+        self._arrays_read = {
+            input_.array for input_, _ in self._held_inputs if input_.array and not input_.recorded_only
+        }
         of_time_or_state = [pair for pair in self.parts_of_inputs if not pair[0].of_discrete]
         self._constant_inputs = [pair for pair in of_time_or_state if isinstance(pair[0].function, Constant)]
         self._other_inputs = [pair for pair in of_time_or_state if not isinstance(pair[0].function, Constant)]
@@ -364,31 +370,29 @@ class NumberedModel(MotionEquations):
             u = np.zeros(self.n_u)
             for input_, part in self._constant_inputs:
                 u[part] = input_.function(0.0)
-            changed = self._held_inputs
+            changed = list(self._inputs_of_arrays)
         else:
             before, values = self._inputs_before
-            u = values.copy()
-            changed = list(self._functions_of_discrete)
-            for name in discrete.changed_since(before):
-                changed += self._inputs_of_arrays.get(name, ())
-        for input_, part in changed:
-            if input_.array and input_.width == discrete[input_.array].size == 1:
-                u[part.start] = discrete[input_.array].item()
-            elif input_.array:
-                u[part] = input_.function(discrete)
-            else:
-                self._set_input(u, input_, part, input_.function(discrete), "")
+            u, changed = values.copy(), discrete.changed_since(before)
+        for name in changed:
+            array = discrete[name]
+            for first, width, function in self._inputs_of_arrays.get(name, ()):
+                if width == array.size == 1:
+                    u[first] = array.item()
+                else:
+                    u[first : first + width] = function(discrete)
+        for input_, part in self._functions_of_discrete:
+            self._set_input(u, input_, part, input_.function(discrete), "")
         if not isfinite(u.sum()):
-            for input_, part in changed:  # raises, and names it
+            for input_, part in self._held_inputs:  # raises, and names it
                 self._set_input(u, input_, part, u[part], "")
         return u
 
     def inputs_change(self, other: DiscreteState) -> bool:
         """Whether an input that the equations read has another value in another discrete state."""
-        before, arrays = self.discrete, self._inputs_of_arrays
-        for name in other.changed_since(before):
-            if any(not input_.recorded_only for input_, _ in arrays.get(name, ())):
-                return True
+        before = self.discrete
+        if not self._arrays_read.isdisjoint(other.changed_since(before)):
+            return True
         return any(
             np.asarray(input_.function(before)).tobytes() != np.asarray(input_.function(other)).tobytes()
             for input_, _ in self._functions_of_discrete
@@ -506,8 +510,7 @@ class Equations(NumberedModel):
 
     def change_by_inputs(self, before: Floats, after: Floats, q: Floats, v: Floats) -> Floats:
         """The change (n_v,) of the ``residual`` at one state from inputs ``before`` to those ``after``, each (n_u,)."""
-        u, twice_q, twice_v = np.empty((2, before.size)), np.empty((2, q.size)), np.empty((2, v.size))
-        u[0], u[1], twice_q[:], twice_v[:] = before, after, q, v
+        u, twice_q, twice_v = np.array([before, after]), np.array([q, q]), np.array([v, v])
         none, out = np.zeros((2, 2, v.size))
         for k in set(self._reader[before != after].tolist()):
             if k >= 0:

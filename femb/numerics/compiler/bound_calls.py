@@ -43,9 +43,8 @@ class Bound:
     @cached_property
     def entry(self) -> tuple[int, int] | None:
         """The addresses of the kernel and of its block of arguments, for ``call_bound``; None where it has none."""
-        if not (AVAILABLE and isinstance(self.kernel, kernel_compiler.Kernel)):
-            return None
-        address = self.kernel.address_for(self.args)
+        address_for = getattr(self.kernel, "address_for", None)
+        address = address_for(self.args) if address_for is not None else 0
         return (address, self._block.ctypes.data) if address else None
 
     @cached_property
@@ -98,8 +97,8 @@ def _words(value: Any) -> list[int]:
     """An argument in 64-bit words, as machine code of numba reads it; ``kernel_compiler.words_of`` counts them."""
     if isinstance(value, np.ndarray):
         # no owner: machine code counts no references to it
-        shape = value.__array_interface__["data"][0], *value.shape, *value.strides
-        return [0, 0, value.size, value.itemsize, *shape]
+        address = value.__array_interface__["data"][0]
+        return [0, 0, value.size, value.itemsize, address, *value.shape, *value.strides]
     if isinstance(value, tuple):
         return [word for each in value for word in _words(each)]
     return [int(np.float64(value).view(np.int64))] if isinstance(value, float) else [int(value)]
