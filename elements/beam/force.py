@@ -26,7 +26,7 @@ from femb.elements.beam.ends import element_shape, end_accelerations, ends_motio
 from femb.elements.beam.inertia import centreline_acceleration, centreline_rate, inertia_force
 from femb.elements.beam.natural import ends_force, natural_rates
 from femb.elements.beam.strain import INNER_ANGLES, INNER_SLOPES, WEIGHTS, strains
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.compiler.lanes import LANES, every, lanes
 from femb.numerics.vector3 import rotate, rotate_back
 
@@ -216,7 +216,7 @@ def end_sections(R, f, F, section):
             section[end, 3 + i] = outward * f[7 * end + 3 + i]
 
 
-@kernel
+@kernel_with_entry
 def forces(
     index, kind, ends, data, has_mass_offset, q, v, a, fixed, gravity, elastic, damped, inertial, sign, out, section,
     rows

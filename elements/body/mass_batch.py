@@ -13,7 +13,7 @@ from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern
 from femb.numerics.compiler.bound_calls import Bound
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotate, rotate_back, rotation, scatter, times_skew
 
 # Kernels over rigid bodies and point masses: a mass, and an inertia about it, at an offset in a frame.
@@ -36,7 +36,7 @@ def unpack(data, s, inertia):
             inertia[i, j] = data[INERTIA + 3 * i + j]
 
 
-@kernel
+@kernel_with_entry
 def residual(index, data, q, v, a, gravity, out):
     """out (s, n_v) += inertia and gyroscopic force minus gravity."""
     R, inertia, w = np.empty((3, 3)), np.empty((3, 3)), np.empty((7, 3))
@@ -168,7 +168,7 @@ def energy_momentum(index, data, q, v, gravity, out):
                 out[state, 5 + o] += c2[o] + spin[o]
 
 
-@kernel
+@kernel_with_entry
 def points_residual(in_v, masses, weight, a, out):
     """out (s, n_v) += inertia force minus weight (n,) of point masses, for their components in_v (n,)."""
     for state in range(a.shape[0]):

@@ -10,7 +10,7 @@ from femb.elements.exact.damping import add_damping_force
 from femb.elements.exact.element_data import DAMPING, LENGTH
 from femb.elements.exact.energy import compliance, linear_stress_force, solve, strain, stress_force
 from femb.elements.exact.inertia import add_point_forces, add_rotary_force, point_accelerations, point_forces
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.compiler.lanes import LANES, every, lanes
 from femb.numerics.vector3 import cross, rotate, rotate_back, rotation
 
@@ -242,7 +242,7 @@ def end_sections(ends, R, small, f, section):
                 section[e, 3 + i] += sign * end[4 + 3 * k + i] * (t[k] - small[2, k])
 
 
-@kernel
+@kernel_with_entry
 def forces(
     index, kind, ends, data, free, own, q, v, a, fixed, gravity, elastic, damped, inertial, sign, out, section, rows
 ):  # fmt: skip

@@ -28,7 +28,7 @@ from femb.elements.joint.columns import (
     SECOND_AXIS,
     SECOND_POINT,
 )
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.vector3 import (
     HAS_AXES,
     IN_Q,
@@ -294,7 +294,7 @@ def add_row_force(index, factor, J, out):
                 out[j + k] += factor * J[6 * e + k]
 
 
-@kernel
+@kernel_with_entry
 def constraint_force(index, data, u, q, v, fixed, multipliers, force, rates):
     """force (s, n_v) += J^T lambda, rates (s, n_c) = J v + Phi_t, or the multiplier for a row that is not in force."""
     J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))

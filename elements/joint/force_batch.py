@@ -30,7 +30,7 @@ from femb.layout.layout import Layout
 from femb.layout.state import RATE
 from femb.layout.views import BlockPattern, LinearPoint, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.vector3 import scatter
 
 # Kernels over forces along coordinates of joints: springs, friction, end stops and motors.
@@ -106,7 +106,7 @@ def generalized_forces(frames, gradients, L, elastic, rest, out):
             add_row_force(frames[2 * n], force, gradients[s, n], out[s])
 
 
-@kernel
+@kernel_with_entry
 def law_forces(frames, rows, is_angle, signs, fixed, index, data, u, q, v, elastic, rest, out):
     """``generalized_forces`` of the laws of ``laws``; frames, rows, is_angle, signs, fixed : as of ``measure``."""
     n = is_angle.size

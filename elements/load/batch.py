@@ -25,7 +25,7 @@ from femb.layout.layout import Layout, Station
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, OutputStates
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.rotations import rotation_matrix
 from femb.numerics.vector3 import (
     IN_Q,
@@ -61,7 +61,7 @@ def components(index, data, u, F):
             F[i] += data[MATRIX + 3 * i + k] * u[index[INPUT] + k]
 
 
-@kernel
+@kernel_with_entry
 def forces(index, data, u, q, v, sign, out):
     """out (s, n_v) += sign times the generalized forces."""
     R, w = np.empty((3, 3)), np.empty((2, 3))

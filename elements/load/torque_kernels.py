@@ -16,7 +16,7 @@ Source: Choi, USC thesis 2014, equations (2), (6) to (11), (36), (37).
 import numpy as np
 
 from femb.elements.load.euler_basis import basis, basis_change
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.vector3 import IN_Q, IN_V, add_skew, dot, rotation, scatter
 
 INPUT, INPUTS, BASIS, FIRST_AXIS = range(2, 6)
@@ -51,7 +51,7 @@ def components(index, data, u, omega, b, T):
             T[m] += data[MATRIX + 3 * m + k] * u[index[INPUT] + k]
 
 
-@kernel
+@kernel_with_entry
 def torques(index, data, u, q, v, sign, out):
     """out (s, n_v) += sign times the torques."""
     R, b, T = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
@@ -65,7 +65,7 @@ def torques(index, data, u, q, v, sign, out):
                 out[s, j + 3 + o] += sign * (T[0] * b[0, o] + T[1] * b[1, o] + T[2] * b[2, o])
 
 
-@kernel
+@kernel_with_entry
 def steady_torques(index, data, u, q, v, sign, out):
     """out (s, n_v) += sign times the steady torques."""
     for s in range(q.shape[0]):

@@ -15,11 +15,11 @@ from femb.elements.modal.columns import (
 )  # fmt: skip
 from femb.elements.modal.inertia import WIDTH, inner_force, moments
 from femb.elements.modal.motion import bent_coordinate, measured, station_motion, times_inverse_back
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.vector3 import IN_V, add_point_force, cross, rotate, rotate_back
 
 
-@kernel
+@kernel_with_entry
 def forces(
     index,
     stations,

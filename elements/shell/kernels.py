@@ -25,7 +25,7 @@ import math
 import numpy as np
 
 from femb.elements.shell.stiffness import LEAST_STRAIN
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.compiler.lanes import LANES, choose, every, lanes
 from femb.numerics.vector3 import dot, rotation
 
@@ -460,7 +460,7 @@ def drilling_inertia(n, mass, i):
     return total * mass[n * n + 2]
 
 
-@kernel
+@kernel_with_entry
 def forces(
     index, kind, stiff, shape, corner, mass, tension, free, q, v, a, fixed, gravity, elastic, damped, inertial, sign,
     out, rows,

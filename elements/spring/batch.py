@@ -16,7 +16,7 @@ from femb.layout.layout import Layout, Station
 from femb.layout.state import motion_rows
 from femb.layout.views import BlockPattern, LinearPoint, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.vector3 import (
     HAS_AXES,
     IN_V,
@@ -70,7 +70,7 @@ def vectors(index, data, q, v, fixed, out, out_rate):
             line(index[k], data[k], q[s], v[s], fixed, R, w, out[s, k], out_rate[s, k], n)
 
 
-@kernel
+@kernel_with_entry
 def forces(index, data, u, q, v, fixed, elastic, dissipative, out):
     """out (s, n_v) += D^T n f; elastic is a factor of the stiffness force, dissipative of the other forces."""
     R, w, work = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty((4, 3))

@@ -13,7 +13,7 @@ from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern, OutputStates
 from femb.numerics import rotations
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.rotations import cross_matrix
 from femb.numerics.vector3 import HAS_AXES, IN_V, cross, dot, frame_motion, product_left_back, rotate, rotate_back
 
@@ -72,7 +72,7 @@ def modal_rate(d, e, rates, internal, v):
     return result
 
 
-@kernel
+@kernel_with_entry
 def forces(body, frames, internal, d, e, c, q, v, fixed, factor, eta_rates, out):
     """eta_rates (s, k) of s states, and out (s, n_v) += factor times the forces, with the signs of a residual."""
     n = frames.shape[0]

@@ -16,7 +16,7 @@ from femb.layout.layout import Layout, Station
 from femb.layout.state import motion_rows
 from femb.layout.views import LinearPoint, OutputStates
 from femb.numerics import rotations
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.euler import euler_rates, to_euler
 from femb.numerics.vector3 import (
     IN_Q,
@@ -168,7 +168,7 @@ STARTS = np.array([0, 3])
 SIZES = np.array([3, 3])
 
 
-@kernel
+@kernel_with_entry
 def forces(index, data, u, q, v, fixed, elastic, dissipative, out):
     """out (s, n_v) += moments on b minus those on a; elastic is a factor of the stiffness, dissipative of the rest.
 

@@ -20,7 +20,7 @@ from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.vector3 import assign, cross, dot, rotate, rotate_back, rotation, scatter
 
 # index (n, 7) int: of each wheel the frame's indices IN_Q and IN_V, those of its ANGLE in q and its SPEED in v, the
@@ -167,7 +167,7 @@ def powers(index, data, harmonics, u, q, v, out):
                     out[s, 2] += (c[o] + T[0, o]) * v[s, j + 3 + o]
 
 
-@kernel
+@kernel_with_entry
 def residual(index, data, harmonics, u, q, v, a, gravity, out):
     """out (s, n_v) += what the spin adds to the inertia, less motor, friction and harmonics."""
     R, w = np.empty((3, 3)), np.empty((14, 3))

@@ -6,7 +6,7 @@ complex.
 
 import numpy as np
 
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 
 # Substitution with the factors of block data: one right-hand side, or several, for which they are read once.
 #
@@ -57,7 +57,7 @@ def restore_order(n, r, pivots, o, x, X, m):
             exchange(x, X, k, pivots[o + k], m)
 
 
-@kernel
+@kernel_with_entry
 def solve(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, diagonal_scale, x):
     """Solve in place for one right-hand side x (n,) with the factors computed by ``factor``."""
     for step in range(order.size):
@@ -257,7 +257,7 @@ def eliminate(data, D, n, k):
             data[D + i * n + j] -= f * data[D + k * n + j]
 
 
-@kernel
+@kernel_with_entry
 def multiply(start, diagonal, order, first, later, lower, upper, data, x, y):
     """y (n,) = A x for block data."""
     for i in range(y.size):

@@ -6,7 +6,7 @@ omega_v : indices of the first component of every quaternion in q and of its ang
 
 import math
 
-from femb.numerics.compiler.compile import kernel
+from femb.numerics.compiler.compile import kernel, kernel_with_entry
 from femb.numerics.vector3 import body_part, quaternion_times
 
 
@@ -87,7 +87,7 @@ def error_norm(start, size, atol, rtol, error, x):
     return worst
 
 
-@kernel
+@kernel_with_entry
 def newton_tolerance(scale_q, scale_v, q, v, h, limits):
     """limits (groups,) : absolute tolerances of the velocities for Newton's iteration in a step h (s).
 

@@ -28,7 +28,7 @@ from femb.formulations.contract import ImplicitFormulation
 from femb.layout.element import TrialError
 from femb.numerics import tableaux
 from femb.numerics.block_kernels import multiply, solve
-from femb.numerics.compiler.bound_calls import Bound, program
+from femb.numerics.compiler.bound_calls import Bound, Known, program
 from femb.numerics.kinematics import newton_tolerance
 from femb.numerics.tableaux import RADAU_C
 from femb.numerics.tableaux import RADAU_ESTIMATE as ESTIMATE
@@ -152,8 +152,8 @@ SAME_LENGTH = 1e-9
 LEAST_RATE = 0.05
 # Part of the tolerance of the step below which corrections that do not decrease are rounding.
 ROUNDING = 0.05
-# Steps of a run before their kernels are put together for one call, which costs as much as it saves in five steps.
-FIRST_STEPS = 3
+# Steps of a run before their kernels are put together for one call, which costs as much as it saves in so many steps.
+FIRST_STEPS = 10
 
 
 @dataclass
@@ -421,9 +421,10 @@ class TrialProgram:
         size = [self._multiply, self._force, Bound(solve, *of_real.arguments, self._error_v[0]), self._size]
         # kept, with the arrays, as long as their addresses
         self._calls = right, *solutions, size, stepper._bound, stepper._bound_one
-        starts = [program([start, self._limits]) for start in self._starts]
-        correction, before = program([right, *solutions, self._finish]), program([self._estimate])
-        after = program(size if self.estimates else [])
+        known: Known = {}
+        starts = [program([start, self._limits], known) for start in self._starts]
+        correction, before = program([right, *solutions, self._finish], known), program([self._estimate], known)
+        after = program(size if self.estimates else [], known)
         self._programs = [
             (start, equations, correction, before, equations_of_one, self._error_v, after) for start in starts
         ]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from femb.numerics.compiler.bound_calls import call_bound, call_for_number
-from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.kinematics import error_norm, rates, tangents
 from femb.numerics.vector3 import hamilton, quaternion_times
 
@@ -63,7 +63,7 @@ def rotate_by(c0, c1, c2, c3, o, p, x):
         x[p], x[p + 1], x[p + 2], x[p + 3] = hamilton(c0, c1, c2, c3, x[p], x[p + 1], x[p + 2], x[p + 3])
 
 
-@kernel
+@kernel_with_entry
 def to_eigenvectors(inverse, rotations, corotated_v, residual, real, pair):
     """real (n,), pair (n,) complex: minus the residuals (3, n) in the eigenvectors of A^-1.
 
@@ -81,7 +81,7 @@ def to_eigenvectors(inverse, rotations, corotated_v, residual, real, pair):
         pair[k] = complex(x, y)
 
 
-@kernel
+@kernel_with_entry
 def finish_iteration(
     linear_q, linear_v, quaternion_q, omega_v, corotated_q, corotated_v, matrices_q, A, inverse, T, h, scale, q, v,
     rotations, real, pair, Z, V, K, Q, L,
@@ -166,7 +166,7 @@ def extrapolated(x, first, second, d1, d2):
     return x * (x + 1.0) * (a + slope * (x - first))
 
 
-@kernel
+@kernel_with_entry
 def start_stages(
     linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, C, A, inverse, h, trend, q, v, Z, V, K, Q, L,
     rotations,
@@ -295,7 +295,7 @@ judged_inside = inlined(judged)
 # The error estimate; see Radau._error.
 
 
-@kernel
+@kernel_with_entry
 def start_estimate(
     linear_q, linear_v, quaternion_q, omega_v, corotated_q, corotated_v, matrices_q, weights, h, q0, q, v, Z, Q,
     change, rate, drift, rotations,
@@ -316,7 +316,7 @@ def start_estimate(
     rotate_frames_back(rotations[0], corotated_v, drift[0])
 
 
-@kernel
+@kernel_with_entry
 def estimate_force(corotated_v, n_v, rotations, mu, residual, elastic):
     """residual (1, n) becomes the right-hand side: minus itself, rotated back, less elastic (n,) / mu; 0 beyond n_v."""
     rotate_frames_back(rotations[0], corotated_v, residual[0])
@@ -326,7 +326,7 @@ def estimate_force(corotated_v, n_v, rotations, mu, residual, elastic):
         residual[0, k] = 0.0
 
 
-@kernel
+@kernel_with_entry
 def estimate_size(
     linear_q,
     linear_v,

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from femb.numerics.compiler.bound_calls import AVAILABLE, Bound, BoundSequence, call_bound, call_for_number, program
-from femb.numerics.compiler.compile import kernel
+from femb.numerics.compiler.compile import kernel, kernel_with_entry
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="kernels have no entries in this version of numba")
 
 
-@kernel
+@kernel_with_entry
 def add(x, pair, factor, doubled, number, y):
     """A kernel with all kinds of arguments: y (n,) += ..., and the number of a negative one."""
     shift, rows = pair
@@ -21,7 +21,7 @@ def add(x, pair, factor, doubled, number, y):
     return -1
 
 
-@kernel
+@kernel_with_entry
 def size(x, factor):
     """A kernel that returns a number."""
     return factor * x[0]
@@ -80,4 +80,5 @@ def test_results_are_checked_and_python_functions_have_no_entry():
     assert told == [0]
     assert program([Bound(len, ())]) is None
     assert program([lambda: None]) is None
+    assert program([Bound(run, np.zeros((0, 2), dtype=np.int64))]) is None
     assert program([]).shape == (0, 2)

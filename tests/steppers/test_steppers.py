@@ -16,7 +16,7 @@ from scipy.special import ellipj
 
 import femb.steppers.radau as radau_module
 from femb import Attachment, Beam, Ground, Load, Model, PointMass, RigidBody, Run, Section, SolveError, Tolerances
-from femb.elements import JointEnd, Revolute, Spherical
+from femb.elements import JointEnd, Revolute, Spherical, SpringDamper, SpringEnd
 from femb.layout.element import FoldedError
 from femb.numerics import rotations
 from femb.numerics.compiler.bound_calls import AVAILABLE
@@ -814,6 +814,16 @@ def test_loop_moves_like_the_tree_it_equals():
         np.testing.assert_allclose(one.beams[name].position, other.beams["beam0"].position, rtol=0.0, atol=1e-9)
     assert np.max(np.abs(other.beams["beam0"].deflection)) > 0.02
     np.testing.assert_allclose(one.audit.energy_error, 0.0, rtol=0.0, atol=1e-6)
+
+
+def masses_on_a_spring():
+    """Two point masses and a damped spring, one of them above the other."""
+    model = Model(gravity=(0.0, 0.0, -9.81))
+    model.add(PointMass("a", mass=1.0, position=(0.0, 0.0, 1.0)))
+    model.add(PointMass("b", mass=3.0, position=(0.3, 0.0, 0.0)))
+    ends = SpringEnd(body="a"), SpringEnd(body="b")
+    model.add(SpringDamper("s", *ends, stiffness=40.0, free_length=0.8, damping=0.5))
+    return model
 
 
 def motion_of(model, monkeypatch, compiled, duration, **options):

@@ -5,13 +5,13 @@ arguments than small kernels take. ``Bound`` puts the arguments of a kernel into
 that numba gives them; ``call_bound`` calls the kernel from another one, by the addresses of its machine code and of the
 block. All kernels can be called so by one loop, whatever their arguments, and none is compiled again for it.
 
-Where the version of numba was not tested, or kernels are not compiled (NUMBA_DISABLE_JIT), kernels have no ``entry``,
-and Python calls them.
+Only kernels marked ``@kernel_with_entry`` can be called so. Where the version of numba was not tested, or kernels are
+not compiled (NUMBA_DISABLE_JIT), none can, and Python calls them.
 """
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numba
 import numpy as np
@@ -24,6 +24,10 @@ ADDRESS = 4
 AVAILABLE = kernel_compiler.KNOWN and not numba.config.DISABLE_JIT
 
 
+Known: TypeAlias = dict[int, tuple[Any, list[int]]]
+"""What is known of arrays by their numbers, while they exist: see ``_described``."""
+
+
 class Bound:
     """A kernel with arguments whose entries may change from call to call.
 
@@ -32,6 +36,10 @@ class Bound:
 
     def __init__(self, kernel: Any, *args: Any, check: Callable[[int], object] | None = None) -> None:
         self.kernel, self.args, self.check = kernel, args, check
+        # the arguments, kept as long as their address, and the first word of each by name
+        self._block: Ints | None = None
+        self._places: dict[str, int] = {}
+        self._address = 0
 
     def __call__(self) -> Any:
         """Call the kernel; returns its result."""
@@ -40,25 +48,24 @@ class Bound:
             self.check(result)
         return result
 
-    @cached_property
-    def entry(self) -> tuple[int, int] | None:
+    def entry(self, known: Known) -> tuple[int, int] | None:
         """The addresses of the kernel and of its block of arguments, for ``call_bound``; None where it has none."""
-        address_for = getattr(self.kernel, "address_for", None)
-        address = address_for(self.args) if address_for is not None else 0
-        return (address, self._block.ctypes.data) if address else None
-
-    @cached_property
-    def _block(self) -> Ints:
-        """The arguments, kept as long as their address."""
-        words: list[int] = []
-        self._places: dict[str, int] = {}
-        for name, each in zip(self.kernel.py_func.__code__.co_varnames, self.args, strict=False):
-            self._places[name] = len(words)
-            words += _words(each)
-        return np.array(words, dtype=np.int64)
+        if self._block is None:
+            address_for = getattr(self.kernel, "address_for", None)
+            if address_for is None:
+                return None
+            parts = [_described(each, known) for each in self.args]
+            self._address = address_for(self.args, tuple(key for key, _ in parts))
+            words: list[int] = []
+            for name, (_, of_argument) in zip(self.kernel.py_func.__code__.co_varnames, parts, strict=False):
+                self._places[name] = len(words)
+                words += of_argument
+            self._block = np.array(words, dtype=np.int64)
+        return (self._address, self._block.ctypes.data) if self._address else None
 
     @cached_property
     def _numbers(self) -> Floats:
+        assert self._block is not None
         return self._block.view(np.float64)
 
     def set(self, name: str, number: float, part: int = 0) -> None:
@@ -67,6 +74,7 @@ class Bound:
 
     def point(self, name: str, array: Floats) -> None:
         """Let an argument of the kernel be another array of the same type and shape, for calls by address."""
+        assert self._block is not None
         self._block[self._places[name] + ADDRESS] = array.__array_interface__["data"][0]
 
 
@@ -82,26 +90,34 @@ class BoundSequence:
             call()
 
 
-def program(calls: Sequence[Callable[[], object]]) -> Ints | None:
-    """(n, 2) the entries of calls, which must be kept; None where one has none."""
+def program(calls: Sequence[Callable[[], object]], known: Known | None = None) -> Ints | None:
+    """(n, 2) the entries of calls, which must be kept; None where one has none. known : of calls with equal arrays."""
+    known = {} if known is None else known
     entries: list[tuple[int, int] | None] = []
     for call in calls:
         parts = call.calls if isinstance(call, BoundSequence) else [call]
-        entries += [part.entry if isinstance(part, Bound) else None for part in parts]
+        entries += [part.entry(known) if isinstance(part, Bound) else None for part in parts]
     if None in entries:
         return None
     return np.array(entries, dtype=np.int64).reshape(-1, 2)
 
 
-def _words(value: Any) -> list[int]:
-    """An argument in 64-bit words, as machine code of numba reads it; ``kernel_compiler.words_of`` counts them."""
+def _described(value: Any, known: Known) -> tuple[Any, list[int]]:
+    """A key that is equal for arguments of equal types, and an argument in 64-bit words, as machine code of numba reads
+    it; ``kernel_compiler.words_of`` counts them."""
     if isinstance(value, np.ndarray):
-        # no owner: machine code counts no references to it
-        address = value.__array_interface__["data"][0]
-        return [0, 0, value.size, value.itemsize, address, *value.shape, *value.strides]
+        if id(value) not in known:
+            flags, address = value.flags, value.__array_interface__["data"][0]
+            key = value.dtype.char, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable
+            # no owner: machine code counts no references to it
+            known[id(value)] = key, [0, 0, value.size, value.itemsize, address, *value.shape, *value.strides]
+        return known[id(value)]
     if isinstance(value, tuple):
-        return [word for each in value for word in _words(each)]
-    return [int(np.float64(value).view(np.int64))] if isinstance(value, float) else [int(value)]
+        parts = [_described(each, known) for each in value]
+        return tuple(key for key, _ in parts), [word for _, words in parts for word in words]
+    if isinstance(value, float):
+        return float, [int(np.float64(value).view(np.int64))]
+    return type(value), [int(value)] if isinstance(value, int | np.integer) else []
 
 
 if AVAILABLE:

@@ -1,4 +1,4 @@
-"""Compiled kernels: two decorators, and a cache that notices every edit.
+"""Compiled kernels: three decorators, and a cache that notices every edit.
 
 numba's cache key is the file of the compiled function; it does not change when another file with a called kernel is
 edited. The name of the cache folder is therefore a hash of all source files of femb that contain kernels.
@@ -56,6 +56,11 @@ def is_compiled() -> bool:
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function on its first call and store the machine code on disk."""
     return keep(compiled(function), function, kernel_cache())
+
+
+def kernel_with_entry(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A ``kernel`` that others can call by address; see ``femb.numerics.compiler.bound_calls``."""
+    return keep(compiled(function, has_entry=True), function, kernel_cache())
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:

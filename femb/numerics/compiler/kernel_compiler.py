@@ -88,11 +88,12 @@ def _known() -> bool:
 KNOWN = _known()
 
 
-def compiled(function: Callable[..., Any]) -> Any:
-    """A kernel that numba compiles on its first call."""
+def compiled(function: Callable[..., Any], has_entry: bool = False) -> Any:
+    """A kernel that numba compiles on its first call; has_entry : whether kernels can call it by address."""
     if not KNOWN or numba.config.DISABLE_JIT:
         return numba.njit(**OPTIONS)(function)
-    return Kernel(function, targetoptions={"nopython": True, **_options(function)}, pipeline_class=KernelCompiler)
+    options = {"nopython": True, "no_cfunc_wrapper": not has_entry, **_options(function)}
+    return Kernel(function, targetoptions=options, pipeline_class=KernelCompiler)
 
 
 def compiled_inside(function: Callable[..., Any], kept: Callable[[Any], Any] = lambda kernel: kernel) -> Any:
@@ -138,7 +139,7 @@ if KNOWN:
     def _add_entry(context: Any, library: Any, fndesc: Any, env: Any, call_helper: Any) -> None:
         """Add a function that takes the kernel's arguments from a block of memory, in place of numba's C function.
 
-        Every kernel has it under the same signature, so that a kernel can call others by their addresses; see
+        All have the same signature, so that a kernel can call others by their addresses; see
         ``femb.numerics.compiler.bound_calls``. It returns the kernel's result if that is an integer, the bits of a
         number, otherwise -1; -2 after an exception.
         """
@@ -295,10 +296,12 @@ if KNOWN:
             self._types_active_call.add(found)
             return found
 
-        def address_for(self, args: tuple[Any, ...]) -> int:
-            """The address of the entry for arguments of these types, see ``_add_entry``; 0 where there is none."""
+        def address_for(self, args: tuple[Any, ...], key: Any) -> int:
+            """The address of the entry for arguments of these types, see ``_add_entry``; 0 where there is none.
+
+            key : equal for arguments of equal types, which take longer to make.
+            """
             known: dict[Any, int] = self.__dict__.setdefault("_addresses", {})
-            key = _kind_of(args)
             if key not in known:
                 kinds = tuple(_type_of(each) or numba.typeof(each) for each in args)
                 if kinds not in self.overloads:
@@ -317,15 +320,6 @@ if KNOWN:
             parts = [numba.typeof(part) if type(part) in (int, float) else _type_of(part) for part in value]
             return None if None in parts else BaseTuple.from_types(parts)
         return None
-
-    def _kind_of(value: Any) -> Any:
-        """Equal for values of one numba type, which takes longer to make."""
-        if isinstance(value, tuple):
-            return tuple(map(_kind_of, value))
-        if isinstance(value, np.ndarray):
-            flags = value.flags
-            return value.dtype.char, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable
-        return type(value)
 
     class InnerKernel:
         """A kernel that only kernels call: compiled without a Python wrapper.
