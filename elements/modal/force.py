@@ -42,7 +42,7 @@ def forces(
 ):
     """out (s, n_v) += sign times the residual, with factors of its terms of inertia, elasticity and damping.
 
-    Returns 0, or the number of an interface whose rotation relative to the root has reached half a turn.
+    Returns -1, or the number of an interface whose rotation relative to the root has reached half a turn.
     """
     k, n, size = stations.shape[0], psi2.shape[1], linear.shape[0]
     frames, axes, turns = np.empty((k, 3, 3)), np.empty((k, 3, 3)), np.empty((k, 3, 3))
@@ -69,7 +69,7 @@ def forces(
         j, first = index[k, IN_V], 6 * (k - 1)
         for m in range(n - first):
             out[state, j + m] += sign * f[first + m]
-    return 0
+    return -1
 
 
 @inlined

@@ -424,7 +424,9 @@ class TrialProgram:
         known: Known = {}
         starts = [program([start, self._limits], known) for start in self._starts]
         correction, before = program([right, *solutions, self._finish], known), program([self._estimate], known)
-        after = program(size if self.estimates else [], known)
+        after = program(size, known)
+        if after is not None and not self.estimates:
+            after = after[:0]
         self._programs = [
             (start, equations, correction, before, equations_of_one, self._error_v, after) for start in starts
         ]

@@ -31,7 +31,8 @@ Known: TypeAlias = dict[int, tuple[Any, list[int]]]
 class Bound:
     """A kernel with arguments whose entries may change from call to call.
 
-    check : called with the result of the kernel, to raise the error that it tells of.
+    check : called with the result of the kernel, to raise the error that it tells of. A kernel that may fail returns -1
+    where it does not.
     """
 
     def __init__(self, kernel: Any, *args: Any, check: Callable[[int], object] | None = None) -> None:
