@@ -160,7 +160,7 @@ def test_ranges_of_elements_are_added_in_the_order_of_the_elements(monkeypatch):
 
         with limited_threads(count):
             out = np.full((1, 3), 0.1)
-            assert in_ranges(lambda part, rows, out=out: of_range(part, rows, out), starts, (1, 2), out)() == -1
+            in_ranges(lambda part, rows, out=out: of_range(part, rows, out), starts, (1, 2), out)()
         sums.append(out)
     assert all(np.array_equal(each, sums[0]) for each in sums)
     assert sums[0][0, 0] == sums[0][0, 2] == 0.1
