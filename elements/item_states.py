@@ -4,7 +4,7 @@ A quantity that declares a coordinate, a rate or a function (``femb.base.quantit
 users' functions from here, without code of its item for each of these.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Protocol
 
@@ -19,7 +19,6 @@ from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
 from femb.layout.views import OutputStates
-from femb.numerics.compiler.bound_calls import BoundSequence
 
 
 class DeclaringSystem(RecordedSystem, Protocol):
@@ -160,7 +159,9 @@ class RecordedArrays(Batch):
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         """Nothing."""
 
-    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> BoundSequence:
+    def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
+        from femb.numerics.compiler.bound_calls import BoundSequence
+
         return BoundSequence([])
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
