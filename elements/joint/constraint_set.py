@@ -1,6 +1,6 @@
 """Equations of constraint, evaluated together."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,6 @@ from femb.elements.joint import constraint_kernels as tangents
 from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern
-from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 from femb.numerics.vector3 import IN_Q, IN_V
 
 ZERO = np.zeros(3)
@@ -108,8 +107,10 @@ class ConstraintSet:
 
     def bound_force(
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats, rates: Floats
-    ) -> BoundSequence:
+    ) -> Callable[[], object]:
         """``constraint_force`` of these arrays, whose entries change from call to call."""
+        from femb.numerics.compiler.bound_calls import Bound, BoundSequence
+
         arguments = self.index, self.data, u, q, v, self.fixed, multipliers, force, rates
         return BoundSequence([Bound(kernels.constraint_force, *arguments)] if self.rows else [])
 
