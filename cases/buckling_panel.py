@@ -42,6 +42,7 @@ def build(kind="heat", clamped=False, elements=10):
     )  # fmt: skip
     model = femb.Model("Buckling of a plate")
     model.add(plate)
+    model.add(femb.Figure("overview", ["displacement.z of plate.middle", "energy"]))
     for name, at in {} if held else places.items():
         ends = femb.JointEnd("ground", at=at, axis=(0, 0, 1)), femb.JointEnd(f"plate.{name}")
         kind_of = femb.Spherical if heated else femb.Planar if clamped else femb.PointOnPlane

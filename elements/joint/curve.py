@@ -96,6 +96,9 @@ def monotone_slopes(h: Floats, chords: Floats) -> Floats:
 def check_points(item: Any, check: Checks) -> None:
     """Check ``coordinates`` and ``forces`` of a curve; set them from its file."""
     names = ("coordinates", "forces")
+    for name in names:
+        if getattr(item, name) is None:
+            object.__setattr__(item, name, ())
     if item.file is not None and not {"file", "column"} & check.bad:
         try:
             columns = columns_of(item.file, item.column)

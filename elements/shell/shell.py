@@ -610,7 +610,9 @@ def shell_records(items: list[Shell], system: RecordedSystem) -> Records:
         if item._layers:
             recovery = recovery_of_plies(item._layers, item.offset, item.wall)
             static[f"{path}/ply_recovery"], static[f"{path}/ply_heat"] = recovery.loads, recovery.heat
-            static[f"{path}/ply_angle"], static[f"{path}/ply_strengths"] = recovery.angle, recovery.strengths
+            static[f"{path}/ply_angle"] = recovery.angle
+            if not np.isnan(recovery.strengths).all():
+                static[f"{path}/ply_strengths"] = recovery.strengths
         static[f"{path}/element_area"] = np.concatenate([areas(x) for x in corners])
         body = next((body for body, _ in item.hosts.values() if body is not None), None)
         carriers.append(entry.stations[0] if body is None else Station(layout.bodies[body]))

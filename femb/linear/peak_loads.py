@@ -289,7 +289,7 @@ def _of_shell(shell: ShellResults, time: Floats, inside: Bools) -> ShellEnvelope
         upper += [np.max(stress, axis=2), mises]
         lower += [np.min(stress, axis=2), mises]
         names += [*((f"surface stress {axes}", "Pa") for axes in IN_PLANE), ("von Mises stress", "Pa")]
-        if not np.isnan(shell["ply_strengths"]).all():
+        if "ply_strengths" in shell:
             index = np.nanmax(failure_index_at(shell, chosen), axis=(2, 3))[..., None]
             upper.append(index)
             lower.append(index)

@@ -248,6 +248,8 @@ def used(call, words):
         item = femb.StepperMotor(
             name="motor", joint="axle", holding_torque=1.0, teeth=5.0, motion=RISE, harmonics=[item]
         )
+    elif call is femb.Snap:
+        item = femb.JointCurve("tape", "axle", coordinates=[0.0, 1.0], forces=[0.2, 0.2], snaps=[item])
     elif call is femb.Ply:
         item = femb.Section("other", shape={"tube": [0.05, 1e-4]}, plies=[item])
     elif call is femb.Airload:
