@@ -97,8 +97,13 @@ def check_points(item: Any, check: Checks) -> None:
     """Check ``coordinates`` and ``forces`` of a curve; set them from its file."""
     names = ("coordinates", "forces")
     for name in names:
-        if getattr(item, name) is None:
+        value = getattr(item, name)
+        if value is None:
             object.__setattr__(item, name, ())
+        elif not isinstance(value, list | tuple | np.ndarray) or np.ndim(np.asarray(value, dtype=object)) != 1:
+            check.fail(name, f"got {shown(value)}, wanted a list of numbers")
+    if check.bad & {*names}:
+        return
     if item.file is not None and not {"file", "column"} & check.bad:
         try:
             columns = columns_of(item.file, item.column)

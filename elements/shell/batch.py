@@ -11,7 +11,7 @@ from femb.base.values import shallow_copy
 from femb.elements.element_ranges import NO_ROWS, in_ranges
 from femb.elements.private_blocks import PrivateBlocks
 from femb.elements.records import load_factors
-from femb.elements.shell import kernels
+from femb.elements.shell import kernels, tangents
 from femb.elements.shell.mesh import projected_axes
 from femb.elements.shell.stiffness import areas, elements_of, middle_axes, turned_stiffness, wrinkled
 from femb.layout.element import Batch, Input
@@ -259,7 +259,7 @@ class ShellBatch(Batch):
         own = own if self.own is None else self.own
         for cells, blocks, strains, heat in zip(self.cells, self.blocks, own, self._free(u), strict=True):
             words = (cells.index, cells.kind, *cells.shared, heat, groups(strains), q, v, a)
-            kernels.tangents(*words, self.fixed, self.gravity, exact, *blocks, *matrices)
+            tangents.tangents(*words, self.fixed, self.gravity, exact, *blocks, *matrices)
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self.matrices_each(*(part[None] for part in (u, q, v, mass, damping, stiffness)))
@@ -277,7 +277,7 @@ class ShellBatch(Batch):
     def mass_each(self, q: Floats, mass: Floats) -> None:
         for cells, blocks in zip(self.cells, self.blocks, strict=True):
             corners, weights = cells.shared[2:4]
-            kernels.add_masses(cells.index, cells.kind, corners, weights, q, self.fixed, *blocks, mass)
+            tangents.add_masses(cells.index, cells.kind, corners, weights, q, self.fixed, *blocks, mass)
 
     def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
         found = []
@@ -286,7 +286,7 @@ class ShellBatch(Batch):
             out = np.zeros(private.count * private.n**2)
             corners, weights = cells.shared[2:4]
             blocks = private.offset, private.stride
-            kernels.add_masses(cells.index, cells.kind, corners, weights, q[None], self.fixed, *blocks, out[None])
+            tangents.add_masses(cells.index, cells.kind, corners, weights, q[None], self.fixed, *blocks, out[None])
             found.append((private.indices, private.matrices(out)))
         return found
 
@@ -303,7 +303,7 @@ class ShellBatch(Batch):
             def change(*parts: Floats, words: Any = words, private: PrivateBlocks = private) -> None:
                 v, a, damping, stiffness = (part[None] for part in parts)
                 rest = self.fixed, np.zeros(3), True, private.offset, private.stride
-                kernels.tangents(*words, v, a, *rest, damping, damping, stiffness)
+                tangents.tangents(*words, v, a, *rest, damping, damping, stiffness)
 
             found.append((private.indices, private.by_columns(change)))
         return found
@@ -333,7 +333,7 @@ class ShellBatch(Batch):
                 unused, stiffness = np.zeros((2, 1, private.count * private.n**2))
                 words = (index, undamped.kind, *undamped.shared, NO_FREE, groups(each), q[None], still, still)
                 rest = self.fixed, np.zeros(3), True, private.offset, private.stride
-                kernels.tangents(*words, *rest, unused, unused, stiffness)
+                tangents.tangents(*words, *rest, unused, unused, stiffness)
                 matrices.append(private.matrices(stiffness))
             found.append((private.indices, matrices[0] - matrices[1]))
         return found

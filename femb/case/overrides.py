@@ -89,7 +89,8 @@ def _value(text: str, written: str) -> Any:
         if len(parsed) == 1:
             return parsed["value"]
     except ValueError:
-        if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", written):
+        # a word, or a number with its unit, as a shell hands on what stood in quotes
+        if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*|[-+]?[0-9.]+([eE][-+]?[0-9]+)? ?[A-Za-z%][A-Za-z0-9/*^ -]*", written):
             return written
     raise refused(text, f"{written!r} is not a TOML value: write 4, 1e-6, true, [1, 0, 0] or a word")
 

@@ -74,6 +74,17 @@ def test_numbers_in_si(tmp_path):
     assert (load.profile.duration, case.run.duration) == (120.0, 1800.0)
 
 
+def test_overrides_have_units_without_quotes(tmp_path):
+    """As a shell hands them on, which takes the quotes."""
+    path = tmp_path / "case.toml"
+    path.write_text(CASE)
+    words = ("beams.boom.length=1500 mm", "bodies.hub.mass=-1.5e-2 t", "run.duration=90s")
+    with pytest.raises(CaseError, match=r"bodies\.hub\.mass: got -15\.0, must be greater than 0"):
+        load_case(path, words)
+    case = load_case(path, (words[0], "bodies.hub.mass=1.5e-2 t", words[2]))
+    assert (case.model.beams["boom"].length, case.model.bodies["hub"].mass, case.run.duration) == (1.5, 15.0, 90.0)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
