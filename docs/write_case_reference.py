@@ -19,6 +19,7 @@ from femb.base.annotations import unit_of
 from femb.case.build import OPTIONS, kinds
 from femb.case.json_schema import TABLES, schema
 from femb.case.schema import choices, keys_of, required_keys, table_kind
+from femb.numerics.turns import SEQUENCES
 from femb.profiles import PROFILES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,18 +27,21 @@ PAGE = ROOT / "docs" / "reference" / "case_file.md"
 EXAMPLES = PAGE.parent / "examples.toml"  # of what no case has
 TOML = re.compile(r"^```toml[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LONGEST = 420  # characters of an example
-HEAD = """# The case file
+HEAD = f"""# The case file
 
-All tables and keys of a case file. This page is made from the schema by `python docs/write_case_reference.py`; the
-same schema [completes keys in editors](../howto/edit_case_files.md), and `femb check CASE` checks a file by it. The
-pages [run a case](../howto/run_a_case.md), [sections](../howto/sections.md), [joints](../howto/joints.md) and
-[functions of time](../howto/profiles.md) explain the use.
+All tables and keys of a case file, from the schema that [completes keys in editors](../howto/edit_case_files.md) and by
+which `femb check CASE` checks a file. [Run a case](../howto/run_a_case.md), [sections](../howto/sections.md),
+[joints](../howto/joints.md) and [functions of time](../howto/profiles.md) explain the use.
+`python docs/write_case_reference.py` makes this page.
 
-An item is a table with a name of your choice, such as `[bodies.hub]`; its `kind` is the first of its table unless the
-key `kind` says another one. Keys in **bold** are required. Units are SI and radians; where a unit is listed, a text
-with a unit such as `"10 mm"` is read too. Of two units the first applies to angles, the other to strokes; "-" is no
-unit; "value" is the unit of what a profile gives: none for the factor of a load, rad or m for a motion; "own" are
-numbers with different units, see the meaning.
+An item is a table with a name of your choice, such as `[bodies.hub]`. Without the key `kind` it is of the first kind of
+its table. Each key has its type, unit, default and meaning; keys in **bold** are required.
+
+- Units are SI and radians. Where a unit is listed, a text with a unit such as `"10 mm"` is read too.
+- Of two units the first applies to angles, the other to strokes; "-" is no unit.
+- "value" is the unit of the value of a profile: none for the factor of a load, rad or m for a motion.
+- "own" stands for numbers of different units, which the meaning gives.
+- A *sequence* of Euler angles is one of {", ".join(f"`{word}`" for word in SEQUENCES)}.
 """
 TOP = {
     "title": ("text", "", '`""`', "for figures and reports"),
@@ -66,20 +70,19 @@ class Row(NamedTuple):
 
 
 NONE: Mapping[str, Row] = {}
-COLUMNS = "| key | type | unit | default | meaning |\n| --- | --- | --- | --- | --- |"
+IN_PYTHON = (", a Profile of femb.profiles or any callable of time", "")
 
 
 def page() -> str:
     """The text of the page."""
     writer = Writer()
-    rows = [f"| `{key}` | {' | '.join(cells)} |" for key, cells in TOP.items()]
-    parts = [HEAD, "\n".join(["## The top of the file\n", COLUMNS, *rows, ""])]
+    rows = [line_of([Row(f"`{key}`", *cells)]) for key, cells in TOP.items()]
+    parts = [HEAD, "\n".join(["## The top of the file\n", *rows, ""])]
     for table, words in kinds().items():
         parts.append(f"## {table}\n\n{TABLES[table]}\n")
         shared = writer.shared(words.values())
         if shared:
-            rows = table_of(shared.values())
-            parts.append(f"### {SHARED} {table}\n\nThe tables of the kinds below leave these keys out.\n\n{rows}\n")
+            parts.append(f"### {SHARED} {table}\n\n{list_of(shared.values())}\n")
         for word, kind in words.items():
             also = "".join(f", `{name}`" for name in getattr(kind, "also", ()))
             title = f"{table}: {word}" if len(words) > 1 else f"A table of {table}"
@@ -89,24 +92,45 @@ def page() -> str:
         parts.append(f"## {table}\n\n{TABLES[table]}\n")
         parts.append(writer.section(f"The table {table}", kind, ""))
     parts.append("## Functions of time\n\nA profile is a table with the key `shape`.\n")
-    parts += [writer.section(f"shape: {word}", kind, f'`shape = "{word}"`. ') for word, kind in PROFILES.items()]
+    shared = writer.shared(PROFILES.values())
+    parts.append(f"### {SHARED} shapes\n\n{list_of(shared.values())}\n")
+    parts += [
+        writer.section(f"shape: {word}", kind, f'`shape = "{word}"`. ', "shapes", shared)
+        for word, kind in PROFILES.items()
+    ]
     parts.append("## Nested tables\n\nTables that are values of keys.\n")
-    parts += [writer.section(kind.__name__, kind, "") for kind in writer.nested()]
+    shared = writer.shared(writer.nested())
+    parts.append(f"### {SHARED} nested tables\n\n{list_of(shared.values())}\n")
+    parts += [writer.section(kind.__name__, kind, "", "nested tables", shared) for kind in writer.nested()]
     return "\n".join(parts)
 
 
-def table_of(rows: Iterable[Row]) -> str:
-    """A table of keys; those with one meaning, which names them all, share a row."""
+def list_of(rows: Iterable[Row]) -> str:
+    """A list of keys; those with one meaning, which names them all, share a line."""
+    rows = list(rows)
+    names = "|".join(row.name.strip("*`").replace("_", r"\\_") for row in rows)
+    name = rf"(?:{names})(?: \\([^()]*\\))?"
+    prefix = re.compile(rf"^(?:or )?{name}(?:(?:, | and | or ){name})* : ")
     groups: dict[str, list[Row]] = {}
     for row in rows:
-        groups.setdefault(row.meaning or row.name, []).append(row)
-    lines = [COLUMNS]
-    for group in groups.values():
-        cells = [list(dict.fromkeys(filter(None, column))) for column in list(zip(*group, strict=True))[:4]]
-        names = [row.name.strip("*`") for row in group]
-        meaning = group[0].meaning.removeprefix(f"{', '.join(names)} : ".replace("_", "\\_"))
-        lines.append(f"| {' | '.join(', '.join(cell) for cell in cells)} | {meaning} |")
-    return "\n".join(lines)
+        meaning = prefix.sub("", row.meaning)
+        groups.setdefault(meaning or row.name, []).append(row._replace(meaning=meaning))
+    return "\n".join(line_of(group, [meaning for meaning in groups if len(meaning) > 25]) for group in groups.values())
+
+
+def line_of(group: list[Row], meanings: Iterable[str] = ()) -> str:
+    """The line of keys with one meaning; without what is the meaning of another key."""
+    names, types, units, defaults = (
+        [each for each in dict.fromkeys(column) if each] for column in list(zip(*group, strict=True))[:4]
+    )
+    meaning = group[0].meaning
+    for other in meanings:
+        meaning = meaning.replace(other, "") if other != meaning else meaning
+    for unit in {re.escape(text) for text in (*units, " or ".join(units[0].split(", ")) if units else "") if text}:
+        meaning = re.sub(rf"^{unit}(?=[.;,:]|$)|, {unit}(?=[.;,:]|$)| \({unit}\)|(?<= \(){unit}, ", "", meaning)
+    meaning = re.sub(r"^[ .,;:]+|[ .;,]+$", "", " ".join(meaning.split()))
+    facts = ", ".join([*types, *units, *([f"default {', '.join(defaults)}"] if defaults else [])])
+    return f"- {', '.join(names)} ({facts}){': ' if meaning else ''}{meaning}"
 
 
 class Writer:
@@ -137,11 +161,14 @@ class Writer:
             if key not in keys_of(kind):
                 continue  # kind or shape
             unit = unit_words(kind, key)
-            default = f"`{json.dumps(value['default'], ensure_ascii=False)}`" if "default" in value else ""
+            default = f"`{written(value['default'])}`" if "default" in value else ""
+            default = "zeros" if re.fullmatch(r"`\[[\[\]0., ]*0[\[\]0., ]*\]`", default) else default
             name = f"**`{key}`**" if key in required_keys(kind) else f"`{key}`"
             meaning = value.get("description", "")
-            meaning = meaning.removeprefix(f"{unit}, ").removeprefix(f"{unit}. ") if unit else meaning
-            rows[key] = Row(name, typed(value), unit, default, escaped(meaning))
+            meaning = re.sub(r"^body and at \(.*?\), or beam, node and at \(.*?\) : ", "[place](#place): ", meaning)
+            rows[key] = Row(name, typed(value), unit, default, escaped(meaning).replace(*IN_PYTHON))
+            if key == "profile" and default:
+                rows[key] = rows[key]._replace(default="`1`", meaning="factor over time")
         return rows
 
     def shared(self, of: Iterable[type]) -> dict[str, Row]:
@@ -159,9 +186,13 @@ class Writer:
         rows = [row for key, row in own.items() if shared.get(key) != row]
         others = [f"`{key}`" for key, row in own.items() if shared.get(key) == row]
         anchor = f"{SHARED} {table}".lower().replace(" ", "-")
-        parts = [table_of(rows)] if rows else []
+        parts = [list_of(rows)] if rows else []
         if others:
-            parts.append(f"{'Also ' if rows else ''}{', '.join(others)}: [{SHARED.lower()}](#{anchor}).")
+            rest = [f"`{key}`" for key in shared if f"`{key}`" not in others and key not in own]
+            listed = f"all but {', '.join(rest)} of" if 0 < len(rest) < len(others) else f"{', '.join(others)} of"
+            listed = "all of" if len(others) == len(shared) else listed
+            line = f"{'also ' if rows else ''}{listed} the [{SHARED.lower()}](#{anchor})."
+            parts.append(line[:1].upper() + line[1:])
         example = self.examples.get(kind.__name__)
         parts += [f"```text\n{example}\n```"] if example else []
         body = "\n\n".join(parts) or "It has no further keys."
@@ -170,6 +201,8 @@ class Writer:
 
 def typed(value: dict[str, Any]) -> str:
     """The type of a value of the schema, in words."""
+    if value.get("enum") == list(SEQUENCES):
+        return "a sequence"
     if "enum" in value:
         return "one of " + ", ".join(f"`{word}`" for word in value["enum"])
     for word in ("anyOf", "allOf"):

@@ -22,9 +22,11 @@ from femb.layout.views import ModelView, StartPoses, StateView
 class Latch(OnCoordinate):
     """Fixes a coordinate of a joint at its value at an event; a latch ``engaged`` at the start releases it then.
 
-    joint, coordinate : the coordinate, any angle or stroke; by default the joint's first. The event is one of
-    at : the coordinate reaches this value (rad, unwrapped, or m), increasing (direction 1), decreasing (-1) or either
-    (0, the default); time : s; when : in Python, a callable ``(t, state) -> number`` that passes through zero.
+    joint, coordinate : the coordinate, any angle or stroke; by default the joint's first.
+    at : the event: the coordinate reaches this value (rad, unwrapped, or m). direction : in which it passes: increasing
+    (1), decreasing (-1) or either (0, the default). time : in place of it, the instant of the event, s.
+
+    Or when : in Python, a callable ``(t, state) -> number`` that passes through zero.
     engaged : whether it holds the coordinate from the start, up to the event.
 
     Engagement is an impulse: a projection, weighted with the mass, of the velocities on those that satisfy the new

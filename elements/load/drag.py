@@ -25,13 +25,15 @@ NUMBERS = ("coefficient", "tangential_coefficient", "viscous")
 class Drag(Item):
     """Drag along a beam of either kind: a force per unstretched length against the velocity relative to a fluid.
 
-    beam : its name. With the velocity u of a point of the axis relative to the fluid, and its parts u_n across the beam
-    and u_t along it, the force per length is
+    beam : its name.
+    density : of the fluid, kg/m3. width : breadth or diameter of the section, m. coefficient : of the drag across the
+    beam. tangential_coefficient : of the drag along it. viscous : N s/m2, the force per length by the velocity.
+    wind : velocity of the fluid, inertial axes, m/s.
+
+    With the velocity u of a point of the axis relative to the fluid, and its parts u_n across the beam and u_t along
+    it, the force per length is
 
         -density width / 2 (coefficient |u_n| u_n + tangential_coefficient |u_t| u_t) - viscous u
-
-    density : of the fluid, kg/m3. width : breadth or diameter of the section, m. coefficient : of the drag across the
-    beam. viscous : N s/m2. wind : velocity of the fluid, inertial axes, m/s.
 
     Or law : in Python, any force per length as a function ``law(t, s, position, velocity)`` of the time, the lengths s
     (m,) from the start of the beam to its Gauss points, and their positions and velocities (m, 3), inertial axes. It

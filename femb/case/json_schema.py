@@ -55,7 +55,7 @@ def _headed(text: str, key: str, keys: list[str]) -> str | None:
     ends = [*(head.start() for head in heads[1:]), len(text)]
     for head, end in zip(heads, ends, strict=False):
         if re.search(rf"\b{key}\b", re.sub(r"\([^()]*\)", "", head[0])):
-            meaning = text[head.end() : end].strip()
+            meaning = re.split(r" (?:Raises \w+|Source): ", text[head.end() : end])[0].strip()
             return meaning if head[0] == f"{key} : " else head[0] + meaning
     return None
 
