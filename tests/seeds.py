@@ -8,4 +8,4 @@ import os
 
 SEED = int(os.environ.get("FEMB_SEED", 1))
 # How many of each kind the slow tests of tests/fuzz try.
-TRIES = int(os.environ.get("FEMB_TRIES", 1000))
+TRIES = int(os.environ.get("FEMB_TRIES", 300))

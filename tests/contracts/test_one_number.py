@@ -7,6 +7,7 @@ rounding by the condition of the problem where a road is exact, the error of its
 
 import warnings
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -43,7 +44,14 @@ class Case:
     kept: dict[Any, Any] = field(default_factory=dict)
 
     def model(self, **options: Any) -> femb.Model:
-        return satellite(self.seed, **options)
+        """A variant, as it is written; of the many satellites with its damped modes, which are then found once."""
+        key = ("model", *options.items())
+        if key not in self.kept:
+            model = satellite(self.seed, **options)
+            self.kept[key] = model if self.seed <= PANEL else femb.completed(model)
+        model = copy(self.kept[key])
+        model.tables = {name: dict(items) for name, items in model.tables.items()}
+        return model
 
     def linear(self, *, inputs: list[str] | None = None, outputs: list[str] | None = None, variant=(), **options: Any):
         """A linear model of a variant, from the hub's torque to its turn where nothing else is asked for."""
