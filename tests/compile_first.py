@@ -59,10 +59,10 @@ def beam_beside_its_axis() -> Model:
 
 
 def beams() -> None:
-    """Beams first; then formulations and steppers with beams, whose own kernels the other half has compiled."""
+    """Beams and shells first; then formulations and steppers with beams, whose own kernels the other half has."""
     for make in test_items.EXAMPLES.values():
         model = make()
-        if model.beams:
+        if model.beams or model.shells:
             evaluate(model)
     evaluate(beam_beside_its_axis())
     linearize(test_formulations.boom())
@@ -76,7 +76,7 @@ def bodies() -> None:
     evaluate(test_items.EXAMPLES[FlexibleBody]())  # before the other half comes to the one in orbit
     for make in test_items.EXAMPLES.values():
         model = make()
-        if not model.beams:
+        if not model.beams and not model.shells:
             evaluate(model)
     linearize(test_formulations.chain(), state={"joints.hinge two.angle": 0.3})
     integrate(test_formulations.satellite())

@@ -94,7 +94,7 @@ class RigidBodies:
         """Accepted steps of DOP853; see ``femb.formulations.contract.WithSteps``."""
         n_q, _, n_c = self._sizes
         closing = self._closing(system) if n_c else (None, None)
-        near = NEAR if system.layout.has_loops and n_c else None
+        near = float(NEAR) if system.layout.has_loops and n_c else 0.0
         states = np.empty((len(loop[-1][-1]) if system.has_angles else 0, n_q))
         more = self._u, self._still, n_q, self._zero, near, np.zeros((2, n_c)), states
         steps(*self._arguments(system), *closing, *more, loop)

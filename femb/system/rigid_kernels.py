@@ -235,7 +235,7 @@ def steps(
     """Accepted steps of DOP853, as ``femb.numerics.dop853_kernels`` tells; ends before one that this loop cannot make.
 
     spare, limits : as in ``project``, None without rows. still : as in ``stages``. zero (1, 1) : the coefficients of a
-    single evaluation. near, ratios (2, n_c) : see ``is_far``; near is None without closed loops. states (s or 0, n_q) :
+    single evaluation. near, ratios (2, n_c) : see ``is_far``; near is 0 without closed loops. states (s or 0, n_q) :
     q at the ends of the steps, if wanted.
     """
     rigid = bodies, points, rows, matrix, scale, dependent, coordinates, work
@@ -244,9 +244,9 @@ def steps(
     last, n_v, quaternion_q = K.shape[0] - 4, matrix[1], coordinates[2]
     while is_open(bounds, clock, counts, output):
         t, h, rejections, error = clock[TIME], clock[LENGTH], 0, LOST
-        if near is not None:
+        if rows is not None:
             q, v = y[:n_q].reshape((1, n_q)), y[n_q : n_q + n_v].reshape((1, n_v))
-            if not is_far(
+            if near > 0.0 and not is_far(
                 bodies, points, rows, matrix, scale, dependent, work, u, q, v, clock, ratios[0], ratios[1], near
             ):
                 return
