@@ -8,9 +8,9 @@ default of its ``kind``. A line with a table alone is of items that other items 
 
 # ruff: isort: skip_file
 
-from femb.elements.body.rigid_body import RigidBody as RigidBody  # bodies.rigid
-from femb.elements.body.point_mass import PointMass as PointMass  # bodies.point_mass
-from femb.elements.body.ground import Ground as Ground  # bodies.ground
+from femb.elements.body.body import RigidBody as RigidBody  # bodies.rigid
+from femb.elements.body.body import PointMass as PointMass  # bodies.point_mass
+from femb.elements.body.body import Ground as Ground  # bodies.ground
 from femb.elements.modal.flexible_body import FlexibleBody as FlexibleBody  # bodies.modal
 from femb.elements.modal.flexible_body import Interface as Interface  # bodies
 
@@ -22,36 +22,36 @@ from femb.elements.shell.shell import ShellPoint as ShellPoint  # bodies
 from femb.elements.shell.shell import Shell as Shell  # shells.shell
 from femb.elements.shell.hinge import HingeLine as HingeLine  # hinges.hinge
 
-from femb.elements.joint.kinds import Revolute as Revolute  # joints.revolute
-from femb.elements.joint.kinds import Spherical as Spherical  # joints.spherical
-from femb.elements.joint.kinds import Universal as Universal  # joints.universal
-from femb.elements.joint.kinds import Cylindrical as Cylindrical  # joints.cylindrical
-from femb.elements.joint.kinds import Prismatic as Prismatic  # joints.prismatic
-from femb.elements.joint.kinds import Planar as Planar  # joints.planar
-from femb.elements.joint.kinds import Fixed as Fixed  # joints.fixed
-from femb.elements.joint.kinds import Distance as Distance  # joints.distance
-from femb.elements.joint.kinds import Parallel as Parallel  # joints.parallel
-from femb.elements.joint.kinds import Perpendicular as Perpendicular  # joints.perpendicular
-from femb.elements.joint.kinds import PointOnLine as PointOnLine  # joints.point_on_line
-from femb.elements.joint.kinds import PointOnPlane as PointOnPlane  # joints.point_on_plane
-from femb.elements.joint.components import Components as Components  # joints.components
+from femb.elements.joint.joint import Revolute as Revolute  # joints.revolute
+from femb.elements.joint.joint import Spherical as Spherical  # joints.spherical
+from femb.elements.joint.joint import Universal as Universal  # joints.universal
+from femb.elements.joint.joint import Cylindrical as Cylindrical  # joints.cylindrical
+from femb.elements.joint.joint import Prismatic as Prismatic  # joints.prismatic
+from femb.elements.joint.joint import Planar as Planar  # joints.planar
+from femb.elements.joint.joint import Fixed as Fixed  # joints.fixed
+from femb.elements.joint.joint import Distance as Distance  # joints.distance
+from femb.elements.joint.joint import Parallel as Parallel  # joints.parallel
+from femb.elements.joint.joint import Perpendicular as Perpendicular  # joints.perpendicular
+from femb.elements.joint.joint import PointOnLine as PointOnLine  # joints.point_on_line
+from femb.elements.joint.joint import PointOnPlane as PointOnPlane  # joints.point_on_plane
+from femb.elements.joint.joint import Components as Components  # joints.components
 
-from femb.elements.joint.driver_joint import JointDriver as JointDriver  # drivers.joint
+from femb.elements.joint.driver import JointDriver as JointDriver  # drivers.joint
 from femb.elements.joint.driver import DistanceDriver as DistanceDriver  # drivers.distance
 from femb.elements.joint.driver import PositionDriver as PositionDriver  # drivers.position
-from femb.elements.joint.driver_orientation import OrientationDriver as OrientationDriver  # drivers.orientation
+from femb.elements.joint.driver import OrientationDriver as OrientationDriver  # drivers.orientation
 from femb.elements.joint.latch import Latch as Latch  # latches.latch
 
 from femb.elements.body.tank import SloshingTank as SloshingTank  # tanks.cylinder
 
 from femb.elements.load.load import Load as Load  # loads.point
-from femb.elements.spring.pull import Pull as Pull  # loads.pull
+from femb.elements.spring.spring import Pull as Pull  # loads.pull
 from femb.elements.load.line_load import DistributedLoad as DistributedLoad  # loads.distributed
 from femb.elements.shell.load import SurfaceLoad as SurfaceLoad  # loads.surface
-from femb.elements.load.drag import Drag as Drag  # loads.drag
-from femb.elements.load.thermal import ThermalLoad as ThermalLoad  # loads.thermal
-from femb.elements.load.gravity_gradient import GravityGradient as GravityGradient  # loads.gravity_gradient
-from femb.elements.joint.motor import JointMotor as JointMotor  # loads.motor
+from femb.elements.load.line_load import Drag as Drag  # loads.drag
+from femb.elements.load.line_load import ThermalLoad as ThermalLoad  # loads.thermal
+from femb.elements.load.orbit import GravityGradient as GravityGradient  # loads.gravity_gradient
+from femb.elements.joint.force import JointMotor as JointMotor  # loads.motor
 from femb.elements.joint.stepper import StepperMotor as StepperMotor  # loads.stepper_motor
 from femb.elements.load.aerodynamic import AerodynamicLoad as AerodynamicLoad  # loads.aerodynamic
 from femb.elements.load.orbit import Orbit as Orbit  # loads.orbit
@@ -63,12 +63,12 @@ from femb.elements.actuator.torquer import MagneticTorquer as MagneticTorquer  #
 from femb.elements.environment.field import DipoleField as DipoleField  # fields.dipole
 from femb.elements.environment.field import UniformField as UniformField  # fields.uniform
 
-from femb.elements.spring.point import SpringDamper as SpringDamper  # springs.point
-from femb.elements.spring.torsion import TorsionSpringDamper as TorsionSpringDamper  # springs.torsion
-from femb.elements.spring.euler import EulerSpringDamper as EulerSpringDamper  # springs.euler
-from femb.elements.joint.spring import JointSpringDamper as JointSpringDamper  # springs.joint
-from femb.elements.joint.friction import JointFriction as JointFriction  # springs.friction
-from femb.elements.joint.stops import JointStops as JointStops  # springs.stops
+from femb.elements.spring.spring import SpringDamper as SpringDamper  # springs.point
+from femb.elements.spring.spring import TorsionSpringDamper as TorsionSpringDamper  # springs.torsion
+from femb.elements.spring.spring import EulerSpringDamper as EulerSpringDamper  # springs.euler
+from femb.elements.joint.force import JointSpringDamper as JointSpringDamper  # springs.joint
+from femb.elements.joint.force import JointFriction as JointFriction  # springs.friction
+from femb.elements.joint.force import JointStops as JointStops  # springs.stops
 from femb.elements.joint.curve import JointCurve as JointCurve  # springs.curve
 
 from femb.elements.spring.modal_damping import ModalDamping as ModalDamping  # modal_damping.modal_damping
@@ -101,7 +101,7 @@ from femb.elements.beam.laminate import Ply as Ply
 from femb.elements.beam.laminate import Material as Material
 from femb.elements.joint.stepper import DriveHarmonic as DriveHarmonic
 from femb.elements.joint.curve import Snap as Snap
-from femb.elements.load.airload import Airload as Airload
+from femb.elements.load.aerodynamic import Airload as Airload
 from femb.elements.wheel.control_moment_gyro import Gimbal as Gimbal
 from femb.elements.wheel.reaction_wheel import WheelHarmonic as WheelHarmonic
 from femb.elements.marker import Attachment as Attachment

@@ -12,6 +12,8 @@ from femb.base.values import shown
 
 # Smallest sine of the angle between two directions that define a plane.
 LEAST_SINE = 1e-6
+# Smallest length of a spring with a defined direction, relative to its free length or length at the start.
+SHORTEST = 1e-6
 
 
 class Marker(Brief):

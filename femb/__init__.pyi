@@ -23,8 +23,8 @@ from femb.elements.beam.section import read_sections as read_sections
 from femb.elements.catalogue import *  # noqa: F403
 from femb.elements.control.linear_law import LinearLaw as LinearLaw
 from femb.elements.modal.data import ReducedBody as ReducedBody
-from femb.elements.modal.file import read_reduced_body as read_reduced_body
-from femb.elements.modal.file import write_reduced_body as write_reduced_body
+from femb.elements.modal.data import read_reduced_body as read_reduced_body
+from femb.elements.modal.data import write_reduced_body as write_reduced_body
 from femb.elements.registry import register as register
 from femb.export.catalogue import *  # noqa: F403
 from femb.fem import FeModel as FeModel

@@ -117,7 +117,7 @@ def test_descriptions_load_nothing_that_evaluates_them():
     """Batches, data and files of elements are imported where a model has such elements."""
     code = "import sys, femb.elements.catalogue; print(*(name for name in sys.modules if name.startswith('femb')))"
     loaded = python(code).stdout.split()
-    ours = {"exact.element_data", "beam.natural", "beam.ends", "beam.section_files", "modal.data", "modal.file"}
+    ours = {"exact.element_data", "beam.strain", "beam.ends", "beam.section_files", "modal.data", "modal.kernels"}
     ours |= {"control.continuous", "spring.damped_modes"}
     assert not {f"femb.elements.{name}" for name in ours} & set(loaded)
     assert [name for name in loaded if name.endswith("batch")] == []

@@ -11,8 +11,7 @@ from femb.base.checks import Checks
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Direction, Floats, SeveralForms, Shape, Unit, Vector
 from femb.base.values import frozen_array
-from femb.elements.item import AtPoint
-from femb.elements.item_states import ItemStates
+from femb.elements.item import AtPoint, ItemStates
 from femb.elements.load.at_stations import StationForces
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Batch, Command, Input

@@ -11,8 +11,7 @@ from femb.base.checks import Checks
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Direction, Floats, Unit
 from femb.elements.environment.field import field_breakpoints, magnetic_field
-from femb.elements.item import AtPoint
-from femb.elements.item_states import ItemStates
+from femb.elements.item import AtPoint, ItemStates
 from femb.elements.load.at_stations import StationForces
 from femb.elements.marker import Place
 from femb.layout.discrete import DiscreteState

@@ -7,19 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.beam import columns
+from femb.elements.beam import strain as columns
 from femb.elements.beam import tangent as beam_tangent
-from femb.elements.beam.columns import (
-    INERTIA,
-    LENGTH,
-    MASS,
-    OFFSET,
-    REFERENCE,
-    SOURCE,
-    STIFFNESS,
-    end_rates,
-    end_states,
-)
 from femb.elements.beam.ends import (
     QUATERNION,
     element_shape,
@@ -38,11 +27,27 @@ from femb.elements.beam.inertia import (
     offset_energy,
     rotary_rows,
 )
-from femb.elements.beam.interpolation import cubics, section_at
 from femb.elements.beam.matrices import matrices
-from femb.elements.beam.natural import natural_rates
 from femb.elements.beam.shape import reference_strains
-from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, WEIGHTS, strains, twist_angles
+from femb.elements.beam.strain import (
+    HERMITE,
+    HERMITE_VALUES,
+    INERTIA,
+    LENGTH,
+    MASS,
+    OFFSET,
+    REFERENCE,
+    SOURCE,
+    STIFFNESS,
+    WEIGHTS,
+    cubics,
+    end_rates,
+    end_states,
+    natural_rates,
+    section_at,
+    strains,
+    twist_angles,
+)
 from femb.elements.element_ranges import NO_ROWS, in_ranges
 from femb.elements.private_blocks import FreeBody, PrivateBlocks
 from femb.layout.element import Batch, FoldedError
@@ -71,7 +76,7 @@ def element_data(section: Any, source: bool) -> Floats:
     return row
 
 
-# Energy and momentum of beam elements; arguments as in ``columns``. Source: docs/theory/beam.md.
+# Energy and momentum of beam elements; arguments as in ``strain``. Source: docs/theory/beam.md.
 
 
 @kernel
@@ -156,7 +161,7 @@ def energy_momentum(index, ends, data, has_mass_offset, q, v, fixed, gravity, ou
 #
 # and likewise from the other end, of which the mean is taken: it differs by the rotary inertia of the sections. p is
 # the inertia force of the centreline less its weight, and a uniform density of what else loads the element, which its
-# end forces tell. Arguments as in ``columns``; vectors have components in the axes of the element's first section.
+# end forces tell. Arguments as in ``strain``; vectors have components in the axes of the element's first section.
 # Source: docs/theory/loads.md, equations (1) and (2).
 
 # The strain point in the middle of an element.
@@ -268,7 +273,7 @@ def midpoint_loads(index, ends, data, q, v, a, fixed, gravity, section, out):
     return -1
 
 
-# Strains that Newton's iteration of statics treats as separate unknowns; arguments as in ``columns``.
+# Strains that Newton's iteration of statics treats as separate unknowns; arguments as in ``strain``.
 #
 # Source: docs/theory/statics.md, equation (4).
 
@@ -312,7 +317,7 @@ SIZES = (6, 1, 6, 1)
 
 
 class BeamBatch(Batch):
-    """Beam elements as a structure of arrays; see ``femb.elements.beam.columns`` for their columns.
+    """Beam elements as a structure of arrays; see ``femb.elements.beam.strain`` for their columns.
 
     slices[name] : the rows of the elements of a beam, in their order along it.
     """

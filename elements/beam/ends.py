@@ -1,6 +1,6 @@
 """Kernels of the ends of beam elements: poses, velocities, accelerations and forces, of numbers or values with lanes.
 
-states, rates : as in ``end_states``; other arguments as in ``columns``.
+states, rates : as in ``end_states``; other arguments as in ``strain``.
 """
 
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from femb.base.types import Floats
-from femb.elements.beam.natural import natural_coordinates, twist_directions
 from femb.elements.beam.shape import IDENTITY
+from femb.elements.beam.strain import natural_coordinates, twist_directions
 from femb.layout.layout import BeamLayout
 from femb.numerics.compiler.compile import inlined
 from femb.numerics.compiler.lanes import every

@@ -1,4 +1,4 @@
-"""Residual of beam elements: internal, inertia and gyroscopic forces; arguments as in ``columns``.
+"""Residual of beam elements: internal, inertia and gyroscopic forces; arguments as in ``strain``.
 
 The torque of a strip or a curved beam varies along an element. Its sections therefore have an inner twist beside the
 uniform one, which is no coordinate: it makes the energy least (docs/theory/beam.md, equation (13e)).
@@ -10,22 +10,26 @@ Source: docs/theory/beam.md.
 
 import numpy as np
 
-from femb.elements.beam.columns import (
+from femb.elements.beam.ends import element_shape, end_accelerations, ends_motion, force_to_frame
+from femb.elements.beam.inertia import centreline_acceleration, centreline_rate, inertia_force
+from femb.elements.beam.strain import (
     DAMPING,
     INERTIA,
+    INNER_ANGLES,
+    INNER_SLOPES,
     LENGTH,
     MASS,
     OFFSET,
     REFERENCE,
     SOURCE,
     STIFFNESS,
+    WEIGHTS,
+    ends_force,
     gather_rates,
     gather_states,
+    natural_rates,
+    strains,
 )
-from femb.elements.beam.ends import element_shape, end_accelerations, ends_motion, force_to_frame
-from femb.elements.beam.inertia import centreline_acceleration, centreline_rate, inertia_force
-from femb.elements.beam.natural import ends_force, natural_rates
-from femb.elements.beam.strain import INNER_ANGLES, INNER_SLOPES, WEIGHTS, strains
 from femb.numerics.compiler.compile import inlined, kernel_with_entry
 from femb.numerics.compiler.lanes import LANES, every, lanes
 from femb.numerics.vector3 import rotate, rotate_back

@@ -10,8 +10,7 @@ import math
 
 import numpy as np
 
-from femb.elements.beam.interpolation import slope, swing
-from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, POINTS, WEIGHTS
+from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, POINTS, WEIGHTS, slope, swing
 from femb.numerics.compiler.compile import inlined
 from femb.numerics.compiler.lanes import every
 from femb.numerics.orbits import cosine_and_sine
@@ -272,7 +271,7 @@ def inertia_force(
     """Inertia force of an element, axes of its first section.
 
     mass : per length. inertia (3,) : per length about t, m, n through the mass centre, which is at (0, cy, cz).
-    has_mass_offset : see ``columns``. omega, alpha (3,) : angular velocity and acceleration of the ends, end axes.
+    has_mass_offset : see ``strain``. omega, alpha (3,) : angular velocity and acceleration of the ends, end axes.
     v (4, 3), x2 (4, 3) : first and second rates of x = (r_I, g_I, r_II, g_II). work : (5, 4, 3).
     Adds to F (4, 3), conjugate to x, and to M1 (3,), conjugate to the spin of end I at fixed x; returns the force
     conjugate to the twist alpha.

@@ -1,24 +1,27 @@
-"""Mass, damping and iteration tangent of beam elements; arguments as in ``columns``. Source: docs/theory/beam.md."""
+"""Mass, damping and iteration tangent of beam elements; arguments as in ``strain``. Source: docs/theory/beam.md."""
 
 import numpy as np
 
-from femb.elements.beam.columns import (
+from femb.elements.beam.ends import element_shape, ends_motion
+from femb.elements.beam.force import shape_force
+from femb.elements.beam.inertia import offset_mass, rotary_rows, translation_mass
+from femb.elements.beam.strain import (
     DAMPING,
     INERTIA,
+    INNER_ANGLES,
     LENGTH,
     MASS,
     OFFSET,
     SOURCE,
     STIFFNESS,
     TRUE,
+    WEIGHTS,
     gather_rates,
     gather_states,
+    geometric_stiffness,
+    shape_gradient,
+    strains,
 )
-from femb.elements.beam.ends import element_shape, ends_motion
-from femb.elements.beam.force import shape_force
-from femb.elements.beam.inertia import offset_mass, rotary_rows, translation_mass
-from femb.elements.beam.natural import geometric_stiffness, shape_gradient
-from femb.elements.beam.strain import INNER_ANGLES, WEIGHTS, strains
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, choose, every, lanes
 from femb.numerics.vector3 import add_torque_tangent, rotate, rotate_back

@@ -85,7 +85,7 @@ def uniform_shape(length: float, elements: int, curvature: Any = None) -> BeamSh
     if not straight:
         k = np.asarray(curvature, dtype=float)
         quaternions = rotations.exponential(s[:, None] * k)
-        from femb.elements.beam.interpolation import helix
+        from femb.elements.beam.strain import helix
 
         for x, position in zip(s, positions, strict=True):
             helix(x * k, x, position, np.empty((3, 3)))
@@ -241,9 +241,8 @@ def reference_strains(data: Floats, ends: tuple[Floats, Floats], others: tuple[F
     its two ends. These strains are of the interpolated curve, so that the stress at the start is exactly zero for any
     number of elements.
     """
-    from femb.elements.beam import columns as beam_columns
-    from femb.elements.beam.natural import natural_coordinates
-    from femb.elements.beam.strain import strains
+    from femb.elements.beam import strain as beam_columns
+    from femb.elements.beam.strain import natural_coordinates, strains
 
     Q, X, e = np.empty((3, 3)), np.empty(8), np.empty((3, 4))
     R1, R2 = rotations.rotation_matrix(ends[1]), rotations.rotation_matrix(others[1])
@@ -292,7 +291,7 @@ def beam_sections(recorded: Mapping[str, Floats], xi: Floats) -> Sections:
 
     The velocity omits the rate of the axial strains, which is not recorded; the spin is interpolated linearly.
     """
-    from femb.elements.beam.interpolation import cubics
+    from femb.elements.beam.strain import cubics
 
     quaternions, strain, length = end_sections(recorded), recorded["strain"], recorded["element_length"]
     position = element_ends(recorded["position"])
@@ -310,9 +309,9 @@ def section_frames(ends: tuple[Floats, Floats], strain: Floats, length: Floats, 
     """Positions (..., s, 3) m and section axes (..., s, 3, 3), as columns, at xi (s,) along elements.
 
     ends : positions (..., 2, 3) and quaternions (..., 2, 4) of the sections at both ends. strain (..., 2) : axial
-    strain there. length (...) m : of the unstrained element. Source: ``femb.elements.beam.interpolation``.
+    strain there. length (...) m : of the unstrained element. Source: ``femb.elements.beam.strain``.
     """
-    from femb.elements.beam.interpolation import FINE, cubics, integrals, slope_formula, slopes, swing_formula
+    from femb.elements.beam.strain import FINE, cubics, integrals, slope_formula, slopes, swing_formula
 
     position, sections = ends[0], rotations.rotation_matrix(ends[1])
     first, last = sections[..., 0, :, :], sections[..., 1, :, :]

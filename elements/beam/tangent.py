@@ -15,7 +15,6 @@ by y x theta if these axes rotate by theta. Source: docs/theory/beam.md, section
 
 import numpy as np
 
-from femb.elements.beam.columns import INERTIA, LENGTH, MASS, OFFSET, TRUE, end_rates, end_states
 from femb.elements.beam.ends import ends_motion
 from femb.elements.beam.force import element_force
 from femb.elements.beam.inertia import (
@@ -29,8 +28,21 @@ from femb.elements.beam.inertia import (
     twist_rates,
 )
 from femb.elements.beam.matrices import arm_map, attachment_stiffness, element_mass, expand, scatter_ends, to_frames
-from femb.elements.beam.natural import geometric_stiffness, natural_rates, shape_gradient
-from femb.elements.beam.strain import HERMITE, POINTS, WEIGHTS
+from femb.elements.beam.strain import (
+    HERMITE,
+    INERTIA,
+    LENGTH,
+    MASS,
+    OFFSET,
+    POINTS,
+    TRUE,
+    WEIGHTS,
+    end_rates,
+    end_states,
+    geometric_stiffness,
+    natural_rates,
+    shape_gradient,
+)
 from femb.elements.beam.tangent_strain import strain_stiffness, twist_hessian
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import assign, cross, dot, rotate, rotate_back

@@ -7,12 +7,16 @@ import math
 
 import numpy as np
 
-from femb.elements.beam.columns import DAMPING, LENGTH, REFERENCE, SOURCE, STIFFNESS
 from femb.elements.beam.force import inner_stiffness, inner_strains, relax
 from femb.elements.beam.strain import (
+    DAMPING,
     HERMITE,
     INNER_ANGLES,
+    LENGTH,
     POINTS,
+    REFERENCE,
+    SOURCE,
+    STIFFNESS,
     TWIST_HERMITE,
     TWIST_POINTS,
     TWIST_WEIGHTS,

@@ -12,13 +12,12 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Direction, Floats, OneOf, Unit, Vector
-from femb.elements.body.point_mass import PointMass
-from femb.elements.item import AtPoint, Item
-from femb.elements.item_states import ItemStates
-from femb.elements.joint.kinds import Distance, PointOnPlane
-from femb.elements.joint.spring import JointSpringDamper
+from femb.elements.body.body import PointMass
+from femb.elements.item import AtPoint, Item, ItemStates
+from femb.elements.joint.force import JointSpringDamper
+from femb.elements.joint.joint import Distance, PointOnPlane
 from femb.elements.marker import JointEnd, Place, SpringEnd
-from femb.elements.spring.point import SpringDamper
+from femb.elements.spring.spring import SpringDamper
 from femb.numerics import rotations
 
 # Zeros of the derivative of the Bessel function J_1.

@@ -25,8 +25,7 @@ from femb.elements.control.control_law import Law, LinearControl, Setting
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.sensor import Sensor, columns_of_item
 from femb.elements.control.signals import Signal, is_of, known_signals, named_item, signal_of
-from femb.elements.item import Item
-from femb.elements.item_states import RecordedArrays
+from femb.elements.item import Item, RecordedArrays
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Batch, Command, TakesCommands

@@ -11,8 +11,7 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import Direction, Floats, OneOf, Quaternion, Unit
 from femb.elements.environment.orbital_frame import frame_of, motion_of
-from femb.elements.load.gravity_gradient import GravityGradient
-from femb.elements.load.orbit import Orbit
+from femb.elements.load.orbit import GravityGradient, Orbit
 from femb.layout.element import breakpoints_of
 from femb.layout.views import ModelView
 from femb.numerics import rotations

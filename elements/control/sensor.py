@@ -20,8 +20,7 @@ from femb.elements.control import queue
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.noise import noise_key, normals
 from femb.elements.control.signals import AXES, Signal, component_names, is_of, law_outputs
-from femb.elements.item import Item
-from femb.elements.item_states import RecordedArrays
+from femb.elements.item import Item, RecordedArrays
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Batch, OutputRows

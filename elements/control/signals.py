@@ -19,7 +19,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import nearest
-from femb.elements.item_states import ItemStates, given_values
+from femb.elements.item import ItemStates, given_values
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.elements.joint.records import coordinate_rows
 from femb.layout.layout import Layout, Station

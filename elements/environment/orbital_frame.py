@@ -12,8 +12,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.profile import Repeat
 from femb.base.types import Floats
-from femb.elements.load.gravity_gradient import GravityGradient
-from femb.elements.load.orbit import Orbit
+from femb.elements.load.orbit import GravityGradient, Orbit
 from femb.layout.views import ModelView
 from femb.numerics import rotations
 from femb.profiles import Constant, Profile, Step

@@ -11,6 +11,7 @@ from femb.base.values import shallow_copy
 from femb.elements.beam.ends import end_rows, section_ends
 from femb.elements.element_ranges import NO_ROWS, in_ranges
 from femb.elements.exact import tangent as kernels
+from femb.elements.exact.deformation import compliance, solve, strain
 from femb.elements.exact.element_data import (
     COLUMNS,
     DAMPING,
@@ -26,9 +27,7 @@ from femb.elements.exact.element_data import (
     element_rows,
     free_strains,
 )
-from femb.elements.exact.energy import compliance, solve, strain
-from femb.elements.exact.force import element_coordinates, forces, gather_poses, gather_rates
-from femb.elements.exact.inertia import angular_momenta
+from femb.elements.exact.force import angular_momenta, element_coordinates, forces, gather_poses, gather_rates
 from femb.elements.private_blocks import FreeBody, PrivateBlocks
 from femb.elements.records import load_factors
 from femb.layout.element import Batch, FoldedError, Input

@@ -215,8 +215,7 @@ class ExactBeam(ShapedBeam):
         """One batch of all elements of all beams, and one of the distributed loads on them."""
         from femb.elements.exact.batch import ExactBatch
         from femb.elements.exact.line_load import ExactLineLoadBatch
-        from femb.elements.load.line_load import DistributedLoad
-        from femb.elements.load.thermal import ThermalLoad
+        from femb.elements.load.line_load import DistributedLoad, ThermalLoad
 
         names = {beam.name for beam in items}
         heating = [item for item in model.items() if isinstance(item, ThermalLoad) and item.beam in names]

@@ -4,8 +4,8 @@ A row is one element under one load. At each of three Gauss points it has a forc
 inertial axes or in the axes of the section. Forces act on the four vectors of the inertia, moments on the natural
 coordinates, both with the bubble that a linear curvature makes.
 
-index, ends, data, free : arrays of ``columns``, one row per load and element. kind (n,) int : INERTIAL or SECTION axes.
-first (n,) int : input that multiplies the row. values (n, 3, 6) : f and c at the Gauss points.
+index, ends, data, free : arrays of ``element_data``, one row per load and element. kind (n,) int : INERTIAL or SECTION
+axes. first (n,) int : input that multiplies the row. values (n, 3, 6) : f and c at the Gauss points.
 Source: docs/theory/exact_beam.md, section 10.
 """
 
@@ -18,18 +18,18 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.elements.beam.strain import POINTS, WEIGHTS
 from femb.elements.exact.batch import NO_SECTION, SIZES, VELOCITIES, ExactBatch
-from femb.elements.exact.coordinates import gradient
-from femb.elements.exact.element_data import LENGTH, QUADRATIC, REFERENCE
-from femb.elements.exact.energy import (
+from femb.elements.exact.deformation import (
     add_adjoint,
     coadjoint,
     compliance,
+    gradient,
     rows_times_stress,
     second_derivative,
     solve,
     strain,
     stress_force,
 )
+from femb.elements.exact.element_data import LENGTH, QUADRATIC, REFERENCE
 from femb.elements.exact.force import add_to_frames, element_coordinates, end_sections, ends_force, frame_poses
 from femb.elements.exact.tangent import (
     add_offset_stiffness,

@@ -1,22 +1,30 @@
-"""Mass, damping and stiffness matrices of exact beam elements; arguments as in ``columns``.
+"""Mass, damping and stiffness matrices of exact beam elements; arguments as in ``element_data``.
 
 Source: docs/theory/exact_beam.md, sections 6 and 9.
 """
 
 import numpy as np
 
-from femb.elements.exact.coordinates import gradient, map_derivative
-from femb.elements.exact.damping import (
+from femb.elements.exact.deformation import (
     add_damping_change,
     add_damping_force,
     add_viscous_change,
+    compliance,
     damping_matrix,
+    gradient,
+    map_derivative,
     rate_gradient,
+    second_derivative,
+    solve,
+    strain,
+    stress_force,
     viscous_matrix,
 )
 from femb.elements.exact.element_data import DAMPING, LENGTH, QUADRATIC, SLOPE
-from femb.elements.exact.energy import compliance, second_derivative, solve, strain, stress_force
 from femb.elements.exact.force import (
+    add_inertia_tangent,
+    add_mass,
+    angular_momenta,
     deformation_rate,
     element_coordinates,
     ends_force,
@@ -25,11 +33,6 @@ from femb.elements.exact.force import (
     frame_accelerations,
     gather_poses,
     gather_rates,
-)
-from femb.elements.exact.inertia import (
-    add_inertia_tangent,
-    add_mass,
-    angular_momenta,
     point_accelerations,
     point_forces,
 )

@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import indices_of_frames, pair_starts, with_inputs
-from femb.elements.joint import columns
+from femb.elements.joint import constraint_kernels as columns
 from femb.elements.joint import constraint_kernels as kernels
 from femb.elements.joint import constraint_kernels as tangents
 from femb.layout.element import Input
@@ -20,7 +20,7 @@ ZERO.flags.writeable = False
 
 
 class ConstraintRow(NamedTuple):
-    """One equation: its number in the layout, its primitive and the parameters of this (see ``columns``).
+    """One equation: its number in the layout, its primitive and the parameters of this (see ``constraint_kernels``).
 
     first, second : frames i and j. follows, in_force : indices of inputs of the set, -1 for none.
     """

@@ -13,7 +13,7 @@ from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats, Numbers, OneOf, Unit
 from femb.base.values import shown
 from femb.elements.joint.force import JointForce
-from femb.elements.spring.end import SpringResults
+from femb.elements.spring.spring import SpringResults
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
@@ -266,6 +266,6 @@ class JointCurve(JointForce):
     @staticmethod
     def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all such springs."""
-        from femb.elements.joint.curve_batch import CurveBatch
+        from femb.elements.joint.force_batch import CurveBatch
 
         return [CurveBatch(layout, items)]

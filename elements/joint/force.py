@@ -1,15 +1,34 @@
-"""Base class of forces along a coordinate of a joint, and their laws."""
+"""Forces along a coordinate of a joint: springs, dry friction, end stops and motors."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from math import inf
+from typing import Annotated, Any, ClassVar
 
+import numpy as np
+
+from femb.base.checks import Checks
 from femb.base.quantity import Group
-from femb.elements.joint.on_coordinate import OnCoordinate
-from femb.elements.spring.end import SpringResults
-from femb.layout.element import Batch, Input
+from femb.base.types import OWN_UNITS, Floats, Unit
+from femb.elements.item import is_set
+from femb.elements.joint.constraint_kernels import FRICTION, MOTOR, SPRING, STOPS
+from femb.elements.joint.coordinates import ANGLE, Z
+from femb.elements.joint.joint import OnCoordinate
+from femb.elements.load.load import LoadResults
+from femb.elements.spring.spring import SpringResults
+from femb.layout.element import (
+    Batch,
+    Command,
+    Input,
+    add_command,
+    breakpoints_of,
+    clip_count,
+    clipped_command,
+    command_array,
+)
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
+from femb.profiles import Constant, Profile, check_profile
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,3 +86,263 @@ def law_of_coordinate(item: JointForce, law: Callable[[float, float], Any]) -> C
         return law(float(joint.coordinates[k]), float(joint.rates[k]))
 
     return evaluate
+
+
+# Dry friction in a joint.
+
+# Default Stribeck rate, in transition rates.
+STRIBECK = 10.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JointFriction(JointForce):
+    """Resists with (coulomb + (static - coulomb) exp(-(rate/stribeck_rate)^2)) tanh(rate/transition_rate)
+    + viscous rate.
+
+    coulomb : N m or N, at rates far above the two other rates. transition_rate : rad/s or m/s, over which friction is
+    developed; below it the joint creeps like a dashpot of coulomb/transition_rate and never sticks completely. A
+    hundredth of the typical rate is a good choice with an implicit method; an explicit one needs steps shorter than the
+    inertia times transition_rate/coulomb.
+    static : N m or N, by default ``coulomb``: the peak before sliding; the transition reduces it by a few per cent.
+    stribeck_rate : rad/s or m/s, over which friction decreases to coulomb, by default 10 transition_rate. viscous :
+    N m s/rad or N s/m.
+
+    The friction does not depend on the reaction of the joint.
+
+    Raises ModelError: numbers below zero, static below coulomb. Source: docs/theory/joint_forces.md, equation (5).
+    """
+
+    kind: ClassVar[str] = "friction"
+    law: ClassVar[int] = FRICTION
+
+    coulomb: Annotated[float, Unit("N m", stroke="N")]
+    transition_rate: Annotated[float, Unit("rad/s", stroke="m/s")]
+    static: Annotated[float | None, Unit("N m", stroke="N")] = None
+    stribeck_rate: Annotated[float | None, Unit("rad/s", stroke="m/s")] = None
+    viscous: Annotated[float, Unit("N m s/rad", stroke="N s/m")] = 0.0
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.not_negative("coulomb", "static", "viscous")
+        check.positive("transition_rate", "stribeck_rate")
+        if self.static is not None and not check.bad:
+            check.require("static", self.static >= self.coulomb, f"must be at least coulomb, {self.coulomb:g}")
+
+    def numbers(self) -> list[float]:
+        excess = 0.0 if self.static is None else self.static - self.coulomb
+        stribeck = STRIBECK * self.transition_rate if self.stribeck_rate is None else self.stribeck_rate
+        return [self.coulomb, excess, self.transition_rate, stribeck, self.viscous]
+
+
+# Motor: a given torque or force along a coordinate of a joint.
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JointMotor(JointForce):
+    """A torque (N m) on an angle or a force (N) on a stroke, positive in the direction of increasing coordinate.
+
+    force : a number, multiplied by the profile; or in Python a callable ``(t, state) -> force``, where
+    ``state.joints[joint]`` is the joint's motion (femb.layout.state.State), or ``-> (force, by coordinate, by rate)``
+    with its derivatives; Newton's iteration uses zeros for derivatives that are not given.
+    profile : a Profile of femb.profiles or any callable of time (without declared breakpoints).
+    A controller may set the command ``force``, which adds to it. max_force : N m or N, of the command; what exceeds it
+    is clipped.
+
+    Source: docs/theory/joint_forces.md, equation (9).
+    """
+
+    table: ClassVar[str] = "loads"
+    kind: ClassVar[str] = "motor"
+    results: ClassVar[type[Group]] = LoadResults
+    law: ClassVar[int] = MOTOR
+    sense: ClassVar[float] = -1.0
+
+    force: Annotated[float | Callable[..., Any], Unit("N m", stroke="N")]
+    profile: Profile = Constant()  # noqa: RUF009 - frozen
+    max_force: Annotated[float | None, Unit("N m", stroke="N")] = None
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.positive("max_force")
+        check.require("force", self.force is not None, "wanted a number or a function (t, state) -> N m or N")
+        check_profile(check, "force")
+
+    @property
+    def changes_momenta(self) -> tuple[str, ...]:
+        """None: it acts between the two ends of its joint."""
+        return ()
+
+    @property
+    def _command(self) -> str:
+        return f"loads.{self.name}.force"
+
+    def commands(self, layout: Layout) -> dict[str, Command]:
+        """A torque or force along its coordinate; none where it is a function."""
+        if callable(self.force):
+            return {}
+        limit = inf if self.max_force is None else self.max_force
+        return {"force": Command("N m or N", self._command, limit=limit, columns=self._columns(layout))}
+
+    def _columns(self, layout: Layout) -> Floats | None:
+        """(1, n_v) generalized forces of a unit torque, constant about an axis of both bodies that the joint keeps
+        parallel; None of another coordinate."""
+        if not hasattr(layout, "n_v"):
+            return None
+        joint, k = self.joint_and_index(layout)
+        if joint.coordinates[k] != ANGLE or Z not in joint.same_way:
+            return None
+        columns = np.zeros((1, layout.n_v))
+        for end, sign in ((joint.first, -1.0), (joint.second, 1.0)):
+            if layout.frames[end.frame].freedom:
+                j = layout.frame_v[end.frame] + 3
+                columns[0, j : j + 3] += sign * end.axes[:, Z]
+        return columns
+
+    def commanded(self, word: str, value: Floats, t: float, discrete: Mapping[str, Floats]) -> dict[str, Any]:
+        """The command ``word`` of ``value`` (k,), N or N m, at t (s), within its limit, and the count of those beyond.
+
+        discrete : the present discrete state.
+        """
+        return clipped_command(self._command, value, self.max_force, discrete)
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        super().declare_dofs(layout, placement, model)
+        if self.commands(layout) and is_set(model, self._command):
+            add_command(layout, self._command)
+
+    @staticmethod
+    def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of all motors, with a force of its own for each command."""
+        from femb.elements.item import RecordedArrays
+
+        own = [_WithCommand(item) if command_array(item._command) in layout.discrete else item for item in items]
+        commands = [_MotorCommand(each.motor) for each in own if isinstance(each, _WithCommand)]
+        clips = {f"loads/{each.name}/force_clips": clip_count(each._command) for each in items}
+        return [*JointForce.batches([*own, *commands], layout, model), *RecordedArrays.of(clips, layout)]
+
+    def numbers(self) -> list[float]:
+        return [1.0 if callable(self.force) else self.force, 0.0, 0.0, 0.0, 0.0]
+
+    def input(self) -> Input:
+        force = self.force
+        if callable(force):
+            return Input.of_law(force, self._command)
+        return Input.of_profile(self.profile, self._command)
+
+
+class _WithCommand:
+    """A motor that a controller sets: its force is an input of linear models in N m or N, not as a factor."""
+
+    def __init__(self, motor: JointMotor) -> None:
+        self.motor = motor
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.motor, name)
+
+    def numbers(self) -> list[float]:
+        """A factor of one."""
+        return [1.0, 0.0, 0.0, 0.0, 0.0]
+
+    def input(self) -> Input:
+        """The motor's own force."""
+        force, profile = float(self.motor.force), self.motor.profile  # type: ignore[arg-type]
+        label = self.motor._command
+        return Input(1, lambda t: force * profile(t), breakpoints=breakpoints_of(profile), label=label, unit="N m or N")
+
+
+class _MotorCommand(_WithCommand):
+    """The command of a motor, as a force of its own."""
+
+    def input(self) -> Input:
+        """The held command."""
+        return Input.of_array(command_array(self.motor._command), 1)
+
+
+# Spring and dashpot along a coordinate of a joint.
+
+
+@dataclass(frozen=True, eq=False)
+class JointSpringDamper(JointForce):
+    """Resists with stiffness (c - free) + damping dc/dt, where c is the angle (rad) or the stroke (m).
+
+    stiffness : N m/rad or N/m. damping : N m s/rad or N s/m. free : the coordinate (rad, m) without elastic force; a
+    joint with another start value has the preload stiffness (start - free).
+    force : in Python, a callable ``(c, rate) -> N m or N`` for an additional force; or ``-> (force, by c, by rate)``
+    with its derivatives; Newton's iteration uses zeros for derivatives that are not given. The energy of force and
+    damping counts as work; only the stiffness stores energy.
+
+    Raises ModelError: neither stiffness, damping nor force, or numbers below zero.
+    Source: docs/theory/joint_forces.md, equation (4).
+    """
+
+    kind: ClassVar[str] = "joint"
+    law: ClassVar[int] = SPRING
+
+    stiffness: Annotated[float, Unit("N m/rad", stroke="N/m")] = 0.0
+    damping: Annotated[float, Unit("N m s/rad", stroke="N s/m")] = 0.0
+    free: Annotated[float, Unit("rad", stroke="m")] = 0.0
+    force: Callable[[float, float], Any] | None = None
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.not_negative("stiffness", "damping")
+        if self.force is not None and not callable(self.force):
+            check.fail("force", f"got {self.force!r}, wanted a function (coordinate, rate) -> N m or N")
+        if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
+            check.fail("stiffness", "neither stiffness nor damping is given")
+
+    def numbers(self) -> list[float]:
+        return [self.stiffness, self.damping, self.free, 0.0, 0.0]
+
+    def input(self) -> Input | None:
+        if self.force is None:
+            return None
+        return Input.of_law(law_of_coordinate(self, self.force), f"springs.{self.name}.force")
+
+
+# End stops of a joint.
+
+NO_LIMIT = 1e300
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JointStops(JointForce):
+    """Resists motion beyond ``upper`` and below ``lower`` with stiffness depth^exponent g; depth is beyond the limit.
+
+    lower, upper : rad or m; one of them may be omitted. stiffness : N m/rad^exponent or N/m^exponent. exponent : at
+    least 1; by default 1.5, the contact of two spheres, where the force is smooth at the limit.
+    damping : s/rad or s/m. g = y + sqrt(1 + y^2) with y = damping d(depth)/dt is about 1 + y, the model of Hunt and
+    Crossley, and is positive at any rate: the stop never pulls. A body with the impact speed w has the rebound speed
+    (1 - 2/3 damping w) w, approximately. Energy is stored in stiffness depth^exponent; damping counts as work.
+
+    Raises ModelError: no limit, a lower limit not below the upper one, numbers below zero.
+    Source: docs/theory/joint_forces.md, equations (6) to (8).
+    """
+
+    kind: ClassVar[str] = "stops"
+    law: ClassVar[int] = STOPS
+
+    stiffness: Annotated[float, OWN_UNITS]
+    lower: Annotated[float | None, Unit("rad", stroke="m")] = None
+    upper: Annotated[float | None, Unit("rad", stroke="m")] = None
+    exponent: Annotated[float, Unit("")] = 1.5
+    damping: Annotated[float, Unit("s/rad", stroke="s/m")] = 0.0
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.positive("stiffness")
+        check.not_negative("damping")
+        if "exponent" not in check.bad:
+            check.require("exponent", self.exponent >= 1.0, "must be at least 1")
+        if self.lower is None and self.upper is None:
+            check.fail("lower", "neither lower nor upper is given")
+        elif self.lower is not None and self.upper is not None and not {"lower", "upper"} & check.bad:
+            check.require("upper", self.lower < self.upper, f"must be above lower, {self.lower:g}")
+
+    def limits(self) -> list[tuple[float, float]]:
+        return [(sense, x) for sense, x in ((1.0, self.lower), (-1.0, self.upper)) if x is not None]
+
+    def numbers(self) -> list[float]:
+        lower = -NO_LIMIT if self.lower is None else self.lower
+        upper = NO_LIMIT if self.upper is None else self.upper
+        return [lower, upper, self.stiffness, self.exponent, self.damping]

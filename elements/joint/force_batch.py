@@ -1,4 +1,4 @@
-"""Forces along coordinates of joints, evaluated together."""
+"""Forces along coordinates of joints, evaluated together: springs, friction, stops, motors, curves and steppers."""
 
 import math
 from collections.abc import Callable
@@ -11,8 +11,16 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import pair_starts, with_inputs
-from femb.elements.joint.columns import FRICTION, MOTOR, SPRING, STOPS
-from femb.elements.joint.constraint_kernels import add_row_force, rate_of, row, row_tangent
+from femb.elements.joint.constraint_kernels import (
+    FRICTION,
+    MOTOR,
+    SPRING,
+    STOPS,
+    add_row_force,
+    rate_of,
+    row,
+    row_tangent,
+)
 from femb.elements.joint.coordinates import JointCoordinates, measure
 from femb.elements.joint.records import coordinate_rows
 from femb.layout.discrete import DiscreteState
@@ -43,9 +51,8 @@ from femb.numerics.vector3 import scatter
 # where N_c and N_r are its derivatives with respect to c and c'. J is the exact gradient, also of an open joint.
 #
 # index (n, 5) int: LAW; first INPUT of the law or -1; number of these INPUTS; LAST, the input with the angle at the
-# last
-# accepted state; IS_ANGLE, whether c is an angle. data (n, 5): parameters of the law, see ``laws``. laws, L (s, n, 5):
-# ELASTIC part of N, the REST, N_c, N_r, ENERGY. Source: docs/theory/joint_forces.md, equations (1) to (9).
+# last accepted state; IS_ANGLE, whether c is an angle. data (n, 5): parameters of the law, see ``laws``. laws, L (s,
+# n, 5): ELASTIC part of N, the REST, N_c, N_r, ENERGY. Source: docs/theory/joint_forces.md, equations (1) to (9).
 
 LAW, INPUT, INPUTS, LAST, IS_ANGLE = range(5)
 ELASTIC, REST, BY_COORDINATE, BY_RATE, ENERGY = range(5)
@@ -337,3 +344,200 @@ class JointForceBatch(CoordinateForceBatch):
             block[f"{path}/{'angle' if self.coordinates.is_angle[k] else 'length'}"] = values[:, k]
             block[f"{path}/rate"] = rates[:, k]
         return with_commands(block, continuous_commands(batches, frames.u, frames.q, frames.v))
+
+
+# Springs with curves along coordinates of joints, evaluated together.
+
+
+@kernel
+def curve_laws(first, own, starts, knots, pieces, energies, damping, u, values, rates, L):
+    """L (s, n, 5) of the curves at ``values`` (s, n).
+
+    first : index in u of the first of pairs, of which the first number is that of the curve that acts. own (n,) : the
+    first curve of each spring among all c curves. starts (c + 1,) : of the knots of each curve; ``pieces`` (., 4) and
+    ``energies`` have one entry more for every curve before. Source: docs/theory/joint_forces.md, equations (12), (13).
+    """
+    for s in range(values.shape[0]):
+        for n in range(damping.size):
+            curve = own[n] + int(u[s, first + 2 * n])
+            low, high, c = starts[curve], starts[curve + 1], values[s, n]
+            at, above = low, high
+            while at < above:  # the number of knots at or before c
+                middle = (at + above) // 2
+                if c < knots[middle]:
+                    above = middle
+                else:
+                    at = middle + 1
+            piece = at + curve
+            x = c - knots[max(at - 1, low)]
+            a, b, d, e = pieces[piece, 0], pieces[piece, 1], pieces[piece, 2], pieces[piece, 3]
+            L[s, n, ELASTIC] = a + x * (b + x * (d + x * e))
+            L[s, n, BY_COORDINATE] = b + x * (2.0 * d + x * 3.0 * e)
+            L[s, n, ENERGY] = energies[piece] + x * (a + x * (b / 2.0 + x * (d / 3.0 + x * e / 4.0)))
+            L[s, n, REST], L[s, n, BY_RATE] = damping[n] * rates[s, n], damping[n]
+
+
+class CurveBatch(CoordinateForceBatch):
+    """Springs with curves, evaluated together. The first inputs are the coordinates at the last accepted state."""
+
+    def __init__(self, layout: Layout, items: list[Any]) -> None:
+        self.items = items
+        numbers: Ints = np.array([item.coordinate_number(layout) for item in items], dtype=np.int64)
+        self.numbers = numbers
+        self.coordinates = JointCoordinates(layout).picked(numbers)
+        self.inputs = (Input.of_angles(numbers), *(each for item in items for each in item.inputs()))
+        groups = [item.curves() for item in items]
+        curves = [curve for group in groups for curve in group]
+        self.own: Ints = np.cumsum([0, *map(len, groups[:-1])], dtype=np.int64)
+        self.starts: Ints = np.cumsum([0, *(len(curve.knots) for curve in curves)], dtype=np.int64)
+        self.knots = np.concatenate([curve.knots for curve in curves])
+        self.pieces = np.concatenate([curve.pieces for curve in curves])
+        self.energies = np.concatenate([curve.energies for curve in curves])
+        self.damping = np.array([item.damping for item in items])
+        self.switches = any(item.snaps or item.interpolation == "linear" for item in items)
+        self._corners = self._slopes_jump()
+        self.index = np.zeros((len(items), 5), dtype=np.int64)
+        self.index[:, -1] = self.coordinates.is_angle  # all that the kernel of tangents reads
+
+    def _slopes_jump(self) -> tuple[Ints, Floats]:
+        """The springs and the coordinates where slopes of linear curves jump."""
+        rows = [
+            (k, knot)
+            for k, item in enumerate(self.items)
+            if item.interpolation == "linear"
+            for knot in sorted({float(x) for curve in item.curves() for x in curve.knots[1:-1]})
+        ]
+        numbers, knots = np.array(rows, dtype=float).reshape(-1, 2).T
+        return numbers.astype(np.int64), knots
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))
+
+    def measure(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Unwrapped coordinates and rates (s, n), gradients (s, n, 12), and results (s, n, 5) of the law."""
+        values, rates, gradients = self.coordinates.measure(q, v)
+        count = len(self.items)
+        values = self.coordinates.unwrapped(values, u[:, self.first_input : self.first_input + count])
+        L = np.empty((*values.shape, 5))
+        curve_laws(
+            self.first_input + count, self.own, self.starts, self.knots, self.pieces, self.energies, self.damping,
+            u, values, rates, L,
+        )  # fmt: skip
+        return values, rates, gradients, L
+
+    def by_inputs(self, point: LinearPoint, k: int) -> list[tuple[int, float]]:
+        return []
+
+    def _dissipated(self, u: Floats) -> Floats:
+        """(s,) J, lost by snapping since the start."""
+        first = self.first_input + len(self.items) + 1
+        total: Floats = u[:, first : first + 2 * len(self.items) : 2].sum(axis=1)
+        return total
+
+    def potential_energy(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        """That of the curves with what was lost, which ``prestress_energy`` takes away as work of the snaps."""
+        super().potential_energy(u, q, v, out)
+        out += self._dissipated(u)
+
+    def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
+        out -= self._dissipated(u)
+
+    def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        values, rates, _ = self.coordinates.measure(q, v)
+        values = self.coordinates.unwrapped(values, discrete.angles[self.numbers])
+        rows, knots = self._corners
+        return values[:, rows] - knots, rates[:, rows]
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        values, rates, _, L = self.measure(frames.u, frames.q, frames.v)
+        block: dict[str, Floats] = {}
+        for k, item in enumerate(self.items):
+            path = f"springs/{item.name}"
+            block[f"{path}/force"] = L[:, k, ELASTIC] + L[:, k, REST]
+            block[f"{path}/{'angle' if self.coordinates.is_angle[k] else 'length'}"] = values[:, k]
+            block[f"{path}/rate"] = rates[:, k]
+        return block
+
+
+# Stepper motors of all joints, evaluated together.
+
+# Steps of integration in a period of the fastest ripple, at least.
+STEPS_A_PERIOD = 8.0
+
+
+class StepperBatch(CoordinateForceBatch):
+    """Stepper motors, evaluated together. The first inputs are the angles at the last accepted state."""
+
+    def __init__(self, layout: Layout, items: list[Any]) -> None:
+        self.items = items
+        numbers = np.array([item.coordinate_number(layout) for item in items], dtype=np.int64)
+        self.coordinates = JointCoordinates(layout).picked(numbers)
+        self.inputs = (Input.of_angles(numbers), *(each for item in items for each in item.inputs()))
+        self.orders = np.array([max((each.order for each in item.harmonics or ()), default=0.0) for item in items])
+        self.limits_steps = bool(self.orders.any())
+        self.index = np.ones((len(items), 5), dtype=np.int64)  # as of the kernels of other laws: all are angles
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))
+
+    def given(self, u: Floats) -> Floats:
+        """(s, n) rad: targets without the errors of the motors."""
+        at, count = self.first_input + len(self.items), len(self.items)
+        total: Floats = u[:, at : at + 2 * count].reshape(len(u), count, 2).sum(axis=2)
+        return total
+
+    def measure(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Unwrapped angles and rates (s, n), gradients (s, n, 12), and results (s, n, 5) of the law: see ``laws`` in
+        ``femb.elements.joint.force_batch``. Source: docs/theory/joint_forces.md, equation (10)."""
+        values, rates, gradients = self.coordinates.measure(q, v)
+        values = self.coordinates.unwrapped(values, u[:, self.first_input : self.first_input + len(self.items)])
+        given = self.given(u)
+        L = np.zeros((*values.shape, 5))
+        for k, item in enumerate(self.items):
+            c, own = values[:, k], L[:, k]
+            phase = item.teeth * (c - item.with_errors(given[:, k]))
+            own[:, REST] = item.holding_torque * np.sin(phase) + item.damping * rates[:, k]
+            own[:, BY_COORDINATE] = item.holding_torque * item.teeth * np.cos(phase)
+            own[:, BY_RATE] = item.damping
+            for each in item.harmonics or ():
+                angle = each.order * c + each.phase
+                own[:, ELASTIC] += each.torque * np.sin(angle)
+                own[:, BY_COORDINATE] += each.torque * each.order * np.cos(angle)
+                own[:, ENERGY] += each.torque / each.order * (1.0 - np.cos(angle))
+        return values, rates, gradients, L
+
+    def longest_step(self, q: Floats, v: Floats) -> float:
+        rates = np.abs(self.coordinates.measure(q[None], v[None])[1][0])
+        fastest = float(np.max(self.orders * rates))
+        return 2.0 * math.pi / (STEPS_A_PERIOD * fastest) if fastest > 0.0 else math.inf
+
+    def _by_target(self, u: Floats, values: Floats, number: int) -> float:
+        """The derivative of a force by the target without errors, at the angles ``values`` (n,)."""
+        item, given, slope = self.items[number], self.given(u[None])[:, number], 1.0
+        for each in item.harmonics or ():
+            slope += float(each.angle * each.order * np.cos(each.order * given[0] + each.phase))
+        phase = item.teeth * (values[number] - item.with_errors(given)[0])
+        return float(-item.holding_torque * item.teeth * np.cos(phase) * slope)
+
+    def by_inputs(self, point: LinearPoint, k: int) -> list[tuple[int, float]]:
+        values = self.measure(point.u[None], point.q[None], point.v[None])[0][0]
+        slope, first = self._by_target(point.u, values, k), self.first_input + len(self.items) + 2 * k
+        return [(first, slope), (first + 1, slope)]
+
+    def input_derivative(self, u: Floats, q: Floats, v: Floats, k: int) -> Floats:
+        values, _, gradients, L = self.measure(u[None], q[None], v[None])
+        number = (k - self.first_input - len(self.items)) // 2
+        L[:] = 0.0
+        L[:, number, REST] = self._by_target(u, values[0], number)
+        out = np.zeros((1, len(v)))
+        generalized_forces(self.coordinates.index, gradients, L, 0.0, 1.0, out)
+        return np.asarray(out[0])
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        values, rates, _, L = self.measure(frames.u, frames.q, frames.v)
+        block: dict[str, Floats] = {}
+        for k, item in enumerate(self.items):
+            path = f"loads/{item.name}"
+            block[f"{path}/force"] = item.sense * (L[:, k, ELASTIC] + L[:, k, REST])
+            block[f"{path}/angle"], block[f"{path}/rate"] = values[:, k], rates[:, k]
+        return block

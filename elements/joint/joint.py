@@ -1,4 +1,4 @@
-"""Base class of joints: two ends, axes, a table of rows of constraint, and coordinates."""
+"""Joints: two ends, axes, and of each kind a table of rows of constraint and its coordinates."""
 
 import math
 from collections.abc import Mapping
@@ -11,14 +11,30 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Coordinates, Floats, Unit
+from femb.base.types import Coordinates, Floats, OneOf, Rows, Unit
+from femb.base.values import frozen_array, shown
 from femb.elements.item import Item
 from femb.elements.joint.constraint_set import ConstraintRow
+from femb.elements.joint.coordinates import (
+    ANGLE,
+    LINE,
+    LOCK,
+    PARALLEL,
+    PLANE,
+    SPHERICAL,
+    STROKE,
+    Coordinate,
+    X,
+    Y,
+    Z,
+    component_rows,
+    make_row,
+    row_words,
+)
 from femb.elements.joint.records import REACTION, coordinate_force, coordinate_rows, joint_records, reaction_rows
-from femb.elements.joint.rows import LOCK, PARALLEL, Coordinate, X, Y, Z, make_row, row_words
-from femb.elements.marker import LEAST_SINE, JointEnd, Place, check_markers
+from femb.elements.marker import LEAST_SINE, JointEnd, Marker, Place, check_markers
 from femb.elements.records import RecordedSystem, Records
-from femb.layout.element import ForceColumns, OutputRows
+from femb.layout.element import ForceColumns, Input, OutputRows
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.layout.state import RATE
 from femb.layout.views import LinearPoint, ModelView, StartPoses
@@ -291,3 +307,298 @@ def rotation_about_z(angle: float) -> Floats:
     """(3, 3) rotation about z."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+# The kinds of joints, each defined by a table of rows and a table of coordinates.
+#
+# The axis of a joint is z. Source: docs/theory/constraints.md, section 4.
+
+
+class Revolute(Joint):
+    """A hinge: rotation about the axis."""
+
+    kind = "revolute"
+    also = ("hinge",)
+    rows = SPHERICAL + PARALLEL
+    coordinates = (ANGLE,)
+
+
+class Spherical(Joint):
+    """A ball joint: the two points coincide."""
+
+    kind = "spherical"
+    also = ("ball",)
+    rows = SPHERICAL
+    needs_axis = False
+    acts_on_attitude = False
+
+
+class _TwoAxes(Joint):
+    """Base class of joints that constrain the angle between the z axes of both ends."""
+
+    def relative(self) -> tuple[Floats, Floats]:
+        first, second = self._start if self.coordinates else (0.0, 0.0)
+        return np.zeros(3), rotation_about_z(first) @ self.at_zero(np.eye(3)) @ rotation_about_z(second)
+
+    def at_zero(self, first: Floats) -> Floats:
+        # z of the second end along x of the first, x of the second along z of the first
+        result: Floats = first[:, [Z, Y, X]] * np.array([1.0, -1.0, 1.0])
+        return result
+
+
+class Universal(_TwoAxes):
+    """A Cardan joint: rotation about the axis of the first end and about that of the second; both are perpendicular.
+    By default the axis of the second end is along the reference of the first at the start.
+    """
+
+    kind = "universal"
+    also = ("hooke", "cardan")
+    rows = (*SPHERICAL, ("dot1", Z, Z))
+    coordinates = (Coordinate("first_angle", (Y, X), (Z, Z)), Coordinate("second_angle", (Z, Z), (Y, X), -1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Perpendicular(_TwoAxes):
+    """A constant angle, by default a right angle, between the axes of the two ends; the points are free.
+
+    angle : rad, between the two axes, above 0 and below pi.
+    """
+
+    kind: ClassVar[str] = "perpendicular"
+    also: ClassVar[tuple[str, ...]] = ("dot_1",)
+    rows: ClassVar = (("dot1", Z, Z),)
+
+    angle: Annotated[float, Unit("rad")] = np.pi / 2
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        if "angle" not in check.bad:
+            check.require("angle", 0.0 < self.angle < np.pi, "must be above 0 and below pi: else take 'parallel'")
+
+    def constant(self, k: int, layout: Layout) -> float:
+        return float(np.cos(self.angle)) if self.angle != np.pi / 2 else 0.0
+
+    def at_zero(self, first: Floats) -> Floats:
+        # As for a right angle, with the second end rotated about the common normal y.
+        c, s = self.constant(0, None), np.sin(self.angle)  # type: ignore[arg-type]
+        result: Floats = first @ np.array([[-c, 0.0, s], [0.0, -1.0, 0.0], [s, 0.0, c]])
+        return result
+
+
+class Parallel(Joint):
+    """Parallel axes of both ends; the points are free."""
+
+    kind = "parallel"
+    rows = PARALLEL
+    coordinates = (ANGLE,)
+
+
+class Cylindrical(Joint):
+    """Rotation about the axis and translation along it."""
+
+    kind = "cylindrical"
+    rows = PARALLEL + LINE
+    coordinates = (ANGLE, STROKE)
+
+
+class Prismatic(Joint):
+    """Translation along the axis."""
+
+    kind = "prismatic"
+    also = ("translational",)
+    rows = (*PARALLEL, *LINE, ("dot1", X, Y))
+    coordinates = (STROKE,)
+
+
+class Planar(Joint):
+    """Translation in the plane perpendicular to the axis and rotation about the axis."""
+
+    kind = "planar"
+    rows = PARALLEL + PLANE
+    coordinates = (Coordinate("x", (X,)), Coordinate("y", (Y,)), ANGLE)
+
+
+class PointOnLine(Joint):
+    """The second point is on the axis through the first point."""
+
+    kind = "point_on_line"
+    rows = LINE
+    coordinates = (STROKE,)
+
+    def turns(self, marker: Marker) -> bool:
+        """Whether ``marker`` is the first end, whose body has the axis; the second one is a point."""
+        return marker is not self.second
+
+
+class PointOnPlane(Joint):
+    """The second point is in the plane through the first point, perpendicular to the axis."""
+
+    kind = "point_on_plane"
+    also = ("dot_2",)
+    rows = PLANE
+    coordinates = (Coordinate("x", (X,)), Coordinate("y", (Y,)))
+
+    def turns(self, marker: Marker) -> bool:
+        """Whether ``marker`` is the first end, whose body has the axis; the second one is a point."""
+        return marker is not self.second
+
+
+class Fixed(Joint):
+    """A weld: the second end is fixed relative to the first, as at the start or as given by its axes."""
+
+    kind = "fixed"
+    also = ("weld",)
+    rows = SPHERICAL + LOCK
+    needs_axis = False
+
+
+@dataclass(frozen=True, eq=False)
+class Distance(Joint):
+    """A massless rod between two points: ``length`` (m) is by default their distance at the start.
+
+    length : m. With it and the axis of the first end, the second end is along this axis at the start, unless its body
+    has a position of its own.
+    """
+
+    kind: ClassVar[str] = "distance"
+    also: ClassVar[tuple[str, ...]] = ("rod", "double_spherical")
+    rows: ClassVar = (("distance",),)
+    needs_axis: ClassVar[bool] = False
+    acts_on_attitude: ClassVar[bool] = False
+
+    length: Annotated[float | None, Unit("m")] = None
+
+    def relative(self) -> tuple[Floats, Floats]:
+        return np.array([0.0, 0.0, self.length or 0.0]), np.eye(3)
+
+    def other_pose(
+        self, first_known: bool, point: Floats, axes: Floats, given: Floats | None
+    ) -> tuple[Floats, Floats] | None:
+        """By the axis of the first end; without it, or without a length, a rod determines no direction."""
+        if self.length is None or self.first.axis is None:
+            return None
+        return super().other_pose(first_known, point, axes, given)
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        check.positive("length")
+
+    def constant(self, k: int, layout: Layout) -> float:
+        """The length. Raises ModelError if it is not given and the ends coincide at the start."""
+        if self.length is not None:
+            return self.length
+        entry = layout.joints[self.name]
+        length = float(np.linalg.norm(layout.pose(entry.second)[0] - layout.pose(entry.first)[0]))
+        if not length > 0.0:
+            raise ModelError.at(("joints", self.name, "second"), "is at the first point: take 'spherical' for that")
+        return length
+
+
+# The joint of constant components of the vector between two points, along general directions.
+
+
+@dataclass(frozen=True, eq=False)
+class Components(Joint):
+    """Constant components of the vector from the first to the second point along general directions: the second point
+    is in a plane (one direction), on a line (two) or at a point (three) relative to the first; both ends may move.
+
+    directions : one to three, linearly independent, of any length: (3,) or a list of them. frame : in which they are
+    fixed, "inertial", or "first" for the axes of the first end. values : the components (m) along the unit vectors, by
+    default those at the start.
+
+    Reaction: the forces on the two points are equal and opposite along the directions. Their couple acts on the
+    inertial frame, or on the first end in the frame "first".
+
+    Raises ModelError: no direction, linearly dependent directions, a wrong number of values.
+    Source: docs/theory/constraints.md, equations (4) and (7); Thompson, AIAA 2011-6277, section IV, X^T r = 0.
+    """
+
+    kind: ClassVar[str] = "components"
+    needs_axis: ClassVar[bool] = False
+
+    directions: Annotated[Rows, Unit("")] = None
+    values: Annotated[Coordinates, Unit("m")] = None
+    frame: Annotated[str, OneOf(("inertial", "first"))] = "inertial"
+
+    def check(self, check: Checks) -> None:
+        super().check(check)
+        wanted = "one to three directions of three numbers each, not in one plane"
+        given = check.array("directions", lambda x: x.ndim in (1, 2) and x.shape[-1] == 3 and 1 <= x.size <= 9, wanted)
+        if given is None:
+            return
+        rows = given.reshape(-1, 3)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        if not np.all(lengths > 0.0):
+            check.fail("directions", f"got {shown(self.directions)}: a direction must not be zero")
+            return
+        if np.linalg.svd(rows / lengths, compute_uv=False)[-1] < 1e-6:
+            check.fail("directions", f"got {shown(self.directions)}, wanted {wanted}")
+            return
+        object.__setattr__(self, "directions", frozen_array(rows / lengths))
+        if self.values is not None:
+            wanted = f"one a direction, {len(rows)} (m)"
+            values = check.array("values", lambda x: x.size == len(rows) and bool(np.isfinite(x).all()), wanted)
+            if values is not None:
+                object.__setattr__(self, "values", frozen_array(np.ravel(values)))
+
+    @property
+    def acts_on_attitude(self) -> bool:  # type: ignore[override]
+        """Whether the ends need axes."""
+        return self.frame == "first"
+
+    @property
+    def rows(self) -> tuple[tuple[Any, ...], ...]:  # type: ignore[override]
+        """One row for every direction."""
+        return tuple(("component", k) for k in range(len(self.directions)))
+
+    def other_pose(self, *args: Any) -> None:
+        """None, whatever ``args``: it does not determine the pose of a body."""
+
+    def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
+        rows = layout.joints[self.name].rows
+        first, second = layout.station(self.first), layout.station(self.second)
+        axes = self.directions @ first.axes.T if self.frame == "first" else self.directions
+        return component_rows(rows, first, second, axes, self.frame)
+
+    def constraint_inputs(self, layout: Layout) -> tuple[Input, ...]:
+        """Constants, one for every direction."""
+        (start, axes), (end, _) = layout.pose(layout.station(self.first)), layout.pose(layout.station(self.second))
+        d = rotations.rotate_back(axes, end - start) if self.frame == "first" else end - start
+        values = self.values if self.values is not None else self.directions @ d
+        label = f"joints.{self.name}.values"
+        return tuple(Input(3, lambda t, value=value: (value, 0.0, 0.0), label=label) for value in values.tolist())
+
+
+# Base class of items that act on a coordinate of a joint: forces, drivers and latches.
+
+
+class OnCoordinate(Item):
+    """Base class of items with the fields joint, its name, and coordinate, by default the first of the joint."""
+
+    joint: str
+    coordinate: str | None
+
+    def check(self, check: Checks) -> None:
+        check.require("joint", isinstance(self.joint, str), "wanted the name of a joint")
+
+    @property
+    def joint_coordinate(self) -> tuple[str, str | None]:
+        """Names of the joint and of the coordinate, None for the first."""
+        return self.joint, self.coordinate
+
+    def joint_and_index(self, layout: Layout) -> tuple[JointLayout, int]:
+        """The joint, and the index of the coordinate in the joint."""
+        joint = layout.joints[self.joint]
+        names = [coordinate.name for coordinate in joint.coordinates]
+        return joint, names.index(self.coordinate) if self.coordinate is not None else 0
+
+    def coordinate_number(self, layout: Layout) -> int:
+        """The number of the coordinate among those of all joints."""
+        joint, k = self.joint_and_index(layout)
+        return int(joint.part.start) + k
+
+    def coordinate_of(self, layout: Layout) -> Coordinate:
+        """The coordinate."""
+        joint, k = self.joint_and_index(layout)
+        result: Coordinate = joint.coordinates[k]
+        return result

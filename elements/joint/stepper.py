@@ -12,8 +12,8 @@ from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats, Unit
 from femb.base.values import shown
-from femb.elements.item_states import ItemStates
-from femb.elements.joint.on_coordinate import OnCoordinate
+from femb.elements.item import ItemStates
+from femb.elements.joint.joint import OnCoordinate
 from femb.elements.load.load import LoadResults
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Batch, Command, Input, breakpoints_of
@@ -199,6 +199,6 @@ class StepperMotor(OnCoordinate):
     @staticmethod
     def batches(items: list["StepperMotor"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all stepper motors."""
-        from femb.elements.joint.stepper_batch import StepperBatch
+        from femb.elements.joint.force_batch import StepperBatch
 
         return [StepperBatch(layout, items)]

@@ -1,21 +1,26 @@
 """Aerodynamic load: a force and a torque that depend on the velocity through the air."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from femb.base.checks import Checks
+from femb.base.errors import SolveError
+from femb.base.html import Brief
 from femb.base.quantity import Group
-from femb.base.types import Matrix3, Unit, Vector
+from femb.base.types import Floats, Matrix3, Unit, Vector
 from femb.base.values import shown
 from femb.elements.item import AtPoint
 from femb.elements.load.load import LoadResults
 from femb.elements.marker import Place
-from femb.layout.element import Batch
-from femb.layout.layout import Layout
-from femb.layout.views import ModelView
+from femb.layout.element import Batch, ForceBatch, Input, breakpoints_of
+from femb.layout.layout import Layout, Station
+from femb.layout.state import station_motion
+from femb.layout.views import BlockPattern, ModelView, OutputStates
+from femb.numerics import rotations
+from femb.numerics.vector3 import scatter
 from femb.profiles import Constant, Profile
 
 NO_COEFFICIENTS = ((0.0, 0.0, 0.0),) * 3
@@ -93,7 +98,153 @@ class AerodynamicLoad(AtPoint):
     @staticmethod
     def batches(items: list["AerodynamicLoad"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all aerodynamic loads; loads on fixed frames are omitted."""
-        from femb.elements.load.aerodynamic_batch import AerodynamicBatch
 
         moving = [item for item in items if layout.frames[layout.station(item.on).frame].freedom]
         return [AerodynamicBatch(moving, layout, model)] if moving else []
+
+
+# The result of an aerodynamic law: a load and its derivatives at one state.
+
+
+@dataclass(frozen=True)
+class Airload(Brief):
+    """The result of an aerodynamic law at one state: the load and its derivatives, all in body axes.
+
+    force (3,) : N. torque (3,) : N m, about the point. by_velocity, by_angular_velocity, by_rotation (6, 3) :
+    derivatives of force and torque, in this order, with respect to the velocity (m/s) and the angular velocity (rad/s)
+    in body axes, and to a small rotation of the body (rad, body axes) at constant components of the velocities; the
+    last is zero if the load does not depend on the attitude.
+    """
+
+    force: Any
+    torque: Any
+    by_velocity: Any
+    by_angular_velocity: Any
+    by_rotation: Any = field(default_factory=lambda: np.zeros((6, 3)))
+
+    def packed(self) -> Floats:
+        """(60,) load (6) and derivatives (6, 9) by rows. Raises ValueError: an array of wrong shape."""
+        parts = (self.by_velocity, self.by_angular_velocity, self.by_rotation)
+        for name, value, shape in (
+            ("force", self.force, (3,)),
+            ("torque", self.torque, (3,)),
+            *zip(("by_velocity", "by_angular_velocity", "by_rotation"), parts, [(6, 3)] * 3, strict=True),
+        ):
+            if np.shape(value) != shape:
+                raise ValueError(f"{name}: got {shown(value)}, wanted an array of shape {shape}")
+        return np.concatenate([self.force, self.torque, np.hstack(parts).ravel()])
+
+
+# Aerodynamic loads, evaluated together: a load (6) and its derivatives (6, 9), in the axes of their station.
+#
+# The derivatives are with respect to the velocity through the air, the angular velocity and a rotation, in station
+# axes. The batch uses numpy, since a model has few such loads. Source: docs/theory/rigid_body.md, equations (9) and
+# (10).
+
+STARTS, SIZES = np.array([0]), np.array([6])
+LAW_WIDTH = 60  # inputs of a law: load (6) and derivatives (6, 9)
+
+
+@dataclass(frozen=True)
+class _StationLoad:
+    """One load: its station, indices i in q and j in v, axes C (3, 3) of the station in the frame, and first input."""
+
+    load: Any
+    station: Station
+    i: int
+    j: int
+    axes: Floats
+    first: int
+
+
+class AerodynamicBatch(ForceBatch):
+    """Loads by coefficients, times an input; or by laws, whose value and derivatives are inputs."""
+
+    def __init__(self, loads: list[Any], layout: Layout, model: ModelView) -> None:
+        self.loads: list[_StationLoad] = []
+        inputs: list[Input] = []
+        for load in loads:
+            station = layout.station(load.on)
+            if load.body is not None and load.at is None:
+                station = replace(station, offset=np.array(model.body(load.body).center_of_mass))
+            indices = int(layout.frame_q[station.frame]), int(layout.frame_v[station.frame])
+            axes = rotations.rotation_matrix(station.rotation)
+            self.loads.append(_StationLoad(load, station, *indices, axes, sum(input_.width for input_ in inputs)))
+            inputs.append(_input(load, station, layout))
+        self.inputs = tuple(inputs)
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        self.offset, self.stride = pattern.offsets(np.array([[entry.j] for entry in self.loads]))
+
+    def _law(self, entry: _StationLoad, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
+        """Load (s, 6), derivatives (s, 6, 9), and velocity (s, 3) of the frame through the air, frame axes."""
+        load, k = entry.load, self.first_input + entry.first
+        quaternion, omega = q[:, entry.i + 3 : entry.i + 7], v[:, entry.j + 3 : entry.j + 6]
+        through = rotations.rotate_back(rotations.normalise(quaternion), v[:, entry.j : entry.j + 3] - load.wind)
+        if load.law is not None:
+            return u[:, k : k + 6], u[:, k + 6 : k + LAW_WIDTH].reshape(-1, 6, 9), through
+        velocity = (through + np.cross(omega, entry.station.offset)) @ entry.axes
+        state = np.concatenate([velocity - load.velocity, omega @ entry.axes - load.angular_velocity], axis=1)
+        slopes = np.block(
+            [
+                [load.force_by_velocity, load.force_by_angular_velocity, np.zeros((3, 3))],
+                [load.torque_by_velocity, load.torque_by_angular_velocity, np.zeros((3, 3))],
+            ]
+        )
+        value = np.concatenate([load.force, load.torque]) + state @ slopes[:, :6].T
+        return u[:, k : k + 1] * value, u[:, k, None, None] * slopes, through
+
+    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
+        for entry in self.loads:
+            value, _, _ = self._law(entry, u, q, v)
+            force, torque = value[:, :3] @ entry.axes.T, value[:, 3:] @ entry.axes.T
+            i, j = entry.i, entry.j
+            out[:, j : j + 3] -= rest * rotations.rotate(rotations.normalise(q[:, i + 3 : i + 7]), force)
+            out[:, j + 3 : j + 6] -= rest * (torque + np.cross(entry.station.offset, force))
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        """Force (inertial axes) and torque about its point (axes of the body or section) of every load."""
+        block: dict[str, Floats] = {}
+        for entry in self.loads:
+            value, _, _ = self._law(entry, frames.u, frames.q, frames.v)
+            attitude = rotations.normalise(frames.q[:, entry.i + 3 : entry.i + 7])
+            block[f"loads/{entry.load.name}/force"] = rotations.rotate(attitude, value[:, :3] @ entry.axes.T)
+            block[f"loads/{entry.load.name}/torque"] = value[:, 3:]
+        return block
+
+    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+        """Equation (10)."""
+        for k, entry in enumerate(self.loads):
+            value, slopes, through = (x[0] for x in self._law(entry, u[None], q[None], v[None]))
+            R = rotations.rotation_matrix(rotations.normalise(q[entry.i + 3 : entry.i + 7]))
+            C, arm = entry.axes, rotations.cross_matrix(entry.station.offset)
+            to_frame = np.block([[R @ C, np.zeros((3, 3))], [arm @ C, C]])
+            by_v, by_q = np.zeros((2, 9, 6))
+            by_v[:3, :3], by_v[:3, 3:], by_v[3:6, 3:] = C.T @ R.T, -C.T @ arm, C.T
+            by_q[:3, 3:], by_q[6:, 3:] = C.T @ rotations.cross_matrix(through), C.T
+            change = to_frame @ slopes @ by_q
+            change[:3, 3:] -= R @ rotations.cross_matrix(C @ value[:3])
+            scatter(-(to_frame @ slopes @ by_v), STARTS, SIZES, self.offset[k], self.stride[k], damping)
+            scatter(-change, STARTS, SIZES, self.offset[k], self.stride[k], stiffness)
+
+
+def _input(load: Any, station: Station, layout: Layout) -> Input:
+    label = f"loads.{load.name}.{'profile' if load.law is None else 'law'}"
+    if load.law is None:
+        return Input.of_profile(load.profile, label)
+
+    def value(t: float, state: Any) -> Floats:
+        q, v = state.arrays()
+        _, quaternion, velocity, omega = (x[0] for x in station_motion(layout, station, q[None], v[None]))
+        attitude = rotations.normalise(quaternion)
+        airload = load.law(t, rotations.rotate_back(attitude, velocity - load.wind), omega, attitude)
+        if not isinstance(airload, Airload):
+            raise SolveError(f"{label}: got {airload!r} at t = {t:.6g} s, wanted a femb.Airload")
+        try:
+            result: Floats = load.profile(t) * airload.packed()
+            return result
+        except ValueError as error:
+            raise SolveError(f"{label}: at t = {t:.6g} s: {error}") from error
+
+    breakpoints = breakpoints_of(load.profile)
+    return Input(LAW_WIDTH, value, of_state=True, breakpoints=breakpoints, label=label, differentiated=True)

@@ -21,7 +21,7 @@ from femb.numerics.vector3 import rotate, rotate_back
 
 
 class AlongBeams(Batch):
-    """The elements of the named beams: index, ends and data as in ``femb.elements.beam.columns``.
+    """The elements of the named beams: index, ends and data as in ``femb.elements.beam.strain``.
 
     slices[name] : rows of a beam. in_model (n,) : numbers of the rows among all elements of the model.
     """
@@ -92,7 +92,7 @@ class AlongBeams(Batch):
 
 # Kernels shared by loads along beam elements: geometry of an element, and transfer of end forces to its frames.
 #
-# index, ends, data : rows of the arrays of ``femb.elements.beam.columns``. R (5, 3, 3) : axes of frame I, end I, frame
+# index, ends, data : rows of the arrays of ``femb.elements.beam.strain``. R (5, 3, 3) : axes of frame I, end I, frame
 # II
 # and end II; Q, from the axes of section II to those of section I.
 

@@ -15,9 +15,7 @@ from femb.base.types import Floats, Ints
 from femb.base.values import shown
 from femb.elements.beam.batch import COORDINATES, BeamBatch
 from femb.elements.beam.batch import VELOCITIES as BEAM_VELOCITIES
-from femb.elements.beam.columns import LENGTH
-from femb.elements.beam.interpolation import cubics, slopes
-from femb.elements.beam.strain import POINTS, WEIGHTS
+from femb.elements.beam.strain import LENGTH, POINTS, WEIGHTS, cubics, slopes
 from femb.elements.exact.batch import ExactBatch
 from femb.elements.exact.element_data import REFERENCE
 from femb.elements.private_blocks import FreeBody
@@ -331,7 +329,7 @@ LAW_WIDTH = 21  # inputs of a law at a point: the force, and its derivatives by 
 
 
 class PointForce(Protocol):
-    """The description of such a load, ``femb.elements.load.drag.Drag``."""
+    """The description of such a load, ``femb.elements.load.line_load.Drag``."""
 
     @property
     def name(self) -> str: ...

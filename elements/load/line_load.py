@@ -1,6 +1,6 @@
-"""Distributed load: a force and a moment per length along a beam."""
+"""Loads along a beam: forces and moments per length, heating, and drag."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -9,14 +9,14 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group
-from femb.base.types import Floats, Numbers, OneOf, Rows, Unit
+from femb.base.types import Floats, Numbers, OneOf, Pair, Rows, Strains, Unit, Vector
 from femb.base.values import as_numbers, finite_problem, frozen_array, order_problem, shown
 from femb.elements.item import Item
 from femb.elements.load.load import LoadResults
 from femb.elements.marker import Place
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
-from femb.layout.views import ModelView
+from femb.layout.views import ModelView, StartPoses
 from femb.profiles import Constant, Profile
 
 SHAPES = ((3,), (1, 3), (2, 3), (3, 3))
@@ -131,3 +131,165 @@ def _interpolated(value: Any, s: Floats, length: float, stations: Floats | None)
         return rows[0] + x * (rows[-1] - rows[0])
     start, middle, end = rows
     return (1.0 - x) * (1.0 - 2.0 * x) * start + 4.0 * x * (1.0 - x) * middle + x * (2.0 * x - 1.0) * end
+
+
+# Thermal load: uniform or one-sided heating of a beam.
+
+
+@dataclass(frozen=True, eq=False)
+class ThermalLoad(Item):
+    """Heating along a beam: the stress depends on the strain minus the strain of the free, heated beam.
+
+    beam : its name. temperature : mean over the section, K above the temperature of the stress-free reference shape.
+    gradient : of the temperature along the section's y and z axes, K/m. Both take the ``expansion`` of the beam's
+    section (1/K): the free beam has the axial strain expansion times temperature and bends away from its warmer side,
+    with the radius 1/(expansion times gradient).
+    strain : instead of both, the strain of the free beam: axial strain, twist and curvatures about y and z (1/m).
+    profile : factor of the load, a Profile of femb.profiles or any callable of time.
+
+    Several loads on one beam are added. In the energy audit, the action of the heating on the structure is work, and
+    the potential energy is that of the stress. Material damping depends on the rate of the total strain: the
+    deformation of a damped beam follows its temperature with a delay of the damping time.
+
+    Raises ModelError: no temperature, gradient or strain; strain with one of the others; section without expansion.
+    Source: docs/theory/beam_loads.md, equations (1) to (5).
+    """
+
+    table: ClassVar[str] = "loads"
+    kind: ClassVar[str] = "thermal"
+    results: ClassVar[type[Group]] = LoadResults
+
+    name: str
+    beam: str
+    temperature: Annotated[float | None, Unit("K")] = None
+    gradient: Annotated[Pair | None, Unit("K/m")] = None
+    strain: Strains | None = None
+    profile: Profile = Constant()  # noqa: RUF009 - frozen
+
+    def check(self, check: Checks) -> None:
+        heated = [name for name in ("temperature", "gradient") if getattr(self, name) is not None]
+        if not heated and self.strain is None:
+            check.fail("temperature", "neither temperature, gradient nor strain is given")
+        if heated and self.strain is not None:
+            check.fail("strain", f"given beside {heated[0]!r}, which says the strain: give it in a load of its own")
+
+    @property
+    def changes_momenta(self) -> tuple[str, ...]:
+        """None: the stresses of a beam are in equilibrium."""
+        return ()
+
+    @property
+    def markers(self) -> dict[tuple[str, ...], Place]:
+        """Its beam."""
+        return {(): Place(beam=self.beam)}
+
+    def free_strain(self, expansion: float | None) -> Floats:
+        """(4,) axial strain, twist and curvatures of the free beam, for a profile of one."""
+        if self.strain is not None:
+            return np.array(self.strain)
+        y, z = self.gradient if self.gradient is not None else (0.0, 0.0)
+        # curvatures cause the strain z kappa_2 - y kappa_3 in a fibre at (y, z)
+        return (expansion or 0.0) * np.array([self.temperature or 0.0, 0.0, z, -y])
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Nothing to declare. Raises ModelError if a section of the beam has no expansion."""
+        without = [each for each in model.beams[self.beam].sections_along(model) if each.expansion is None]
+        if self.strain is None and without:
+            section = without[0]
+            word = "temperature" if self.temperature is not None else "gradient"
+            raise ModelError.at(
+                ("loads", self.name, word),
+                f"needs the expansion (1/K) of the section {section.name!r} of beam {self.beam!r}: give it there",
+            )
+
+    @staticmethod
+    def batches(items: list["ThermalLoad"], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of all thermal loads, but those on beams that carry their loads themselves."""
+        from femb.elements.load.thermal_batch import ThermalBatch
+
+        others = [load for load in items if not model.beams[load.beam].carries_loads]
+        return [ThermalBatch(others, layout, model)] if others else []
+
+
+# Drag along a beam, and other forces per length that depend on the places and the velocities of its points.
+
+NUMBERS = ("coefficient", "tangential_coefficient", "viscous")
+
+
+@dataclass(frozen=True, eq=False)
+class Drag(Item):
+    """Drag along a beam of either kind: a force per unstretched length against the velocity relative to a fluid.
+
+    beam : its name.
+    density : of the fluid, kg/m3. width : breadth or diameter of the section, m. coefficient : of the drag across the
+    beam. tangential_coefficient : of the drag along it. viscous : N s/m2, the force per length by the velocity.
+    wind : velocity of the fluid, inertial axes, m/s.
+
+    With the velocity u of a point of the axis relative to the fluid, and its parts u_n across the beam and u_t along
+    it, the force per length is
+
+        -density width / 2 (coefficient |u_n| u_n + tangential_coefficient |u_t| u_t) - viscous u
+
+    Or law : in Python, any force per length as a function ``law(t, s, position, velocity)`` of the time, the lengths s
+    (m,) from the start of the beam to its Gauss points, and their positions and velocities (m, 3), inertial axes. It
+    returns the force (m, 3), N/m, inertial axes; or this and its derivatives by position and by velocity, (m, 3, 3)
+    each, for Newton's iterations and linearisation.
+
+    profile : factor of the load, a Profile of femb.profiles or any callable of time.
+
+    Raises ModelError: neither coefficients nor law, or both; density or width is missing.
+    Source: docs/theory/beam_loads.md, section 3.
+    """
+
+    table: ClassVar[str] = "loads"
+    kind: ClassVar[str] = "drag"
+    results: ClassVar[type[Group]] = LoadResults
+    resists_flight: ClassVar[bool] = True
+
+    name: str
+    beam: str
+    density: Annotated[float, Unit("kg/m3")] = 0.0
+    width: Annotated[float, Unit("m")] = 0.0
+    coefficient: Annotated[float, Unit("")] = 0.0
+    tangential_coefficient: Annotated[float, Unit("")] = 0.0
+    viscous: Annotated[float, Unit("N s/m2")] = 0.0
+    wind: Annotated[Vector, Unit("m/s")] = (0.0, 0.0, 0.0)
+    law: Callable[..., Any] | None = None
+    profile: Profile = Constant()  # noqa: RUF009 - frozen
+
+    def check(self, check: Checks) -> None:
+        for word in ("density", "width", *NUMBERS):
+            if word not in check.bad:
+                check.require(word, getattr(self, word) >= 0.0, "must be at least 0")
+        if check.bad:
+            return
+        given = [word for word in NUMBERS if getattr(self, word)]
+        if self.law is not None:
+            if not callable(self.law):
+                what = f"got {shown(self.law)}, wanted a function: in a case file give coefficients instead"
+                check.fail("law", what)
+            if given:
+                check.fail(given[0], "given beside a law, which says the whole load: give one of the two")
+        elif not given:
+            check.fail("coefficient", "no coefficient is given, and no law: the load would be nothing")
+        elif given != ["viscous"]:
+            for word in ("density", "width"):
+                check.require(word, getattr(self, word) > 0.0, f"must be above 0, since {given[0]!r} is given")
+
+    @property
+    def markers(self) -> dict[tuple[str, ...], Place]:
+        """Its beam."""
+        return {(): Place(beam=self.beam)}
+
+    @property
+    def numbers(self) -> Floats:
+        """(3,) density width / 2 times the coefficients across and along the beam, kg/m2, and the viscous one."""
+        half = 0.5 * self.density * self.width
+        return np.array([half * self.coefficient, half * self.tangential_coefficient, self.viscous])
+
+    @staticmethod
+    def batches(items: list["Drag"], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch for each."""
+        from femb.elements.load.drag_batch import DragBatch
+
+        return [DragBatch(item, layout, model) for item in items]

@@ -8,12 +8,21 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.beam.columns import LENGTH, end_states
 from femb.elements.beam.ends import element_shape
-from femb.elements.beam.interpolation import section_at
 from femb.elements.beam.matrices import ends_stiffness, expand
-from femb.elements.beam.natural import ends_force, geometric_stiffness, shape_gradient
-from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, POINTS, WEIGHTS, twist_angles
+from femb.elements.beam.strain import (
+    HERMITE,
+    HERMITE_VALUES,
+    LENGTH,
+    POINTS,
+    WEIGHTS,
+    end_states,
+    ends_force,
+    geometric_stiffness,
+    section_at,
+    shape_gradient,
+    twist_angles,
+)
 from femb.elements.beam.tangent import add_column, add_force_change
 from femb.elements.beam.tangent_strain import AXIS, SLOPE, twist_hessian
 from femb.elements.load import line_load_kernels as kernels

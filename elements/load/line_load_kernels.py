@@ -4,7 +4,7 @@ A row is one element under one load. At each of the three strain points it has a
 inertial axes or in the axes of the section. Virtual displacements follow the interpolation of the element: the
 centreline is a cubic, and the section rotates with the tangent and by the angle psi about it.
 
-index, ends, data : arrays of ``femb.elements.beam.columns``, one row per load and element. kind (n,) int : INERTIAL or
+index, ends, data : arrays of ``femb.elements.beam.strain``, one row per load and element. kind (n,) int : INERTIAL or
 SECTION axes. first (n,) int : input that multiplies the row. values (n, 3, 6) : f and c at the strain points. Vectors
 have components in the axes of the first section. Source: docs/theory/beam_loads.md, equations (6) to (12).
 """
@@ -13,11 +13,17 @@ import math
 
 import numpy as np
 
-from femb.elements.beam.columns import LENGTH, end_states
 from femb.elements.beam.ends import element_shape
-from femb.elements.beam.interpolation import section_at
-from femb.elements.beam.natural import ends_force
-from femb.elements.beam.strain import HERMITE, HERMITE_VALUES, WEIGHTS, twist_angles
+from femb.elements.beam.strain import (
+    HERMITE,
+    HERMITE_VALUES,
+    LENGTH,
+    WEIGHTS,
+    end_states,
+    ends_force,
+    section_at,
+    twist_angles,
+)
 from femb.elements.load.along_beam import add_force, add_section_force
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import rotate, rotate_back

@@ -183,7 +183,7 @@ class Load(AtPoint):
     @staticmethod
     def batches(items: list["Load"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all point loads, without those on fixed frames. Raises ModelError at gimbal lock."""
-        from femb.elements.item_states import RecordedArrays
+        from femb.elements.item import RecordedArrays
         from femb.elements.load.batch import LoadBatch
 
         moving = [item for item in items if layout.frames[layout.station(item.on).frame].freedom]

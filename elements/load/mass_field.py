@@ -12,22 +12,23 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
 from femb.elements.private_blocks import CutsFree
 from femb.layout.connections import components
-from femb.layout.element import B, Batch, ForceBatch, OfMotion
+from femb.layout.element import B, Batch, ForceBatch, Input, LowRank, OfMotion
 from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.stacking import Shift, shifted
-from femb.layout.views import BlockPattern
+from femb.layout.views import BlockPattern, OutputStates
 from femb.numerics.compiler.compile import inlined, kernel
-from femb.numerics.rotations import cross_matrix
+from femb.numerics.orbits import gradient_of_gravity
+from femb.numerics.rotations import cross_matrix, normalise, rotate
 from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, cross, dot, rotate_back, rotation
 
-# Kernels of a field of acceleration on everything that has mass: see ``mass_field``, docs/theory/mass_field.md.
+# Kernels of a field of acceleration on everything that has mass: see docs/theory/mass_field.md.
 
 AXES, STRUCTURE = 2, 3
 
@@ -318,3 +319,261 @@ class MassField(ForceBatch):
         """out += the matrix of block data times the matrices (groups, 3, 3) on the diagonal."""
         columns = self.entries[:, None] + DIRECTIONS
         out[columns] += np.einsum("ni,nij->nj", data[columns], by_group[self.group])
+
+
+# Gravity of a central body on all masses, in a frame that moves on an orbit. Source: docs/theory/orbit.md.
+
+# Kernels of the gravity of a central body, and of its gradient alone.
+#
+# Both set the field of ``mass_field.Rotations`` at s states: acceleration (s, F, 3) at the frames, weights (3, s), and
+# axes (s, g, 3, 3) : rows along the direction to the body and two across it. index (F, 4) : as above.
+# All are zero at a state at which the body has no gravity, as at a load factor of zero; they
+# return whether any state has gravity.
+
+
+@inlined
+def set_weights(factor, weights):
+    """weights (3,) : factor times those of the gradient along the direction to the body and across it."""
+    weights[0], weights[1], weights[2] = 2.0 * factor, -factor, -factor
+
+
+@inlined
+def set_nothing(state, acceleration, weights, axes):
+    """No field at a state."""
+    acceleration[state] = 0.0
+    weights[:, state] = 0.0
+    axes[state] = 0.0
+
+
+@kernel
+def gravity(index, mu, origin, u, first, q, middle, acceleration, weights, axes):
+    """Gravity at the frames less that at the origin: docs/theory/orbit.md, equations (4) and (5).
+
+    Of each structure: mu (g,), origin (g, 3) of its coordinates, and first (g,), where in u (s, n_u) its R (3,) begins,
+    the origin of the frame from the central body. middle (s, g, 3) : of the frames of each structure. axes have the
+    length 1 in the first structure with gravity, and in others in proportion to their n.
+    """
+    w, found = np.empty((3, 3)), False
+    x, y, z = w[0], w[1], w[2]
+    for state in range(q.shape[0]):
+        first_rate = 0.0
+        for g in range(middle.shape[1]):
+            R = u[state, first[g] : first[g] + 3]
+            if dot(R, R) == 0.0:
+                axes[state, g] = 0.0
+                continue
+            for o in range(3):
+                x[o] = R[o] + origin[g, o] + middle[state, g, o]
+            distance = np.sqrt(dot(x, x))
+            rate = np.sqrt(mu[g] / distance**3)
+            if first_rate == 0.0:
+                first_rate = rate
+            scale = rate / first_rate
+            for o in range(3):
+                x[o] /= distance
+            triad(x, y, z)
+            for o in range(3):
+                axes[state, g, 0, o], axes[state, g, 1, o] = scale * x[o], scale * y[o]
+                axes[state, g, 2, o] = scale * z[o]
+        if first_rate == 0.0:
+            set_nothing(state, acceleration, weights, axes)
+            continue
+        found = True
+        set_weights(first_rate**2, weights[:, state])
+        for k in range(index.shape[0]):
+            g = index[k, STRUCTURE]
+            R = u[state, first[g] : first[g] + 3]
+            square = dot(R, R)
+            if square == 0.0:
+                acceleration[state, k] = 0.0
+                continue
+            for o in range(3):
+                y[o] = origin[g, o] + q[state, index[k, IN_Q] + o]
+            # Encke's form of gravity at R + y less that at R
+            ratio = (dot(y, y) + 2.0 * dot(y, R)) / square
+            cube = (1.0 + ratio) ** 1.5
+            f = ratio * (3.0 + ratio * (3.0 + ratio)) / (1.0 + cube)
+            for o in range(3):
+                acceleration[state, k, o] = -mu[g] / (square**1.5 * cube) * (y[o] - f * R[o])
+    return found
+
+
+@kernel
+def gradient(index, u, first, centre, q, acceleration, weights, axes):
+    """The linear field of a gravity gradient G = n^2 (3 o o^T - 1): docs/theory/gravity_gradient.md, equation (1).
+
+    u (s, n_u), from ``first`` on : n^2, n^2 o (3,), and the acceleration b (3,) at the origin of q, which a load factor
+    multiplies; the field is G (r - centre) + b. centre (s, 3).
+    """
+    w, found = np.empty((4, 3)), False
+    vertical, y, z, r = w[0], w[1], w[2], w[3]
+    for state in range(q.shape[0]):
+        factor, b = u[state, first], u[state, first + 4 : first + 7]
+        if factor == 0.0:
+            set_nothing(state, acceleration, weights, axes)
+            continue
+        found = True
+        for o in range(3):
+            vertical[o] = u[state, first + 1 + o] / factor
+        set_weights(factor, weights[:, state])
+        triad(vertical, y, z)
+        for g in range(axes.shape[1]):
+            for o in range(3):
+                axes[state, g, 0, o], axes[state, g, 1, o], axes[state, g, 2, o] = vertical[o], y[o], z[o]
+        for k in range(index.shape[0]):
+            for o in range(3):
+                r[o] = q[state, index[k, IN_Q] + o] - centre[state, o]
+            up = 3.0 * dot(vertical, r)
+            for o in range(3):
+                acceleration[state, k, o] = b[o] + factor * (up * vertical[o] - r[o])
+    return found
+
+
+class OrbitBatch(MassField):
+    """The forces of an ``femb.elements.Orbit``; its input is the position (3,) of the frame's origin, a function of
+    time.
+
+    mu (g,) and origin (g, 3) : of each structure, the constant of its central body and the origin of its coordinates;
+    own_input (g,) : where its position of the frame begins among the inputs of the batch.
+    """
+
+    def __init__(self, name: str, mu: float, position: Callable[[float], Floats], layout: Layout) -> None:
+        super().__init__(layout)
+        self.mu: Floats = np.full(self.count, mu)
+        self.origin: Floats = np.tile(layout.origin, (self.count, 1))
+        self.own_input: Ints = np.zeros(self.count, dtype=np.int64)
+        self.inputs = (Input(3, position, label=f"the orbit of loads.{name}", surroundings=True),)
+
+    @classmethod
+    def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
+        result = cls._stacked_field(batches, shifts, layout)
+        result.mu = np.concatenate([batch.mu for batch in batches])
+        result.origin = np.concatenate([batch.origin for batch in batches])
+        result.own_input = np.concatenate(
+            [batch.own_input + shift.inputs for batch, shift in zip(batches, shifts, strict=True)]
+        )
+        return result
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        super().allocate(pattern)
+        self.first: Ints = self.first_input + self.own_input
+
+    def set_field(self, u: Floats, of: Rotations) -> bool:
+        field = of.acceleration, of.weights, of.axes
+        found: bool = gravity(self.index, self.mu, self.origin, u, self.first, of.q, of.middle, *field)
+        return found
+
+    def slopes(self, u: Floats, q: Floats) -> Floats:
+        structure = self.index[:, STRUCTURE]
+        at = u[self.first[structure, None] + DIRECTIONS] + self.origin[structure]
+        return gradient_of_gravity(self.mu[structure], at + q[self.index[:, IN_Q, None] + DIRECTIONS])
+
+
+# The field of a gravity gradient on all masses, about a fixed point or the mass centre.
+#
+# Source: docs/theory/gravity_gradient.md.
+
+
+class TensorField(Protocol):
+    """The description of such a field, ``femb.elements.load.orbit.GravityGradient``."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def origin(self) -> Any: ...
+    @property
+    def orbital_rate(self) -> float: ...
+    def vertical(self, t: float) -> Floats: ...
+
+
+class GravityGradientBatch(MassField):
+    """The forces of one ``femb.elements.GravityGradient``.
+
+    follows : whether the mass centre is on the orbit, as of a free model without a given origin. origin (3,) m : of the
+    field at t = 0, relative to the origin of the layout; zero if it follows the mass centre.
+    """
+
+    def __init__(self, item: TensorField, layout: Layout) -> None:
+        super().__init__(layout)
+        self.item = item
+        self.follows = item.origin is None and not len(self.held)
+        self.translations = np.zeros((2, self.size))  # velocities along x and y
+        self.translations[[[0], [1]], self.index[:, IN_V] + [[0], [1]]] = 1.0
+        self.inputs = (Input(7, self._inputs, label=f"loads.{item.name}", surroundings=True),)
+
+    def bind(self, batches: Sequence[Batch]) -> None:
+        super().bind(batches)
+        self.origin = np.zeros(3)
+        if self.item.origin is not None:
+            self.origin = np.asarray(self.item.origin) - self.layout.origin
+        elif not self.follows:
+            self.origin = self._centres(self.with_fixed(self.layout.start_coordinates()[None]))[1][0]
+
+    def _centres(self, q: Floats) -> tuple[float, Floats]:
+        """Mass (kg) and mass centres (s, 3) m, relative to the origin of the layout, of states with fixed frames."""
+        s = len(q)
+        out, states = np.zeros((2 * s, 8)), np.concatenate([q, q])
+        v = np.repeat(self.translations, s, axis=0)
+        for batch in self.masses:
+            batch.energy_momentum(states, v, out)
+        centres, mass = np.empty((s, 3)), float(out[0, 2])
+        # r x m e of the translations
+        centres[:, 0], centres[:, 1], centres[:, 2] = out[s:, 7], -out[:s, 7], out[:s, 6]
+        return mass, centres / (mass or 1.0)
+
+    def _inputs(self, t: float) -> Floats:
+        """(7,) numbers of the field, as of the kernel ``gradient``; a load factor multiplies them."""
+        factor, vertical = self.item.orbital_rate**2, self.item.vertical(t)
+        shift = np.zeros(3) if self.follows else self.layout.origin_velocity * t - self.origin
+        return np.concatenate([[factor], factor * vertical, factor * (3.0 * (vertical @ shift) * vertical - shift)])
+
+    def set_field(self, u: Floats, of: Rotations) -> bool:
+        centre = self._centres(of.q)[1] if self.follows else np.zeros((len(u), 3))
+        field = of.acceleration, of.weights, of.axes
+        found: bool = gradient(self.index, u, self.first_input, centre, of.q, *field)
+        return found
+
+    def slopes(self, u: Floats, q: Floats) -> Floats:
+        factor, vertical = u[self.first_input], u[self.first_input + 1 : self.first_input + 4]
+        if factor == 0.0:
+            return np.zeros((3, 3))
+        tensor: Floats = 3.0 / factor * np.outer(vertical, vertical) - factor * np.eye(3)
+        return tensor
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        super().allocate(pattern)
+        self.pattern = pattern
+
+    def low_rank_tangent(self, u: Floats, q: Floats, v: Floats) -> LowRank | None:
+        """By the motion of the mass centre that the field follows: M P G P^T M / m with the translations P."""
+        if not self.follows:
+            return None
+        pattern, P = self.pattern, np.zeros((self.pattern.n, 3))
+        P[self.index[:, IN_V, None] + DIRECTIONS] = np.eye(3)
+        left: Floats = (pattern.to_csc(self.mass_data(q, pattern.size)) @ P)[: len(v)]
+        return LowRank(left, np.zeros_like(left), left @ self.slopes(u, q) / self._centres(q[None])[0])
+
+    def field_tangent(self, batch: CutsFree, number: int, u: Floats, q: Floats) -> Floats | float:
+        result, of_centre = super().field_tangent(batch, number, u, q), self.low_rank_tangent(u, q, np.zeros(self.size))
+        if of_centre is None:
+            return result
+        body = batch.free_body(number)
+        P = np.zeros((body.size, 3))
+        for group, _, _ in body.ends:
+            P[int(body.starts[group]) + DIRECTIONS] = np.eye(3)
+        return np.asarray(result + body.mass(q) @ P @ of_centre.stiffness.T)
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        """Force, and torque about the origin of the field, of all moving parts; both in inertial axes."""
+        force = np.zeros_like(frames.v)
+        self.nonconservative_force(frames.u, frames.q, frames.v, force)
+        at = self.origin - frames.time[:, None] * self.layout.origin_velocity
+        if self.follows:
+            at = self._centres(frames.q)[1]
+        own, turning = self.index[self.own, :, None] + DIRECTIONS, self.index[self.turning, :, None]
+        pull = force[:, own[:, IN_V]]
+        torque = np.cross(frames.q[:, own[:, IN_Q]] - at[:, None], pull).sum(axis=1)
+        attitudes = normalise(frames.q[:, turning[:, IN_Q] + 3 + np.arange(4)])
+        torque += rotate(attitudes, force[:, turning[:, IN_V] + 3 + DIRECTIONS]).sum(axis=1)
+        name = f"loads/{self.item.name}"
+        return {f"{name}/force": pull.sum(axis=1), f"{name}/torque": torque}

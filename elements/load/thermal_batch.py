@@ -5,14 +5,24 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.beam.columns import LENGTH, REFERENCE, SOURCE, STIFFNESS, end_states
 from femb.elements.beam.ends import element_shape
 from femb.elements.beam.force import inner_stiffness, inner_strains, relax, stress_force
-from femb.elements.beam.interpolation import helix
 from femb.elements.beam.matrices import ends_stiffness, expand
-from femb.elements.beam.natural import ends_force, geometric_stiffness, natural_coordinates, shape_gradient
 from femb.elements.beam.shape import uniform_shape
-from femb.elements.beam.strain import WEIGHTS, strains
+from femb.elements.beam.strain import (
+    LENGTH,
+    REFERENCE,
+    SOURCE,
+    STIFFNESS,
+    WEIGHTS,
+    end_states,
+    ends_force,
+    geometric_stiffness,
+    helix,
+    natural_coordinates,
+    shape_gradient,
+    strains,
+)
 from femb.elements.beam.tangent_strain import (
     elastic_stiffness,
     inner_gradients,
@@ -33,7 +43,7 @@ from femb.numerics.rotations import rotate_back
 # curvature and twist. The thermal strain is the difference of the element's strains between the heated and the unheated
 # reference shape, so that free heating causes no stress, to rounding, for any length of the elements.
 #
-# index, ends, data : arrays of ``femb.elements.beam.columns``. group (n,) int : row of every element in thermal
+# index, ends, data : arrays of ``femb.elements.beam.strain``. group (n,) int : row of every element in thermal
 # (s, g, 3, 4), the thermal strains at the strain points. Source: docs/theory/beam_loads.md, equations (1) to (5).
 
 

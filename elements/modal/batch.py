@@ -9,26 +9,34 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import frame_indices
-from femb.elements.modal import columns
-from femb.elements.modal.columns import IN_FRAME, MASS, OFFSET, OMEGA, POINT, RATE, STIFFNESS, R
+from femb.elements.modal import kernels as columns
 from femb.elements.modal.data import ReducedBody
-from femb.elements.modal.force import forces
-from femb.elements.modal.inertia import (
+from femb.elements.modal.kernels import (
     C_RATE,
     CJ,
+    IN_FRAME,
+    MASS,
+    OFFSET,
+    OMEGA,
+    POINT,
+    RATE,
     S_RATE,
     SJ,
+    STIFFNESS,
     WIDTH,
     J,
+    R,
     S,
     axial,
+    forces,
     inertia_of,
+    measured,
     moments,
     product_of,
     six_times,
+    station_motion,
 )
 from femb.elements.modal.matrices import matrices
-from femb.elements.modal.motion import measured, station_motion
 from femb.elements.private_blocks import FreeBody, PrivateBlocks
 from femb.layout.element import Batch, FoldedError
 from femb.layout.layout import Layout, Station, unfixed_frames
@@ -124,7 +132,7 @@ SMALL = 1e-8  # least amplitude of a field, of the largest
 class MovingArrays:
     """Arrays of N coordinates: n of the body and N - n of second order.
 
-    linear (N, 12), quad (N, N, 12) or (0, N, 12): see ``columns``; mass (N, N); bent (N - n, n, n): the amplitudes of
+    linear (N, 12), quad (N, N, 12) or (0, N, 12): see ``kernels``; mass (N, N); bent (N - n, n, n): the amplitudes of
     second order are eta bent eta / 2.
     """
 
@@ -205,7 +213,7 @@ def _with_second_order(body: ReducedBody, S2: Floats, B2: Floats) -> MovingArray
 
 
 class ModalBatch(Batch):
-    """One flexible body; see ``femb.elements.modal.columns`` for the columns of its arrays.
+    """One flexible body; see ``femb.elements.modal.kernels`` for the columns of its arrays.
 
     stations : of its interfaces, the root first. first_mode : the number of its first mode among the internal
     coordinates; -1 without modes. damping : the matrix D. full : whether to use the terms of second order. free :

@@ -222,8 +222,7 @@ class FlexibleBody(OrientedBody):
     @cached_property
     def whole(self) -> "ReducedBody":
         """The body with all modes of the file. Raises FembError."""
-        from femb.elements.modal.data import ReducedBody
-        from femb.elements.modal.file import read_reduced_body
+        from femb.elements.modal.data import ReducedBody, read_reduced_body
 
         if isinstance(self.file, ReducedBody):
             return self.file

@@ -14,9 +14,9 @@ from femb.base.types import Floats, Ints, Unit
 from femb.base.values import nearest, shown
 from femb.elements.item import Item
 from femb.elements.joint.constraint_set import ConstraintRow
+from femb.elements.joint.coordinates import ANGLE, PARALLEL, SPHERICAL, Z, make_row, row_words
 from femb.elements.joint.joint import axes_of
 from femb.elements.joint.records import joint_reactions
-from femb.elements.joint.rows import ANGLE, PARALLEL, SPHERICAL, Z, make_row, row_words
 from femb.elements.marker import Marker, Place
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch

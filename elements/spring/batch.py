@@ -9,7 +9,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import frame_indices, pair_starts, with_inputs
-from femb.elements.spring.end import SHORTEST
+from femb.elements.marker import SHORTEST
 from femb.layout.connections import Singularity
 from femb.layout.element import Batch, ForceBatch, Input, OutputRows, breakpoints_of, rows_of_law, unlike_inputs
 from femb.layout.layout import Layout, Station

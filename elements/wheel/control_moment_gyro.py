@@ -10,12 +10,11 @@ from femb.base.checks import Checks
 from femb.base.profile import Integral, check_rate
 from femb.base.types import Direction, Inertia, Unit
 from femb.base.values import shown
-from femb.elements.body.rigid_body import RigidBody, inertia_matrix
+from femb.elements.body.body import RigidBody, inertia_matrix
 from femb.elements.item import Item
-from femb.elements.joint.driver import check_motion
-from femb.elements.joint.driver_joint import JointDriver
-from femb.elements.joint.kinds import Revolute
-from femb.elements.joint.motor import JointMotor
+from femb.elements.joint.driver import JointDriver, check_motion
+from femb.elements.joint.force import JointMotor
+from femb.elements.joint.joint import Revolute
 from femb.elements.marker import LEAST_SINE, JointEnd, Place
 from femb.elements.wheel.reaction_wheel import ReactionWheel
 from femb.profiles import Constant, Profile

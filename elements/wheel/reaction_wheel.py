@@ -13,9 +13,8 @@ from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
 from femb.base.types import OWN_UNITS, Direction, Floats, Unit, Vector
 from femb.base.values import shown
-from femb.elements.body.rigid_body import RigidBody
-from femb.elements.item import Item, is_set
-from femb.elements.item_states import ItemStates
+from femb.elements.body.body import RigidBody
+from femb.elements.item import Item, ItemStates, is_set
 from femb.elements.joint.joint import axes_of
 from femb.elements.marker import Place
 from femb.layout.discrete import DiscreteState, Update
@@ -371,7 +370,7 @@ class ReactionWheel(Item):
         """One batch of all wheels, and one of the masses of rotors. Raises ModelError: more spin inertia than the body
         has."""
         from femb.elements.body.mass_batch import MassBatch
-        from femb.elements.item_states import RecordedArrays
+        from femb.elements.item import RecordedArrays
         from femb.elements.wheel.batch import WheelBatch
 
         _check_contained(items, model)

@@ -27,7 +27,7 @@ class Quantity:
     or "forces" (accelerations, reactions, inputs).
     A run records it from what gives it, or from the records of its item (``Item.records``, ``Batch.records``):
     coordinate, rate : name of an internal coordinate of the item, of which it is the value or the rate. of : a function
-    of the item and its states, `femb.elements.item_states.ItemStates`, that returns (s, ...) at s states. recorded :
+    of the item and its states, `femb.elements.item.ItemStates`, that returns (s, ...) at s states. recorded :
     the module of a function of the same name, a `femb.recording.record.RecordedFunction`.
     rows : a function of the item and the operating point that returns its exact `femb.layout.element.OutputRows`, with
     which it is an output of linear models; a coordinate and a rate have theirs.

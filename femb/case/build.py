@@ -11,8 +11,7 @@ from femb.case.schema import unknown_key
 from femb.case.tables import given, kind_in, read_table
 from femb.case.units import ANYWHERE, Scope, converted
 from femb.elements import registry
-from femb.elements.joint.joint import Joint
-from femb.elements.joint.on_coordinate import OnCoordinate
+from femb.elements.joint.joint import Joint, OnCoordinate
 from femb.model.figure import Figure
 from femb.model.model import Model
 

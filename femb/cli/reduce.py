@@ -102,7 +102,7 @@ def reduce(
             else:
                 found = fem.reduce_mesh(source, interfaces, unit=unit, **_materials(of_mesh), **words)
             body, parts = found.body, _account(found)
-        importlib.import_module("femb.elements.modal.file").write_reduced_body(file, body)
+        importlib.import_module("femb.elements.modal.data").write_reduced_body(file, body)
         say(*parts, *([""] if parts else []), file, quiet=quiet)
 
 
@@ -144,7 +144,7 @@ def _is_body(source: Path) -> bool:
     if source.suffix.lower() not in (".npz", ".h5") or not source.is_file():
         return False
     try:
-        found = importlib.import_module("femb.elements.modal.file").read_body_arrays(source)
+        found = importlib.import_module("femb.elements.modal.data").read_body_arrays(source)
     except ResultError:
         return False
     return str(found["format"]).startswith("femb-")
@@ -169,7 +169,7 @@ def _further(
     file = _out(source, out, force) if kept else None
     found = importlib.import_module("femb.fem").reduce_further(source, interfaces, **words)
     if file is not None:
-        importlib.import_module("femb.elements.modal.file").write_reduced_body(file, found.body)
+        importlib.import_module("femb.elements.modal.data").write_reduced_body(file, found.body)
     say(*_account(found), *([] if file is None else ["", file]), quiet=quiet)
 
 

@@ -13,8 +13,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Bools, Floats, Ints, Sparse
 from femb.elements.beam.batch import BeamBatch
-from femb.elements.beam.columns import LENGTH, STIFFNESS
-from femb.elements.beam.strain import POINTS, WEIGHTS
+from femb.elements.beam.strain import LENGTH, POINTS, STIFFNESS, WEIGHTS
 from femb.elements.exact.batch import ExactBatch
 from femb.elements.marker import Place
 from femb.elements.shell.batch import ShellBatch

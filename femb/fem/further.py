@@ -16,9 +16,17 @@ from scipy.linalg import eigh, null_space
 from femb.base.array_files import numbers_in, of_file
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats, Ints
-from femb.elements.modal.data import SHAPES, SYMMETRIC, SYMMETRY, ReducedBody
-from femb.elements.modal.file import SHAPES_FORMAT, body_of_arrays, cell_nodes, read_body_arrays
-from femb.elements.modal.inertia import axial, inertia_of, product_of, symmetric
+from femb.elements.modal.data import (
+    SHAPES,
+    SHAPES_FORMAT,
+    SYMMETRIC,
+    SYMMETRY,
+    ReducedBody,
+    body_of_arrays,
+    cell_nodes,
+    read_body_arrays,
+)
+from femb.elements.modal.kernels import axial, inertia_of, product_of, symmetric
 from femb.fem.model import combined_arrays, turned_arrays
 from femb.fem.reduction import Keep, Reduction
 from femb.numerics.rotations import cross_matrix

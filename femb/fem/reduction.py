@@ -17,7 +17,7 @@ from femb.base.errors import FembWarning, ModelError, Problem
 from femb.base.html import Tabled
 from femb.base.types import Floats, Sparse
 from femb.elements.modal.data import ReducedBody
-from femb.elements.modal.inertia import axial, inertia_of, product_of, symmetric
+from femb.elements.modal.kernels import axial, inertia_of, product_of, symmetric
 from femb.fem.craig_bampton import Shapes, root_held, shapes
 from femb.fem.model import FeModel, GivenStress, MeshInterface, Tied, tied, turned_arrays
 from femb.numerics.rotations import cross_matrix

@@ -27,7 +27,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements import RigidBody
-from femb.elements.joint.rows import X, Y, Z
+from femb.elements.joint.coordinates import X, Y, Z
 from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree_kernels import LOCKED, POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL, sweep
 from femb.formulations.tree_frame import IDENTITY, Root, TreeFrame, end_poses, free_directions, packed

@@ -10,7 +10,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.base.values import array_problem, shown
-from femb.elements.joint.rows import LOCK, PARALLEL, X, Y, Z
+from femb.elements.joint.coordinates import LOCK, PARALLEL, X, Y, Z
 from femb.formulations import joint_tree_kernels as columns
 from femb.formulations.joint_tree_kernels import LOCKED, POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL
 from femb.layout.layout import Layout, Station

@@ -16,7 +16,7 @@ from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats
 from femb.base.values import shown
 from femb.elements.marker import Place
-from femb.elements.modal.inertia import axial
+from femb.elements.modal.kernels import axial
 from femb.handover.coordinates import check_count
 from femb.layout.layout import Station
 from femb.model.model import Model

@@ -14,16 +14,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.elements import OrientationDriver
-from femb.elements.joint.columns import (
-    ANGLE,
-    DISTANCE,
-    DOT1,
-    DOT2,
-    IN_FORCE,
-    INPUT,
-    ORIENTATION,
-    POINT,
-)
+from femb.elements.joint.constraint_kernels import ANGLE, DISTANCE, DOT1, DOT2, IN_FORCE, INPUT, ORIENTATION, POINT
 from femb.elements.joint.constraint_set import ConstraintRow
 from femb.formulations.joint_tree import JointTree
 from femb.formulations.reduced.null_space import TreeTangent

@@ -16,8 +16,7 @@ from femb.base.options import ALWAYS, EVERYTHING, Output
 from femb.base.quantity import Group
 from femb.base.types import Floats
 from femb.base.values import nearest
-from femb.elements.item import Item
-from femb.elements.item_states import declared_records
+from femb.elements.item import Item, declared_records
 from femb.elements.records import Records
 from femb.elements.registry import is_of_others
 from femb.model.model import Model

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from femb.elements.load.load import LoadResults
     from femb.elements.shell.hinge import HingeResults
     from femb.elements.shell.results import ShellResults
-    from femb.elements.spring.end import SpringResults
     from femb.elements.spring.modal_damping import ModalDampingResults
+    from femb.elements.spring.spring import SpringResults
     from femb.elements.wheel.reaction_wheel import WheelResults
     from femb.results.groups import AppendageResults, BudgetResults
 

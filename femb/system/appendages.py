@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from femb.base.types import Floats
-from femb.elements.body.rigid_body import RigidBody
+from femb.elements.body.body import RigidBody
 from femb.layout.connections import components, groups_of
 from femb.layout.layout import Layout
 from femb.model.model import Model

@@ -16,8 +16,7 @@ from math import isfinite
 import numpy as np
 
 from femb.base.types import Floats, Sparse
-from femb.elements.joint.columns import FIRST, IN_FORCE, ROW, SECOND
-from femb.elements.joint.constraint_kernels import row_tangent
+from femb.elements.joint.constraint_kernels import FIRST, IN_FORCE, ROW, SECOND, row_tangent
 from femb.layout.element import TrialError
 from femb.numerics.newton import largest
 from femb.numerics.vector3 import HAS_AXES, IN_V

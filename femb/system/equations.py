@@ -20,8 +20,7 @@ from femb.base.types import Bools, Floats, Ints, Loop
 from femb.base.values import shallow_copy, shown
 from femb.elements import Ground
 from femb.elements.body.mass_batch import MassBatch, PointBatch
-from femb.elements.item import Item
-from femb.elements.item_states import ItemState
+from femb.elements.item import Item, ItemState
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.elements.registry import in_order

@@ -11,7 +11,7 @@ from scipy.integrate import cumulative_simpson
 from shared_runs import results_of as run
 
 import femb
-from femb.elements.modal.file import read_reduced_body
+from femb.elements.modal.data import read_reduced_body
 from femb.numerics import rotations
 
 FOLDER = CASES / "panel_wing"

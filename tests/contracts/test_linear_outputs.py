@@ -15,8 +15,7 @@ import femb
 from femb import elements as e
 from femb.base.errors import ModelError
 from femb.elements import registry
-from femb.elements.item import Item
-from femb.elements.item_states import ItemStates, given_values
+from femb.elements.item import Item, ItemStates, given_values
 from femb.elements.joint.records import joint_reaction
 from femb.elements.marker import Attachment, JointEnd, SpringEnd
 from femb.elements.modal.batch import ModalBatch

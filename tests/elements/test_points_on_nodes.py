@@ -27,7 +27,7 @@ from femb import (
     SpringEnd,
 )
 from femb.elements.body.mass_batch import MassBatch
-from femb.elements.load.aerodynamic_batch import AerodynamicBatch
+from femb.elements.load.aerodynamic import AerodynamicBatch
 from femb.elements.load.batch import LoadBatch
 from femb.elements.spring.batch import PullBatch, SpringBatch
 from femb.layout.state import station_acceleration, station_motion

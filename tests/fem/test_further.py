@@ -12,7 +12,7 @@ from shared_runs import said
 
 import femb
 from femb.base.errors import ModelError, ResultError
-from femb.elements.modal.file import read_reduced_body, write_reduced_body
+from femb.elements.modal.data import read_reduced_body, write_reduced_body
 from femb.fem.further import ShapedBody, reduce_further, referred_arrays
 from femb.fem.model import combined_arrays
 from femb.fem.reduce import interfaces_of

@@ -12,7 +12,7 @@ import autograd.numpy as np
 import numpy
 from autograd import grad, make_jvp
 
-from femb.elements.beam import columns as layout_of_data
+from femb.elements.beam import strain as layout_of_data
 from femb.elements.beam.batch import BeamBatch
 from femb.elements.body.mass_batch import MassBatch
 from femb.numerics.rotations import from_matrix

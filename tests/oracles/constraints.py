@@ -8,7 +8,7 @@ import numpy
 from autograd import jacobian
 from oracles.beam import conjugate, multiply, rotate
 
-from femb.elements.joint import columns as kernels
+from femb.elements.joint import constraint_kernels as kernels
 from femb.elements.joint.constraint_set import ConstraintRow, ConstraintSet
 from femb.layout.layout import Layout
 from femb.system.pattern import Pattern

@@ -6,7 +6,7 @@ from oracles.modal_example import AXES, axial, inertia
 from scipy.linalg import eigh, solve
 
 from femb.elements.modal.data import ReducedBody
-from femb.elements.modal.inertia import product_of
+from femb.elements.modal.kernels import product_of
 from femb.numerics.rotations import cross_matrix
 
 

@@ -23,8 +23,8 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.base.values import frozen_array, given_numbers, number_problem, shown
 from femb.elements.body.mass_batch import MassBatch
+from femb.elements.joint.force import JointSpringDamper
 from femb.elements.joint.force_batch import JointForceBatch
-from femb.elements.joint.spring import JointSpringDamper
 from femb.formulations.hamiltonian.momentum_kernels import energy_matrix, momenta, pack, poses, spatial_inertias
 from femb.formulations.joint_tree import JointTree
 from femb.formulations.joint_tree_kernels import REVOLUTE, SPHERICAL, UNIVERSAL

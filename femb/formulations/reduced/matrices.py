@@ -15,7 +15,7 @@ from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.types import Floats
 from femb.base.values import shown
-from femb.elements.joint.rows import PARALLEL, SPHERICAL, X, Y, Z
+from femb.elements.joint.coordinates import PARALLEL, SPHERICAL, X, Y, Z
 from femb.formulations.joint_tree_kernels import FRAME_V, SIZE
 from femb.formulations.reduced.form import ReducedForm
 from femb.formulations.tree_frame import Root

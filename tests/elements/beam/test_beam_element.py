@@ -10,7 +10,7 @@ from oracles import beam as plain
 
 from femb import Beam, Load, Model, PointMass, RigidBody, Section
 from femb.elements import Attachment
-from femb.elements.beam import columns as beam_columns
+from femb.elements.beam import strain as beam_columns
 from femb.elements.beam.batch import BeamBatch
 from femb.elements.beam.strain import FEW, TWIST_POINTS, TWIST_WEIGHTS
 from femb.elements.body.mass_batch import MassBatch

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from femb import Attachment, Beam, Model, RigidBody, Section
-from femb.elements.beam import columns
+from femb.elements.beam import strain as columns
 from femb.elements.beam.batch import ALL, DAMPING, INERTIAL, BeamBatch
 from femb.layout.element import FoldedError
 from femb.numerics import rotations

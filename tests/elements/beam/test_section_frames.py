@@ -5,10 +5,9 @@ import pytest
 
 from femb.base.errors import ResultError
 from femb.elements.beam import strain as beam_strain
-from femb.elements.beam.interpolation import section_at
-from femb.elements.beam.natural import natural_coordinates
 from femb.elements.beam.results import BeamResults
 from femb.elements.beam.shape import beam_sections, section_frames
+from femb.elements.beam.strain import natural_coordinates, section_at
 from femb.numerics import rotations
 from femb.numerics.compiler.compile import kernel
 from femb.pictures.parts import BeamLine

@@ -25,7 +25,7 @@ from femb.elements import (
     Spherical,
     Universal,
 )
-from femb.elements.joint.driver_orientation import motion_of_angles
+from femb.elements.joint.driver import motion_of_angles
 from femb.layout.layout import Layout
 from femb.numerics import rotations
 from femb.numerics.euler import SEQUENCES, to_euler

@@ -30,7 +30,7 @@ from femb import (
     simulate,
 )
 from femb.base.errors import ModelError
-from femb.elements.joint.columns import ANGLE
+from femb.elements.joint.constraint_kernels import ANGLE
 from femb.elements.joint.constraint_set import ConstraintRow, ConstraintSet
 from femb.elements.joint.records import joint_reaction
 from femb.elements.marker import Attachment

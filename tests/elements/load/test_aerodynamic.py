@@ -6,7 +6,7 @@ from oracles.finite_differences import INERTIA, bodies, only, random_state
 
 import femb
 from femb import AerodynamicLoad, Airload, Beam, Model, ModelError, RigidBody, Section, SolveError, Tolerances
-from femb.elements.load.aerodynamic_batch import AerodynamicBatch
+from femb.elements.load.aerodynamic import AerodynamicBatch
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix as tilde
 from femb.profiles import Versine

@@ -1,0 +1,316 @@
+"""Springs, dashpots and pulls between two ends, and the results of all springs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from femb.base.checks import Checks
+from femb.base.errors import ModelError
+from femb.base.quantity import Group, Quantity
+from femb.base.types import Direction, OneOf, Unit, Vector
+from femb.elements.item import Item
+from femb.elements.load.load import LoadResults
+from femb.elements.marker import SHORTEST, Place, SpringEnd, check_markers
+from femb.layout.element import Batch
+from femb.layout.layout import Layout, Station
+from femb.layout.views import ModelView, StartPoses
+from femb.numerics import rotations
+from femb.numerics.euler import gimbal_distance
+from femb.numerics.turns import EulerSequence
+from femb.profiles import Constant, Profile
+
+
+class SpringResults(Group):
+    """Resistance of a spring, dashpot, friction or stop, and the motion against it; (T, 3) on Euler angles."""
+
+    word: ClassVar[str] = "spring"
+
+    force = Quantity(
+        "(T,)",
+        "N or N m",
+        "resistance of a spring, dashpot, friction or stop: tension, or a force against an increase of the angle or "
+        "stroke; (T, 3) for a spring on Euler angles, here and below",
+    )
+    length = Quantity("(T,)", "m", "distance of the two points, or stroke of the joint")
+    angle = Quantity("(T,)", "rad", "of the torsion spring or of the joint, counting full revolutions")
+    rate = Quantity(
+        "(T,)",
+        "m/s or rad/s",
+        'of the length or the angle; for springs on Euler angles in `frame = "body"` the relative angular velocity '
+        "along the axes",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TwoEndItem(Item):
+    """Base class of items between two ends."""
+
+    results: ClassVar[type[Group]] = SpringResults
+
+    name: str
+    start: SpringEnd
+    end: SpringEnd
+
+    @property
+    def markers(self) -> dict[tuple[str, ...], Place]:
+        """Its markers, by field; an anchor is none."""
+        return {(word,): end for word, end in (("start", self.start), ("end", self.end)) if end.anchor is None}
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Couple its two frames."""
+        coupled_stations(self, layout)
+
+
+def check_ends(check: Checks, needs_axes: bool) -> None:
+    """Report problems of the fields ``start`` and ``end``; needs_axes : whether it is a torsion spring."""
+    for name in check_markers(check, SpringEnd, "start", "end"):
+        end = getattr(check.item, name)
+        if needs_axes and end.anchor is not None:
+            check.fail(f"{name}.anchor", 'a point has no axes to turn against: give body = "ground"')
+        elif needs_axes and np.any(end.at):
+            check.fail(f"{name}.at", "a torsion spring acts on a body as a whole: leave it out")
+
+
+def coupled_stations(spring: Any, layout: Layout) -> tuple[Station, Station]:
+    """Stations of both ends, which it couples. Raises ModelError if they cannot move relative to each other."""
+    start, end = layout.station(spring.start), layout.station(spring.end)
+    if start.frame == end.frame:
+        raise ModelError.at(
+            (spring.table, spring.name, "end"), "is fixed to the same frame as the start: nothing moves"
+        )
+    if not layout.frames[start.frame].freedom and not layout.frames[end.frame].freedom:
+        raise ModelError.at((spring.table, spring.name, "end"), "is as fixed as the start: the spring moves nothing")
+    layout.couple_by_spring((start.frame, end.frame))
+    return start, end
+
+
+# Spring and dashpot between two points.
+
+
+@dataclass(frozen=True, eq=False)
+class SpringDamper(TwoEndItem):
+    """A force along the line between two points: stiffness (length - free_length) + damping d(length)/dt, tension
+    positive.
+
+    start, end : points of bodies or beam nodes, or an inertial ``anchor``. stiffness : N/m. damping : N s/m.
+    free_length : m, by default the length at the start; zero for a spring that is unstressed at coincident points.
+    force : in Python, a callable ``(length, rate) -> N`` (tension positive) for an additional force; or
+    ``-> (N, N/m, N s/m)`` with its derivatives by length and rate; Newton's iteration uses zeros for derivatives that
+    are not given. The energy of force and damping counts as work; only the stiffness stores energy.
+
+    A run ends if the two points coincide, because the direction of the force is not defined, unless free_length is zero
+    and there is no callable. For start velocities, a spring does not connect its ends to one structure.
+
+    Raises ModelError: neither stiffness, damping nor force, numbers below zero, an end given twice or not at all,
+    ends on one and the same frame, or that start at one point.
+    Source: Choi, USC thesis 2014, equations (22) to (28); Thompson, AIAA 2011-6277, generalized forces.
+    """
+
+    table: ClassVar[str] = "springs"
+    kind: ClassVar[str] = "point"
+
+    stiffness: Annotated[float, Unit("N/m")] = 0.0
+    damping: Annotated[float, Unit("N s/m")] = 0.0
+    free_length: Annotated[float | None, Unit("m")] = None
+    force: Callable[[float, float], Any] | None = None
+
+    def check(self, check: Checks) -> None:
+        check.not_negative("stiffness", "damping", "free_length")
+        if self.force is not None and not callable(self.force):
+            check.fail("force", f"got {self.force!r}, wanted a function (length, rate) -> N")
+        if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
+            check.fail("stiffness", "neither stiffness nor damping is given")
+        check_ends(check, needs_axes=False)
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Couple its two frames. Raises ModelError if its direction is not defined at the start."""
+        start, end = coupled_stations(self, layout)
+        length = float(np.linalg.norm(layout.pose(end)[0] - layout.pose(start)[0]))
+        if self.needs_direction(length) and length <= SHORTEST * (self.free_length or 0.0):
+            raise ModelError.at(
+                ("springs", self.name, "end"),
+                "starts at the same point as the start, so that the spring has no direction: move one of the two, or "
+                "give free_length = 0",
+            )
+
+    def rest_length(self, start_length: float) -> float:
+        """The length (m) without elastic force, by default ``start_length``, m, that at the start."""
+        return start_length if self.free_length is None else self.free_length
+
+    def needs_direction(self, start_length: float) -> bool:
+        """Whether the force is not defined for coincident ends, by the length ``start_length``, m, at the start."""
+        return self.free_length is None or self.rest_length(start_length) > 0.0 or self.force is not None
+
+    @staticmethod
+    def batches(items: list["SpringDamper"], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of all items of this class."""
+        from femb.elements.spring.batch import SpringBatch
+
+        return [SpringBatch(items, layout)]
+
+
+# Pull: a given force along the line between two points, such as that of a cable on a winch.
+
+
+@dataclass(frozen=True, eq=False)
+class Pull(TwoEndItem):
+    """A force along the line between two points: attractive if positive, repulsive if negative.
+
+    start, end : points of bodies or beam nodes, or an inertial ``anchor``. force : N, multiplied by the profile, a
+    Profile of femb.profiles or any callable of time. Opposite forces act on the two ends: momenta are conserved.
+
+    A run ends if the two points coincide, because the direction of the force is not defined.
+
+    Raises ModelError: a force that is not a number, an end given twice or not at all, ends on one and the same frame or
+    that start at one point. Source: docs/theory/rigid_body.md, equation (8), with a given tension.
+    """
+
+    table: ClassVar[str] = "loads"
+    kind: ClassVar[str] = "pull"
+    results: ClassVar[type[Group]] = LoadResults
+
+    force: Annotated[float, Unit("N")]
+    profile: Profile = Constant()  # noqa: RUF009 - frozen
+
+    def check(self, check: Checks) -> None:
+        check_ends(check, needs_axes=False)
+
+    @property
+    def changes_momenta(self) -> tuple[str, ...]:
+        """None: its two forces are opposite."""
+        return ()
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Couple its two frames. Raises ModelError if its direction is not defined at the start."""
+        start, end = coupled_stations(self, layout)
+        if not np.any(layout.pose(end)[0] - layout.pose(start)[0]):
+            raise ModelError.at(
+                ("loads", self.name, "end"),
+                "starts at the same point as the start, so that the pull has no direction: move one of the two",
+            )
+
+    @staticmethod
+    def batches(items: list["Pull"], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of all items of this class."""
+        from femb.elements.spring.batch import PullBatch
+
+        return [PullBatch(items, layout)]
+
+
+# Torsion spring and dashpot about one axis.
+
+
+@dataclass(frozen=True, eq=False)
+class TorsionSpringDamper(TwoEndItem):
+    """A moment about an axis: stiffness (angle - free_angle) + damping d(angle)/dt, against the rotation of ``end``.
+
+    start, end : bodies (or the ground) or beam nodes. axis : in axes of the start (section axes at a beam node).
+    angle : of the rotation of the end relative to the start about the axis; zero in the start pose. It is the twist
+    about the axis in the swing-twist decomposition of the relative rotation; the moment is the derivative of
+    stiffness (angle - free_angle)^2 / 2.
+    stiffness : N m/rad. damping : N m s/rad. free_angle : rad, where the moment is zero.
+    torque : in Python, a callable ``(angle, rate) -> N m`` for an additional torque, or ``-> (N m, N m/rad, N m
+    s/rad)`` with its derivatives; Newton's iteration uses zeros for derivatives that are not given. Its energy counts
+    as work.
+
+    The angle is not unwrapped: a run ends if it reaches 180 degrees, unless the spring is a pure dashpot.
+
+    Raises ModelError: an axis of length zero, neither stiffness, damping nor torque, an end given twice or not at all.
+    Source: Thompson, AIAA 2011-6277, generalized forces.
+    """
+
+    table: ClassVar[str] = "springs"
+    kind: ClassVar[str] = "torsion"
+    acts_on_attitude: ClassVar[bool] = True
+
+    axis: Direction
+    stiffness: Annotated[float, Unit("N m/rad")] = 0.0
+    damping: Annotated[float, Unit("N m s/rad")] = 0.0
+    free_angle: Annotated[float, Unit("rad")] = 0.0
+    torque: Callable[[float, float], Any] | None = None
+
+    def check(self, check: Checks) -> None:
+        check.not_negative("stiffness", "damping")
+        if "axis" not in check.bad:
+            check.require("axis", np.linalg.norm(self.axis) > 0.0, "a direction must not be zero")
+        if "free_angle" not in check.bad:
+            check.require("free_angle", abs(self.free_angle) < np.pi, "must be within half a turn, -pi to pi (rad)")
+        if self.torque is not None and not callable(self.torque):
+            check.fail("torque", f"got {self.torque!r}, wanted a function (angle, rate) -> N m")
+        if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.torque is None:
+            check.fail("stiffness", "neither stiffness nor damping is given")
+        check_ends(check, needs_axes=True)
+
+    @staticmethod
+    def batches(items: list["TorsionSpringDamper"], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of all items of this class."""
+        from femb.elements.spring.torsion_batch import TorsionBatch, axis_row
+
+        return [TorsionBatch(items, layout, axis_row)]
+
+
+# Torsion springs and dashpots on the three Euler angles between two frames.
+
+
+@dataclass(frozen=True, eq=False)
+class EulerSpringDamper(TwoEndItem):
+    """Moments stiffness_m (angle_m - free_m) + damping_m rate_m against the Euler angles from ``start`` to ``end``.
+
+    start, end : bodies (or the ground) or beam nodes (section axes). sequence : of the angles, one of the twelve,
+    intrinsic, from the axes of the start to those of the end. stiffness (N m/rad), damping (N m s/rad) : a number or
+    three. free_angles : rad, by default those at the start.
+
+    frame : directions of the moments. "dual_euler": the dual Euler basis, so that moment m does work only on angle m
+    and the torque is the derivative of sum stiffness_m (angle_m - free_m)^2 / 2; the exact spring (B^+ in the source).
+    "body": the axes of the end in the sequence, with the components of the relative angular velocity along them as
+    rates; for the bending of a structure by small angles (B = 1). It agrees with the exact spring to first order and
+    has no potential energy: its energy counts as work.
+
+    A run ends at gimbal lock (a distance of 1e-4 from it), and if an angle with a stiffness reaches 180 degrees.
+
+    Raises ModelError: neither stiffness nor damping, numbers below zero, a start at gimbal lock, "body" with a sequence
+    whose first axis is also its last. Source: Thompson, AIAA 2011-6277, generalized forces.
+    """
+
+    table: ClassVar[str] = "springs"
+    kind: ClassVar[str] = "euler"
+    acts_on_attitude: ClassVar[bool] = True
+
+    stiffness: Annotated[float | Vector, Unit("N m/rad")] = 0.0
+    damping: Annotated[float | Vector, Unit("N m s/rad")] = 0.0
+    free_angles: Annotated[Vector | None, Unit("rad")] = None
+    sequence: EulerSequence = "xyz"
+    frame: Annotated[str, OneOf(("dual_euler", "body"))] = "dual_euler"
+
+    def check(self, check: Checks) -> None:
+        for word in ("stiffness", "damping"):
+            if word not in check.bad:
+                check.require(word, np.all(np.asarray(getattr(self, word)) >= 0.0), "must be at least 0")
+        if not check.bad:
+            if not np.any(self.stiffness) and not np.any(self.damping):
+                check.fail("stiffness", "neither stiffness nor damping is given")
+            if self.frame == "body":
+                distinct = self.sequence[0] != self.sequence[2]
+                check.require("sequence", distinct, "but frame = 'body' needs three different axes, such as 'xyz'")
+        check_ends(check, needs_axes=True)
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Couple its two frames. Raises ModelError if its angles are not defined at the start."""
+        from femb.elements.load.euler_basis import NEAREST
+
+        start, end = (layout.pose(station)[1] for station in coupled_stations(self, layout))
+        if gimbal_distance(rotations.multiply(rotations.conjugate(start), end), self.sequence) < NEAREST:
+            raise ModelError.at(
+                ("springs", self.name, "sequence"),
+                f"got {self.sequence!r}, at whose gimbal lock its ends start, where the angles are not defined: give "
+                "another sequence",
+            )
+
+    @staticmethod
+    def batches(items: list["EulerSpringDamper"], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of all items of this class."""
+        from femb.elements.spring.torsion_batch import TorsionBatch, euler_row
+
+        return [TorsionBatch(items, layout, euler_row)]
