@@ -105,6 +105,16 @@ def page() -> str:
     return "\n".join(parts)
 
 
+def sections() -> Iterator[tuple[str, type]]:
+    """The title of the section of each class, and the class."""
+    for table, words in kinds().items():
+        for word, kind in words.items():
+            yield (f"{table}: {word}" if len(words) > 1 else f"A table of {table}"), kind
+    yield from ((f"The table {table}", kind) for table, kind in OPTIONS.items())
+    yield from ((f"shape: {word}", kind) for word, kind in PROFILES.items())
+    yield from ((kind.__name__, kind) for kind in Writer().nested())
+
+
 def list_of(rows: Iterable[Row]) -> str:
     """A list of keys; those with one meaning, which names them all, share a line."""
     rows = list(rows)

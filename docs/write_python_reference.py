@@ -8,6 +8,7 @@ The purpose is the first sentence of the docstring. The site adds pages with the
 
 import inspect
 import re
+import runpy
 from pathlib import Path
 
 import femb
@@ -17,9 +18,9 @@ from femb.elements import catalogue
 PAGE = Path(__file__).resolve().parent / "reference" / "python.md"
 HEAD = """# Python names
 
-Every public name of `femb`, with its purpose. This page is made from the docstrings by
-`python docs/write_python_reference.py`. `help(femb.NAME)` shows the whole docstring, with shapes, units, frames and
-errors; the site shows it behind each name. [In Python](../howto/python.md) explains the use.
+Every public name of `femb`, with its purpose; classes of a case file have a link to it. `help(femb.NAME)` shows the
+whole docstring, with shapes, units, frames and errors; the site shows it behind each name.
+[In Python](../howto/python.md) explains the use. `python docs/write_python_reference.py` makes this page.
 """
 DESCRIBED: dict[str, str] = {
     "body": "Bodies",
@@ -91,15 +92,26 @@ def purpose(name: str) -> str:
     """The first sentence of a docstring."""
     text = VALUES.get(name) or inspect.getdoc(value_of(name)) or ""
     first = re.split(r"(?<=[.])\s(?=[A-Z])|\n\n", text, maxsplit=1)[0]
-    return " ".join(first.split()).replace("``", "`").replace("|", "\\|")
+    return " ".join(first.split()).replace("``", "`")
+
+
+def described() -> dict[str, str]:
+    """The section of the case reference, as a link, that describes a class, by the name of the class."""
+    found: dict[str, str] = {}
+    for title, kind in runpy.run_path(str(PAGE.parents[1] / "write_case_reference.py"))["sections"]():
+        anchor = re.sub(r"[^a-z0-9_ -]", "", title.lower()).replace(" ", "-")
+        text = title.removeprefix("A table of ").removeprefix("The table ")
+        found.setdefault(kind.__name__, f"[{text}](case_file.md#{anchor})")
+    return found
 
 
 def page() -> str:
     """The text of the page."""
-    parts = [HEAD]
+    parts, links = [HEAD], described()
+    links |= {f"profiles.{kind.__name__}": links[kind.__name__] for kind in profiles.PROFILES.values()}
     for title, names in groups().items():
-        rows = [f"| `{name}` | {purpose(name)} |" for name in names]
-        parts.append("\n".join([f"## {title}\n", "| name | purpose |", "| --- | --- |", *rows, ""]))
+        lines = [f"- `{name}`: {links.get(name) or purpose(name)}" for name in names]
+        parts.append("\n".join([f"## {title}\n", *lines, ""]))
     return "\n".join(parts)
 
 

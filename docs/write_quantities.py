@@ -1,4 +1,4 @@
-"""Write the tables of quantities of docs/reference/results.md from femb.results.groups.
+"""Write the lists of quantities of docs/reference/results.md from femb.results.groups.
 
     python docs/write_quantities.py
 
@@ -16,18 +16,20 @@ TABLE = re.compile(r"(<!-- quantities of ([\w ]+) -->\n).*?(<!-- end -->\n)", re
 
 
 def page() -> str:
-    """The text of the page with up-to-date tables."""
+    """The text of the page with up-to-date lists."""
     return TABLE.sub(lambda match: match[1] + table(match[2].split()) + match[3], PAGE.read_text(encoding="utf-8"))
 
 
 def table(kinds: list[str]) -> str:
-    """The table with one row per quantity."""
-    rows = ["| path | shape | unit | meaning |", "| --- | --- | --- | --- |"]
+    """A line for each quantity, under the path of its group."""
+    lines = []
     for kind in kinds:
         path = kind if kind == "audit" else f"{kind}/NAME"
+        lines += [f"\nBelow `/{path}/`:\n"]
         for name, quantity in groups()[kind].quantities().items():
-            rows.append(f"| `/{path}/{name}` | {quantity.shape} | {quantity.unit} | {quantity.meaning} |")
-    return "\n".join(rows) + "\n"
+            unit = "" if quantity.unit == "-" else f", {quantity.unit}"
+            lines.append(f"- `{name}` {quantity.shape}{unit}: {quantity.meaning}")
+    return "\n".join(lines).lstrip("\n") + "\n"
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             for name in names:
                 goal = f"{posixpath.relpath(group_page(title), here)}#{identifier(name)}"
                 if name not in ("MATERIALS", "PLY_MATERIALS"):
-                    markdown = markdown.replace(f"| `{name}` |", f"| [`{name}`]({goal}) |")
+                    markdown = markdown.replace(f"- `{name}`:", f"- [`{name}`]({goal}):")
     return TITLE.sub(r'\1"\2"', LINK.sub(link, markdown))
 
 

@@ -7,10 +7,7 @@ from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
 from femb.numerics import euler, rotations
 
-DISPLACEMENT = (
-    "position minus that at the first output time, inertial axes; in results of `Results.in_frame` minus that in the "
-    "start configuration; not in the file"
-)
+DISPLACEMENT = "position minus that at the first output time, inertial axes; not in the file"
 
 
 def since_first(group: Group) -> Floats:
