@@ -19,21 +19,24 @@ def line(point: dict[str, Any]) -> str:
 
 
 def table(data: dict[str, Any]) -> str:
-    """The comparisons as a table in Markdown."""
-    head = "| problem | peer, its setting | error | its CPU s | femb, its setting | femb's CPU s | ratio | target |"
-    lines = [head, "| --- | --- | --- | --- | --- | --- | --- | --- |"]
+    """The comparisons as a table in Markdown, grouped by problem and peer."""
+    lines = [
+        "| peer's setting | error | its CPU s | femb's setting | CPU s | ratio |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for problem in data["problems"].values():
-        title = problem["title"]
+        groups: dict[str, list[list[str]]] = {}
         for row in problem["comparisons"]:
             ratio = "-" if row["ratio"] is None else f"{row['ratio']:.2g}"
             cpu = f"{row['cpu']:.3g}" if "cpu" in row else "-"
-            target = "" if row["target"] is None else f"{row['target']:g}"
-            cells = [title, f"{row['peer']}, {row['peer_setting']}", f"{row['error']:.1e}", f"{row['peer_cpu']:.3g}"]
-            lines.append("| " + " | ".join([*cells, row["setting"], cpu, ratio, target]) + " |")
+            cells = [row["peer_setting"], f"{row['error']:.1e}", f"{row['peer_cpu']:.3g}", row["setting"], cpu, ratio]
+            groups.setdefault(row["peer"], []).append(cells)
         for point in problem["points"]:
             if "failure" in point:
-                cells = [title, f"{point['program']}, {point['setting']}", point["failure"], *[""] * 5]
-                lines.append("| " + " | ".join(cells) + " |")
+                groups.setdefault(point["program"], []).append([point["setting"], point["failure"], *[""] * 4])
+        for peer, rows in groups.items():
+            lines.append(f"| **{problem['title']}: {peer}** |" + " |" * 5)
+            lines += ["| " + " | ".join(cells) + " |" for cells in rows]
     return "\n".join(lines)
 
 
