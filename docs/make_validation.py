@@ -66,18 +66,20 @@ def lines_of(word: str, data: Any) -> list[str]:
 
 
 def literature_lines(rows: list[dict[str, Any]]) -> list[str]:
-    """A row for each value of the literature."""
-    lines = ["| problem | mesh, tolerance | quantity | reference | femb | error |", "| --- " * 6 + "|"]
+    """A line for each value of the literature, under the subject."""
+    lines: list[str] = []
     for row in rows:
+        if f"\n{row['subject'].capitalize()}:\n" not in lines:
+            lines.append(f"\n{row['subject'].capitalize()}:\n")
         # what is rounding beside the largest value is zero
         least = 1e-12 * max(abs(x) for x in row["reference"])
         reference, found = (
             ", ".join(f"{x if abs(x) > least else 0.0:.8g}" for x in row[word]) for word in ("reference", "found")
         )
         where = "" if row["source"] == "computed" else f" ({row['source']})"
-        cells = row["problem"], row["mesh"], row["quantity"], f"{reference}{where}", found, f"{row['error']:.1e}"
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
+        text = f"- {row['problem']}; {row['mesh']}; {row['quantity']}: {reference}{where}; femb {found}"
+        lines.append(f"{text}; **{row['error']:.1e}**")
+    return "\n".join(lines).strip("\n").splitlines()
 
 
 def page_with(text: str, data: dict[str, Any]) -> str:
