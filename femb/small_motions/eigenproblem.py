@@ -24,7 +24,7 @@ from femb.small_motions.spinning import in_own_axes
 from femb.small_motions.strains import ExactProducts
 from femb.system.block_lu import Factorisation
 from femb.system.moving_ground import CoupledLayout, MovingGround, start_of
-from femb.system.rigid_motion import about_mass_centres
+from femb.system.rigid_motion import about_mass_centres, check_turning
 from femb.system.system import System
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class EigenProblem:
         """
         layout = FreeLayout(held)
         system = about_mass_centres(system) if loaded else system
-        free = System(system.model, assemble=True, layout=layout).with_discrete(system.discrete)
+        free = System(system.model, assemble=None, layout=layout).with_discrete(system.discrete)
         q, v, a = start_of(system, free), _velocities(system, free, system.v0), np.zeros(free.n_v)
         free = free.at(q)
         u = free.inputs_at(0.0, q, v)
@@ -99,6 +99,7 @@ class EigenProblem:
             inputs = system.inputs_at(0.0, system.q0, system.v0)
             start, multipliers = system.at(system.q0).forward(inputs, system.q0, system.v0)
             if spinning:
+                check_turning(system)
                 a = _velocities(system, free, start)
         else:
             kept, places = np.zeros_like(v), free.layout.first_order_v

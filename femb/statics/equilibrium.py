@@ -6,18 +6,20 @@ import numpy as np
 
 from femb.base.errors import FembWarning, ModelError, SolveError
 from femb.base.types import Floats
-from femb.layout.connections import components
+from femb.layout.connections import components, groups_of
 from femb.layout.element import TrialError
 from femb.statics.equations import AdaptiveShift, CautiousShift, MassShift, Regularisation
 from femb.statics.neutral import LISTED, moves_freely
 from femb.statics.path import LoadPath
 from femb.statics.solve import Balanced, Statics, in_load_steps
 from femb.statics.stability import negative_stiffness
+from femb.system.rigid_motion import RigidMotion
 from femb.system.system import System
 
 SMALLEST_LOAD_STEP = 1.0 / 512.0
 # Newton's iterations on first-order states, and the last step, relative to the values.
 SETTLING, SETTLED = 50, 1e-12
+OPENED = 1e-9  # rate of a row of constraints that a velocity does not have
 
 
 def in_equilibrium(system: System) -> System:
@@ -54,11 +56,12 @@ def steady_start(system: System) -> tuple[Floats, Floats]:
     """q (n_q,), v (n_v,) of the steady motion that the start velocities describe, loads as at time zero.
 
     Every connected structure keeps the angular velocity of its start, and the velocity of its mass centre, and is
-    strained so that each part has the acceleration of that rigid motion; one held by the ground, or at rest, is in
+    strained so that each part has the acceleration of that rigid motion. One that turns in bearings of the ground,
+    freely or by a driver, keeps its rotation about their axis; any other one held by the ground, or at rest, is in
     static equilibrium. Newton's iteration first under the whole load, and if that fails in load steps, regularised by
     the inertia of the rotation where a structure is free. With joints, drivers and latches the constraints hold too:
-    drivers stay where they begin, and what joints connect moves as one structure; what nothing resists stays where it
-    is. See ``femb.statics.solve``.
+    drivers stay where they begin. What joints connect moves as one structure; where drivers move its parts, it begins
+    with its start velocities. What nothing resists stays where it is. See ``femb.statics.solve``.
 
     Raises SolveError where there is no such state: a free structure under a net load, or turning about an axis that is
     not a principal one; or where the iteration does not converge. Raises ModelError where joints turn at the start.
@@ -97,7 +100,7 @@ def _balanced(system: System) -> tuple[LoadPath, Balanced]:
 
 
 def _started(system: System, path: LoadPath, found: Balanced) -> tuple[Floats, Floats]:
-    v, _ = path.statics.motion(found.q)
+    v = _as_driven(system, found.q, path.statics.motion(found.q)[0])
     try:
         q, v = system.projected(system.inputs_at(0.0, found.q, v), found.q, v)
         return q, _settled(system, q, v)
@@ -106,6 +109,21 @@ def _started(system: System, path: LoadPath, found: Balanced) -> tuple[Floats, F
             f"no equilibrium found to start from: {error} where the forces are in balance, a posture in which rows of "
             "constraints depend on each other; start nearer"
         ) from error
+
+
+def _as_driven(system: System, q: Floats, v: Floats) -> Floats:
+    """v (n_v,) with the start velocities of structures that drivers move, but do not turn as one body."""
+    if not system.n_c:
+        return v
+    rates = system.constraint_rates(system.inputs_at(0.0, q, v)[None], q[None], v[None])[0]
+    layout, v = system.layout, v.copy()
+    opened = np.flatnonzero(np.abs(rates[layout.row_c]) > OPENED * max(1.0, float(np.max(np.abs(rates)))))
+    moved = {frame for row in opened.tolist() for frame in layout.rows[row]}
+    for group in groups_of(layout, springs=True, rows=True):
+        if not moved.isdisjoint(group):
+            own = RigidMotion(system, group).mask
+            v[own] = system.v0[own]
+    return v
 
 
 def _settled(system: System, q: Floats, v: Floats) -> Floats:

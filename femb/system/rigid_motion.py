@@ -1,11 +1,13 @@
 """Rigid motion of a connected structure in a relative equilibrium, and the net force and moment on the structure."""
 
+import math
+from collections.abc import Iterator
 from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from femb.base.errors import SolveError
+from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
 from femb.layout.connections import groups_of
 from femb.numerics import rotations
@@ -18,6 +20,9 @@ UNBALANCED = 1e-6  # largest relative net force or moment; no strain can balance
 # Rounding of typed numbers: angle (rad) between a principal axis of rotation and the angular momentum about it.
 NEARLY_PRINCIPAL = 1e-6
 ROUNDING = 1e-10  # of forces relative to the largest one
+STEADY = 1e-9  # of start velocities that are a rotation, and of the energy that does not change in it
+TURNED = (0.7, 2.1)  # rad, rotations that tell whether energy or forces change in it
+CHANGED = 1e-6  # of forces, relative to the largest
 # Advice where a simulation cannot start in equilibrium.
 START = "remove loads that act at the start, or start as given"
 
@@ -75,12 +80,44 @@ def about_mass_centres(system: System) -> System:
     return system.starting_at(system.q0, v) if invariant else system
 
 
+def check_turning(system: System) -> None:
+    """Raise ModelError where the net force or moment on a structure that turns at the start changes with its attitude,
+    as its weight across the axis does.
+
+    In orbit they are not looked at: there the direction of the weight turns too.
+    """
+    if any(item.follows_origin for item in system.model.items()):
+        return
+    layout, still = system.layout, np.zeros((1, system.n_v))
+    u = system.inputs_at(0.0, system.q0, system.v0)[None]
+    for group in groups_of(layout, springs=True, rows=True):
+        motion = RigidMotion(system, group)
+        if not motion.omega.any():
+            continue
+        point, nets, largest = motion.centre(system.q0), [], 1.0
+        for turn, q, v in motion.turned(point, system.q0, system.v0):
+            force = np.where(motion.mask, system.residual(u, q[None], v[None], still)[0], 0.0)
+            net = system.rigid_velocities(q) @ force
+            moment = net[3:] - rotations.cross(point, net[:3])
+            nets.append(np.concatenate([rotations.rotate_back(turn, net[:3]), rotations.rotate_back(turn, moment)]))
+            largest = max(largest, float(np.max(np.abs(force))))
+        changes = np.max(np.abs(np.array(nets) - nets[0]), axis=0)
+        if np.max(changes) > CHANGED * largest:
+            force, moment = np.max(changes[:3]), np.max(changes[3:])
+            raise ModelError(
+                f"modes: the state is not steady: what acts on the structure of {motion.labels!r} changes by "
+                f"{force:.3g} N and {moment:.3g} N m as it turns; leave out weight and loads that do not turn with it, "
+                "or start at rest"
+            )
+
+
 class RigidMotion:
     """Angular velocity omega (3,) and velocity of the mass centre (3,) of one structure, inertial axes.
 
     point (3,) : of the axis, which stays where it is; None where the axis goes with the mass centre. owner : the first
     of its frames that can turn, or -1. frames : numbers of its moving frames. free : whether none of its frames is
-    fixed; one with a fixed frame is at rest and needs no mass (kg).
+    fixed; one with a fixed frame needs no mass (kg). It is at rest, unless its start velocities are a rotation about an
+    axis of its bearings that changes no energy; a driver may turn it against its weight. driven : whether one does.
     """
 
     def __init__(self, system: System, frames: list[int]) -> None:
@@ -93,7 +130,8 @@ class RigidMotion:
         self.point: Floats | None = None
         owner = {k for k in self.frames if layout.frames[k].freedom == 6}
         self.owner = min(owner, default=-1)
-        if self.free and owner:
+        self.driven = False
+        if owner:
             k = self.owner
             i, j = layout.frame_q[k] + 3, layout.frame_v[k] + 3
             self.omega = rotations.rotate(system.q0[i : i + 4], system.v0[j : j + 3])
@@ -103,10 +141,57 @@ class RigidMotion:
         for internal, j in zip(layout.internal, layout.internal_v, strict=True):
             self.mask[j] = internal.owner in owner
         self.mass, self.velocity = 0.0, np.zeros(3)
-        if self.free:
+        if not self.free:
+            self._turn_in_bearings()
+        else:
             self.mass = self._mass_centre(system.q0)[0]
             start = np.where(self.mask, system.v0, 0.0)
             self.velocity = system.energy_momentum(system.q0[None], start[None])[0, 2:5] / self.mass
+
+    def _turn_in_bearings(self) -> None:
+        """Set the axis of a structure with a fixed frame, and whether it is driven; at rest it has no omega."""
+        system, omega2 = self.system, float(self.omega @ self.omega)
+        if not omega2:
+            return
+        i, j = system.layout.frame_q[self.owner], system.layout.frame_v[self.owner]
+        self.point = system.q0[i : i + 3] + rotations.cross(self.omega, system.v0[j : j + 3]) / omega2
+        wanted = np.zeros(system.n_v)
+        self.state(system.q0, wanted, np.zeros(system.n_v))
+        own = np.isin(np.arange(system.n_v), system.layout.internal_v, invert=True) & self.mask
+        start = np.where(own, system.v0, 0.0)
+        if np.max(np.abs(start - wanted)) <= STEADY * np.max(np.abs(start)):
+            shape = wanted / math.sqrt(omega2)
+            self.driven = bool(np.max(np.abs(self._gaps(system.q0, shape)), initial=0.0) > STEADY)
+            weightless = system.with_gravity(np.zeros(3)) if self.driven else system
+            energies = [
+                weightless.energy_momentum(q[None], wanted[None])[0, :2]
+                for _, q, _ in self.turned(self.point, system.q0, wanted)
+            ]
+            change = max(abs(float(each[1] - energies[0][1])) for each in energies)
+            if change <= STEADY * float(np.sum(np.abs(energies[0]))):
+                return
+        self.omega, self.point = np.zeros(3), None
+
+    def _gaps(self, q: Floats, v: Floats) -> Floats:
+        """J v (n_c,), the rates at which velocities (n_v,) open joints and drivers."""
+        u, both = self.system.inputs_at(0.0, q, v), np.stack([v, np.zeros_like(v)])
+        rates = self.system.constraint_rates(np.stack([u, u]), np.stack([q, q]), both)
+        gaps: Floats = rates[0] - rates[1]
+        return gaps
+
+    def turned(self, point: Floats, q: Floats, v: Floats) -> Iterator[tuple[Floats, Floats, Floats]]:
+        """Rotations (4,) about the axis through ``point`` (3,), first none, with the state q (n_q,), v (n_v,) after
+        them."""
+        layout, axis = self.system.layout, self.omega / np.linalg.norm(self.omega)
+        for angle in (0.0, *TURNED):
+            turn, q_after, v_after = rotations.from_axis_angle(axis, angle), q.copy(), v.copy()
+            for k in self.frames:
+                i, j = layout.frame_q[k], layout.frame_v[k]
+                q_after[i : i + 3] = point + rotations.rotate(turn, q[i : i + 3] - point)
+                v_after[j : j + 3] = rotations.rotate(turn, v[j : j + 3])
+                if layout.frames[k].freedom == 6:
+                    q_after[i + 3 : i + 7] = rotations.multiply(turn, q[i + 3 : i + 7])
+            yield turn, q_after, v_after
 
     def _mass_centre(self, q: Floats) -> tuple[float, Floats, Floats]:
         """Mass, mass centre (3,), and angular momentum (3,) about it of the rotation."""
@@ -117,12 +202,16 @@ class RigidMotion:
         spin = self.omega @ momenta[3:, 3:] - mass * rotations.cross(centre, rotations.cross(self.omega, centre))
         return mass, centre, spin
 
+    def centre(self, q: Floats) -> Floats:
+        """(3,) a point of the axis at q (n_q,)."""
+        return self._mass_centre(q)[1] if self.point is None else self.point
+
     def state(self, q: Floats, v: Floats, a: Floats) -> None:
         """Set the velocities v and accelerations a (n_v,) of the structure's frames."""
         layout = self.system.layout
-        if not self.free:
+        if not self.free and self.point is None:
             return
-        centre = self._mass_centre(q)[1] if self.point is None else self.point
+        centre = self.centre(q)
         for k in self.frames:
             i, j = layout.frame_q[k], layout.frame_v[k]
             arm = q[i : i + 3] - centre
@@ -132,26 +221,31 @@ class RigidMotion:
                 v[j + 3 : j + 6] = rotations.rotate_back(q[i + 3 : i + 7], self.omega)
 
     def about(self, q: Floats, part: float = 1.0) -> "RigidMotion":
-        """The same; if it turns, with a part of its rate, about an axis that stays at the mass centre at q."""
+        """The same with a part of its rate, about an axis that stays: of bearings, or at the mass centre at q."""
         if not self.omega.any():
             return self
         other = copy(self)
-        other.omega, other.point = part * self.omega, self._mass_centre(q)[1]
+        other.omega = part * self.omega
+        other.point = self._mass_centre(q)[1] if self.free else self.point
         return other
 
     def neutral(self, q: Floats) -> Floats:
-        """(n_v, 2): displacements along the axis and about it at q, which change nothing of the rotation."""
+        """(n_v, 0 to 2): displacements along the axis and about it at q, which change nothing of the rotation; those
+        that bearings allow, and no driver prescribes."""
+        if self.driven:
+            return np.zeros((self.system.n_v, 0))
         axis = self.omega / np.linalg.norm(self.omega)
-        centre = self._mass_centre(q)[1] if self.point is None else self.point
+        centre = self.centre(q)
         whole = np.where(self.mask, self.system.rigid_velocities(q), 0.0)
-        return np.column_stack([axis @ whole[:3], axis @ whole[3:] + rotations.cross(centre, axis) @ whole[:3]])
+        both = np.column_stack([axis @ whole[:3], axis @ whole[3:] + rotations.cross(centre, axis) @ whole[:3]])
+        return both if self.free else both[:, 1:]
 
     def check_axis(self, instead: str = START) -> None:
         """Refuse an axis that is not a principal axis at the start: the iteration would rotate the structure to one.
 
         instead : what else to do, for the message.
         """
-        if not self.omega.any():
+        if not self.free or not self.omega.any():
             return
         spin = self._mass_centre(self.system.q0)[2]
         moment = rotations.cross(self.omega, spin)
@@ -159,14 +253,20 @@ class RigidMotion:
             self._refuse(np.concatenate([np.zeros(3), moment]), instead)
 
     def check(self, q: Floats, force: Floats) -> None:
-        """Refuse a net force or moment on a free structure."""
+        """Refuse a net force or moment on a free structure, and a moment about the axis of one that turns freely."""
         if not self.free:
+            moment = self.neutral(q).T @ force if self.omega.any() else np.zeros(0)
+            if np.any(np.abs(moment) > UNBALANCED * np.max(np.abs(force))):
+                raise SolveError(
+                    f"no steady motion to start from: the structure of {self.labels!r} would need a moment of "
+                    f"{moment[0]:.3g} N m about its axis to keep its angular velocity; add a driver, {START}"
+                )
             return
         net = self.system.rigid_velocities(q) @ np.where(self.mask, force, 0.0)
         largest = float(np.max(np.abs(net)))
         typical = float(np.max(np.abs(force))) + self.mass * float(self.omega @ self.omega)
         if largest > UNBALANCED * typical and largest > 1e-9:
-            self._refuse(-net)
+            self._refuse(net)
 
     def _refuse(self, needed: Floats, instead: str = START) -> None:
         needed = needed + 0.0  # no minus zeros

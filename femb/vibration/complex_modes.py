@@ -173,13 +173,13 @@ def rotation_of(motion: EigenProblem, group: list[int]) -> Rotation | None:
     """The rotation of a structure; None where it is at rest."""
     layout = motion.system.layout
     held = [k for k in group if np.any(motion.held[motion.velocities_of(k)])]
-    frame = next((k for k in held + group if layout.frames[k].freedom == 6), None)
+    # what is held turns with the structure, or is the ground in which it turns
+    turning = (k for k in held + group if layout.frames[k].freedom == 6 and motion.v[motion.velocities_of(k)][3:].any())
+    frame = next(turning, None)
     if frame is None:
         return None
     i, j = layout.frame_q[frame], layout.frame_v[frame]
     omega: Floats = rotations.rotate(motion.q[i + 3 : i + 7], motion.v[j + 3 : j + 6])
-    if not omega.any():
-        return None
     arm = np.cross(omega, motion.v[j : j + 3]) / (omega @ omega)
     return Rotation(omega, motion.q[i : i + 3] + arm, float(np.linalg.norm(arm)))
 

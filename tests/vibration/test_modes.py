@@ -8,8 +8,10 @@ from scipy.optimize import brentq
 from femb import (
     Attachment,
     Beam,
+    ExactBeam,
     FembWarning,
     Fixed,
+    JointDriver,
     JointEnd,
     Load,
     PointMass,
@@ -21,6 +23,7 @@ from femb import (
 )
 from femb.base.errors import ModelError
 from femb.numerics.rotations import from_axis_angle, rotation_matrix
+from femb.profiles import Polynomial
 from femb.system.system import System
 from femb.vibration.modes import modes
 from femb.vibration.solution import solution
@@ -205,6 +208,27 @@ def test_a_spinning_cantilever(eta, flap):
     wanted = np.repeat(np.sort([*flap, *np.sqrt(np.square(flap) - eta**2)]), 2)
     np.testing.assert_allclose(2.0 * np.pi * found.frequencies, wanted, rtol=1e-4)
     assert np.max(np.abs(found.damping)) < 1e-10
+
+
+@pytest.mark.parametrize("turned", ["by a driver", "freely"])
+@pytest.mark.parametrize("given", [False, True])
+def test_a_blade_in_a_bearing(turned, given):
+    """Flap at a rotation of 12 sqrt(EI/(m l^4)): A. D. Wright et al., J. Appl. Mech. 49 (1982) 197-202; also of the
+    linear model. At rest it is a cantilever, also where start velocities are given beside the driver."""
+    velocity = {"angular_velocity": (0.0, 0.0, 12.0)} if given or turned == "freely" else {}
+    model = of_parts(RigidBody("hub", mass=1.0, inertia=1.0, **velocity))
+    model.add(Revolute("bearing", JointEnd("ground", axis=(0, 0, 1)), JointEnd("hub", axis=(0, 0, 1))))
+    if turned == "by a driver":
+        model.add(JointDriver("motor", "bearing", motion=Polynomial((0.0, 12.0))))
+    section = slender(bending_stiffness=[1.0, 100.0], axial_stiffness=1e7)
+    model.add(ExactBeam("blade", section, length=1.0, elements=12, start=Attachment("hub", direction=(1.0, 0.0, 0.0))))
+    flap = 2.0 * np.pi * modes(model, 6, start="equilibrium").frequencies
+    for wanted in (13.1702, 37.6031, 79.6145):
+        assert np.min(np.abs(flap - wanted)) < 1e-3 * wanted
+    poles = np.linalg.eigvals(linearize(model, start="equilibrium").A)
+    for frequency in flap:
+        assert np.min(np.abs(poles - 1j * frequency)) < 1e-6 * frequency
+    assert 2.0 * np.pi * modes(model, 1).frequencies[0] == pytest.approx(3.51602, rel=1e-4)
 
 
 # Loads
