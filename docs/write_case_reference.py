@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from femb.base.annotations import unit_of
+from femb.base.checks import unit_of
 from femb.case.build import OPTIONS, kinds
 from femb.case.json_schema import TABLES, schema
 from femb.case.schema import choices, keys_of, required_keys, table_kind

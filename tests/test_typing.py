@@ -57,7 +57,7 @@ model: Model = case.model
 
 CONTRACTS = """
 from femb.run.relative_kinematics import RelativeKinematics
-from femb.export.contract import Exporter
+from femb.export.formats import Exporter
 from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.formulations.hamiltonian.momentum_form import MomentumForm
 from femb.formulations.quaternion import QuaternionForm

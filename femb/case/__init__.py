@@ -14,9 +14,7 @@ from femb.base.errors import ModelError, Problem
 from femb.base.html import Brief
 from femb.base.options import Run, StartState
 from femb.case.compose import Composition, composed, locate_files
-from femb.case.errors import CaseError, located
-from femb.case.lines import key_lines
-from femb.case.text import text_of
+from femb.case.text import CaseError, key_lines, located, text_of
 from femb.model.model import Model
 
 Paths = tuple[tuple[str, ...], ...]
@@ -97,7 +95,7 @@ def _from_toml(
     path: Path, text: str, overrides: tuple[str, ...], allow_code: bool
 ) -> tuple[Model, Run | None, Paths, Composition]:
     from femb.case.build import build, kinds
-    from femb.case.overrides import apply_override
+    from femb.case.compose import apply_override
 
     composition = composed(path, text)
     document = composition.document
@@ -128,7 +126,7 @@ def _located_start(run: Run | None, folder: Path) -> Run | None:
 
 
 def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Model, Run | None, Paths, Composition]:
-    from femb.case.overrides import apply_override, parse_override, refused
+    from femb.case.compose import apply_override, parse_override, refused
     from femb.case.script import build_script
 
     split = {override: parse_override(override) for override in overrides}
@@ -149,7 +147,7 @@ def _from_python(path: Path, text: str, overrides: tuple[str, ...]) -> tuple[Mod
                 raise refused(override, "of a case in Python only run.KEY and build.ARGUMENT can be set")
         run = document["run"]
     if isinstance(run, dict):
-        from femb.case.tables import read_table
+        from femb.case.build import read_table
 
         run, run_problems = read_table(Run, run)
         problems += [Problem(("run", *path), text) for path, text in run_problems.items()]

@@ -1,20 +1,20 @@
-"""The tables of a case from its file, the files that it includes and its patterns."""
+"""The tables of a case from its file, the files that it includes, its patterns and the command line."""
 
 import ast
 import copy
+import json
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
-from femb.base.errors import ModelError
+from femb.base.errors import ModelError, Problem
 from femb.base.values import LARGEST, shown, whole_number
-from femb.case.errors import CaseError, dotted, located
-from femb.case.lines import Path, key_lines
-from femb.case.text import parse_toml, text_of
+from femb.case.text import CaseError, KeyPath, dotted, key_lines, located, parse_toml, text_of, typed_key
 
 # Patterns of a case file: items that are repeated, with numbers and names that differ.
 #
@@ -168,11 +168,11 @@ class Composition:
     included : the files that are included, and their texts."""
 
     document: dict[str, Any] = field(default_factory=dict)
-    elsewhere: dict[Path, tuple[FilePath, int]] = field(default_factory=dict)
-    included: dict[FilePath, str] = field(default_factory=dict)
+    elsewhere: dict[KeyPath, tuple[Path, int]] = field(default_factory=dict)
+    included: dict[Path, str] = field(default_factory=dict)
 
 
-def composed(path: FilePath, text: str) -> Composition:
+def composed(path: Path, text: str) -> Composition:
     """The tables of a case file with those that it includes and the items of its patterns.
 
     Raises CaseError: a file that cannot be read, an item that is given twice, a pattern that is none.
@@ -182,7 +182,7 @@ def composed(path: FilePath, text: str) -> Composition:
     return result
 
 
-def _add(result: Composition, path: FilePath, text: str, within: tuple[FilePath, ...]) -> None:
+def _add(result: Composition, path: Path, text: str, within: tuple[Path, ...]) -> None:
     """Add the tables of a file; ``within`` are the files that include it, and itself."""
     document, lines = parse_toml(path, text), key_lines(text)
     files, patterns = document.pop("include", []), document.pop("patterns", {})
@@ -209,7 +209,7 @@ def _add(result: Composition, path: FilePath, text: str, within: tuple[FilePath,
             raise located(path, lines, problems) from error
 
 
-def _names(path: FilePath, lines: Mapping[Path, int], files: Any) -> list[str]:
+def _names(path: Path, lines: Mapping[KeyPath, int], files: Any) -> list[str]:
     names = [files] if isinstance(files, str) else files
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         message = f"include: got {shown(files)}, wanted the path of a case file (TOML), or a list of them"
@@ -221,7 +221,7 @@ def _names(path: FilePath, lines: Mapping[Path, int], files: Any) -> list[str]:
 
 
 def _include(
-    result: Composition, path: FilePath, lines: Mapping[Path, int], name: str, within: tuple[FilePath, ...]
+    result: Composition, path: Path, lines: Mapping[KeyPath, int], name: str, within: tuple[Path, ...]
 ) -> None:
     file = path.parent / name
     try:
@@ -235,14 +235,14 @@ def _include(
 
 
 def _items(
-    path: FilePath, lines: Mapping[Path, int], name: str, pattern: Any
-) -> Iterator[tuple[dict[str, Any], dict[Path, tuple[FilePath, int]]]]:
+    path: Path, lines: Mapping[KeyPath, int], name: str, pattern: Any
+) -> Iterator[tuple[dict[str, Any], dict[KeyPath, tuple[Path, int]]]]:
     """The tables of every repetition of a pattern, and their lines."""
     if not isinstance(pattern, dict):
         raise ModelError.at((), f"got {shown(pattern)}, wanted a table")
     own = [(place[2:], line) for place, line in lines.items() if place[:2] == ("patterns", name) and len(place) > 2]
     for tables, variables in repeated(pattern):
-        found: dict[Path, tuple[FilePath, int]] = {}
+        found: dict[KeyPath, tuple[Path, int]] = {}
         for place, line in own:
             rest = place[1:] if place[0] in ("first", "last") else place
             if rest:
@@ -252,10 +252,10 @@ def _items(
 
 def _merge(
     result: Composition,
-    path: FilePath,
-    lines: Mapping[Path, int],
+    path: Path,
+    lines: Mapping[KeyPath, int],
     document: dict[str, Any],
-    places: dict[Path, tuple[FilePath, int]],
+    places: dict[KeyPath, tuple[Path, int]],
 ) -> None:
     """Add tables to those of the case; an item may be given once."""
     for table, items in document.items():
@@ -275,7 +275,7 @@ def _merge(
     result.elsewhere.update(places)
 
 
-def locate_files(document: Any, folder: FilePath) -> None:
+def locate_files(document: Any, folder: Path) -> None:
     """Files that items name are relative to the folder of their case file; of patterns, those of their tables."""
     for table, *words in FILES:
         items = document.get(table) if isinstance(document, dict) else None
@@ -284,7 +284,7 @@ def locate_files(document: Any, folder: FilePath) -> None:
     _locate_tables(document, folder)
 
 
-def _locate(value: Any, words: list[str], folder: FilePath) -> None:
+def _locate(value: Any, words: list[str], folder: Path) -> None:
     """The file at the end of a path of keys, in every entry of lists on the way."""
     if isinstance(value, list):
         for each in value:
@@ -297,7 +297,7 @@ def _locate(value: Any, words: list[str], folder: FilePath) -> None:
             value[word] = str(folder / value[word])
 
 
-def _locate_tables(value: Any, folder: FilePath) -> None:
+def _locate_tables(value: Any, folder: Path) -> None:
     """Files of profiles, anywhere in nested tables and lists."""
     if isinstance(value, dict):
         if value.get("shape") in OF_FILES and isinstance(value.get("file"), str):
@@ -305,3 +305,95 @@ def _locate_tables(value: Any, folder: FilePath) -> None:
         value = list(value.values())
     for entry in value if isinstance(value, list) else ():
         _locate_tables(entry, folder)
+
+
+# Entries of a case given on the command line: ``--set beams.right.elements=4``.
+
+
+def parse_override(text: str) -> tuple[KeyPath, Any]:
+    """The path and the value of ``path=value``; the value is TOML, and a single word needs no quotes.
+
+    Raises CaseError for any other form.
+    """
+    for sign in re.finditer("=", text):
+        try:
+            path = typed_key(text[: sign.start()])
+        except ValueError:
+            continue  # inside a quoted key
+        return path, _parsed(text, text[sign.end() :].strip())
+    raise refused(text, "wanted KEY=VALUE, such as beams.right.elements=4")
+
+
+def override(key: str, value: object) -> str:
+    """The text ``key=value`` that ``parse_override`` reads; value : a number, truth value, text, list or table."""
+    return f"{key}={_as_text(value)}"
+
+
+def _as_text(value: object) -> str:
+    """A value in TOML."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{dotted((str(key),))} = {_as_text(entry)}" for key, entry in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_as_text, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def entry_of(document: dict[str, Any], key: str) -> Any:
+    """The value at a dotted key of the tables of a case, None where there is none; a number is an index in a list."""
+    value: Any = document
+    for part in typed_key(key):
+        if isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def apply_override(document: dict[str, Any], text: str, named: Container[str]) -> KeyPath:
+    """Set ``path=value`` in the tables of a case and return the path.
+
+    A number is the index of an entry of a list, from 0. Keys are checked with the rest of the case afterwards; only
+    items must exist, because a misspelt name would create a new one. ``named`` are the tables that contain items.
+    Raises CaseError.
+    """
+    path, value = parse_override(text)
+    if len(path) > 1 and path[0] in named:
+        items = document.get(path[0], {})
+        if isinstance(items, dict) and path[1] not in items:
+            names = ", ".join(map(repr, items)) or "none"
+            raise refused(text, f"there is no {path[1]!r} in {path[0]}; there are: {names}")
+    table: Any = document
+    for depth, part in enumerate(path[:-1], start=1):
+        if isinstance(table, list):
+            table = table[_index(text, path[: depth - 1], table, part)]
+        else:
+            table = table.setdefault(part, {})
+        if not isinstance(table, dict | list):
+            message = f"{dotted(path[:depth])} is {table!r}, not a table with a key {path[depth]!r}"
+            raise refused(text, message)
+    table[_index(text, path[:-1], table, path[-1]) if isinstance(table, list) else path[-1]] = value
+    return path
+
+
+def _index(text: str, path: KeyPath, entries: list[Any], key: str) -> int:
+    """The index of an entry of a list that a key names."""
+    if not key.isdecimal() or int(key) >= len(entries):
+        raise refused(text, f"{dotted(path)} is {entries!r}, a list with entries 0 to {len(entries) - 1}, got {key!r}")
+    return int(key)
+
+
+def _parsed(text: str, written: str) -> Any:
+    try:
+        parsed = tomllib.loads(f"value = {written}")
+        if len(parsed) == 1:
+            return parsed["value"]
+    except ValueError:
+        # a word, or a number with its unit, as a shell hands on what stood in quotes
+        if re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*|[-+]?[0-9.]+([eE][-+]?[0-9]+)? ?[A-Za-z%][A-Za-z0-9/*^ -]*", written):
+            return written
+    raise refused(text, f"{written!r} is not a TOML value: write 4, 1e-6, true, [1, 0, 0] or a word")
+
+
+def refused(text: str, message: str) -> CaseError:
+    """The error of an override."""
+    return CaseError([f"--set {text}: {message}"], [Problem((), message)])

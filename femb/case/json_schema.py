@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 
 import numpy as np
 
-from femb.base.annotations import mark_of, unit_of
+from femb.base.checks import mark_of, unit_of
 from femb.base.types import OWN_UNITS, OneOf, SeveralForms, Shape, Unit
 from femb.case.build import OPTIONS, kinds
 from femb.case.schema import choices, keys_of, required_keys

@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
-from femb.base.annotations import alternatives, fit, mark_of
+from femb.base.checks import alternatives, fit, mark_of
 from femb.base.types import OneOf
 from femb.base.values import shown
-from femb.case.lines import Path
+from femb.case.text import KeyPath
 from femb.elements.item import Item
 from femb.profiles import PROFILES, Profile
 
 MISSING = "is missing"
 
-Walked = tuple[Any, dict[Path, str]]
+Walked = tuple[Any, dict[KeyPath, str]]
 """A value made of that of a key, and its problems by path in it."""
 
 
@@ -74,7 +74,7 @@ def walked(
     return [entry for entry, _ in made], problems
 
 
-def key_problems(kind: type, values: dict[str, Any], *also: str) -> dict[Path, str]:
+def key_problems(kind: type, values: dict[str, Any], *also: str) -> dict[KeyPath, str]:
     """The problems of a table's keys and of the types of their values, by path in the table.
 
     also : keys that are read elsewhere.
@@ -83,14 +83,16 @@ def key_problems(kind: type, values: dict[str, Any], *also: str) -> dict[Path, s
     unknown = [str(key) for key in values if key not in known and key not in also]
     # A misspelt key is not reported as missing too.
     meant = {word for key in unknown for word in close_to(key, known)}
-    result: dict[Path, str] = {(key,): MISSING for key in required_keys(kind) if key not in values and key not in meant}
+    result: dict[KeyPath, str] = {
+        (key,): MISSING for key in required_keys(kind) if key not in values and key not in meant
+    }
     for key, hint in known.items():
         if key in values:
             result |= {(key, *path): text for path, text in _value_problems(hint, values[key]).items()}
     return result | {(key,): unknown_key(key, known) for key in unknown}
 
 
-def _value_problems(hint: Any, value: Any) -> dict[Path, str]:
+def _value_problems(hint: Any, value: Any) -> dict[KeyPath, str]:
     """The problems of the value of a key, by path in the value."""
     options, kind = choices(hint), table_kind(hint, value)
     if Profile in options and (isinstance(value, dict) or float not in options):

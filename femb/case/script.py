@@ -11,8 +11,8 @@ from typing import Any
 
 from femb.base.errors import FembError, ModelError
 from femb.base.values import nearest
-from femb.case.errors import CaseError
-from femb.case.overrides import refused
+from femb.case.compose import refused
+from femb.case.text import CaseError
 from femb.model.model import Model
 
 

@@ -1,12 +1,218 @@
-"""The text of a case file, and its tables."""
+"""The text of a case file: its tables, the lines of its keys, and its problems with their lines."""
 
+import bisect
 import re
 import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from femb.base.array_files import content_of
-from femb.case.errors import CaseError
+from femb.base.errors import ModelError, Problem
+
+# Lines of the keys of a case file, for messages.
+#
+# The parser of the standard library gives no positions, so that the text is scanned a second time. Only text that the
+# parser accepted is scanned: the scan follows TOML's structure and does not detect errors.
+
+KeyPath = tuple[str, ...]
+
+STRING = re.compile(
+    r'"""(?:\\[\s\S]|(?!""")[\s\S])*"{3,5}'  # up to two quotes may precede the closing three
+    r"|'''(?:(?!''')[\s\S])*'{3,5}"
+    r'|"(?:\\.|[^"\\\n])*"'
+    r"|'[^'\n]*'"
+)
+BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
+LOOSE = re.compile(r"""\s*(?:"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[^\s."'=#\[\]{},\\][^."'=#\[\]{},\\\n]*)\s*""")
+LOOSE_KEY = re.compile(rf"{LOOSE.pattern}(?:\.{LOOSE.pattern})*")
+SCALAR = re.compile(r"[^,\]}\n#]*")
+
+
+def key_lines(text: str) -> Mapping[KeyPath, int]:
+    """The line, from 1, of every key, table header and list entry of a valid TOML text, by its path.
+
+    Entries of lists have their index in the path, as text. The line of a table is its first occurrence.
+    """
+    return _KeyLines(text)
+
+
+class _KeyLines(Mapping[KeyPath, int]):
+    """The lines, found when one is asked for: a case without problems seldom needs any."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _lines(self) -> dict[KeyPath, int]:
+        return _Scan(self._text).lines
+
+    def __getitem__(self, path: KeyPath) -> int:
+        return self._lines[path]
+
+    def __iter__(self) -> Iterator[KeyPath]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+
+def line_of(lines: Mapping[KeyPath, int], path: KeyPath) -> int:
+    """The line of a path, or of the innermost table around it; 1 for the whole file."""
+    while path and path not in lines:
+        path = path[:-1]
+    return lines.get(path, 1)
+
+
+def split_key(text: str) -> KeyPath:
+    """The parts of a dotted key such as ``beams."right boom".length``; ValueError if it is none."""
+    parts: list[str] = []
+    node = tomllib.loads(f"{text} = 0")
+    while isinstance(node, dict):
+        if len(node) != 1:
+            raise ValueError(f"not one key: {text!r}")
+        ((part, node),) = node.items()
+        parts.append(part)
+    return tuple(parts)
+
+
+def typed_key(text: str) -> KeyPath:
+    """The same of a key in which names with blanks may stand without quotes, as ``beams.right boom.length``."""
+    try:
+        return split_key(text)
+    except ValueError:
+        if LOOSE_KEY.fullmatch(text) is None:
+            raise
+    return tuple(
+        split_key(part)[0] if part[0] in "\"'" else part
+        for part in (match[0].strip() for match in LOOSE.finditer(text))
+    )
+
+
+class _Scan:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.lines: dict[KeyPath, int] = {}
+        self.newlines = [match.start() for match in re.finditer("\n", text)]
+        table: KeyPath = ()
+        self.skip(BLANK)
+        while self.at < len(text):
+            if text[self.at] == "[":
+                start = self.at
+                self.skip(re.compile(r"\[+"))
+                table = self.key("]")
+                self.note(table, start)
+                self.skip(re.compile(r"\]+"))
+            else:
+                self.pair(table)
+            self.skip(BLANK)
+
+    def skip(self, pattern: re.Pattern[str]) -> None:
+        match = pattern.match(self.text, self.at)
+        self.at = match.end() if match else self.at
+
+    def note(self, path: KeyPath, position: int) -> None:
+        line = bisect.bisect_left(self.newlines, position) + 1
+        for size in range(1, len(path) + 1):
+            self.lines.setdefault(path[:size], line)
+
+    def key(self, stop: str) -> KeyPath:
+        """Read a dotted key up to the character ``stop``."""
+        start = self.at
+        while self.text[self.at] != stop:
+            match = STRING.match(self.text, self.at)
+            self.at = match.end() if match else self.at + 1
+        return split_key(self.text[start : self.at].strip())
+
+    def pair(self, table: KeyPath) -> None:
+        start = self.at
+        path = table + self.key("=")
+        self.note(path, start)
+        self.at += 1
+        self.value(path)
+
+    def value(self, path: KeyPath) -> None:
+        self.skip(BLANK)
+        first = self.text[self.at]
+        if first in "\"'":
+            self.skip(STRING)
+        elif first in "[{":
+            self.at += 1
+            index = 0
+            self.skip(BLANK)
+            while self.text[self.at] not in "]}":
+                if first == "{":
+                    self.pair(path)
+                else:
+                    self.note((*path, str(index)), self.at)
+                    self.value((*path, str(index)))
+                    index += 1
+                self.skip(BLANK)
+                if self.text[self.at] == ",":
+                    self.at += 1
+                    self.skip(BLANK)
+            self.at += 1
+        else:
+            self.skip(SCALAR)
+
+
+# The error of a case file: all of its problems with their lines.
+
+
+class CaseError(ModelError):
+    """A case that describes no model; its text is one line per problem: ``case.toml:14: beams.right.length: ...``.
+
+    ``problems`` are those of ModelError, without lines of the file.
+    """
+
+    def __init__(self, texts: Iterable[str], problems: Iterable[Problem] = ()) -> None:
+        super().__init__(*problems)
+        self.args = ("\n".join(texts),)
+
+    @classmethod
+    def of_file(cls, path: object, message: str, line: int | None = None) -> "CaseError":
+        """The error of a file as a whole, or of one line of it."""
+        location = f"{path}:{line}" if line else f"{path}"
+        return cls([f"{location}: {message}"], [Problem((), message)])
+
+
+def located(
+    path: object,
+    lines: Mapping[KeyPath, int],
+    problems: Iterable[Problem],
+    overridden: Iterable[KeyPath] = (),
+    elsewhere: Mapping[KeyPath, tuple[object, int]] | None = None,
+) -> CaseError:
+    """The error with the lines of ``problems``, in the order of the file.
+
+    elsewhere : file and line of paths that are not in the file.
+    Problems of items below a path in ``overridden``, or created by it, are reported as those of the command line.
+    """
+    overridden = tuple(overridden)
+    elsewhere = elsewhere or {}
+    texts: list[tuple[int, str]] = []
+    problems = tuple(problems)
+    for problem in problems:
+        text = f"{dotted(problem.item)}: {problem.message}" if problem.item else problem.message
+        item = problem.item
+        created = item not in lines and any(key[: len(item)] == item for key in overridden)
+        if created or any(item[: len(key)] == key for key in overridden):
+            texts.append((0, f"--set {text}"))
+        elif item[:2] not in lines and item[:2] in elsewhere:
+            file, line = elsewhere[next(item[:size] for size in range(len(item), 0, -1) if item[:size] in elsewhere)]
+            texts.append((line, f"{file}:{line}: {text}"))
+        else:
+            line = line_of(lines, item)
+            texts.append((line, f"{path}:{line}: {text}" if lines else f"{path}: {text}"))
+    return CaseError([text for _, text in sorted(texts, key=lambda pair: pair[0])], problems)
+
+
+def dotted(path: KeyPath) -> str:
+    """A path in TOML syntax."""
+    return ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else f'"{part}"' for part in path)
+
 
 LARGEST = 50 * 10**6  # bytes of a case
 

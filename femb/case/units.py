@@ -12,12 +12,12 @@ from dataclasses import dataclass, is_dataclass
 from functools import cache, partial
 from typing import Any, get_args, get_origin
 
-from femb.base.annotations import mark_of, unit_of
+from femb.base.checks import mark_of, unit_of
 from femb.base.errors import ModelError
 from femb.base.types import OWN_UNITS, SeveralForms, Shape
 from femb.base.values import LARGEST, shown
-from femb.case.lines import Path, typed_key
 from femb.case.schema import Walked, choices, keys_of, walked
+from femb.case.text import KeyPath, typed_key
 from femb.profiles import Profile
 
 # A number and the beginning of a unit.
@@ -142,9 +142,9 @@ def _of_numbers(option: Any) -> bool:
     return option is float
 
 
-def in_si(kind: type, values: Mapping[str, Any], scope: Scope = ANYWHERE) -> tuple[dict[str, Any], dict[Path, str]]:
+def in_si(kind: type, values: Mapping[str, Any], scope: Scope = ANYWHERE) -> tuple[dict[str, Any], dict[KeyPath, str]]:
     """A table with numbers in SI units in place of texts with units, and the problems of these by key."""
-    result, problems = dict(values), dict[Path, str]()
+    result, problems = dict(values), dict[KeyPath, str]()
     known = keys_of(kind)
     for key, value in values.items():
         if key in known and isinstance(value, str | list | dict):

@@ -27,9 +27,9 @@ COMMANDS = {
     **dict.fromkeys(("linearize", "loop", "modal"), "linear"),
     **dict.fromkeys(("modes", "shake", "shaper"), "modes"),
     **{word: word for word in ("handover", "reduce", "sweep")},
-    **dict.fromkeys(("warmup", "check", "schema"), "cases"),
+    **dict.fromkeys(("warmup", "check", "schema"), "begin"),
     "info": "begin",
-    **dict.fromkeys(("report", "view"), "pages"),
+    **dict.fromkeys(("report", "view"), "results"),
     **dict.fromkeys(("loads", "pointing", "export", "plot", "picture", "animate"), "results"),
 }
 

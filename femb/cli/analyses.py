@@ -11,9 +11,8 @@ import click
 
 from femb.base.errors import ContinuationError
 from femb.base.progress import LoadProgress, Progress
-from femb.cli.files import check_free, check_writable, folder_of, may_be_of, opened, runnable, stamp
 from femb.cli.options import CASE, WRITING, OptionError
-from femb.cli.output import say, wants_json
+from femb.cli.output import check_free, check_writable, folder_of, may_be_of, opened, runnable, say, stamp, wants_json
 from femb.cli.report import FAILED, audit, located, reported, running
 
 RESUME = click.option("--resume", is_flag=True, help="Continue a run that was killed or interrupted.")

@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from femb.base.errors import ResultError
-from femb.cli.files import check_free, check_writable
 from femb.cli.options import FORCE, QUIET, OptionError, numbers, pairs
-from femb.cli.output import say
+from femb.cli.output import check_free, check_writable, say
 from femb.cli.report import reported
 
 DAMPING = 0.005

@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 
 from femb.base.progress import counted
-from femb.cli.files import check_free, check_writable, folder_of
 from femb.cli.options import FORCE, OUT, QUIET, SET, OptionError
-from femb.cli.output import say
+from femb.cli.output import check_free, check_writable, folder_of, say
 from femb.cli.report import FAILED, INTERRUPTED, reported
 
 

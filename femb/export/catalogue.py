@@ -3,5 +3,5 @@
 # ruff: isort: skip_file
 
 from femb.export.mesh import export_vtu as export_vtu
-from femb.export.xdmf import export_xdmf as export_xdmf
+from femb.export.mesh import export_xdmf as export_xdmf
 from femb.export.csv import export_csv as export_csv

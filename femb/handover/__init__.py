@@ -1,9 +1,9 @@
 """Hand-over of flexible satellites to other programs: files and models that control and loads analyses take."""
 
-from femb.handover.coordinates import hybrid_coordinates
 from femb.handover.craig_bampton import CraigBampton
 from femb.handover.flex42 import write_flex42
 from femb.handover.fmu import write_fmu
+from femb.handover.hybrid import hybrid_coordinates
 from femb.handover.mechanical import MechanicalModel, hinged_panels, sliding_masses
 from femb.handover.port import Port, port
 

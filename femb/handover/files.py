@@ -8,11 +8,10 @@ from pathlib import Path
 
 from femb.base.errors import ModelError
 from femb.base.values import shown
-from femb.handover.coordinates import hybrid_coordinates
 from femb.handover.craig_bampton import CraigBampton
 from femb.handover.flex42 import write_flex42
 from femb.handover.fmu import STEP, write_fmu
-from femb.handover.hybrid import HybridCoordinates
+from femb.handover.hybrid import HybridCoordinates, hybrid_coordinates
 from femb.handover.mechanical import hinged_panels, sliding_masses
 from femb.handover.port import port
 from femb.linear import linearize

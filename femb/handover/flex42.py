@@ -17,7 +17,7 @@ from femb.base.types import Floats
 from femb.base.values import shown
 from femb.elements.marker import Place
 from femb.elements.modal.kernels import axial
-from femb.handover.coordinates import check_count
+from femb.handover.hybrid import check_count
 from femb.layout.layout import Station
 from femb.model.model import Model
 from femb.numerics import rotations

@@ -16,7 +16,7 @@ import numpy as np
 
 from femb.base.errors import ModelError, ResultError
 from femb.linear.state_space import StateSpace
-from femb.numerics.held_inputs import balancing
+from femb.numerics.linear_systems import balancing
 
 STEP = 0.01  # s, suggested to the importing program
 

@@ -20,7 +20,7 @@ from femb.base.html import Brief
 from femb.base.types import Complexes, Floats
 from femb.base.values import shown
 from femb.elements.marker import Place
-from femb.handover.coordinates import check_count
+from femb.handover.hybrid import check_count
 from femb.linear.state_space import StateSpace
 from femb.model.model import Model
 from femb.numerics.rotations import cross_matrix

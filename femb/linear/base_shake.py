@@ -24,7 +24,7 @@ from femb.linear.response import FrequencyResponse
 from femb.linear.state_space import StateSpace
 from femb.linear.truncate_spinning import elastic_modes
 from femb.model.model import Model
-from femb.numerics.resonances import resolving
+from femb.numerics.linear_systems import resolving
 from femb.results.array_file import write_arrays
 
 # Power spectral densities of random vibrations, and integrals over frequency.

@@ -11,7 +11,7 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.linear.state_space import StateSpace
-from femb.numerics.held_inputs import balancing
+from femb.numerics.linear_systems import balancing
 
 # Singular values, by the largest: what is below ZERO may be zero, and is so where it is smaller than the others by GAP,
 # or by GAP_TO_ROUNDING and below ROUNDING. Values below that are not told apart. Of stiff meshes no gap is left: their

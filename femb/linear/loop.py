@@ -23,8 +23,7 @@ from femb.linear.continuous_laws import part_of, with_continuous
 from femb.linear.margins import InjectedLoop, Margins, OpenedLoop, margins_of
 from femb.linear.sampled_motion import LoopInstant, SampledMotion, Tap, fundamental, period_of
 from femb.linear.state_space import FORMATS, StateSpace
-from femb.numerics.held_inputs import continuous
-from femb.numerics.resonances import RIGID
+from femb.numerics.linear_systems import RIGID, continuous
 from femb.results.array_file import write_arrays
 
 # Growth (1/s) of a pole over its size below which a loop counts as stable.

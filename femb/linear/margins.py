@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from femb.base.types import Complexes, Floats
-from femb.numerics.held_inputs import balancing, continuous
-from femb.numerics.resonances import resolving
+from femb.numerics.linear_systems import balancing, continuous, resolving
 
 # |L| above this is that of a pole on the axis; the largest of a crossing.
 POLE = 1e7

@@ -19,7 +19,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.state_space import StateSpace
-from femb.numerics.held_inputs import SAME, Flow
+from femb.numerics.linear_systems import SAME, Flow
 
 # Of the ratio of two periods, the largest denominator, and the most samples of a common period.
 DENOMINATOR, MOST = 1000, 20_000

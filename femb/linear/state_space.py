@@ -19,8 +19,7 @@ from femb.base.html import Brief, Tabled
 from femb.base.types import Complexes, Floats
 from femb.base.values import LOST, nearest, number_problem, numbered, shown, without_rounding
 from femb.linear.response import LOST_PART, FrequencyResponse, checked_frequencies, html_of_response
-from femb.numerics.held_inputs import SAME, Flow, continuous
-from femb.numerics.resonances import resolving
+from femb.numerics.linear_systems import SAME, Flow, continuous, resolving
 from femb.results.array_file import read_arrays, write_arrays
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """DOP853 in compiled loops over steps: trial lengths, error, dense output, and the plan of the next step.
 
 A loop over steps belongs to the module that evaluates the rates, and calls the functions of this module. Its argument
-``loop`` consists of the coefficients (A, E5, E3, D, SLOPES) of ``femb.numerics.dop853``; the norms (scale_q, scale_v)
+``loop`` consists of the coefficients (A, E5, E3, D, SLOPES) of ``femb.numerics.tableaux``; the norms (scale_q, scale_v)
 as ``error_norm`` takes them; ``bounds``, see ``trial_length``; clock (4,), the time and the planned length of a step,
 s, and two entries of the loop's own; counts (4,), of accepted steps, rejected steps, evaluations and output instants;
 the arrays of a step, (y, rate, K, y1, spare, fifth): the state and its rate (n,), the stages (EXTENDED, n), the end

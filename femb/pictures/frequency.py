@@ -8,8 +8,7 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Complexes, Floats
-from femb.numerics.held_inputs import continuous
-from femb.numerics.resonances import resolving
+from femb.numerics.linear_systems import continuous, resolving
 from femb.pictures.drawing import LINES, PALETTE
 from femb.results.sweep import DAMPING, OF_MODES, Sweep
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.types import Complexes, Floats
 from femb.numerics import rotations
-from femb.numerics.resonances import RIGID
+from femb.numerics.linear_systems import RIGID
 from femb.pictures.frequency import ratio_of_units
 from femb.reporting.packing import FINE, Packing
 from femb.results.results import Results

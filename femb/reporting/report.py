@@ -13,7 +13,7 @@ from femb.base.types import Complexes, Floats
 from femb.base.values import without_rounding
 from femb.linear.peak_loads import NOISE, PeakLoad, peak_loads
 from femb.linear.state_space import StateSpace
-from femb.numerics.resonances import RIGID, resolving
+from femb.numerics.linear_systems import RIGID, resolving
 from femb.reporting.frequency import Frequency
 from femb.reporting.page import page_of, write_page
 from femb.reporting.scene import FRAMES

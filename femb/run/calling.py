@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from femb.base.errors import ModelError, Problem
-from femb.base.methods import Method
-from femb.base.options import Output, Run, StartState, Tolerances
+from femb.base.options import Method, Output, Run, StartState, Tolerances
 from femb.base.values import shown
 from femb.model.model import Model
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from femb.base.arrays import listing
 from femb.base.errors import FembError, ModelError, ResultError
-from femb.base.methods import METHODS
-from femb.base.options import FORMULATIONS, METHODS_OF, Run
+from femb.base.options import FORMULATIONS, METHODS, METHODS_OF, Run
 from femb.base.progress import Reporter, reporting
 from femb.base.types import Floats
 from femb.model.model import Model

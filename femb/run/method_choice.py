@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from math import inf, pi
 from typing import TYPE_CHECKING
 
-from femb.base.methods import AUTO
-from femb.base.options import METHODS_OF, Run
+from femb.base.options import AUTO, METHODS_OF, Run
 
 if TYPE_CHECKING:
     from femb.system.system import System

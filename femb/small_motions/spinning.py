@@ -6,15 +6,55 @@ with displacements p and speeds w in each frame's own axes. Centrifugal and gyro
 Source: docs/theory/linearisation.md, section 2; docs/theory/modes.md, section 1.
 """
 
+import warnings
+
 import numpy as np
 from scipy.sparse import block_diag, csc_array, eye_array
 
-from femb.base.errors import ModelError
+from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats
 from femb.layout.connections import axes_of_points
 from femb.numerics import rotations
-from femb.small_motions.spin_watch import warn_of_spin
 from femb.system.system import System
+
+# Spin that flexible bodies of constant coupling meet: they lack the stiffening that belongs to it, and say how much.
+#
+# Source: docs/theory/modal_body.md, section 4.
+
+MATTERS = 0.01  # of the first frequency
+
+
+class SpinWatch:
+    """The largest errors of first frequencies by spin, of the flexible bodies of a system, over states."""
+
+    def __init__(self, system: "System") -> None:
+        self.batches = [batch for batch in system.batches if getattr(batch, "unstiffened", 0.0)]
+        self.errors = np.zeros(len(self.batches))
+
+    def add(self, v: Floats) -> None:
+        """Take notice of states with velocities v (s, n_v)."""
+        for k, batch in enumerate(self.batches):
+            self.errors[k] = max(self.errors[k], float(np.max(batch.spin_error(v), initial=0.0)))  # type: ignore[attr-defined]
+
+    def warning(self) -> str:
+        """A sentence on the bodies whose first frequency is a hundredth off or more; empty if there are none."""
+        found = [
+            f"{batch.label}: its spin stiffens it, which coupling = 'constant' leaves out: its first frequency is "  # type: ignore[attr-defined]
+            f"about {error:.1%} too low; give its file a stress stiffness (femb reduce of the mesh, or --stress), "
+            "for coupling = 'full'"
+            for batch, error in zip(self.batches, self.errors, strict=True)
+            if error > MATTERS
+        ]
+        return "; ".join(found)
+
+
+def warn_of_spin(system: "System", v: Floats) -> None:
+    """Warn of bodies whose frequencies a steady spin, at velocities v (n_v,), changes by more than they have."""
+    watch = SpinWatch(system)
+    watch.add(v[None])
+    if text := watch.warning():
+        warnings.warn(text, FembWarning, stacklevel=3)
+
 
 # m/s2 and rad/s2, relative to the accelerations of the state: what counts as steady.
 STEADY = 1e-6

@@ -5,8 +5,7 @@ from importlib import import_module
 from typing import get_type_hints
 
 from femb.base.errors import ModelError
-from femb.base.methods import METHODS, STEPPERS, Entry
-from femb.base.options import Run
+from femb.base.options import METHODS, STEPPERS, Entry, Run
 from femb.formulations.contract import Formulation
 from femb.steppers.contract import F, Stepper, located
 

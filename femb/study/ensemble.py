@@ -14,8 +14,7 @@ import numpy as np
 
 from femb.base.errors import FembError, ModelError, Problem, ResultError, SolveError
 from femb.base.html import Brief
-from femb.base.methods import AUTO
-from femb.base.options import Run
+from femb.base.options import AUTO, Run
 from femb.base.progress import counted
 from femb.base.types import Bools, Floats
 from femb.base.values import shown, whole_number

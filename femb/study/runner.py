@@ -1,21 +1,31 @@
-"""One run of a study: the model with the values of its variables, and the analyses that the outputs ask for."""
+"""Runs of a study: the model with the values of its variables, its analyses, and the workers that carry runs out."""
 
+import concurrent.futures
+import contextlib
+import importlib
+import multiprocessing
+import os
+import signal
+import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from femb.base.errors import FembError, FembWarning, ModelError
+from femb.base.errors import FembError, FembWarning, ModelError, ResultError, SolveError
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.case import read_case
-from femb.case.overrides import override
+from femb.case.compose import override
 from femb.model.model import Model
-from femb.numerics.threads import limited_threads, one_blas_thread
+from femb.numerics.threads import core_count, limited_threads, one_blas_thread
 from femb.results.results import Results
 from femb.run.simulate import simulate
 from femb.run.static import static
@@ -24,6 +34,10 @@ from femb.study.study import Build
 from femb.system.mass_properties import mass_properties
 from femb.system.system import System
 from femb.vibration.modes import Modes, modes
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
 
 # Part of the duration of a run that a trial takes.
 TRIAL = 1e-4
@@ -173,3 +187,224 @@ class RunAnalyses:
             return None
         self.folder.mkdir(parents=True, exist_ok=True)
         return self.folder / name
+
+
+# Workers: in this process, or in processes of this machine.
+#
+# Every way is a function of the runner and of the missing runs, which yields their rows as they are finished.
+
+Runs = Mapping[int, Sequence[Any]]
+"""The values of the variables by the number of the run."""
+# Runs that are handed out in advance for each worker, so that none waits.
+AHEAD = 2
+# Pools that broke while a run was under way, before it gets a process of its own.
+MOST_BREAKS = 2
+LOST = "the process of this run ended every time: it crashed, or was killed, as by the system for want of memory"
+
+_runner: Runner | None = None
+
+
+def in_process(runner: Runner, runs: Runs) -> Iterator[StudyRow]:
+    """Rows of runs carried out one after another in this process."""
+    for number, values in runs.items():
+        yield runner(number, values)
+
+
+def in_pool(runner: Runner, runs: Runs, workers: int) -> Iterator[StudyRow]:
+    """Rows of runs carried out in ``workers`` processes.
+
+    A worker that is killed takes the pool with it; the runs that were under way are then repeated, and those under way
+    when that happens a second time each alone in a process. A run whose process ends then too has failed.
+    """
+    missing = dict(runs)
+    breaks: Counter[int] = Counter()
+    while missing:
+        suspects: list[int] = []
+        for row in _one_pool(runner, missing, min(workers, len(missing)), suspects):
+            missing.pop(row.run)
+            yield row
+        breaks.update(suspects)
+        for number in suspects:
+            values = missing.pop(number)
+            if breaks[number] < MOST_BREAKS:
+                missing[number] = values  # behind all others
+                continue
+            rows = list(_one_pool(runner, {number: values}, 1, []))
+            yield from rows or [lost(runner, number)]
+
+
+def lost(runner: Runner, number: int) -> StudyRow:
+    """The row of a run whose process ends every time."""
+    return StudyRow(number, (float("nan"),) * len(runner.outputs), True, LOST)
+
+
+def _one_pool(runner: Runner, runs: Runs, workers: int, suspects: list[int]) -> Iterator[StudyRow]:
+    """Rows of a pool until it ends or breaks; then ``suspects`` has the runs that were under way."""
+    waiting = iter(list(runs.items()))
+    context = multiprocessing.get_context("spawn")
+    listener, lifeline = context.Pipe(duplex=False)
+    arguments = (runner, listener)
+    pool = concurrent.futures.ProcessPoolExecutor(workers, context, initializer=_begin_worker, initargs=arguments)
+    under_way: dict[concurrent.futures.Future[StudyRow], int] = {}
+    try:
+        _start(pool)
+        while True:
+            for number, values in waiting:
+                under_way[pool.submit(_run, number, values)] = number
+                if len(under_way) >= AHEAD * workers:
+                    break
+            if not under_way:
+                pool.shutdown()
+                return
+            done, _ = concurrent.futures.wait(under_way, return_when=concurrent.futures.FIRST_COMPLETED)
+            for future in done:
+                row = future.result()
+                del under_way[future]
+                yield row
+    except BrokenProcessPool:
+        suspects += [number for future, number in under_way.items() if not _finished(future)]
+        yield from (future.result() for future in list(under_way) if _finished(future))
+    finally:
+        # after an interruption the workers end at once
+        lifeline.close()
+        pool.shutdown(cancel_futures=True)
+        listener.close()
+
+
+def _start(pool: concurrent.futures.ProcessPoolExecutor) -> None:
+    """Wait for the first worker. Raises SolveError where workers cannot start."""
+    try:
+        pool.submit(os.getpid).result()
+    except BrokenProcessPool as error:
+        raise SolveError(
+            "the processes of the study ended while they started. A script that asks for workers begins their work "
+            "behind the line if __name__ == '__main__':, since every process imports it; workers=0 starts none"
+        ) from error
+
+
+def _finished(future: "concurrent.futures.Future[StudyRow]") -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
+
+
+def _begin_worker(runner: Runner, listener: "Connection") -> None:
+    """Prepare a worker: it leaves Ctrl-C to the first process, and ends with it, also if that is killed."""
+    global _runner
+    _runner = runner
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(listener,), daemon=True).start()
+
+
+def _end_with(listener: "Connection") -> None:
+    """End this process when the first one closes its end of a pipe, on which nothing is sent."""
+    with contextlib.suppress(EOFError, OSError):
+        listener.recv()
+    os._exit(1)
+
+
+def _run(number: int, values: Sequence[Any]) -> StudyRow:
+    assert _runner is not None
+    return _runner(number, values)
+
+
+# Runs of a study on workers of dask.distributed: of a scheduler that runs already, of this machine, or of Slurm.
+#
+# dask repeats the runs of a worker that is lost on the others. Source: docs.dask.org, Futures; jobqueue.dask.org.
+
+CLUSTERS = ("local", "slurm")
+# Memory of a Slurm job where dask's own configuration has none.
+MEMORY = "2GB"
+
+_one_run = threading.Lock()
+
+
+def on_cluster(
+    runner: Runner, runs: Runs, workers: int | None, scheduler: str | None = None, cluster: str | None = None
+) -> Iterator[StudyRow]:
+    """Rows of runs carried out by dask.
+
+    scheduler : its address, as "tcp://host:8786". cluster : or "local" for processes of this machine, "slurm" for jobs
+    of one core each, with queue, account, time limit and memory of dask's own configuration; then ``workers`` is their
+    number, by default that of the cores. Raises ModelError for another cluster, ResultError where the packages are
+    missing or the scheduler does not answer.
+    """
+    if cluster is not None and cluster not in CLUSTERS:
+        raise ModelError(f"cluster: got {cluster!r}, must be one of {', '.join(map(repr, CLUSTERS))}")
+    distributed = _package("distributed", "dask.distributed")
+    with ExitStack() as stack:
+        if cluster is not None:
+            address: Any = stack.enter_context(started(cluster, workers or core_count()))
+        else:
+            address = scheduler
+        try:
+            client = stack.enter_context(distributed.Client(address))
+        except (OSError, ValueError) as error:
+            raise ResultError(f"scheduler {scheduler}: there is no answer ({error})") from error
+        _warn_of_threads(client)
+        yield from _rows(client, distributed, runner, runs, workers)
+
+
+def started(cluster: str, workers: int) -> Any:
+    """A dask cluster of new workers with one thread each. Raises ResultError."""
+    if cluster == "local":
+        distributed = _package("distributed", "dask.distributed")
+        return distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        )
+    jobqueue = _package("dask_jobqueue", "dask-jobqueue")
+    memory = importlib.import_module("dask").config.get("jobqueue.slurm.memory", None) or MEMORY
+    jobs = jobqueue.SLURMCluster(cores=1, processes=1, memory=memory)
+    jobs.scale(jobs=workers)
+    return jobs
+
+
+def _package(module: str, name: str) -> Any:
+    """An optional package. Raises ResultError if it is missing."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ResultError(f"pip install 'femb[cluster]': {name} is not installed") from error
+
+
+def _warn_of_threads(client: Any) -> None:
+    threads = [worker["nthreads"] for worker in client.scheduler_info().get("workers", {}).values()]
+    if any(count > 1 for count in threads):
+        warnings.warn(
+            f"the workers have up to {max(threads)} threads, of which a study uses one: start them with "
+            "dask worker --nworkers N --nthreads 1",
+            FembWarning,
+            stacklevel=2,
+        )
+
+
+def _rows(client: Any, distributed: Any, runner: Runner, runs: Runs, workers: int | None) -> Iterator[StudyRow]:
+    waiting = iter(list(runs.items()))
+    under_way = distributed.as_completed()
+    numbers: dict[Any, int] = {}
+
+    def hand_out() -> None:
+        for number, values in waiting:
+            future = client.submit(_run_on_worker, runner, number, values, pure=False, retries=2)
+            numbers[future.key] = number
+            under_way.add(future)
+            return
+
+    many = AHEAD * max(workers or 0, len(client.scheduler_info().get("workers", {})), 1)
+    for _ in range(many):
+        hand_out()
+    for future in under_way:
+        number = numbers.pop(future.key)
+        error = future.exception() if future.status == "error" else None
+        if error is not None:
+            row = lost(runner, number)
+            if not isinstance(error, distributed.scheduler.KilledWorker):
+                row = row._replace(message=f"{type(error).__name__}: {error}")
+        else:
+            row = future.result()
+        hand_out()
+        yield row
+
+
+def _run_on_worker(runner: Runner, number: int, values: Sequence[Any]) -> StudyRow:
+    # a worker may have several threads; a run uses settings of the whole process
+    with _one_run:
+        return runner(number, values)

@@ -20,19 +20,15 @@ from femb.base.progress import Reporter, counted
 from femb.base.types import Floats
 from femb.base.values import as_numbers, shown, whole_number
 from femb.case.build import kinds
-from femb.case.compose import composed
-from femb.case.errors import CaseError
-from femb.case.overrides import apply_override, entry_of
-from femb.case.text import text_of
+from femb.case.compose import apply_override, composed, entry_of
+from femb.case.text import CaseError, text_of
 from femb.case.units import unit_of_entry
 from femb.results.results import Results
 from femb.results.storage.journal import lock
 from femb.results.sweep import Sweep, excess
 from femb.study.ensemble import TOGETHER, simulate_ensemble
-from femb.study.file import read_study
-from femb.study.runner import Described, RunAnalyses, Runner, StudyRow
-from femb.study.study import EDGE, OPTIMIZE, Study, unit_points
-from femb.study.workers import Runs, in_pool, in_process
+from femb.study.runner import Described, RunAnalyses, Runner, Runs, StudyRow, in_pool, in_process
+from femb.study.study import EDGE, OPTIMIZE, Study, read_study, unit_points
 
 # Preparation of a study: the checks that need its case, compiled kernels, and the units of its outputs.
 #
@@ -430,7 +426,7 @@ def carried_out(
     if not runs:
         return iter(())
     if scheduler is not None or cluster is not None:
-        from femb.study.workers import on_cluster
+        from femb.study.runner import on_cluster
 
         return on_cluster(runner, runs, workers or None, scheduler, cluster)
     return in_pool(runner, runs, workers) if workers else in_process(runner, runs)

@@ -19,7 +19,7 @@ from bench_sweep import SHORT, STUDY
 from femb import Beam, ExactBeam, Load, Model, RigidBody, Section, simulate, simulate_ensemble, sweep
 from femb.profiles import Versine
 from femb.results.history import history
-from femb.study.file import read_study
+from femb.study.study import read_study
 
 TIP = "beams.right.-1.deflection.z"
 SELECTED = ("beams/right/deflection", "bodies/hub/angular_velocity")

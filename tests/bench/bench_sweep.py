@@ -14,7 +14,7 @@ from pathlib import Path
 
 from femb import sweep
 from femb.numerics.threads import core_count
-from femb.study.file import read_study
+from femb.study.study import read_study
 from femb.study.sweep import runner_of
 
 STUDY = Path(__file__).resolve().parents[2] / "cases" / "studies" / "satellite_settling.toml"

@@ -13,8 +13,8 @@ import femb.model.model
 from femb.base.checks import Checks
 from femb.base.types import Unit, Vector
 from femb.case import CaseError, load_case
-from femb.case.lines import key_lines, line_of
-from femb.case.tables import read_table
+from femb.case.build import read_table
+from femb.case.text import key_lines, line_of
 from femb.elements import Attachment, registry
 from femb.elements.item import Item
 from femb.profiles import PROFILES, Versine

@@ -12,7 +12,7 @@ from femb.base.profile import columns_of
 from femb.case import CaseError, load_case
 from femb.case.compose import filled_text
 from femb.linear.base_shake import Density
-from femb.study.file import read_study
+from femb.study.study import read_study
 
 WINGS = """
 [bodies.hub]

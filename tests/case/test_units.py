@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 from jsonschema import Draft7Validator
 
-from femb.base.annotations import unit_of
+from femb.base.checks import unit_of
 from femb.base.errors import ModelError
 from femb.case import CaseError, load_case
 from femb.case.build import OPTIONS, kinds

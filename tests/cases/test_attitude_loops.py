@@ -12,7 +12,7 @@ from shared_runs import results_of
 
 import femb
 from femb.numerics import rotations
-from femb.study.file import read_study
+from femb.study.study import read_study
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ import pytest
 from checkout import CASES
 
 from femb import load_case, modes, simulate, sweep
-from femb.study.file import read_study
+from femb.study.study import read_study
 
 pytestmark = pytest.mark.slow
 STUDY = CASES / "studies" / "satellite_settling.toml"

@@ -14,8 +14,7 @@ from long_runs import slow_but
 
 from femb import Model, Results, RigidBody, load_case, simulate
 from femb.cli import COMMANDS, cli, library
-from femb.cli.files import stamp
-from femb.cli.output import plain
+from femb.cli.output import plain, stamp
 
 CASE = '[bodies.hub]\nmass = 2.0\ninertia = 1.0\nangular_velocity = [0, 0, 2]\n[run]\nduration = 1.0\nmethod = "rk"\n'
 

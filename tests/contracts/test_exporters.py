@@ -13,8 +13,7 @@ from meshio.xdmf import TimeSeriesReader
 from oracles.synthetic_results import satellite
 
 from femb.base.errors import ResultError
-from femb.export.contract import Exporter
-from femb.export.formats import EXPORTERS
+from femb.export.formats import EXPORTERS, Exporter
 from femb.results.results import Results
 
 every_format = pytest.mark.parametrize("form", EXPORTERS)

@@ -17,8 +17,7 @@ from models import steps_to
 
 import femb
 from femb.base.memory import recall, remembered
-from femb.base.methods import AUTO, METHODS, STEPPERS, TABLEAUX, Method
-from femb.base.options import Run, Tolerances
+from femb.base.options import AUTO, METHODS, STEPPERS, TABLEAUX, Method, Run, Tolerances
 from femb.elements import Load, PointMass, RigidBody
 from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.numerics import rotations

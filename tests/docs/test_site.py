@@ -13,7 +13,7 @@ import pytest
 from checkout import ROOT
 
 import femb
-from femb.base.annotations import mark_of
+from femb.base.checks import mark_of
 from femb.base.types import Shape
 from femb.case import load_case
 from femb.case.build import kinds

@@ -119,7 +119,7 @@ def test_what_is_refused(words, message):
 def test_the_schema_knows_limits():
     import jsonschema
 
-    schema = femb.study.file.schema()
+    schema = femb.study.study.schema()
     variables, outputs = {"v": {"key": "a", "values": [1]}}, {"m": {"kind": "mass"}}
     study = {"case": "c.toml", "best": "least m", "variables": variables, "outputs": outputs}
     jsonschema.validate(study | {"constraints": {"m": {"least": 1.0}}}, schema)

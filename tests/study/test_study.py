@@ -5,7 +5,7 @@ from oracles.spring_study import STUDY, build, written
 
 from femb import ModelError, Study, sweep
 from femb.case import CaseError
-from femb.study.file import read_study
+from femb.study.study import read_study
 
 
 def changed(*pairs: tuple[str, str]) -> str:

@@ -7,7 +7,7 @@ import pytest
 from checkout import CASES
 from oracles.spring_study import STUDY
 
-from femb.study.file import schema
+from femb.study.study import schema
 
 
 @pytest.fixture(scope="module")

@@ -23,8 +23,7 @@ from femb.base.types import ErrorScale, Floats, Ints
 from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree import JointTree, Swept
 from femb.formulations.joint_tree_kernels import FRAME_V, SIZE, SPHERICAL
-from femb.formulations.reduced.kernels import apply_H2, apply_H2_T, composite
-from femb.formulations.reduced.null_space import NullSpace, TreeTangent
+from femb.formulations.reduced.null_space import NullSpace, TreeTangent, apply_H2, apply_H2_T, composite
 from femb.formulations.reduced.recursion import RecursiveSteps
 from femb.formulations.transformed import refused
 from femb.formulations.tree_frame import Root, TreeFrame

@@ -6,7 +6,7 @@ from long_runs import slow_but
 from matplotlib.text import Text
 
 import femb
-from femb.elements.control.noise import noise_key, normals
+from femb.elements.control.sensor import noise_key, normals
 from femb.elements.control.sensors import walk
 from femb.numerics import rotations
 
