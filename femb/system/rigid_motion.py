@@ -247,7 +247,13 @@ class RigidMotion:
         """
         if not self.free or not self.omega.any():
             return
-        spin = self._mass_centre(self.system.q0)[2]
+        system, v = self.system, np.zeros(self.system.n_v)
+        self.state(system.q0, v, np.zeros(system.n_v))
+        # wheels at the speeds of the start take part in the angular momentum
+        states = system.layout.first_order_v
+        v[states] = np.where(self.mask, system.v0, 0.0)[states]
+        of_origin = system.energy_momentum(system.q0[None], v[None])[0, 5:]
+        spin = of_origin - self.mass * rotations.cross(self._mass_centre(system.q0)[1], self.velocity)
         moment = rotations.cross(self.omega, spin)
         if np.linalg.norm(moment) > NEARLY_PRINCIPAL * np.linalg.norm(self.omega) * np.linalg.norm(spin):
             self._refuse(np.concatenate([np.zeros(3), moment]), instead)

@@ -4,7 +4,7 @@ has no equilibrium."""
 import numpy as np
 import pytest
 from long_runs import slow_but
-from models import tape
+from models import of_parts, tape
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
@@ -20,6 +20,7 @@ from femb import (
     ModelError,
     PointMass,
     Prismatic,
+    ReactionWheel,
     RigidBody,
     Section,
     SolveError,
@@ -225,6 +226,21 @@ def test_what_a_rotor_cannot_keep():
         ModelError, match="modes: the state is not steady: what acts on the structure of 'ground' changes by"
     ):
         modes(in_bearing(gravity=(9.81, 0, 0)), 4, start="equilibrium")
+
+
+def test_wheels_take_part_in_the_momentum_of_a_rotation():
+    """A wheel across the axis would tilt the body; one that makes the momentum parallel to the axis holds it there."""
+
+    def turning(product, axis, momentum):
+        inertia = ((10.0, 0.0, 0.0), (0.0, 12.0, product), (0.0, product, 14.0))
+        hub = RigidBody("hub", mass=50.0, inertia=inertia, angular_velocity=(0.0, 0.0, 0.5))
+        wheel = ReactionWheel("wheel", body="hub", axis=axis, spin_inertia=0.01, speed=momentum / 0.01)
+        return of_parts(hub, wheel)
+
+    with pytest.raises(SolveError, match=r"moment about the origin \(0, 0.5, 0\) N m"):
+        steady(turning(0.0, X, 1.0))
+    results = simulate(turning(1.0, (0, 1, 0), -0.5), duration=2.0, start="equilibrium", rtol=1e-9)
+    np.testing.assert_allclose(np.ptp(results.bodies["hub"].angular_velocity, axis=0), 0.0, atol=1e-9)
 
 
 def test_a_boom_that_a_driver_turns_on_a_free_hub_begins_without_a_blow():
