@@ -16,7 +16,7 @@ from femb.linear.multiblade import multiblade
 from femb.linear.orders import state_space_of
 from femb.linear.periodic import Periodic, periodic
 from femb.linear.state_space import StateSpace
-from femb.linear.trim import Balance, fastest, moves, why_unsteady
+from femb.linear.trim import Balance, fastest, moves, why_turning, why_unsteady
 from femb.model.model import Model
 from femb.vibration.complex_modes import rotations_of
 from femb.vibration.damping_ratios import source_of
@@ -53,7 +53,7 @@ def linearized(
     point, stopped = point_at(prepared(model, start, at_rest, state, differences=differences), trim, vary)
     balance = Balance.of(point)
     space = state_space(point, balance.equations, outputs, inputs)
-    space = replace(space, unsteady=why_unsteady(point, balance))
+    space = replace(space, unsteady=why_unsteady(point, balance) or why_turning(balance))
     lines = [_heading(space, balance)]
     held = [item.name for item in model.items() if item.table == "controllers" and getattr(item, "period", None)]
     if held:

@@ -24,6 +24,7 @@ from femb.linear.point import OperatingPoint
 from femb.linear.second_order import SecondOrder, chart_of, second_order
 from femb.model.model import Model
 from femb.numerics.newton import Iteration, largest, newton
+from femb.system import rigid_motion
 from femb.system.system import System
 from femb.vibration.completion import system_of
 
@@ -233,7 +234,14 @@ def why_unsteady(point: OperatingPoint, balance: Balance | None = None) -> str:
 def why_changing(balance: Balance) -> str:
     """The reason why a motion is not steady, as far as its instant shows it: no motion is followed."""
     drifts = moves(balance) and balance.drifts()
-    return why_accelerated(balance) or (_drifting(balance) if drifts else "")
+    return why_accelerated(balance) or (_drifting(balance) if drifts else why_turning(balance))
+
+
+def why_turning(balance: Balance) -> str:
+    """The reason why small motions about a steady one have no constant coefficients, as in bearings of unlike
+    stiffness; empty where they have."""
+    point = balance.point
+    return "" if point.at_rest else rigid_motion.why_changing(point.system.starting_at(point.q, point.v))
 
 
 def why_accelerated(balance: Balance) -> str:

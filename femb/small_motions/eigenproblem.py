@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from femb.base.errors import FembWarning
+from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints
 from femb.layout.element import LowRank
 from femb.small_motions.spinning import in_own_axes
 from femb.small_motions.strains import ExactProducts
 from femb.system.block_lu import Factorisation
 from femb.system.moving_ground import CoupledLayout, MovingGround, start_of
-from femb.system.rigid_motion import about_mass_centres, check_turning
+from femb.system.rigid_motion import about_mass_centres, why_changing
 from femb.system.system import System
 
 if TYPE_CHECKING:
@@ -99,7 +99,6 @@ class EigenProblem:
             inputs = system.inputs_at(0.0, system.q0, system.v0)
             start, multipliers = system.at(system.q0).forward(inputs, system.q0, system.v0)
             if spinning:
-                check_turning(system)
                 a = _velocities(system, free, start)
         else:
             kept, places = np.zeros_like(v), free.layout.first_order_v
@@ -109,6 +108,11 @@ class EigenProblem:
             free = free.with_batches([batch.unstrained(u, q) or batch for batch in free.batches])
             _warn_of_pretension(free, layout.held_frames(), u, q)
         damping, stiffness = (part.copy() for part in free.tangent(u, q, v, a))
+        if spinning and (why := why_changing(system)):
+            raise ModelError(
+                f"modes: the state is not steady: {why}; leave out what does not turn with it, as weight across the "
+                "axis or springs of unlike stiffness, take femb.periodic, or start at rest"
+            )
         low_rank = free.low_rank_tangent(u, q, v)
         jacobian = np.zeros(free.pattern.size)
         free.constraint_set.jacobian(u, q, jacobian)

@@ -238,11 +238,13 @@ def mode_sweep(
     if count is not None and not 1 <= count <= there:
         raise ModelError(f"mode sweep: count: got {shown(count)}, wanted a whole number from 1 to {there}")
     count = min(DEFAULT, there) if count is None else count
-    chosen = before.first(count)
-    rows = [(chosen.eigenvalues, np.ones(count), chosen.precision)]
+    # a multiple eigenvalue is followed as a whole, as the two equal bendings of a shaft before it turns
+    whole = max([count, *(max(group) + 1 for group in _multiple(before.eigenvalues) if min(group) < count)])
+    chosen = before.first(whole)
+    rows = [(chosen.eigenvalues[:count], np.ones(count), chosen.precision[:count])]
     for value, following in pairwise(values):
-        chosen, assurance = _followed(at, chosen, value, following, count, HALVINGS)
-        rows.append((chosen.eigenvalues, assurance, chosen.precision))
+        chosen, assurance = _followed(at, chosen, value, following, whole, HALVINGS)
+        rows.append((chosen.eigenvalues[:count], assurance[:count], chosen.precision[:count]))
     eigenvalues = np.array([row for row, _, _ in rows])
     size = np.abs(eigenvalues)
     return ModeSweep(

@@ -17,6 +17,8 @@ from femb import (
     PointMass,
     Revolute,
     RigidBody,
+    SpringDamper,
+    SpringEnd,
     hybrid_coordinates,
     linearize,
     static,
@@ -25,6 +27,7 @@ from femb.base.errors import ModelError
 from femb.numerics.rotations import from_axis_angle, rotation_matrix
 from femb.profiles import Polynomial
 from femb.system.system import System
+from femb.vibration.mode_sweep import mode_sweep
 from femb.vibration.modes import modes
 from femb.vibration.solution import solution
 
@@ -229,6 +232,44 @@ def test_a_blade_in_a_bearing(turned, given):
     for frequency in flap:
         assert np.min(np.abs(poles - 1j * frequency)) < 1e-6 * frequency
     assert 2.0 * np.pi * modes(model, 1).frequencies[0] == pytest.approx(3.51602, rel=1e-4)
+
+
+@pytest.mark.parametrize(("across", "steady"), [(1.0, True), (4.0, False)])
+def test_a_rotor_in_sprung_bearings(across, steady):
+    """Springs that are alike in all directions turn with the rotor, as it were; unlike ones make it periodic."""
+    model = of_parts(RigidBody("rotor", mass=2.0, inertia=(0.02, 0.1, 0.1), angular_velocity=(30.0, 0.0, 0.0)))
+    for end in (-0.5, 0.5):
+        for side in (-1.0, 1.0):
+            for direction, stiffness in (((0, side, 0), 1e4), ((0, 0, side), across * 1e4)):
+                at = (end, 0.0, 0.0)
+                anchor = SpringEnd(anchor=np.add(at, direction))
+                name = f"{end} {direction}".replace(".", "_")
+                model.add(SpringDamper(name, SpringEnd("rotor", at=at), anchor, stiffness=stiffness, free_length=1.0))
+    stop = SpringEnd(anchor=(1.5, 0.0, 0.0))
+    model.add(SpringDamper("along", SpringEnd("rotor", at=(0.5, 0.0, 0.0)), stop, stiffness=5e3, free_length=1.0))
+    whirl = np.sqrt(4.0 * 1e4 / 2.0)
+    if steady:
+        found = 2.0 * np.pi * modes(model, 5, start="equilibrium").frequencies
+        for wanted in (whirl - 30.0, whirl + 30.0):
+            assert np.min(np.abs(found - wanted)) < 1e-6 * whirl
+        assert linearize(model, start="equilibrium").unsteady == ""
+    else:
+        with pytest.raises(ModelError, match="not steady: what acts on the structure of"):
+            modes(model, 6, start="equilibrium")
+        assert "changes by" in linearize(model, start="equilibrium").unsteady
+
+
+def test_equal_bendings_at_the_end_of_a_sweep_are_followed_together():
+    """The last of the modes that are asked for is one of two equal ones at rest."""
+
+    def rotor(rate):
+        section = slender(bending_stiffness=[1.0, 1.0], axial_stiffness=1e7)
+        start = Attachment("hub", direction=(0.0, 0.0, 1.0))
+        hub = RigidBody("hub", mass=100.0, inertia=(90.0, 90.0, 90.0), angular_velocity=(0.0, 0.0, rate))
+        return of_parts(hub, Beam("shaft", section, length=1.0, elements=6, start=start))
+
+    found = mode_sweep(rotor, [0.0, 0.5, 1.0], 1, held="hub", start="equilibrium")
+    np.testing.assert_allclose(2.0 * np.pi * np.sort(found.frequencies[:, 0])[::-1][:1], 4.516, rtol=1e-2)
 
 
 # Loads
