@@ -1,5 +1,5 @@
 """Kernels of block elimination; see ``femb.system.block_lu``. Blocks are stored row by row in a flat array, real or
-complex.
+complex, or values of ``femb.numerics.compiler.lanes``: several matrices of one structure with the same exchanges.
 
 ``diagonal_scale`` has no entries for matrices without multipliers.
 """
@@ -7,6 +7,7 @@ complex.
 import numpy as np
 
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
+from femb.numerics.compiler.lanes import choose, every, magnitude
 
 # Substitution with the factors of block data: one right-hand side, or several, for which they are read once.
 #
@@ -17,6 +18,9 @@ ONE_COLUMN = np.int64(1)
 # Smaller entries of a solution are set to zero, block by block: arithmetic with subnormal numbers is several times
 # slower, and far from where a load acts a solution fades to them, without reaching zero.
 FLUSH_TO_ZERO = 1e-100
+# Matrices in lanes have the same pivots, each at least this part of the largest candidate. A pivot below a half of the
+# largest may let the others grow threefold, far from the loss of digits by a small one.
+ALIKE = 0.5
 
 
 @inlined
@@ -60,6 +64,12 @@ def restore_order(n, r, pivots, o, x, X, m):
 @kernel_with_entry
 def solve(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, diagonal_scale, x):
     """Solve in place for one right-hand side x (n,) with the factors computed by ``factor``."""
+    solve_blocks(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, x)
+
+
+@inlined
+def solve_blocks(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, x):
+    """``solve``, also of matrices in lanes."""
     for step in range(order.size):
         b = order[step]
         o = start[b]
@@ -107,8 +117,7 @@ def solve_columns(start, n_v, diagonal, order, first, later, lower, upper, data,
 def flush(x, first, last):
     """Set negligible entries of x[first:last] to zero."""
     for i in range(first, last):
-        if abs(x[i].real) + abs(x[i].imag) < FLUSH_TO_ZERO:
-            x[i] = 0.0
+        x[i] = choose(magnitude(x[i]) < FLUSH_TO_ZERO, 0.0, x[i])
 
 
 @inlined
@@ -148,24 +157,33 @@ def factor(
     of the velocities to the diagonal of each multiplier. A row whose pivot is at most ``dependent`` times this is
     dependent.
     """
+    return factor_blocks(
+        start, n_v, diagonal, order, first, later, lower, upper, targets, data, pivots, rank, diagonal_scale, dependent
+    )
+
+
+@inlined
+def factor_blocks(
+    start, n_v, diagonal, order, first, later, lower, upper, targets, data, pivots, rank, diagonal_scale, dependent
+):
+    """``factor``, also of matrices in lanes; then it also returns the block whose pivots are not the same in all."""
     if diagonal_scale.size > 0:
         for b in range(diagonal.size):
             n = start[b + 1] - start[b]
             for i in range(n):
-                diagonal_scale[start[b] + i] += abs(data[diagonal[b] + i * n + i])
+                diagonal_scale[start[b] + i] += magnitude(data[diagonal[b] + i * n + i])
     t = 0
     for step in range(order.size):
         b = order[step]
         o = start[b]
         n = start[b + 1] - o
         D = diagonal[b]
-        r = -1
         if o >= n_v:
             r = factor_rows(data, D, n, pivots, o, diagonal_scale, dependent)
+        else:
+            r = factor_velocities(data, D, n, pivots, o)
         if r < 0:
-            if not factor_velocities(data, D, n, pivots, o):
-                return b
-            r = n
+            return b
         rank[b] = r
         for e in range(first[step], first[step + 1]):
             m = start[later[e] + 1] - start[later[e]]
@@ -186,7 +204,7 @@ def factor(
                     x = data[U + i * n] * data[X + i]
                     for k in range(1, n):
                         x += data[U + i * n + k] * data[X + k * m + i]
-                    diagonal_scale[start[p] + i] += abs(x.real) + abs(x.imag)
+                    diagonal_scale[start[p] + i] += magnitude(x)
     return -1
 
 
@@ -207,36 +225,53 @@ def pivot_ratios(start, n_v, diagonal, data, pivots, rank, diagonal_scale, ratio
 
 @inlined
 def factor_velocities(data, D, n, pivots, o):
-    """LU of the block (n, n) at D with partial pivoting; returns whether the block is regular."""
+    """LU of the block (n, n) at D with partial pivoting; returns n, or -1 of a block that is not regular.
+
+    Matrices in lanes have one pivot that is large enough in all of them; without one it also returns -1.
+    """
     for k in range(n):
-        best, row = 0.0, k
-        for i in range(k, n):
-            x = data[D + i * n + k]
-            size = abs(x.real) + abs(x.imag)
-            if size > best:
+        best = magnitude(data[D + k * n + k])
+        # numbers that are not finite are passed over
+        best = choose(best > 0.0, best, 0.0)
+        row, largest = k, best
+        for i in range(k + 1, n):
+            size = magnitude(data[D + i * n + k])
+            if every(size > best):
                 best, row = size, i
-        if not best > 0.0:
-            return False
+            largest = choose(size > largest, size, largest)
+        if not (every(best > 0.0) and every(best >= ALIKE * largest)):
+            return -1
         pivots[o + k] = row
         if row != k:
             exchange(data, D, k, row, n)
         eliminate(data, D, n, k)
-    return True
+    return n
+
+
+@inlined
+def relative_size(data, D, n, i, scale):
+    """Size of the diagonal entry i of the block at D, relative to its scale; zero without one."""
+    return choose(scale > 0.0, magnitude(data[D + i * n + i]) / scale, 0.0)
 
 
 @inlined
 def factor_rows(data, D, n, pivots, o, diagonal_scale, dependent):
-    """LU of a block of multipliers with diagonal pivoting; returns the number of independent rows."""
+    """LU of a block of multipliers with diagonal pivoting; returns the number of independent rows.
+
+    Of matrices in lanes without a common pivot, or with different numbers of rows, it returns -1.
+    """
     for k in range(n):
-        best, row = -1.0, k
-        for i in range(k, n):
-            x = data[D + i * n + i]
-            size = (abs(x.real) + abs(x.imag)) / diagonal_scale[o + i] if diagonal_scale[o + i] > 0.0 else 0.0
-            if size > best:
+        best = relative_size(data, D, n, k, diagonal_scale[o + k])
+        best = choose(best > -1.0, best, -1.0)
+        row, largest = k, best
+        for i in range(k + 1, n):
+            size = relative_size(data, D, n, i, diagonal_scale[o + i])
+            if every(size > best):
                 best, row = size, i
+            largest = choose(size > largest, size, largest)
         pivots[o + k] = row
-        if not best > dependent:
-            return k
+        if not (every(best > dependent) and every(best >= ALIKE * largest)):
+            return -1 if not every(largest <= dependent) else k
         if row != k:
             exchange(data, D, k, row, n)
             diagonal_scale[o + k], diagonal_scale[o + row] = diagonal_scale[o + row], diagonal_scale[o + k]
@@ -260,22 +295,34 @@ def eliminate(data, D, n, k):
 @kernel_with_entry
 def multiply(start, diagonal, order, first, later, lower, upper, data, x, y):
     """y (n,) = A x for block data."""
+    multiply_blocks(start, diagonal, order, first, later, lower, upper, data, x, y)
+
+
+@inlined
+def add_vector(data, A, m, n, x, o, y, p):
+    """y[p:] (m,) += the block (m, n) at A times x[o:] (n,)."""
+    for i in range(m):
+        s = y[p + i]
+        for k in range(n):
+            s += data[A + i * n + k] * x[o + k]
+        y[p + i] = s
+
+
+@inlined
+def multiply_blocks(start, diagonal, order, first, later, lower, upper, data, x, y):
+    """``multiply``, also of matrices in lanes."""
     for i in range(y.size):
         y[i] = 0.0
     for step in range(order.size):
         b = order[step]
         o = start[b]
         n = start[b + 1] - o
-        for i in range(n):
-            for j in range(n):
-                y[o + i] += data[diagonal[b] + n * i + j] * x[o + j]
+        add_vector(data, diagonal[b], n, n, x, o, y, o)
         for e in range(first[step], first[step + 1]):
             p = start[later[e]]
             m = start[later[e] + 1] - p
-            for i in range(n):
-                for j in range(m):
-                    y[o + i] += data[lower[e] + m * i + j] * x[p + j]
-                    y[p + j] += data[upper[e] + n * j + i] * x[o + i]
+            add_vector(data, lower[e], n, m, x, p, y, o)
+            add_vector(data, upper[e], m, n, x, o, y, p)
 
 
 @kernel

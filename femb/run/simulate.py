@@ -86,15 +86,15 @@ def simulate(
     form, run_summary = make_formulation(system, run.formulation), RunSummary([])
     # the matrices of other formulations are dense and small
     threads = nullcontext() if form is system else one_blas_thread()
-    times = run.output_times()
+    times, spin = run.output_times(), SpinWatch(system)
     with (
         threads,
         reporting(progress, run.duration) as reporter,
         Recording(
-            system, run.method, out, case_text, run.output, reason, plan.options, earlier, expected=len(times)
+            system, run.method, out, case_text, run.output, reason, plan.options, earlier, len(times), spin.add
         ) as recording,
     ):
-        stepper, spin = make_stepper(form, run), SpinWatch(system)
+        stepper = make_stepper(form, run)
         keep = Checkpoints(recording.keep, earlier, plan.extended) if out is not None else None
         try:
             watch = recording.watching(reporter)
@@ -103,7 +103,6 @@ def simulate(
                 run.output.motion_only,
             ):  # fmt: skip
                 recording.add(frames)
-                spin.add(frames.v)
         finally:
             recording.statistics, recording.arrays = stepper.statistics.as_dict(), run_summary.arrays()
         for text in filter(None, (recording.audit_warning(run.rtol), spin.warning())):

@@ -19,15 +19,12 @@ def forward_balance(
 ) -> tuple[Floats, Floats, Floats]:
     """As ``forward_each``; and the residual forces (k, n_v) of the ``equations`` with these multipliers and other
     accelerations a (k, n_v). The forces are evaluated once."""
-    rates, multipliers, force, data = _forward(system, u, q, v, keep=True)
+    rates, multipliers, force, data = _forward(system, u, q, v)
     return rates, multipliers, force + products(system.solver, data, np.hstack([a, multipliers]))[:, : system.n_v]
 
 
-def _forward(
-    system: MotionEquations, u: Floats, q: Floats, v: Floats, keep: bool = False
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """v', multipliers, the forces (k, n_v) without accelerations, and block data of M, J and J^T if they are to be
-    kept, else their factors."""
+def _forward(system: MotionEquations, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """v', multipliers, the forces (k, n_v) without accelerations, and block data of M, J and J^T."""
     x, data = np.zeros((len(q), system.pattern.n)), np.zeros((len(q), system.pattern.size))
     force = system.residual(u, q, v, np.zeros(v.shape))
     x[:, : system.n_v] = -force
@@ -36,7 +33,7 @@ def _forward(
     if system.n_c:
         x[:, system.n_v :] = system.constraints(u, q, v, data)[1]
     try:
-        StackedFactors(system.solver, data.copy() if keep else data).solve(x)
+        StackedFactors(system.solver, data).solve(x)
     except SingularError as error:
         raise singular_mass(system, error, *(array[error.state] for array in (u, q, v))) from error
     # both parts as the arrays of one state are, for which kernels are compiled already

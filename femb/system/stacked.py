@@ -1,7 +1,8 @@
 """Matrices of many states at once: factors, products and the projection on the constraints, in compiled loops.
 
-Output is evaluated at many states. What a stepper does once in a step is done here for k of them, with the same
-operations in the same order, so that the results are those of one state at a time.
+Output is evaluated at many states. What a stepper does once in a step is done here for k of them, some of them in the
+lanes of one register (``femb.numerics.compiler.lanes``). The results are those of one state at a time but for rounding,
+since matrices in lanes have the same exchanges of rows.
 """
 
 import math
@@ -11,25 +12,74 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
-from femb.numerics.block_kernels import factor, multiply, solve
+from femb.numerics.block_kernels import factor_blocks, multiply_blocks, solve, solve_blocks
 from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.lanes import LANES, lanes
 from femb.system.block_lu import DEPENDENT, Factors, LinearSolver, Matrix, SingularError, Unknowns
 from femb.system.constraints import OPEN, PASSES, SETTLED, VELOCITY, position_limit, projected
 from femb.system.velocity_coordinates import MotionEquations
 
 # Block elimination of k matrices of one structure in one call; see ``femb.numerics.block_kernels``.
+#
+# LANES matrices after the other are factorised, solved and multiplied together, with the same exchanges. Where no
+# exchange is good enough for all of them, and of the last few, each is treated on its own.
+
+
+@inlined
+def gather(rows, first, out):
+    """out (n, LANES): the rows (s, n) from ``first``, as columns."""
+    for i in range(rows.shape[1]):
+        for m in range(LANES):
+            out[i, m] = rows[first + m, i]
+
+
+@inlined
+def spread(columns, first, out):
+    """The rows (s, n) of out from ``first``: the columns (n, LANES)."""
+    for i in range(out.shape[1]):
+        for m in range(LANES):
+            out[first + m, i] = columns[i, m]
+
+
+@kernel
+def shift_each(mass, damping, stiffness, mu):
+    """mass = mu mass + damping + stiffness/mu and stiffness = damping + stiffness/mu, of k matrices (k, size) and
+    numbers mu (k,)."""
+    for s in range(mu.size):
+        scale, reach = mu[s], 1.0 / mu[s]
+        for i in range(mass.shape[1]):
+            stiff = damping[s, i] + reach * stiffness[s, i]
+            mass[s, i] = scale * mass[s, i] + stiff
+            stiffness[s, i] = stiff
 
 
 @kernel
 def factor_each(
-    start, n_v, diagonal, order, first, later, lower, upper, targets, data, pivots, rank, diagonal_scale, dependent
-):
-    """``factor`` of k matrices: data (k, size), pivots, diagonal_scale (k, n) or (k, 0), rank (k, B).
+    start, n_v, diagonal, order, first, later, lower, upper, targets, matrices, pivots, rank, diagonal_scale, dependent,
+    data, grouped, grouped_scale, together,
+):  # fmt: skip
+    """``factor`` of k matrices (k, size): their factors go to data (k, size), or to ``grouped`` (g, size, LANES).
 
-    Returns the number of the first matrix that is singular and that of its singular block; -1, -1 for none.
+    pivots (k, n), rank (k, B), diagonal_scale (k, n) or (k, 0) : of each, or in the first row of a group. grouped_scale
+    (g, n, LANES). together (g,) : whether a group is factorised as one. Returns the number of the first matrix that is
+    singular and that of its singular block; -1, -1 for none.
     """
-    for s in range(data.shape[0]):
-        bad = factor(
+    in_lanes, scale_in_lanes = lanes(grouped), lanes(grouped_scale)
+    for g in range(together.size):
+        s = g * LANES
+        gather(matrices, s, grouped[g])
+        gather(diagonal_scale, s, grouped_scale[g])
+        bad = factor_blocks(
+            start, n_v, diagonal, order, first, later, lower, upper, targets, in_lanes[g], pivots[s], rank[s],
+            scale_in_lanes[g], dependent,
+        )  # fmt: skip
+        together[g] = bad < 0
+    for s in range(matrices.shape[0]):
+        if s < together.size * LANES and together[s // LANES]:
+            continue
+        for i in range(data.shape[1]):
+            data[s, i] = matrices[s, i]
+        bad = factor_blocks(
             start, n_v, diagonal, order, first, later, lower, upper, targets, data[s], pivots[s], rank[s],
             diagonal_scale[s], dependent,
         )  # fmt: skip
@@ -39,31 +89,40 @@ def factor_each(
 
 
 @kernel
-def solve_each(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, diagonal_scale, x):
-    """``solve`` for one right-hand side of each of k matrices, x (k, n)."""
+def solve_each(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, grouped, together, x):
+    """``solve`` for one right-hand side of each of k matrices, x (k, n); factors are those of ``factor_each``."""
+    columns = np.empty((x.shape[1], LANES))
+    in_lanes, columns_in_lanes = lanes(grouped), lanes(columns)
+    for g in range(together.size):
+        if together[g]:
+            s = g * LANES
+            gather(x, s, columns)
+            solve_blocks(
+                start, n_v, diagonal, order, first, later, lower, upper, in_lanes[g], pivots[s], rank[s],
+                columns_in_lanes,
+            )  # fmt: skip
+            spread(columns, s, x)
     for s in range(x.shape[0]):
-        solve(
-            start,
-            n_v,
-            diagonal,
-            order,
-            first,
-            later,
-            lower,
-            upper,
-            data[s],
-            pivots[s],
-            rank[s],
-            diagonal_scale[s],
-            x[s],
-        )
+        if not (s < together.size * LANES and together[s // LANES]):
+            solve_blocks(
+                start, n_v, diagonal, order, first, later, lower, upper, data[s], pivots[s], rank[s], x[s]
+            )  # fmt: skip
 
 
 @kernel
 def multiply_each(start, diagonal, order, first, later, lower, upper, data, x, y):
     """y (k, n) = A x for k matrices, data (k, size)."""
-    for s in range(x.shape[0]):
-        multiply(start, diagonal, order, first, later, lower, upper, data[s], x[s], y[s])
+    count = x.shape[0] // LANES if LANES > 1 else 0
+    factor, columns, result = np.empty((data.shape[1], LANES)), np.empty((y.shape[1], LANES)), np.empty((y.shape[1], LANES))
+    in_lanes, columns_in_lanes, result_in_lanes = lanes(factor), lanes(columns), lanes(result)
+    for g in range(count):
+        s = g * LANES
+        gather(data, s, factor)
+        gather(x, s, columns)
+        multiply_blocks(start, diagonal, order, first, later, lower, upper, in_lanes, columns_in_lanes, result_in_lanes)
+        spread(result, s, y)
+    for s in range(count * LANES, x.shape[0]):
+        multiply_blocks(start, diagonal, order, first, later, lower, upper, data[s], x[s], y[s])
 
 
 @inlined
@@ -97,7 +156,7 @@ def subtract_projection(n, x):
 
 @kernel
 def least_norm_each(
-    start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, diagonal_scale, J, dependent, x
+    start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, J, dependent, x
 ):
     """Multipliers x (k, n_c) of least norm with the same J^T x, in place, by the factors of k matrices [A J^T; J 0].
 
@@ -112,19 +171,18 @@ def least_norm_each(
         if count == 0:
             continue
         N, found = np.empty((count, n_c)), 0
-        scale = diagonal_scale[s]
         for m in range(count):
             column[:] = 0.0
             column[n_v + rows[m]] = 1.0
-            multiply(start, diagonal, order, first, later, lower, upper, J[s], column, force)
+            multiply_blocks(start, diagonal, order, first, later, lower, upper, J[s], column, force)
             size = 0.0
             for i in range(n):
                 column[i] = force[i] if i < n_v else 0.0
                 size += column[i] * column[i]
-            solve(start, n_v, diagonal, order, first, later, lower, upper, data[s], pivots[s], rank[s], scale, column)
+            solve_blocks(start, n_v, diagonal, order, first, later, lower, upper, data[s], pivots[s], rank[s], column)
             for i in range(n_v):
                 column[i] = 0.0
-            multiply(start, diagonal, order, first, later, lower, upper, J[s], column, gap)
+            multiply_blocks(start, diagonal, order, first, later, lower, upper, J[s], column, gap)
             off = 0.0
             for i in range(n_v):
                 off += (force[i] - gap[i]) ** 2
@@ -162,35 +220,51 @@ class EachFactors(Protocol):
 
 
 class StackedFactors:
-    """Factors of k matrices, block data (k, size), which they overwrite. Raises SingularError with its ``state``."""
+    """Factors of k matrices, block data (k, size), which are left as they are. Raises SingularError with its ``state``.
 
-    def __init__(self, solver: LinearSolver, data: Floats) -> None:
+    together : whether those that can be are factorised in lanes, which ``least_norm`` cannot use.
+    """
+
+    def __init__(self, solver: LinearSolver, data: Floats, together: bool = True) -> None:
         k, n, n_v = len(data), solver.pattern.n, solver.pattern.n_v
         pivots: Ints = np.empty((k, n), dtype=np.int64)
         rank: Ints = np.empty((k, len(solver.sizes)), dtype=np.int64)
         scale = np.zeros((k, n if n > n_v else 0))
         if n > n_v:
             scale[:, n_v:][:, solver.excluded_rows] = -np.inf
-        self._structure, self._arrays = solver.structure, (data, pivots, rank)
-        self._scale = scale
-        state, block = factor_each(*solver.structure, solver.targets, data, pivots, rank, scale, DEPENDENT)
+        groups = k // LANES if together and LANES > 1 else 0
+        grouped, own = np.empty((groups, data.shape[1], LANES)), np.empty_like(data)
+        self._together: Bools = np.zeros(groups, dtype=bool)
+        self._structure, self._arrays, self._grouped = solver.structure, (own, pivots, rank), grouped
+        state, block = factor_each(
+            *solver.structure, solver.targets, data, pivots, rank, scale, DEPENDENT, own, grouped,
+            np.empty((groups, scale.shape[1], LANES)), self._together,
+        )  # fmt: skip
+        self._no_scale = scale[:1]
         if state >= 0:
             start = solver.pattern.block_start
             raise SingularError(int(start[block]), int(start[block + 1]), state)
 
     def solve(self, x: Floats) -> Floats:
         """Solve in place for contiguous right-hand sides (k, n), one of each matrix, and return them."""
-        solve_each(*self._structure, *self._arrays, self._scale, x)
+        solve_each(*self._structure, *self._arrays, self._grouped, self._together, x)
         return x
 
     def least_norm(self, J: Floats, x: Floats) -> Floats:
         """Multipliers x (k, n_c) of least norm with the same J^T x, in place; J (k, size) : J and J^T alone."""
-        least_norm_each(*self._structure, *self._arrays, self._scale, J, PARALLEL, x)
+        assert not self._together.any()
+        least_norm_each(*self._structure, *self._arrays, J, PARALLEL, x)
         return x
 
     def of(self, k: int) -> Factors:
         """The factors of one matrix."""
-        return _One((*self._structure, *(array[k] for array in self._arrays), self._scale[k]))
+        own, pivots, rank = self._arrays
+        group, lane = divmod(k, LANES)
+        if group < len(self._together) and self._together[group]:
+            first = k - lane
+            data = np.ascontiguousarray(self._grouped[group, :, lane])
+            return _One((*self._structure, data, pivots[first], rank[first], self._no_scale[0]))
+        return _One((*self._structure, own[k], pivots[k], rank[k], self._no_scale[0]))
 
 
 class _One:
@@ -225,14 +299,8 @@ class StackedMatrices:
             batch.matrices_each(u, q, v, mass, damping, stiffness)
         if system.n_c:
             system.constraints(u, q, v, damping)
-        reach = 1.0 / mu[:, None]
-        # in place, since the arrays are large
-        mass *= mu[:, None]
-        mass += damping
-        mass += reach * stiffness
+        shift_each(mass, damping, stiffness, mu)
         self.factors: EachFactors = StackedFactors(system.solver, mass)
-        stiffness /= mu[:, None]
-        stiffness += damping
         self._stiff: Floats = stiffness
 
     def filtered(self, x: Floats) -> Floats:
@@ -307,7 +375,7 @@ def least_multipliers(system: MotionEquations, u: Floats, q: Floats, multipliers
     system.constraints(u, q, np.zeros((len(q), system.n_v)), J)
     for batch in system.batches:
         batch.mass_each(q, data)
-    return StackedFactors(system.solver, data + J).least_norm(J, multipliers.copy())
+    return StackedFactors(system.solver, data + J, together=False).least_norm(J, multipliers.copy())
 
 
 def projected_each(

@@ -135,9 +135,28 @@ def lanes(typingctx: Any, array: Any) -> Any:
 @intrinsic
 def choose(typingctx: Any, condition: Any, x: Any, y: Any) -> Any:
     """x in the lanes where the condition holds, y in the others."""
-    kind = NUMBERS if condition == CONDITION else types.float64
+    number = types.complex128 if isinstance(x, types.Complex) or isinstance(y, types.Complex) else types.float64
+    kind = NUMBERS if condition == CONDITION else number
     test = CONDITION if condition == CONDITION else types.boolean
     return signature(kind, test, kind, kind), lambda context, builder, sig, args: builder.select(*args)
+
+
+@intrinsic
+def magnitude(typingctx: Any, x: Any) -> Any:
+    """|x| in every lane; of a complex number the sum of its parts' sizes."""
+
+    def size(builder: Any, part: Any) -> Any:
+        return builder.call(builder.module.declare_intrinsic("llvm.fabs", [ir.DoubleType()]), [part])
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if x == NUMBERS:
+            return _function(builder, "fabs", args[0])
+        if not isinstance(x, types.Complex):
+            return size(builder, args[0])
+        z = context.make_complex(builder, x, args[0])
+        return builder.fadd(size(builder, z.real), size(builder, z.imag))
+
+    return signature(NUMBERS if x == NUMBERS else types.float64, x), code
 
 
 @intrinsic

@@ -3,8 +3,8 @@
 ``lanes(array)`` shows an array (..., LANES) as an array (...) of such values. Kernels marked ``@inlined`` take them as
 they take numbers: +, -, *, / and ``math.sqrt`` act on every lane, and a number beside them stands for all lanes;
 ``math.sin`` and ``math.cos`` take one lane after another, which ``femb.numerics.orbits`` avoids for small angles.
-What differs between elements is chosen by ``choose(condition, x, y)``, and left out where ``every(condition)``; both
-take numbers too. A value is a vector of the processor: one instruction does the work of several, with the same
+What differs between elements is chosen by ``choose(condition, x, y)``, and left out where ``every(condition)``;
+``magnitude`` is a size without a sign. They take numbers too. A value is a vector of the processor: one instruction does the work of several, with the same
 rounding.
 There are four lanes, since models with few elements would leave more of them unused; eight take an eighth less time for
 many elements.
@@ -37,6 +37,7 @@ _TYPES = _extension()
 
 if _TYPES is not None:
     LANES, lanes, choose, every = _TYPES.LANES, _TYPES.lanes, _TYPES.choose, _TYPES.every
+    magnitude = _TYPES.magnitude
 else:
     LANES = 1
     # by numba alone, since a view of an array is counted as a reference to it
@@ -56,3 +57,8 @@ else:
     def every(condition: Any) -> bool:
         """Whether the condition holds in every lane."""
         return bool(condition)
+
+    @_inlined
+    def magnitude(x: Any) -> Any:
+        """|x|; of a complex number the sum of its parts' sizes."""
+        return abs(x.real) + abs(x.imag)
