@@ -27,7 +27,7 @@ from femb.elements.beam.inertia import (
     offset_energy,
     rotary_rows,
 )
-from femb.elements.beam.matrices import matrices
+from femb.elements.beam.matrices import folded, matrices
 from femb.elements.beam.shape import reference_strains
 from femb.elements.beam.strain import (
     HERMITE,
@@ -43,6 +43,8 @@ from femb.elements.beam.strain import (
     cubics,
     end_rates,
     end_states,
+    gather_rates,
+    gather_states,
     natural_rates,
     section_at,
     strains,
@@ -57,7 +59,7 @@ from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lane_groups import groups, groups_of, kinds
-from femb.numerics.compiler.lanes import LANES
+from femb.numerics.compiler.lanes import LANES, every, lanes
 from femb.numerics.newton import LARGEST_ROTATION
 from femb.numerics.vector3 import cross, rotate, rotate_back
 
@@ -80,45 +82,54 @@ def element_data(section: Any, source: bool) -> Floats:
 
 
 @kernel
-def energy_momentum(index, ends, data, has_mass_offset, q, v, fixed, gravity, out):
-    """out (s, 8) += kinetic and potential energy, linear momentum and angular momentum about the inertial origin."""
-    states, rates, R = np.empty((2, 8)), np.empty((2, 7)), np.empty((5, 3, 3))
-    small, axes, offset_work = np.empty((15, 3)), np.empty((3, 3)), np.empty((6, 3))
+def energy_momentum(index, kind, ends, data, has_mass_offset, q, v, fixed, gravity, out):
+    """out (s, 8) += kinetic and potential energy, linear momentum and angular momentum about the inertial origin.
+
+    Groups of elements as in ``forces``.
+    """
+    states, rates = np.empty((2, 8, LANES)), np.empty((2, 7, LANES))
+    R, small, whole = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((15, 3, LANES))), np.empty((1, LANES))
+    axes, offset_work = lanes(np.empty((3, 3, LANES))), lanes(np.empty((6, 3, LANES)))
     Q, beta, gamma, L, work, w = R[4], small[10], small[11], small[12], small[13], small[14]
-    x0, x1 = np.empty((4, 3)), np.empty((4, 3))
-    X, f11 = np.empty(8), np.empty(11)
-    e, E, psi, psi_X = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
-    c, spin = np.empty((2, 3, 4)), np.empty((3, 11))
+    x0, x1 = lanes(np.empty((4, 3, LANES))), lanes(np.empty((4, 3, LANES)))
+    X, f11 = lanes(np.empty((8, LANES))), lanes(np.empty((11, LANES)))
+    e, E = lanes(np.empty((3, 4, LANES))), lanes(np.empty((3, 4, 8, LANES)))
+    psi, psi_X = lanes(np.empty((4, LANES))), lanes(np.empty((4, 8, LANES)))
+    c, spin = lanes(np.empty((2, 3, 4, LANES))), lanes(np.empty((3, 11, LANES)))
+    sums = np.empty((8, LANES))
+    of_elements = lanes(sums)
     for s in range(q.shape[0]):
-        for k in range(index.shape[0]):
-            length = data[k, LENGTH]
-            end_states(index[k], q[s], fixed, states)
-            end_rates(index[k], v[s], rates)
-            element_shape(states, ends[k], length, R, small, X)
-            if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
-                return k
-            ends_motion(rates, ends[k], R, small, f11)
-            potential = 0.0
+        for g in range(kind.shape[0]):
+            first, row, end_rows = g * LANES, lanes(data[kind[g]]), lanes(ends[kind[g]])
+            count, length = min(LANES, index.shape[0] - first), row[LENGTH]
+            gather_states(index, first, q[s], fixed, states)
+            gather_rates(index, first, v[s], rates)
+            element_shape(lanes(states), end_rows, length, R, small, X)
+            lanes(whole)[0] = strains(X, length, row[SOURCE] != 0.0, psi, psi_X, e, E)
+            if folded(first, whole[0], count) >= 0:
+                return folded(first, whole[0], count)
+            ends_motion(lanes(rates), end_rows, R, small, f11)
+            potential, kinetic = 0.0 * length, 0.0 * length
+            of_elements[:] = 0.0
             inner_strains(e, length, c[0])
             for i in range(3):
                 for j in range(4):
-                    e[i, j] -= data[k, REFERENCE + 4 * i + j]
-            relax(c[0], c[1], inner_stiffness(data[k], c[0], c[1]), e)
+                    e[i, j] -= row[REFERENCE + 4 * i + j]
+            relax(c[0], c[1], inner_stiffness(row, c[0], c[1]), e)
             for i in range(3):
                 for j in range(4):
                     for o in range(4):
-                        potential += 0.5 * WEIGHTS[i] * length * e[i, j] * data[k, STIFFNESS + 4 * j + o] * e[i, o]
+                        potential += 0.5 * WEIGHTS[i] * length * e[i, j] * row[STIFFNESS + 4 * j + o] * e[i, o]
             # centreline, inertial axes
             for end in range(2):
-                stretched = length * (1.0 + states[end, 7])
-                centreline_rate(rates[end, 6], small[4 + end], stretched, length, work)
+                stretched = length * (1.0 + lanes(states)[end, 7])
+                centreline_rate(lanes(rates)[end, 6], small[4 + end], stretched, length, work)
                 rotate(R[1 + 2 * end], work, x1[1 + 2 * end])
                 for i in range(3):
                     x0[2 * end, i] = small[end, i]
                     x1[2 * end, i] = small[2 + end, i]
                     x0[1 + 2 * end, i] = R[1 + 2 * end, i, 0] * stretched
-            mass = data[k, MASS] * length
-            kinetic = 0.0
+            mass = row[MASS] * length
             L[:] = 0.0
             for i in range(4):
                 for j in range(4):
@@ -128,11 +139,11 @@ def energy_momentum(index, ends, data, has_mass_offset, q, v, fixed, gravity, ou
                         kinetic += 0.5 * f * x1[i, o] * x1[j, o]
                         L[o] += f * work[o]
                 for o in range(3):
-                    out[s, 2 + o] += mass * HERMITE_MEAN[i] * x1[i, o]
+                    of_elements[2 + o] += mass * HERMITE_MEAN[i] * x1[i, o]
                     potential -= mass * HERMITE_MEAN[i] * x0[i, o] * gravity[o]
             # rotary inertia
-            cy, cz = data[k, OFFSET], data[k, OFFSET + 1]
-            symmetric = data[k, INERTIA + 1] == data[k, INERTIA + 2] and cy == 0.0 and cz == 0.0
+            cy, cz = row[OFFSET], row[OFFSET + 1]
+            symmetric = every(row[INERTIA + 1] == row[INERTIA + 2]) and every(cy == 0.0) and every(cz == 0.0)
             for i in range(3):
                 rotary_rows(X, Q, beta, gamma, length, i, symmetric, axes[0], axes[1], axes[2], spin)
                 weight = WEIGHTS[i] * length
@@ -140,18 +151,21 @@ def energy_momentum(index, ends, data, has_mass_offset, q, v, fixed, gravity, ou
                     w[j] = 0.0
                     for o in range(11):
                         w[j] += spin[j, o] * f11[o]
-                    f = weight * data[k, INERTIA + j] * w[j]
+                    f = weight * row[INERTIA + j] * w[j]
                     kinetic += 0.5 * f * w[j]
                     for o in range(3):
                         for p in range(3):
                             L[p] += R[1, p, o] * f * axes[j, o]
                 if has_mass_offset:
-                    mass_i = weight * data[k, MASS]
-                    offset_energy(i, mass_i, cy, cz, axes, R[1], w, x0, x1, gravity, offset_work, out[s])
-            out[s, 0] += kinetic
-            out[s, 1] += potential
+                    mass_i = weight * row[MASS]
+                    offset_energy(i, mass_i, cy, cz, axes, R[1], w, x0, x1, gravity, offset_work, of_elements)
+            of_elements[0] += kinetic
+            of_elements[1] += potential
             for o in range(3):
-                out[s, 5 + o] += L[o]
+                of_elements[5 + o] += L[o]
+            for m in range(count):
+                for o in range(8):
+                    out[s, o] += sums[o, m]
     return -1
 
 
@@ -199,51 +213,59 @@ def half_integrals(half, x, x2, middle, mass, rest, work, force, torque):
 
 
 @kernel
-def midpoint_loads(index, ends, data, q, v, a, fixed, gravity, section, out):
+def midpoint_loads(index, kind, ends, data, q, v, a, fixed, gravity, section, out):
     """out (s, n, 6): force and moment in the middle of every element at s states, axes of the section there.
 
-    section (s, n, 2, 6) : those at the ends of the elements, with the loads along them. Returns -1, or the number of a
-    folded element.
+    Groups of elements as in ``forces``. section (s, n, 2, 6) : those at the ends of the elements, with the loads along
+    them. Returns -1, or the number of a folded element.
     """
-    states, rates, R = np.empty((2, 8)), np.empty((2, 2, 7)), np.empty((5, 3, 3))
-    S = np.empty((3, 3))
-    small = np.empty((12, 3))
-    x, x2, end_loads, halves, work = (
-        np.empty((4, 3)),
-        np.empty((4, 3)),
-        np.empty((4, 3)),
-        np.empty((4, 3)),
-        np.empty((2, 3)),
-    )
-    X, psi, psi_X = np.empty(8), np.empty(4), np.empty((4, 8))
-    middle, rest, force, moment = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    states, rates = np.empty((2, 8, LANES)), np.empty((2, 2, 7, LANES))
+    R, S = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((3, 3, LANES)))
+    small, whole = lanes(np.empty((12, 3, LANES))), np.empty((1, LANES))
+    x, x2 = lanes(np.empty((4, 3, LANES))), lanes(np.empty((4, 3, LANES)))
+    halves, work = lanes(np.empty((4, 3, LANES))), lanes(np.empty((2, 3, LANES)))
+    X, psi, psi_X = lanes(np.empty((8, LANES))), lanes(np.empty((4, LANES))), lanes(np.empty((4, 8, LANES)))
+    middle, rest = lanes(np.empty((3, LANES))), lanes(np.empty((3, LANES)))
+    force, moment = lanes(np.empty((3, LANES))), lanes(np.empty((3, LANES)))
+    gathered, loads = np.empty((4, 3, LANES)), np.empty((2, 3, LANES))
+    end_loads, in_section = lanes(gathered), lanes(loads)
     for s in range(q.shape[0]):
-        for k in range(index.shape[0]):
-            length, mass = data[k, LENGTH], data[k, LENGTH] * data[k, MASS]
-            end_states(index[k], q[s], fixed, states)
-            end_rates(index[k], v[s], rates[0])
-            end_rates(index[k], a[s], rates[1])
-            element_shape(states, ends[k], length, R, small, X)
-            if not twist_angles(X, psi, psi_X):
-                return k
+        for g in range(kind.shape[0]):
+            first, row, end_rows = g * LANES, lanes(data[kind[g]]), lanes(ends[kind[g]])
+            count, length = min(LANES, index.shape[0] - first), row[LENGTH]
+            mass = length * row[MASS]
+            gather_states(index, first, q[s], fixed, states)
+            gather_rates(index, first, v[s], rates[0])
+            gather_rates(index, first, a[s], rates[1])
+            for m in range(LANES):
+                k = min(first + m, index.shape[0] - 1)
+                for end in range(2):
+                    for i in range(3):
+                        gathered[2 * end, i, m] = section[s, k, end, i]
+                        gathered[1 + 2 * end, i, m] = section[s, k, end, 3 + i]
+            velocities, seconds = lanes(rates[0]), lanes(rates[1])
+            element_shape(lanes(states), end_rows, length, R, small, X)
+            lanes(whole)[0] = twist_angles(X, psi, psi_X)
+            if folded(first, whole[0], count) >= 0:
+                return folded(first, whole[0], count)
             section_at(X, HERMITE[MIDDLE, 0], HERMITE[MIDDLE, 1], HERMITE[MIDDLE, 2], psi[MIDDLE], S)
             Q = R[4]
             for i in range(3):
-                x[0, i], x[1, i], x[2, i], x[3, i] = 0.0, 0.0, X[i], X[4 + i]
+                x[0, i] = 0.0
+                x[1, i] = 0.0
+                x[2, i], x[3, i] = X[i], X[4 + i]
             x[1, 0] = X[3]
             for end in range(2):
-                stretched, end_row = length * (1.0 + states[end, 7]), ends[k, end]
+                stretched, end_row = length * (1.0 + lanes(states)[end, 7]), end_rows[end]
                 axes, omega, acceleration, alpha = R[2 * end], small[4 + end], small[6 + end], small[8 + end]
-                end_velocities(rates[0, end], end_row, axes, small[2 + end], omega)
-                end_accelerations(rates[0, end], rates[1, end], end_row, axes, acceleration, alpha)
+                end_velocities(velocities[end], end_row, axes, small[2 + end], omega)
+                end_accelerations(velocities[end], seconds[end], end_row, axes, acceleration, alpha)
                 for i in range(3):
                     acceleration[i] -= gravity[i]
                 rotate_back(R[1], acceleration, x2[2 * end])
-                centreline_acceleration(rates[0, end, 6], rates[1, end, 6], omega, alpha, stretched, length, work[0])
-                for i in range(3):
-                    x2[1 + 2 * end, i] = work[0, i]
-                    end_loads[2 * end, i] = section[s, k, end, i]
-                    end_loads[1 + 2 * end, i] = section[s, k, end, 3 + i]
+                centreline_acceleration(
+                    velocities[end, 6], seconds[end, 6], omega, alpha, stretched, length, x2[1 + 2 * end]
+                )
             for m in range(2):
                 for i in range(3):
                     work[0, i] = end_loads[2 + m, i]
@@ -268,8 +290,12 @@ def midpoint_loads(index, ends, data, q, v, a, fixed, gravity, section, out):
                 cross(work[0], end_loads[2 * end], work[1])
                 for i in range(3):
                     moment[i] += 0.5 * work[1, i]
-            rotate_back(S, force, out[s, k, 0:3])
-            rotate_back(S, moment, out[s, k, 3:6])
+            rotate_back(S, force, in_section[0])
+            rotate_back(S, moment, in_section[1])
+            for m in range(count):
+                for i in range(3):
+                    out[s, first + m, i] = loads[0, i, m]
+                    out[s, first + m, 3 + i] = loads[1, i, m]
     return -1
 
 
@@ -505,7 +531,7 @@ class BeamBatch(Batch):
         return self.strained(q, np.zeros_like(own)) if np.all(sizes <= rounding) else None
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        self._check(energy_momentum(*self._elements, q, v, self.fixed, self.gravity, out))
+        self._check(energy_momentum(*self._groups, q, v, self.fixed, self.gravity, out))
 
     def accounts(self, own: str) -> tuple[str, ...]:
         return (own,) if self.damped else ()
@@ -522,7 +548,7 @@ class BeamBatch(Batch):
             other.add_section_forces(self, frames.u, frames.q, frames.v, forces)
         middle = np.empty((*forces.shape[:2], 6))
         args = (frames.q, frames.v, frames.a, self.fixed, self.gravity, forces, middle)
-        self._check(midpoint_loads(self.index, self.ends, self.data, *args))
+        self._check(midpoint_loads(self.index, *self._kinds, *args))
         for other in batches:
             part = other.field_part(self, BeamBatch._sections, frames.u, frames.q)
             if isinstance(part, np.ndarray):
@@ -539,7 +565,7 @@ class BeamBatch(Batch):
         """(s, n, 3, 6) force and moment at both ends and in the middle of every element, without loads along it."""
         forces = self.section_forces(q, v, a)
         middle = np.empty((*forces.shape[:2], 6))
-        self._check(midpoint_loads(*self._elements[:3], q, v, a, self.fixed, self.gravity, forces, middle))
+        self._check(midpoint_loads(self.index, *self._kinds, q, v, a, self.fixed, self.gravity, forces, middle))
         return np.concatenate([forces, middle[:, :, None]], axis=2)
 
     def section_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:

@@ -1,5 +1,5 @@
 """Kernels of block elimination; see ``femb.system.block_lu``. Blocks are stored row by row in a flat array, real or
-complex, or values of ``femb.numerics.compiler.lanes``: several matrices of one structure with the same exchanges.
+complex, or values of ``femb.numerics.compiler.lanes``: several matrices of one structure, each with its own exchanges.
 
 ``diagonal_scale`` has no entries for matrices without multipliers.
 """
@@ -7,7 +7,7 @@ complex, or values of ``femb.numerics.compiler.lanes``: several matrices of one 
 import numpy as np
 
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
-from femb.numerics.compiler.lanes import choose, every, magnitude
+from femb.numerics.compiler.lanes import choose, every, has_place, is_mixed, magnitude, place_of
 
 # Substitution with the factors of block data: one right-hand side, or several, for which they are read once.
 #
@@ -18,16 +18,20 @@ ONE_COLUMN = np.int64(1)
 # Smaller entries of a solution are set to zero, block by block: arithmetic with subnormal numbers is several times
 # slower, and far from where a load acts a solution fades to them, without reaching zero.
 FLUSH_TO_ZERO = 1e-100
-# Matrices in lanes have the same pivots, each at least this part of the largest candidate. A pivot below a half of the
-# largest may let the others grow threefold, far from the loss of digits by a small one.
-ALIKE = 0.5
 
 
 @inlined
-def exchange(x, X, row, other, m):
-    """Exchange two rows of the block of m columns at X."""
-    for j in range(m):
-        x[X + row * m + j], x[X + other * m + j] = x[X + other * m + j], x[X + row * m + j]
+def exchange(x, X, row, other, n, m):
+    """Exchange a row of the block (n, m) at X with the other, a ``place_of`` behind it."""
+    if is_mixed(other, x[X]):
+        for i in range(row + 1, n):
+            here = has_place(other, i, x[X])
+            for j in range(m):
+                a, b = x[X + row * m + j], x[X + i * m + j]
+                x[X + row * m + j], x[X + i * m + j] = choose(here, b, a), choose(here, a, b)
+    else:
+        for j in range(m):
+            x[X + row * m + j], x[X + other * m + j] = x[X + other * m + j], x[X + row * m + j]
 
 
 @inlined
@@ -35,7 +39,7 @@ def substitute(data, D, n, r, pivots, o, x, X, m):
     """Solve for the block (r, m) at X with the first r rows of the factors at D."""
     for k in range(r):
         if pivots[o + k] != k:
-            exchange(x, X, k, pivots[o + k], m)
+            exchange(x, X, k, pivots[o + k], n, m)
     for k in range(r):
         for i in range(k + 1, r):
             f = data[D + i * n + k]
@@ -58,7 +62,7 @@ def restore_order(n, r, pivots, o, x, X, m):
         x[X + i] = 0.0
     for k in range(r - 1, -1, -1):
         if pivots[o + k] != k:
-            exchange(x, X, k, pivots[o + k], m)
+            exchange(x, X, k, pivots[o + k], n, m)
 
 
 @kernel_with_entry
@@ -166,7 +170,7 @@ def factor(
 def factor_blocks(
     start, n_v, diagonal, order, first, later, lower, upper, targets, data, pivots, rank, diagonal_scale, dependent
 ):
-    """``factor``, also of matrices in lanes; then it also returns the block whose pivots are not the same in all."""
+    """``factor``, also of matrices in lanes; then it also returns the block whose rank is not the same in all."""
     if diagonal_scale.size > 0:
         for b in range(diagonal.size):
             n = start[b + 1] - start[b]
@@ -225,25 +229,19 @@ def pivot_ratios(start, n_v, diagonal, data, pivots, rank, diagonal_scale, ratio
 
 @inlined
 def factor_velocities(data, D, n, pivots, o):
-    """LU of the block (n, n) at D with partial pivoting; returns n, or -1 of a block that is not regular.
-
-    Matrices in lanes have one pivot that is large enough in all of them; without one it also returns -1.
-    """
+    """LU of the block (n, n) at D with partial pivoting; returns n, or -1 of a block that is not regular."""
     for k in range(n):
-        best = magnitude(data[D + k * n + k])
-        # numbers that are not finite are passed over
-        best = choose(best > 0.0, best, 0.0)
-        row, largest = k, best
+        size = magnitude(data[D + k * n + k])
+        # what is not a number is passed over
+        best, row = choose(size > 0.0, size, 0.0), choose(size > 0.0, k, k)
         for i in range(k + 1, n):
             size = magnitude(data[D + i * n + k])
-            if every(size > best):
-                best, row = size, i
-            largest = choose(size > largest, size, largest)
-        if not (every(best > 0.0) and every(best >= ALIKE * largest)):
+            best, row = choose(size > best, size, best), choose(size > best, i, row)
+        if not every(best > 0.0):
             return -1
-        pivots[o + k] = row
-        if row != k:
-            exchange(data, D, k, row, n)
+        pivots[o + k] = place_of(row)
+        if pivots[o + k] != k:
+            exchange(data, D, k, pivots[o + k], n, n)
         eliminate(data, D, n, k)
     return n
 
@@ -258,25 +256,30 @@ def relative_size(data, D, n, i, scale):
 def factor_rows(data, D, n, pivots, o, diagonal_scale, dependent):
     """LU of a block of multipliers with diagonal pivoting; returns the number of independent rows.
 
-    Of matrices in lanes without a common pivot, or with different numbers of rows, it returns -1.
+    Of matrices in lanes with different numbers of rows it returns -1.
     """
     for k in range(n):
-        best = relative_size(data, D, n, k, diagonal_scale[o + k])
-        best = choose(best > -1.0, best, -1.0)
-        row, largest = k, best
+        size = relative_size(data, D, n, k, diagonal_scale[o + k])
+        best, row = choose(size > -1.0, size, -1.0), choose(size > -1.0, k, k)
         for i in range(k + 1, n):
             size = relative_size(data, D, n, i, diagonal_scale[o + i])
-            if every(size > best):
-                best, row = size, i
-            largest = choose(size > largest, size, largest)
-        pivots[o + k] = row
-        if not (every(best > dependent) and every(best >= ALIKE * largest)):
-            return -1 if not every(largest <= dependent) else k
-        if row != k:
-            exchange(data, D, k, row, n)
-            diagonal_scale[o + k], diagonal_scale[o + row] = diagonal_scale[o + row], diagonal_scale[o + k]
-            for i in range(n):
-                data[D + i * n + k], data[D + i * n + row] = data[D + i * n + row], data[D + i * n + k]
+            best, row = choose(size > best, size, best), choose(size > best, i, row)
+        other = place_of(row)
+        pivots[o + k] = other
+        if not every(best > dependent):
+            return k if every(best <= dependent) else -1
+        if other != k:
+            exchange(data, D, k, other, n, n)
+            exchange(diagonal_scale, o, k, other, n, ONE_COLUMN)
+            if is_mixed(other, data[D]):
+                for i in range(k + 1, n):
+                    here = has_place(other, i, data[D])
+                    for j in range(n):
+                        a, b = data[D + j * n + k], data[D + j * n + i]
+                        data[D + j * n + k], data[D + j * n + i] = choose(here, b, a), choose(here, a, b)
+            else:
+                for i in range(n):
+                    data[D + i * n + k], data[D + i * n + other] = data[D + i * n + other], data[D + i * n + k]
         eliminate(data, D, n, k)
     return n
 

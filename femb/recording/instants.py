@@ -29,7 +29,7 @@ from femb.recording.frames import Frames, SystemsAt, frames_of, inputs_of, proje
 from femb.steppers.contract import AcceptedStep, PassedSteps
 from femb.steppers.dense import HermiteStep, hermite_states
 from femb.system.block_lu import SingularError
-from femb.system.stacked import EachMatrices, matrices_each, projected_each
+from femb.system.stacked import EachMatrices, matrices_each, portions, projected_each
 from femb.system.system import System
 
 # Output instants inside steps, as the steps interpolate them.
@@ -164,8 +164,6 @@ SLOW, BETTER, GROWN, AGAIN = 0.03, 0.5, 1.01, 5
 TINY = np.finfo(float).tiny
 # Relative difference of inputs before and after an instant up to which they do not jump.
 SMOOTH = 1e-9
-# Numbers of the matrices that are formed together, so that they stay in the processor's cache; at least one matrix.
-TOGETHER = 1 << 16
 
 
 def evaluated(parts: Sequence[Part], motion_only: bool = False) -> Frames:
@@ -222,10 +220,8 @@ def _evaluated(parts: list[Instants], motion_only: bool) -> Frames:
     before = np.minimum(time, np.nextafter(end, start))
     mu = STIFF / (end - start)
     u = inputs_of(systems, before, q, v)
-    together = max(1, TOGETHER // max(1, system.pattern.size))
     try:
-        for first in range(0, len(time), together):
-            some = slice(first, first + together)
+        for some in portions(system, len(time)):
             q[some], v[some] = _corrected(system, u[some], q[some], v[some], a[some], mu[some])
     except TrialError:
         steps = [step for part in parts for step in part.of_steps()]

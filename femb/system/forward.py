@@ -1,17 +1,21 @@
 """Accelerations and multipliers that follow from the forces, at many states at once."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from femb.base.types import Floats
 from femb.system.block_lu import SingularError
 from femb.system.constraints import singular_mass
-from femb.system.stacked import StackedFactors, products
+from femb.system.stacked import StackedFactors, portions, products
 from femb.system.velocity_coordinates import MotionEquations
 
 
 def forward_each(system: MotionEquations, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
     """v' (k, n_v) and multipliers (k, n_c) of k states; see ``Equations.forward``. Raises TrialError."""
-    return _forward(system, u, q, v)[:2]
+    found = [_forward(system, u[some], q[some], v[some])[:2] for some in portions(system, len(q))]
+    a, multipliers = _joined(found)
+    return a, multipliers
 
 
 def forward_balance(
@@ -19,8 +23,17 @@ def forward_balance(
 ) -> tuple[Floats, Floats, Floats]:
     """As ``forward_each``; and the residual forces (k, n_v) of the ``equations`` with these multipliers and other
     accelerations a (k, n_v). The forces are evaluated once."""
-    rates, multipliers, force, data = _forward(system, u, q, v)
-    return rates, multipliers, force + products(system.solver, data, np.hstack([a, multipliers]))[:, : system.n_v]
+    found = []
+    for some in portions(system, len(q)):
+        rates, multipliers, force, data = _forward(system, u[some], q[some], v[some])
+        force += products(system.solver, data, np.hstack([a[some], multipliers]))[:, : system.n_v]
+        found.append((rates, multipliers, force))
+    rates, multipliers, force = _joined(found)
+    return rates, multipliers, force
+
+
+def _joined(found: Sequence[tuple[Floats, ...]]) -> tuple[Floats, ...]:
+    return found[0] if len(found) == 1 else tuple(np.concatenate(arrays) for arrays in zip(*found, strict=True))
 
 
 def _forward(system: MotionEquations, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:

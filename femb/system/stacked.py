@@ -1,12 +1,12 @@
 """Matrices of many states at once: factors, products and the projection on the constraints, in compiled loops.
 
-Output is evaluated at many states. What a stepper does once in a step is done here for k of them, some of them in the
-lanes of one register (``femb.numerics.compiler.lanes``). The results are those of one state at a time but for rounding,
-since matrices in lanes have the same exchanges of rows.
+Output is evaluated at many states. What a stepper does once in a step is done here for k of them, several in the lanes
+of one register (``femb.numerics.compiler.lanes``), with the same operations in the same order, so that the results are
+those of one state at a time.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -14,15 +14,15 @@ import numpy as np
 from femb.base.types import Bools, Floats, Ints
 from femb.numerics.block_kernels import factor_blocks, multiply_blocks, solve, solve_blocks
 from femb.numerics.compiler.compile import inlined, kernel
-from femb.numerics.compiler.lanes import LANES, lanes
+from femb.numerics.compiler.lanes import LANES, lanes, places_in
 from femb.system.block_lu import DEPENDENT, Factors, LinearSolver, Matrix, SingularError, Unknowns
 from femb.system.constraints import OPEN, PASSES, SETTLED, VELOCITY, position_limit, projected
 from femb.system.velocity_coordinates import MotionEquations
 
 # Block elimination of k matrices of one structure in one call; see ``femb.numerics.block_kernels``.
 #
-# LANES matrices after the other are factorised, solved and multiplied together, with the same exchanges. Where no
-# exchange is good enough for all of them, and of the last few, each is treated on its own.
+# Of k matrices each LANES are factorised, solved and multiplied together. The last few, and those of which some have
+# more dependent rows of constraints than others, are treated one by one.
 
 
 @inlined
@@ -113,11 +113,12 @@ def solve_each(start, n_v, diagonal, order, first, later, lower, upper, data, pi
 def multiply_each(start, diagonal, order, first, later, lower, upper, data, x, y):
     """y (k, n) = A x for k matrices, data (k, size)."""
     count = x.shape[0] // LANES if LANES > 1 else 0
-    factor, columns, result = np.empty((data.shape[1], LANES)), np.empty((y.shape[1], LANES)), np.empty((y.shape[1], LANES))
-    in_lanes, columns_in_lanes, result_in_lanes = lanes(factor), lanes(columns), lanes(result)
+    matrix, columns = np.empty((data.shape[1], LANES)), np.empty((x.shape[1], LANES))
+    result = np.empty((y.shape[1], LANES))
+    in_lanes, columns_in_lanes, result_in_lanes = lanes(matrix), lanes(columns), lanes(result)
     for g in range(count):
         s = g * LANES
-        gather(data, s, factor)
+        gather(data, s, matrix)
         gather(x, s, columns)
         multiply_blocks(start, diagonal, order, first, later, lower, upper, in_lanes, columns_in_lanes, result_in_lanes)
         spread(result, s, y)
@@ -155,9 +156,7 @@ def subtract_projection(n, x):
 
 
 @kernel
-def least_norm_each(
-    start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, J, dependent, x
-):
+def least_norm_each(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, J, dependent, x):
     """Multipliers x (k, n_c) of least norm with the same J^T x, in place, by the factors of k matrices [A J^T; J 0].
 
     J (k, size) : block data of J and J^T alone. A row that was left out is a combination c of the others, J_d = c J,
@@ -263,7 +262,7 @@ class StackedFactors:
         if group < len(self._together) and self._together[group]:
             first = k - lane
             data = np.ascontiguousarray(self._grouped[group, :, lane])
-            return _One((*self._structure, data, pivots[first], rank[first], self._no_scale[0]))
+            return _One((*self._structure, data, places_in(lane, pivots[first]), rank[first], self._no_scale[0]))
         return _One((*self._structure, own[k], pivots[k], rank[k], self._no_scale[0]))
 
 
@@ -355,6 +354,16 @@ class ListedMatrices:
 
 
 EachMatrices: TypeAlias = StackedMatrices | ListedMatrices
+
+
+# Numbers of the matrices that are formed together, so that they stay in the processor's cache; at least one matrix.
+TOGETHER = 1 << 16
+
+
+def portions(system: MotionEquations, count: int) -> Iterator[slice]:
+    """The slices of ``count`` states whose matrices are formed together."""
+    together = max(1, TOGETHER // max(1, system.pattern.size))
+    yield from (slice(first, first + together) for first in range(0, count, together))
 
 
 def matrices_each(system: MotionEquations, u: Floats, q: Floats, v: Floats, mu: Floats) -> EachMatrices:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from checkout import CASES
 from long_runs import slow_but
+from models import satellite
 
 from femb import Load, Model, PointMass, simulate
 from femb.base.errors import SolveError
@@ -17,6 +18,7 @@ from femb.recording.record import Recorder
 from femb.run.time_loop import RunSummary, integrate
 from femb.statics.start import started
 from femb.steppers import make_stepper
+from femb.steppers.dense import hermite_states
 from femb.vibration.completion import system_of
 
 # Aerodynamic loads are products of matrices by a BLAS, which rounds them by their number of rows; what is
@@ -78,3 +80,17 @@ def test_instants_before_one_that_cannot_be_evaluated_are_kept():
     assert results.status == "failed"
     np.testing.assert_allclose(results.time, np.arange(11) * 0.05, rtol=0.0, atol=1e-12)
     np.testing.assert_allclose(results.bodies["m"].acceleration[:, 0], 2.0 * np.sin(results.time), atol=1e-9)
+
+
+def test_states_inside_steps_are_interpolated_together(monkeypatch):
+    """Not step by step, as for one that asks each step for its velocities."""
+    calls = []
+
+    def counted(steps, times):
+        calls.append(len(steps))
+        return hermite_states(steps, times)
+
+    monkeypatch.setattr("femb.recording.instants.hermite_states", counted)
+    simulate(satellite(), duration=1.0, output_interval=0.01, method="radau")
+    assert len(calls) <= 2
+    assert sum(calls) > 5

@@ -8,6 +8,7 @@ import math
 import operator
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, errors, types
 from numba.core.imputils import impl_ret_borrowed
@@ -157,6 +158,65 @@ def magnitude(typingctx: Any, x: Any) -> Any:
         return builder.fadd(size(builder, z.real), size(builder, z.imag))
 
     return signature(NUMBERS if x == NUMBERS else types.float64, x), code
+
+
+# Bits of a whole number that is not the same in all lanes: four of them are one integer.
+_BITS_OF_PLACE = 60 // LANES
+
+
+@intrinsic
+def place_of(typingctx: Any, x: Any) -> Any:
+    """The whole number x >= 0 as an integer; where lanes differ, a negative one that has the numbers of all."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        word = ir.IntType(64)
+        if x != NUMBERS:
+            return builder.fptosi(args[0], word)
+        lanes_of = [builder.extract_element(args[0], ir.Constant(ir.IntType(32), k)) for k in range(LANES)]
+        first, *others = (builder.fptosi(each, word) for each in lanes_of)
+        same, together = ir.Constant(ir.IntType(1), 1), first
+        for k, each in enumerate(others, 1):
+            same = builder.and_(same, builder.icmp_signed("==", each, first))
+            together = builder.or_(together, builder.shl(each, ir.Constant(word, k * _BITS_OF_PLACE)))
+        return builder.select(same, first, builder.not_(together))
+
+    return signature(types.int64, x), code
+
+
+@intrinsic
+def is_mixed(typingctx: Any, place: Any, x: Any) -> Any:
+    """Whether a ``place_of`` differs between the lanes of values such as x; never that of numbers."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if x != NUMBERS:
+            return ir.Constant(ir.IntType(1), 0)
+        return builder.icmp_signed("<", args[0], ir.Constant(ir.IntType(64), 0))
+
+    return signature(types.boolean, types.int64, x), code
+
+
+@intrinsic
+def has_place(typingctx: Any, place: Any, number: Any, x: Any) -> Any:
+    """In which lanes of values such as x a mixed ``place_of`` is this number."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if x != NUMBERS:
+            return ir.Constant(ir.IntType(1), 0)
+        word, result = ir.IntType(64), ir.Constant(_BITS, ir.Undefined)
+        together, mask = builder.not_(args[0]), ir.Constant(word, (1 << _BITS_OF_PLACE) - 1)
+        for k in range(LANES):
+            each = builder.and_(builder.lshr(together, ir.Constant(word, k * _BITS_OF_PLACE)), mask)
+            same = builder.icmp_signed("==", each, args[1])
+            result = builder.insert_element(result, same, ir.Constant(ir.IntType(32), k))
+        return result
+
+    return signature(CONDITION if x == NUMBERS else types.boolean, types.int64, types.int64, x), code
+
+
+def places_in(lane: int, place: Any) -> Any:
+    """The numbers in one lane, of an array of ``place_of``."""
+    mixed = (~place >> lane * _BITS_OF_PLACE) & ((1 << _BITS_OF_PLACE) - 1)
+    return np.where(place < 0, mixed, place)
 
 
 @intrinsic

@@ -4,8 +4,8 @@
 they take numbers: +, -, *, / and ``math.sqrt`` act on every lane, and a number beside them stands for all lanes;
 ``math.sin`` and ``math.cos`` take one lane after another, which ``femb.numerics.orbits`` avoids for small angles.
 What differs between elements is chosen by ``choose(condition, x, y)``, and left out where ``every(condition)``;
-``magnitude`` is a size without a sign. They take numbers too. A value is a vector of the processor: one instruction does the work of several, with the same
-rounding.
+``magnitude`` is a size without a sign, ``place_of`` the integer of a value that is a whole number. They take numbers
+too. A value is a vector of the processor: one instruction does the work of several, with the same rounding.
 There are four lanes, since models with few elements would leave more of them unused; eight take an eighth less time for
 many elements.
 
@@ -37,7 +37,8 @@ _TYPES = _extension()
 
 if _TYPES is not None:
     LANES, lanes, choose, every = _TYPES.LANES, _TYPES.lanes, _TYPES.choose, _TYPES.every
-    magnitude = _TYPES.magnitude
+    magnitude, place_of, is_mixed, has_place = _TYPES.magnitude, _TYPES.place_of, _TYPES.is_mixed, _TYPES.has_place
+    places_in = _TYPES.places_in
 else:
     LANES = 1
     # by numba alone, since a view of an array is counted as a reference to it
@@ -62,3 +63,22 @@ else:
     def magnitude(x: Any) -> Any:
         """|x|; of a complex number the sum of its parts' sizes."""
         return abs(x.real) + abs(x.imag)
+
+    @_inlined
+    def place_of(x: Any) -> Any:
+        """The whole number x as an integer."""
+        return int(x)
+
+    @_inlined
+    def is_mixed(place: Any, x: Any) -> bool:
+        """Whether a ``place_of`` differs between lanes."""
+        return False
+
+    @_inlined
+    def has_place(place: Any, number: Any, x: Any) -> bool:
+        """In which lanes a mixed ``place_of`` is this number."""
+        return False
+
+    def places_in(lane: int, place: Any) -> Any:
+        """The numbers in one lane, of an array of ``place_of``."""
+        return place

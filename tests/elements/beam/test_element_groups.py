@@ -1,4 +1,4 @@
-"""Forces and matrices of elements that are computed in groups, against those of one element after another."""
+"""Forces, matrices and energies of elements that are computed in groups, against those of one element after another."""
 
 import numpy as np
 import pytest
@@ -87,6 +87,21 @@ def test_matrices_are_those_of_single_elements(n, clamped, turn):
         single.matrices_each(u, q, v, *alone)
     for got, wanted in zip(together, alone, strict=True):
         close(got, wanted)
+
+
+@pytest.mark.parametrize("clamped", [False, True])
+@pytest.mark.parametrize("n", range(1, 10))
+def test_energies_and_loads_in_the_middle_are_those_of_single_elements(n, clamped):
+    system, batch = batch_of(n, clamped=clamped)
+    q, v, a = states(system, 0.4)
+    together, alone = np.zeros((2, 2, 8))
+    batch.energy_momentum(q, v, together)
+    for k in range(n):
+        batch.row(k).energy_momentum(q, v, alone)
+    close(together, alone)
+    assert np.min(np.abs(alone[:, 0])) > 0.1
+    sections = np.concatenate([batch.row(k)._sections(np.zeros((2, 0)), q, v, a) for k in range(n)], axis=1)
+    close(batch._sections(np.zeros((2, 0)), q, v, a), sections)
 
 
 @pytest.mark.parametrize(("n", "element"), [(n, k) for n in (1, 3, 4, 6) for k in sorted({0, n // 2, n - 1})])
