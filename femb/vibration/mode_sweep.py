@@ -136,7 +136,7 @@ class ModeSweep(Tabled):
     frequencies (v, k) Hz, damping (v, k) ratios : of k modes.
     assurance (v, k) : the criterion by which each was matched with the value before; 1 at the first.
     labels (k,) : the item that moves most in each mode at the first value. parameter : its name. unit : of its values,
-    "" where it is not known; over a rate of rotation, in rad/s, the figure is a Campbell diagram.
+    "" where it is not known, rad/s where they are the rates of rotation: the figure is then a Campbell diagram.
     precision (v, k) : up to what part frequencies are known, as of ``femb.modes``; tables show no more digits.
     """
 
@@ -242,8 +242,10 @@ def mode_sweep(
     whole = max([count, *(max(group) + 1 for group in _multiple(before.eigenvalues) if min(group) < count)])
     chosen = before.first(whole)
     rows = [(chosen.eigenvalues[:count], np.ones(count), chosen.precision[:count])]
+    rates = [_rate(chosen)]
     for value, following in pairwise(values):
         chosen, assurance = _followed(at, chosen, value, following, whole, HALVINGS)
+        rates.append(_rate(chosen))
         rows.append((chosen.eigenvalues[:count], assurance[:count], chosen.precision[:count]))
     eigenvalues = np.array([row for row, _, _ in rows])
     size = np.abs(eigenvalues)
@@ -255,8 +257,13 @@ def mode_sweep(
         np.array([row for _, row, _ in rows]),
         before.first(count).labels,
         np.array([row for _, _, row in rows]),
-        unit,
+        unit or ("rad/s" if np.allclose(rates, np.abs(values), rtol=1e-9, atol=1e-9) and np.any(rates) else ""),
     )
+
+
+def _rate(modes: Solution) -> float:
+    """The rate (rad/s) of the rotation that the modes are about; of several the largest."""
+    return max((rotation.rate for rotation in modes.rotations), default=0.0)
 
 
 def _followed(
