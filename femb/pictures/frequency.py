@@ -182,8 +182,7 @@ def draw_campbell(results: "Results", names: Sequence[str] = ()) -> "Figure":
         x = min(high, RPM * 2.0 * np.pi * top / n) if high > 0.0 else low
         axes[0].annotate(f"{n}P", (x, n * abs(x) / RPM / (2.0 * np.pi)), color="#777777", fontsize=8,
                          xytext=(-2, 2), textcoords="offset points", ha="right")  # fmt: skip
-    seen = "frequency in axes that turn (Hz)" if found.revolutions else "frequency (Hz)"
-    axes[0].set(ylabel=seen, ylim=(0.0, top), xlim=(low, high))
+    axes[0].set(ylabel="frequency (Hz)", ylim=(0.0, top), xlim=(low, high))
     _name_ends(axes[0], list(found.modes), [float(column[-1]) for column in found.modes.values()], top)
     for k, column in enumerate(found.damping.values()):
         axes[1].plot(found.speed, column, color=PALETTE[k % len(PALETTE)], lw=1.4)

@@ -29,7 +29,7 @@ def test_the_rate_is_in_rpm_with_its_multiples_and_names_at_the_curves():
     assert found.revolutions == (1, 2)
     above, below = draw_campbell(results).get_axes()
     assert below.get_xlabel() == "wheels.disc.speed (rpm)"
-    assert (above.get_ylabel(), below.get_ylabel()) == ("frequency in axes that turn (Hz)", "damping (%)")
+    assert (above.get_ylabel(), below.get_ylabel()) == ("frequency (Hz)", "damping (%)")
     lines = [line for line in above.get_lines() if line.get_color() == "#999999"]
     for n, line in enumerate(lines, 1):
         x, y = line.get_data()
