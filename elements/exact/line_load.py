@@ -10,14 +10,13 @@ Source: docs/theory/exact_beam.md, section 10.
 """
 
 import math
-from copy import copy
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats
 from femb.elements.beam.strain import POINTS, WEIGHTS
-from femb.elements.exact.batch import NO_SECTION, SIZES, VELOCITIES, ExactBatch
+from femb.elements.exact.batch import SIZES, VELOCITIES, ExactBatch
 from femb.elements.exact.deformation import (
     add_adjoint,
     coadjoint,
@@ -39,12 +38,7 @@ from femb.elements.exact.tangent import (
     scatter_frames,
     to_nodes,
 )
-from femb.elements.load.line_load_batch import LineLoadRows
-from femb.elements.load.line_load_kernels import INERTIAL, SECTION
-from femb.elements.private_blocks import FreeBody
-from femb.elements.records import load_factors
-from femb.layout.element import Batch, Input
-from femb.layout.views import BlockPattern, OutputStates
+from femb.elements.load.line_load_batch import INERTIAL, SECTION, LineLoads
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import rotate, rotate_back
 
@@ -592,70 +586,34 @@ def line_tangent(index, ends, data, free, kind, first, values, u, q, fixed, offs
     return -1
 
 
-# Distributed loads on exact beams, evaluated together.
+class ExactLineLoadBatch(LineLoads):
+    """The distributed loads on exact beams.
 
-
-class ExactLineLoadBatch(Batch):
-    """A row for every element of the beam of every load; one input per load.
-
-    beams : the batch of the elements, for their arrays and their free strains.
+    of_beams : the batch of all their elements, for their arrays and their free strains.
     """
 
     slow_to_compile = True
+    beams = ExactBatch
+    velocities = VELOCITIES
+    sizes = SIZES
 
-    def __init__(self, loads: list[Any], beams: ExactBatch) -> None:
-        self.beams = beams
-        self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in loads)
-        rows = LineLoadRows.of(loads, beams.slices, beams.data[:, LENGTH])
-        self.rows: Ints = np.array(rows.elements, dtype=np.int64)
-        self.index, self.ends, self.data = beams.index[self.rows], beams.ends[self.rows], beams.data[self.rows]
-        self.values, self.kind, self._first = rows.values, rows.kind, rows.load
-
-    def allocate(self, pattern: BlockPattern) -> None:
-        self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])
+    def __init__(self, loads: list[Any], of_beams: ExactBatch) -> None:
+        self.of_beams = of_beams
+        self.index, self.ends, self.data = of_beams.index, of_beams.ends, of_beams.data
+        self.in_model = np.arange(len(self.index))
+        self.set_rows(loads, of_beams.slices)
 
     def _elements(self, u: Floats) -> tuple[Any, ...]:
-        free = np.ascontiguousarray(self.beams.free(u)[:, self.rows])
-        return self.index, self.ends, self.data, free, self.kind, self._first + self.first_input, self.values
+        free = np.ascontiguousarray(self.of_beams.free(u)[:, self.in_model])
+        return self.index, self.ends, self.data, free, *self.loading
 
     def _check(self, folded: int) -> None:
-        self.beams.check(int(self.rows[folded]) if folded >= 0 else -1)
+        self.of_beams.check(int(self.in_model[folded]) if folded >= 0 else -1)
 
-    def _force(self, u: Floats, q: Floats, sign: float, out: Floats, section: Floats) -> None:
-        self._check(line_forces(*self._elements(u), u, q, self.beams.fixed, sign, out, section))
-
-    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
-        self._force(u, q, 1.0, out, NO_SECTION)
-
-    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        self._force(u, q, -1.0, out, NO_SECTION)
-
-    def add_section_forces(self, beams: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
-        if not isinstance(beams, ExactBatch):
-            return
-        section = np.zeros((len(q), len(self.index), 2, 6))
-        self._force(u, q, 1.0, np.zeros_like(v), section)
-        for k, row in enumerate(self.rows):
-            out[:, row] += section[:, k]
-
-    def load_on(self, batch: Batch, number: int) -> Self | None:
-        """The loads on one element of ``batch``, with the velocities of its free body; None where there are none."""
-        rows = np.flatnonzero(self.rows == number) if isinstance(batch, ExactBatch) else np.zeros(0, dtype=np.int64)
-        if not rows.size:
-            return None
-        private, other = FreeBody.blocks(SIZES), copy(self)
-        other.rows, other.index = self.rows[rows], self.index[rows]
-        other.ends, other.data = self.ends[rows], self.data[rows]
-        other.values, other.kind, other._first = self.values[rows], self.kind[rows], self._first[rows]
-        other.index[:, VELOCITIES] = private.starts
-        other.offset, other.stride = (np.repeat(part, len(rows), axis=0) for part in (private.offset, private.stride))
-        return other
+    def force(self, u: Floats, q: Floats, sign: float, out: Floats, section: Floats) -> None:
+        self._check(line_forces(*self._elements(u), u, q, self.of_beams.fixed, sign, out, section))
 
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         index, ends, data, free, *loads = self._elements(u[None])
         places = (self.offset, self.stride, stiffness)
-        self._check(line_tangent(index, ends, data, free[0], *loads, u, q, self.beams.fixed, *places))
-
-    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """The factor of every load, i.e. the value of its profile."""
-        return load_factors(self, frames)
+        self._check(line_tangent(index, ends, data, free[0], *loads, u, q, self.of_beams.fixed, *places))

@@ -1,15 +1,18 @@
-"""Distributed loads, evaluated together."""
+"""Loads along beams, evaluated together: what all have in common, and forces and moments per length."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
+from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
-from femb.elements.beam.ends import element_shape
-from femb.elements.beam.matrices import ends_stiffness, expand
+from femb.elements.beam.batch import NO_SECTION, SIZES, VELOCITIES, BeamBatch
+from femb.elements.beam.beam import Beam
+from femb.elements.beam.ends import element_shape, force_to_frame
+from femb.elements.beam.matrices import attachment_stiffness, ends_stiffness, expand, frame_map, scatter_ends, to_frames
 from femb.elements.beam.strain import (
     HERMITE,
     HERMITE_VALUES,
@@ -25,18 +28,265 @@ from femb.elements.beam.strain import (
 )
 from femb.elements.beam.tangent import add_column, add_force_change
 from femb.elements.beam.tangent_strain import AXIS, SLOPE, twist_hessian
-from femb.elements.load import line_load_kernels as kernels
-from femb.elements.load.along_beam import AlongBeams, add_tangent
-from femb.elements.load.line_load_kernels import INERTIAL, SECTION, local_vectors, row_force, spin_gradient
-from femb.layout.element import Input
+from femb.elements.private_blocks import FreeBody
+from femb.elements.records import load_factors
+from femb.layout.element import Batch, FoldedError, Input
 from femb.layout.layout import Layout
-from femb.layout.views import ModelView
+from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.compiler.compile import inlined, kernel
-from femb.numerics.vector3 import dot, rotate_back
+from femb.numerics.vector3 import dot, rotate, rotate_back
+
+
+class LoadsAlongBeams(Batch):
+    """Loads on elements of beams of either kind: a row for every load and element.
+
+    index, ends, data : rows of the arrays of the batch of beams. in_model (n,) : numbers of the elements among all of
+    their kind in the model.
+    """
+
+    beams: type[Batch]  # the class of the batch of beams
+    velocities: Any = VELOCITIES  # columns of index
+    sizes: tuple[int, ...] = SIZES
+    in_model: Ints
+    index: Ints
+    ends: Floats
+    data: Floats
+
+    def select(self, rows: list[int]) -> None:
+        """Replace the rows by these rows, in this order; a row may be repeated."""
+        self.index, self.ends, self.data = self.index[rows], self.ends[rows], self.data[rows]
+        self.in_model = self.in_model[rows]
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        self.offset, self.stride = pattern.offsets(self.index[:, self.velocities])
+
+    def load_on(self, batch: Batch, number: int) -> Self | None:
+        """The loads on one element of ``batch``, with the velocities of its free body; None where there are none."""
+        rows = np.flatnonzero(self.in_model == number).tolist() if isinstance(batch, self.beams) else []
+        if not rows:
+            return None
+        private, other = FreeBody.blocks(self.sizes), copy(self)
+        other.select(rows)
+        other.index[:, self.velocities] = private.starts  # a copy, by select
+        other.offset, other.stride = (np.repeat(part, len(rows), axis=0) for part in (private.offset, private.stride))
+        return other
+
+    def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
+        self.force(u, q, 1.0, out, NO_SECTION)
+
+    def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        self.force(u, q, -1.0, out, NO_SECTION)
+
+    def add_section_forces(self, beams: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        if not isinstance(beams, self.beams):
+            return
+        section = np.zeros((len(q), len(self.index), 2, 6))
+        self.force(u, q, 1.0, np.zeros_like(v), section)
+        for k, row in enumerate(self.in_model):
+            out[:, row] += section[:, k]
+
+    def force(self, u: Floats, q: Floats, sign: float, out: Floats, section: Floats) -> None:
+        """out (s, n_v) += sign times the residual force; section (s, n, 2, 6), unless of length 0, section forces."""
+        raise NotImplementedError
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        """The factor of every load, i.e. the value of its profile."""
+        return load_factors(self, frames)
+
+
+class AlongBeams(LoadsAlongBeams):
+    """Loads on the elements of the named beams of the kind ``Beam``.
+
+    index, ends, data : as in ``femb.elements.beam.strain``. slices[name] : rows of a beam.
+    """
+
+    beams = BeamBatch
+
+    def __init__(self, names: list[str], layout: Layout, model: ModelView) -> None:
+        for name in names:
+            if not isinstance(model.beams[name], Beam):
+                what = f"is of the kind {model.beams[name].kind!r}, which takes no loads along it: load its nodes"
+                raise ModelError.at(("beams", name), what)
+        beams = BeamBatch([model.beams[name] for name in dict.fromkeys(names)], layout, model)
+        self.index, self.ends, self.data = beams.index, beams.ends, beams.data
+        self.labels, self.slices, self.fixed = beams.labels, beams.slices, beams.fixed
+        count, first = 0, {}
+        for beam in (beam for beam in model.beams.values() if isinstance(beam, Beam)):
+            first[beam.name] = count
+            count += beam.elements
+        rows = [first[name] + np.arange(model.beams[name].elements) for name in self.slices]
+        self.in_model = np.concatenate(rows)
+
+    def select(self, rows: list[int]) -> None:
+        super().select(rows)
+        self.labels = [self.labels[k] for k in rows]
+
+    def check(self, folded: int) -> None:
+        """Raise FoldedError for the row that a kernel returned, unless it is -1."""
+        if folded >= 0:
+            raise FoldedError(
+                f"{self.labels[folded]}: turned by 180 degrees between its ends; divide the beam into more elements"
+            )
+
+
+# Kernels shared by loads along beam elements: geometry of an element, and transfer of end forces to its frames.
+#
+# index, ends, data : rows of the arrays of ``femb.elements.beam.strain``. R (5, 3, 3) : axes of frame I, end I, frame
+# II and end II; Q, from the axes of section II to those of section I.
+
+
+@inlined
+def add_force(index, ends, R, f, sign, work, out):
+    """out (n_v,) += sign times a force f (14,) on the ends: forces in axes of section I, moments in end axes.
+
+    work : (3, 3).
+    """
+    F, force, torque = work[0], work[1], work[2]
+    for end in range(2):
+        o = 7 * end
+        rotate(R[1], f[o : o + 3], F)
+        frame = index[2 + end]
+        if frame >= 0:
+            force_to_frame(F, f[o + 3 : o + 6], ends[end], R[2 * end], force, torque)
+            for i in range(3):
+                out[frame + i] += sign * force[i]
+                out[frame + 3 + i] += sign * torque[i]
+        out[index[6 + end]] += sign * f[o + 6]
+
+
+@inlined
+def add_section_force(R, f, sign, work, section):
+    """section (2, 6) += the contribution of a residual force sign f to the section forces (see ``force.forces``)."""
+    F, own = work[0], work[1]
+    for end in range(2):
+        o, outward = 7 * end, -sign if end == 0 else sign
+        rotate(R[1], f[o : o + 3], F)
+        rotate_back(R[1 + 2 * end], F, own)
+        for i in range(3):
+            section[end, i] += outward * own[i]
+            section[end, 3 + i] += outward * f[o + 3 + i]
+
+
+@inlined
+def add_tangent(ends, offset, stride, R, T, f, A, out):
+    """Add the change A (14, 14) of the residual force f (14,) with the motion of the ends to block data; A changes.
+
+    T (2, 3, 3) : work array.
+    """
+    attached = ends[0, 0] != 0.0 or ends[1, 0] != 0.0
+    if attached:
+        frame_map(R, ends, T)
+    to_frames(A, R[1], T, ends)
+    if attached:
+        attachment_stiffness(f[0:3], f[7:10], ends, R, T[0], A)
+    scatter_ends(A, offset, stride, out)
+
+
+# Kernels over forces and moments along beams.
+#
+# A row is one element under one load. At each of the three strain points it has a force f and a moment c per length,
+# in inertial axes or in the axes of the section. Virtual displacements follow the interpolation of the element: the
+# centreline is a cubic, and the section rotates with the tangent and by the angle psi about it.
+#
+# index, ends, data : as above, one row per load and element. kind (n,) int : INERTIAL or SECTION axes. first (n,) int
+# : input that multiplies the row. values (n, 3, 6) : f and c at the strain points. Vectors have components in the axes
+# of the first section. Source: docs/theory/beam_loads.md, equations (6) to (12).
+
+INERTIAL, SECTION = 0, 1
+
+
+@inlined
+def spin_gradient(i, g, S, psi_X, W):
+    """W (3, 8): spin of the section at strain point i relative to the first section, per natural coordinate.
+
+    The swing from e1 to the tangent t has the spin t x t' - t (e1 x t) . t' / (1 + t1); psi adds t psi'. psi_X (4, 8) :
+    gradients of ``twist_angles``. Source: equation (9).
+    """
+    t1, t2, t3 = S[0, 0], S[1, 0], S[2, 0]
+    d = 1.0 / (1.0 + t1)
+    for m in range(8):
+        W[0, m], W[1, m], W[2, m] = t1 * psi_X[i, m], t2 * psi_X[i, m], t3 * psi_X[i, m]
+    for k in range(3):
+        for p in range(3 if k != 1 else 1):
+            # component p of r' depends on the chord (k = 0), on s (k = 1) and on G (k = 2)
+            m = p if k == 0 else (3 if k == 1 else 4 + p)
+            n = HERMITE[i, 1] if k == 0 else (HERMITE[i, 0] if k == 1 else HERMITE[i, 2])
+            along = S[p, 0]
+            a = n / g * ((1.0 if p == 0 else 0.0) - along * t1)
+            b = n / g * ((1.0 if p == 1 else 0.0) - along * t2)
+            c = n / g * ((1.0 if p == 2 else 0.0) - along * t3)
+            swing = d * (t3 * b - t2 * c)  # minus (e1 x t) . t' / (1 + t1)
+            W[0, m] += t2 * c - t3 * b + t1 * swing
+            W[1, m] += t3 * a - t1 * c + t2 * swing
+            W[2, m] += t1 * b - t2 * a + t3 * swing
+
+
+@inlined
+def row_force(X, R, length, kind, factor, values, psi, psi_X, S, W, work, G, n, M1):
+    """Residual forces of a row: G (4, 3), conjugate to (r_I, g_I, r_II, g_II); n (8,), conjugate to the natural
+    coordinates; and M1 (3,), conjugate to the spin of end I."""
+    f, c = work[0], work[1]
+    G[:] = 0.0
+    n[:] = 0.0
+    M1[:] = 0.0
+    for i in range(3):
+        g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], psi[i], S)
+        local_vectors(R, kind, values[i], -WEIGHTS[i] * length * factor, S, f, c)
+        for o in range(4):
+            for k in range(3):
+                G[o, k] += HERMITE_VALUES[i, o] * f[k]
+        if c[0] != 0.0 or c[1] != 0.0 or c[2] != 0.0:
+            spin_gradient(i, g, S, psi_X, W)
+            for m in range(8):
+                n[m] += W[0, m] * c[0] + W[1, m] * c[1] + W[2, m] * c[2]
+            for k in range(3):
+                M1[k] += c[k]
+
+
+@inlined
+def local_vectors(R, kind, values, weight, S, f, c):
+    """f, c (3,): weighted force and moment at one point in the axes of the first section."""
+    if kind == INERTIAL:
+        rotate_back(R[1], values[0:3], f)
+        rotate_back(R[1], values[3:6], c)
+    else:
+        rotate(S, values[0:3], f)
+        rotate(S, values[3:6], c)
+    for k in range(3):
+        f[k] *= weight
+        c[k] *= weight
+
+
+@kernel
+def forces(index, ends, data, kind, first, values, u, q, fixed, sign, out, section):
+    """out (s, n_v) += sign times the residual force; section (s, n, 2, 6), unless of length 0, its section forces.
+
+    Returns -1, or the number of a row with a folded element.
+    """
+    states = np.empty((2, 8))
+    R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((3, 3))
+    n, f11, f = np.empty(8), np.empty(11), np.empty(14)
+    psi, psi_X, S, W = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty((3, 8))
+    G, M1 = np.empty((4, 3)), np.empty(3)
+    for s in range(q.shape[0]):
+        for k in range(index.shape[0]):
+            length, Q = data[k, LENGTH], R[4]
+            end_states(index[k], q[s], fixed, states)
+            element_shape(states, ends[k], length, R, small, X)
+            if not twist_angles(X, psi, psi_X):
+                return k
+            row_force(X, R, length, kind[k], u[s, first[k]], values[k], psi, psi_X, S, W, work, G, n, M1)
+            s2 = math.sqrt(X[4] * X[4] + X[5] * X[5] + X[6] * X[6])
+            ends_force(X, Q, small[10], small[11], length, s2, n, G, M1, work[2], f11, f)
+            add_force(index[k], ends[k], R, f, sign, work, out[s])
+            if section.shape[0] > 0:
+                add_section_force(R, f, sign, work, section[s, k])
+    return -1
+
 
 # Tangents of forces and moments along beams: the change of the residual with the coordinates at constant inputs.
 #
-# Arrays as in ``line_load_kernels``. Changes are along the eleven motions of the ends (see ``strain.end_gradient``). A
+# Changes are along the eleven motions of the ends (see ``strain.end_gradient``). A
 # vector f in the axes of the first section changes by Omega x f if it rotates with a section of spin Omega, and by
 # f x theta if it is constant in inertial axes while the axes of the first section rotate by theta.
 # Source: docs/theory/beam_loads.md, equations (11) and (12).
@@ -185,59 +435,56 @@ def spin_change(i, g, S, psi_X, second, c, H):
             H[o, m] += second[i, m, o] * along
 
 
-# Rows of distributed loads, one for each element of the beam of each load.
+# Distributed loads on beams of either kind, evaluated together.
 
 
-@dataclass(frozen=True, eq=False)
-class LineLoadRows:
-    """elements (n,) : the element of each row in its batch; load (n,) : number of its load; kind (n,) : INERTIAL or
-    SECTION axes; values (n, 3, 6) : force and moment per length at the strain points."""
+class LineLoads(LoadsAlongBeams):
+    """A row for every element of the beam of every load; one input per load.
 
-    elements: list[int]
-    load: Ints
-    kind: Ints
-    values: Floats
+    loads (n,) : number of the load of a row. kind (n,) : INERTIAL or SECTION axes. values (n, 3, 6) : force and moment
+    per length at the strain points.
+    """
 
-    @classmethod
-    def of(cls, loads: list[Any], slices: Mapping[str, slice], lengths: Floats) -> "LineLoadRows":
-        """The rows of loads on beams, whose elements are ``slices`` of a batch with these lengths (m)."""
-        values: list[Floats] = []
-        load: list[int] = []
-        kind: list[int] = []
-        elements: list[int] = []
-        for k, item in enumerate(loads):
-            along = slices[item.beam]
-            length = lengths[along]
-            s = (np.cumsum(length) - length)[:, None] + length[:, None] * POINTS
-            values.append(item.values(s.ravel(), float(length.sum())).reshape(-1, 3, 6))
-            load += [k] * len(length)
-            kind += [SECTION if item.frame == "body" else INERTIAL] * len(length)
-            elements += range(along.start, along.stop)
-        whole = np.ascontiguousarray(np.concatenate(values))
-        return cls(elements, np.array(load, dtype=np.int64), np.array(kind, dtype=np.int64), whole)
-
-
-class LineLoadBatch(AlongBeams):
-    """A row for every element of the beam of every load; one input per load."""
-
-    def __init__(self, loads: list[Any], layout: Layout, model: ModelView) -> None:
-        super().__init__([load.beam for load in loads], layout, model)
+    def set_rows(self, loads: list[Any], slices: Mapping[str, slice]) -> None:
+        """Take rows of loads on beams, whose elements are ``slices`` of the rows so far."""
         self.inputs = tuple(Input.of_profile(load.profile, f"loads.{load.name}") for load in loads)
-        rows = LineLoadRows.of(loads, self.slices, self.data[:, LENGTH])
-        super().select(rows.elements)
-        self.values, self.kind, self._first = rows.values, rows.kind, rows.load
-        self._has_moments = bool(self.values[:, :, 3:].any())
+        along = [slices[load.beam] for load in loads]
+        counts = [each.stop - each.start for each in along]
+        values: list[Floats] = []
+        for load, rows in zip(loads, along, strict=True):
+            length = self.data[rows, LENGTH]
+            s = (np.cumsum(length) - length)[:, None] + length[:, None] * POINTS
+            values.append(load.values(s.ravel(), float(length.sum())).reshape(-1, 3, 6))
+        axes = [SECTION if load.frame == "body" else INERTIAL for load in loads]
+        super().select([row for rows in along for row in range(rows.start, rows.stop)])
+        self.values: Floats = np.ascontiguousarray(np.concatenate(values))
+        self.loads: Ints = np.repeat(np.arange(len(loads)), counts)
+        self.kind: Ints = np.repeat(np.array(axes, dtype=np.int64), counts)
 
     def select(self, rows: list[int]) -> None:
         super().select(rows)
-        self.values, self.kind, self._first = self.values[rows], self.kind[rows], self._first[rows]
+        self.values, self.kind, self.loads = self.values[rows], self.kind[rows], self.loads[rows]
+
+    @property
+    def loading(self) -> tuple[Any, ...]:
+        """The arguments kind, first and values of the kernels."""
+        return self.kind, self.loads + self.first_input, self.values
+
+
+class LineLoadBatch(LineLoads, AlongBeams):
+    """The distributed loads on beams of the kind ``Beam``."""
+
+    def __init__(self, loads: list[Any], layout: Layout, model: ModelView) -> None:
+        AlongBeams.__init__(self, [load.beam for load in loads], layout, model)
+        self.set_rows(loads, self.slices)
+        self._has_moments = bool(self.values[:, :, 3:].any())
 
     @property
     def _rows(self) -> tuple[Any, ...]:
-        return (self.index, self.ends, self.data, self.kind, self._first + self.first_input, self.values)
+        return (self.index, self.ends, self.data, *self.loading)
 
     def force(self, u: Floats, q: Floats, sign: float, out: Floats, section: Floats) -> None:
-        self.check(kernels.forces(*self._rows, u, q, self.fixed, sign, out, section))
+        self.check(forces(*self._rows, u, q, self.fixed, sign, out, section))
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         args = (self.offset, self.stride, u, q, self.fixed, stiffness)

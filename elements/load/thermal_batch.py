@@ -30,7 +30,7 @@ from femb.elements.beam.tangent_strain import (
     turn_changes,
     twist_hessian,
 )
-from femb.elements.load.along_beam import AlongBeams, add_force, add_section_force, add_tangent
+from femb.elements.load.line_load_batch import AlongBeams, add_force, add_section_force, add_tangent
 from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView

@@ -24,8 +24,8 @@ from femb.elements.exact.batch import SectionRecords
 from femb.elements.item import Item
 from femb.elements.joint.force_batch import CoordinateForceBatch
 from femb.elements.joint.joint import Joint
-from femb.elements.load.along_beam import AlongBeams
 from femb.elements.load.at_stations import StationForces
+from femb.elements.load.line_load_batch import AlongBeams
 from femb.elements.load.mass_field import MassField
 from femb.elements.marker import Attachment, JointEnd, Place, SpringEnd
 from femb.elements.records import Records

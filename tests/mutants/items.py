@@ -204,7 +204,7 @@ OF_ITEMS = (
            "K[3 + o, 3 + p] += c * b[m, o] * rate_change - T[m] * change[m, o, p]",
            "K[3 + o, 3 + p] += -T[m] * change[m, o, p]",
            "tests/elements/load/test_torque_bases.py::test_tangent", "tangent of a damper about carried axes"),
-    Mutant("elements/load/line_load_kernels.py",
+    Mutant("elements/load/line_load_batch.py",
            "W[2, m] += t1 * b - t2 * a + t3 * swing", "W[2, m] += t1 * b - t2 * a",
            "tests/elements/load/test_line_load.py::test_virtual_work", "moment along a bent beam"),
     # --- springs
