@@ -177,6 +177,8 @@ class Shaken(Tabled):
             "peak": self.peak,
             "peak_frequency": self.peak_frequency,
         }
+        if self.space.title:
+            arrays["title"] = (self.space.title,)
         for word in ("density", "output_density", "rms", "miles"):
             value = getattr(self, word)
             if value is not None:

@@ -228,6 +228,7 @@ def state_space(
         units={each.name: each.unit for each in forces}
         | {each: driven[each] for each in chosen if isinstance(each, str)}
         | {name: part.unit for part in parts for name in part.names},
+        title=point.system.model.title,
     )
 
 

@@ -344,7 +344,7 @@ class Loop(Tabled):
         states = tuple(_state_names(plant, self._sampled, queues))
         return StateSpace(
             whole[:, :size], whole[:, size:], y[:, :size], y[:, size:], states, names, all_outputs,
-            units=self.plant.units, unsteady=self.plant.unsteady, dt=end,
+            units=self.plant.units, unsteady=self.plant.unsteady, dt=end, title=self.plant.title,
         )  # fmt: skip
 
     def simulate(

@@ -289,7 +289,7 @@ def state_space_of(
         space = modal(model, modes, damping=damping).state_space(frequencies)
     else:
         space = full_order(model, damping)
-    return replace(space, units=model.units)
+    return replace(space, units=model.units, title=model.motion.system.model.title)
 
 
 def beside_states(model: LinearModel, truncated: Callable[[LinearModel], StateSpace]) -> StateSpace:

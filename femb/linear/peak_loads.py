@@ -152,7 +152,7 @@ class PeakLoads(Tabled):
         return path
 
     def _arrays(self) -> Arrays:
-        arrays: dict[str, Floats | tuple[str, ...]] = {}
+        arrays: dict[str, Floats | tuple[str, ...]] = {"title": (self.title,)} if self.title else {}
         for word in ("item", "load", "unit", "place_of_maximum", "place_of_minimum"):
             arrays[f"peaks/{word}"] = tuple(getattr(peak, word) for peak in self.peaks)
         for word in ("maximum", "time_of_maximum", "minimum", "time_of_minimum"):

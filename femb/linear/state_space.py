@@ -64,7 +64,7 @@ class StateSpace(Brief):
 
     truncation : of a truncated model its error, else None. units : SI, of inputs and outputs by name, where known.
     unsteady : of a state that is not steady the reason, so that eigenvalues are those of an instant; else empty.
-    dt : s, the period of a sampled system; None of a continuous one.
+    dt : s, the period of a sampled system; None of a continuous one. title : of the model.
 
     Raises ModelError where the shapes of the matrices do not agree with the numbers of names.
     """
@@ -80,6 +80,7 @@ class StateSpace(Brief):
     units: Mapping[str, str] = field(default_factory=dict)
     unsteady: str = ""
     dt: float | None = None
+    title: str = ""
 
     def _repr_html_(self) -> str:
         return _html_of(self)
@@ -235,13 +236,16 @@ class StateSpace(Brief):
 
         In a results file they are in the group ``linear``, names as lists of text. ``input_units`` and ``output_units``
         have a unit for each name, empty where it is not known. ``unsteady`` is a list of one text, or of none about a
-        steady state. Of a truncated model there are also truncation_frequencies (f,) Hz, and truncation_error and
-        truncation_bound (f, p, m), relative. Raises ResultError.
+        steady state, ``title`` one of the title of the model. Of a truncated model there are also
+        truncation_frequencies (f,) Hz, and truncation_error and truncation_bound (f, p, m), relative. Raises
+        ResultError.
         """
         arrays = {name: getattr(self, name) for name in (*"ABCD", *NAMES)}
         for word in UNITS:
             arrays[word] = tuple(self.units.get(name, "") for name in getattr(self, UNITS[word]))
         arrays["unsteady"] = (self.unsteady,) if self.unsteady else ()
+        if self.title:
+            arrays["title"] = (self.title,)
         if self.truncation is not None:
             arrays |= self.truncation.arrays()
         if self.dt is not None:
@@ -251,7 +255,9 @@ class StateSpace(Brief):
     @classmethod
     def read(cls, path: str | Path) -> "StateSpace":
         """Read the file at ``path``, written by ``write``. Raises ResultError."""
-        found = read_arrays(path, "ABCD", NAMES, "state space", optional=(*UNITS, "unsteady", "dt"), group="linear")
+        found = read_arrays(
+            path, "ABCD", NAMES, "state space", optional=(*UNITS, "unsteady", "title", "dt"), group="linear"
+        )
         return cls._of(found)
 
     @classmethod
@@ -260,7 +266,7 @@ class StateSpace(Brief):
         missing = [name for name in (*"ABCD", *NAMES) if f"linear/{name}" not in results.arrays]
         if missing:
             raise ResultError(f"these results have no linear model, which femb linearize writes: {results!r}")
-        lists = (*NAMES, *UNITS, "unsteady", "dt")
+        lists = (*NAMES, *UNITS, "unsteady", "title", "dt")
         names = {name: tuple(map(str, np.ravel(results.arrays.get(f"linear/{name}", ())))) for name in lists}
         return cls._of({name: np.array(results.arrays[f"linear/{name}"], dtype=float) for name in "ABCD"} | names)
 
@@ -276,7 +282,8 @@ class StateSpace(Brief):
             if unit
         }
         dt = float(found["dt"][0]) if found["dt"] else None
-        return cls(**matrices, **names, units=units, unsteady="".join(found["unsteady"]), dt=dt)
+        unsteady, title = ("".join(found[word]) for word in ("unsteady", "title"))
+        return cls(**matrices, **names, units=units, dt=dt, unsteady=unsteady, title=title)
 
 
 # The error of a truncated linear model over frequency.

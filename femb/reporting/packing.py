@@ -16,6 +16,7 @@ COARSE, FINE = 15, 22
 """Bits of the largest magnitude: of positions that are seen, and of histories, which are also seen enlarged."""
 MISSING = -(2**31)  # stands for a value that is not finite
 LEVEL = 6  # of the compression
+SAMPLE = 4000  # rows
 
 Reference = dict[str, Any]
 """An array in the data of a page: ``at``, first byte; ``shape``; ``bytes`` of an integer; ``step``, value of 1;
@@ -40,12 +41,15 @@ class Packing:
             step = largest / 2.0**bits or 1.0
             whole = np.where(finite, np.rint(np.where(finite, array, 0.0) / step), MISSING).astype(np.int64)
         wide = 2 if np.max(np.abs(whole), initial=0) < 2**15 else 4
-        best, times = b"", 0
-        for count in (0, 1, 2) if len(whole) > 2 else (0,):
-            packed = _planes(whole, wide)
-            if not best or len(zlib.compress(packed, 1)) < len(zlib.compress(best, 1)):
-                best, times = packed, count
+        # differences that make the first rows smallest
+        sizes, rows = [], whole[:SAMPLE]
+        for _ in range(3 if len(whole) > 2 else 1):
+            sizes.append(len(zlib.compress(_planes(rows, wide), 1)))
+            rows = np.diff(rows, axis=0, prepend=0)
+        times = int(np.argmin(sizes))
+        for _ in range(times):
             whole = np.diff(whole, axis=0, prepend=0)
+        best = _planes(whole, wide)
         reference = {"at": self._size, "shape": list(array.shape), "bytes": wide, "step": step, "differences": times}
         self._parts.append(best)
         self._size += len(best)

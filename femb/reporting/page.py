@@ -32,8 +32,9 @@ from femb.results.verdicts import items_of, verdicts
 
 # The time histories of a page: the recorded quantities by name, with labels and units.
 
-ROWS, FEWEST = 2000, 500  # largest number of output times, and with very many quantities
-VALUES = 600_000  # numbers of all histories; quantities beyond are left out, in the order of `_groups`
+VALUES = 6_000_000  # numbers of all histories: with more, those at the end of the order of `_groups` are thinned
+ROWS, FEWEST_ROWS = 2000, 500  # output times of thinned histories: at most, and with very many of them
+THINNED = 600_000  # numbers of all thinned histories; quantities beyond are left out
 AXES = {3: "xyz", 4: "0123"}
 OF_NODES = ("position", "velocity", "deflection", "displacement", "acceleration", "angular_velocity")
 SECTION = ("section_force", "section_moment", "strain")
@@ -43,39 +44,45 @@ OF_MOTION = ("velocity", "angular_velocity", "acceleration", "angular_accelerati
 
 
 def histories_of(results: Results, packing: Packing, paths: Container[str] | None = None) -> dict[str, Any] | None:
-    """The histories of results; None without any. ``left_out`` counts quantities for which there is no room.
+    """The histories of results; None without any.
 
-    paths : of the histories, by default all. Of static states, rates that are zero are left out.
+    Those that are looked at most have all output times, up to `VALUES` numbers, the others every n-th, ``every``.
+    ``left_out`` counts quantities for which there is no room. paths : of the histories, by default all. Of static
+    states, rates that are zero are left out.
     """
     if not results.time.size or results.method == "modes":
         return None
     still = results.method == "static"
-    found = [
-        entry
-        for entry in quantities_of(results)
-        if (paths is None or entry[0] in paths)
-        and not (still and entry[0].rpartition("/")[2] in OF_MOTION and not np.any(entry[3]))
-    ]
-    columns = sum(len(labels) for _, _, labels, _ in found)
-    every = -(-results.time.size // max(FEWEST, min(ROWS, VALUES // max(1, columns))))
+    found = []
+    for path, unit, labels, values in quantities_of(results):
+        if paths is not None and path not in paths:
+            continue
+        if still and path.rpartition("/")[2] in OF_MOTION and not np.any(values):
+            continue
+        if values.size and values.dtype.kind in "fiu" and np.any(np.isfinite(values)):
+            found.append((path, unit, labels, values.reshape(len(values), -1)))
+    sizes = np.cumsum([values.size for *_, values in found])
+    whole = len(found) if not len(found) or sizes[-1] <= VALUES else int(np.sum(sizes <= VALUES - THINNED))
+    columns = sum(values.shape[1] for *_, values in found[whole:])
+    every = -(-results.time.size // max(FEWEST_ROWS, min(ROWS, THINNED // max(1, columns))))
     rows = np.unique([*range(0, results.time.size, every), results.time.size - 1])
-    entries, room, left_out = [], VALUES, 0
-    for path, unit, labels, values in found:
-        values = values[rows].reshape(len(rows), -1)
-        if not values.size or values.dtype.kind not in "fiu" or not np.any(np.isfinite(values)):
-            continue
-        if values.size > room:
-            left_out += 1
-            continue
-        room -= values.size
-        packed = packing.add(values.astype(float), FINE)
-        largest = float(np.max(np.abs(values), where=np.isfinite(values), initial=0.0))
-        entries.append({"path": path, "unit": unit, "labels": list(labels), "largest": largest, "values": packed})
+    entries, room, left_out = [], THINNED, 0
+    for k, (path, unit, labels, values) in enumerate(found):
+        entry: dict[str, Any] = {"path": path, "unit": unit, "labels": list(labels)}
+        entry["largest"] = float(np.max(np.abs(values), where=np.isfinite(values), initial=0.0))
+        if k >= whole and every > 1:
+            values = values[rows]
+            room -= values.size
+            if room < 0:
+                left_out += 1
+                continue
+            entry["every"] = every
+        entries.append(entry | {"values": packing.add(values.astype(float), FINE)})
     if not entries:
         return None
-    times = packing.add(results.time[rows], FINE + 8)
+    times = packing.add(results.time, FINE + 8)
     label = "state" if results.method == "static" else "time (s)"
-    return {"times": times, "every": every, "axis": label, "entries": entries, "left_out": left_out}
+    return {"times": times, "axis": label, "entries": entries, "left_out": left_out}
 
 
 def quantities_of(results: Results) -> Iterator[tuple[str, str, Sequence[str], Floats]]:
@@ -170,6 +177,7 @@ def _numbered(array: Floats) -> Sequence[str]:
 STATISTICS = ("steps", "rejected", "evaluations", "jacobians", "factorizations", "newton_iterations")
 LISTED = 5000  # rows of a table
 ANALYSES = {"modes": "natural modes", "static": "static equilibria", SWEEP: "study of many runs"}
+TITLES = ("linear/title", "shake/title", "loads/title")
 LINEAR = {"linear/A": "linear model", "shake/real": "base shake", "loads/peaks/item": "peak loads"}
 
 
@@ -179,6 +187,8 @@ def head_of(results: Results, name: str) -> dict[str, Any]:
     statistics = results.statistics
     times = results.time
     linear = next((text for path, text in LINEAR.items() if path in results.arrays), "motion in time")
+    title = results.title or next((str(results.arrays[path][0]) for path in TITLES if path in results.arrays), "")
+    title = title or (linear.capitalize() if linear in LINEAR.values() else name or "Results")
     facts = {"results": name, "analysis": ANALYSES.get(results.method, linear)}
     facts |= facts_of(results)
     facts["method"] = "" if results.method in ANALYSES else results.method
@@ -202,7 +212,7 @@ def head_of(results: Results, name: str) -> dict[str, Any]:
     facts["made with"] = f"femb {root['femb_version']}" if "femb_version" in root else ""
     facts["report"] = f"femb {__version__}, {time.strftime('%Y-%m-%d %H:%M')}"
     return {
-        "title": results.title or (linear.capitalize() if linear in LINEAR.values() else name or "Results"),
+        "title": title,
         "status": results.status,
         "message": results.message,
         "events": [{"time": event.time, "name": event.name} for event in results.events],
@@ -327,8 +337,8 @@ NO_RESULTS: Mapping[str, Results] = {}
 
 FORMAT = 1  # of the data; see schema.json
 SCRIPTS = (
-    *("arrays", "colours", "beams", "carriers", "structure", "viewer", "player", "plots", "curves"),
-    *("chart", "tables", "envelopes", "modes", "frequency", "study", "main"),
+    *("arrays", "colours", "beams", "carriers", "structure", "viewer", "plots", "player", "picks", "film"),
+    *("curves", "chart", "tables", "envelopes", "modes", "frequency", "study", "main"),
 )
 """The scripts of the page, parts of one, in this order."""
 FEWEST, MOST = 2, 20_000

@@ -26,6 +26,7 @@ from femb.results.results import Results
 
 # A beam of a scene: its stations, deformed in the axes of what carries it, and the quantities that colour it.
 
+STRESS, INDEX = "von Mises stress", "failure index"
 QUANTITIES = {
     "axial force": "N",
     "shear force y": "N",
@@ -34,11 +35,13 @@ QUANTITIES = {
     "bending moment y": "N m",
     "bending moment z": "N m",
     "bending moment": "N m",
-    "von Mises stress": "Pa",
+    STRESS: "Pa",
+    INDEX: "",
     "axial strain": "",
     "deflection": "m",
 }
-"""Quantities by which beams are coloured, with their units; "bending moment" is the magnitude of both components."""
+"""Quantities by which beams and shells are coloured, with their units; "bending moment" is the magnitude of both
+components, and the failure index of an element that of its worst ply."""
 COMPONENTS = tuple(QUANTITIES)[:6]
 MOST, LEAST, STATIONS = 8, 2, 48  # segments of an element: at most, at least, and of a beam where these permit it
 NO_TURN = np.array([1.0, 0.0, 0.0, 0.0])
@@ -120,11 +123,13 @@ class BeamMotion:
             "restAxes": packing.add(self.rest_axes),
             "deflection": packing.add(self.deflection),
             "turn": packing.add(self.turn),
-            "colours": {name: packing.add(values) for name, values in self.colours.items() if name != "deflection"},
+            "colours": {
+                name: packing.add(values, TOLD) for name, values in self.colours.items() if name != "deflection"
+            },
         }
         if self.carrier is None:
             position, quaternion = self.pose
-            result |= {"position": packing.add(position - path), "quaternion": packing.add(quaternion)}
+            result |= packed_pose(position, quaternion, path, packing)
         return result
 
     def _outline(self, extent: float) -> Floats:
@@ -165,7 +170,7 @@ def _colours(beam: BeamResults) -> dict[str, Floats]:
         result |= {name: loads[..., k] for k, name in enumerate(COMPONENTS)}
         result["bending moment"] = np.linalg.norm(loads[..., 4:], axis=-1)
     if "stress_section" in beam and "midpoint_force" in beam:
-        result["von Mises stress"] = np.max(beam.von_mises[:, :, ::2], axis=-1)
+        result[STRESS] = np.max(beam.von_mises[:, :, ::2], axis=-1)
     if "strain" in beam:
         result["axial strain"] = beam.strain
     return result
@@ -180,23 +185,27 @@ Place = tuple[int, int | None]
 """Number of a part - bodies first, then beams - and the node of a beam, `INTERFACE` or None of a body."""
 Edge = tuple[Place, Place, bool]
 """Two places, and whether a joint connects them."""
+NO_SHELLS: Mapping[str, ShellResults] = {}
 INTERFACE = -1  # one that moves with the deformation of a flexible body; its own pose is that of its first interface
 FLEXIBLE = "modal"
 
 
 def carriers_of(
-    results: Results, bodies: Mapping[str, BodyResults], beams: Mapping[str, BeamResults]
+    results: Results,
+    bodies: Mapping[str, BodyResults],
+    beams: Mapping[str, BeamResults],
+    shells: Mapping[str, ShellResults] = NO_SHELLS,
 ) -> list[dict[str, Any]]:
-    """A row for each part that another one carries, the carrier's own row before it.
+    """A row for each part that another one carries, the carrier's own row before it. Parts are the bodies, the shells
+    and the beams, in this order.
 
     ``part`` is carried at its node ``by`` on the part ``on`` at its node ``at``; a node is null of a body, and of a
     beam whose carrier is known without the node. ``flexible`` : the one of the two that is a flexible body which holds
     the other at an interface; ``rest`` : pose of the other in its axes, undeformed: position and quaternion.
     """
-    numbers = {f"bodies/{name}": k for k, name in enumerate(bodies)}
-    numbers |= {f"beams/{name}": len(bodies) + k for k, name in enumerate(beams)}
+    numbers = _numbers_of_parts(bodies, shells, beams)
     listed = list(bodies.values())
-    edges = list(_connections(results, bodies, beams, numbers))
+    edges = list(_connections(results, bodies, beams, shells, numbers))
     tree = _tree(edges, _roots(results, bodies, numbers))
     looped = _looped(edges, tree)
     rows: list[dict[str, Any]] = []
@@ -217,6 +226,29 @@ def carriers_of(
             row |= {"flexible": carrier, "rest": _rest(listed[carrier], listed[carried])}
         rows.append(row)
     return rows
+
+
+def _numbers_of_parts(*tables: Mapping[str, Group]) -> dict[str, int]:
+    """The numbers of the parts of a scene by path."""
+    return {group.path: number for number, group in enumerate(group for table in tables for group in table.values())}
+
+
+def groups_of(results: Results, paths: Sequence[str], carriers: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The group of every part: an appendage, named by the part that begins it, or the part itself.
+
+    An appendage is what hangs on a parent of the results' appendages, or on a part that nothing carries.
+    """
+    parents = {f"bodies/{each.parent}" for each in results.appendages.values()}
+    on = {row["part"]: row["on"] for row in carriers}
+
+    def first(part: int) -> int:
+        while part in on and paths[part] not in parents:
+            if paths[on[part]] in parents or on[part] not in on:
+                return part
+            part = on[part]
+        return part
+
+    return [paths[first(part)].partition("/")[2] for part in range(len(paths))]
 
 
 def _tree(edges: Sequence[Edge], roots: Iterable[int]) -> dict[int, int | None]:
@@ -277,7 +309,11 @@ def _roots(results: Results, bodies: Mapping[str, BodyResults], numbers: Mapping
 
 
 def _connections(
-    results: Results, bodies: Mapping[str, BodyResults], beams: Mapping[str, BeamResults], numbers: Mapping[str, int]
+    results: Results,
+    bodies: Mapping[str, BodyResults],
+    beams: Mapping[str, BeamResults],
+    shells: Mapping[str, ShellResults],
+    numbers: Mapping[str, int],
 ) -> Iterator[Edge]:
     """Pairs of places that move together, or whose relative motion is that of a joint."""
 
@@ -292,11 +328,17 @@ def _connections(
                 yield on, (own, 0 if word == "start" else int(beam.element_length.size)), False
         if not beam.attachments and beam.deflection_body in bodies:
             yield (numbers[f"bodies/{beam.deflection_body}"], None), (own, None), False
+    for name, shell in shells.items():
+        if shell.deflection_body in bodies:
+            yield (numbers[f"bodies/{shell.deflection_body}"], None), (numbers[f"shells/{name}"], None), False
     for name, body in bodies.items():
         own = numbers[f"bodies/{name}"]
         parent = name.rpartition(".")[0]
         if parent in bodies and _flexible(bodies[parent]):
             yield (numbers[f"bodies/{parent}"], INTERFACE), (own, None), False
+        if parent in shells and "reference_position" in body:  # a point of a shell
+            away = np.linalg.norm(shells[parent].reference_position - body.reference_position, axis=-1)
+            yield (numbers[f"shells/{parent}"], int(np.argmin(away))), (own, None), False
         for word, end in body.attachments.items():
             if (on := place(end)) is not None:
                 yield on, (own, INTERFACE if word.startswith("interfaces.") else None), False
@@ -365,6 +407,7 @@ VALUES = 1_500_000  # numbers of the motion of a scene; with more bodies there a
 FEWEST = 60
 LOOKED_AT = 60  # output times at which the largest deflection of flexible bodies is looked for
 MOVING = ("bodies/", "beams/", "shells/")
+TOLD = 20  # bits of poses and of colours: what is picked tells them by five digits
 
 
 def chosen_frames(results: Results, frames: int = FRAMES) -> Ints:
@@ -382,7 +425,7 @@ def chosen_frames(results: Results, frames: int = FRAMES) -> Ints:
         return usable
     beams = sum(BeamMotion.size(beam) for beam in results.beams.values())
     modes = sum(body["deformation"].shape[1] for body in results.bodies.values() if "deformation" in body)
-    shells = sum(7 + 3 * len(shell.reference_position) for shell in results.shells.values())
+    shells = sum(ShellMotion.size(shell) for shell in results.shells.values())
     limit = min(frames, max(FEWEST, VALUES // (7 * len(results.bodies) + beams + modes + shells + 1)))
     count = len(usable)
     chosen: Ints = usable[np.unique(np.rint(np.linspace(0, count - 1, min(count, limit))).astype(np.int64))]
@@ -422,6 +465,9 @@ def scene_of(results: Results, packing: Packing, frames: int = FRAMES, kind: str
     extent = float(np.max(np.median(high - low, axis=0))) or _size_of_shapes(list(bodies.values()))
     numbers = {name: number for number, name in enumerate(bodies)}
     attached = attached_points(seen)
+    tables = bodies, {each.shell.name: each.shell for each in shells}, {each.beam.name: each.beam for each in beams}
+    paths = list(_numbers_of_parts(*tables))
+    carriers = carriers_of(seen, bodies, tables[2], tables[1])
     return {
         "kind": kind or {"modes": "modes", "static": "states"}.get(results.method, "time"),
         "frame": results.frame,
@@ -435,15 +481,20 @@ def scene_of(results: Results, packing: Packing, frames: int = FRAMES, kind: str
         ],
         "beams": [beam.packed(path, numbers, extent, packing) for beam in beams],
         "links": _links(bodies),
-        "carriers": carriers_of(seen, bodies, {beam.beam.name: beam.beam for beam in beams}),
-        "quantities": _ranges(
-            beams, [*(_largest_deflection(body) for body in bodies.values()), *(shell.largest for shell in shells)]
-        ),
+        "carriers": carriers,
+        "parts": [
+            {"path": path, "group": group}
+            for path, group in zip(paths, groups_of(results, paths, carriers), strict=True)
+        ],
+        "quantities": _ranges(beams, shells, [_largest_deflection(body) for body in bodies.values()]),
     }
 
 
 class ShellMotion:
-    """The nodes of a shell at all output times: points (t, n, 3) m, inertial; and how a page has them, as a body."""
+    """The nodes of a shell at all output times, and how a page has them, as a body.
+
+    points (t, n, 3) m : inertial. colours : of each quantity (t, e, 2), behind the normal and in front.
+    """
 
     def __init__(self, shell: ShellResults, bodies: Mapping[str, BodyResults]) -> None:
         self.shell, self.points = shell, shell.position
@@ -454,13 +505,38 @@ class ShellMotion:
         self.deflection = shell.deflection if "deflection" in shell else local - local[0]
         self.rest = local[0] - self.deflection[0]
         self.largest = float(np.max(np.linalg.norm(self.deflection, axis=-1)))
+        self.colours = self._colours()
+
+    @staticmethod
+    def size(shell: ShellResults) -> int:
+        """The number of values that a scene stores of a shell at one output time."""
+        elements = len(shell.quadrilaterals) + len(shell.triangles)
+        return 7 + 3 * len(shell.reference_position) + 2 * elements * len(_fields(shell))
+
+    def _colours(self) -> dict[str, Floats]:
+        fields = _fields(self.shell)
+        found = {STRESS: self.shell.surface_von_mises} if STRESS in fields else {}
+        if INDEX in fields:
+            index = self.shell.failure_index
+            worst = np.max(index.reshape(*index.shape[:2], -1), axis=-1)
+            found[INDEX] = np.stack([worst, worst], axis=-1)
+        return found
 
     def packed(self, path: Floats, packing: Packing) -> dict[str, Any]:
         """A body with the pose of the shell's carrier, whose mesh has deflections in the axes of the carrier."""
         faces = [_triangles(each.astype(np.int64)) for each in (self.shell.quadrilaterals, self.shell.triangles)]
         mesh = {"points": packing.add(self.rest, 20), "triangles": packing.add(np.concatenate(faces))}
         mesh["deflection"] = packing.add(self.deflection)
+        quads, others = len(self.shell.quadrilaterals), len(self.shell.triangles)
+        mesh["elements"] = packing.add(np.concatenate([np.tile(np.arange(quads), 2), quads + np.arange(others)]))
+        mesh["colours"] = {name: packing.add(values, TOLD) for name, values in self.colours.items()}
         return {"name": self.shell.name, "fixed": False, **packed_pose(*self.pose, path, packing), "meshes": [mesh]}
+
+
+def _fields(shell: ShellResults) -> list[str]:
+    """The quantities by which the elements of a shell are coloured."""
+    stressed = "ply_recovery" in shell and "membrane_force" in shell and "bending_moment" in shell
+    return [STRESS, *([INDEX] if "ply_strengths" in shell else [])] if stressed else []
 
 
 def _links(bodies: dict[str, BodyResults]) -> list[list[int]]:
@@ -476,7 +552,7 @@ def _links(bodies: dict[str, BodyResults]) -> list[list[int]]:
 
 def packed_pose(position: Floats, quaternion: Floats, path: Floats, packing: Packing) -> dict[str, Reference]:
     """Position (t, 3) relative to the common path, and quaternion (t, 4)."""
-    return {"position": packing.add(position - path), "quaternion": packing.add(quaternion)}
+    return {"position": packing.add(position - path, TOLD), "quaternion": packing.add(quaternion, TOLD)}
 
 
 def _body(
@@ -490,6 +566,7 @@ def _body(
         used, numbers = np.unique(cells, return_inverse=True)
         mesh = {"points": packing.add(part.nodes[used]), word: packing.add(numbers.reshape(cells.shape))}
         mesh |= {"shapes": packing.add(part.shapes[:, used]), "coordinates": packing.add(body["deformation"], 20)}
+        mesh["numbers"] = packing.add(used)
         result["meshes"].append(mesh)
     if not result["meshes"]:
         marker = body.shape is None
@@ -530,12 +607,16 @@ def _largest_deflection(body: BodyResults) -> float:
     return max((float(np.max(np.linalg.norm(part.deflections(every), axis=-1))) for part in parts), default=0.0)
 
 
-def _ranges(beams: list[BeamMotion], deflections: list[float]) -> list[dict[str, Any]]:
+def _ranges(
+    beams: Sequence[BeamMotion], shells: Sequence[ShellMotion], deflections: Sequence[float]
+) -> list[dict[str, Any]]:
     """Name, unit and range over all parts and times of the quantities by which these are coloured."""
     result: list[dict[str, Any]] = []
+    largest = [*deflections, *(shell.largest for shell in shells)]
+    colours = [*(beam.colours for beam in beams), *(shell.colours for shell in shells)]
     for name, unit in QUANTITIES.items():
-        arrays = [beam.colours[name] for beam in beams if name in beam.colours]
-        arrays += [np.array(deflections)] if name == "deflection" and deflections else []
+        arrays = [each[name] for each in colours if name in each]
+        arrays += [np.array(largest)] if name == "deflection" and largest else []
         values = np.concatenate([array.ravel() for array in arrays]) if arrays else np.zeros(0)
         values = values[np.isfinite(values)]
         if values.size and np.any(values):

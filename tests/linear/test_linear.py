@@ -3,6 +3,7 @@
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -574,7 +575,9 @@ def space():
 def test_files(space, tmp_path):
     from scipy.io import loadmat
 
+    space = replace(space, title="a rod")
     read = StateSpace.read(space.write(tmp_path / "new" / "linear.npz"))
+    assert read.title == space.title
     mat = loadmat(space.write(tmp_path / "linear.mat"))
     for name in "ABCD":
         np.testing.assert_array_equal(getattr(read, name), getattr(space, name))

@@ -120,3 +120,34 @@ def flexible(cells):
     block |= {f"bodies/a/{word}": array for word, array in series.items()}
     static = {f"bodies/a/{word}": array for word, array in (static | cells).items()}
     return block, static, {"bodies/a": {"kind": "modal"}}
+
+
+THICKNESS = 0.01  # m
+
+
+def plate():
+    """(block, static, attributes) of a body "hub" that moves along y, and a plate of two quadrilaterals and a triangle
+    beyond it, that bends: of the force 1 kN/m times time along x, and the moments 1, 2, 3 N times time about y.
+
+    Its material axes are x and y.
+    """
+    time = np.linspace(0.0, 1.0, 5)
+    nodes = np.array([[1, 0, 0], [2, 0, 0], [3, 0, 0], [1, 1, 0], [2, 1, 0], [3, 1, 0], [4, 0.5, 0]], float)
+    along = time[:, None] * [0.0, 2.0, 0.0]
+    still = np.tile([1.0, 0.0, 0.0, 0.0], (5, 1))
+    deflection = 0.02 * time[:, None, None] * (nodes[:, :1] - 1.0) ** 2 * [0.0, 0.0, 1.0]
+    block = {"time": time, "bodies/hub/position": along, "bodies/hub/quaternion": still}
+    block |= {"bodies/hub/velocity": np.tile([0.0, 2.0, 0.0], (5, 1)), "bodies/hub/angular_velocity": 0.0 * along}
+    motion = {"position": nodes + along[:, None] + deflection, "quaternion": np.repeat(still[:, None], 7, axis=1)}
+    motion |= {"velocity": 0.0 * motion["position"], "angular_velocity": 0.0 * motion["position"]}
+    motion |= {"deflection": deflection, "membrane_force": 1e3 * time[:, None, None] * np.array([[1.0, 0.0, 0.0]] * 3)}
+    motion["bending_moment"] = time[:, None, None] * np.array([[1.0, 0, 0], [2.0, 0, 0], [3.0, 0, 0]])
+    block |= {f"shells/plate/{word}": array for word, array in motion.items()}
+    one = np.eye(3)
+    recovery = [np.hstack([one / THICKNESS, side * 6.0 / THICKNESS**2 * one]) for side in (-1.0, 1.0)]
+    static = {"reference_position": nodes, "reference_quaternion": motion["quaternion"][0], "ply_angle": np.zeros(1)}
+    static |= {"ply_recovery": np.array([recovery]), "element_area": np.array([1.0, 1.0, 0.5])}
+    static |= {"quadrilaterals": np.array([[0, 1, 4, 3], [1, 2, 5, 4]]), "triangles": np.array([[2, 6, 5]])}
+    attributes = {"": {"status": "complete", "title": "A plate"}, "bodies/hub": {"shape": '{"box": [1, 1, 1]}'}}
+    attributes["shells/plate"] = {"deflection_body": "hub"}
+    return block, {f"shells/plate/{word}": array for word, array in static.items()}, attributes

@@ -10,7 +10,18 @@ import pytest
 from checkout import ROOT
 from click.testing import CliRunner
 from oracles.report_page import ReportPage
-from oracles.synthetic_results import BOX, DRIFT, OUTLINE, SPIN, START, bent_beam, flexible, satellite
+from oracles.synthetic_results import (
+    BOX,
+    DRIFT,
+    OUTLINE,
+    SPIN,
+    START,
+    THICKNESS,
+    bent_beam,
+    flexible,
+    plate,
+    satellite,
+)
 
 import femb
 from femb import ResultError, Results, Sweep
@@ -100,7 +111,7 @@ def test_an_animation_is_thinned_and_the_page_knows(tmp_path):
     assert len(scene["times"]) == 50
     assert scene["outputs"] == 3001
     assert scene["times"][-1] == 2.0
-    assert page.data["histories"]["every"] == 2
+    assert page.entry("bodies/hub/velocity").shape == (3001, 3)
     assert page.size < 1.2e6
 
 
@@ -162,6 +173,58 @@ def test_stations_of_a_bent_beam_are_on_its_arc(tmp_path):
     turned = rotations.multiply(rotations.exponential(page.array(beam["turn"])[-1]), page.array(beam["restAxes"]))
     tangents = rotations.rotate(page.array(beam["quaternion"])[-1], rotations.rotate(turned, [1.0, 0.0, 0.0]))
     np.testing.assert_allclose(np.sum(tangents * (stations - [0.0, radius, 0.0]), axis=1), 0.0, atol=2e-3)
+
+
+def test_the_stress_of_both_sides_of_a_shell_is_on_the_page(tmp_path):
+    """|N/h -+ 6 M/h^2| of one stress along x, in the middle of every element."""
+    page = page_of(Results(*plate()), tmp_path)
+    scene = page.data["scene"]
+    (mesh,) = scene["bodies"][1]["meshes"]
+    np.testing.assert_array_equal(page.array(mesh["elements"]), [0, 1, 0, 1, 2])
+    moment, time = np.array([1.0, 2.0, 3.0])[:, None], np.array(scene["times"])[:, None, None]
+    stress = np.abs(1e3 / THICKNESS + 6.0 / THICKNESS**2 * moment * [-1.0, 1.0]) * time
+    np.testing.assert_allclose(page.array(mesh["colours"]["von Mises stress"]), stress, rtol=1e-4)
+    ranges = {each["name"]: each for each in scene["quantities"]}
+    assert ranges["von Mises stress"] == {"name": "von Mises stress", "unit": "Pa", "low": 0.0, "high": 2.8e5}
+
+
+def test_parts_have_paths_groups_and_carriers(tmp_path):
+    """Shells come after the bodies and before the beams, also among the parts that are carried."""
+    block, static, attributes = plate()
+    others, more, _ = satellite(times=5)
+    block |= {path: array for path, array in others.items() if path.startswith("beams/")}
+    end = {"start": {"body": "hub", "at": [0, 0, 0]}}
+    on = {"start": {"beam": "right", "node": 2, "at": [0, 0, 0]}}
+    attributes |= {"beams/right": {"attachments": json.dumps(end)}, "beams/left": {"attachments": json.dumps(on)}}
+    block |= {f"appendages/wing/{word}": np.zeros((5, 3)) for word in ("force", "torque")}
+    attributes["appendages/wing"] = {"parent": "hub"}
+    scene = page_of(Results(block, static | more, attributes), tmp_path).data["scene"]
+    assert scene["parts"] == [
+        {"path": "bodies/hub", "group": "hub"},
+        {"path": "shells/plate", "group": "plate"},
+        {"path": "beams/right", "group": "right"},
+        {"path": "beams/left", "group": "right"},
+    ]
+    assert scene["carriers"] == [
+        {"part": 2, "on": 0, "at": None, "by": 0},
+        {"part": 1, "on": 0, "at": None, "by": None},
+        {"part": 3, "on": 2, "at": 2, "by": 0},
+    ]
+
+
+def test_histories_are_thinned_only_where_they_are_very_many(tmp_path, monkeypatch):
+    times, arrays = np.linspace(0.0, 1.0, 10_001), {}
+    for k in range(4):
+        arrays[f"own/q{k}"] = np.where(np.arange(10_001) == 4321 + k, 1.0, 0.1 * np.sin(times))
+    page = page_of(Results({"time": times} | arrays), tmp_path)
+    for path, values in arrays.items():
+        np.testing.assert_allclose(page.entry(path)[:, 0], values, atol=1e-6)
+    monkeypatch.setattr("femb.reporting.page.VALUES", 30_000)
+    monkeypatch.setattr("femb.reporting.page.THINNED", 9_000)
+    histories = (page := page_of(Results({"time": times} | arrays), tmp_path)).data["histories"]
+    assert [entry.get("every", 1) for entry in histories["entries"]] == [1, 1, 6, 6]
+    np.testing.assert_allclose(page.entry("own/q0")[:, 0], arrays["own/q0"], atol=1e-6)
+    np.testing.assert_allclose(page.entry("own/q3")[:, 0], arrays["own/q3"][[*range(0, 10_001, 6), 10_000]], atol=1e-6)
 
 
 @pytest.mark.parametrize("attach", [{"edge4": "hub"}, None], ids=["on a body", "free"])

@@ -148,14 +148,16 @@ def test_buckling_modes_swing_about_their_state(tmp_path):
 def test_linear_models_have_responses_poles_and_gains(tmp_path):
     """x' = -2 x + u, y = 3 x."""
     space = femb.StateSpace(
-        np.array([[-2.0]]), np.array([[1.0]]), np.array([[3.0]]), np.zeros((1, 1)), ("x",), ("force",), ("place",)
-    )
+        np.array([[-2.0]]), np.array([[1.0]]), np.array([[3.0]]), np.zeros((1, 1)), ("x",), ("force",), ("place",),
+        units={"force": "N", "place": "m"}, title="a rod",
+    )  # fmt: skip
     page = page_of(Results.read(space.write(tmp_path / "linear.h5")), tmp_path)
     found = page.data["frequency"]
     f = page.array(found["frequencies"])
     transfer = 3.0 / (2j * np.pi * f + 2.0)
     np.testing.assert_allclose(page.array(found["gain"])[:, 0], 20.0 * np.log10(np.abs(transfer)), atol=1e-4)
     np.testing.assert_allclose(page.array(found["phase"])[:, 0], np.degrees(np.angle(transfer)), atol=0.01)
+    assert (page.title, found["units"]) == ("a rod", [["m/N"]])
     assert found["gains"] == [[pytest.approx(1.5)]]
     assert found["hankel"] == [pytest.approx(0.75)]
     assert found["poles"] == [{"real": -2.0, "imaginary": 0.0, "frequency": pytest.approx(1 / np.pi), "damping": 1.0}]

@@ -1,5 +1,8 @@
 """The report page in a headless Chromium: no complaint in its console, the structure where the results have it."""
 
+import base64
+import io
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +10,7 @@ import pytest
 import shared_runs
 from checkout import CASES
 from oracles.browser import PROGRAM, Browser
-from oracles.synthetic_results import flexible, satellite
+from oracles.synthetic_results import flexible, plate, satellite
 
 import femb
 from femb import Results, Sweep
@@ -101,8 +104,8 @@ def test_a_shell_moves_as_in_its_results(browser, tmp_path):
     point = """(() => {
       femb.player.viewer.render();
       const body = femb.player.structure.bodies.find((part) => part.name === "panel");
-      const points = body.meshes[0].mesh.geometry.attributes.position;
-      const last = body.group.position.clone().fromBufferAttribute(points, points.count - 1);
+      const { nodes } = body.meshes[0];
+      const last = body.group.position.clone().fromArray(nodes, nodes.length - 3);
       return last.applyMatrix4(body.group.matrixWorld).toArray().map((x, k) => x + femb.data.scene.path[k]);
     })()"""
     shell, turned = results.shells["panel"], results.bodies["hub"].quaternion[3]
@@ -113,6 +116,182 @@ def test_a_shell_moves_as_in_its_results(browser, tmp_path):
     moved = np.array(browser.value(point)) - corner
     np.testing.assert_allclose(moved, 4.0 * rotations.rotate(turned, shell.deflection[3, -1]), atol=1e-3)
     browser.value("femb.player.enlarge = 1")
+
+
+# The largest of |x| and |y| of all corners, as parts of half of the view.
+SEEN = """(() => {
+  const { viewer } = femb.player;
+  viewer.render();
+  const point = viewer.camera.position.clone();
+  const most = [0, 0];
+  for (let k = 0; k < viewer.seen.length; k += 3) {
+    point.fromArray(viewer.seen, k).project(viewer.camera);
+    most[0] = Math.max(most[0], Math.abs(point.x));
+    most[1] = Math.max(most[1], Math.abs(point.y));
+  }
+  return most;
+})()"""
+
+
+def test_the_view_is_filled_and_nothing_is_cut(browser, tmp_path):
+    opened(browser, Results(*satellite()), tmp_path)
+    browser.value("femb.player.play(false)")
+    for command in ("", "femb.player.fit('x')", "femb.player.enlarge = 50; femb.player.fit()", "femb.player.fit('z')"):
+        browser.value(f"{command}; 0")
+        assert max(browser.value(SEEN)) == pytest.approx(1.0 / 1.12, rel=1e-3)  # MARGIN
+    browser.value("femb.player.fit()")
+    count = "femb.player.viewer.seen.length"
+    whole = browser.value(count)
+    browser.call("Input.dispatchKeyEvent", type="keyDown", key="f", text="f")  # again: at this instant
+    assert browser.value(count) == pytest.approx(whole / 17)
+    assert max(browser.value(SEEN)) == pytest.approx(1.0 / 1.12, rel=1e-3)
+    browser.call("Input.dispatchKeyEvent", type="keyDown", key="f", text="f")
+    assert browser.value(count) == whole
+    browser.call("Emulation.setDeviceMetricsOverride", width=420, height=800, deviceScaleFactor=1, mobile=True)
+    try:
+        browser.wait("femb.player.viewer.camera.aspect < 1.3")
+        assert max(browser.value(SEEN)) == pytest.approx(1.0 / 1.12, rel=1e-3)
+    finally:
+        browser.call("Emulation.clearDeviceMetricsOverride")
+
+
+def test_what_is_picked_tells_its_quantities_and_distances(browser, tmp_path):
+    """By clicks on the picture, at a turned attitude and enlarged deflections; against the results."""
+    results = Results(*satellite())
+    opened(browser, results, tmp_path)
+    browser.value("femb.player.play(false); femb.player.enlarge = 3; femb.player.seek(0.65)")
+
+    def click(path, node):
+        place = browser.value(f"""(() => {{
+          const {{ viewer, structure }} = femb.player;
+          viewer.render();
+          const part = [...structure.bodies, ...structure.beams].find((each) => each.path === "{path}");
+          part.group.updateWorldMatrix(true, false);
+          const seen = part.shownAt({node}).applyMatrix4(part.group.matrixWorld).project(viewer.camera);
+          const box = viewer.renderer.domElement.getBoundingClientRect();
+          return [box.left + (0.5 + 0.5 * seen.x) * box.width, box.top + (0.5 - 0.5 * seen.y) * box.height];
+        }})()""")
+        for kind in ("mousePressed", "mouseReleased"):
+            words = {"x": place[0], "y": place[1], "button": "left", "clickCount": 1}
+            browser.call("Input.dispatchMouseEvent", type=kind, **words)
+
+    click("beams/right", 1)
+    click("bodies/hub", "null")
+    browser.wait("femb.player.picks.picks.length === 2")
+    names = browser.value("[...document.querySelectorAll('.picks h3')].map((each) => each.textContent)")
+    assert [name.split("  ")[0] for name in names] == ["right, node 1 beams×", "hub bodies×"]
+    first, second = (browser.value(f"femb.player.picks.stateOf(femb.player.picks.picks[{k}])") for k in (0, 1))
+    w = 0.5  # between the output times 0.6 and 0.7
+    node = (1 - w) * results.beams["right"].position[6, 1] + w * results.beams["right"].position[7, 1]
+    hub = (1 - w) * results.bodies["hub"].position[6] + w * results.bodies["hub"].position[7]
+    # an attitude is blended on its arc
+    np.testing.assert_allclose(first["place"], node, atol=1e-3)
+    np.testing.assert_allclose(second["place"], hub, atol=1e-5)
+    force = next(row for row in first["rows"] if row["name"] == "axial force")
+    assert force["unit"] == "N"
+    np.testing.assert_allclose(force["values"], 1.0, rtol=1e-4)  # before and after the node
+    velocity = next(row for row in second["rows"] if row["name"] == "velocity")
+    np.testing.assert_allclose(velocity["values"], results.bodies["hub"].velocity[0], rtol=1e-5)
+    browser.value("femb.player.seek(0.7)")  # an output time
+    shown = browser.value("document.querySelector('.picks .distance b').textContent")
+    assert float(shown.split()[1]) == pytest.approx(1.1, abs=2e-5)  # of the node from the reference point
+    browser.wait("document.querySelectorAll('.marks circle').length === 2")
+    browser.call("Input.dispatchKeyEvent", type="keyDown", key="Escape")
+    assert browser.value("document.querySelector('.picks').hidden")
+
+
+def test_parts_are_coloured_by_name_group_side_and_stress(browser, tmp_path):
+    opened(browser, Results(*plate()), tmp_path)
+    assert browser.value("femb.player.colours.value") == "von Mises stress"
+    choices = browser.value("[...femb.player.colours.options].map((each) => each.value)")
+    stresses = ["von Mises stress", "von Mises stress, side seen"]
+    assert choices == ["", "part", "group", "side of shells", *stresses, "deflection"]
+    colours = """(() => {
+      const [, plate] = femb.player.structure.bodies;
+      const of = (mesh) => [...mesh.geometry.attributes.color.array];
+      return plate.meshes[0].sides.map((mesh) => [
+        mesh.material.color.getHexString(), mesh.material.vertexColors, of(mesh),
+      ]);
+    })()"""
+    scale = "[...femb.player.scale.table.slice(3 * 255)]"
+    browser.value("femb.player.play(false); femb.player.seek(1)")
+    back, front = (each[2] for each in browser.value(colours))
+    assert back == front  # the larger of both sides
+    np.testing.assert_allclose(front[9 * 4 : 9 * 4 + 3], browser.value(scale), atol=1e-6)  # 280 kPa in the triangle
+    browser.value("femb.player.colour('von Mises stress, side seen')")
+    (_, _, back), (_, vertices, front) = browser.value(colours)
+    assert vertices
+    table = np.reshape(browser.value("[...femb.player.scale.table]"), (256, 3))
+    for side, stress in ((back, 80.0), (front, 280.0)):  # |N/h -+ 6 M/h^2| in kPa
+        np.testing.assert_allclose(side[-3:], table[round(255 * stress / 280.0)], atol=1e-6)
+    browser.value("femb.player.colour('side of shells')")
+    (back, vertices, _), (front, _, _) = browser.value(colours)
+    assert (vertices, back == front) == (False, False)
+    browser.value("femb.player.colour('part')")
+    hub = "femb.player.structure.bodies[0].meshes[0].sides[0].material.color.getHexString()"
+    assert browser.value(hub) != browser.value(colours)[0][0]
+    assert browser.value("document.querySelector('.legend').innerText").split() == ["part", "hub", "plate"]
+    browser.value("femb.player.picks.pick('shells/plate', 6)")
+    rows = browser.value("femb.player.picks.stateOf(femb.player.picks.picks[0]).rows")
+    np.testing.assert_allclose(rows[0]["values"], [4.0, 2.5, 0.18], atol=1e-4)
+    assert rows[2]["name"] == "von Mises stress, element 2: back | front"
+    np.testing.assert_allclose(rows[2]["values"], [8e4, 2.8e5], rtol=1e-4)
+
+
+FILM = """femb.player.film.record(KIND).then(async (blob) => {
+  const bytes = new Uint8Array(await blob.arrayBuffer());
+  window.film = [blob.type, btoa(Array.from(bytes, (each) => String.fromCharCode(each)).join(""))];
+}); 0"""
+
+
+def test_films_of_motion_and_of_modes_leave_the_page(browser, tmp_path):
+    """A video that the browser itself plays, and all frames as pictures."""
+    opened(browser, Results(*satellite()), tmp_path)
+    browser.value("femb.player.play(false); femb.player.seek(0.3)")
+    browser.value("femb.player.speed = 2 / 0.5; window.film = null; " + FILM.replace("KIND", "'video'"))
+    browser.wait("window.film !== null", 300.0)
+    kind, data = browser.value("window.film")
+    assert kind == "video/webm"
+    assert base64.b64decode(data)[:4] == b"\x1a\x45\xdf\xa3"  # EBML
+    video = "window.video = document.createElement('video'); video.src = `data:${film[0]};base64,${film[1]}`; 0"
+    browser.value(video)
+    browser.wait("video.readyState > 0")
+    width, height = browser.value("[video.videoWidth, video.videoHeight]")
+    assert [width, height] == browser.value("[femb.player.film.canvas.width, femb.player.film.canvas.height]")
+    assert browser.value("femb.player.time") == 0.3  # where it was
+    browser.value("window.film = null; femb.player.speed = 2 / 0.1; " + FILM.replace("KIND", "'frames'"))
+    browser.wait("window.film !== null", 300.0)
+    kind, data = browser.value("window.film")
+    assert kind == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(base64.b64decode(data))) as file:
+        assert file.testzip() is None
+        pictures = [file.read(name) for name in file.namelist()]
+    assert len(pictures) == 4  # 0.1 s in 30 frames per second, with both ends
+    assert len(set(pictures)) == 4
+    assert all(picture[1:4] == b"PNG" for picture in pictures)
+    model = femb.load_case(CASES / "satellite_two_arrays.toml").model
+    opened(browser, femb.modes(model, 2, held="hub"), tmp_path)
+    browser.value("femb.player.choose(2)")
+    assert browser.value("[femb.player.film.name(), femb.player.film.count()]") == [
+        "satellite_with_two_hinged_arrays_mode_2",
+        120,
+    ]
+
+
+def test_a_hundred_thousand_numbers_a_channel_open_below_a_second(browser, tmp_path):
+    """CPU of the page, with the noise of a sensor; plots draw each pixel once and read every number."""
+    rng = np.random.default_rng(1)
+    time = np.linspace(0.0, 100.0, 100_001)
+    values = {f"own/q{k}": np.sin((k + 1) * time)[:, None] + 1e-3 * rng.normal(size=(time.size, 3)) for k in range(10)}
+    values["own/q0"][54_321, 1] = 3.0
+    page = femb.report(Results({"time": time} | values), tmp_path / "report.html")
+    browser.call("Performance.enable", timeDomain="threadTicks")
+    browser.open(page)
+    used = {each["name"]: each["value"] for each in browser.call("Performance.getMetrics")["metrics"]}["TaskDuration"]
+    assert used < 1.0
+    series = "[...femb.curves.plots.values()][0].plot.data"
+    assert browser.value(f"{series}[2].length") == time.size
+    assert browser.value(f"{series}[2][54321]") == pytest.approx(3.0, abs=1e-6)
 
 
 def test_histories_are_picked_and_keys_play(browser, tmp_path):
@@ -178,13 +357,13 @@ def test_flexible_bodies_are_drawn_by_their_mesh_by_lines_and_by_links(browser, 
     for cells, kind in (({"cells_line": np.array([[0, 4], [4, 6]])}, "LineSegments"), ({}, "Mesh")):
         opened(browser, Results(*flexible(cells)), tmp_path)
         browser.value("femb.player.seek(1)")
-        assert browser.value("femb.player.structure.bodies[0].meshes[0].mesh.type") == kind
+        assert browser.value("femb.player.structure.bodies[0].meshes[0].sides[0].type") == kind
         assert browser.value("femb.player.structure.links.geometry.attributes.position.count") == 2 * (not cells)
     opened(browser, Results(*flexible({"cells_hexahedron": np.arange(8)[None]})), tmp_path)
     browser.value(
         "femb.player.play(false); femb.player.enlarge = 2; femb.player.colour('deflection'); femb.player.seek(1)"
     )
-    points = browser.value("[...femb.player.structure.bodies[0].meshes[0].mesh.geometry.attributes.position.array]")
+    points = browser.value("[...femb.player.structure.bodies[0].meshes[0].nodes]")
     assert np.max(np.reshape(points, (-1, 3))[:, 0]) == pytest.approx(1.0 + 2 * 0.2, abs=1e-4)
 
 

@@ -13,6 +13,8 @@ class BeamPart {
     for (const [name, reference] of Object.entries(data.colours)) this.colourArrays[name] = arrayOf(reference, bytes);
     this.corners = this.outline.rows;
     this.stations = this.rest.rows;
+    this.centres = new Float32Array(3 * this.stations); // as drawn, in the axes of the carrier
+    this.painted = null;
     this.group = new libraries.Group();
     this.mesh = this.made(integersOf(data.lid, bytes));
     this.group.add(this.mesh);
@@ -61,14 +63,15 @@ class BeamPart {
     blendPose(this.carrier, i, j, w, this.group.position, this.group.quaternion);
     const points = this.mesh.geometry.attributes.position.array;
     const colours = this.mesh.geometry.attributes.color.array;
-    const values = scale && (scale.name === "deflection" ? this.deflection : this.colourArrays[scale.name]);
-    setColoured(this.mesh, Boolean(values), PLAIN.beam);
+    const values = scale && (scale.name === "deflection" ? this.deflection : this.colourArrays[scale.quantity]);
+    setColoured(this.mesh, Boolean(values), this.painted || PLAIN.beam);
     const { p, y, z, corners } = this;
     const outline = this.outline.data;
     for (let s = 0; s < this.stations; s++) {
       const [first, second] = [3 * (i * this.stations + s), 3 * (j * this.stations + s)];
       this.orient(s, first, second, w, enlarge);
       this.setPlace(s, first, second, w, enlarge);
+      p.toArray(this.centres, 3 * s);
       for (let c = 0; c < corners; c++) {
         const at = 3 * (s * corners + c);
         const [a, b] = [outline[2 * c], outline[2 * c + 1]];
@@ -84,6 +87,51 @@ class BeamPart {
     if (values) this.mesh.geometry.attributes.color.needsUpdate = true;
   }
 
+  /** Gives the beam one colour; null: its own. */
+  paint(colours) {
+    this.painted = colours ? colours[1] : null;
+  }
+
+  stationOf(node) {
+    return Math.min(node * (this.segments + 1), this.stations - 1);
+  }
+
+  /** The node nearest to a point in the axes of the carrier. */
+  nearest(point) {
+    const nodes = Float32Array.from({ length: 3 * (this.elements + 1) }, (_, k) => this.centres[3 * this.stationOf(Math.floor(k / 3)) + (k % 3)]);
+    return { node: nearestOf(nodes, point) };
+  }
+
+  numberOf(node) {
+    return node;
+  }
+
+  /** Where a node is drawn, in the axes of the carrier. */
+  shownAt(node) {
+    return new libraries.Vector3().fromArray(this.centres, 3 * this.stationOf(node));
+  }
+
+  /** Place, deflection and values by name of a node at a blend of output times, in the axes of the scene; relative to the
+   * common path. Of two elements that meet there, both values, where they differ. */
+  truly({ node }, i, j, w) {
+    const [place, axes] = [new libraries.Vector3(), new libraries.Quaternion()];
+    blendPose(this.carrier, i, j, w, place, axes);
+    const s = this.stationOf(node);
+    const [first, second] = [3 * (i * this.stations + s), 3 * (j * this.stations + s)];
+    this.setPlace(s, first, second, w, 1);
+    const deflection = this.p.clone().sub(new libraries.Vector3().fromArray(this.rest.data, 3 * s));
+    place.add(this.p.clone().applyQuaternion(axes));
+    const values = {};
+    for (const [name, array] of Object.entries(this.colourArrays)) {
+      const at = (row, k) => array.data[row * array.columns + k];
+      const ends = [2 * node - 1, 2 * node].filter((k) => k >= 0 && k < 2 * this.elements);
+      const found = ends.map((k) => at(i, k) + w * (at(j, k) - at(i, k)));
+      const same = found.length === 2 && Math.abs(found[0] - found[1]) <= 1e-4 * Math.abs(found[0]);
+      values[name] = { name, values: same ? found.slice(0, 1) : found };
+    }
+    return { place, deflection, values };
+  }
+
   /** Sets the place of a station in the axes of the carrier. */
   setPlace(s, first, second, w, enlarge) {
     const [rest, d] = [this.rest.data, this.deflection.data];
@@ -93,7 +141,7 @@ class BeamPart {
 
   /** The pose of the section at a node in the axes of the carrier. */
   sectionAt(node, i, j, w, enlarge) {
-    const s = Math.min(node * (this.segments + 1), this.stations - 1);
+    const s = this.stationOf(node);
     const [first, second] = [3 * (i * this.stations + s), 3 * (j * this.stations + s)];
     this.orient(s, first, second, w, enlarge);
     this.setPlace(s, first, second, w, enlarge);

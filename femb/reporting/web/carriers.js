@@ -1,4 +1,4 @@
-// Where deflections are enlarged, each part moves with the enlarged place of what carries it; see carriers.py.
+// Where deflections are enlarged, each part moves with the enlarged place of what carries it; see femb/reporting/scene.py.
 
 /** Moves the groups of all carried parts, which show has placed at a blend of output times i and j. */
 class Carriers {

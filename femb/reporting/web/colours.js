@@ -3,6 +3,9 @@
 const VIRIDIS = ["#462a7a", "#453781", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"];
 const SIGNED = ["#174a8c", "#3c78b4", "#7fa9cf", "#bccddb", "#d9dadb", "#e6c4b4", "#dd957a", "#c65a45", "#9c1f2b"];
 const PLAIN = { beam: "#4f86b8", body: "#b9bfc6", flexible: "#8fa9bf", marker: "#d0843c" };
+const SIDES = ["#c98b52", "#5b8fc7"]; // of a shell, behind its normal and in front
+const BY_SIDE = ", side seen";
+const LISTED = 14; // entries of a legend
 
 /** (256 x 3) red, green and blue between 0 and 1, linear light for three.js. */
 function colourTable(stops) {
@@ -18,10 +21,29 @@ function colourTable(stops) {
   return table;
 }
 
-/** The scale of a quantity with low, high: its range, table and colours for CSS. */
+/** The colour of the k-th of many things: those of plots, then hues far from each other. */
+function colourOf(k) {
+  return k < PALETTE.length ? PALETTE[k] : `hsl(${Math.round((k * 137.508) % 360)}, 45%, ${45 + 7 * (k % 4)}%)`;
+}
+
+/** A legend of colours by name. */
+function listedColours(title, colours) {
+  const entries = [...colours].slice(0, LISTED).map(([name, colour]) => {
+    const patch = element("span", { className: "patch" });
+    patch.style.background = colour;
+    return element("div", {}, patch, name);
+  });
+  const more = colours.size > LISTED ? element("div", {}, `and ${colours.size - LISTED} more`) : null;
+  return element("div", { className: "legend listed" }, element("div", { className: "legend-title" }, title), entries, more);
+}
+
+/** The scale of a quantity with low, high: its range, table and colours for CSS. bySide: of the side of a shell that is
+ * seen, in place of the larger value of both. */
 class ColourScale {
-  constructor(quantity) {
-    this.name = quantity.name;
+  constructor(quantity, bySide = false) {
+    this.name = quantity.name + (bySide ? BY_SIDE : "");
+    this.quantity = quantity.name;
+    this.bySide = bySide;
     this.unit = quantity.unit;
     const signed = quantity.low < 0;
     const most = Math.max(Math.abs(quantity.low), Math.abs(quantity.high)) || 1;
@@ -40,18 +62,23 @@ class ColourScale {
     colours[at + 2] = this.table[i + 2];
   }
 
+  /** The title and the three labels of the legend. */
+  words() {
+    const [factor, prefix] = this.unit ? scaled(this.high) : [1, ""];
+    const labels = [this.low, 0.5 * (this.low + this.high), this.high].map((value) => shortNumber(value / factor, 3));
+    return { title: `${this.name}${this.unit ? ` (${prefix}${this.unit})` : ""}`, labels };
+  }
+
   /** The legend: a bar with its ends, middle and unit. */
   legend() {
-    const [factor, prefix] = this.unit ? scaled(this.high) : [1, ""];
-    const label = (value) => element("span", {}, shortNumber(value / factor, 3));
+    const { title, labels } = this.words();
     const bar = element("div", { className: "bar" });
     bar.style.background = `linear-gradient(to right, ${this.stops.join(", ")})`;
-    const middle = 0.5 * (this.low + this.high);
     return element(
       "div", { className: "legend" },
-      element("div", { className: "legend-title" }, this.name, this.unit ? ` (${prefix}${this.unit})` : ""),
+      element("div", { className: "legend-title" }, title),
       bar,
-      element("div", { className: "legend-labels" }, label(this.low), label(middle), label(this.high)),
+      element("div", { className: "legend-labels" }, labels.map((label) => element("span", {}, label))),
     );
   }
 }

@@ -90,16 +90,16 @@ class Curves {
   /** The values (columns of numbers) of an entry, over times that all runs share; with the series for uPlot. */
   columns(entry, quantity) {
     const own = arrayOf(entry.values, this.bytes);
-    const tables = [[Array.from(this.times), ...entry.labels.map((_, c) => columnOf(own, c))]];
+    const tables = [[timesOf(entry, this.times), ...entry.labels.map((_, c) => columnOf(own, c))]];
     const series = entry.labels.map((label, c) => ({ label: label || quantity, c, points: own.rows < 40 }));
     this.others.forEach((other, k) => {
       const same = other.histories.entries.find((each) => each.path === entry.path);
       if (!same) return;
       const values = arrayOf(same.values, this.bytes);
-      tables.push([Array.from(this.otherTimes[k]), ...same.labels.map((_, c) => columnOf(values, c))]);
+      tables.push([timesOf(same, this.otherTimes[k]), ...same.labels.map((_, c) => columnOf(values, c))]);
       same.labels.forEach((label, c) => series.push({ label: `${label || quantity}, ${other.name}`, c, dash: DASHES[k % DASHES.length] }));
     });
-    const [times, ...columns] = tables.length > 1 ? libraries.uPlot.join(tables) : tables[0];
+    const [times, ...columns] = tables.length > 1 ? libraries.uPlot.join(tables.map(([times, ...others]) => [Array.from(times), ...others])) : tables[0];
     return { times, columns, series };
   }
 
@@ -107,7 +107,7 @@ class Curves {
     const [item, quantity] = splitPath(entry.path);
     const { times, columns, series } = this.columns(entry, quantity);
     const [factor, unit] = this.factorOf(entry, columns);
-    const data = [times, ...columns.map((column) => column.map((x) => (typeof x === "number" ? x / factor : x)))];
+    const data = [times, ...(factor === 1 ? columns : columns.map((column) => column.map((x) => (typeof x === "number" ? x / factor : x))))];
     const states = this.histories.axis === "state";
     const noise = (NOISE * this.largestOf(entry.unit)) / factor;
     const options = {
@@ -220,6 +220,14 @@ function spanOf(low, high, noise) {
   if (least === most) return least === 0 ? [-1, 1] : [least - 0.5 * Math.abs(least), most + 0.5 * Math.abs(most)];
   const margin = 0.06 * (most - least);
   return [least - margin, most + margin];
+}
+
+/** The times of an entry, which may have every n-th output time and the last. */
+function timesOf(entry, times) {
+  if (!(entry.every > 1)) return times;
+  const rows = Array.from({ length: Math.ceil(times.length / entry.every) }, (_, k) => k * entry.every);
+  if (rows.at(-1) !== times.length - 1) rows.push(times.length - 1);
+  return Float64Array.from(rows, (row) => times[row]);
 }
 
 /** "bodies/hub/velocity" as ["hub (bodies)", "velocity"]; names of items may contain a slash. */

@@ -25,12 +25,13 @@ function viewOf(place, scene, modes, bytes) {
     const player = new Player(scene, structure, viewer, modes);
     player.factors = data.static ? data.static.states.load_factor : null;
     view.append(player.legend);
-    view.after(player.bar, player.options);
+    player.picks = new Picks(player, scene.kind === "buckling" ? null : data.histories, bytes);
+    player.film = new Film(player, data.head.title);
+    player.options.append(player.film.buttons);
+    view.after(player.bar, player.options, player.picks.place);
     if (player.kind === "time" && structure.travel() > 3 * scene.extent) player.follow("*");
-    viewer.measure((k) => structure.show(k, k, 0, 1, null));
-    viewer.fit();
+    player.fit();
     viewer.theme();
-    player.show();
     return player;
   } catch (error) {
     console.warn(error);
@@ -47,7 +48,11 @@ function notes() {
   if (scene && scene.times.length < scene.outputs) {
     found.push(`The animation shows ${scene.times.length} of ${scene.outputs} output times, and moves straight between them.`);
   }
-  if (histories && histories.every > 1) found.push(`Histories show every ${histories.every}th output time; peak loads and the audit are of all.`);
+  const thinned = histories ? histories.entries.filter((entry) => entry.every > 1) : [];
+  if (thinned.length) {
+    const which = thinned.length < histories.entries.length ? `${thinned.length} of ${histories.entries.length} histories` : "Histories";
+    found.push(`${which} have every ${thinned[0].every}th output time; peak loads and the audit are of all.`);
+  }
   if (histories && histories.left_out) found.push(`There was no room for ${histories.left_out} further quantities: femb plot draws them.`);
   if (scene && scene.frame !== "inertial") found.push(`The motion is seen from ${scene.frame}.`);
   return found.map((text) => element("p", { className: "hint" }, text));
@@ -60,7 +65,7 @@ function keys(player) {
     if (typing) return;
     const actions = {
       " ": () => player.play(), ArrowRight: () => player.step(1), ArrowLeft: () => player.step(-1),
-      Home: () => player.seek(player.first), End: () => player.seek(player.last), f: () => player.viewer.fit(),
+      Home: () => player.seek(player.first), End: () => player.seek(player.last), f: () => player.fitNext(), Escape: () => player.picks.clear(),
     };
     const ranged = event.target.closest("input[type=range], button");
     if (!actions[event.key] || (ranged && event.key.startsWith("Arrow"))) return;
@@ -139,7 +144,8 @@ async function start() {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   if (player) {
     keys(player);
-    const first = ["bending moment", "axial force", "deflection"].find((name) => data.scene.quantities.some((each) => each.name === name));
+    const shells = player.structure.bodies.some((body) => body.shell);
+    const first = [...(shells ? ["von Mises stress"] : []), "bending moment", "axial force", "deflection"].find((name) => data.scene.quantities.some((each) => each.name === name));
     if (first && player.kind !== "modes") player.colour(first);
     if (player.kind === "states") player.seek(player.last);
     else if (!still) player.play(true);

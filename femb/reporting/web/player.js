@@ -85,17 +85,59 @@ class Player {
     return [low, high, span > 0 ? (this.time - this.times[low]) / span : 0];
   }
 
+  /** The state at rest and that of a mode. */
+  statesOf(mode) {
+    const [rest, moved] = this.scene.kind === "buckling" ? [2 * mode - 2, 2 * mode - 1] : [0, mode];
+    return [rest, Math.min(moved, this.times.length - 1)];
+  }
+
+  /** The output times before and after the shown instant, and the part of the way; of modes those of the state at rest. */
+  instant() {
+    return this.kind === "modes" ? [...this.statesOf(this.mode), 0] : this.place();
+  }
+
+  /** The instant on the axis of the histories. */
+  timeOfHistories() {
+    const [i, j, w] = this.place();
+    return this.scene.times[i] + w * (this.scene.times[j] - this.scene.times[i]);
+  }
+
+  /** Sees the structure, as enlarged now, at all times or in all modes; now: as it is at this instant. */
+  fit(along = "", now = false) {
+    const { viewer, structure, enlarge } = this;
+    if (now) {
+      viewer.measure(1, () => this.show());
+    } else if (this.kind === "modes") {
+      const modes = this.modes ? this.modes.length : this.times.length - 1;
+      const shown = Array.from({ length: Math.min(modes, LOOKS) }, (_, k) => k + 1);
+      if (!shown.includes(this.mode)) shown.push(this.mode);
+      viewer.measure(2 * shown.length, (k) => structure.show(...this.statesOf(shown[k >> 1]), (k % 2 ? -1 : 1) * enlarge, 1, null));
+    } else {
+      const last = this.times.length - 1;
+      const count = Math.min(last, structure.beams.length + structure.bodies.length > MANY ? 2 : LOOKS);
+      const at = (k) => (count ? Math.round((k * last) / count) : 0);
+      viewer.measure(count + 1, (k) => structure.show(at(k), at(k), 0, enlarge, null));
+    }
+    this.show();
+    viewer.frame(along);
+    this.fitted = now ? "now" : "all";
+  }
+
+  /** Sees the whole motion, and where it is seen already, the structure at this instant. */
+  fitNext() {
+    this.fit("", this.fitted === "all" && this.viewer.framed === "");
+  }
+
   show() {
     if (this.kind === "modes") {
-      const size = Math.sin(this.phase) * this.enlarge;
-      const [rest, mode] = this.scene.kind === "buckling" ? [2 * this.mode - 2, 2 * this.mode - 1] : [0, this.mode];
-      this.structure.show(rest, Math.min(mode, this.times.length - 1), size, 1, this.scale);
+      this.structure.show(...this.statesOf(this.mode), Math.sin(this.phase) * this.enlarge, 1, this.scale);
     } else {
       const [i, j, w] = this.place();
       this.structure.show(i, j, w, this.enlarge, this.scale);
       this.slider.value = String(this.time);
     }
     this.clock.textContent = this.text();
+    if (this.picks) this.picks.update();
     this.viewer.draw();
   }
 
@@ -134,13 +176,13 @@ class Player {
   choices() {
     const found = [];
     if (this.kind === "time" && this.last > this.first) found.push(labelled("speed", this.speeds()));
-    const quantities = this.scene.quantities;
     this.legend = element("div", { className: "legend-place" });
     this.colours = element(
       "select", { ariaLabel: "colour", onchange: () => this.colour(this.colours.value) },
-      new Option("plain", ""), quantities.map((each) => new Option(each.name, each.name)),
+      new Option("plain", ""), this.paints().map(([name]) => new Option(name, name)),
+      this.scales().map((scale) => new Option(scale.name, scale.name)),
     );
-    if (quantities.length) found.push(labelled("colour by", this.colours));
+    found.push(labelled("colour by", this.colours));
     const named = (part) => new Option(part.name, part.name);
     const bodies = this.structure.bodies.filter((body) => !body.fixed);
     this.followList = element(
@@ -168,9 +210,10 @@ class Player {
         : "Enlarges the deflection of each beam, shell and flexible body from its own undeformed shape. What it carries moves with it, except by the joints of closed loops, which seem to open.";
       found.push(group);
     }
-    const view = (text, along, title) => element("button", { type: "button", title, onclick: () => this.viewer.fit(along) }, text);
+    const view = (text, along, title) => element("button", { type: "button", title, onclick: () => this.fit(along) }, text);
     found.push(element(
-      "div", { className: "views" }, view("fit", "", "See the whole structure (f)"),
+      "div", { className: "views right" }, 
+      element("button", { type: "button", title: "See the whole motion; again: fill the view with the structure as it is now (f)", onclick: () => this.fitNext() }, "fit"),
       view("x", "x", "From x"), view("y", "y", "From −y"), view("z", "z", "From above"),
     ));
     return found;
@@ -185,11 +228,36 @@ class Player {
     return list;
   }
 
+  /** The scales of quantities; stresses of shells also by the side that is seen. */
+  scales() {
+    const ofShells = new Set(this.structure.bodies.flatMap((body) => body.meshes.flatMap((mesh) => Object.keys(mesh.colours || {}))));
+    return this.scene.quantities.flatMap((each) => [new ColourScale(each), ...(ofShells.has(each.name) ? [new ColourScale(each, true)] : [])]);
+  }
+
+  /** Colours that do not move: [name, the colours of every part by what the legend calls it]. */
+  paints() {
+    const parts = [...this.structure.bodies, ...this.structure.beams].filter((part) => !part.fixed);
+    const found = [["part", (part) => part.name], ["group", (part) => part.group_name]].filter(([, of]) => new Set(parts.map(of)).size > 1);
+    return parts.some((part) => part.shell) ? [...found, ["side of shells", null]] : found;
+  }
+
   colour(name) {
-    const quantity = this.scene.quantities.find((each) => each.name === name);
-    this.scale = quantity ? new ColourScale(quantity) : null;
-    this.colours.value = quantity ? name : "";
-    this.legend.replaceChildren(...(this.scale ? [this.scale.legend()] : []));
+    const parts = [...this.structure.bodies, ...this.structure.beams];
+    const [, of] = this.paints().find(([each]) => each === name) || [null, undefined];
+    this.scale = this.scales().find((each) => each.name === name) || null;
+    this.colours.value = this.scale || of !== undefined ? name : "";
+    let legend = this.scale ? this.scale.legend() : null;
+    for (const part of parts) part.paint(null);
+    if (of === null) {
+      for (const part of parts) if (part.shell) part.paint(SIDES);
+      legend = listedColours("side of shells", new Map([["in front, along the normal", SIDES[1]], ["behind", SIDES[0]]]));
+    } else if (of) {
+      const moving = parts.filter((part) => !part.fixed);
+      const colours = new Map([...new Set(moving.map(of))].map((each, k) => [each, colourOf(k)]));
+      for (const part of moving) part.paint([colours.get(of(part)), colours.get(of(part))]);
+      legend = listedColours(name, colours);
+    }
+    this.legend.replaceChildren(...(legend ? [legend] : []));
     this.show();
   }
 

@@ -1,5 +1,6 @@
 // The moving structure: meshes of bodies and beams, placed at a blend of two output times.
 
+const [FRONT, BACK] = [0, 1]; // sides of a material in three.js
 const MANY = 150; // bodies, of more than which no edges are drawn
 
 /** Sets a position and a quaternion to those of a body or carrier between output times i and j. */
@@ -20,7 +21,7 @@ function material(colour, options = {}) {
   });
 }
 
-/** A body: meshes that move with it, those of a flexible one deformed by shapes and coordinates, or by deflections. */
+/** A body or a shell: meshes that move with it, deformed by shapes and coordinates, or by deflections of nodes. */
 class BodyPart {
   constructor(data, bytes) {
     this.name = data.name;
@@ -28,32 +29,61 @@ class BodyPart {
     this.pose = { position: arrayOf(data.position, bytes), quaternion: arrayOf(data.quaternion, bytes) };
     this.group = new libraries.Group();
     this.meshes = data.meshes.map((mesh) => this.made(mesh, data, bytes));
+    this.shell = this.meshes.some((mesh) => mesh.elements);
   }
 
   made(data, body, bytes) {
-    const geometry = new libraries.BufferGeometry();
-    const points = Float32Array.from(arrayOf(data.points, bytes).data);
-    geometry.setAttribute("position", new libraries.BufferAttribute(points, 3));
-    geometry.setIndex(new libraries.BufferAttribute(integersOf(data.triangles || data.lines, bytes), 1));
+    const nodes = Float32Array.from(arrayOf(data.points, bytes).data);
+    const corners = integersOf(data.triangles || data.lines, bytes);
     const flexible = Boolean(data.shapes || data.deflection);
     const plain = flexible ? PLAIN.flexible : body.marker ? PLAIN.marker : PLAIN.body;
+    const made = { plain, nodes };
+    if (data.elements) return this.shellMesh(made, data, corners, bytes);
+    const geometry = new libraries.BufferGeometry();
+    geometry.setAttribute("position", new libraries.BufferAttribute(nodes, 3));
+    geometry.setIndex(new libraries.BufferAttribute(corners, 1));
     if (body.smooth) geometry.computeVertexNormals();
     const mesh = data.lines
       ? new libraries.LineSegments(geometry, new libraries.LineBasicMaterial({ color: plain }))
       : new libraries.Mesh(geometry, material(plain, { flatShading: !body.smooth }));
-    mesh.userData.name = this.name;
-    this.group.add(mesh);
+    made.sides = [this.added(mesh)];
     if (!flexible) {
       if (!body.smooth && !body.many) this.group.add(outlined(geometry));
-      return { mesh };
+      return made;
     }
     mesh.frustumCulled = false;
-    const colours = new Float32Array(points.length).fill(1);
-    geometry.setAttribute("color", new libraries.BufferAttribute(colours, 3));
-    const rest = points.slice();
-    if (data.deflection) return { mesh, colours, rest, deflection: arrayOf(data.deflection, bytes), plain };
+    geometry.setAttribute("color", new libraries.BufferAttribute(new Float32Array(nodes.length).fill(1), 3));
     const [shapes, coordinates] = [arrayOf(data.shapes, bytes), arrayOf(data.coordinates, bytes)];
-    return { mesh, colours, rest, shapes, coordinates, plain };
+    return { ...made, rest: nodes.slice(), shapes, coordinates, numbers: integersOf(data.numbers, bytes) };
+  }
+
+  /** A shell: triangles with corners of their own, seen behind its normal and in front as two meshes of one place. */
+  shellMesh(made, data, corners, bytes) {
+    const place = new libraries.BufferAttribute(new Float32Array(3 * corners.length), 3);
+    const sides = [BACK, FRONT].map((side) => {
+      const geometry = new libraries.BufferGeometry().setAttribute("position", place);
+      geometry.setAttribute("color", new libraries.BufferAttribute(new Float32Array(3 * corners.length).fill(1), 3));
+      const mesh = this.added(new libraries.Mesh(geometry, material(made.plain, { side })));
+      mesh.frustumCulled = false;
+      return mesh;
+    });
+    const colours = Object.fromEntries(Object.entries(data.colours).map(([name, each]) => [name, arrayOf(each, bytes)]));
+    const deflection = arrayOf(data.deflection, bytes);
+    return { ...made, sides, corners, colours, deflection, rest: made.nodes.slice(), elements: integersOf(data.elements, bytes) };
+  }
+
+  added(mesh) {
+    mesh.userData.name = this.name;
+    this.group.add(mesh);
+    return mesh;
+  }
+
+  /** Gives the part one colour, or two to the sides of a shell; null: its own. */
+  paint(colours) {
+    for (const each of this.meshes) {
+      each.painted = colours;
+      if (!each.rest) each.sides.forEach((mesh) => setColoured(mesh, false, colours ? colours[1] : each.plain));
+    }
   }
 
   show(i, j, w, enlarge, scale) {
@@ -62,17 +92,43 @@ class BodyPart {
   }
 
   deform(flexible, i, j, w, enlarge, scale) {
-    const { mesh, colours, rest, plain } = flexible;
-    const points = mesh.geometry.attributes.position.array;
-    const size = rest.length;
-    const moved = flexible.deflection ? this.blended(flexible.deflection.data, size, i, j, w) : this.shaped(flexible, size, i, j, w);
-    for (let n = 0; n < size; n++) points[n] = rest[n] + enlarge * moved[n];
-    mesh.geometry.attributes.position.needsUpdate = true;
-    const coloured = scale !== null && scale.name === "deflection";
-    setColoured(mesh, coloured, plain);
+    const { sides, nodes, rest, plain, painted } = flexible;
+    const moved = this.moved(flexible, i, j, w);
+    for (let n = 0; n < rest.length; n++) nodes[n] = rest[n] + enlarge * moved[n];
+    if (flexible.corners) spread(nodes, flexible.corners, sides[0].geometry.attributes.position.array);
+    sides[0].geometry.attributes.position.needsUpdate = true;
+    const ofElements = scale && flexible.colours && flexible.colours[scale.quantity];
+    const coloured = Boolean(ofElements) || (scale !== null && scale.name === "deflection");
+    sides.forEach((mesh, side) => setColoured(mesh, coloured, painted ? painted[side] : plain));
     if (!coloured) return;
-    for (let n = 0; n < size; n += 3) scale.write(Math.hypot(moved[n], moved[n + 1], moved[n + 2]), colours, n);
-    mesh.geometry.attributes.color.needsUpdate = true;
+    sides.forEach((mesh, side) => {
+      const colours = mesh.geometry.attributes.color;
+      if (ofElements) this.colourElements(flexible, ofElements, i, j, w, scale, side, colours.array);
+      else colourNodes(moved, flexible.corners, scale, colours.array);
+      colours.needsUpdate = true;
+    });
+  }
+
+  /** The colours of the elements on one side; by default the larger value of both sides. */
+  colourElements({ elements }, values, i, j, w, scale, side, colours) {
+    for (let k = 0; k < elements.length; k++) {
+      const both = this.ofElement(values, elements[k], i, j, w);
+      const value = scale.bySide ? both[side] : Math.max(...both);
+      for (let corner = 0; corner < 3; corner++) scale.write(value, colours, 9 * k + 3 * corner);
+    }
+  }
+
+  /** The values behind the normal and in front of an element between output times. */
+  ofElement(values, element, i, j, w) {
+    return [0, 1].map((side) => {
+      const at = (row) => values.data[row * values.columns + 2 * element + side];
+      return at(i) + w * (at(j) - at(i));
+    });
+  }
+
+  moved(flexible, i, j, w) {
+    const size = flexible.rest.length;
+    return flexible.deflection ? this.blended(flexible.deflection.data, size, i, j, w) : this.shaped(flexible, size, i, j, w);
   }
 
   /** Deflections of all points between output times. */
@@ -94,6 +150,80 @@ class BodyPart {
     }
     return moved;
   }
+
+  /** The node nearest to a point in the axes of the part, and the element of a shell that was hit; none of a rigid body. */
+  nearest(point, hit) {
+    const flexible = this.meshes.find((each) => each.rest && each.sides.includes(hit.object));
+    if (!flexible) return { node: null };
+    const found = { node: nearestOf(flexible.nodes, point) };
+    return flexible.elements ? { ...found, element: flexible.elements[hit.faceIndex] } : found;
+  }
+
+  /** The number of a node in the model. */
+  numberOf(node) {
+    const { numbers } = this.meshes.find((each) => each.rest);
+    return numbers ? numbers[node] : node;
+  }
+
+  /** Where a node, or the reference point, is drawn, in the axes of the group. */
+  shownAt(node) {
+    const point = new libraries.Vector3();
+    return node === null ? point : point.fromArray(this.meshes.find((each) => each.rest).nodes, 3 * node);
+  }
+
+  /** Place, and of a node deflection and values by name, at a blend of output times, in the axes of the scene; relative to
+   * the common path. */
+  truly(pick, i, j, w) {
+    const [place, axes] = [new libraries.Vector3(), new libraries.Quaternion()];
+    blendPose(this.pose, i, j, w, place, axes);
+    if (pick.node === null) return { place, deflection: null, values: {} };
+    const flexible = this.meshes.find((each) => each.rest);
+    const deflection = new libraries.Vector3().fromArray(this.moved(flexible, i, j, w), 3 * pick.node);
+    const local = new libraries.Vector3().fromArray(flexible.rest, 3 * pick.node).add(deflection);
+    const element = pick.element ?? this.elementAt(pick.node);
+    const values = Object.fromEntries(Object.entries(flexible.colours || {}).map(
+      ([name, each]) => [`${name}, element ${element}: back | front`, { name, values: this.ofElement(each, element, i, j, w) }],
+    ));
+    return { place: place.add(local.applyQuaternion(axes)), deflection, values };
+  }
+
+  /** An element of a shell at a node. */
+  elementAt(node) {
+    const { elements, corners } = this.meshes.find((each) => each.rest);
+    return elements ? elements[Math.floor(corners.indexOf(node) / 3)] : null;
+  }
+
+  /** The pose of a node in the axes of the carrier, without its rotation. */
+  sectionAt(node, i, j, w, enlarge) {
+    const flexible = this.meshes.find((each) => each.rest);
+    const moved = new libraries.Vector3().fromArray(this.moved(flexible, i, j, w), 3 * node);
+    return new libraries.Matrix4().setPosition(moved.multiplyScalar(enlarge).add(new libraries.Vector3().fromArray(flexible.rest, 3 * node)));
+  }
+}
+
+/** The place of each corner, from those of the nodes. */
+function spread(nodes, corners, places) {
+  for (let k = 0; k < corners.length; k++) {
+    for (let axis = 0; axis < 3; axis++) places[3 * k + axis] = nodes[3 * corners[k] + axis];
+  }
+}
+
+/** Colours by the size of deflections; corners: the node of each point, where they differ. */
+function colourNodes(moved, corners, scale, colours) {
+  for (let k = 0; 3 * k < colours.length; k++) {
+    const n = 3 * (corners ? corners[k] : k);
+    scale.write(Math.hypot(moved[n], moved[n + 1], moved[n + 2]), colours, 3 * k);
+  }
+}
+
+/** The number of the point nearest to another one. */
+function nearestOf(points, point) {
+  let [found, least] = [0, Infinity];
+  for (let k = 0; 3 * k < points.length; k++) {
+    const size = Math.hypot(points[3 * k] - point.x, points[3 * k + 1] - point.y, points[3 * k + 2] - point.z);
+    if (size < least) [found, least] = [k, size];
+  }
+  return found;
 }
 
 /** Lines along the edges of a body. */
@@ -104,9 +234,12 @@ function outlined(geometry) {
 
 /** Switches a mesh between the colours of its corners and one colour. */
 function setColoured(mesh, coloured, plain) {
+  const colour = coloured ? "#ffffff" : plain;
+  if (mesh.userData.colour === colour) return;
+  mesh.userData.colour = colour;
+  mesh.material.color.set(colour);
   if (mesh.material.vertexColors === coloured) return;
   mesh.material.vertexColors = coloured;
-  mesh.material.color.set(coloured ? "#ffffff" : plain);
   mesh.material.needsUpdate = true;
 }
 
@@ -117,6 +250,10 @@ class Structure {
     const many = scene.bodies.length > MANY;
     this.bodies = scene.bodies.map((body) => new BodyPart({ ...body, many }, bytes));
     this.beams = scene.beams.map((beam) => new BeamPart(beam, this.bodies, bytes));
+    [...this.bodies, ...this.beams].forEach((part, k) => {
+      part.path = scene.parts[k].path;
+      part.group_name = scene.parts[k].group;
+    });
     this.carriers = new Carriers(scene.carriers, this.bodies, this.beams);
     this.moving = new libraries.Group();
     for (const part of [...this.bodies, ...this.beams]) this.moving.add(part.group);

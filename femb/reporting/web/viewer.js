@@ -3,6 +3,7 @@
 const VIEWING_ANGLE = 28; // degrees
 const MARGIN = 1.12; // around the structure
 const LOOKS = 16; // output times that determine the space that it takes
+const MOST_POINTS = 20000; // of a mesh, that are looked at for this
 const LIGHT_FROM = [0.5, 0.8, 1.4]; // relative to the camera: right, up, back
 
 class Viewer {
@@ -27,10 +28,13 @@ class Viewer {
     this.addGrid();
     this.triad = new Triad(place);
     this.pointed = element("div", { className: "pointed", hidden: true });
+    this.marks = new Marks(place);
     place.append(this.pointed);
     this.followed = null; // a body, or "structure"
     this.turning = false;
     this.waiting = false;
+    this.framed = null; // how the view was fitted, until it is turned by hand
+    this.controls.addEventListener("start", () => (this.framed = null));
     this.renderer.domElement.addEventListener("pointermove", (event) => this.point(event));
     this.renderer.domElement.addEventListener("pointerleave", () => (this.pointed.hidden = true));
     new ResizeObserver(() => this.resize()).observe(place);
@@ -64,19 +68,27 @@ class Viewer {
     this.world.add(this.grid);
   }
 
-  /** Looks at some output times for the space that the structure takes, and puts the grid below it. */
-  measure(show) {
-    this.box = new libraries.Box3();
-    const last = this.structure.scene.times.length - 1;
-    const count = Math.min(last, this.structure.beams.length + this.structure.bodies.length > 150 ? 2 : LOOKS);
-    for (let look = 0; look <= count; look++) {
-      show(count ? Math.round((look * last) / count) : 0);
+  /** Looks at the structure in all positions that show(k) sets for k < count, for the space that it takes. */
+  measure(count, show) {
+    this.seen = [];
+    const point = new libraries.Vector3();
+    let lowest = Infinity;
+    for (let look = 0; look < count; look++) {
+      show(look);
       this.carry();
       this.world.updateMatrixWorld(true);
-      this.box.expandByObject(this.structure.moving, true);
+      const parts = [...this.structure.bodies, ...this.structure.beams].flatMap((part) => part.group.children);
+      for (const mesh of [...parts.filter((each) => each.userData.name), this.structure.links]) {
+        const places = mesh.geometry.attributes.position;
+        const every = Math.max(1, Math.floor(places.count / MOST_POINTS));
+        for (let k = 0; k < places.count; k += every) {
+          point.fromBufferAttribute(places, k).applyMatrix4(mesh.matrixWorld);
+          this.seen.push(point.x, point.y, point.z);
+          lowest = Math.min(lowest, point.z);
+        }
+      }
     }
-    if (this.box.isEmpty()) this.box.setFromCenterAndSize(new libraries.Vector3(), new libraries.Vector3(1, 1, 1));
-    this.grid.position.z = Math.min(this.box.min.z, -0.25 * this.extent) - 0.05 * this.extent;
+    this.grid.position.z = Math.min(lowest, -0.25 * this.extent) - 0.05 * this.extent;
   }
 
   theme() {
@@ -90,30 +102,41 @@ class Viewer {
     this.renderer.setSize(width, height);
     this.camera.aspect = width / height;
     this.camera.updateProjectionMatrix();
+    if (this.framed !== null) this.frame(this.framed);
     this.draw();
   }
 
-  /** Sees the whole structure, from the direction of femb picture or along an axis: "x", "y" or "z". */
-  fit(along = "") {
+  /** Sees all that was measured, as large as it fits, from the direction of femb picture or along "x", "y" or "z". */
+  frame(along = "") {
     const [a, e] = { x: [0, 0], y: [-90, 0], z: [-90, 89.9] }[along] || [-60, 22];
     const [azimuth, elevation] = [(a * Math.PI) / 180, (e * Math.PI) / 180];
     const level = Math.cos(elevation);
-    const towards = new libraries.Vector3(level * Math.cos(azimuth), level * Math.sin(azimuth), Math.sin(elevation));
-    const centre = this.box.getCenter(new libraries.Vector3());
-    this.camera.position.copy(centre).add(towards);
-    this.camera.lookAt(centre);
-    const back = this.camera.quaternion.clone().invert();
-    const slope = Math.tan((0.5 * VIEWING_ANGLE * Math.PI) / 180);
-    let distance = 0.5 * this.extent;
-    for (let corner = 0; corner < 8; corner++) {
-      const part = (axis, bit) => ((corner >> bit) & 1 ? this.box.max[axis] : this.box.min[axis]);
-      const seen = new libraries.Vector3(part("x", 0), part("y", 1), part("z", 2)).sub(centre).applyQuaternion(back);
-      const wide = Math.max(Math.abs(seen.y), Math.abs(seen.x) / this.camera.aspect);
-      distance = Math.max(distance, (MARGIN * wide) / slope + seen.z);
+    const back = new libraries.Vector3(level * Math.cos(azimuth), level * Math.sin(azimuth), Math.sin(elevation));
+    this.camera.position.copy(back);
+    this.camera.lookAt(0, 0, 0);
+    const [right, up] = [[1, 0, 0], [0, 1, 0]].map((axis) => new libraries.Vector3(...axis).applyQuaternion(this.camera.quaternion));
+    const slope = Math.tan((0.5 * VIEWING_ANGLE * Math.PI) / 180) / MARGIN;
+    const slopes = [slope * this.camera.aspect, slope];
+    // A point (x, z) is in view from (a, d) where |x - a| <= slope (d - z): the largest of slope z + x and slope z - x.
+    const most = [[-Infinity, -Infinity], [-Infinity, -Infinity]];
+    let [near, far] = [-Infinity, Infinity];
+    for (let k = 0; k < this.seen.length; k += 3) {
+      const part = (axis) => axis.x * this.seen[k] + axis.y * this.seen[k + 1] + axis.z * this.seen[k + 2];
+      const depth = part(back);
+      [near, far] = [Math.max(near, depth), Math.min(far, depth)];
+      for (const [n, x] of [part(right), part(up)].entries()) {
+        most[n][0] = Math.max(most[n][0], slopes[n] * depth + x);
+        most[n][1] = Math.max(most[n][1], slopes[n] * depth - x);
+      }
     }
-    this.controls.target.copy(centre);
-    this.camera.position.copy(centre).addScaledVector(towards, distance);
+    const distance = Math.max(...most.map(([p, q], n) => (p + q) / (2 * slopes[n])), near + 0.1 * this.extent);
+    const at = (depth) => new libraries.Vector3()
+      .addScaledVector(right, 0.5 * (most[0][0] - most[0][1]))
+      .addScaledVector(up, 0.5 * (most[1][0] - most[1][1])).addScaledVector(back, depth);
+    this.controls.target.copy(at(0.5 * (near + far)));
+    this.camera.position.copy(at(distance));
     this.controls.update();
+    this.framed = along;
     this.draw();
   }
 
@@ -149,18 +172,29 @@ class Viewer {
     world.position.copy(anchor.sub(place.applyQuaternion(world.quaternion)));
   }
 
-  point(event) {
+  /** What is under the pointer: {part, node, element}, or null. */
+  under(event) {
     const box = this.renderer.domElement.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     const caster = new libraries.Raycaster();
     caster.setFromCamera(new libraries.Vector2((2 * x) / box.width - 1, 1 - (2 * y) / box.height), this.camera);
-    const meshes = [...this.structure.bodies, ...this.structure.beams].flatMap((part) => part.group.children);
-    for (const mesh of meshes) if (mesh.userData.name) mesh.geometry.boundingSphere = null; // deformed since
-    const [hit] = event.buttons ? [] : caster.intersectObjects(meshes.filter((mesh) => mesh.userData.name), false);
+    const parts = [...this.structure.bodies, ...this.structure.beams];
+    const meshes = parts.flatMap((part) => part.group.children).filter((mesh) => mesh.userData.name);
+    for (const mesh of meshes) mesh.geometry.boundingSphere = null; // deformed since
+    const [hit] = caster.intersectObjects(meshes, false);
+    if (!hit) return null;
+    const part = parts.find((each) => each.group === hit.object.parent);
+    const local = part.group.worldToLocal(hit.point.clone());
+    return { part, ...part.nearest(local, hit) };
+  }
+
+  point(event) {
+    const hit = event.buttons ? null : this.under(event);
     this.pointed.hidden = !hit;
     if (!hit) return;
-    this.pointed.textContent = hit.object.userData.name;
-    this.pointed.style.transform = `translate(${x + 14}px, ${y + 12}px)`;
+    const box = this.renderer.domElement.getBoundingClientRect();
+    this.pointed.textContent = nameOfPick(hit);
+    this.pointed.style.transform = `translate(${event.clientX - box.left + 14}px, ${event.clientY - box.top + 12}px)`;
   }
 
   /** Draws with the next image of the browser, once for all changes until then. */
@@ -175,6 +209,33 @@ class Viewer {
     this.carry();
     this.renderer.render(this.space, this.camera);
     this.triad.draw(this.camera, this.world);
+    this.marks.draw(this.camera, this.place);
+  }
+}
+
+/** Marks at what was picked, and a line between two of them. */
+class Marks {
+  constructor(place) {
+    this.picks = [];
+    this.make = (tag, attributes) => {
+      const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+      for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+      return made;
+    };
+    this.picture = this.make("svg", { class: "marks" });
+    place.append(this.picture);
+  }
+
+  draw(camera, place) {
+    const points = this.picks.map(({ part, node }) => {
+      part.group.updateWorldMatrix(true, false);
+      const seen = part.shownAt(node).applyMatrix4(part.group.matrixWorld).project(camera);
+      return [(0.5 + 0.5 * seen.x) * place.clientWidth, (0.5 - 0.5 * seen.y) * place.clientHeight];
+    });
+    const [first, second] = points;
+    const line = second ? [this.make("line", { x1: first[0], y1: first[1], x2: second[0], y2: second[1] })] : [];
+    const circles = points.map(([cx, cy], k) => this.make("circle", { cx, cy, r: 5, class: `mark-${k}` }));
+    this.picture.replaceChildren(...line, ...circles);
   }
 }
 
