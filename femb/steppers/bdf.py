@@ -16,20 +16,20 @@ E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8: 
 import math
 from collections import deque
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation, ImplicitFormulation
-from femb.numerics.compiler.compile import kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.kinematics import error_norm, newton_tolerance
 from femb.numerics.vector3 import hamilton
 from femb.steppers.contract import OF_LOW_ORDER, AcceptedStep, left_limit
 from femb.steppers.dense import Nodes, through_nodes
-from femb.steppers.implicit import RESTORING, Convergence, ImplicitStepper
-from femb.steppers.radau_kernels import frame_rotations, rotate_frames, rotate_frames_back
+from femb.steppers.implicit import RESTORING, Convergence, OneStateStepper
+from femb.steppers.radau_kernels import frame_rotations, rotate_frames
 from femb.steppers.variable_step import WORTHWHILE
 
 # Backward differences of a multistep method in quasi-constant-step form.
@@ -145,7 +145,7 @@ class PolynomialStep:
 # Kernels of the BDF stepper.
 
 
-@kernel
+@inlined
 def implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, mu, known, v, q):
     """q (n_q,) with q = known + H(q) v / mu.
 
@@ -164,14 +164,36 @@ def implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, mu, known, v
         )
 
 
-@kernel
-def correct(rotations, corotated_v, change, scale, reference, d):
-    """d (n_v,) += change, rotated to the present attitude (rotations (F, 4)); returns the norm of the change."""
-    rotate_frames(rotations, corotated_v, change)
+@kernel_with_entry
+def start_end(
+    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, h, known, v_predicted, v_slope, d, q, v, a,
+    rotations,
+):  # fmt: skip
+    """The state q (1, n_q), v, a (1, n_v) before the first iteration, with d (n_v,) = 0, and the rotations (1, F, 4) of
+    frames to it from ``matrices_q`` (n_q,). h : the shift mu, 1/s. known (n_q,) : of ``implicit_coordinates``."""
     for k in range(d.size):
-        d[k] += change[k]
+        d[k], v[0, k], a[0, k] = 0.0, v_predicted[k], v_slope[k]
+    implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, h, known, v[0], q[0])
+    frame_rotations(corotated_q, matrices_q, q, rotations)
+
+
+@kernel_with_entry
+def finish_correction(
+    linear_q, linear_v, quaternion_q, omega_v, corotated_v, scale, h, known, v_predicted, v_slope, reference, rotations,
+    x, d, q, v, a, multipliers,
+):  # fmt: skip
+    """Apply a correction x (n,) of velocities and multipliers (1, n_c): d (n_v,) += x, rotated to the end of the step,
+    and the state that follows. Returns the norm of x at the velocities ``reference`` (n_v,)."""
+    rotate_frames(rotations[0], corotated_v, x)
+    n_v = d.size
+    for k in range(n_v):
+        d[k] += x[k]
+        v[0, k], a[0, k] = v_predicted[k] + d[k], v_slope[k] + h * d[k]
+    for k in range(n_v, x.size):
+        multipliers[0, k - n_v] += x[k]
+    implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, h, known, v[0], q[0])
     start, size, atol, rtol = scale
-    return error_norm(start, size, atol, rtol, change, reference)
+    return error_norm(start, size, atol, rtol, x, reference)
 
 
 @kernel
@@ -223,7 +245,7 @@ class SolvedStep:
     iterations: int
 
 
-class BdfEquations(ImplicitStepper[SolvedStep]):
+class BdfEquations(OneStateStepper[SolvedStep]):
     """The equations of a step and their solution by Newton's iteration, with reused matrices or in full."""
 
     share_of_longest = OF_LOW_ORDER
@@ -240,13 +262,16 @@ class BdfEquations(ImplicitStepper[SolvedStep]):
         """Order of the next step."""
         return self.history.order
 
+    def _allocate_start(self) -> None:
+        form = self.form
+        # the known part of q, predicted velocities and their slope, velocities at the start, correction of velocities
+        self._of_step = np.empty(form.n_q), *np.empty((4, form.n_v))
+        self._scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
+
     def _factorise(self, mu: float) -> None:
-        if self._factored_for > 0.0 and abs(mu / self._factored_for - 1.0) <= REFACTOR:
-            return
-        mass, damping, stiffness = self._matrices  # type: ignore[misc]
-        self._factored = self.form.solver.factorise(self.form.solver.shifted(mass, damping, stiffness, mu))
-        self._factored_for = mu
-        self.statistics.factorizations += 1
+        if self._factored_for <= 0.0 or abs(mu / self._factored_for - 1.0) > REFACTOR:
+            self._factorise_shifted(mu)
+            self._factored_for = mu
 
     def _solve(self, h: float, end: float) -> SolvedStep | None:
         self.history.change(h, self.order)
@@ -267,52 +292,45 @@ class BdfEquations(ImplicitStepper[SolvedStep]):
         rotates it back, or the iteration diverges; matrices formed in each iteration converge.
         """
         form, n_q = self.form, self.form.n_q
-        quaternion_q, corotated_v = form.corotated_frames
         mu = ALPHA[self.order] / h
         predicted, slope = self.history.predict()
-        known = predicted[:n_q] - slope[:n_q] / mu
         v_predicted, v_slope = predicted[self._in_v], slope[self._in_v]
-        d, v, a, q = np.zeros(form.n_v), v_predicted, v_slope, np.empty(n_q)
-        implicit_coordinates(*form.coordinates, mu, known, v, q)
         if not full:
             if self._matrices is None or self._slow:
                 self._form_matrices(self._u, self.q, self.v)
             self._factorise(mu)
-        rotations = np.empty((1, len(corotated_v), 4))
-        scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
-        newton_tolerance(self.scale_q, self.scale_v, self.q, self.v, 1.0 / mu, scale[2])
-        t, u, multipliers = left_limit(end, self.t), None, self.multipliers
+        self._allocate()
+        for kept, values in zip(
+            self._of_step, (predicted[:n_q] - slope[:n_q] / mu, v_predicted, v_slope, self.v), strict=False
+        ):
+            kept[:] = values
+        u, q, v, a, multipliers = self._end
+        multipliers[0], t = self.multipliers, left_limit(end, self.t)
+        newton_tolerance(self.scale_q, self.scale_v, self.q, self.v, 1.0 / mu, self._scale[2])
         doubted = self.tolerance if not full and form.system.switches else 0.0
         diverging = np.inf if full else DIVERGING
         newton = Convergence(self.tolerance, MAX_ITERATIONS, doubted, RESTORING, diverging)
-        for iteration in range(MAX_ITERATIONS):
-            if u is None or form.inputs_of_state:
-                u = form.inputs_at(t, q, v)
-            if full and iteration < FORMING:
-                self._form_matrices(u, q, v)
-                self._factorise(mu)
-                newton.rate = 0.0
-            if iteration == 0 or (full and iteration < FORMING):
-                frame_rotations(quaternion_q, self._matrices_q, q[None], rotations)
-            change = -form.equations(u[None], q[None], v[None], a[None], multipliers[None])[0]
-            self.statistics.evaluations += 1
-            self.statistics.newton_iterations += 1
-            rotate_frames_back(rotations[0], corotated_v, change)
-            self._factored.solve(change)  # type: ignore[union-attr]
-            size = correct(rotations[0], corotated_v, change, scale, self.v, d)
-            v, a, multipliers = v_predicted + d, v_slope + mu * d, multipliers + change[form.n_v :]
-            implicit_coordinates(*form.coordinates, mu, known, v, q)
-            converged = newton.reached(size)
-            if converged is None:
-                continue
-            if not converged:
-                return None
-            self._slow = newton.rate > SLOW
-            q, v = self._projected(u, q, v)
-            power = self._power(u, q, v, multipliers)
-            d = np.concatenate([q - predicted[:n_q], v - v_predicted, (power - slope[self._in_work]) / mu])
-            return SolvedStep(d, q, v, a, u, multipliers, power, rotations[0], newton.done)
-        return None
+        if not self._iterated(mu, t, MAX_ITERATIONS, newton, FORMING if full else 0):
+            return None
+        self._slow = newton.rate > SLOW
+        at = u[0].copy(), multipliers[0].copy()
+        q_end, v_end = self._projected(at[0], q[0].copy(), v[0].copy())
+        power = self._power(at[0], q_end, v_end, at[1])
+        d = np.concatenate([q_end - predicted[:n_q], v_end - v_predicted, (power - slope[self._in_work]) / mu])
+        return SolvedStep(d, q_end, v_end, a[0].copy(), *at, power, self._rotations[0].copy(), newton.done)
+
+    def _kernels(self, h: float) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        coordinates, (quaternion_q, corotated_v) = self.form.coordinates, self.form.corotated_frames
+        _, q, v, a, multipliers = self._end
+        known, v_predicted, v_slope, reference, d = self._of_step
+        of_step, rotations = (h, known, v_predicted, v_slope), self._rotations
+        return (
+            (start_end, *coordinates, quaternion_q, self._matrices_q, *of_step, d, q, v, a, rotations),
+            (
+                finish_correction, *coordinates, corotated_v, self._scale, *of_step, reference, rotations, self._x, d,
+                q, v, a, multipliers,
+            ),
+        )  # fmt: skip
 
     def _projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """A solution projected on the constraints; the lengths of its quaternions do not change."""

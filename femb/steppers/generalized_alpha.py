@@ -23,23 +23,22 @@ J. Chung, G. M. Hulbert, J. Appl. Mech. 60 (1993) 371-375; O. Bruls, A. Cardona,
 
 import math
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.formulations.contract import ImplicitFormulation
-from femb.numerics.compiler.compile import kernel
+from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.kinematics import error_norm, rates
 from femb.numerics.vector3 import hamilton
 from femb.steppers.contract import OF_LOW_ORDER, AcceptedStep, check_fixed_step, left_limit
 from femb.steppers.dense import HermiteStep, Nodes, through_nodes
-from femb.steppers.implicit import Convergence, ImplicitStepper
-from femb.steppers.radau_kernels import NEGLIGIBLE, frame_rotations, rotate_frames, rotate_frames_back
+from femb.steppers.implicit import Convergence, OneStateStepper
+from femb.steppers.radau_kernels import NEGLIGIBLE, frame_rotations, rotate_frames
 
 # Kernels of the generalized-alpha stepper.
 
@@ -59,7 +58,7 @@ def retract(linear_q, linear_v, quaternion_q, omega_v, q, x, out):
         )
 
 
-@kernel
+@inlined
 def states(linear_q, linear_v, quaternion_q, omega_v, weights, h, q0, v0, a0, A0, a, q, v, A, x):
     """q, v and A at the end of a step h with the accelerations a (n_v,) there, from the state q0, v0, a0, A0.
 
@@ -73,24 +72,42 @@ def states(linear_q, linear_v, quaternion_q, omega_v, weights, h, q0, v0, a0, A0
     retract(linear_q, linear_v, quaternion_q, omega_v, q0, x, q)
 
 
-@kernel
-def correct(linear_q, linear_v, quaternion_q, omega_v, scale_q, scale_v, h, share, q0, v0, x, a, multipliers, work):
-    """Apply a correction x (n,) of velocities and multipliers: a += x / (share h). Returns its norm.
+@kernel_with_entry
+def start_end(
+    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, weights, h, q0, v0, a0, A0, a, q, v, A, work,
+    rotations,
+):  # fmt: skip
+    """The state q (1, n_q), v (1, n_v), A (1, n_v) of ``states`` before the first iteration, and the rotations
+    (1, F, 4) of frames to it from ``matrices_q`` (n_q,); a (1, n_v). work : see ``finish_correction``."""
+    states(linear_q, linear_v, quaternion_q, omega_v, weights, h, q0[0], v0, a0, A0, a[0], q[0], v[0], A[0], work[0][0])
+    frame_rotations(corotated_q, matrices_q, q, rotations)
 
-    q0 (1, n_q), v0 (n_v,) : the state at the start of the step. work : (1, n_v) and (1, n_q).
+
+@kernel_with_entry
+def finish_correction(
+    linear_q, linear_v, quaternion_q, omega_v, corotated_v, scale_q, scale_v, weights, h, share, q0, v0, a0, A0,
+    rotations, x, a, multipliers, work, q, v, A,
+):  # fmt: skip
+    """Apply a correction x (n,) of velocities and multipliers: a += x / (share h), and ``states``. Returns its norm.
+
+    x is rotated to the end of the step first. q0 (1, n_q), v0 (n_v,) : the state at the start of the step. multipliers
+    (1, n_c). work : (1, n_v) and (1, n_q).
     """
-    n_v = a.size
+    rotate_frames(rotations[0], corotated_v, x)
+    n_v = v0.size
     change, rate = work
     for k in range(n_v):
-        a[k] += x[k] / (share * h)
+        a[0, k] += x[k] / (share * h)
         change[0, k] = h * x[k]
     for k in range(n_v, x.size):
-        multipliers[k - n_v] += x[k]
+        multipliers[0, k - n_v] += x[k]
     rates(linear_q, linear_v, quaternion_q, omega_v, q0, change, rate)
     start, size, atol, rtol = scale_q
     norm = error_norm(start, size, atol, rtol, rate[0], q0[0])
     start, size, atol, rtol = scale_v
-    return max(norm, error_norm(start, size, atol, rtol, x, v0))
+    norm = max(norm, error_norm(start, size, atol, rtol, x, v0))
+    states(linear_q, linear_v, quaternion_q, omega_v, weights, h, q0[0], v0, a0, A0, a[0], q[0], v[0], A[0], change[0])
+    return norm
 
 
 MAX_ITERATIONS = 8
@@ -119,12 +136,12 @@ class _AlphaTrial:
     work: Floats = field(init=False)
 
 
-class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
+class GeneralizedAlpha(OneStateStepper[_AlphaTrial]):
     """Variable-step generalized-alpha; see ``femb.steppers.contract`` for the meaning of its attributes."""
 
     order = 2
     share_of_longest = OF_LOW_ORDER
-    memory = (*ImplicitStepper.memory, "A", "_slope", "_A_h", "_ends", "_from", "_stepped")
+    memory = (*OneStateStepper.memory, "A", "_slope", "_A_h", "_ends", "_from", "_stepped")
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
@@ -182,27 +199,17 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
         self._stepped = False
         super().jump(t, q, v, work)
 
-    def recalled(self) -> None:
-        """Allocate the arrays of steps, whose sizes depend on the discrete state."""
-        self._allocate()
-        super().recalled()
-
     def _time_after(self, h: float) -> float:
         """The time at the end of a step; fixed steps are counted, so that rounding does not accumulate."""
         count = round((self.t - self._from) / h)
         counted = h == self.fixed and abs(self._from + count * h - self.t) < SAME_TIME * h
         return self._from + (count + 1) * h if counted else self.t + h
 
-    def _allocate(self) -> None:
-        """Allocate what the iterations overwrite: inputs, q, v, a and A at the end of a step, and work."""
+    def _allocate_start(self) -> None:
         form = self.form
-        sizes = (len(self._u), form.n_q, form.n_v, form.n_v, form.n_v)
-        self._end = u, q, v, a, _ = tuple(np.empty((1, size)) for size in sizes)
-        self._multipliers, self._x = np.empty((1, form.n_c)), np.empty(form.n_v + form.n_c)
+        # q, v, a and A at the start, A at the end, and work
+        self._start, self._A_end = (np.empty((1, form.n_q)), *np.empty((3, form.n_v))), np.empty((1, form.n_v))
         self._work = np.empty((1, form.n_v)), np.empty((1, form.n_q))
-        # of frames since the matrices were formed
-        self._rotations = np.empty((1, len(form.corotated_frames[1]), 4))
-        self._bound = form.system.bound_equations(u, q, v, a, self._multipliers) if form is form.system else None
 
     def _first_step(self) -> float:
         """A step over which the accelerations change velocities by about the root of the tolerance."""
@@ -215,12 +222,11 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
 
     def _factorise(self, h: float) -> None:
         self._fresh = False
-        matrices = self._matrices or self._form_matrices(self._u, self.q, self.v)
+        if self._matrices is None:
+            self._form_matrices(self._u, self.q, self.v)
         if self._factored_for != h:
-            solver = self.form.solver
-            self._factored = solver.factorise(solver.shifted(*matrices, *self._shift(h)))
+            self._factorise_shifted(*self._shift(h))
             self._factored_for = h
-            self.statistics.factorizations += 1
 
     def _shift(self, h: float) -> tuple[float, float]:
         """The weights of M and K in the iteration matrix of a step h (s)."""
@@ -255,42 +261,32 @@ class GeneralizedAlpha(ImplicitStepper[_AlphaTrial]):
                 # method would be of first order with variable steps
                 self.A, self._A_h = self.a + (self.alpha_m - self.alpha_f) * h * self._slope, h
             old_A = self.A
-        at_end, multipliers, x, work = self._end, self._multipliers, self._x, self._work
-        u, q, v, at, A = (array[0] for array in at_end)
-        at[:], multipliers[0], t = a, self.multipliers, left_limit(end, self.t)
-        bound = self._bound
-        if bound is not None and bound.batches is form.system.batches:
-            residual: Callable[[], Floats] = bound
-        else:
-            residual = partial(form.equations, at_end[0], at_end[1], at_end[2], at_end[3], multipliers)
-        kinematics, of_state, solve = form.coordinates, form.inputs_of_state, self._factored.solve  # type: ignore[union-attr]
-        weights = (self.alpha_m, self.alpha_f, self.gamma, self.beta)
-        move = partial(states, *kinematics, weights, h, self.q, self.v, self.a, old_A, at, q, v, A, work[0][0])
-        scales, start = (self.scale_q, self.scale_v, h, self.gamma_a), (self.q[None], self.v)
-        correction = partial(correct, *kinematics, *scales, *start, x, at, multipliers[0], work)
+        u, q, v, at, multipliers = self._end
+        for kept, values in zip(self._start, (self.q, self.v, self.a, old_A), strict=True):
+            kept[:] = values
+        at[0], multipliers[0], t = a, self.multipliers, left_limit(end, self.t)
         reused = not self._fresh and form.system.switches
         newton = Convergence(self.tolerance, np.inf, NEGLIGIBLE * self.tolerance if reused else 0.0, restoring=1.0)
-        quaternion_q, corotated_v = form.corotated_frames
-        for count in range(MAX_ITERATIONS):
-            move()
-            if count == 0 or of_state:
-                u[:] = form.inputs_at(t, q, v)
-            if count == 0:
-                frame_rotations(quaternion_q, self._matrices_q, at_end[1], self._rotations)
-            np.negative(residual()[0], out=x)
-            self.statistics.evaluations += 1
-            self.statistics.newton_iterations += 1
-            rotate_frames_back(self._rotations[0], corotated_v, x)
-            solve(x)
-            rotate_frames(self._rotations[0], corotated_v, x)
-            converged = newton.reached(correction())
-            if converged is False:
-                return None
-            if converged:
-                move()
-                self._slow = newton.done > 1 and newton.ratio > SLOW
-                return _AlphaTrial(q.copy(), v.copy(), at.copy(), A.copy(), multipliers[0].copy(), u.copy())
-        return None
+        if not self._iterated(h, t, MAX_ITERATIONS, newton):
+            return None
+        self._slow = newton.done > 1 and newton.ratio > SLOW
+        return _AlphaTrial(*(each[0].copy() for each in (q, v, at, self._A_end, multipliers, u)))
+
+    def _kernels(self, h: float) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        coordinates, (quaternion_q, corotated_v) = self.form.coordinates, self.form.corotated_frames
+        _, q, v, a, multipliers = self._end
+        weights, A = (self.alpha_m, self.alpha_f, self.gamma, self.beta), self._A_end
+        scales = self.scale_q, self.scale_v, weights, h, self.gamma_a
+        return (
+            (
+                start_end, *coordinates, quaternion_q, self._matrices_q, weights, h, *self._start, a, q, v, A,
+                self._work, self._rotations,
+            ),
+            (
+                finish_correction, *coordinates, corotated_v, *scales, *self._start, self._rotations, self._x, a,
+                multipliers, self._work, q, v, A,
+            ),
+        )  # fmt: skip
 
     # Error and acceptance
 

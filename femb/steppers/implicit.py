@@ -4,7 +4,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb, expm1, inf, pi
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -12,10 +12,26 @@ from femb.base.options import Run
 from femb.base.types import ErrorScale, Floats
 from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.layout.discrete import DiscreteState
+from femb.numerics.block_kernels import solve
+from femb.numerics.compiler.bound_calls import Bound, Known, program
 from femb.steppers.contract import Statistics
-from femb.steppers.radau_kernels import CONVERGED, DONE, GOES_ON, RATE, RATIO, judged, rotate_frames, rotate_frames_back
+from femb.steppers.radau_kernels import (
+    CONVERGED,
+    DONE,
+    GOES_ON,
+    RATE,
+    RATIO,
+    UNDEFINED,
+    frame_rotations,
+    judged,
+    right_hand_side,
+    rotate_frames,
+    rotate_frames_back,
+    try_step,
+)
 from femb.steppers.variable_step import EnergyWatch, T, VariableStep
-from femb.system.block_lu import Factors, Matrix, Solver
+from femb.system.block_lu import Factorisation, Factors, Matrix, Solver
+from femb.system.system import BoundEquations
 
 # Vibrations above a frequency are damped, not followed: the part of an error estimate that controls the steps.
 #
@@ -205,6 +221,49 @@ class Convergence:
         return self.memory[RATIO]
 
 
+# Steps of a run before their kernels are put together for one call, which costs as much as it saves in so many steps.
+FIRST_STEPS = 10
+
+
+class NewtonProgram:
+    """Newton's iteration on the equations of one state for one call; see ``try_step``.
+
+    start, before, after : kernels bound to the arrays of a stepper, before the first iteration, and around the solution
+    of each for x (n,); the last returns the size of a correction. equations : ``BoundEquations`` of the state. factors
+    : those of the iteration matrix, in whose arrays the next ones are factorised.
+    """
+
+    def __init__(
+        self, factors: Factorisation, equations: BoundEquations, x: Floats, start: list[Bound], before: Bound,
+        after: Bound,
+    ) -> None:  # fmt: skip
+        self.factors, self._equations = factors, equations
+        self._kernels = *start, before, after
+        solution = Bound(solve, *factors.arguments, x)
+        known: Known = {}
+        self._calls = start, before, solution, after  # kept as long as their addresses
+        none, error = np.zeros((0, 2), dtype=np.int64), np.zeros((1, len(x)))
+        first, correction = program(start, known), program([before, solution, after], known)
+        of_state: Any = equations.compiled
+        self._programs = first, of_state, correction, none, of_state, error, none
+        self._matrices_q: Floats | None = None
+
+    def run(self, h: float, matrices_q: Floats, most: int, newton: "Convergence") -> bool:
+        """Whether the iteration of a step of length h (s), or with the shift h (1/s), converges. Raises TrialError."""
+        for kernel in self._kernels:
+            if kernel.has("h"):
+                kernel.set("h", h)
+            if matrices_q is not self._matrices_q and kernel.has("matrices_q"):
+                kernel.point("matrices_q", matrices_q)
+        self._matrices_q = matrices_q
+        memory = np.zeros(5)
+        outcome, _, _ = try_step(*self._programs, most, newton.limits, memory)
+        newton.memory[:] = memory.tolist()
+        if outcome == UNDEFINED:
+            self._equations()  # raises the error that says why
+        return bool(outcome == CONVERGED)
+
+
 # Where matrices were formed: the discrete state, and as arrays inputs, q, v, accelerations and multipliers.
 FormedAt = tuple[Any, ...]
 
@@ -389,3 +448,102 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
     @abstractmethod
     def _reached(self, trial: T, h: float, end: float) -> tuple[Floats, Floats, Floats]:
         """q (n_q,), v (n_v,) and work (J) at the end of a solved step, on the constraints. Raises TrialError."""
+
+
+class OneStateStepper(ImplicitStepper[T]):
+    """An implicit stepper with Newton's iteration on the equations of one state, that at the end of the step.
+
+    ``_end``: inputs, q, v, accelerations and multipliers there, arrays (1, .) that the iteration overwrites.
+    """
+
+    _allocated_for: object = None
+    _program: NewtonProgram | None = None
+    _end: tuple[Floats, ...] = ()
+
+    def _allocate(self) -> None:
+        """Allocate the arrays of steps, whose sizes depend on the discrete state; those that fit are kept."""
+        form = self.form
+        sizes = (len(self._u), form.n_q, form.n_v, form.n_v, form.n_c)
+        if self._allocated_for is form.system.batches and sizes == tuple(each.shape[1] for each in self._end):
+            return
+        self._allocated_for, self._program = form.system.batches, None
+        self._end = u, q, v, a, multipliers = tuple(np.empty((1, size)) for size in sizes)
+        # the correction, and the rotations of frames since the matrices were formed
+        self._x, self._rotations = np.empty(form.n_v + form.n_c), np.empty((1, len(form.corotated_frames[1]), 4))
+        self._bound = form.system.bound_equations(u, q, v, a, multipliers) if form is form.system else None
+        self._allocate_start()
+
+    @abstractmethod
+    def _allocate_start(self) -> None:
+        """Allocate what a step knows before its iteration."""
+
+    @abstractmethod
+    def _kernels(self, h: float) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Two kernels with their arguments, of a step of length h (s) or with the shift h (1/s): the state and the
+        rotations before the first iteration; and a correction, which returns its size."""
+
+    def recalled(self) -> None:
+        """Allocate the arrays of steps before matrices are formed again."""
+        self._allocate()
+        super().recalled()
+
+    def _factorise_shifted(self, mu: float, reach: float | None = None) -> None:
+        """Factorise mu M + C + reach K, in the arrays of earlier factors where a program has their addresses."""
+        matrices, solver = self._matrices, cast(Any, self.form.solver)
+        assert matrices is not None
+        self._factored_for = 0.0  # in case of an error
+        if self._program is not None and type(matrices[1]) is np.ndarray:
+            solver.refactorise(self._program.factors, matrices, mu, reach=reach)
+        else:
+            self._program, self._factored = None, solver.factorise(solver.shifted(*matrices, mu, reach))
+        self.statistics.factorizations += 1
+
+    def _iterated(self, h: float, t: float, most: int, newton: Convergence, forming: int = 0) -> bool:
+        """Whether Newton's iteration converges for the state at t (s). Raises TrialError.
+
+        h : as of ``_kernels``. forming : the number of iterations for which matrices are formed anew.
+        """
+        form, bound, factors = self.form, self._bound, self._factored
+        u = self._end[0]
+        of_system = bound is not None and bound.batches is form.system.batches
+        bindable = of_system and not form.inputs_of_state and not forming and type(factors) is Factorisation
+        if not bindable or self.statistics.steps < FIRST_STEPS or bound.compiled is None:  # type: ignore[union-attr]
+            return self._iterated_by_python(h, t, most, newton, forming)
+        u[0] = form.inputs_at(t, self.q, self.v)
+        if self._program is None:
+            (start, *of_start), (finish, *of_correction) = self._kernels(h)
+            before = Bound(right_hand_side, form.corotated_frames[1], self._rotations, bound.result, self._x)  # type: ignore[union-attr]
+            kernels = [Bound(start, *of_start)], before, Bound(finish, *of_correction)
+            self._program = NewtonProgram(factors, bound, self._x, *kernels)  # type: ignore[arg-type]
+        try:
+            return self._program.run(h, self._matrices_q, most, newton)
+        finally:
+            self.statistics.evaluations += newton.done
+            self.statistics.newton_iterations += newton.done
+
+    def _iterated_by_python(self, h: float, t: float, most: int, newton: Convergence, forming: int) -> bool:
+        form, bound = self.form, self._bound
+        u, q, v, a, multipliers = self._end
+        quaternion_q, corotated_v = form.corotated_frames
+        (start, *of_start), (finish, *of_correction) = self._kernels(h)
+        start(*of_start)
+        for count in range(most):
+            if count == 0 or form.inputs_of_state:
+                u[0] = form.inputs_at(t, q[0], v[0])
+            if count < forming:
+                self._form_matrices(u[0], q[0], v[0])
+                self._factorise(h)
+                newton.rate = 0.0
+                frame_rotations(quaternion_q, self._matrices_q, q, self._rotations)
+            if bound is not None and bound.batches is form.system.batches:
+                residual = bound()
+            else:
+                residual = form.equations(u, q, v, a, multipliers)
+            self.statistics.evaluations += 1
+            self.statistics.newton_iterations += 1
+            right_hand_side(corotated_v, self._rotations, residual, self._x)
+            self._factored.solve(self._x)  # type: ignore[union-attr]
+            converged = newton.reached(finish(*of_correction))
+            if converged is not None:
+                return converged
+        return False

@@ -33,6 +33,7 @@ from femb.numerics.kinematics import newton_tolerance
 from femb.numerics.tableaux import RADAU_C
 from femb.numerics.tableaux import RADAU_ESTIMATE as ESTIMATE
 from femb.numerics.threads import concurrently, divided, one_after_another
+from femb.steppers import implicit
 from femb.steppers.contract import AcceptedStep, left_limit
 from femb.steppers.dense import HermiteStep
 from femb.steppers.implicit import RESTORING, Convergence, ImplicitStepper
@@ -152,8 +153,6 @@ SAME_LENGTH = 1e-9
 LEAST_RATE = 0.05
 # Part of the tolerance of the step below which corrections that do not decrease are rounding.
 ROUNDING = 0.05
-# Steps of a run before their kernels are put together for one call, which costs as much as it saves in so many steps.
-FIRST_STEPS = 10
 
 
 @dataclass
@@ -340,7 +339,12 @@ class RadauEquations(ImplicitStepper[Stages]):
         if calls is not None and calls.factors is self._factors:
             return calls
         bindable = self._each is one_after_another and [*map(type, self._factors)] == [Factorisation, Factorisation]
-        if not bindable or self.statistics.steps < FIRST_STEPS or bound.compiled is None or one.compiled is None:
+        if (
+            not bindable
+            or self.statistics.steps < implicit.FIRST_STEPS
+            or bound.compiled is None
+            or one.compiled is None
+        ):
             return None
         self._program = TrialProgram(self, bound.compiled, one.compiled)
         return self._program

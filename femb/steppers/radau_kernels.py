@@ -50,6 +50,14 @@ def rotate_frames_back(rotations, corotated_v, x):
         rotate_by(c0, -c1, -c2, -c3, corotated_v[k, 0], corotated_v[k, 1], x)
 
 
+@kernel_with_entry
+def right_hand_side(corotated_v, rotations, residual, x):
+    """x (n,): minus the residual (1, n), rotated back by the rotations (1, F, 4) of frames since the matrices."""
+    for k in range(x.size):
+        x[k] = -residual[0, k]
+    rotate_frames_back(rotations[0], corotated_v, x)
+
+
 @inlined
 def rotate_by(c0, c1, c2, c3, o, p, x):
     """Rotate the vector at x[o:] and the quaternion at x[p:], unless o or p is negative, by the quaternion c."""

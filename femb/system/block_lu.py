@@ -184,10 +184,11 @@ class LinearSolver:
         return data
 
     def refactorise(
-        self, factors: Factorisation, matrices: tuple[Floats, Floats, Floats], mu: complex, dependent: float
-    ) -> None:
+        self, factors: Factorisation, matrices: tuple[Floats, Floats, Floats], mu: complex,
+        dependent: float = DEPENDENT, reach: complex | None = None,
+    ) -> None:  # fmt: skip
         """``factorise`` of ``shifted`` matrices in the arrays of earlier factors, real or complex as mu is."""
-        shift(*matrices, mu, 1.0 / mu, factors.data)
+        shift(*matrices, mu, 1.0 / mu if reach is None else reach, factors.data)
         factors.factorise(self, dependent)
 
     def factorise(self, data: Matrix, dependent: float = DEPENDENT) -> Factorisation:

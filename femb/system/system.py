@@ -57,6 +57,11 @@ class BoundEquations:
             part[:] = values
         return self._result
 
+    @property
+    def result(self) -> Floats:
+        """(s, n) where an evaluation puts its result."""
+        return self._result
+
     @cached_property
     def compiled(self) -> tuple[Ints, Floats, Floats, Floats] | None:
         """The evaluation for kernels, which call it: ``program``, force, rates of the constraints and result; None

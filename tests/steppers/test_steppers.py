@@ -14,7 +14,6 @@ from models import boom, panel_on_hub, satellite, steps_to
 from oracles.controlled_satellite import controlled_by_pd
 from scipy.special import ellipj
 
-import femb.steppers.radau as radau_module
 from femb import Attachment, Beam, Ground, Load, Model, PointMass, RigidBody, Run, Section, SolveError, Tolerances
 from femb.elements import JointEnd, Revolute, Spherical, SpringDamper, SpringEnd
 from femb.numerics import rotations
@@ -22,8 +21,9 @@ from femb.numerics.compiler.bound_calls import AVAILABLE
 from femb.profiles import Step, Versine
 from femb.run.simulate import simulate
 from femb.run.time_loop import Event, RunSummary, integrate
-from femb.steppers import make_stepper
-from femb.steppers.radau import RadauEquations, TrialProgram
+from femb.steppers import implicit, make_stepper, radau
+from femb.steppers.implicit import NewtonProgram
+from femb.steppers.radau import TrialProgram
 from femb.system.system import System
 
 X = (1.0, 0.0, 0.0)
@@ -140,7 +140,7 @@ def fixed_steps(system, name, count, end, monkeypatch):
     stepper = make_stepper(system, Run(duration=end, method=method, rtol=1e-8, atol=tight, first_step=h, max_step=h))
     stepper._error = lambda *_: 1e-8
     stepper.tolerance = 1e-5
-    monkeypatch.setattr(radau_module, "MAX_ITERATIONS", 60)  # the stages solved, whatever the step
+    monkeypatch.setattr(radau, "MAX_ITERATIONS", 60)  # the stages solved, whatever the step
     return stepper
 
 
@@ -815,6 +815,18 @@ def test_loop_moves_like_the_tree_it_equals():
     np.testing.assert_allclose(one.audit.energy_error, 0.0, rtol=0.0, atol=1e-6)
 
 
+@pytest.mark.parametrize("radius", [0.5, 0.8])
+def test_generalized_alpha_has_its_spectral_radius_at_infinite_frequency(radius):
+    """Both eigenvalues of a step are minus the radius there: a vibration decays as n radius^n in n steps."""
+    model = Model()
+    model.add(PointMass("mass", mass=1.0, velocity=(1e-3, 0.0, 0.0)))
+    ends = SpringEnd(body="mass"), SpringEnd(anchor=(1.0, 0.0, 0.0))
+    model.add(SpringDamper("spring", *ends, stiffness=1e14, free_length=1.0))
+    options = {"method": "generalized-alpha", "spectral_radius": radius, "step": 1.0, "output_interval": 1.0}
+    speed = simulate(model, duration=40.0, **options).bodies["mass"].velocity[:, 0]
+    assert speed[40] / speed[20] == pytest.approx(radius**20 * 40.0 / 20.0, rel=0.1)
+
+
 # Steps by Python before those of one call.
 FIRST = 2
 
@@ -834,29 +846,33 @@ def masses_on_a_spring():
     return model
 
 
-def motion_of(model, monkeypatch, compiled, duration, **options):
-    """Results of a run of radau by trial steps of one call each or by Python, and how many were of one call."""
-    calls, run = [], TrialProgram.run
+def motion_of(model, monkeypatch, compiled, duration, method="radau", **options):
+    """Results of a run by trial steps of one call each or by Python, and how many were of one call."""
+    calls, programs = [], (TrialProgram, NewtonProgram)
+    runs = [program.run for program in programs]
 
-    def counted_run(program, stepper, h, *rest):
-        calls.append(h)
-        return run(program, stepper, h, *rest)
+    def counted(run):
+        def counted_run(program, *args):
+            calls.append(program)
+            return run(program, *args)
+
+        return counted_run
 
     with monkeypatch.context() as patch:
-        patch.setattr(TrialProgram, "run", counted_run)
-        patch.setattr(radau_module, "FIRST_STEPS", FIRST)
-        if not compiled:
-            patch.setattr(RadauEquations, "_trial_program", property(lambda stepper: None))
-        results = simulate(model, duration=duration, method="radau", output_interval=duration / 4.0, **options)
+        for program, run in zip(programs, runs, strict=True):
+            patch.setattr(program, "run", counted(run))
+        patch.setattr(implicit, "FIRST_STEPS", FIRST if compiled else 10**9)
+        results = simulate(model, duration=duration, method=method, output_interval=duration / 4.0, **options)
     return results, len(calls)
 
 
 @pytest.mark.skipif(not AVAILABLE, reason="kernels have no entries in this version of numba")
 @pytest.mark.parametrize("make", [satellite, hinged_panel, controlled_by_pd, masses_on_a_spring])
-def test_steps_of_one_call_are_those_of_python_to_the_last_bit(make, monkeypatch):
+@pytest.mark.parametrize("method", ["radau", "bdf", "generalized-alpha"])
+def test_steps_of_one_call_are_those_of_python_to_the_last_bit(method, make, monkeypatch):
     model = make()
-    one, calls = motion_of(model, monkeypatch, True, 0.5)
-    other, none = motion_of(model, monkeypatch, False, 0.5)
+    one, calls = motion_of(model, monkeypatch, True, 0.5, method)
+    other, none = motion_of(model, monkeypatch, False, 0.5, method)
     assert none == 0
     assert calls >= one.statistics["steps"] - FIRST > 0
     for word in ("steps", "rejected", "evaluations", "jacobians", "factorizations", "newton_iterations"):

@@ -69,6 +69,10 @@ class Bound:
         assert self._block is not None
         return self._block.view(np.float64)
 
+    def has(self, name: str) -> bool:
+        """Whether the kernel has an argument of this name."""
+        return name in self._places
+
     def set(self, name: str, number: float, part: int = 0) -> None:
         """Set an argument of the kernel, or this part of a tuple that begins with numbers, for calls by address."""
         self._numbers[self._places[name] + part] = number
