@@ -145,7 +145,7 @@ MUTANTS = (
            STEPPERS + "::test_work_balances_energy", "work of a step of radau"),
     Mutant("femb/steppers/bdf.py",
            "-0.1850, -1.0 / 9.0", "-0.1850, -1.0 / 8.0",
-           "tests/steppers/test_bdf.py::test_order", "coefficient of the second order"),
+           "tests/steppers/test_bdf.py::test_error_constants", "coefficient of the second order"),
     Mutant("femb/steppers/bdf.py",
            "terms[1:, 1:] = (i - 1 - step * j) / i", "terms[1:, 1:] = (i - step * j) / i",
            "tests/steppers/test_bdf.py::test_history_samples_its_polynomial_anew", "history after a change of step"),

@@ -20,13 +20,6 @@ from femb.steppers.bdf import ERROR, BackwardDifferences, resampling
 from femb.system.system import System
 
 
-@pytest.mark.parametrize("order", [1, 2])
-def test_numerical_differentiation_formulas_take_longer_steps(order):
-    """By 26 %, as L. F. Shampine and M. W. Reichelt chose their coefficients, where those of BDF have 1/(k + 1)."""
-    longer = ((1.0 / (order + 1)) / ERROR[order]) ** (1.0 / (order + 1))
-    assert longer == pytest.approx(1.26, abs=0.005)
-
-
 def damped_boom():
     """A slack boom with damping on a hub that is turned: bending resolved, the rest stiff and damped."""
     model = Model("damped")
