@@ -32,6 +32,7 @@ ROOMS = (
     "vibration",
     "run",
     "linear",
+    "thompson",
     "fem",
     "handover",
     "export",

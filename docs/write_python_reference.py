@@ -9,6 +9,7 @@ The purpose is the first sentence of the docstring. The site adds pages with the
 import inspect
 import re
 import runpy
+from operator import attrgetter
 from pathlib import Path
 
 import femb
@@ -37,29 +38,38 @@ DESCRIBED: dict[str, str] = {
     "control": "Sensors and controllers",
     "marker": "Places",
 }
+
+
+def of_module(module: str, *names: str) -> tuple[str, ...]:
+    """Names below femb of a module."""
+    return tuple(f"{module}.{name}" for name in names)
+
+
 GROUPS: dict[str, tuple[str, ...]] = {
     "Models and cases": ("Model", "load_case", "schema", "Run", "StartState", "Tolerances", "Output", "Figure",
                          "register"),
-    "Motion in time": ("simulate", "Event", "inverse", "compare", "differences", "System", "mass_derivative",
-                       "gyroscopic_force", "lock_angles", "Differentiated"),
+    "Motion in time": ("simulate", "Event", "inverse", "compare", "differences", "System", "thompson.mass_derivative",
+                       "thompson.gyroscopic_force", "thompson.lock_angles", "Differentiated"),
     "Statics": ("static", "StaticResults"),
     "Results, figures and files": ("Results", "figure", "plot", "picture", "animate", "report", "show", "export_csv",
                                    "export_vtu", "export_xdmf", "pointing", "Pointing"),
-    "Modes and loads": ("modes", "Modes", "mode_sweep", "ModeSweep", "Participation", "HybridCoordinates",
+    "Modes and loads": ("modes", "Modes", "mode_sweep", "ModeSweep", "Participation", "handover.HybridCoordinates",
                         "base_motion", "quasi_static", "ModalMotion", "peak_loads", "PeakLoads", "completed",
                         "modal_model", "ModalModel"),
     "Linear models": ("linearize", "StateSpace", "FrequencyResponse", "linear_model", "LinearModel", "shake",
                       "shaper", "Shaper", "operating_point", "OperatingPoint", "trim", "periodic", "Periodic",
-                      "multiblade", "nine_blocks", "NineBlocks"),
+                      "multiblade", "thompson.nine_blocks", "thompson.NineBlocks"),
     "Control loops": ("loop", "Loop", "LinearLaw", "lqr", "h2", "StateFeedback"),
-    "Finite element models": ("FeModel", "MeshInterface", "Reduction", "ReducedBody", "reduce_mesh", "reduce_matrices",
-                              "reduce_model", "reduce_beams", "reduce_further", "reduced_craig_bampton",
-                              "read_reduced_body", "write_reduced_body"),
-    "Hand-over to other programs": ("hybrid_coordinates", "CraigBampton", "MechanicalModel", "hinged_panels",
-                                    "sliding_masses", "port", "Port", "write_flex42", "write_fmu"),
-    "Trees and matrices": ("relative_kinematics", "RelativeKinematics", "RelativeState", "reduced_matrices",
-                           "ReducedMatrices", "joint_matrices", "JointMatrices", "energy_matrix", "EnergyMatrix",
-                           "small_motion", "SmallMotion", "Root"),
+    "Finite element models": of_module("fem", "FeModel", "MeshInterface", "Reduction", "ReducedBody",
+                                       "reduce_mesh", "reduce_matrices", "reduce_model", "reduce_beams",
+                                       "reduce_further", "reduced_craig_bampton", "read_reduced_body",
+                                       "write_reduced_body"),
+    "Hand-over to other programs": of_module("handover", "hybrid_coordinates", "CraigBampton", "MechanicalModel",
+                                             "hinged_panels", "sliding_masses", "port", "Port", "write_flex42",
+                                             "write_fmu"),
+    "Trees and matrices": of_module("thompson", "relative_kinematics", "RelativeKinematics", "RelativeState",
+                                    "reduced_matrices", "ReducedMatrices", "joint_matrices", "JointMatrices",
+                                    "energy_matrix", "EnergyMatrix", "small_motion", "SmallMotion", "Root"),
     "Studies": ("Study", "sweep", "optimize", "Sweep", "Ensemble", "simulate_ensemble", "sobol_indices",
                 "SobolIndices"),
     "Errors and warnings": ("FembError", "ModelError", "SolveError", "ResultError", "FembWarning"),
@@ -85,7 +95,7 @@ def groups() -> dict[str, list[str]]:
 
 def value_of(name: str) -> object:
     """What a name of the page stands for."""
-    return getattr(profiles, name.removeprefix("profiles.")) if name.startswith("profiles.") else getattr(femb, name)
+    return attrgetter(name)(femb)
 
 
 def purpose(name: str) -> str:

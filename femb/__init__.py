@@ -1,9 +1,11 @@
 """femb: rigid-flexible multibody dynamics - satellites with booms, rotors and mechanisms.
 
 A ``Model`` contains elements; ``simulate`` integrates it; ``Results`` are named arrays. The public names are listed in
-``__init__.pyi`` and, for elements, in ``femb.elements.catalogue``.
+``__init__.pyi`` and, for elements, in ``femb.elements.catalogue``. Modules contain what is special: ``profiles`` of
+loads over time, ``fem`` for bodies from finite elements, ``handover`` for other programs, ``thompson`` for matrices.
 """
 
+import warnings
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,6 +13,9 @@ from importlib.util import find_spec
 from femb.base.lazy import public_names
 
 __version__ = "0.1.0"
+
+MODULES = ("elements", "fem", "handover", "profiles", "thompson")
+MOVED = ("fem", "handover", "thompson")  # names of these were names of femb itself, and are it for one version more
 
 
 @cache
@@ -37,6 +42,11 @@ def __getattr__(name):
         return import_module(f"femb.{name}")
     if name in _public():
         return _public()[name].value()
+    for module in MOVED:
+        of = import_module(f"femb.{module}")
+        if name in of.__all__:
+            warnings.warn(f"femb.{name} is femb.{module}.{name}", DeprecationWarning, stacklevel=2)
+            return getattr(of, name)
     for module in _own()[1]:
         for kind, each in public_names(module)[0].items():
             # Names of a class in other programs and in the literature.
@@ -48,4 +58,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return [*sorted(_public()), "__version__"]
+    return [*sorted([*_public(), *MODULES]), "__version__"]

@@ -4,7 +4,10 @@ A star stands for all names of a module. Source: Scientific Python, SPEC 1, lazy
 """
 
 from femb import elements as elements
+from femb import fem as fem
+from femb import handover as handover
 from femb import profiles as profiles
+from femb import thompson as thompson
 from femb.base.errors import FembError as FembError
 from femb.base.errors import FembWarning as FembWarning
 from femb.base.errors import ModelError as ModelError
@@ -22,38 +25,8 @@ from femb.elements.beam.section import SectionTable as SectionTable
 from femb.elements.beam.section import read_sections as read_sections
 from femb.elements.catalogue import *  # noqa: F403
 from femb.elements.control.linear_law import LinearLaw as LinearLaw
-from femb.elements.modal.data import ReducedBody as ReducedBody
-from femb.elements.modal.data import read_reduced_body as read_reduced_body
-from femb.elements.modal.data import write_reduced_body as write_reduced_body
 from femb.elements.registry import register as register
 from femb.export.catalogue import *  # noqa: F403
-from femb.fem import FeModel as FeModel
-from femb.fem import MeshInterface as MeshInterface
-from femb.fem import Reduction as Reduction
-from femb.fem import reduce_beams as reduce_beams
-from femb.fem import reduce_further as reduce_further
-from femb.fem import reduce_matrices as reduce_matrices
-from femb.fem import reduce_mesh as reduce_mesh
-from femb.fem import reduce_model as reduce_model
-from femb.fem import reduced_craig_bampton as reduced_craig_bampton
-from femb.formulations.hamiltonian.of_model import EnergyMatrix as EnergyMatrix
-from femb.formulations.hamiltonian.of_model import SmallMotion as SmallMotion
-from femb.formulations.hamiltonian.of_model import energy_matrix as energy_matrix
-from femb.formulations.hamiltonian.of_model import small_motion as small_motion
-from femb.formulations.reduced.matrices import JointMatrices as JointMatrices
-from femb.formulations.reduced.matrices import ReducedMatrices as ReducedMatrices
-from femb.formulations.reduced.matrices import joint_matrices as joint_matrices
-from femb.formulations.reduced.matrices import reduced_matrices as reduced_matrices
-from femb.formulations.tree_frame import Root as Root
-from femb.handover import CraigBampton as CraigBampton
-from femb.handover import MechanicalModel as MechanicalModel
-from femb.handover import Port as Port
-from femb.handover import hinged_panels as hinged_panels
-from femb.handover import hybrid_coordinates as hybrid_coordinates
-from femb.handover import sliding_masses as sliding_masses
-from femb.handover import write_flex42 as write_flex42
-from femb.handover import write_fmu as write_fmu
-from femb.handover.hybrid import HybridCoordinates as HybridCoordinates
 from femb.layout.element import Differentiated as Differentiated
 from femb.linear import FrequencyResponse as FrequencyResponse
 from femb.linear import OperatingPoint as OperatingPoint
@@ -61,8 +34,6 @@ from femb.linear import Periodic as Periodic
 from femb.linear import StateSpace as StateSpace
 from femb.linear import linearize as linearize
 from femb.linear import operating_point as operating_point
-from femb.linear.aircraft import NineBlocks as NineBlocks
-from femb.linear.aircraft import nine_blocks as nine_blocks
 from femb.linear.base_shake import shake as shake
 from femb.linear.design import StateFeedback as StateFeedback
 from femb.linear.design import h2 as h2
@@ -79,7 +50,6 @@ from femb.linear.shaper import Shaper as Shaper
 from femb.linear.shaper import shaper as shaper
 from femb.model.figure import Figure as Figure
 from femb.model.model import Model as Model
-from femb.numerics.euler import lock_angles as lock_angles
 from femb.pictures.animation import animate as animate
 from femb.pictures.figures import figure as figure
 from femb.pictures.figures import plot as plot
@@ -96,9 +66,6 @@ from femb.run.compare import compare as compare
 from femb.run.compare import differences as differences
 from femb.run.events import Event as Event
 from femb.run.inverse import inverse as inverse
-from femb.run.relative_kinematics import RelativeKinematics as RelativeKinematics
-from femb.run.relative_kinematics import RelativeState as RelativeState
-from femb.run.relative_kinematics import relative_kinematics as relative_kinematics
 from femb.run.simulate import simulate as simulate
 from femb.run.static import StaticResults as StaticResults
 from femb.run.static import static as static
@@ -107,8 +74,6 @@ from femb.study.ensemble import simulate_ensemble as simulate_ensemble
 from femb.study.study import Study as Study
 from femb.study.sweep import optimize as optimize
 from femb.study.sweep import sweep as sweep
-from femb.system.inertia_tensor import gyroscopic_force as gyroscopic_force
-from femb.system.inertia_tensor import mass_derivative as mass_derivative
 from femb.system.system import System as System
 from femb.vibration.completion import completed as completed
 from femb.vibration.mode_sweep import ModeSweep as ModeSweep
@@ -121,7 +86,6 @@ from femb.vibration.participation import base_motion as base_motion
 from femb.vibration.participation import quasi_static as quasi_static
 
 __version__: str
-from femb.handover import port as port
 from femb.linear import multiblade as multiblade
 from femb.linear import periodic as periodic
 from femb.linear import trim as trim

@@ -108,6 +108,17 @@ def test_public_names_exist():
         _ = femb.Bream
 
 
+def test_special_names_stand_in_modules_that_say_so():
+    """Where they were before they are for one version more, with a warning."""
+    assert {"elements", "fem", "handover", "profiles", "thompson", "simulate", "Model"} <= set(dir(femb))
+    for module in femb.MOVED:
+        of = getattr(femb, module)
+        assert not set(of.__all__) & set(femb.__all__)
+        for name in of.__all__:
+            with pytest.warns(DeprecationWarning, match=f"femb.{name} is femb.{module}.{name}"):
+                assert getattr(femb, name) is getattr(of, name)
+
+
 def test_import_is_light():
     code = f"import sys, femb; print([name for name in {HEAVY!r} if name in sys.modules])"
     assert python(code).stdout.strip() == "[]"

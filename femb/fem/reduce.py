@@ -203,8 +203,8 @@ def reduce_mesh(
 
     mesh : a file of Gmsh, Abaqus, NASTRAN, VTU or another format of meshio, with tetrahedra of 4 or 10 nodes, hexahedra
     of 8, 20 or 27, or wedges of 6. interfaces : texts as "root=left", "tip=x=1.5:mean" or "tip=3,7,9@1.5,0,0": the
-    first is the root; or a dictionary of these, or ``femb.MeshInterface``. modes : how many to keep; also max_frequency
-    (Hz) and effective_mass (part). youngs_modulus Pa, poissons_ratio, density kg/m3 : of all cells
+    first is the root; or a dictionary of these, or ``femb.fem.MeshInterface``. modes : how many to keep; also
+    max_frequency (Hz) and effective_mass (part). youngs_modulus Pa, poissons_ratio, density kg/m3 : of all cells
     but those of materials, which gives these three (Pa, ratio, kg/m3) by the name of a cell set or physical group, as
     {"core": (1e8, 0.3, 50.0)}. unit : of the mesh's lengths, m. coupling : "full" or "constant"; loaded, mass, centre,
     inertia : checks, with the other options of ``reduce_model``. ``write_reduced_body(path, result.body)`` writes the

@@ -3,12 +3,13 @@
 from femb.handover.craig_bampton import CraigBampton
 from femb.handover.flex42 import write_flex42
 from femb.handover.fmu import write_fmu
-from femb.handover.hybrid import hybrid_coordinates
+from femb.handover.hybrid import HybridCoordinates, hybrid_coordinates
 from femb.handover.mechanical import MechanicalModel, hinged_panels, sliding_masses
 from femb.handover.port import Port, port
 
 __all__ = [
     "CraigBampton",
+    "HybridCoordinates",
     "MechanicalModel",
     "Port",
     "hinged_panels",

@@ -44,10 +44,10 @@ def linearized(
 
     start : by default that of the run. outputs, inputs : as of ``femb.linearize``. at_rest, state, trim, vary : as of
     ``femb.operating_point``. blades : multi-blade coordinates of a rotor, as of ``femb.multiblade``. rotor : name of
-    the state or driver that is the rotor's angle. blocks : whether to compute ``femb.nine_blocks`` of a single free
-    body. differences : as of ``femb.linearize``.
+    the state or driver that is the rotor's angle. blocks : whether to compute ``femb.thompson.nine_blocks`` of a single
+    free body. differences : as of ``femb.linearize``.
 
-    Raises as femb.linearize, femb.trim, femb.multiblade and femb.nine_blocks.
+    Raises as femb.linearize, femb.trim, femb.multiblade and femb.thompson.nine_blocks.
     """
     start = start or (run.start_word if run is not None else "as_given")
     point, stopped = point_at(prepared(model, start, at_rest, state, differences=differences), trim, vary)

@@ -30,7 +30,7 @@ STEPS = 4000  # of Exudyn
 ACCURACY = 1e-8
 
 
-def exudyns(model: femb.FeModel, root: np.ndarray, tip: int, steps: int) -> tuple[np.ndarray, float, np.ndarray]:
+def exudyns(model: femb.fem.FeModel, root: np.ndarray, tip: int, steps: int) -> tuple[np.ndarray, float, np.ndarray]:
     """The position of a node at the end, the CPU time of the run, and the frequencies, Hz."""
     fem = FEMinterface()
     fem.nodes = {"Position": model.nodes}
@@ -69,7 +69,7 @@ def exudyns(model: femb.FeModel, root: np.ndarray, tip: int, steps: int) -> tupl
     return system.GetSensorStoredData(sensor)[-1, 1:4], used, np.sqrt(fem.eigenValues[order]) / (2.0 * np.pi)
 
 
-def fembs(body: femb.ReducedBody, tip: int, warm: bool = True) -> tuple[np.ndarray, float]:
+def fembs(body: femb.fem.ReducedBody, tip: int, warm: bool = True) -> tuple[np.ndarray, float]:
     """The position of a node at the end, and the CPU time of the run."""
     model = femb.Model()
     model.add(femb.RigidBody("hub", mass=HUB[0], inertia=HUB[1]))
@@ -94,9 +94,9 @@ def main() -> None:
     root = np.flatnonzero(model.nodes[:, 0] == 0.0)
     tip = int(np.argmin(np.linalg.norm(model.nodes - [1.0, 0.0, 0.0], axis=1)))
     ties = interfaces_of(replace(model, node_sets={"root": root}), ["root=root"])
-    found = femb.reduce_model(model, ties, Keep(MODES), coupling="constant")
+    found = femb.fem.reduce_model(model, ties, Keep(MODES), coupling="constant")
     plain = replace(found.body, S2=np.zeros((MODES, MODES, 3)), included=True)  # inertia of second order alone
-    full = femb.reduce_model(model, ties, Keep(MODES)).body
+    full = femb.fem.reduce_model(model, ties, Keep(MODES)).body
     theirs, their_time, frequencies = exudyns(model, root, tip, STEPS)
     finer = exudyns(model, root, tip, 2 * STEPS)[0]
     ours, our_time = fembs(plain, tip)

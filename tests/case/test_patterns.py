@@ -171,10 +171,10 @@ READERS = {
     "section.csv": femb.read_sections,
     "psd.csv": Density.read,
     "results.h5": femb.Results.read,
-    "mesh.inp": lambda path: femb.reduce_mesh(
+    "mesh.inp": lambda path: femb.fem.reduce_mesh(
         path, {"root": [1]}, youngs_modulus=7e10, poissons_ratio=0.3, density=2.0
     ),
-    "matrices.op4": lambda path: femb.reduce_matrices(path, {"root": [1]}, 1),
+    "matrices.op4": lambda path: femb.fem.reduce_matrices(path, {"root": [1]}, 1),
 }
 
 
@@ -183,7 +183,7 @@ def test_a_pipe_to_which_nothing_writes_is_named(tmp_path, monkeypatch, name):
     """Where it was waited for without end."""
     monkeypatch.setattr(array_files, "WAIT", 0.05)
     os.mkfifo(tmp_path / name)
-    read = READERS.get(name, femb.read_reduced_body)
+    read = READERS.get(name, femb.fem.read_reduced_body)
     with pytest.raises(femb.FembError, match=FILES[name]) as refused:
         read(tmp_path / name)
     assert name in str(refused.value)

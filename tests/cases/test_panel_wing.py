@@ -25,7 +25,7 @@ UNIT = np.sqrt(RIGIDITY / (DENSITY * HEIGHT)) / LENGTH**2 / (2.0 * np.pi)  # Hz
 def reduced(interfaces, modes):
     pytest.importorskip("skfem", reason="scikit-fem, the extra fem, is not installed")
     material = {"youngs_modulus": YOUNG, "poissons_ratio": NU, "density": DENSITY}
-    return femb.reduce_mesh(FOLDER / "panel.inp", interfaces, modes, **material)
+    return femb.fem.reduce_mesh(FOLDER / "panel.inp", interfaces, modes, **material)
 
 
 def test_the_files_are_what_the_script_and_the_command_make(tmp_path):

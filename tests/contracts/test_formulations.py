@@ -97,7 +97,7 @@ every_implicit = pytest.mark.parametrize(
 def made(name, model):
     """A formulation, at the start of its model."""
     if name.startswith("relative"):
-        return femb.relative_kinematics(MODELS[model](), name.split(", ")[1])
+        return femb.thompson.relative_kinematics(MODELS[model](), name.split(", ")[1])
     return make_formulation(System(MODELS[model]()), name)
 
 
@@ -118,7 +118,7 @@ def random_state(form, seed=3):
     v = form.v0 + 0.5 * rng.standard_normal(form.n_v)
     if form is form.system or len(form.q0) == form.system.n_q:
         # a state of the System on its constraints, by way of one that joints leave free
-        tree = femb.relative_kinematics(form.model, "fixed")
+        tree = femb.thompson.relative_kinematics(form.model, "fixed")
         u, q, v = random_state(tree, seed)
         q, v = form.from_system(*(each[0] for each in tree.to_system(q[None], v[None])))
     u = form.inputs_at(T, q, v)

@@ -66,12 +66,12 @@ class Case:
         """Of the whole satellite: elastic modes and six rigid motions."""
         return len(self.linear().states) // 2
 
-    def plant(self, **options: Any) -> femb.HybridCoordinates:
+    def plant(self, **options: Any) -> femb.handover.HybridCoordinates:
         """All modes of each appendage, of a variant."""
         key = ("plant", *options.items())
         if key not in self.kept:
             points = {"tip": tip(self.seed)}
-            self.kept[key] = femb.hybrid_coordinates(
+            self.kept[key] = femb.handover.hybrid_coordinates(
                 self.model(**options), self.freedoms - 6, held="hub", points=points
             )
         return self.kept[key]
@@ -195,7 +195,7 @@ def of_hybrid_coordinates(case):
 
 @road("poles", 1e-8)
 def of_reduced_matrices(case):
-    whole = femb.CraigBampton.of(case.plant(), dampers=True)
+    whole = femb.handover.CraigBampton.of(case.plant(), dampers=True)
     return elastic(second_order(whole.mass, whole.damping, whole.stiffness))
 
 
@@ -204,7 +204,7 @@ def of_an_op4_file(case):
     """Read by another reader."""
     from pyyeti.nastran import op4
 
-    whole = femb.CraigBampton.of(case.plant(), dampers=True)
+    whole = femb.handover.CraigBampton.of(case.plant(), dampers=True)
     found = op4.load(case.write("whole.op4", whole.write), into="dct")
     return elastic(second_order(*(found[name][0] for name in ("mcb", "bcb", "kcb"))))
 
@@ -289,13 +289,13 @@ def of_appendages_handed_over(case):
 
 @road("frequencies, hub held", 1e-8)
 def of_reduced_matrices_of_appendages(case):
-    found = (femb.CraigBampton.of(part) for part in case.plant().appendages)
+    found = (femb.handover.CraigBampton.of(part) for part in case.plant().appendages)
     return lowest(np.sqrt(np.linalg.eigvalsh(each.stiffness[6:, 6:])) / (2.0 * np.pi) for each in found)
 
 
 @road("frequencies, hub held", 1e-8)
 def of_a_json_file(case):
-    again = femb.HybridCoordinates.read(case.write("plant.json", case.plant().write))
+    again = femb.handover.HybridCoordinates.read(case.write("plant.json", case.plant().write))
     return lowest(part.frequencies for part in again.appendages)
 
 
@@ -362,17 +362,17 @@ def of_what_is_handed_over(case):
 
 @road("mass", 1e-9)
 def of_reduced_matrices_handed_over(case):
-    return femb.CraigBampton.of(case.plant()).mass[:6, :6]
+    return femb.handover.CraigBampton.of(case.plant()).mass[:6, :6]
 
 
 @road("mass", 1e-9, may_refuse=True)
 def of_sliding_masses(case):
-    return femb.sliding_masses(case.plant(), 1).whole_mass
+    return femb.handover.sliding_masses(case.plant(), 1).whole_mass
 
 
 @road("mass", 1e-9, may_refuse=True)
 def of_hinged_panels(case):
-    return femb.hinged_panels(case.plant(), 1).whole_mass
+    return femb.handover.hinged_panels(case.plant(), 1).whole_mass
 
 
 @road("mass", 1e-9)
@@ -438,7 +438,7 @@ def of_participation(case):
 
 @road("dynamic mass", 1e-7)
 def of_reduced_appendages(case):
-    found = [(part, femb.CraigBampton.of(part)) for part in of_roots(case)]
+    found = [(part, femb.handover.CraigBampton.of(part)) for part in of_roots(case)]
     return np.array([np.vstack([wrench(case, part, each.dynamic_mass(2j * np.pi * f)) for part, each in found])
                      for f in FREQUENCIES])  # fmt: skip
 
@@ -506,7 +506,7 @@ def of_an_fmu(case):
     """Run by another program."""
     fmpy = pytest.importorskip("fmpy")
 
-    path = case.write("linear.fmu", lambda path: femb.write_fmu(case.linear(hub="hub"), path, step=INTERVAL))
+    path = case.write("linear.fmu", lambda path: femb.handover.write_fmu(case.linear(hub="hub"), path, step=INTERVAL))
     names = [f"{TORQUE}.{axis}" for axis in "xyz"]
     outputs = [f"{TURN}.{axis}" for axis in "xyz"]
     times = {"stop_time": 20 * INTERVAL, "output_interval": INTERVAL}

@@ -120,7 +120,7 @@ def test_catalogue():
 
 
 def test_a_formulation_without_matrices_is_refused():
-    form = femb.relative_kinematics(top().model)
+    form = femb.thompson.relative_kinematics(top().model)
     assert methods_of(form) == ("rk", "gauss")
     with pytest.raises(femb.ModelError, match="RelativeKinematics is integrated by method 'rk' or 'gauss', got method"):
         make_stepper(form, Run(duration=1.0, method="radau"))
@@ -301,7 +301,7 @@ def test_another_discrete_state_is_read_in_the_next_step(name):
 @pytest.mark.parametrize("name", ["rk4", "gauss", "dop853"])
 @pytest.mark.parametrize("speeds", slow_but(["body"], ["fixed", "body", "angles"]))
 def test_explicit_steppers_integrate_relative_coordinates(name, speeds):
-    form = femb.relative_kinematics(top().model, speeds)
+    form = femb.thompson.relative_kinematics(top().model, speeds)
     stepper = make_stepper(form, run(name, 0.5, 0.02))
     frames = list(integrate(form, stepper, np.array([0.0, 0.123, 0.5]), RunSummary([])))
     p, omega = attitude(0.123)

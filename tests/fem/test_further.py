@@ -71,7 +71,7 @@ def test_free_modes_give_the_body_of_mean_interfaces(model, free_shapes, tmp_pat
     with pytest.raises(ResultError, match="its shapes are not those of a held root"):
         read_reduced_body(tmp_path / "free.npz")
     found = reduce_further(tmp_path / "free.npz", modes=5)
-    wanted = femb.reduce_model(model, interfaces_of(model, ["root=root:mean", "tip=tip:mean"]), Keep(5))
+    wanted = femb.fem.reduce_model(model, interfaces_of(model, ["root=root:mean", "tip=tip:mean"]), Keep(5))
     assert found.body.size == 11
     np.testing.assert_allclose(found.held, wanted.held, rtol=1e-7)
     np.testing.assert_allclose(found.free, wanted.free, rtol=1e-7)

@@ -36,7 +36,7 @@ def axial(found):
 
 def test_a_rod_of_two_materials_has_its_axial_frequency(mesh):
     """sin(w x/c1) up to the joint, cos(w (L - x)/c2) beyond, with equal displacement and force."""
-    found = femb.reduce_mesh(mesh, ["root=x=0"], 12, materials={"near": FIRST, "far": SECOND})
+    found = femb.fem.reduce_mesh(mesh, ["root=x=0"], 12, materials={"near": FIRST, "far": SECOND})
     assert found.body.mass == pytest.approx(0.01 * (0.4 * FIRST[2] + 0.6 * SECOND[2]), rel=1e-12)
     (c1, z1), (c2, z2) = ((np.sqrt(E / rho), np.sqrt(E * rho)) for E, _, rho in (FIRST, SECOND))
     wanted = brentq(lambda w: np.tan(0.4 * w / c1) * np.tan(0.6 * w / c2) - z1 / z2, 1.0, 0.999 * np.pi * c2 / 1.2)
@@ -44,9 +44,9 @@ def test_a_rod_of_two_materials_has_its_axial_frequency(mesh):
 
 
 def test_equal_materials_are_one(mesh):
-    one = femb.reduce_mesh(mesh, ["root=x=0"], 4, **WORDS).body
+    one = femb.fem.reduce_mesh(mesh, ["root=x=0"], 4, **WORDS).body
     for words in ({"materials": {"near": FIRST, "far": FIRST}}, {"materials": {"far": FIRST}, **WORDS}):
-        both = femb.reduce_mesh(mesh, ["root=x=0"], 4, **words).body
+        both = femb.fem.reduce_mesh(mesh, ["root=x=0"], 4, **words).body
         np.testing.assert_allclose(both.frequencies(), one.frequencies(), rtol=1e-9)
         np.testing.assert_allclose(both.inertia, one.inertia, rtol=0.0, atol=1e-12)
 
@@ -58,12 +58,12 @@ def test_the_option_and_its_messages(mesh, tmp_path):
 
     both = ["--material", "near=7e10,0,2700", "--material", "far=1e10,0,1500"]
     assert run(*both).exit_code == 0
-    assert femb.read_reduced_body(tmp_path / "rod.npz").mass == pytest.approx(19.8, rel=1e-12)
+    assert femb.fem.read_reduced_body(tmp_path / "rod.npz").mass == pytest.approx(19.8, rel=1e-12)
     assert run(*both[:2], "-E", "1e10", "--poissons-ratio", "0", "--density", "1500").exit_code == 0
-    assert femb.read_reduced_body(tmp_path / "rod.npz").mass == pytest.approx(19.8, rel=1e-12)
+    assert femb.fem.read_reduced_body(tmp_path / "rod.npz").mass == pytest.approx(19.8, rel=1e-12)
     assert "6 of the 10 hexahedron20 cells are in none of the sets near" in run(*both[:2]).output
     assert "--material near=7e10: wanted SET=E,NU,RHO" in run("--material", "near=7e10").output
     assert "--density: is missing" in run("-E", "7e10").output
     assert "'middle' is no cell set of the mesh, which has near, far" in run("--material", "middle=7e10,0,1").output
     with pytest.raises(ModelError, match="density: missing; give youngs_modulus"):
-        femb.reduce_mesh(mesh, ["root=x=0"], 2, youngs_modulus=7e10, poissons_ratio=0.3)
+        femb.fem.reduce_mesh(mesh, ["root=x=0"], 2, youngs_modulus=7e10, poissons_ratio=0.3)

@@ -7,8 +7,8 @@ import pytest
 from fem.solids import ALUMINIUM, bar, brick_mesh
 from scipy.sparse import csc_array, diags_array
 
-from femb import MeshInterface, reduce_model
 from femb.base.errors import FembWarning, ModelError
+from femb.fem import MeshInterface, reduce_model
 from femb.fem.model import FeModel, as_csc
 from femb.fem.reduce import craig_bampton_body, interfaces_of
 from femb.fem.reduction import Keep

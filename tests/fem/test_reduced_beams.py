@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from femb import Attachment, Beam, ExactBeam, Model, RigidBody, Section, modes, reduce_beams
+from femb import Attachment, Beam, ExactBeam, Model, RigidBody, Section, modes
 from femb.base.errors import ModelError
+from femb.fem import reduce_beams
 
 SPIN = 3.0
 EXACT = {"lag": (3.74351, 23.12649), "flap": (4.79728, 23.32026)}  # inextensible, rad/s

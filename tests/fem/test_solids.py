@@ -7,7 +7,7 @@ import pytest
 from fem.solids import SIZE, bar
 from scipy.linalg import eigh
 
-from femb import MeshInterface, reduce_model
+from femb.fem import MeshInterface, reduce_model
 from femb.fem.model import as_csc
 from femb.fem.reduce import interfaces_of
 from femb.fem.reduction import Keep, properties

@@ -29,14 +29,14 @@ SETS = ["root=root", "tip=tip"]
 
 @pytest.fixture(scope="module")
 def wanted():
-    return femb.reduce_mesh(FILES / "bar.vtu", PLANES, 3, **MATERIAL)
+    return femb.fem.reduce_mesh(FILES / "bar.vtu", PLANES, 3, **MATERIAL)
 
 
 @pytest.mark.parametrize(
     ("file", "interfaces"), [("bar.msh", SETS), ("bar.inp", ["root=ROOT", "tip=TIP"]), ("bar.bdf", PLANES)]
 )
 def test_mesh_formats(file, interfaces, wanted):
-    found = femb.reduce_mesh(FILES / file, interfaces, 3, **MATERIAL)
+    found = femb.fem.reduce_mesh(FILES / file, interfaces, 3, **MATERIAL)
     assert found.body.mass == pytest.approx(2700.0 * 0.4 * 0.1 * 0.05, rel=1e-7)
     assert found.free == pytest.approx(wanted.free, rel=1e-6)
     assert found.body.second_order
@@ -58,7 +58,7 @@ def test_mesh_formats(file, interfaces, wanted):
 def test_matrix_formats(file, nodes, interfaces, wanted):
     if nodes is not None:
         pytest.importorskip("pyyeti", reason="pyyeti, the extra fe, is not installed")
-    found = femb.reduce_matrices(FILES / file, interfaces, 3, nodes=nodes and FILES / nodes)
+    found = femb.fem.reduce_matrices(FILES / file, interfaces, 3, nodes=nodes and FILES / nodes)
     assert found.coupling == "constant"
     digits = 1e-6 if file == "bar.pch" else 1e-8  # entries of ten digits, of a stiff bar that bends
     assert found.free == pytest.approx(wanted.free, rel=digits)
@@ -87,7 +87,7 @@ def test_grids_in_axes_of_their_own(wanted, tmp_path):
     origin, along, across = (",".join(f"{x:.4f}" for x in point) for point in points)
     lines += [f"CORD2R,7,,{origin},{along}", f",{across}"]
     (tmp_path / "bar.dat").write_text("\n".join(lines) + "\n")
-    found = femb.reduce_matrices(tmp_path / "bar.op4", NUMBERS, 3, nodes=tmp_path / "bar.dat")
+    found = femb.fem.reduce_matrices(tmp_path / "bar.op4", NUMBERS, 3, nodes=tmp_path / "bar.dat")
     assert found.free == pytest.approx(wanted.free, rel=1e-6)
     assert found.body.inertia == pytest.approx(wanted.body.inertia, rel=1e-6, abs=1e-10)
     two = FeModel(np.zeros((1, 3)), np.zeros(2, int), np.array([0, 1]), *[csc_array(np.eye(2))] * 2, np.array([5]))
@@ -97,7 +97,7 @@ def test_grids_in_axes_of_their_own(wanted, tmp_path):
 
 def test_stored_matrices_that_calculix_wrote():
     """A brick of 20 nodes: frequencies with the root clamped that CalculiX 2.20 itself prints, to its seven digits."""
-    found = femb.reduce_matrices(FILES / "brick.sti", ["root=ROOT"], 12)
+    found = femb.fem.reduce_matrices(FILES / "brick.sti", ["root=ROOT"], 12)
     printed = [1186.475, 1984.861, 3461.863, 6700.519, 7078.242, 7963.252]
     assert found.free[:6] == pytest.approx(printed, rel=2e-7)
     assert found.body.mass == pytest.approx(2700.0 * 0.2 * 0.1 * 0.05, rel=1e-12)
@@ -123,14 +123,14 @@ def test_matrices_of_calculix_by_other_writers(tmp_path):
     savemat(tmp_path / "brick.mat", {**matrices, "nodes": np.column_stack([model.numbers, model.nodes]), "dofs": dofs})
     printed = [1186.475, 1984.861, 3461.863, 6700.519, 7078.242, 7963.252]
     for file, nodes, digits in (("brick.pch", tmp_path / "brick.csv", 2e-6), ("brick.mat", None, 2e-7)):
-        found = femb.reduce_matrices(tmp_path / file, ["root=x=0"], 12, nodes=nodes)
+        found = femb.fem.reduce_matrices(tmp_path / file, ["root=x=0"], 12, nodes=nodes)
         assert found.free[:6] == pytest.approx(printed, rel=digits)
 
 
 def test_written_body_is_read_back(wanted, tmp_path):
     for name in ("body.npz", "body.h5"):
-        femb.write_reduced_body(tmp_path / name, wanted.body)
-        body = femb.read_reduced_body(tmp_path / name)
+        femb.fem.write_reduced_body(tmp_path / name, wanted.body)
+        body = femb.fem.read_reduced_body(tmp_path / name)
         assert np.array_equal(body.K, wanted.body.K)
         assert body.interface_names == ("root", "tip")
         assert np.array_equal(body.cells["hexahedron"], wanted.body.cells["hexahedron"])
@@ -151,12 +151,12 @@ def test_craig_bampton_matrices_give_the_same_body(wanted, tmp_path):
     M, K = np.block([[rigid, coupled.T], [coupled, body.M]]), np.zeros((6 + n, 6 + n))
     K[6:, 6:] = body.K
     np.savez(tmp_path / "cb.npz", M=to.T @ M @ to, K=to.T @ K @ to)
-    found = femb.reduced_craig_bampton(tmp_path / "cb.npz", {"root": (1.0, 0.0, 0.0), "tip": (1.4, 0.0, 0.0)})
+    found = femb.fem.reduced_craig_bampton(tmp_path / "cb.npz", {"root": (1.0, 0.0, 0.0), "tip": (1.4, 0.0, 0.0)})
     for name in ("mass", "first_moment", "inertia", "S1", "C0", "M", "K"):
         value = getattr(body, name)
         assert getattr(found, name) == pytest.approx(value, rel=1e-8, abs=1e-8 * np.abs(value).max()), name
     with pytest.raises(ModelError, match="stiffness: rigid motion of the interfaces needs a force"):
-        femb.reduced_craig_bampton(tmp_path / "cb.npz", {"root": (0.0, 0.0, 0.0), "tip": (0.0, 0.4, 0.0)})
+        femb.fem.reduced_craig_bampton(tmp_path / "cb.npz", {"root": (0.0, 0.0, 0.0), "tip": (0.0, 0.4, 0.0)})
 
 
 def test_craig_bampton_matrices_that_nastran_wrote(tmp_path):
@@ -167,7 +167,7 @@ def test_craig_bampton_matrices_that_nastran_wrote(tmp_path):
     words = ["--interfaces", "a=3", "--interfaces", "b=11", "--interfaces", "c=19", "--interfaces", "d=27", "--quiet"]
     source = ["reduce", files / "outboard.op4", "--craig-bampton", "--nodes", files / "outboard.asm"]
     said(*source, *words, "--out", tmp_path / "outboard.npz")
-    body = femb.read_reduced_body(tmp_path / "outboard.npz")
+    body = femb.fem.read_reduced_body(tmp_path / "outboard.npz")
     assert body.mass == pytest.approx(1.590384, rel=1e-6)
     centre = body.first_moment / body.mass
     assert centre + np.array([600.0, 0.0, 300.0]) == pytest.approx([184.6398, 150.0, 150.0], rel=1e-6)
@@ -176,7 +176,7 @@ def test_craig_bampton_matrices_that_nastran_wrote(tmp_path):
     held = np.sqrt(np.diag(body.K)[18:] / np.diag(body.M)[18:]) / (2.0 * np.pi)
     assert held[:3] == pytest.approx([1.650001, 1.650249, 1.674265], rel=1e-6)
     with pytest.raises(ModelError, match=r"interfaces\.a: grid 5 is not in"):
-        femb.reduced_craig_bampton(files / "outboard.op4", {"a": 5}, nodes=files / "outboard.asm")
+        femb.fem.reduced_craig_bampton(files / "outboard.op4", {"a": 5}, nodes=files / "outboard.asm")
 
 
 def test_extras_that_are_not_installed_are_named(monkeypatch):
@@ -185,7 +185,7 @@ def test_extras_that_are_not_installed_are_named(monkeypatch):
     with pytest.raises(ModelError, match=r"pip install 'femb\[fe\]': "):
         read_op4_matrices(FILES / "bar.op4")
     with pytest.raises(ModelError, match=r"pip install 'femb\[fem\]': "):
-        femb.reduce_mesh(FILES / "bar.vtu", PLANES, 3, **MATERIAL)
+        femb.fem.reduce_mesh(FILES / "bar.vtu", PLANES, 3, **MATERIAL)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_extras_that_are_not_installed_are_named(monkeypatch):
 )
 def test_files_of_matrices_that_are_refused(file, message):
     with pytest.raises((ModelError, ResultError), match=message):
-        femb.reduce_matrices(FILES / file, PLANES, 3)
+        femb.fem.reduce_matrices(FILES / file, PLANES, 3)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_arrays_that_are_refused(change, message, tmp_path):
     arrays = {**np.load(FILES / "bar.npz"), **change}
     np.savez(tmp_path / "bad.npz", **{name: value for name, value in arrays.items() if value is not None})
     with pytest.raises(ModelError, match=message):
-        femb.reduce_matrices(tmp_path / "bad.npz", SETS, 3)
+        femb.fem.reduce_matrices(tmp_path / "bad.npz", SETS, 3)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_stored_matrices_that_are_refused(name, text, message, tmp_path):
         (tmp_path / f"bar.{suffix}").write_bytes((FILES / f"bar.{suffix}").read_bytes())
     (tmp_path / name).write_text(text)
     with pytest.raises(ModelError, match=message):
-        femb.reduce_matrices(tmp_path / "bar.sti", ["root=ROOT"], 2)
+        femb.fem.reduce_matrices(tmp_path / "bar.sti", ["root=ROOT"], 2)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_stored_matrices_that_are_refused(name, text, message, tmp_path):
 )
 def test_interfaces_that_are_refused(interface, message):
     with pytest.raises(ModelError, match=message):
-        femb.reduce_mesh(FILES / "bar.msh", [interface], 3, **MATERIAL)
+        femb.fem.reduce_mesh(FILES / "bar.msh", [interface], 3, **MATERIAL)
 
 
 def test_command_writes_the_body_and_prints_the_table(tmp_path):
@@ -258,7 +258,7 @@ def test_command_writes_the_body_and_prints_the_table(tmp_path):
     result = said(*mesh, *words)
     assert "mass          5.4 kg" in result
     assert result.rstrip().endswith(str(out))
-    assert femb.read_reduced_body(out).modes == 3
+    assert femb.fem.read_reduced_body(out).modes == 3
     said("reduce", FILES / "bar.npz", *words, "--force")
     missing = said("reduce", FILES / "bar.msh", "--interfaces", "root=root", "--modes", "3", code=2)
     assert "--youngs-modulus: is missing" in missing
@@ -267,7 +267,7 @@ def test_command_writes_the_body_and_prints_the_table(tmp_path):
 @pytest.fixture(scope="module")
 def still():
     """Without modes, some of which have equal frequencies and so any direction."""
-    return femb.reduce_mesh(FILES / "bar.vtu", PLANES, 0, **MATERIAL)
+    return femb.fem.reduce_mesh(FILES / "bar.vtu", PLANES, 0, **MATERIAL)
 
 
 def of_bar():
@@ -300,7 +300,7 @@ def test_matrices_in_millimetres_and_tonnes(tmp_path, still, rotations):
         for name, (length, stiffness, mass) in both.items():
             nodes = table * [1.0, length, length, length]
             np.savez(tmp_path / f"{name}.npz", nodes=nodes, K=stiffness, M=mass, **sets)
-        reference = femb.reduce_matrices(tmp_path / "si.npz", SETS, 0)
+        reference = femb.fem.reduce_matrices(tmp_path / "si.npz", SETS, 0)
     else:
         reference = still
         changed = {
@@ -310,7 +310,7 @@ def test_matrices_in_millimetres_and_tonnes(tmp_path, still, rotations):
         }
         changed["nodes"] = np.column_stack([arrays["nodes"][:, :-3], 1e3 * arrays["nodes"][:, -3:]])
         np.savez(tmp_path / "mm.npz", **changed)
-    found = femb.reduce_matrices(tmp_path / "mm.npz", SETS, 0, unit=1e-3)
+    found = femb.fem.reduce_matrices(tmp_path / "mm.npz", SETS, 0, unit=1e-3)
     assert found.body.mass == pytest.approx(reference.body.mass, rel=1e-8)
     for name in ("interfaces", "first_moment", "inertia", "S1", "C0", "M", "K"):
         value, other = getattr(found.body, name), getattr(reference.body, name)
@@ -318,7 +318,7 @@ def test_matrices_in_millimetres_and_tonnes(tmp_path, still, rotations):
     words = ["reduce", str(tmp_path / "mm.npz"), "--unit", "0.001", "--modes", "0", "--out", str(tmp_path / "b.npz")]
     words += ["--interfaces", "root=root", "--interfaces", "tip=tip"]
     assert CliRunner().invoke(cli, words).exit_code == 0
-    assert femb.read_reduced_body(tmp_path / "b.npz").mass == pytest.approx(reference.body.mass, rel=1e-8)
+    assert femb.fem.read_reduced_body(tmp_path / "b.npz").mass == pytest.approx(reference.body.mass, rel=1e-8)
 
 
 def test_craig_bampton_matrices_in_millimetres_and_tonnes(tmp_path, wanted):
@@ -339,7 +339,7 @@ def test_craig_bampton_matrices_in_millimetres_and_tonnes(tmp_path, wanted):
     u = np.concatenate([np.tile([1e3, 1e3, 1e3, 1.0, 1.0, 1.0], 2), np.full(n - 6, 1e3**0.5)])
     np.savez(tmp_path / "mm.npz", M=M / np.outer(u, u) * 1e3, K=K / np.outer(u, u) * 1e3)
     places = {"root": [0.0, 0.0, 0.0], "tip": body.interfaces[1]}
-    found = femb.reduced_craig_bampton(tmp_path / "mm.npz", places, unit=1e-3)
+    found = femb.fem.reduced_craig_bampton(tmp_path / "mm.npz", places, unit=1e-3)
     for name in ("first_moment", "inertia", "S1", "C0", "M", "K"):
         np.testing.assert_allclose(
             getattr(found, name), getattr(body, name), rtol=1e-9, atol=1e-9 * np.abs(getattr(body, name)).max()
@@ -365,7 +365,7 @@ def test_stress_stiffness_beside_matrices(tmp_path, still):
     np.savez(tmp_path / "matrices.npz", **parts)
     np.savez(tmp_path / "stress.npz", **stresses)
     for source, words in (("one.npz", {}), ("matrices.npz", {"stress": tmp_path / "stress.npz"})):
-        found = femb.reduce_matrices(tmp_path / source, PLANES, 0, **words)
+        found = femb.fem.reduce_matrices(tmp_path / source, PLANES, 0, **words)
         assert found.coupling == "full"
         for name in ("S2", "B2", "J2", "Q", "psi2"):
             value, other = getattr(found.body, name), getattr(still.body, name)
@@ -376,14 +376,14 @@ def test_stress_stiffness_beside_matrices(tmp_path, still):
     for name, each in stresses.items():
         in_mm[name] = each * coordinates[0] * (1e-3 if name in ("stress_x", "stress_y", "stress_z") else 1.0)
     np.savez(tmp_path / "mm.npz", **in_mm)
-    found = femb.reduce_matrices(tmp_path / "mm.npz", PLANES, 0, unit=1e-3)
+    found = femb.fem.reduce_matrices(tmp_path / "mm.npz", PLANES, 0, unit=1e-3)
     for name in ("S2", "J2", "Q", "psi2"):
         value, other = getattr(found.body, name), getattr(still.body, name)
         np.testing.assert_allclose(value, other, rtol=1e-8, atol=1e-8 * np.abs(other).max())
     del stresses["stress_zz"]
     np.savez(tmp_path / "stress.npz", **stresses)
     with pytest.raises(ModelError, match="stress: has no stress_zz: give the stress stiffness of every load"):
-        femb.reduce_matrices(tmp_path / "matrices.npz", PLANES, 0, stress=tmp_path / "stress.npz")
+        femb.fem.reduce_matrices(tmp_path / "matrices.npz", PLANES, 0, stress=tmp_path / "stress.npz")
     np.savez(tmp_path / "stress.npz", stress_x=np.eye(3))
     with pytest.raises(ModelError, match=r"stress_x: got a matrix of \(3, 3\), wanted finite numbers"):
-        femb.reduce_matrices(tmp_path / "matrices.npz", PLANES, 0, stress=tmp_path / "stress.npz")
+        femb.fem.reduce_matrices(tmp_path / "matrices.npz", PLANES, 0, stress=tmp_path / "stress.npz")

@@ -24,7 +24,7 @@ from oracles.tree import (
 )
 from scipy.integrate import solve_ivp
 
-from femb import Ground, JointEnd, Load, Model, RigidBody, energy_matrix, small_motion
+from femb import Ground, JointEnd, Load, Model, RigidBody
 from femb.base.errors import ModelError, SolveError
 from femb.elements import (
     Fixed,
@@ -42,6 +42,7 @@ from femb.numerics import rotations
 from femb.numerics.rotations import rotation_matrix
 from femb.run.events import switched
 from femb.steppers.gauss import Collocation
+from femb.thompson import energy_matrix, small_motion
 
 TINY = 1e-30
 X, Y, Z = np.eye(3)

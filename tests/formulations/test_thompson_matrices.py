@@ -23,24 +23,19 @@ from femb import (
     ResultError,
     Revolute,
     RigidBody,
-    Root,
     Section,
     Spherical,
     SpringDamper,
     SpringEnd,
     Universal,
-    energy_matrix,
-    joint_matrices,
     load_case,
-    nine_blocks,
-    reduced_matrices,
     simulate,
-    small_motion,
 )
 from femb.cli import cli
 from femb.linear import linearize
 from femb.numerics import euler, rotations
 from femb.system.system import System
+from femb.thompson import Root, energy_matrix, joint_matrices, nine_blocks, reduced_matrices, small_motion
 
 CASES = ("thompson_pendulum", "thompson_satellite", "thompson_connected")
 

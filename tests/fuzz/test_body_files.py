@@ -26,14 +26,14 @@ NUMBERS = ["root=10,20,30,40", "tip=90,100,110,120"]
 
 
 def mesh(interfaces):
-    return lambda folder, name: femb.reduce_mesh(folder / name, interfaces, 2, **MATERIAL)
+    return lambda folder, name: femb.fem.reduce_mesh(folder / name, interfaces, 2, **MATERIAL)
 
 
 def matrices(name, interfaces, nodes=None, **words):
     """A call whose file ``name``, or one beside it, is damaged."""
 
     def call(folder, _):
-        femb.reduce_matrices(folder / name, interfaces, 2, nodes=nodes and folder / nodes, **words)
+        femb.fem.reduce_matrices(folder / name, interfaces, 2, nodes=nodes and folder / nodes, **words)
 
     return call
 
@@ -45,11 +45,11 @@ def body(folder, name):
 
 
 def further(folder, name):
-    femb.reduce_further(folder / name, modes=1)
+    femb.fem.reduce_further(folder / name, modes=1)
 
 
 def reduced(folder, name):
-    femb.reduced_craig_bampton(folder / name, {"root": [0.0, 0.0, 0.0], "tip": [0.4, 0.0, 0.0]})
+    femb.fem.reduced_craig_bampton(folder / name, {"root": [0.0, 0.0, 0.0], "tip": [0.4, 0.0, 0.0]})
 
 
 # What is read of each damaged file, by its name and a word where there are several.
@@ -88,9 +88,9 @@ def folder(tmp_path_factory):
         shutil.copy(file, found)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # linear cells that lock
-        whole = femb.reduce_mesh(FILES / "bar.vtu", PLANES, 2, **MATERIAL).body
+        whole = femb.fem.reduce_mesh(FILES / "bar.vtu", PLANES, 2, **MATERIAL).body
     for name in ("body.npz", "body.h5"):
-        femb.write_reduced_body(found / name, whole)
+        femb.fem.write_reduced_body(found / name, whole)
     arrays = dict(np.load(found / "body.npz"))
     rows = np.zeros((2, 6, whole.size))
     rows[1, :, :6] = np.eye(6)
@@ -244,7 +244,7 @@ def test_every_way_that_is_refused_says_so_once(folder):
     ):
         np.savez(folder / "damaged" / "body.npz", **changed)
         with pytest.raises(FembError, match=message):
-            femb.read_reduced_body(folder / "damaged" / "body.npz")
+            femb.fem.read_reduced_body(folder / "damaged" / "body.npz")
     shutil.copy(folder / "body.npz", folder / "damaged" / "body.npz")
 
 

@@ -7,8 +7,8 @@ import pytest
 from models import hub, of_parts, slender, slender_boom, winged_satellite
 from scipy.spatial.transform import Rotation
 
-from femb import Attachment, Beam, ModelError, RigidBody, SpringDamper, SpringEnd, modal_model, write_flex42
-from femb.handover import hybrid_coordinates
+from femb import Attachment, Beam, ModelError, RigidBody, SpringDamper, SpringEnd, modal_model
+from femb.handover import hybrid_coordinates, write_flex42
 from femb.handover.flex42 import Particles, appendage_bodies, changes, mean_axes_body
 
 

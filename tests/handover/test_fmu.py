@@ -9,8 +9,9 @@ from models import hub, of_parts, slender_boom
 from scipy.linalg import expm
 from scipy.signal import lsim
 
-from femb import Load, linearize, simulate, write_fmu
+from femb import Load, linearize, simulate
 from femb.base.errors import ModelError, ResultError
+from femb.handover import write_fmu
 from femb.linear import StateSpace
 from femb.profiles import Step
 

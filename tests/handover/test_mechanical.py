@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from models import winged_satellite
 
-from femb import hinged_panels, sliding_masses
 from femb.base.errors import FembWarning, ModelError
-from femb.handover import hybrid_coordinates
+from femb.handover import hinged_panels, hybrid_coordinates, sliding_masses
 
 KINDS = (sliding_masses, hinged_panels)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from models import of_parts, slender, winged_satellite
 
-from femb import Attachment, Beam, Place, RigidBody, port
+from femb import Attachment, Beam, Place, RigidBody
 from femb.base.errors import ModelError
-from femb.handover import hybrid_coordinates
+from femb.handover import hybrid_coordinates, port
 
 FREQUENCIES = (0.05, 1.0, 3.0)
 CHILD = np.diag([3.0, 3.0, 3.0, 0.1, 0.2, 0.25])

@@ -21,8 +21,6 @@ from femb import (
     Results,
     Revolute,
     RigidBody,
-    gyroscopic_force,
-    mass_derivative,
     modal_model,
     simulate,
 )
@@ -30,6 +28,7 @@ from femb.elements.beam import tangent as beam_tangent
 from femb.numerics.rotations import exponential, multiply, rotate_back
 from femb.system.inertia_tensor import MassChange
 from femb.system.system import System
+from femb.thompson import gyroscopic_force, mass_derivative
 
 X = (1.0, 0.0, 0.0)
 

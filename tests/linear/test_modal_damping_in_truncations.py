@@ -21,11 +21,11 @@ from femb import (
     Revolute,
     RigidBody,
     Section,
-    hybrid_coordinates,
     linear_model,
     linearize,
     modes,
 )
+from femb.handover import hybrid_coordinates
 from femb.handover.craig_bampton import CraigBampton
 from femb.linear.base_shake import shake
 from femb.linear.report import truncated

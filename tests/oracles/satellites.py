@@ -52,7 +52,7 @@ def reduced_boom(seed):
     model.add(e.RigidBody("root", mass=1.0, inertia=0.1))
     model.add(section(rng, "b", 0.03))
     model.add(e.Beam("boom", "b", BOOM, 3, start=e.Attachment("root", (0, 0, 0), direction=(1, 0, 0))))
-    return femb.reduce_beams(model, "root", {"tip": "beams.boom.-1"}, MODES).body
+    return femb.fem.reduce_beams(model, "root", {"tip": "beams.boom.-1"}, MODES).body
 
 
 def panel_boom(at, outward, dampers):

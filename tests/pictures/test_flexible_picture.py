@@ -5,7 +5,8 @@ import pytest
 from fem.solids import bar, brick_mesh
 
 import femb
-from femb import FlexibleBody, MeshInterface, Model, RigidBody, reduce_model
+from femb import FlexibleBody, Model, RigidBody
+from femb.fem import MeshInterface, reduce_model
 from femb.fem.reduction import Keep
 from femb.pictures import geometry
 from femb.pictures.figures import request, rows

@@ -19,8 +19,8 @@ def bodies():
         inertia_per_length=(2e-4, 1e-4, 1e-4),
     )  # fmt: skip
     model.add(femb.Beam("boom", section, 1.5, 3, start=hub.at((0.0, 0.0, 0.0), direction=(1.0, 0.0, 0.0))))
-    tip = femb.reduce_beams(model, "hub", {"tip": "beams.boom.-1"}, 3).body
-    return {"tip": tip, "root": femb.reduce_beams(model, "hub", {}, 4).body}
+    tip = femb.fem.reduce_beams(model, "hub", {"tip": "beams.boom.-1"}, 3).body
+    return {"tip": tip, "root": femb.fem.reduce_beams(model, "hub", {}, 4).body}
 
 
 def slewed(bodies, kind):

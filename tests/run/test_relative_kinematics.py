@@ -21,11 +21,11 @@ from femb import (
     Spherical,
     Tolerances,
     Universal,
-    relative_kinematics,
 )
 from femb.formulations.reduced import ReducedForm
 from femb.run.relative_kinematics import RelativeKinematics
 from femb.system.system import System
+from femb.thompson import relative_kinematics
 
 STRICT = {"rtol": 1e-9, "atol": Tolerances(1e-10, 1e-10, 1e-10)}
 CHOICES = ("fixed", "body", "angles")

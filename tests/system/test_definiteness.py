@@ -15,7 +15,7 @@ from femb.system.system import System
 
 STRONG = ("loads.go.torque=[0, -200000, 0]", "loads.go.profile.duration=0.1", "run.duration=0.002",
           "run.output_interval=0.001")  # fmt: skip
-BODY = femb.read_reduced_body(CASES / "panel_wing" / "panel.npz")
+BODY = femb.fem.read_reduced_body(CASES / "panel_wing" / "panel.npz")
 TRUNCATED = replace(BODY, B2=None)  # all that files held before
 
 

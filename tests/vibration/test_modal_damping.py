@@ -61,7 +61,7 @@ def test_one_mode_of_a_free_satellite():
     """omega_f = omega/sqrt(1 - kappa), zeta_f = zeta omega_f/omega, by modes and by the linear model."""
     model = panel()
     held = femb.modes(model, 1, held="hub")
-    hybrid, omega = femb.HybridCoordinates.of(held), 2.0 * np.pi * held.frequencies[0]
+    hybrid, omega = femb.handover.HybridCoordinates.of(held), 2.0 * np.pi * held.frequencies[0]
     L = hybrid.appendages[0].coupling
     kappa = (L @ np.linalg.solve(hybrid.mass, L.T)).item()
     model.add(femb.ModalDamping("arrays", "hub", 0.02))

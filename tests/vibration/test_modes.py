@@ -19,11 +19,11 @@ from femb import (
     RigidBody,
     SpringDamper,
     SpringEnd,
-    hybrid_coordinates,
     linearize,
     static,
 )
 from femb.base.errors import ModelError
+from femb.handover import hybrid_coordinates
 from femb.numerics.rotations import from_axis_angle, rotation_matrix
 from femb.profiles import Polynomial
 from femb.system.system import System

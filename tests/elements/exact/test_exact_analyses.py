@@ -110,7 +110,7 @@ def test_motion_in_coordinates_of_joints():
     u = system.inputs_at(0.0, system.q0, system.v0)
     wanted = system.acceleration(u, system.q0, system.v0)
     for speeds in ("fixed", "body", "angles"):
-        form = femb.relative_kinematics(mechanism(), speeds)
+        form = femb.thompson.relative_kinematics(mechanism(), speeds)
         a, _ = form.forward(form.inputs_at(0.0, form.q0, form.v0), form.q0, form.v0)
         found = form.accelerations_to_system(form.q0[None], form.v0[None], a[None])[0]
         np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())

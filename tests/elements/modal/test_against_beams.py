@@ -152,7 +152,7 @@ def bodies_of(source):
     """A boom of eight elements with eight modes: by the matrices of the test, or by those of femb's own beams."""
     if source == "matrices":
         return beam_model(e.Section("tube", **BOOM)).reduced(8, tip=True)
-    return femb.reduce_beams(booms(0.0), "hub", {"tip": "beams.right.-1"}, 8, appendage="right").body
+    return femb.fem.reduce_beams(booms(0.0), "hub", {"tip": "beams.right.-1"}, 8, appendage="right").body
 
 
 @pytest.mark.slow

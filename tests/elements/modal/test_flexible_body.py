@@ -214,7 +214,7 @@ def test_every_named_interface_has_its_own_stiffness(order, tmp_path):
     )
     boom.add(e.Beam("boom", "rod", length, 4, start=e.Attachment("hub", direction=(1.0, 0.0, 0.0))))
     places = {"tip": "beams.boom.-1", "middle": "beams.boom.2"}
-    body = femb.reduce_beams(boom, "hub", {name: places[name] for name in order}, 0).body
+    body = femb.fem.reduce_beams(boom, "hub", {name: places[name] for name in order}, 0).body
     assert body.interface_names == ("hub", *order)
     write_reduced_body(tmp_path / "boom.npz", body)
     arms = {"tip": length, "middle": length / 2.0}

@@ -50,7 +50,7 @@ def test_mesh_of_a_case_file_deforms(tmp_path):
     (tmp_path / "case.toml").write_text(CASE)
     said("run", tmp_path / "case.toml", "--out", tmp_path / "run", "--quiet")
     bar = femb.Results.read(tmp_path / "run" / "results.h5").bodies["bar"]
-    moved = femb.read_reduced_body(tmp_path / "bar.npz").nodes + bar.nodal_displacement[-1]
+    moved = femb.fem.read_reduced_body(tmp_path / "bar.npz").nodes + bar.nodal_displacement[-1]
     places = bar.position[-1] + moved @ rotations.rotation_matrix(bar.quaternion[-1]).T
     assert np.abs(bar.nodal_displacement[-1]).max() > 1e-5
     for form in ("vtu", "xdmf"):

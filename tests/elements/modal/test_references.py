@@ -23,7 +23,7 @@ def bodies():
     model = BeamModel(3.0, 3, 0.5, 1e5, 200.0, (400.0, 300.0), (1e-3, 1e-3, 1e-3))
     model.M[-6:, -6:] += np.diag([1.0, 1.0, 1.0, 0.01, 0.01, 0.01])
     root = replace(model.reduced(12, tip=True, stiffening=False), psi2=None)
-    mean = femb.reduce_further(root, mean_axes=True).body
+    mean = femb.fem.reduce_further(root, mean_axes=True).body
     S2 = np.zeros((mean.size, mean.size, 3))
     return root, replace(mean, S2=S2, included=True), mean
 
@@ -91,14 +91,14 @@ def test_constant_coupling_of_free_bodies_stays_positive_definite():
 
 def test_the_command_and_its_messages(tmp_path):
     root = bodies()[0]
-    femb.write_reduced_body(tmp_path / "boom.npz", root)
+    femb.fem.write_reduced_body(tmp_path / "boom.npz", root)
     out = tmp_path / "mean.npz"
     words = ["reduce", str(tmp_path / "boom.npz"), "--mean-axes", "--out", str(out), "--quiet"]
     assert CliRunner().invoke(cli, words).exit_code == 0
-    assert femb.read_reduced_body(out).interface_names == ("mean", "root", "tip")
+    assert femb.fem.read_reduced_body(out).interface_names == ("mean", "root", "tip")
     with pytest.raises(ModelError, match="has 8 coordinates, its 2 interfaces move in 12 ways: reduce it with 4 more"):
-        femb.reduce_further(root.kept(2), mean_axes=True)
+        femb.fem.reduce_further(root.kept(2), mean_axes=True)
     with pytest.raises(ModelError, match="choose its root and modes in a step before"):
-        femb.reduce_further(root, modes=3, mean_axes=True)
+        femb.fem.reduce_further(root, modes=3, mean_axes=True)
     with pytest.raises(ModelError, match="has an interface 'mean' already"):
-        femb.reduce_further(bodies()[2], mean_axes=True)
+        femb.fem.reduce_further(bodies()[2], mean_axes=True)

@@ -189,7 +189,7 @@ def test_a_pretension_that_is_not_in_equilibrium_is_said():
 
 def test_a_reduced_body_of_a_tensioned_shell_is_refused():
     with pytest.raises(femb.ModelError, match=r"shells.s.pretension: a reduced body has no stress"):
-        femb.reduce_beams(drum((2, 2), {f"edge{k}": "ground" for k in range(1, 5)}), "ground", {}, 2)
+        femb.fem.reduce_beams(drum((2, 2), {f"edge{k}": "ground" for k in range(1, 5)}), "ground", {}, 2)
 
 
 @pytest.mark.parametrize(

@@ -278,7 +278,7 @@ def test_loads_of_surface_and_edge_in_statics():
 def test_a_reduced_panel_has_its_frequencies_and_stiffens_under_tension():
     """Reduced with its stress stiffness, beside the shell itself, without load and pulled at its tip."""
     shell = panel(attach={"edge4": "ground"}, points={"tip": "edge2"})
-    reduced = femb.reduce_beams(model_of(shell), "ground", {"tip": "bodies.p.tip"}, 30, appendage="p").body
+    reduced = femb.fem.reduce_beams(model_of(shell), "ground", {"tip": "bodies.p.tip"}, 30, appendage="p").body
     body = femb.FlexibleBody("p", reduced, start=femb.Attachment("ground"), damping_ratio=0.0)
     found = {}
     for force in (0.0, 200.0):
@@ -296,7 +296,7 @@ def test_a_reduced_panel_has_its_frequencies_and_stiffens_under_tension():
 def test_a_reduced_panel_in_a_spin_is_the_shell(axis):
     """Its twist has the stress of the spin, and the softening of masses that are spread between the nodes."""
     shell = panel((8, 4), frame="hub", attach={"edge4": "hub"})
-    reduced = femb.reduce_beams(model_of(hub(), shell), "hub", {}, 20, appendage="p").body
+    reduced = femb.fem.reduce_beams(model_of(hub(), shell), "hub", {}, 20, appendage="p").body
     body = femb.FlexibleBody("p", reduced, start=femb.Attachment("hub"), damping_ratio=0.0)
     spin, found = 5.0, {}
     for each in (shell, body):
