@@ -111,7 +111,13 @@ class MagneticTorquer(AtPoint):
     def commands(self, layout: Layout) -> Mapping[str, Command]:
         """The dipole."""
         return {
-            "dipole": Command("A m2", self._state("dipole"), limit=inf if self.max_dipole is None else self.max_dipole)
+            "dipole": Command(
+                "A m2",
+                self._state("dipole"),
+                limit=inf if self.max_dipole is None else self.max_dipole,
+                held=self._state("command"),
+                clips=self._state("clips"),
+            )
         }
 
     def commanded(self, word: str, value: Floats, t: float, discrete: DiscreteState) -> Mapping[str, Any]:

@@ -9,6 +9,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.elements.control.errors import Errors
 from femb.elements.control.linear_law import LinearLaw, Realisation
+from femb.elements.control.sample_kernels import linear_step
 from femb.elements.control.signals import AXES, law_outputs
 from femb.layout.element import Command, TakesCommands
 from femb.layout.layout import Layout
@@ -89,20 +90,18 @@ class LinearControl(Law):
         self.tracking = tracking
         # without commands that it sets, nothing limits its outputs
         self.limits = limits if limits.size else np.full(len(realisation.D), np.inf)
+        held = np.zeros(len(realisation.A), dtype=bool) if integrals is None else integrals
+        leads = np.zeros((0, 0)) if tracking is None else tracking
+        # of the kernel ``linear_step``, which takes arrays of one kind
+        self.arrays = tuple(np.array(each, order="C") for each in (*realisation, self.limits, held, leads))
 
     def read(self, t: float, state: StateView, discrete: Mapping[str, Floats]) -> Floats:
         values = [each.value(state, discrete) for each in self.errors.signals]
         return self.errors.of(values, self.errors.reference(t))
 
     def step(self, t: float, y: Floats, x: Floats, sample: int) -> tuple[Floats, Floats]:
-        A, B, C, D = self.realisation
-        if not x.size:
-            return D.dot(y), x
-        u, new = C.dot(x) + D.dot(y), A.dot(x) + B.dot(y)
-        if self.tracking is not None:
-            new = new + self.tracking @ (np.clip(u, -self.limits, self.limits) - u)
-        elif self.integrals is not None and np.any(np.abs(u) > self.limits):
-            new = np.where(self.integrals, x, new)
+        u, new = np.empty(len(self.limits)), np.empty(len(x))
+        linear_step(*self.arrays, x, y, u, new)
         return u, new
 
     def on_plant(self, item: InLoop, layout: Layout, model: ModelView) -> LinearLaw:

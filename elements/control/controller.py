@@ -18,19 +18,35 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import FembError, ModelError, SolveError
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Floats, Unit
+from femb.base.types import Floats, Ints, Unit
 from femb.base.values import as_numbers, nearest, shown
 from femb.elements.control import queue
 from femb.elements.control.control_law import Law, LinearControl, Setting
+from femb.elements.control.errors import AttitudeErrors, Errors
 from femb.elements.control.linear_law import LinearLaw
+from femb.elements.control.sample_kernels import (
+    ATTITUDE,
+    COUNT,
+    IN_Q,
+    IN_STATES,
+    IN_V,
+    OUTPUT,
+    QUEUE,
+    SLOTS,
+    STATE,
+    TIME,
+    act,
+    sample,
+)
 from femb.elements.control.sensor import Sensor, columns_of_item
 from femb.elements.control.signals import Signal, is_of, known_signals, named_item, signal_of
 from femb.elements.item import Item, RecordedArrays
 from femb.elements.records import RecordedSystem, Records
-from femb.layout.discrete import DiscreteState, Update
+from femb.layout.discrete import DiscreteState, Update, UpdateArrays
 from femb.layout.element import Batch, Command, TakesCommands
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses, StateView
+from femb.numerics.compiler.bound_calls import Bound
 
 # The order of updates at one instant: sensors 0, controllers from 1 on, what acts after all of them.
 ACTS = 1_000_000
@@ -179,12 +195,16 @@ class Controller(Item):
         sampled = ControllerSamples(self, layout, model)
         label = f"controllers.{self.name}"
         layout.add_update(
-            Update(label, sampled.sample, period=self.period, phase=self.phase, order=order, sample=sampled.kept)
-        )
+            Update(
+                label, sampled.sample, period=self.period, phase=self.phase, order=order, sample=sampled.kept,
+                bind=sampled.bound_sample,
+            )
+        )  # fmt: skip
         if self.delay > 0.0 and self.sets:
             count = queue.slots(self._path, self.delay, self.period)
             layout.add_discrete(self.array("queue"), queue.empty(count, width), carried=False)
-            layout.add_update(Update(f"{label}.action", sampled.act, instant=sampled.next_action, order=ACTS))
+            action, instant = sampled.act, sampled.next_action
+            layout.add_update(Update(f"{label}.action", action, instant=instant, order=ACTS, bind=sampled.bound_action))
 
     def _check_names(self, layout: Layout, model: ModelView) -> None:
         """Raise ModelError for commands and signals that are not in the model."""
@@ -278,6 +298,12 @@ class ControllerSamples:
         return self.item.law(self.layout, self.model)
 
     @cached_property
+    def _kept(self) -> list[tuple[str, str]]:
+        """Paths of what a sample records, and the discrete states."""
+        words = ("time", "output", "state") if self.states else ("time", "output")
+        return [(f"controllers/{self.item.name}/sample_{word}", self.names[word]) for word in words]
+
+    @cached_property
     def settings(self) -> list[Setting]:
         """The commands."""
         return self.item.settings(self.layout, self.model)
@@ -309,9 +335,7 @@ class ControllerSamples:
 
     def kept(self, discrete: DiscreteState) -> dict[str, Any]:
         """The last sample as the results have it, by path."""
-        words = ("time", "output", "state") if self.states else ("time", "output")
-        path = f"controllers/{self.item.name}"
-        return {f"{path}/sample_{word}": discrete[self.names[word]] for word in words}
+        return {path: discrete[name] for path, name in self._kept}
 
     def next_action(self, discrete: DiscreteState) -> float:
         """The instant (s) at which the next commands act."""
@@ -325,6 +349,65 @@ class ControllerSamples:
         for u in values:
             self._set(u, t, discrete, changes)
         return changes
+
+    # As kernels
+
+    def bound_sample(self, arrays: UpdateArrays) -> tuple[Bound, list[str]] | None:
+        """``sample`` as a kernel, of a linear law that reads plain numbers."""
+        law = self.law
+        common = self._bound(arrays)
+        if common is None or not isinstance(law, LinearControl):
+            return None
+        errors = law.errors
+        if type(errors).of not in (Errors.of, AttitudeErrors.of) or errors.constant is None:
+            return None
+        sources = []
+        for signal in errors.signals:
+            if signal.place is None:
+                return None
+            where, first = signal.place
+            if where in ("q", "v"):
+                sources.append((IN_Q if where == "q" else IN_V, first, signal.width))
+            else:
+                sources.append((IN_STATES, arrays.place(where) + first, signal.width))
+        places, timing, u, targets, limits, set_here = common
+        places[ATTITUDE] = isinstance(errors, AttitudeErrors)
+        if places[ATTITUDE] and (sources[0][0] == IN_V or sources[1][0] == IN_Q):
+            return None
+        y, new = np.empty(errors.width), np.empty(len(law.realisation.A))
+        kernel = Bound(
+            sample, places, timing, np.array(sources, dtype=np.int64), arrays.q, arrays.v, arrays.states,
+            errors.constant.copy(), law.arrays, y, u, new, targets, limits,
+        )  # fmt: skip
+        names = self.names
+        changed = [names["samples"], names["output"], names["time"], *([names["state"]] if self.states else [])]
+        return kernel, [*changed, *([names["queue"]] if places[SLOTS] else set_here)]
+
+    def bound_action(self, arrays: UpdateArrays) -> tuple[Bound, list[str]] | None:
+        """``act`` as a kernel, of commands that are only held."""
+        common = self._bound(arrays)
+        if common is None:
+            return None
+        places, timing, u, targets, limits, set_here = common
+        return Bound(act, places, timing, arrays.t, arrays.states, u, targets, limits), [self.names["queue"], *set_here]
+
+    def _bound(self, arrays: UpdateArrays) -> tuple[Ints, Floats, Floats, Ints, Floats, list[str]] | None:
+        """Arguments of both kernels, and the discrete states of commands; None where an item does more than hold."""
+        commands, names, places = [each.command for each in self.settings], self.names, np.zeros(7, dtype=np.int64)
+        if not all(each.held for each in commands):
+            return None
+        for k, word in {COUNT: "samples", OUTPUT: "output", TIME: "time", STATE: "state", QUEUE: "queue"}.items():
+            if names[word] in arrays.parts:
+                places[k] = arrays.place(names[word])
+        if self.item.delay > 0.0 and commands:
+            part = arrays.parts[names["queue"]]
+            places[SLOTS] = (part.stop - part.start) // (1 + self.width)
+        rows = [(arrays.place(each.held), each.width, arrays.place(each.clips)) for each in commands]
+        targets = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        limits = np.array([(each.own, each.limit) for each in commands], dtype=float).reshape(-1, 2)
+        set_here = [name for each in commands for name in (each.held, each.clips)]
+        timing = np.array([self.item.phase, self.period, self.item.delay], dtype=float)
+        return places, timing, np.empty(self.width), targets, limits, set_here
 
     def _set(self, u: Floats, t: float, discrete: DiscreteState, changes: dict[str, Any]) -> None:
         """Add the changes by the commands u (k,); each sees those before it."""

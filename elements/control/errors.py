@@ -6,12 +6,12 @@ the reference, in body axes. Source: docs/theory/controllers.md, equation (4).
 """
 
 from collections.abc import Callable, Sequence
-from math import sqrt
 
 import numpy as np
 
 from femb.base.types import Floats
 from femb.elements.control.reference import Axes
+from femb.elements.control.sample_kernels import attitude_error
 from femb.elements.control.signals import Signal, turn_error, turn_rows
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
@@ -21,8 +21,10 @@ class Errors:
     """Signals less their references, one by one; of an attitude without a reference its turn from inertial axes.
 
     signals : what is read. reference : function of the time (s) that gives ``count`` numbers, by default zeros.
-    breakpoints : s, where it is not smooth.
+    breakpoints : s, where it is not smooth. constant (count,) : the reference where it does not change; None otherwise.
     """
+
+    constant: Floats | None = None
 
     def __init__(
         self,
@@ -34,6 +36,8 @@ class Errors:
         self.sizes = [3 if each.width == 4 else each.width for each in signals]
         self.width = self.count = sum(self.sizes)
         zeros = np.zeros(self.count)
+        if reference is None:
+            self.constant = zeros
         self.reference = reference or (lambda t: zeros)
 
     def of(self, values: Sequence[Floats], reference: Floats) -> Floats:
@@ -93,25 +97,15 @@ class AttitudeErrors(Errors):
         super().__init__(
             [attitude, rate], lambda t: np.concatenate(axes(t)) if constant is None else constant, breakpoints
         )
-        self.width, self.count = 6, 7
+        self.width, self.count, self.constant = 6, 7, constant
 
     def of(self, values: Sequence[Floats], reference: Floats) -> Floats:
         # in Python numbers: this is computed at each sample, and numpy's calls take ten times longer
-        e0, e1, e2, e3 = self._error(values, reference)
-        w1, w2, w3 = values[1].tolist()
-        r1, r2, r3 = reference[4:].tolist()
-        # omega_r in axes of the body, R(e)^T omega_r
-        x, y, z = 2.0 * (r2 * e3 - r3 * e2), 2.0 * (r3 * e1 - r1 * e3), 2.0 * (r1 * e2 - r2 * e1)
-        r1, r2, r3 = (
-            r1 + e0 * x + y * e3 - z * e2,
-            r2 + e0 * y + z * e1 - x * e3,
-            r3 + e0 * z + x * e2 - y * e1,
-        )
-        twice = -2.0 if e0 < 0.0 else 2.0
-        return np.array([twice * e1, twice * e2, twice * e3, w1 - r1, w2 - r2, w3 - r3])
+        wanted = reference.tolist()
+        return np.array(attitude_error(values[0].tolist(), wanted[:4], values[1].tolist(), wanted[4:]))
 
     def derivatives(self, values: Sequence[Floats], reference: Floats) -> list[Floats]:
-        error = np.array(self._error(values, reference))
+        error = rotations.normalise(rotations.multiply(rotations.conjugate(reference[:4]), values[0]))
         by_turn, by_rate = np.zeros((2, 6, 3))
         by_turn[:3] = turn_rows(error)
         by_turn[3:] = -cross_matrix(rotations.rotate_back(error, reference[4:]))
@@ -121,15 +115,3 @@ class AttitudeErrors(Errors):
     def at_reference(self) -> list[Floats]:
         reference = self.reference(0.0)
         return [reference[:4], reference[4:]]
-
-    def _error(self, values: Sequence[Floats], reference: Floats) -> tuple[float, float, float, float]:
-        """The rotation conj(q_r) q, of length one."""
-        p0, p1, p2, p3 = reference[:4].tolist()
-        q0, q1, q2, q3 = values[0].tolist()
-        scale = 1.0 / sqrt(q0 * q0 + q1 * q1 + q2 * q2 + q3 * q3)
-        return (
-            scale * (p0 * q0 + p1 * q1 + p2 * q2 + p3 * q3),
-            scale * (p0 * q1 - p1 * q0 - p2 * q3 + p3 * q2),
-            scale * (p0 * q2 - p2 * q0 - p3 * q1 + p1 * q3),
-            scale * (p0 * q3 - p3 * q0 - p1 * q2 + p2 * q1),
-        )

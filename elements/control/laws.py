@@ -311,7 +311,7 @@ def in_host_axes(signal: Signal, model: ModelView) -> Signal:
             return np.asarray(rotations.multiply(given, rotations.conjugate(axes)))
         return np.asarray(rotations.rotate(axes, given))
 
-    return replace(signal, value=turned, gain=sensor.turned.T)
+    return replace(signal, value=turned, gain=sensor.turned.T, place=None)
 
 
 def _with(name: str, word: str) -> str:

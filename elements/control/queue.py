@@ -38,7 +38,7 @@ def pushed(queue: Floats, instant: float, value: Floats) -> Floats:
 
 def next_instant(queue: Floats) -> float:
     """The instant (s) of its first value, infinity if it is empty."""
-    return float(queue[0, 0])
+    return queue.item(0)
 
 
 def newest(queue: Floats) -> Floats:

@@ -450,7 +450,7 @@ class PositionSensor(PlacedSensor):
         def difference(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
             return value(state, discrete) - base.value(state, discrete)
 
-        return seen_from(axes, replace(signal, value=difference, rows=rows))
+        return seen_from(axes, replace(signal, value=difference, rows=rows, place=None))
 
 
 @dataclass(frozen=True, eq=False)

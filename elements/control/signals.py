@@ -43,7 +43,8 @@ class Signal:
     and of the discrete state. linear : the names of the outputs of linear models that are its components; of an
     attitude those of the turn. rows : function (t, q, v) that gives its derivatives (k, n_v) by the pose and by the
     velocities; None of a signal that is held between samples. held : the name of its array, of a held signal. gain (k,
-    m) : from the outputs ``linear`` to its components; None for one by one.
+    m) : from the outputs ``linear`` to its components; None for one by one. place : where its numbers are, "q", "v" or
+    the name of a discrete state, and the first of them; None where they are computed.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Signal:
     rows: Callable[[float, Floats, Floats], Rows] | None = None
     held: str = ""
     gain: Floats | None = None
+    place: tuple[str, int] | None = None
 
     def component(self, k: int) -> "Signal":
         """One of its numbers."""
@@ -72,6 +74,7 @@ class Signal:
             value=lambda state, discrete: value(state, discrete)[k : k + 1],
             linear=self.linear[k : k + 1],
             rows=of_rows,
+            place=self.place and (self.place[0], self.place[1] + k),
         )
 
 
@@ -186,7 +189,8 @@ def _held(layout: Layout, model: ModelView, table: str, rest: str) -> Signal | N
 def _of_array(name: str, word: str, item: Any, layout: Layout, model: ModelView) -> Signal:
     array = f"{name}.{word}"
     width, unit = item.width_and_unit(layout, model)
-    return Signal(name, unit, width, lambda state, discrete: discrete[array], law_outputs(name, width), held=array)
+    value, linear = (lambda state, discrete: discrete[array]), law_outputs(name, width)
+    return Signal(name, unit, width, value, linear, held=array, place=(array, 0))
 
 
 def law_outputs(name: str, width: int) -> tuple[str, ...]:
@@ -220,15 +224,20 @@ def station_signal(layout: Layout, station: Station, word: str, name: str) -> Si
         return motion(state, MOTION[word])
 
     i, j = layout_places(layout, station)
+    place: tuple[str, int] | None = None
     if word == "angular_velocity" and station.on_frame and frame.freedom == 6:
 
         def value(state: StateView, discrete: Discrete) -> Floats:
             return np.asarray(state.v[j + 3 : j + 6])
 
+        place = "v", j + 3
+
     elif word == "attitude" and station.on_frame and frame.freedom == 6:
 
         def value(state: StateView, discrete: Discrete) -> Floats:
             return state.q[i + 3 : i + 7]
+
+        place = "q", i + 3
 
     def rows(t: float, q: Floats, v: Floats) -> Rows:
         quantity = "turn" if word == "attitude" else word
@@ -240,9 +249,9 @@ def station_signal(layout: Layout, station: Station, word: str, name: str) -> Si
             pose = turn_rows(error) @ pose
         return pose, velocity
 
-    place = name.rpartition(".")[0]
-    linear = tuple(f"{place}.{'turn' if word == 'attitude' else word}.{axis}" for axis in AXES)
-    return Signal(name, UNITS[word], 4 if word == "attitude" else 3, value, linear, rows)
+    of = name.rpartition(".")[0]
+    linear = tuple(f"{of}.{'turn' if word == 'attitude' else word}.{axis}" for axis in AXES)
+    return Signal(name, UNITS[word], 4 if word == "attitude" else 3, value, linear, rows, place=place)
 
 
 def layout_places(layout: Layout, station: Station) -> tuple[int, int]:
@@ -303,18 +312,18 @@ def _declared(layout: Layout, item: Any, word: str) -> Signal:
         number = layout.internal_number(item.table, item.name, coordinate)
         first_order = layout.internal[number].quantity.first_order
         in_v = bool(quantity.rate) or first_order
-        place = (layout.internal_v if in_v else layout.internal_q)[number]
+        at = (layout.internal_v if in_v else layout.internal_q)[number]
 
         def value(state: StateView, discrete: Discrete) -> Floats:
-            return (state.v if in_v else state.q)[place : place + 1]
+            return (state.v if in_v else state.q)[at : at + 1]
 
         def rows(t: float, q: Floats, v: Floats) -> Rows:
-            at = Instant(layout, q, v)
-            found = internal_rows(at, number, bool(quantity.rate) and not first_order)  # type: ignore[arg-type]
+            instant = Instant(layout, q, v)
+            found = internal_rows(instant, number, bool(quantity.rate) and not first_order)  # type: ignore[arg-type]
             none = np.zeros((1, len(v)))
             return none if found.pose is None else found.pose, none if found.velocity is None else found.velocity
 
-        return Signal(name, quantity.unit, 1, value, (name,), rows)
+        return Signal(name, quantity.unit, 1, value, (name,), rows, place=("v" if in_v else "q", int(at)))
     width = int(np.prod([int(size) for size in quantity.sizes[1:]] or [1]))
 
     def of_state(state: StateView, discrete: Discrete) -> Floats:

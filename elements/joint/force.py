@@ -181,7 +181,9 @@ class JointMotor(JointForce):
         if callable(self.force):
             return {}
         limit = inf if self.max_force is None else self.max_force
-        return {"force": Command("N m or N", self._command, limit=limit, columns=self._columns(layout))}
+        held, clips = command_array(self._command), clip_count(self._command)
+        columns = self._columns(layout)
+        return {"force": Command("N m or N", self._command, limit=limit, columns=columns, held=held, clips=clips)}
 
     def _columns(self, layout: Layout) -> Floats | None:
         """(1, n_v) generalized forces of a unit torque, constant about an axis of both bodies that the joint keeps

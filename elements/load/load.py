@@ -12,7 +12,7 @@ from femb.base.errors import ModelError, Problem
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats, OneOf, Unit, Vector
 from femb.elements.item import AtPoint, is_set
-from femb.layout.element import Batch, Command, add_command, clip_count, clipped_command
+from femb.layout.element import Batch, Command, add_command, clip_count, clipped_command, command_array
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
 from femb.numerics.euler import gimbal_distance
@@ -150,6 +150,8 @@ class Load(AtPoint):
                 3,
                 inf if limit is None else limit,
                 columns=self._columns(layout) if word == "torque" else None,
+                held=command_array(f"loads.{self.name}.{word}"),
+                clips=clip_count(f"loads.{self.name}.{word}"),
             )
             for word, (unit, limit) in units.items()
             if getattr(self, word) is not None and not callable(getattr(self, word))

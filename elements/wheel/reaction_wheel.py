@@ -400,7 +400,11 @@ class ReactionWheel(Item):
         if hasattr(layout, "n_v") and self.max_speed is None:
             columns = np.zeros((1, layout.n_v))
             columns[0, self.place(layout)] = 1.0
-        return {"torque": Command("N m", self.state_name("torque"), limit=limit, columns=columns)}
+        held: dict[str, Any] = {}
+        if limit == inf or not callable(self.torque):
+            names = self._command_names
+            held = {"held": names[0], "clips": names[1], "own": 0.0 if limit == inf else self.own_torque(0.0)}
+        return {"torque": Command("N m", self.state_name("torque"), limit=limit, columns=columns, **held)}
 
     def commanded(self, word: str, value: Floats, t: float, discrete: DiscreteState) -> Mapping[str, Any]:
         """The torque ``value`` (1,) at the time t (s), with its own within its limit, and the count of those that are

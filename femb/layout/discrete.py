@@ -7,7 +7,7 @@ zero, or after every step. Within a step they are constants of the equations, wh
 ``System.at`` sets after every step. Source: docs/theory/states.md.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isnan
@@ -19,6 +19,7 @@ from femb.base.errors import FembError, SolveError
 from femb.base.types import Floats
 from femb.base.values import as_numbers, shown
 from femb.layout.views import StateView
+from femb.numerics.compiler.bound_calls import Bound
 
 NUMBER = np.dtype(np.float64)
 # The name of the coordinates (m,) of all joints at the last accepted state, unwrapped, rad or m.
@@ -46,6 +47,10 @@ class DiscreteState(Mapping[str, Floats]):
     def __repr__(self) -> str:
         return f"DiscreteState({self._arrays!r})"
 
+    def number(self, name: str) -> float:
+        """The only number of an array."""
+        return self._arrays[name].item()
+
     @property
     def angles(self) -> Floats:
         """(m,) coordinates of all joints at the last accepted state, unwrapped, rad or m."""
@@ -53,16 +58,17 @@ class DiscreteState(Mapping[str, Floats]):
 
     def with_angles(self, angles: Floats) -> "DiscreteState":
         """The same with other coordinates of joints (m,)."""
-        return self._with({ANGLES: angles})
+        return self.with_arrays({ANGLES: angles})
 
     def replaced(self, values: Mapping[str, Floats]) -> "DiscreteState":
         """The same with other values of some arrays; itself if they are the same to the last bit."""
         # bytes of small arrays are compared ten times faster than their numbers
         before = self._arrays
         changed = {name: value for name, value in values.items() if value.tobytes() != before[name].tobytes()}
-        return self._with(changed) if changed else self
+        return self.with_arrays(changed) if changed else self
 
-    def _with(self, values: dict[str, Floats]) -> "DiscreteState":
+    def with_arrays(self, values: dict[str, Floats]) -> "DiscreteState":
+        """The same with other arrays of the shapes that they have, by name."""
         other = object.__new__(DiscreteState)
         other._arrays = self._arrays | values
         return other
@@ -71,6 +77,11 @@ class DiscreteState(Mapping[str, Floats]):
         """The names of the arrays that are not those of the other."""
         before = other._arrays
         return [name for name, array in self._arrays.items() if array is not before[name]]
+
+    def other_than(self, arrays: Mapping[str, Any]) -> list[str]:
+        """Which of some names have arrays that are not these."""
+        known = self._arrays
+        return [name for name, array in arrays.items() if known[name] is not array]
 
     def alike(self, other: "DiscreteState") -> bool:
         """Whether all arrays but the coordinates of joints are those of the other."""
@@ -93,6 +104,24 @@ class DiscreteArray:
         return np.array(self.start(angles) if callable(self.start) else self.start, dtype=np.float64)
 
 
+class UpdateArrays:
+    """What kernels of updates read and change in place: the time t (1,), s, the state q (n_q,), v (n_v,), and all
+    discrete states but ``ANGLES``, one after the other in ``states``, with the place of each in ``parts``."""
+
+    def __init__(self, discrete: DiscreteState, n_q: int, n_v: int) -> None:
+        self.t, self.q, self.v = np.zeros(1), np.zeros(n_q), np.zeros(n_v)
+        self.parts: dict[str, slice] = {}
+        end = 0
+        for name, array in discrete.items():
+            if name != ANGLES:
+                self.parts[name] = slice(end, end := end + array.size)
+        self.states = np.zeros(end)
+
+    def place(self, name: str) -> int:
+        """The first place of a discrete state."""
+        return int(self.parts[name].start)
+
+
 @dataclass(frozen=True, eq=False)
 class Update:
     """A change of discrete states, and what it waits for: any of the four.
@@ -111,7 +140,9 @@ class Update:
     energy that their impulses take is recorded with the event. loss : function of the discrete states before and after,
     which gives the energy (J) that the change itself takes, recorded with the event. sample : function of the discrete
     state after a sample of its clock, which gives arrays by path TABLE/NAME/QUANTITY; the results have those of all
-    samples, one after the other.
+    samples, one after the other. bind : function of ``UpdateArrays`` that gives a kernel which changes them as
+    ``change`` does, to the last bit, and the names of what it changes, with the count of samples; None where there is
+    no such kernel. Where it does not return -1, ``change`` does it.
     """
 
     label: str
@@ -128,6 +159,7 @@ class Update:
     rows: tuple[int, ...] = ()
     loss: Callable[[DiscreteState, DiscreteState], float] | None = None
     sample: Callable[[DiscreteState], Mapping[str, Any]] | None = None
+    bind: Callable[[UpdateArrays], tuple[Bound, Sequence[str]] | None] | None = None
 
     @cached_property
     def count(self) -> str:
@@ -136,9 +168,13 @@ class Update:
 
     def next(self, discrete: DiscreteState) -> float:
         """The next instant (s) that it waits for; infinity for none."""
-        sample = inf if self.period is None else self.phase + float(discrete[self.count]) * self.period
+        sample = inf
+        if self.period is not None:
+            sample = self.phase + discrete.number(self.count) * self.period
+            if self.instant is None:
+                return sample
         if self.instant is None:
-            return sample
+            return inf
         asked = self.instant(discrete)
         if not asked == asked:
             raise SolveError(f"{self.label}: got NaN for the next instant, wanted a time (s), or infinity for none")
@@ -146,7 +182,7 @@ class Update:
 
     def samples(self, discrete: DiscreteState, t: float) -> bool:
         """Whether a sample of its clock is due at the time t (s)."""
-        return self.period is not None and self.phase + float(discrete[self.count]) * self.period <= t
+        return self.period is not None and self.phase + discrete.number(self.count) * self.period <= t
 
     def watches(self, discrete: DiscreteState) -> bool:
         """Whether it waits for a zero now."""
@@ -188,4 +224,4 @@ class Update:
                 values[name] = numbers
         if sampled:
             values[self.count] = np.array(known[self.count].item() + 1.0)
-        return discrete._with(values) if values else discrete
+        return discrete.with_arrays(values) if values else discrete

@@ -546,7 +546,9 @@ class Command:
     exceeds it, and counts. input : the input of linear models, by its label, to which it adds; where it has several
     numbers, those of its components. per_period : whether it is a duration (s), whose mean over the period of the
     controller is that input. columns (width, n_v) : generalized forces of unit commands where these are constant in the
-    velocities, so that a continuous controller can set them; None where they are not.
+    velocities, so that a continuous controller can set them; None where they are not. held, clips : where the item does
+    nothing but hold a sampled command within its limit, the discrete states of the command and of the count of those
+    beyond. own : of these, what acts beside the command within the same limit.
     """
 
     unit: str
@@ -555,6 +557,9 @@ class Command:
     limit: float = inf
     per_period: bool = False
     columns: Floats | None = None
+    held: str = ""
+    clips: str = ""
+    own: float = 0.0
 
 
 def command_array(command: str) -> str:

@@ -13,17 +13,18 @@ loss of each latch. Source: docs/theory/constraints.md, section 12.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic
+from typing import Any, Generic
 
 import numpy as np
 
 from femb.base.errors import FembError, ModelError, Problem, SolveError
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.base.values import as_numbers, shown, whole_number
 from femb.formulations.contract import Formulation
-from femb.layout.discrete import DiscreteState, Update
+from femb.layout.discrete import DiscreteState, Update, UpdateArrays
 from femb.layout.element import Input, raised
 from femb.layout.state import State
+from femb.numerics.compiler.bound_calls import call_each, program
 from femb.steppers.contract import F
 from femb.system.constraints import mass_factors, projected
 from femb.system.stacked import least_multipliers
@@ -123,20 +124,102 @@ class Switched(Generic[F]):
     jumps: bool = False
 
 
-def switched(form: F, updates: Sequence[Update], t: float, q: Floats, v: Floats, same: float = 0.0) -> Switched[F]:
+class BoundUpdates:
+    """Updates of a system whose kernels are bound to arrays: those of one instant are one call; see ``Update.bind``."""
+
+    def __init__(self, system: System) -> None:
+        self._start = system.discrete
+        self._arrays = UpdateArrays(system.discrete, system.n_q, system.n_v)
+        found = {each: each.bind(self._arrays) for each in system.layout.updates if each.bind is not None}
+        self._bound = {each: pair for each, pair in found.items() if pair is not None}
+        self._groups: dict[tuple[Update, ...], tuple[Ints, list[tuple[str, int, int, tuple[int, ...]]]]] = {}
+        # the discrete states that are in the arrays, and the numbers as bytes
+        self._there: dict[str, Any] = {}
+        self._forget()
+        self._bytes = b""
+
+    def __contains__(self, update: Update) -> bool:
+        return update in self._bound
+
+    def changed(
+        self, updates: tuple[Update, ...], t: float, q: Floats, v: Floats, discrete: DiscreteState
+    ) -> DiscreteState | None:
+        """The discrete state after updates that are all in here; itself if nothing changes, None where one of them is
+        left to ``Update.change``, without effect."""
+        group = self._groups.get(updates)
+        if group is None:
+            group = self._groups[updates] = self._group(updates)
+        calls, names = group
+        arrays, there = self._arrays, self._there
+        changed = discrete.other_than(there)
+        if changed:
+            for name in changed:
+                arrays.states[arrays.parts[name]] = discrete[name].ravel()
+                there[name] = discrete[name]
+            self._bytes = arrays.states.tobytes()
+        arrays.t[0], arrays.q[:], arrays.v[:] = t, q, v
+        if call_each(calls) < len(calls):
+            self._forget()
+            return None
+        numbers = arrays.states.copy()
+        after, before = numbers.tobytes(), self._bytes
+        values = {
+            name: numbers[first:last].reshape(shape)
+            for name, first, last, shape in names
+            if after[8 * first : 8 * last] != before[8 * first : 8 * last]
+        }
+        there.update(values)
+        self._bytes = after
+        return discrete.with_arrays(values) if values else discrete
+
+    def _forget(self) -> None:
+        self._there = dict.fromkeys(self._arrays.parts)
+
+    def _group(self, updates: tuple[Update, ...]) -> tuple[Ints, list[tuple[str, int, int, tuple[int, ...]]]]:
+        """The program of some updates; and name, place and shape of what they change."""
+        pairs = [self._bound[each] for each in updates]
+        calls = program([kernel for kernel, _ in pairs])
+        assert calls is not None
+        names = dict.fromkeys(name for _, changed in pairs for name in changed)
+        parts, shapes = self._arrays.parts, {name: array.shape for name, array in self._start.items()}
+        return calls, [(name, parts[name].start, parts[name].stop, shapes[name]) for name in names]
+
+
+def switched(
+    form: F,
+    updates: Sequence[Update],
+    t: float,
+    q: Floats,
+    v: Floats,
+    same: float = 0.0,
+    bound: BoundUpdates | None = None,
+) -> Switched[F]:
     """The formulation at a state after updates, in their order; itself if nothing changes.
 
-    same : s, instants that differ by less are one. The loss of one of several latches that engage together may be
-    negative, by the impulse of another one. Raises SolveError as ``Update.changed``.
+    same : s, instants that differ by less are one. bound : kernels of some of them. The loss of one of several latches
+    that engage together may be negative, by the impulse of another one. Raises SolveError as ``Update.changed``.
     """
     system = form.system
-    state, discrete = form.state(t, q, v), system.discrete
+    discrete, state = system.discrete, None
     taken = [0.0] * len(updates)
-    for k in sorted(range(len(updates)), key=lambda each: updates[each].order):
+    order = list(range(len(updates)))
+    if len(order) > 1:
+        order.sort(key=lambda each: updates[each].order)
+    while order:
+        k = order[0]
         update, before = updates[k], discrete
+        if bound is not None and update in bound:
+            count = next((i for i, each in enumerate(order) if updates[each] not in bound), len(order))
+            after = bound.changed(tuple(updates[each] for each in order[:count]), t, q, v, discrete)
+            if after is not None:
+                discrete, order = after, order[count:]
+                continue
+        if state is None:
+            state = form.state(t, q, v)
         discrete = update.changed(t, state, discrete, sampled=update.samples(discrete, t + same))
         if update.loss is not None:
             taken[k] = update.loss(before, discrete)
+        order = order[1:]
     if discrete is system.discrete:
         return Switched(form, q, v, taken)
     other = form.with_discrete(discrete)

@@ -18,13 +18,14 @@ from femb.base.types import Floats
 from femb.formulations.contract import Formulation
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import TrialError
+from femb.numerics.compiler.bound_calls import AVAILABLE
 from femb.numerics.kinematics import error_norm
 from femb.recording.frames import Frames, output_frames
 from femb.recording.instants import Part, passed_instants, step_instants
 from femb.results.groups import EventRecord
 from femb.run.checkpoints import Checkpoints
 from femb.run.checkpoints import RunSummary as RunSummary
-from femb.run.events import Event, kinetic_energy, switched, update_events
+from femb.run.events import BoundUpdates, Event, kinetic_energy, switched, update_events
 from femb.steppers.contract import (
     AcceptedStep,
     F,
@@ -358,6 +359,8 @@ LOOKS = 8
 LEAST_VALUE = 1e-300
 # Instants that differ by less than this, relative to the duration, are equal up to rounding.
 SAME_INSTANT = 1e-12
+# Steps of a run before kernels of its updates are bound, which costs as much as it saves in so many samples.
+FIRST_STEPS = 10
 # Updates whose zeros are within this part of a step come together: rounding could hide the second after the first.
 SIMULTANEOUS = 1e-6
 
@@ -426,14 +429,17 @@ def _integrate(
     pace, repetition = Pace(stepper.t, end, max_steps), Repetition()
     shown = stepper.t
     landings, updates = Landings(form, float(times[0]), end), form.layout.updates
+    bound: BoundUpdates | None = None
     after_steps = [update for update in updates if update.after_steps]
 
     def go_on(waiting: list[Update], jumps: bool) -> bool:
         """Carry out updates at the end of a step, and begin a smooth interval where these, or an input that may jump,
         change the motion; whether a discrete state changes."""
-        nonlocal form, events, values
+        nonlocal form, events, values, bound
         before = form
-        form, begins = _updated(form, stepper, waiting, jumps, landings.same, summary)
+        if bound is None and AVAILABLE and form is form.system and stepper.statistics.steps >= FIRST_STEPS:
+            bound = BoundUpdates(form.system)
+        form, begins = _updated(form, stepper, waiting, jumps, landings.same, summary, bound)
         if crossing and begins:
             crossing.reset()
         if form is before:
@@ -538,7 +544,14 @@ class Landings:
         """The next instant after t (s) to step to, the time to continue from, and whether an input may jump there."""
         breakpoints, jumps = self._breakpoints, False
         first = bisect_right(breakpoints, t)
-        wanted = [self._end, *self._next(t, discrete), *breakpoints[first : first + 1]]
+        wanted = [self._end, *breakpoints[first : first + 1]]
+        for update in self._updates:
+            wanted.append(update.next(discrete))
+            if wanted[-1] <= t:
+                raise SolveError(
+                    f"{update.label}: waits for t = {wanted[-1]:.6g} s at t = {t:.6g} s: after an update name a later "
+                    "instant, or infinity"
+                )
         limit = instant = min(wanted)
         while first < len(breakpoints) and breakpoints[first] - instant <= self.same:
             instant, jumps, first = max(instant, breakpoints[first]), True, first + 1
@@ -549,18 +562,6 @@ class Landings:
     def due(self, t: float, discrete: DiscreteState) -> list[Update]:
         """The updates that wait for the time t (s)."""
         return [update for update in self._updates if update.next(discrete) <= t + self.same]
-
-    def _next(self, t: float, discrete: DiscreteState) -> list[float]:
-        instants = []
-        for update in self._updates:
-            instant = update.next(discrete)
-            if instant <= t:
-                raise SolveError(
-                    f"{update.label}: waits for t = {instant:.6g} s at t = {t:.6g} s: after an update name a later "
-                    "instant, or infinity"
-                )
-            instants.append(instant)
-        return instants
 
 
 class Zero(NamedTuple):
@@ -645,16 +646,17 @@ def _beyond(value: float, side: float | None) -> float:
 
 
 def _updated(
-    form: F, stepper: Stepper[F], updates: list[Update], jumps: bool, same: float, summary: RunSummary
-) -> tuple[F, bool]:
+    form: F, stepper: Stepper[F], updates: list[Update], jumps: bool, same: float, summary: RunSummary,
+    bound: BoundUpdates | None,
+) -> tuple[F, bool]:  # fmt: skip
     """Carry out updates at the end of a step; returns the formulation, itself if nothing changes, and whether a smooth
     interval begins.
 
-    jumps : whether an input may jump there. same : s, instants that differ by less are one.
+    jumps : whether an input may jump there. same : s, instants that differ by less are one. bound : kernels of some.
     """
     t, before = stepper.t, form.system.discrete
     with located(t):
-        after = switched(form, updates, t, stepper.q, stepper.v, same)
+        after = switched(form, updates, t, stepper.q, stepper.v, same, bound)
         stepper.form = after.form
         if after.jumps:
             energy = kinetic_energy(form, stepper.q, stepper.v)

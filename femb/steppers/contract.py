@@ -32,8 +32,6 @@ constructor takes the formulation, as ``form``, and a Run; the type of ``form`` 
 """
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -221,15 +219,21 @@ def check_fixed_step(stepper: StepperState, h: float, share: float = OF_LOW_ORDE
         )
 
 
-@contextmanager
-def located(t: float) -> Iterator[None]:
-    """A context that turns a TrialError outside of a trial step into a SolveError that names the time."""
-    try:
-        yield
-    except InputError:
-        raise  # its message names the time
-    except TrialError as problem:
-        raise SolveError(f"the integration stopped at t = {t:.6g} s: {problem}") from problem
+class located:  # noqa: N801 - used as a function
+    """A context that turns a TrialError outside of a trial step into a SolveError that names the time t (s)."""
+
+    __slots__ = ("_t",)
+
+    def __init__(self, t: float) -> None:
+        self._t = t
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        # the message of an InputError names the time
+        if isinstance(problem, TrialError) and not isinstance(problem, InputError):
+            raise SolveError(f"the integration stopped at t = {self._t:.6g} s: {problem}") from problem
 
 
 def step_to(limit: float, t: float, h: float) -> float:

@@ -46,6 +46,7 @@ from femb.steppers.radau_kernels import (
     find_trend,
     finish_iteration,
     frame_rotations,
+    respond,
     rotate_frames,
     rotate_frames_back,
     start_estimate,
@@ -96,14 +97,19 @@ class Trend:
     turning_v: Ints
 
     @classmethod
-    def at_start(cls, form: ImplicitFormulation, v: Floats, a: Floats, multipliers: Floats) -> Self:
-        """Constant inertial accelerations a (n_v,) and multipliers (n_c,), from velocities v (n_v,)."""
+    def at_rest(cls, form: ImplicitFormulation) -> Self:
+        """Without any motion."""
         corotated_q, corotated_v = form.corotated_frames
-        rest, growing = np.zeros((5, form.n_v)), np.zeros(form.n_v, dtype=bool)
-        of_multipliers = np.zeros((3, form.n_c))
-        of_multipliers[0] = multipliers
+        rest, growing = np.zeros((7, form.n_v)), np.zeros(form.n_v, dtype=bool)
         turning = corotated_q[:0], corotated_v[:0]
-        return cls(0.0, 0.0, v, a, rest[0], rest[1], rest[2:], growing, of_multipliers, *turning)
+        return cls(0.0, 0.0, *rest[:4], rest[4:], growing, np.zeros((3, form.n_c)), *turning)
+
+    def begun_at(self, v: Floats, a: Floats, multipliers: Floats) -> Self:
+        """Of one at rest, that of constant inertial accelerations a (n_v,) and multipliers (n_c,) from velocities v."""
+        of_multipliers = self.multipliers.copy()
+        of_multipliers[0] = multipliers
+        rest, turning = (self.bend, self.third, self.deviation, self.growing), (self.turning_q, self.turning_v)
+        return type(self)(0.0, 0.0, v, a, *rest, of_multipliers, *turning)
 
     def after(
         self, form: ImplicitFormulation, h: float, old: tuple[Floats, Floats], new: tuple[Floats, Floats],
@@ -176,6 +182,12 @@ class RadauEquations(ImplicitStepper[Stages]):
     _allocated_for: tuple[Any, ...] | None = None
     _program: "TrialProgram | None" = None
     _factors: Sequence[Factors] = ()
+    _trend_there: Trend
+    _still: Trend
+    # makes it from the stages of the last step, which the next one overwrites
+    _trend_after: Callable[[], Trend] | None = None
+    # inputs, accelerations and multipliers at the present state before inputs changed there; None if they have not
+    _replaced: tuple[Floats, Floats, Floats] | None = None
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
         super().__init__(form, run)
@@ -193,7 +205,7 @@ class RadauEquations(ImplicitStepper[Stages]):
         kept, self._allocated_for = self._allocated_for, (n_q, n_v, n_c, frames, len(self._u), form.system.batches)
         if kept is not None and kept[:-1] == self._allocated_for[:-1] and kept[-1] is form.system.batches:
             return
-        self._program = None
+        self._program, self._still = None, Trend.at_rest(form)
         # Z, V, K, Q, L of the stages, rotations of frames to them, right-hand sides
         self._stages = (*np.empty((3, 3, n_v)), np.empty((3, n_q)), np.empty((3, n_c)))
         self._rotations = np.empty((3, frames, 4))
@@ -210,27 +222,40 @@ class RadauEquations(ImplicitStepper[Stages]):
         # arguments of error_norm for Newton's corrections of velocities
         self._scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
 
-    def _equations_at(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """The equations (1, n) at q (1, n_q), v (1, n_v) and the inputs and multipliers at the start of the step.
+    def _equations_at(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
+        """The equations (1, n) at u (n_u,), q (1, n_q), v (1, n_v) and the multipliers at the start of the step.
 
         a : the first array of ``_estimate``. Raises TrialError.
         """
         bound = self._bound_one
         if bound is None or bound.batches is not self.form.system.batches:
-            return self.form.equations(self._u[None], q, v, a, self.multipliers[None])
-        for kept, values in zip(self._one_state, (self._u, q, v, self.multipliers), strict=True):
+            return self.form.equations(u[None], q, v, a, self.multipliers[None])
+        for kept, values in zip(self._one_state, (u, q, v, self.multipliers), strict=True):
             kept[:] = values
         return bound().copy()  # the error estimate keeps its first result during the second evaluation
 
+    @property
+    def _trend(self) -> Trend:
+        """The data of the prediction; after a step only where another one follows that no change of inputs precedes."""
+        if self._trend_after is not None:
+            self._trend_there, self._trend_after = self._trend_after(), None
+        return self._trend_there
+
+    @_trend.setter
+    def _trend(self, value: Trend) -> None:
+        self._trend_there, self._trend_after = value, None
+
     def _reset_trend(self) -> None:
         """Predict the next stages with constant accelerations and multipliers."""
-        self._trend = Trend.at_start(self.form, self.v, self.a, self.multipliers)
+        self._trend = self._still.begun_at(self.v, self.a, self.multipliers)
 
     def _reset_excluded(self) -> None:
         """Zero the multipliers of excluded rows: extrapolated, they would grow without bound."""
         form, system = self.form, self.form.system
         if form is system and system.solver.excludes and self.multipliers[system.solver.excluded_rows].any():
-            self.multipliers = form.forward(self._u, self.q, self.v)[1]
+            a, self.multipliers = form.forward(self._u, self.q, self.v)
+            if self._replaced:
+                self._replaced = self._u, a, self.multipliers
             of_multipliers = np.zeros((3, form.n_c))
             of_multipliers[0] = self.multipliers
             self._trend = replace(self._trend, multipliers=of_multipliers)
@@ -299,6 +324,9 @@ class RadauEquations(ImplicitStepper[Stages]):
         newton = Convergence(self.tolerance, most, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)
         if (calls := self._trial_program) is not None:
             return self._newton_in_one_call(calls, h, times, most, newton)
+        if self._replaced is not None:
+            self._respond(h)
+            trend = self._trend.as_arguments()
         start_stages(*form.coordinates, corotated_q, self._matrices_q, *of_method, trend, *state, *stages, rotations)
         newton_tolerance(self.scale_q, self.scale_v, *state, h, self._scale[2])
         # what the iterations have in common, so that an iteration is a few calls of compiled functions
@@ -328,6 +356,31 @@ class RadauEquations(ImplicitStepper[Stages]):
             self.statistics.evaluations += 3 * newton.done
             self.statistics.newton_iterations += newton.done
         return Stages(u.copy(), newton.done, newton.rate) if converged else None
+
+    def _respond(self, h: float) -> None:
+        """Accelerations and multipliers after a change of inputs, which only predict the next stages.
+
+        Their change is that of an implicit step h (s), in which stiff members are at rest already.
+        """
+        assert self._replaced is not None
+        before, a, multipliers = self._replaced
+        form, n_v, change, rotations, x = self.form, self.form.n_v, self._estimate[0], self._estimate[3], self._real
+        corotated_q, corotated_v = form.corotated_frames
+        q, v = self.q[None], self.v[None]
+        self.multipliers = multipliers
+        change.fill(0.0)
+        try:
+            x[:n_v] = self._equations_at(before, q, v, change)[0, :n_v]
+            x[:n_v] -= self._equations_at(self._u, q, v, change)[0, :n_v]
+        except TrialError:
+            return  # the step will tell
+        x[n_v:] = 0.0
+        frame_rotations(corotated_q, self._matrices_q, q, rotations)
+        rotate_frames_back(rotations[0], corotated_v, x)
+        self._factors[0].solve(x)
+        rotate_frames(rotations[0], corotated_v, x)
+        self._trend.slope = a + REAL / h * x[:n_v]
+        self._trend.multipliers[0] = self.multipliers = multipliers + x[n_v:]
 
     @property
     def _trial_program(self) -> "TrialProgram | None":
@@ -426,7 +479,16 @@ class TrialProgram:
         # kept, with the arrays, as long as their addresses
         self._calls = right, *solutions, size, stepper._bound, stepper._bound_one
         known: Known = {}
-        starts = [program([start, self._limits], known) for start in self._starts]
+        # the state before a change of inputs is that of the trend, but for these
+        self._before = np.empty(len(stepper._u))
+        at_u, at_q, _, at_multipliers = self._state
+        self._respond = Bound(
+            respond, turning_q, turning_v, at_matrices, 0.0, at_u, at_q, stepper._estimate[0], at_multipliers, trend[1],
+            trend[-1], rotations, self._before, real, equations_of_one, program(solutions[1:], known),
+        )  # fmt: skip
+        without, turning = self._starts
+        of_starts = [without, self._limits], [turning, self._limits], [self._respond, without, self._limits]
+        starts = [program(each, known) for each in of_starts]
         correction, before = program([right, *solutions, self._finish], known), program([self._estimate], known)
         after = program(size, known)
         if after is not None and not self.estimates:
@@ -437,18 +499,23 @@ class TrialProgram:
 
     def run(self, stepper: RadauEquations, h: float, most: int, newton: Convergence) -> tuple[int, float, int]:
         """Try a step h (s) from the state of the stepper; returns the outcome of ``try_step``."""
-        of_state = stepper._u, stepper.q, stepper.v, stepper.multipliers
+        replaced = stepper._replaced
+        of_state = stepper._u, stepper.q, stepper.v, replaced[2] if replaced else stepper.multipliers
         for kept, values in zip(self._state, of_state, strict=True):
             kept[:] = values
         trend, mu = stepper._trend, REAL / h
         length, earlier, *values_of_trend, turning, _ = trend.as_arguments()
         for array, given in zip(self._trend, values_of_trend, strict=True):
             array[:] = given
-        turns = 1 if turning.size else 0
-        start = self._starts[turns]
+        variant = 1 if turning.size else 0
+        start = self._starts[variant]
+        if replaced:
+            variant = 2
+            self._before[:], self._trend[1][:] = replaced[:2]
+            self._respond.set("mu", mu)
         if self._matrices is not stepper._matrices:
             self._matrices = stepper._matrices
-            for each in (*self._starts, self._finish, self._estimate):
+            for each in (*self._starts, self._respond, self._finish, self._estimate):
                 each.point("matrices_q", stepper._matrices_q)
             self._multiply.point("data", self._matrices[2])
         start.set("h", h)
@@ -459,7 +526,9 @@ class TrialProgram:
         for each in (self._force, self._size):
             each.set("mu", mu)
         memory = np.zeros(5)
-        outcome: tuple[int, float, int] = try_step(*self._programs[turns], most, newton.limits, memory)
+        outcome: tuple[int, float, int] = try_step(*self._programs[variant], most, newton.limits, memory)
+        if replaced:
+            stepper.multipliers = self._state[3][0].copy()
         newton.memory[:] = memory.tolist()
         return outcome
 
@@ -487,7 +556,7 @@ class Radau(RadauEquations):
     order = 5
     memory = (
         *RadauEquations.memory,
-        *("_old_error", "_old_h", "_trend", "_ceiling", "_starting", "_resumed", "_dependent"),
+        *("_old_error", "_old_h", "_trend", "_ceiling", "_starting", "_replaced", "_dependent"),
     )
 
     def recalled(self) -> None:
@@ -496,8 +565,6 @@ class Radau(RadauEquations):
         super().recalled()
 
     def __init__(self, form: ImplicitFormulation, run: Run) -> None:
-        # whether inputs have changed at the present state, and its power is not evaluated
-        self._resumed = False
         super().__init__(form, run)
         self._old_error = self._old_h = 0.0
         self.restart()
@@ -505,53 +572,21 @@ class Radau(RadauEquations):
     def restart(self) -> None:
         """Evaluate the start of a smooth interval; its first stages are not extrapolated."""
         self._evaluate()
-        self._resumed = False
+        self._replaced = None
         self._allocate()
         self._begin()
 
     def resume(self) -> None:
-        """The same where the arrays keep their sizes; step length, matrices and factors are kept.
-
-        Accelerations and multipliers only predict the next stages: their change is that of an implicit step by the
-        factors at hand, in which stiff members are at rest already.
-        """
-        if self._matrices is None or not self._factored_for:
-            self._evaluate()
-        else:
-            self._respond()
-            self._resumed = True
+        """The same where the arrays keep their sizes; step length, matrices and factors are kept."""
+        if self._replaced is None:
+            self._replaced = self._u, self.a, self.multipliers
+        self._u = self.form.inputs_at(self.t, self.q, self.v)
         self._begin()
-
-    def _respond(self) -> None:
-        """Inputs at the present state, and accelerations and multipliers after their change."""
-        form, rotations = self.form, self._estimate[3]
-        corotated_q, corotated_v = form.corotated_frames
-        before, self._u = self._u, form.inputs_at(self.t, self.q, self.v)
-        x = np.zeros(form.n_v + form.n_c)
-        x[: form.n_v] = -self._change_by_inputs(before, self._u)
-        if corotated_q.size:
-            frame_rotations(corotated_q, self._matrices_q, self.q[None], rotations)
-            rotate_frames_back(rotations[0], corotated_v, x)
-        x = self._factors[0].solve(x)
-        if corotated_q.size:
-            rotate_frames(rotations[0], corotated_v, x)
-        self.a = self.a + REAL / self._factored_for * x[: form.n_v]
-        self.multipliers = self.multipliers + x[form.n_v :]
-
-    def _change_by_inputs(self, before: Floats, after: Floats) -> Floats:
-        """The change (n_v,) of the equations at the present state from inputs ``before`` to those ``after``."""
-        form = self.form
-        if form is form.system:
-            return form.system.change_by_inputs(before, after, self.q, self.v)
-        twice = [np.array([each, each]) for each in (self.q, self.v, np.zeros(form.n_v), self.multipliers)]
-        values = form.equations(np.array([before, after]), *twice)
-        change: Floats = (values[1] - values[0])[: form.n_v]
-        return change
 
     @property
     def power(self) -> Floats:
         """(n_w,) the rates of the budget at the present state."""
-        return self._start_power() if self._resumed else self._power_there
+        return self._start_power() if self._replaced else self._power_there
 
     @power.setter
     def power(self, value: Floats) -> None:
@@ -611,7 +646,7 @@ class Radau(RadauEquations):
             *coordinates, corotated_q, corotated_v, self._matrices_q, ESTIMATE, h, here[0], *at, Z, Q, *self._estimate
         )
         try:
-            force = self._equations_at(*at, change)
+            force = self._equations_at(self._u, *at, change)
         except TrialError:
             return q, v, np.inf
         self.statistics.evaluations += 1
@@ -672,12 +707,12 @@ class Radau(RadauEquations):
         form = self.form
         Z, _, K, Q, L = self._stages
         before, after = (self.q, self.v), (trial.q, trial.v)
-        self._trend = self._trend.after(form, h, before, after, (Z, Q, L), self._rotations)
+        self._trend_after = partial(self._trend.after, form, h, before, after, (Z, Q, L), self._rotations)
         # At the start of a smooth interval, members out of equilibrium have accelerations that the step does not
         # resolve: there the dense output takes those of the collocation polynomial of v through (0, 0) and the stages.
         a = FROM_ZERO[0].dot(Z) / h if self._starting else self.a
-        old = (self.q, self.v, a, self.work, self._start_power if self._resumed else self.power)
-        self._starting = self._resumed = False
+        old = (self.q, self.v, a, self.work, self._start_power if self._replaced else self.power)
+        self._starting, self._replaced = False, None
         start = self.t
         self.t, self.q, self.v, self.work, self.power = end, trial.q, trial.v, trial.work, trial.power[2]
         K = K.copy()

@@ -422,3 +422,39 @@ def try_step(start, equations, correction, estimate, equations_of_one, error, si
     for k in range(error.shape[1]):
         error[0, k] = equations_of_one[3][0, k]
     return outcome, called(size), 1
+
+
+@kernel_with_entry
+def respond(
+    corotated_q, corotated_v, matrices_q, mu, u, q, a, multipliers, slope, of_multipliers, rotations, before, x,
+    equations, solution,
+):  # fmt: skip
+    """Change slope (n_v,), multipliers (1, n_c) and the first row of of_multipliers (3, n_c) with the inputs, from
+    ``before`` (n_u,) to u (1, n_u), as an implicit step of the length 1/mu does.
+
+    equations : bound, of one state u, q, a. solution : of x (n,) by the factors for mu. rotations (1, F, 4) is
+    overwritten, and x. Where equations are not defined nothing changes: the step will tell.
+    """
+    n_v = slope.size
+    for k in range(n_v):
+        a[0, k] = 0.0
+    defined = True
+    for i in range(2):
+        for k in range(before.size):
+            before[k], u[0, k] = u[0, k], before[k]
+        defined = defined and evaluate(equations)
+        for k in range(n_v):
+            x[k] = x[k] - equations[3][0, k] if i else equations[3][0, k]
+    if not defined:
+        return
+    for k in range(n_v, x.size):
+        x[k] = 0.0
+    frame_rotations(corotated_q, matrices_q, q, rotations)
+    rotate_frames_back(rotations[0], corotated_v, x)
+    called(solution)
+    rotate_frames(rotations[0], corotated_v, x)
+    for k in range(n_v):
+        slope[k] += mu * x[k]
+    for k in range(n_v, x.size):
+        multipliers[0, k - n_v] += x[k]
+        of_multipliers[0, k - n_v] = multipliers[0, k - n_v]

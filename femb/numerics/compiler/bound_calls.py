@@ -18,6 +18,7 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.numerics.compiler import kernel_compiler
+from femb.numerics.compiler.compile import kernel
 
 # The word of an array in which its address is.
 ADDRESS = 4
@@ -154,3 +155,12 @@ else:
         raise RuntimeError("kernels have no entries")
 
     call_for_number = call_bound
+
+
+@kernel
+def call_each(program):
+    """Call bound kernels (n, 2) one after the other, up to the first that does not return -1; how many of them did."""
+    for k in range(program.shape[0]):
+        if call_bound(program[k, 0], program[k, 1]) != -1:
+            return k
+    return program.shape[0]
