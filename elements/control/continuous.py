@@ -7,6 +7,9 @@ With the errors y of positions and velocities, the states x and the generalized 
 The derivatives couple all that a law reads with all that it sets: they are of low rank, n_y + n_u, and part of Newton's
 matrix, so that a stiff law costs no steps. A command beyond its limit is constant; W, of integrals alone, then leads
 the state back. Source: docs/theory/controllers.md, equations (6) to (8).
+
+A specific force is the rate of a velocity v_b plus a remainder w of positions and velocities. A law that only filters
+it, x' = A x + B a, has the states z = x - B v_b, which need no acceleration: equation (10).
 """
 
 from collections.abc import Sequence
@@ -17,6 +20,8 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.control.control_law import InLoop, LinearControl, Setting
+from femb.elements.control.errors import Errors
+from femb.elements.control.linear_law import Realisation
 from femb.elements.control.signals import NO_ARRAYS, Moment, Signal
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.discrete import DiscreteState
@@ -37,7 +42,10 @@ def declare_states(item: InLoop, layout: Layout, model: ModelView) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Loop:
-    """A controller: law, commands, places of states in v, forces G (k, n_v) of unit commands, and of the reference."""
+    """A controller: law, commands, places of states in v, forces G (k, n_v) of unit commands, and of the reference.
+
+    leads : pairs of a velocity v_b and a matrix B, by whose products the states x of the law lead those in v.
+    """
 
     item: InLoop
     law: LinearControl
@@ -45,10 +53,55 @@ class _Loop:
     z: Ints
     G: Floats
     reference: slice
+    leads: list[tuple[Signal, Floats]]
 
     @property
     def signals(self) -> list[Signal]:
         return self.law.errors.signals
+
+    def lead(self, at: Moment) -> Floats:
+        """(n,) what the states of the law have beside those in v."""
+        result = np.zeros(self.z.size)
+        for signal, B in self.leads:
+            result += B @ signal.value(at, NO_ARRAYS)  # type: ignore[arg-type]
+        return result
+
+
+def without_accelerations(item: InLoop, law: LinearControl) -> tuple[LinearControl, list[tuple[Signal, Floats]]]:
+    """The law on velocities and positions alone, and the ``leads`` of its states. Raises ModelError where commands
+    follow an acceleration at once. Source: docs/theory/controllers.md, equation (10)."""
+    errors = law.errors
+    leads: list[tuple[Signal, Floats]] = []
+    if not any(signal.integrated for signal in errors.signals):
+        return law, leads
+    A, B, C, D = law.realisation
+    signals: list[Signal] = []
+    of_B: list[Floats] = []
+    of_D: list[Floats] = []
+    numbers: list[Floats] = []
+    start = 0
+    for signal, size in zip(errors.signals, errors.sizes, strict=True):
+        part = slice(start, start := start + size)
+        if signal.integrated is None:
+            signals.append(signal)
+            of_B, of_D, numbers = [*of_B, B[:, part]], [*of_D, D[:, part]], [*numbers, np.eye(errors.count)[part]]
+            continue
+        if type(errors) is not Errors or D[:, part].any():
+            raise ModelError.at(
+                (item.table, item.name),
+                f"sets its commands by {signal.name!r} at once, and these change that acceleration: an algebraic loop; "
+                "read it through a filter, a state_space without D or a low_pass, or give the controller a period",
+            )
+        velocity, rest = signal.integrated
+        leads.append((velocity, B[:, part]))
+        signals += [velocity, rest]
+        of_B += [A @ B[:, part], B[:, part]]
+        of_D += [C @ B[:, part], 0.0 * D[:, part]]
+        numbers += [np.zeros((size, errors.count)), np.eye(errors.count)[part]]
+    matrix, reference = np.vstack(numbers), errors.reference
+    on_velocities = Errors(signals, lambda t: matrix @ reference(t), errors.breakpoints)
+    realisation = Realisation(A, np.hstack(of_B), C, np.hstack(of_D))
+    return LinearControl(realisation, on_velocities, law.limits, law.integrals, law.allocation, law.tracking), leads
 
 
 class ContinuousBatch(Batch):
@@ -57,6 +110,8 @@ class ContinuousBatch(Batch):
     def __init__(self, items: Sequence[InLoop], layout: Layout, model: ModelView) -> None:
         self.layout, self.coordinates = layout, JointCoordinates(layout)
         self.n_v = len(layout.start_velocities())
+        at_start = layout.start_coordinates(), layout.start_velocities()
+        start_moment = Moment(*at_start, np.nan, np.zeros(self.coordinates.count))
         self.loops: list[_Loop] = []
         inputs: list[Input] = []
         start = 0
@@ -64,9 +119,13 @@ class ContinuousBatch(Batch):
             law = item.law(layout, model)
             if not isinstance(law, LinearControl):
                 raise ModelError.at((item.table, item.name, "period"), "is missing: this law is sampled")
+            law, leads = without_accelerations(item, law)
             for signal in law.errors.signals:
                 if signal.rows is None:
                     text = f"is missing: {signal.name!r} has no exact derivatives, or is sampled"
+                    raise ModelError.at((item.table, item.name, "period"), text)
+                if np.isnan(signal.value(start_moment, NO_ARRAYS)).any():  # type: ignore[arg-type]
+                    text = f"is missing: {signal.name!r} depends on the time, which a continuous law does not know"
                     raise ModelError.at((item.table, item.name, "period"), text)
             columns = []
             settings = item.settings(layout, model)
@@ -84,7 +143,7 @@ class ContinuousBatch(Batch):
             z = layout.internal_v[first : first + len(law.realisation.A)]
             errors = law.errors
             part = slice(start, start + errors.count)
-            self.loops.append(_Loop(item, law, settings, z, G, part))
+            self.loops.append(_Loop(item, law, settings, z, G, part, leads))
             start = part.stop
             inputs.append(
                 Input(
@@ -116,6 +175,11 @@ class ContinuousBatch(Batch):
             power = self._given(loop, u, q, v) * (v @ loop.G.T)
             for setting in loop.settings:
                 out[:, self._tables.index(setting.item.table)] += power[:, setting.part].sum(axis=1)
+
+    def begin(self, q: Floats, v: Floats) -> None:
+        for loop in self.loops:
+            if loop.leads:
+                v[loop.z] -= loop.lead(Moment(q, v, np.nan, np.zeros(0)))
 
     def allocate(self, pattern: BlockPattern) -> None:
         self.offsets = [pattern.offsets(loop.z[None]) if loop.z.size else None for loop in self.loops]
@@ -234,4 +298,7 @@ class ContinuousBatch(Batch):
             result[f"{path}/output"] = np.array(commands).reshape(len(frames.q), -1)
             if loop.z.size:
                 result[f"{path}/state"] = frames.v[:, loop.z]
+                if loop.leads:
+                    at = [self.moment(*each) for each in zip(frames.u, frames.q, frames.v, strict=True)]
+                    result[f"{path}/state"] += [loop.lead(each) for each in at]
         return result

@@ -17,7 +17,7 @@ from femb.elements.control.errors import AttitudeErrors, Errors, ForwardErrors
 from femb.elements.control.linear_law import Realisation, lead_lag, low_pass, notch
 from femb.elements.control.reference import AttitudeReference
 from femb.elements.control.sensors import PlacedSensor
-from femb.elements.control.signals import NO_ARRAYS, Moment, Signal, signal_of, turn_error
+from femb.elements.control.signals import NO_ARRAYS, TRUE, Moment, Signal, signal_of, turn_error
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import breakpoints_of
 from femb.layout.layout import Layout
@@ -512,6 +512,7 @@ class FilterController(Controller):
                 f"{item.table}.{item.name}",
                 f"{item.table}.{item.name}.value",
                 f"{item.table}.{item.name}.output",
+                f"{item.table}.{item.name}.{TRUE}",
             ):
                 width = int(item.width_and_unit(layout, model)[0])
                 return 3 if width == 4 else width

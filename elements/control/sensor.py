@@ -19,7 +19,7 @@ from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats, OneOf, Unit, Vector
 from femb.elements.control import queue
 from femb.elements.control.linear_law import LinearLaw
-from femb.elements.control.signals import AXES, Signal, component_names, is_of, law_outputs
+from femb.elements.control.signals import AXES, TRUE, Signal, component_names, is_of, is_true, law_outputs
 from femb.elements.item import Item, RecordedArrays
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.discrete import DiscreteState, Update
@@ -54,7 +54,6 @@ def normals(key: tuple[int, int], sample: int, count: int) -> Floats:
     return result
 
 
-TRUE = "true"
 Sizes: TypeAlias = float | Vector
 """A number for all components, or three."""
 
@@ -178,7 +177,8 @@ class Sensor(Item):
         clocks = {
             (item.period, item.phase)
             for item in model.items()
-            if item.table == "controllers" and any(is_of(read, "sensors", self.name) for read in item.reads)
+            if item.table == "controllers"
+            and any(is_of(read, "sensors", self.name) and not is_true(read) for read in item.reads)
         }
         path = (self.table, self.name, "period")
         if not clocks:
@@ -190,7 +190,7 @@ class Sensor(Item):
             raise ModelError.at(
                 path,
                 "is missing: the controller that reads this sensor is continuous; give it a period, or let it read "
-                'true quantities, as "bodies.hub.angular_velocity"',
+                f'true quantities, as "bodies.hub.angular_velocity", or with a period "sensors.{self.name}.{TRUE}"',
             )
         return period, phase
 

@@ -14,7 +14,7 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.types import OWN_UNITS, Direction, Floats, OneOf, Quaternion, Unit, Vector
 from femb.elements.control.linear_law import LinearLaw
-from femb.elements.control.reference import gravity_of, orbit_of
+from femb.elements.control.reference import Gravity, gravity_of, orbit_of
 from femb.elements.control.sensor import Sample, Sensor, Sizes
 from femb.elements.control.signals import Moment, Rows, Signal, joint_signal, signal_of, station_signal, turn_error
 from femb.elements.environment.field import field_gradient, magnetic_field
@@ -73,7 +73,10 @@ class PlacedSensor(AtPoint, Sensor):
         turned = self.turned
         if turned is None:
             return signal
-        value, matrix = signal.value, turned
+        value, matrix, integrated = signal.value, turned, None
+        if signal.integrated is not None:
+            velocity, rest = signal.integrated
+            integrated = self.in_own_axes(velocity), self.in_own_axes(rest)
         return Signal(
             signal.name,
             signal.unit,
@@ -82,6 +85,7 @@ class PlacedSensor(AtPoint, Sensor):
             signal.linear,
             turned_rows(matrix, signal.rows),
             gain=matrix if signal.linear else None,
+            integrated=integrated,
         )
 
 
@@ -393,7 +397,39 @@ class Accelerometer(PlacedSensor):
             quaternion = rotations.normalise(attitude.value(state, discrete))
             return np.asarray(rotations.rotate_back(quaternion, felt(state, discrete)))
 
-        return self.in_own_axes(Signal(f"{self.place}.acceleration", "m/s2", 3, value))
+        integrated = seen_from(attitude, self.motion(layout, "velocity")), self._remainder(layout, gravity)
+        return self.in_own_axes(Signal(f"{self.place}.acceleration", "m/s2", 3, value, integrated=integrated))
+
+    def _remainder(self, layout: Layout, gravity: Gravity) -> Signal:
+        """What the specific force has beside the rate of the velocity v_b in axes of the host: omega x v_b - R^T g.
+
+        Source: docs/theory/controllers.md, equation (10).
+        """
+        position, attitude, omega, velocity = (
+            self.motion(layout, word) for word in ("position", "attitude", "angular_velocity", "velocity")
+        )
+        seen = seen_from(attitude, velocity)
+
+        def at(state: StateView, discrete: Mapping[str, Floats]) -> tuple[Floats, ...]:
+            turned = rotations.rotation_matrix(rotations.normalise(attitude.value(state, discrete))).T
+            g, slope = gravity(state.time, position.value(state, discrete))
+            return omega.value(state, discrete), seen.value(state, discrete), turned @ g, turned @ slope
+
+        def value(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
+            w, v_b, g, _ = at(state, discrete)
+            return np.asarray(np.cross(w, v_b) - g)
+
+        def rows(t: float, q: Floats, v: Floats) -> Rows:
+            w, v_b, g, slope = at(Moment(q, v, t, np.zeros(0)), {})  # type: ignore[arg-type]
+            of_turn, of_place = rows_of(attitude)(t, q, v)[0], rows_of(position)(t, q, v)[0]
+            by_w, by_v = rows_of(omega)(t, q, v), rows_of(seen)(t, q, v)
+            pose, velocities = (
+                rotations.cross_matrix(w) @ each - rotations.cross_matrix(v_b) @ other
+                for each, other in zip(by_v, by_w, strict=True)
+            )
+            return pose - slope @ of_place - rotations.cross_matrix(g) @ of_turn, velocities
+
+        return Signal(f"{self.place}.acceleration", "m/s2", 3, value, (), rows)
 
     def true_rows(self, point: LinearPoint) -> OutputRows:
         """The rows of the specific force: accelerations among them, and the turn of the axes in which it is seen."""

@@ -4,6 +4,7 @@
     joints.NAME.COORDINATE                            a coordinate of a joint; its rate after a blank and "rate"
     TABLE.NAME.QUANTITY                               a quantity of positions and velocities that an item declares
     sensors.NAME, controllers.NAME                    the value of a sensor, the output of a controller
+    sensors.NAME.true                                 the true quantity of a sensor at any instant
 
 A last .x, .y or .z selects one component of several. A turn is 2 q_v of the rotation from the attitude at the start,
 with the sign of its q_0, in body axes: for small angles the rotation vector.
@@ -30,6 +31,8 @@ from femb.numerics import rotations
 Discrete = Mapping[str, Floats]
 Rows = tuple[Floats, Floats]
 AXES = ("x", "y", "z")
+TRUE = "true"
+"""The word of the true quantity of a sensor."""
 MOTION = {"position": 0, "attitude": 1, "velocity": 2, "angular_velocity": 3}
 """Quantities of a station, and their places in its motion."""
 UNITS = {"position": "m", "attitude": "-", "velocity": "m/s", "angular_velocity": "rad/s", "turn": "rad"}
@@ -44,7 +47,8 @@ class Signal:
     attitude those of the turn. rows : function (t, q, v) that gives its derivatives (k, n_v) by the pose and by the
     velocities; None of a signal that is held between samples. held : the name of its array, of a held signal. gain (k,
     m) : from the outputs ``linear`` to its components; None for one by one. place : where its numbers are, "q", "v" or
-    the name of a discrete state, and the first of them; None where they are computed.
+    the name of a discrete state, and the first of them; None where they are computed. integrated : of a signal that
+    needs accelerations, two of positions and velocities: it is the rate of the first plus the second.
     """
 
     name: str
@@ -56,6 +60,7 @@ class Signal:
     held: str = ""
     gain: Floats | None = None
     place: tuple[str, int] | None = None
+    integrated: "tuple[Signal, Signal] | None" = None
 
     def component(self, k: int) -> "Signal":
         """One of its numbers."""
@@ -72,9 +77,11 @@ class Signal:
             name=f"{self.name}.{AXES[k]}",
             width=1,
             value=lambda state, discrete: value(state, discrete)[k : k + 1],
-            linear=self.linear[k : k + 1],
+            linear=self.linear if self.gain is not None else self.linear[k : k + 1],
             rows=of_rows,
             place=self.place and (self.place[0], self.place[1] + k),
+            gain=None if self.gain is None else self.gain[k : k + 1],
+            integrated=self.integrated and (self.integrated[0].component(k), self.integrated[1].component(k)),
         )
 
 
@@ -125,7 +132,7 @@ def signal_of(layout: Layout, model: ModelView, name: str) -> Signal:
 
 def known_signals(layout: Layout, model: ModelView) -> list[str]:
     """The names of all signals, of beams at their ends."""
-    names = [f"sensors.{each}" for each in _table(model, "sensors")]
+    names = [f"sensors.{each}{word}" for each in _table(model, "sensors") for word in ("", f".{TRUE}")]
     names += [f"bodies.{body}.{word}" for body in layout.bodies for word in UNITS]
     names += [f"beams.{beam}.{node}.{word}" for beam in layout.beams for node in (0, -1) for word in UNITS]
     for joint, entry in layout.joints.items():
@@ -139,6 +146,12 @@ def is_of(signal: str, table: str, name: str) -> bool:
     """Whether a signal is of the item TABLE.NAME: its value, or a component of it."""
     start = f"{table}.{name}"
     return signal == start or signal.startswith(f"{start}.")
+
+
+def is_true(signal: str) -> bool:
+    """Whether a signal is the true quantity of a sensor, or a component of it."""
+    whole = signal[:-2] if signal[-2:] in (".x", ".y", ".z") else signal
+    return signal.startswith("sensors.") and whole.endswith(f".{TRUE}")
 
 
 def named_item(model: ModelView, name: str) -> tuple[Any, str] | None:
@@ -181,6 +194,10 @@ def _held(layout: Layout, model: ModelView, table: str, rest: str) -> Signal | N
     """The value of a sensor or the output of a controller."""
     word = "value" if table == "sensors" else "output"
     for item in model.items():
+        if item.table == table == "sensors" and rest == f"{item.name}.{TRUE}":
+            true = item.truth(layout, model)
+            linear = true.linear or component_names(f"{table}.{rest}", 3 if true.width == 4 else true.width)
+            return replace(true, name=f"{table}.{rest}", linear=linear)
         if item.table == table and rest in (item.name, f"{item.name}.{word}"):
             return _of_array(f"{table}.{item.name}", word, item, layout, model)
     return None

@@ -252,6 +252,10 @@ class Batch:
     def allocate(self, pattern: BlockPattern) -> None:
         """Look up the offsets of the batch's blocks in the matrices."""
 
+    def begin(self, q: Floats, v: Floats) -> None:
+        """Set first-order states in v (n_v,) that depend on the motion at the start, from q (n_q,) and the rest of v,
+        where they have the values that their items give."""
+
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         """out += M a + h + f - f_applied."""
         raise NotImplementedError

@@ -19,6 +19,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import check_flag, names_of, shallow_copy
 from femb.elements.control.linear_law import LinearLaw
+from femb.elements.control.signals import is_true
 from femb.linear.begin import operating_point
 from femb.linear.channels import ForceInput, LinearOutput, default_outputs, inputs_of, output
 from femb.linear.chart import driven_inputs
@@ -271,7 +272,8 @@ def laws_of(system: "System") -> tuple[LinearLaw, ...]:
     chosen = [item for item in items if item.sets]
     while chosen:
         found |= {id(item): item.linear_law(layout, model) for item in chosen}
-        read = [f"{name}." for law in found.values() for name in law.inputs]
+        # the true quantity of a sensor is an output of the plant
+        read = [f"{name}." for law in found.values() for name in law.inputs if not is_true(name)]
         left = [item for item in items if id(item) not in found]
         chosen = [item for item in left if any(name.startswith(f"{item.table}.{item.name}.") for name in read)]
     return tuple(found[id(item)] for item in items if id(item) in found)

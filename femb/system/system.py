@@ -94,6 +94,8 @@ class System(Equations):
         self.layout.origin_velocity = shared_velocity(self, v)
         if self.layout.origin_velocity.any():
             v = v - self.layout.origin_velocity @ self.rigid_velocities(q)[:3]
+        for batch in self.batches:
+            batch.begin(q, v)
         self.q0, self.v0 = q, v
 
     def __repr__(self) -> str:

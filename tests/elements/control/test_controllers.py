@@ -11,6 +11,9 @@ from scipy.linalg import expm
 import femb
 from femb import JointEnd
 from femb.base.errors import ModelError, SolveError
+from femb.numerics import rotations
+from femb.numerics.compiler.bound_calls import AVAILABLE
+from femb.run.events import BoundUpdates
 from femb.system.system import System
 
 J, K_P, K_D = 10.0, 4.0, 9.0
@@ -334,6 +337,98 @@ def test_continuous_laws_on_bodies_and_hinges(kind, formulation):
     assert np.abs(results.audit.energy_error).max() < 1e-8
 
 
+def test_a_continuous_filter_of_an_accelerometer():
+    """Equation (10) on a turning path, off the mass centre and in axes of its own, under gravity and a thrust."""
+    inertia, at, thrust, g = np.array([3.0, 5.0, 4.0]), np.array([0.3, -0.2, 0.5]), np.array([4.0, -2.0, 1.0]), 9.81
+    omega, axes, tau = np.array([0.9, 0.4, -0.7]), np.array([0.8, 0.6, 0.0, 0.0]), 0.3
+    model = femb.Model("turning", gravity=(0.0, 0.0, -g))
+    model.add(femb.RigidBody("hub", 2.0, tuple(inertia), velocity=(0.5, 0.0, -1.0), angular_velocity=tuple(omega)))
+    model.add(femb.Load("thruster", body="hub", force=tuple(thrust), frame="body"))
+    model.add(femb.Accelerometer("a", body="hub", at=tuple(at), axes=tuple(axes), period=0.5))
+    start = np.array([1.0, -2.0, 0.5])
+    A, B, C = -np.eye(3) / tau, np.eye(3) / tau, np.eye(3)
+    model.add(femb.LinearController("f", A=A, B=B, C=C, inputs="sensors.a.true", state=tuple(start)))
+    results = femb.simulate(model, duration=2.0, output_interval=0.25, rtol=1e-12, atol={"quaternion": 1e-14})
+    own = rotations.rotation_matrix(axes).T
+
+    def rates(t, y):
+        w = y[:3]
+        alpha = -np.cross(w, inertia * w) / inertia
+        felt = thrust / 2.0 + np.cross(alpha, at) + np.cross(w, np.cross(w, at))
+        return np.concatenate([alpha, (own @ felt - y[3:]) / tau])
+
+    wanted = solve_ivp(
+        rates, (0.0, 2.0), [*omega, *start], t_eval=results.time, rtol=1e-13, atol=1e-13, method="DOP853"
+    )
+    np.testing.assert_allclose(results.controllers["f"].state, wanted.y[3:].T, atol=1e-10)
+    np.testing.assert_allclose(results.sensors["a"].true[-1], own @ felt_of(results, inertia, thrust, at), atol=1e-9)
+
+
+def felt_of(results, inertia, thrust, at):
+    """The specific force in axes of the hub at the last sample, which is at the end of the run less a period."""
+    w = results.bodies["hub"].angular_velocity[-3]
+    alpha = -np.cross(w, inertia * w) / inertia
+    return thrust / 2.0 + np.cross(alpha, at) + np.cross(w, np.cross(w, at))
+
+
+HUB, MODE = 1190.91, 882.09  # kg m2; 2073 in all, and a mode whose coupling is 29.7
+
+
+def flexible_hub(*laws):
+    """A hub and a rotor on a torsion spring about z; an accelerometer 1 m off the axis feels the hub's acceleration."""
+    model = femb.Model("flexible hub")
+    model.add(femb.RigidBody("hub", 10.0, (HUB, HUB, HUB)))
+    model.add(femb.RigidBody("rotor", 10.0, (MODE, MODE, MODE)))
+    model.add(femb.Revolute("flex", JointEnd("hub", axis=(0, 0, 1)), JointEnd("rotor", axis=(0, 0, 1))))
+    model.add(femb.JointSpringDamper("spring", "flex", stiffness=2e3, damping=5.0))
+    model.add(femb.JointMotor("drive", joint="flex", force=0.0))
+    model.add(femb.Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body"))
+    model.add(femb.Accelerometer("a", body="hub", at=(0.0, -1.0, 0.0), period=0.1))
+    for each in laws:
+        model.add(each)
+    return model
+
+
+FEEDBACK = {"inputs": "sensors.a.true.x", "outputs": "loads.torquer.torque"}
+
+
+def test_direct_feedback_of_an_acceleration_is_refused():
+    """u = -k a makes the mass singular at k = -1190.91: what the hub's acceleration has at once of its torque."""
+    model = femb.linearize(flexible_hub(), inputs=["bodies.hub.torque.z"], outputs=["sensors.a.true.x"])
+    at_once = model.D.item()
+    assert np.isclose(-1.0 / at_once, -1190.91, rtol=1e-12)
+    with pytest.raises(ModelError, match=r"controllers\.law: sets its commands by 'sensors\.a\.true\.x' at once"):
+        System(flexible_hub(femb.LinearController("law", D=[[0.0], [0.0], [500.0]], **FEEDBACK)))
+
+
+def test_a_continuous_loop_on_an_accelerometer():
+    """Poles, margins and motion of the torque -k a behind a low-pass beside matrices written down for it."""
+    k, w = 400.0, 3.0
+    A, B, C = [[0.0, 1.0], [-w * w, -1.4 * w]], [[0.0], [w * w]], [[0.0, 0.0], [0.0, 0.0], [-k, 0.0]]
+    model = flexible_hub(femb.LinearController("law", A=A, B=B, C=C, **FEEDBACK))
+    # turn of the hub and of the rotor beside it, their rates, and the filter x of the hub's acceleration a
+    M, K = np.array([[HUB + MODE, MODE], [MODE, MODE]]), np.diag([0.0, 2e3])
+    damping = np.diag([0.0, 5.0])
+    inverse = np.linalg.inv(M)
+    plant = np.block([[np.zeros((2, 2)), np.eye(2)], [-inverse @ K, -inverse @ damping]])
+    torque = np.concatenate([np.zeros(2), inverse[:, 0]])
+    whole = np.zeros((6, 6))
+    whole[:4, :4], whole[:4, 4], whole[4, 5] = plant, -k * torque, 1.0
+    whole[5, :4], whole[5, 4:] = w * w * plant[2], (-w * w - w * w * k * inverse[0, 0], -1.4 * w)
+    wanted = np.linalg.eigvals(whole)
+    poles = femb.linearize(model, at_rest=True).eigenvalues()
+    for each in wanted[np.abs(wanted) > 1e-6]:
+        assert np.abs(poles - each).min() < 1e-8, each
+    loop = femb.loop(model, at_rest=True)
+    for each in wanted[np.abs(wanted) > 1e-6]:
+        assert np.abs(loop.poles() - each).min() < 1e-8, each
+    margin = next(each for each in loop.margins() if each.channel == "loads.torquer.torque.2")
+    frequencies = np.linspace(0.5, 8.0, 20001)
+    L = [k * w * w / (w * w - f * f + 1.4j * w * f) * (plant[2] @ np.linalg.solve(1j * f * np.eye(4) - plant, torque)
+         + torque[2]) for f in frequencies]  # fmt: skip
+    assert np.isclose(margin.distance, np.abs(1.0 + np.array(L)).min(), rtol=1e-5)
+
+
 def test_forces_of_unit_commands_are_those_of_held_ones():
     """Of torques at turned sections, and of a motor, at any state: the same whether a law is sampled or continuous."""
     section = femb.Section("s", axial_stiffness=1e4, bending_stiffness=(10.0, 20.0), torsional_stiffness=5.0,
@@ -538,6 +633,42 @@ def test_momenta_refuse_states_of_first_order_by_name(law):
     """A wheel and a continuous law have unknowns of their own."""
     with pytest.raises(ModelError, match=r"'hamiltonian' is for trees of rigid bodies: wheels\.w has an unknown"):
         femb.simulate(wheel_rotor(law()), duration=1.0, formulation="hamiltonian", method="rk")
+
+
+def everything_in_a_loop():
+    """Two sampled laws, one after a filter, with delays, limits, a wheel and a load, a sensor with noise."""
+    model = rotor(angle=0.4)
+    model.add(femb.ReactionWheel("w", body="hub", **SPIN, max_torque=0.05, torque=0.01))
+    model.add(femb.Gyro("gyro", body="hub", angle_random_walk=1e-4))
+    model.add(femb.FilterController("soft", "sensors.gyro", frequency=8.0, period=0.1))
+    words = {"inputs": ("controllers.soft.z",), "outputs": ("wheels.w.torque",), "period": 0.1, "delay": 0.17}
+    model.add(femb.LinearController("wheel", A=[[0.5]], B=[[0.1]], C=[[1.0]], D=[[3.0]], **words))
+    outputs = ("loads.torquer.torque",)
+    words = {"attitude": "bodies.hub", "rate": "bodies.hub", "outputs": outputs, "period": 0.05, "tracking_time": 1.0}
+    model.add(femb.PIDController("pid", proportional=4.0, derivative=9.0, integral=0.3, **words))
+    return model
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="kernels have no entries in this version of numba")
+def test_samples_of_one_call_are_those_of_python_to_the_last_bit(monkeypatch):
+    options = {"duration": 4.0, "output_interval": 0.1, "rtol": 1e-8, "method": "radau"}
+    calls, changed = [], BoundUpdates.changed
+
+    def counted(self, *args):
+        result = changed(self, *args)
+        calls.append(result is not None)
+        return result
+
+    monkeypatch.setattr(BoundUpdates, "changed", counted)
+    one = femb.simulate(everything_in_a_loop(), **options)
+    assert all(calls)
+    assert len(calls) > 100
+    monkeypatch.setattr("femb.run.time_loop.AVAILABLE", False)
+    other = femb.simulate(everything_in_a_loop(), **options)
+    assert one.wheels["w"].clips[-1] > 3
+    assert one.arrays.keys() == other.arrays.keys()
+    for path, values in one.arrays.items():
+        np.testing.assert_array_equal(values, other.arrays[path], err_msg=path)
 
 
 def test_a_killed_run_goes_on_bitwise(tmp_path):
