@@ -63,7 +63,8 @@ class _Loop:
         """(n,) what the states of the law have beside those in v."""
         result = np.zeros(self.z.size)
         for signal, B in self.leads:
-            result += B @ signal.value(at, NO_ARRAYS)  # type: ignore[arg-type]
+            v_b: Floats = signal.value(at, NO_ARRAYS)  # type: ignore[arg-type]
+            result += B.dot(v_b)
         return result
 
 

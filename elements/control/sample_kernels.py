@@ -4,6 +4,7 @@ They change the discrete states in ``femb.layout.discrete.UpdateArrays``, as the
 """
 
 import math
+from typing import Any
 
 from femb.elements.control.queue import ROUNDING
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
@@ -15,7 +16,7 @@ IN_Q, IN_V, IN_STATES = range(3)
 COUNT, OUTPUT, TIME, STATE, QUEUE, SLOTS, ATTITUDE = range(7)
 
 
-def attitude_error(q, p, w, r):
+def attitude_error(q: Any, p: Any, w: Any, r: Any) -> tuple[float, ...]:
     """The turn (3) from a reference p to an attitude q of any length, and the rate (3) beside that of the reference.
 
     w : the rate, body axes; r : of the reference, in its axes. docs/theory/controllers.md, equation (4).

@@ -197,7 +197,8 @@ def _held(layout: Layout, model: ModelView, table: str, rest: str) -> Signal | N
         if item.table == table == "sensors" and rest == f"{item.name}.{TRUE}":
             true = item.truth(layout, model)
             linear = true.linear or component_names(f"{table}.{rest}", 3 if true.width == 4 else true.width)
-            return replace(true, name=f"{table}.{rest}", linear=linear)
+            found: Signal = replace(true, name=f"{table}.{rest}", linear=linear)
+            return found
         if item.table == table and rest in (item.name, f"{item.name}.{word}"):
             return _of_array(f"{table}.{item.name}", word, item, layout, model)
     return None

@@ -102,7 +102,9 @@ class Trend:
         corotated_q, corotated_v = form.corotated_frames
         rest, growing = np.zeros((7, form.n_v)), np.zeros(form.n_v, dtype=bool)
         turning = corotated_q[:0], corotated_v[:0]
-        return cls(0.0, 0.0, *rest[:4], rest[4:], growing, np.zeros((3, form.n_c)), *turning)
+        return cls(
+            0.0, 0.0, rest[0], rest[1], rest[2], rest[3], rest[4:], growing, np.zeros((3, form.n_c)), *turning
+        )  # fmt: skip
 
     def begun_at(self, v: Floats, a: Floats, multipliers: Floats) -> Self:
         """Of one at rest, that of constant inertial accelerations a (n_v,) and multipliers (n_c,) from velocities v."""

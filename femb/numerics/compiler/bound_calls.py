@@ -158,9 +158,10 @@ else:
 
 
 @kernel
-def call_each(program):
+def call_each(program: Any) -> int:
     """Call bound kernels (n, 2) one after the other, up to the first that does not return -1; how many of them did."""
     for k in range(program.shape[0]):
         if call_bound(program[k, 0], program[k, 1]) != -1:
             return k
-    return program.shape[0]
+    count: int = program.shape[0]
+    return count
