@@ -175,6 +175,17 @@ def station_motion(layout: Layout, station: Station, q: Floats, v: Floats) -> tu
     return moved_by(station.offset, station.rotation, position, quaternion, velocity, omega)
 
 
+def station_pose(layout: Layout, station: Station, q: Floats) -> tuple[Floats, Floats]:
+    """Position and quaternion (s, 3 or 4) of a station at s states, as of ``station_motion``."""
+    frame, i = layout.frames[station.frame], layout.frame_q[station.frame]
+    if frame.freedom != 6:
+        return station_motion(layout, station, q, np.zeros((len(q), layout.n_v)))[:2]
+    position, quaternion = q[:, i : i + 3], q[:, i + 3 : i + 7]
+    if station.on_frame:
+        return position, quaternion
+    return position + rotations.rotate(quaternion, station.offset), rotations.multiply(quaternion, station.rotation)
+
+
 def moved_by(
     offset: Floats, rotation: Floats, position: Floats, quaternion: Floats, velocity: Floats, omega: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:

@@ -27,9 +27,9 @@ from femb.formulations.contract import Formulation
 from femb.layout.element import TrialError
 from femb.recording.frames import Frames, SystemsAt, frames_of, inputs_of, projected_frames
 from femb.steppers.contract import AcceptedStep, PassedSteps
-from femb.steppers.dense import HermiteStep, hermite_states
+from femb.steppers.dense import HermiteStep, hermite_accelerations, hermite_states
 from femb.system.block_lu import SingularError
-from femb.system.stacked import EachMatrices, matrices_each, portions, projected_each
+from femb.system.stacked import EachMatrices, Space, matrices_each, portions, projected_each
 from femb.system.system import System
 
 # Output instants inside steps, as the steps interpolate them.
@@ -123,9 +123,7 @@ def _in_steps(parts: Sequence[InStep]) -> Instants:
     of_parts = zip(parts, np.split(states[0], np.cumsum(counts[:-1])), strict=True)
     systems = SystemsAt.joined([SystemsAt.of(part.form, q) for part, q in of_parts])
 
-    def rates() -> Floats:
-        return np.concatenate([step.accelerations(each) for step, each in zip(steps, times, strict=True)])
-
+    rates = partial(hermite_accelerations, steps, times)
     return Instants(parts[0].form, np.concatenate(times), states, rates, (start, end), systems)
 
 
@@ -220,9 +218,10 @@ def _evaluated(parts: list[Instants], motion_only: bool) -> Frames:
     before = np.minimum(time, np.nextafter(end, start))
     mu = STIFF / (end - start)
     u = inputs_of(systems, before, q, v)
+    space = Space()
     try:
         for some in portions(system, len(time)):
-            q[some], v[some] = _corrected(system, u[some], q[some], v[some], a[some], mu[some])
+            q[some], v[some] = _corrected(system, u[some], q[some], v[some], a[some], mu[some], space)
     except TrialError:
         steps = [step for part in parts for step in part.of_steps()]
         if len(steps) > 1:
@@ -250,10 +249,13 @@ def _after_jump(system: SystemsAt, frames: Frames, k: int, motion_only: bool) ->
     return Frames.joined([part for part in parts if len(part.time)])
 
 
-def _corrected(system: System, u: Floats, q: Floats, v: Floats, a: Floats, mu: Floats) -> State:
-    """q (k, n_q), v (k, n_v) corrected such that stiff members accelerate with a (k, n_v), on the constraints."""
+def _corrected(system: System, u: Floats, q: Floats, v: Floats, a: Floats, mu: Floats, space: Space) -> State:
+    """q (k, n_q), v (k, n_v) corrected such that stiff members accelerate with a (k, n_v), on the constraints.
+
+    space : of the matrices.
+    """
     try:
-        matrices = matrices_each(system, u, q, v, mu)
+        matrices = matrices_each(system, u, q, v, mu, space)
     except SingularError as error:
         raise TrialError("the iteration matrix at an output instant is singular") from error
     interpolated = projected_each(system, u, q, v, matrices.factors)

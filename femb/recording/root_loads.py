@@ -18,7 +18,7 @@ from femb.base.types import Floats
 from femb.elements.item import Item
 from femb.layout.element import Batch
 from femb.layout.layout import Station
-from femb.layout.state import station_motion
+from femb.layout.state import station_pose
 from femb.numerics import rotations
 from femb.recording.frames import Frames
 from femb.system.appendages import Appendage, appendages_of, attachment, roots
@@ -44,7 +44,7 @@ class FlexibleRoot:
             other.add_interface_forces(self.batch, frames.u, frames.q, frames.v, each)
         force, torque = np.zeros_like(point), np.zeros_like(point)
         for number, frame in zip(self.numbers, self.frames, strict=True):
-            position, quaternion, _, _ = station_motion(layout, Station(frame), frames.q, frames.v)
+            position, quaternion = station_pose(layout, Station(frame), frames.q)
             own = each[:, number, :3]
             force = force + own
             torque = torque + rotations.rotate(quaternion, each[:, number, 3:]) + np.cross(position - point, own)
@@ -169,14 +169,14 @@ class RootLoads:
         if root.station.frame < 0:
             count = len(frames.time)
             return np.tile(root.station.offset, (count, 1)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
-        position, quaternion, _, _ = station_motion(self.system.layout, root.station, frames.q, frames.v)
+        position, quaternion = station_pose(self.system.layout, root.station, frames.q)
         return position, rotations.normalise(quaternion)
 
     def _of_beam(
         self, block: Mapping[str, Floats], path: str, station: Station, end: int, point: Floats, frames: Frames
     ) -> tuple[Floats, Floats]:
         """Force and torque (k, 3) about a point of a beam on what its first (0) or last (-1) node is on."""
-        position, quaternion, _, _ = station_motion(self.system.layout, station, frames.q, frames.v)
+        position, quaternion = station_pose(self.system.layout, station, frames.q)
         # on the start, the material beyond the face is the beam; on the end it is the parent
         sign = 1.0 if end == 0 else -1.0
         force = sign * rotations.rotate(quaternion, block[f"{path}/section_force"][:, end, end])

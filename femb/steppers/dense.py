@@ -110,17 +110,34 @@ Stages: TypeAlias = tuple[Sequence[float] | Floats, Sequence[Floats] | Floats]
 
 def through_nodes(nodes: Nodes, times: Floats) -> Floats:
     """Values (s, n) at times (s,) of the polynomial through nodes, by Lagrange's formula."""
-    instants, values = (np.asarray(node) for node in nodes)
-    distances = instants[:, None] - instants
-    np.fill_diagonal(distances, 1.0)
-    factors = (np.asarray(times)[:, None, None] - instants) / distances
-    factors.reshape(len(factors), -1)[:, :: len(instants) + 1] = 1.0
+    instants, values = (np.asarray(node)[None] for node in nodes)
+    return _through_nodes(instants, values, np.zeros(len(times), dtype=np.int64), np.asarray(times))
+
+
+def _through_nodes(instants: Floats, values: Floats, of_step: Ints, times: Floats) -> Floats:
+    """The same (k, n) of s polynomials, instants (s, m) and values (s, m, n), of those with numbers of_step (k,)."""
+    distances = instants[:, :, None] - instants[:, None, :]
+    diagonal = np.arange(instants.shape[1])
+    distances[:, diagonal, diagonal] = 1.0
+    factors = (times[:, None, None] - instants[of_step, None, :]) / distances[of_step]
+    factors[:, diagonal, diagonal] = 1.0
     weights = factors.prod(axis=2).T[:, :, None]
     # sums by numpy's matrix products would depend on the number of times, in the last bit
-    result: Floats = weights[0] * values[0]
-    for weight, value in zip(weights[1:], values[1:], strict=True):
-        result += weight * value
+    result: Floats = weights[0] * values[of_step, 0]
+    for k in range(1, len(weights)):
+        result += weights[k] * values[of_step, k]
     return result
+
+
+def hermite_accelerations(steps: "Sequence[HermiteStep]", times: Sequence[Floats]) -> Floats:
+    """v' (k, n_v) at the times inside each of several steps of one formulation."""
+    nodes = [step.nodes for step in steps]
+    known = [each for each in nodes if each is not None]
+    if len(known) < len(nodes) or len({len(each[0]) for each in known}) > 1:
+        return np.concatenate([step.accelerations(each) for step, each in zip(steps, times, strict=True)])
+    instants, values = (np.array([each[k] for each in known]) for k in range(2))
+    of_step = np.repeat(np.arange(len(steps)), [len(each) for each in times])
+    return _through_nodes(instants, values, of_step, np.concatenate(times))
 
 
 @cache

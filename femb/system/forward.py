@@ -7,13 +7,14 @@ import numpy as np
 from femb.base.types import Floats
 from femb.system.block_lu import SingularError
 from femb.system.constraints import singular_mass
-from femb.system.stacked import StackedFactors, portions, products
+from femb.system.stacked import Space, StackedFactors, portions, products
 from femb.system.velocity_coordinates import MotionEquations
 
 
 def forward_each(system: MotionEquations, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
     """v' (k, n_v) and multipliers (k, n_c) of k states; see ``Equations.forward``. Raises TrialError."""
-    found = [_forward(system, u[some], q[some], v[some])[:2] for some in portions(system, len(q))]
+    space = Space()
+    found = [_forward(system, u[some], q[some], v[some], space)[:2] for some in portions(system, len(q))]
     a, multipliers = _joined(found)
     return a, multipliers
 
@@ -23,9 +24,9 @@ def forward_balance(
 ) -> tuple[Floats, Floats, Floats]:
     """As ``forward_each``; and the residual forces (k, n_v) of the ``equations`` with these multipliers and other
     accelerations a (k, n_v). The forces are evaluated once."""
-    found = []
+    found, space = [], Space()
     for some in portions(system, len(q)):
-        rates, multipliers, force, data = _forward(system, u[some], q[some], v[some])
+        rates, multipliers, force, data = _forward(system, u[some], q[some], v[some], space)
         force += products(system.solver, data, np.hstack([a[some], multipliers]))[:, : system.n_v]
         found.append((rates, multipliers, force))
     rates, multipliers, force = _joined(found)
@@ -36,9 +37,11 @@ def _joined(found: Sequence[tuple[Floats, ...]]) -> tuple[Floats, ...]:
     return found[0] if len(found) == 1 else tuple(np.concatenate(arrays) for arrays in zip(*found, strict=True))
 
 
-def _forward(system: MotionEquations, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """v', multipliers, the forces (k, n_v) without accelerations, and block data of M, J and J^T."""
-    x, data = np.zeros((len(q), system.pattern.n)), np.zeros((len(q), system.pattern.size))
+def _forward(
+    system: MotionEquations, u: Floats, q: Floats, v: Floats, space: Space
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """v', multipliers, the forces (k, n_v) without accelerations, and block data of M, J and J^T, in the ``space``."""
+    x, data = np.zeros((len(q), system.pattern.n)), space.zeros("mass", len(q), system.pattern.size)
     force = system.residual(u, q, v, np.zeros(v.shape))
     x[:, : system.n_v] = -force
     for batch in system.batches:
@@ -46,7 +49,7 @@ def _forward(system: MotionEquations, u: Floats, q: Floats, v: Floats) -> tuple[
     if system.n_c:
         x[:, system.n_v :] = system.constraints(u, q, v, data)[1]
     try:
-        StackedFactors(system.solver, data).solve(x)
+        StackedFactors(system.solver, data, space=space).solve(x)
     except SingularError as error:
         raise singular_mass(system, error, *(array[error.state] for array in (u, q, v))) from error
     # both parts as the arrays of one state are, for which kernels are compiled already

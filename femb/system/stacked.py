@@ -218,13 +218,35 @@ class EachFactors(Protocol):
         """The factors of one matrix."""
 
 
+class Space:
+    """Arrays (k, ...) that are used again for the next states, since the system takes long to give new memory."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Floats] = {}
+
+    def array(self, name: str, *shape: int) -> Floats:
+        """The array of this name, with any entries; the one before is no longer used."""
+        kept = self._arrays.get(name)
+        if kept is None or kept.shape[1:] != shape[1:] or len(kept) < shape[0]:
+            kept = self._arrays[name] = np.empty(shape)
+        return kept[: shape[0]]
+
+    def zeros(self, name: str, *shape: int) -> Floats:
+        """The same with zeros."""
+        result = self.array(name, *shape)
+        result[:] = 0.0
+        return result
+
+
 class StackedFactors:
     """Factors of k matrices, block data (k, size), which are left as they are. Raises SingularError with its ``state``.
 
-    together : whether those that can be are factorised in lanes, which ``least_norm`` cannot use.
+    together : whether those that can be are factorised in lanes, which ``least_norm`` cannot use. space : of the
+    factors.
     """
 
-    def __init__(self, solver: LinearSolver, data: Floats, together: bool = True) -> None:
+    def __init__(self, solver: LinearSolver, data: Floats, together: bool = True, space: Space | None = None) -> None:
+        space = Space() if space is None else space
         k, n, n_v = len(data), solver.pattern.n, solver.pattern.n_v
         pivots: Ints = np.empty((k, n), dtype=np.int64)
         rank: Ints = np.empty((k, len(solver.sizes)), dtype=np.int64)
@@ -232,7 +254,7 @@ class StackedFactors:
         if n > n_v:
             scale[:, n_v:][:, solver.excluded_rows] = -np.inf
         groups = k // LANES if together and LANES > 1 else 0
-        grouped, own = np.empty((groups, data.shape[1], LANES)), np.empty_like(data)
+        grouped, own = space.array("in lanes", groups, data.shape[1], LANES), space.array("alone", *data.shape)
         self._together: Bools = np.zeros(groups, dtype=bool)
         self._structure, self._arrays, self._grouped = solver.structure, (own, pivots, rank), grouped
         state, block = factor_each(
@@ -288,18 +310,21 @@ def products(solver: LinearSolver, data: Floats, x: Floats) -> Floats:
 class StackedMatrices:
     """The iteration matrices mu M + C + K/mu with J and J^T of k states u, q, v and numbers mu (k,).
 
-    Raises TrialError, SingularError.
+    space : of the matrices and factors. Raises TrialError, SingularError.
     """
 
-    def __init__(self, system: MotionEquations, u: Floats, q: Floats, v: Floats, mu: Floats) -> None:
-        self._solver, self._n_v, k = system.solver, system.n_v, len(q)
-        mass, damping, stiffness = np.zeros((3, k, system.pattern.size))
+    def __init__(
+        self, system: MotionEquations, u: Floats, q: Floats, v: Floats, mu: Floats, space: Space | None = None
+    ) -> None:
+        self._solver, self._n_v, space = system.solver, system.n_v, Space() if space is None else space
+        names = "mass", "damping", "stiffness"
+        mass, damping, stiffness = (space.zeros(name, len(q), system.pattern.size) for name in names)
         for batch in system.batches:
             batch.matrices_each(u, q, v, mass, damping, stiffness)
         if system.n_c:
             system.constraints(u, q, v, damping)
         shift_each(mass, damping, stiffness, mu)
-        self.factors: EachFactors = StackedFactors(system.solver, mass)
+        self.factors: EachFactors = StackedFactors(system.solver, mass, space=space)
         self._stiff: Floats = stiffness
 
     def filtered(self, x: Floats) -> Floats:
@@ -366,10 +391,12 @@ def portions(system: MotionEquations, count: int) -> Iterator[slice]:
     yield from (slice(first, first + together) for first in range(0, count, together))
 
 
-def matrices_each(system: MotionEquations, u: Floats, q: Floats, v: Floats, mu: Floats) -> EachMatrices:
-    """The iteration matrices of k states. Raises TrialError, SingularError."""
+def matrices_each(
+    system: MotionEquations, u: Floats, q: Floats, v: Floats, mu: Floats, space: Space | None = None
+) -> EachMatrices:
+    """The iteration matrices of k states; space : see ``StackedMatrices``. Raises TrialError, SingularError."""
     low_rank = any(batch.low_rank_matrices(u[0], q[0], v[0]) is not None for batch in system.batches)
-    return (ListedMatrices if low_rank else StackedMatrices)(system, u, q, v, mu)
+    return ListedMatrices(system, u, q, v, mu) if low_rank else StackedMatrices(system, u, q, v, mu, space)
 
 
 def least_multipliers(system: MotionEquations, u: Floats, q: Floats, multipliers: Floats) -> Floats:
