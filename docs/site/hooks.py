@@ -12,6 +12,7 @@ import re
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
@@ -27,6 +28,10 @@ LINK = re.compile(r"(?<=\]\()([^)\s#]+)(?=[)#])")
 TITLE = re.compile(r"^(```\w+[ \t]+title=)([^\s\"]+)[ \t]*$", re.MULTILINE)
 FORMULA = re.compile(r'<(?:span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</(?:span|div)>', re.DOTALL)
 TAG = re.compile(r"\\tag\{(\w+)\}")
+ALIGNED = re.compile(r"\\(begin|end)\{aligned\}")
+ACCENTS = ("\u02d9", "\u00a8", "\u0307", "\u0308", "~", "^", "\u02c6", "\u02dc", "\u20db")  # dots, tilde and hat
+MATHML = "http://www.w3.org/1998/Math/MathML"
+ElementTree.register_namespace("", MATHML)
 NAMES = "reference/python.md"
 
 
@@ -83,10 +88,29 @@ def mathml(match: re.Match[str]) -> str:
     """A formula of pymdownx.arithmatex as MathML."""
     text = html.unescape(match[2])
     if match[1] == "(":
-        return str(convert(text))
-    formula = convert(TAG.sub("", text), display="block")
+        return arranged(str(convert(lines(text))))
+    formula = arranged(str(convert(lines(TAG.sub("", text)), display="block")))
     numbers = "".join(f'<span class="number">({number})</span>' for number in TAG.findall(text))
     return f'<div class="equation">{formula}{numbers}</div>'
+
+
+def lines(text: str) -> str:
+    """A formula with the name of aligned lines that latex2mathml knows."""
+    return ALIGNED.sub(r"\\\1{align*}", text)
+
+
+def arranged(formula: str) -> str:
+    """MathML as browsers set it: accents close to their letters, cells of aligned lines at the sign of equality."""
+    root = ElementTree.fromstring(formula)
+    for over in root.iter(f"{{{MATHML}}}mover"):
+        _, sign = over
+        if (sign.text or "") in ACCENTS:
+            over.set("accent", "true")
+            sign.set("stretchy", "false")
+    for cell in root.iter(f"{{{MATHML}}}mtd"):
+        if cell.get("columnalign"):
+            cell.set("style", f"text-align: {cell.attrib.pop('columnalign')}; padding-inline: 0")
+    return ElementTree.tostring(root, encoding="unicode")
 
 
 def outside(page: str, target: str) -> Path | None:

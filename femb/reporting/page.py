@@ -20,6 +20,7 @@ from femb.elements.beam.results import BeamResults
 from femb.elements.body.results import BodyResults
 from femb.pictures.files import writing
 from femb.pictures.frequency import Campbell
+from femb.pictures.words import DEGREES, MEASURES
 from femb.reporting import frequency as modal
 from femb.reporting.frequency import Frequency, facts_of, number
 from femb.reporting.packing import FINE, Packing
@@ -39,6 +40,7 @@ AXES = {3: "xyz", 4: "0123"}
 OF_NODES = ("position", "velocity", "deflection", "displacement", "acceleration", "angular_velocity")
 SECTION = ("section_force", "section_moment", "strain")
 ANGLES = "euler_angles"
+ANGULAR = ("rad", "rad/s", "rad/s2")  # units of coordinates, also of springs and drivers, that are told in degrees
 OF_COORDINATES = ("coordinates", "rates", "accelerations")
 OF_MOTION = ("velocity", "angular_velocity", "acceleration", "angular_acceleration", "rate", "rates", "accelerations")
 
@@ -108,6 +110,8 @@ def quantities_of(results: Results) -> Iterator[tuple[str, str, Sequence[str], F
             labels = names if array.ndim == 2 and len(names) == array.shape[1] else _labels(group, array)
             if group.path.startswith("joints/") and name in OF_COORDINATES:
                 unit = _unit_of_coordinates(unit, labels)
+            if unit in ANGULAR and (name in MEASURES or name == "angle"):
+                unit, array = unit.replace("rad", "deg"), DEGREES * array  # as in figures
             yield path, unit if unit not in ("-", "own") else "", labels, array
     known = {*results.tables, "audit", "time"}
     for path, array in results.series.items():

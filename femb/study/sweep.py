@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from femb import __version__
+from femb.base.descriptors import lock, opened
 from femb.base.errors import FembError, FembWarning, ModelError, Problem, ResultError
 from femb.base.progress import Reporter, counted
 from femb.base.types import Floats
@@ -24,7 +25,6 @@ from femb.case.compose import apply_override, composed, entry_of
 from femb.case.text import CaseError, text_of
 from femb.case.units import unit_of_entry
 from femb.results.results import Results
-from femb.results.storage.journal import lock
 from femb.results.sweep import Sweep, excess
 from femb.study.ensemble import TOGETHER, simulate_ensemble
 from femb.study.runner import Described, RunAnalyses, Runner, Runs, StudyRow, in_pool, in_process
@@ -200,7 +200,7 @@ class StudyJournal:
         self.rows: dict[int, StudyRow] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self.file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            self.file = opened(path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise ResultError(f"{path}: cannot be written ({error.strerror})") from error
         try:

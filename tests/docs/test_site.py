@@ -11,6 +11,7 @@ import sys
 
 import pytest
 from checkout import ROOT
+from oracles.browser import PROGRAM, Browser
 
 import femb
 from femb.base.checks import mark_of
@@ -81,22 +82,78 @@ def test_every_case_has_a_picture_and_is_in_the_gallery():
             assert f"(cases/{page.name})" in gallery, page.name
 
 
-@pytest.mark.slow
-def test_site_is_built_without_a_warning(tmp_path):
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of the site, built without a warning."""
     for module in ("mkdocs", "material", "mkdocstrings", "latex2mathml"):
         pytest.importorskip(module)
+    folder = tmp_path_factory.mktemp("built") / "site"
     command = [sys.executable, "-m", "mkdocs", "build", "-f", "docs/site/mkdocs.yml", "--strict"]
-    command += ["--site-dir", str(tmp_path / "site")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, "--site-dir", str(folder)], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    beam = (tmp_path / "site" / "theory" / "beam.html").read_text()
+    return folder
+
+
+# What is wrong on a page: wider than the window, a table or a formula that does not fit and cannot be moved, or signs
+# of a formula that was not understood.
+WRONG = """(() => {
+  const page = document.querySelector("article") || document.body;
+  const found = [];
+  if (document.documentElement.scrollWidth > innerWidth + 1) found.push(`page ${document.documentElement.scrollWidth}`);
+  const moves = (each) => ["auto", "scroll"].includes(getComputedStyle(each).overflowX);
+  for (const each of page.querySelectorAll("table, .equation math")) {
+    let place = each.parentElement;
+    while (place !== page && !moves(place)) place = place.parentElement;
+    const wide = each.getBoundingClientRect().width > page.clientWidth + 1;
+    if (place === page && wide) found.push(each.textContent.slice(0, 40));
+  }
+  const texts = document.createTreeWalker(page, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    if (text.parentElement.closest("code, pre, script, style")) continue;
+    const sign = text.parentElement.closest("math") ? /[$&]/ : /[$]/;
+    if (sign.test(text.data)) found.push(text.data);
+  }
+  return found;
+})()"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed")
+def test_every_page_fits_and_search_works_from_files(site, tmp_path):
+    """Opened as files at 1280 and 390 pixels: no console message, nothing too wide, no raw formula."""
+    pages = [page for page in sorted(site.rglob("*.html")) if page.name != "404.html"]
+    assert len(pages) > 100
+    wrong = {}
+    with Browser(tmp_path / "profile", 1280, 900) as browser:
+        for width in (1280, 390):
+            size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+            browser.call("Emulation.setDeviceMetricsOverride", **size)
+            for page in pages:
+                browser.problems.clear()
+                browser.open(page, "document.readyState === 'complete'")
+                found = [*browser.value(WRONG), *browser.problems]
+                if found:
+                    wrong[width, str(page.relative_to(site))] = found[:3]
+        assert wrong == {}
+        browser.call("Emulation.clearDeviceMetricsOverride")
+        browser.open(site / "index.html", "document.readyState === 'complete'")
+        browser.value("document.querySelector('[data-md-component=search-query]').focus()")
+        browser.call("Input.insertText", text="Craig-Bampton")
+        browser.wait("document.querySelectorAll('.md-search-result__item').length > 0")
+        assert browser.problems == []
+
+
+@pytest.mark.slow
+def test_site_is_built_without_a_warning(site):
+    beam = (site / "theory" / "beam.html").read_text()
     assert beam.count("<math ") > 100
     assert "arithmatex" not in beam
-    home = (tmp_path / "site" / "index.html").read_text()
+    home = (site / "index.html").read_text()
     assert "satellite_deployment_motion.png" in home
-    model = (tmp_path / "site" / "reference" / "python" / "models_and_cases.html").read_text()
+    model = (site / "reference" / "python" / "models_and_cases.html").read_text()
     assert 'id="femb.model.model.Model"' in model
-    assert (tmp_path / "site" / "repository" / "cases" / "satellite_forced.toml.txt").is_file()
+    assert (site / "repository" / "cases" / "satellite_forced.toml.txt").is_file()
 
 
 @pytest.mark.slow

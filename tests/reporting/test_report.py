@@ -27,6 +27,7 @@ import femb
 from femb import ResultError, Results, Sweep
 from femb.cli import cli
 from femb.numerics import rotations
+from femb.pictures.words import channels
 from femb.reporting import scene as scenes
 from femb.reporting.packing import COARSE, FINE, Packing
 from femb.reporting.page import SCRIPTS
@@ -210,6 +211,20 @@ def test_parts_have_paths_groups_and_carriers(tmp_path):
         {"part": 1, "on": 0, "at": None, "by": None},
         {"part": 3, "on": 2, "at": 2, "by": 0},
     ]
+
+
+def test_angles_of_joints_are_in_the_unit_of_figures(tmp_path):
+    block, static, attributes = satellite()
+    angle = np.linspace(0.0, 0.5, 21)[:, None]
+    block |= {"joints/hinge/coordinates": angle, "joints/hinge/rates": 2.0 * angle}
+    attributes["joints/hinge"] = {"names": '["angle"]'}
+    results = Results(block, static, attributes)
+    page = page_of(results, tmp_path)
+    units = {entry["path"]: entry["unit"] for entry in page.data["histories"]["entries"]}
+    for name, unit in (("coordinates", "deg"), ("rates", "deg/s")):
+        (channel,) = channels("joints", results.joints["hinge"], name)
+        assert units[f"joints/hinge/{name}"] == channel.unit == unit
+        np.testing.assert_allclose(page.entry(f"joints/hinge/{name}"), channel.values, atol=1e-4)
 
 
 def test_histories_are_thinned_only_where_they_are_very_many(tmp_path, monkeypatch):

@@ -11,10 +11,10 @@ import pytest
 from checkout import ROOT
 from oracles.synthetic_results import LENGTH, bent_beam, blocks, satellite
 
+from femb.base.descriptors import lock
 from femb.base.errors import ResultError
 from femb.results.results import Results
 from femb.results.storage.file import MemoryWriter, ResultWriter
-from femb.results.storage.journal import lock
 from femb.results.storage.read import read_content
 
 

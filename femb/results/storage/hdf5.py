@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.arrays import Block, joined
+from femb.base.descriptors import opened, read_at, write_at
 from femb.base.errors import ResultError
 
 # The layout of arrays over time in HDF5 files: chunks, and batches of output times that fill whole ones.
@@ -65,14 +66,6 @@ def chunk_shape(shape: tuple[int, ...], itemsize: int, together: int = 1) -> tup
 # Files through which HDF5 reads and writes by calls of Python.
 
 
-def write_at(file: int, data: bytes | memoryview, offset: int) -> None:
-    """Write all data to a file descriptor, from an offset on."""
-    view = memoryview(data).cast("B")
-    while view:
-        written = os.pwrite(file, view, offset)
-        view, offset = view[written:], offset + written
-
-
 class OpenFile(io.RawIOBase):
     """A file to read, which stays the same also when another file takes its name; each process has its own offset."""
 
@@ -82,12 +75,12 @@ class OpenFile(io.RawIOBase):
             raise IsADirectoryError(path)
         if path.is_fifo():
             raise OSError(errno.ESPIPE, "is a pipe, wanted a file")
-        self._file = os.open(path, flags, 0o666)
+        self._file = opened(path, flags)
         self._offset, self._size = 0, os.fstat(self._file).st_size
 
     def at(self, offset: int, count: int) -> bytes:
         """Up to so many bytes from an offset on."""
-        return os.pread(self._file, count, offset)
+        return read_at(self._file, count, offset)
 
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer, as far as the file reaches."""

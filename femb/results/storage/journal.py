@@ -21,18 +21,17 @@ import json
 import math
 import os
 import struct
-import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from femb.base.arrays import NOTHING, Arrays, Attributes, Block
+from femb.base.descriptors import is_locked, lock, opened, renamed, write_at
 from femb.base.errors import ResultError
-from femb.results.storage.hdf5 import OpenFile, write_at
+from femb.results.storage.hdf5 import OpenFile
 
 MAGIC = b"femb journal 1\n"
 RECORD = struct.Struct("<4sQI")
@@ -43,39 +42,6 @@ KINDS = "biufcU"
 
 Row = tuple[str, str, tuple[int, ...]]
 """Name, type and shape of an array."""
-
-
-def lock(file: int, patience: float = 0.0) -> None:
-    """Lock a file for writing; the end of the process, in whatever way, unlocks it.
-
-    patience : s, how long to wait for another process. Raises BlockingIOError where it has the file after that. The
-    package filelock does the same; it takes some 45 ms of each start, a tenth of a small run.
-    """
-    try:
-        import fcntl
-    except ImportError:
-        return
-    limit = time.monotonic() + patience
-    while True:
-        try:
-            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > limit:
-                raise
-            time.sleep(0.01)
-
-
-def is_locked(file: OpenFile) -> bool:
-    """Whether a process is writing to the file now."""
-    with suppress(ImportError, OSError):
-        import fcntl
-
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        fcntl.flock(file, fcntl.LOCK_UN)
-    return False
 
 
 class ResultJournal:
@@ -99,7 +65,7 @@ class ResultJournal:
         self._form: list[Row] = []
         # A file named ``path`` always has a complete beginning. Who has locked the draft is the only one that begins.
         draft = path.with_name(f".{path.name}.draft")
-        self._file = os.open(draft, os.O_RDWR | os.O_CREAT, 0o666)
+        self._file = opened(draft, os.O_RDWR | os.O_CREAT)
         try:
             lock(self._file)
             if not self._is_at(draft):
@@ -108,10 +74,10 @@ class ResultJournal:
                 self._begin(head, blocks, checkpoint)
                 if path.exists():
                     with OpenFile(path) as existing:
-                        if is_locked(existing):
+                        if is_locked(existing.fileno()):
                             raise BlockingIOError
                     path.replace(path.with_name(path.name + ".old"))
-                draft.rename(path)
+                self._file = renamed(self._file, draft, path)
             except BaseException:
                 draft.unlink()
                 raise
@@ -200,7 +166,7 @@ class JournalReader:
 
     def __init__(self, file: OpenFile, path: Path) -> None:
         self._file = file
-        self.live = is_locked(file)
+        self.live = is_locked(file.fileno())
         self.attributes: dict[str, dict[str, Any]] = {}
         self.static: dict[str, np.ndarray] = {}
         self.frames = self.kept = 0

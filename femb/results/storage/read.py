@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from femb.base.arrays import CHECKPOINT, Arrays, Attributes, Content, LazyArrays, joined, listing, visible
+from femb.base.descriptors import is_locked
 from femb.base.errors import ContinuationError, ResultError
 from femb.base.quantity import selection_note
 from femb.base.values import shown
 from femb.results.storage.hdf5 import Listing, OpenFile, read_array
-from femb.results.storage.journal import JournalReader, is_journal, is_locked
+from femb.results.storage.journal import JournalReader, is_journal
 
 STATUSES = ("running", "complete", "failed")
 KILLED = "the process ended before the run did"
@@ -52,7 +53,7 @@ def is_finished(path: Path) -> bool:
 def is_being_written(path: Path) -> bool:
     """Whether a run that will write this file is in progress."""
     with suppress(OSError), OpenFile(part_of(path)) as file:
-        return is_journal(file) and is_locked(file)
+        return is_journal(file) and is_locked(file.fileno())
     return False
 
 
