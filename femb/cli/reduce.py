@@ -13,7 +13,7 @@ from femb.cli.report import reported
 
 DAMPING = 0.005
 OF_MESH = ("youngs_modulus", "poissons_ratio", "density", "material")
-MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".sti", ".mas", ".dof")
+MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".mtx", ".sti", ".mas", ".dof")
 
 
 @click.command()
@@ -68,7 +68,7 @@ def reduce(
     """Reduce a mesh or matrices of a finite element model to a body of interfaces and modes.
 
     NODES are a node set, node numbers as 3,7,9 or a plane as x=0.5; then :mean for the mean motion of the nodes, and
-    @X,Y,Z for the position. Matrices are .npz, .h5, .mat, .op4, .pch, .sti; anything else is a mesh.
+    @X,Y,Z for the position. Matrices are .npz, .h5, .mat, .op4, .pch, .mtx, .sti; anything else is a mesh.
 
     A body that was reduced, or a file of shapes such as free-free modes, is reduced further: --interfaces are then
     names of those that are kept. Without --interfaces, --modes, --max-frequency and --out only the table is printed.

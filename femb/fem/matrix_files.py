@@ -406,3 +406,75 @@ def _triangle(path: Path, size: int) -> Sparse:
     entries = np.concatenate([table[:, 2], table[off, 2]])
     places = np.concatenate([row, column[off]]), np.concatenate([column, row[off]])
     return csc_array(coo_array((entries, places), shape=(size, size)))
+
+
+# Matrices that Abaqus writes: JOB_STIF1.mtx and JOB_MASS1.mtx of *MATRIX GENERATE with *MATRIX OUTPUT, in its default
+# format: lines row node, component, column node, component, value, of a symmetric matrix those of one triangle.
+
+GENERATED = re.compile(r"_(STIF|MASS)(\d*)$", re.IGNORECASE)
+HELD = 1e30  # entries on the diagonal that stand for supports; Abaqus writes 1e36
+
+
+def read_generated(path: str | Path, nodes: str | Path | None = None) -> FeModel:
+    """The model of one of the two files, which are beside each other.
+
+    nodes : the input file or another table of nodes, by default JOB.inp. Raises ModelError, ResultError.
+    """
+    path = Path(path)
+    found = GENERATED.search(path.stem)
+    if found is None:
+        raise ModelError(f"{path}: wanted the names that Abaqus gives, as JOB_STIF1.mtx and JOB_MASS1.mtx")
+    begin, number = path.stem[: found.start()], found[2]
+    files = {word: path.with_name(f"{begin}_{word}{number}{path.suffix}") for word in ("STIF", "MASS")}
+    for file in files.values():
+        check_file(file, "one of the .mtx of stiffness and mass, which Abaqus writes together")
+    tables = {word: _generated_lines(file) for word, file in files.items()}
+    places = np.concatenate([table[:, k : k + 2] for table in tables.values() for k in (0, 2)]).astype(np.int64)
+    dofs = np.unique(places, axis=0)
+    stiffness, mass = (_of_lines(tables[word], dofs, files[word]) for word in ("STIF", "MASS"))
+    numbers, positions, sets = read_nodes(nodes or path.with_name(f"{begin}.inp"))
+    used = np.isin(numbers, dofs[:, 0])
+    row = np.cumsum(used) - 1
+    kept = {name: row[rows[used[rows]]] for name, rows in sets.items()}
+    return with_dofs(positions[used], numbers[used], dofs, mass, stiffness, str(path), kept)
+
+
+def _generated_lines(path: Path) -> Floats:
+    """(n, 5) row node, component, column node, component, value. Raises ModelError."""
+    wanted = "wanted lines row node, component, column node, component, value, Abaqus' default format of matrices"
+    text = path.read_text(encoding="latin-1")
+    lines = [line.rstrip().rstrip(",").split(",") for line in text.splitlines() if line.strip()[:1] not in ("", "*")]
+    try:
+        table = np.array(lines, dtype=float)
+    except ValueError as error:
+        raise ModelError(f"{path}: {wanted}") from error
+    if table.ndim != 2 or table.shape[1] != 5 or not np.isfinite(table).all():
+        raise ModelError(f"{path}: {wanted}")
+    if table[:, [0, 2]].min() < 1:
+        raise ModelError(
+            f"{path}: has internal nodes with numbers below 1, as of multipliers: generate matrices without contact"
+        )
+    if table[:, 4].max() >= HELD:
+        k = int(np.argmax(table[:, 4]))
+        raise ModelError(
+            f"{path}: node {int(table[k, 0])} is held in component {int(table[k, 1])}: generate the matrices without "
+            "boundary conditions; interfaces hold them here"
+        )
+    return table
+
+
+def _of_lines(table: Floats, dofs: Ints, path: Path) -> Sparse:
+    """The matrix of lines of one triangle, or of both."""
+    from scipy.sparse import coo_array, csc_array
+
+    size = len(dofs)
+    number = {(int(node), int(component)): k for k, (node, component) in enumerate(dofs)}
+    row, column = (np.array([number[int(a), int(b)] for a, b in table[:, k : k + 2]], dtype=np.int64) for k in (0, 2))
+    if np.any(row < column) and np.any(row > column):
+        full = csc_array(coo_array((table[:, 4], (row, column)), shape=(size, size)))
+        if (abs(full - full.T)).max() <= 1e-9 * abs(full).max():
+            return full
+    off = row != column
+    entries = np.concatenate([table[:, 4], table[off, 4]])
+    places = np.concatenate([row, column[off]]), np.concatenate([column, row[off]])
+    return csc_array(coo_array((entries, places), shape=(size, size)))

@@ -238,10 +238,10 @@ def reduce_matrices(
 ) -> Reduction:
     """Reduce the mass and stiffness of a finite element model in files to interfaces and modes.
 
-    matrices : .npz, .h5 or .mat of arrays (``femb.fem.matrix_files``), .op4 or .pch of NASTRAN, .sti, .mas or
-    .dof of CalculiX. nodes : table of nodes, .csv, .inp or bulk data; OP4 and punch files need it. names : of mass and
-    stiffness in .op4 and .pch. unit : of lengths in positions and matrices, m, beside forces in N and times in s: 0.001
-    for mm and tonnes. stress : .npz, .h5 or .mat with the stress stiffness of unit loads, see
+    matrices : .npz, .h5 or .mat of arrays (``femb.fem.matrix_files``), .op4 or .pch of NASTRAN, .sti, .mas or .dof of
+    CalculiX, .mtx of Abaqus. nodes : table of nodes, .csv, .inp or bulk data; OP4 and punch files need it. names : of
+    mass and stiffness in .op4 and .pch. unit : of lengths in positions and matrices, m, beside forces in N and times in
+    s: 0.001 for mm and tonnes. stress : .npz, .h5 or .mat with the stress stiffness of unit loads, see
     ``femb.fem.model.GivenStress``; by default those in the file of arrays itself, with which the coupling is
     "full". Other options : as ``reduce_mesh``. Raises ModelError, ResultError.
     """
@@ -352,6 +352,8 @@ def _model_of(path: Path, nodes: str | Path | None, names: tuple[str, str]) -> F
     kind = path.suffix.lower()
     if kind in (".sti", ".mas", ".dof"):
         return calculix.read_stored(path, nodes)
+    if kind == ".mtx":
+        return matrix_files.read_generated(path, nodes)
     numbers, places, sets = node_tables.read_nodes(nodes) if nodes is not None else (None, None, {})
     if kind in (".op4", ".pch"):
         if numbers is None or places is None:
@@ -369,7 +371,8 @@ def _model_of(path: Path, nodes: str | Path | None, names: tuple[str, str]) -> F
         model = matrix_files.model_of_arrays(arrays, places, numbers, str(path))
         return matrix_files.with_stress(model, arrays, str(path))
     raise ResultError(
-        f"{path}: got the suffix {path.suffix!r}, wanted matrices in .npz, .h5, .mat, .op4, .pch, or .sti, .mas, .dof"
+        f"{path}: got the suffix {path.suffix!r}, wanted matrices in .npz, .h5, .mat, .op4, .pch, .mtx, or .sti, "
+        ".mas, .dof"
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from scipy.sparse import csc_array
+from scipy.sparse import coo_array, csc_array
 from shared_runs import said
 
 import femb
@@ -125,6 +125,49 @@ def test_matrices_of_calculix_by_other_writers(tmp_path):
     for file, nodes, digits in (("brick.pch", tmp_path / "brick.csv", 2e-6), ("brick.mat", None, 2e-7)):
         found = femb.fem.reduce_matrices(tmp_path / file, ["root=x=0"], 12, nodes=nodes)
         assert found.free[:6] == pytest.approx(printed, rel=digits)
+
+
+def as_abaqus(tmp_path, change=lambda lines: lines):
+    """CalculiX's brick as Abaqus writes matrices: the lower triangle in lines of nodes and components."""
+    model = read_matrices(FILES / "brick.sti", None)
+    for word, matrix in (("STIF", model.stiffness), ("MASS", model.mass)):
+        table = coo_array(matrix)
+        dofs = np.column_stack([model.numbers[model.node_of], model.component + 1])
+        lines = [
+            f"{dofs[i, 0]},{dofs[i, 1]}, {dofs[j, 0]},{dofs[j, 1]}, {x:.16e}"
+            for i, j, x in zip(*table.coords, table.data, strict=True)
+            if i >= j
+        ]
+        (tmp_path / f"brick_{word}1.mtx").write_text("\n".join(change(lines)) + "\n")
+    (tmp_path / "brick.inp").write_bytes((FILES / "brick.inp").read_bytes())
+    return tmp_path / "brick_STIF1.mtx"
+
+
+def test_matrices_in_the_format_of_abaqus(tmp_path):
+    wanted = read_matrices(FILES / "brick.sti", None)
+    found = read_matrices(as_abaqus(tmp_path), None)
+    order = np.lexsort([wanted.component, wanted.numbers[wanted.node_of]])
+    for name in ("mass", "stiffness"):
+        np.testing.assert_array_equal(
+            getattr(found, name).toarray(), getattr(wanted, name).toarray()[np.ix_(order, order)]
+        )
+    assert set(found.node_sets) == set(wanted.node_sets)
+    printed = [1186.475, 1984.861, 3461.863, 6700.519, 7078.242, 7963.252]
+    reduced = femb.fem.reduce_matrices(tmp_path / "brick_MASS1.mtx", ["root=ROOT"], 12)
+    assert reduced.free[:6] == pytest.approx(printed, rel=2e-7)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda lines: [*lines, "1,1,1,1,1e36"], "node 1 is held in component 1: generate the matrices without"),
+        (lambda lines: ["1 1 2.0"], "wanted lines row node, component"),
+        (lambda lines: [*lines, "-3,1,1,1,1.0"], "internal nodes"),
+    ],
+)
+def test_matrices_of_abaqus_that_are_refused(change, message, tmp_path):
+    with pytest.raises(ModelError, match=message):
+        read_matrices(as_abaqus(tmp_path, change), None)
 
 
 def test_written_body_is_read_back(wanted, tmp_path):
