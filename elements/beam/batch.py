@@ -58,8 +58,7 @@ from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel
-from femb.numerics.compiler.lane_groups import groups, groups_of, kinds
-from femb.numerics.compiler.lanes import LANES, every, lanes
+from femb.numerics.compiler.lanes import LANES, every, groups, groups_of, kinds, lanes
 from femb.numerics.newton import LARGEST_ROTATION
 from femb.numerics.vector3 import cross, rotate, rotate_back
 

@@ -227,7 +227,7 @@ def forces(
 ):  # fmt: skip
     """Force of all elements (see ``element_force``) at s states.
 
-    Elements are in groups of LANES, see ``femb.numerics.compiler.lane_groups``: kind (g,), the rows of ends (kinds, 2,
+    Elements are in groups of LANES, see ``femb.numerics.compiler.lanes``: kind (g,), the rows of ends (kinds, 2,
     13, LANES) and data (kinds, 37, LANES).
     out (s, n_v) += sign times the generalized forces. section (s, n, 2, 6), or of length 0 if not requested: section
     force and moment at both ends of every element, in the axes of that section, on the face whose outward normal is

@@ -36,8 +36,7 @@ from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel
-from femb.numerics.compiler.lane_groups import SharedRows, groups, kinds, of_range, ungrouped
-from femb.numerics.compiler.lanes import LANES, lanes
+from femb.numerics.compiler.lanes import LANES, SharedRows, groups, kinds, lanes, of_range, ungrouped
 
 # Kernel of the energies and momenta of exact beam elements: equations (9) and (21) of docs/theory/exact_beam.md.
 

@@ -497,7 +497,7 @@ def forces(
 ):  # fmt: skip
     """out (s, n_v) += sign times the residual of all elements at s states; returns a folded element, or -1.
 
-    Elements are in groups of LANES, see ``femb.numerics.compiler.lane_groups``: own (g, 6, LANES) of
+    Elements are in groups of LANES, see ``femb.numerics.compiler.lanes``: own (g, 6, LANES) of
     ``element_force``, free (s, g, 6, LANES), the free strain times the length, or an empty array for none, and kind
     (g,), the rows of ends (kinds, 2, 17, LANES) and data (kinds, columns, LANES). section (s, n, 2, 6) : unless it is
     empty, it is set to the section forces at both ends, section axes. rows (n, s, 12) : unless it is empty, it is set

@@ -113,29 +113,34 @@ def generalized_forces(frames, gradients, L, elastic, rest, out):
             add_row_force(frames[2 * n], force, gradients[s, n], out[s])
 
 
+@inlined
+def laws_at(s, frames, rows, is_angle, signs, fixed, index, data, u, q, v, values, rates, gradients, L):
+    """Set values, rates (1, n), gradients (1, n, 12) and L (1, n, 5) of ``laws`` at state s.
+
+    frames, rows, is_angle, signs, fixed : as of ``measure``.
+    """
+    of = slice(s, s + 1)
+    measure(frames, rows, is_angle, signs, q[of], v[of], fixed, values, rates, gradients)
+    laws(index, data, u[of], values, rates, L)
+
+
 @kernel_with_entry
 def law_forces(frames, rows, is_angle, signs, fixed, index, data, u, q, v, elastic, rest, out):
-    """``generalized_forces`` of the laws of ``laws``; frames, rows, is_angle, signs, fixed : as of ``measure``."""
+    """``generalized_forces`` of the laws of ``laws``."""
     n = is_angle.size
-    values, rates, L = np.empty((1, n)), np.empty((1, n)), np.empty((1, n, 5))
-    gradients = np.empty((1, n, 12))
+    values, rates, gradients, L = np.empty((1, n)), np.empty((1, n)), np.empty((1, n, 12)), np.empty((1, n, 5))
     for s in range(q.shape[0]):
-        of = slice(s, s + 1)
-        measure(frames, rows, is_angle, signs, q[of], v[of], fixed, values, rates, gradients)
-        laws(index, data, u[of], values, rates, L)
-        generalized_forces(frames, gradients, L, elastic, rest, out[of])
+        laws_at(s, frames, rows, is_angle, signs, fixed, index, data, u, q, v, values, rates, gradients, L)
+        generalized_forces(frames, gradients, L, elastic, rest, out[s : s + 1])
 
 
 @kernel
 def law_powers(frames, rows, is_angle, signs, fixed, index, data, columns, u, q, v, out):
     """out (s, k) += power of the forces without a potential, of each law in its column of ``columns`` (n,)."""
     n = is_angle.size
-    values, rates, L = np.empty((1, n)), np.empty((1, n)), np.empty((1, n, 5))
-    gradients = np.empty((1, n, 12))
+    values, rates, gradients, L = np.empty((1, n)), np.empty((1, n)), np.empty((1, n, 12)), np.empty((1, n, 5))
     for s in range(q.shape[0]):
-        of = slice(s, s + 1)
-        measure(frames, rows, is_angle, signs, q[of], v[of], fixed, values, rates, gradients)
-        laws(index, data, u[of], values, rates, L)
+        laws_at(s, frames, rows, is_angle, signs, fixed, index, data, u, q, v, values, rates, gradients, L)
         for k in range(n):
             out[s, columns[k]] -= L[0, k, REST] * rates[0, k]
 

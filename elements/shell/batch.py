@@ -19,8 +19,7 @@ from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics import rotations
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
-from femb.numerics.compiler.lane_groups import groups, groups_of, kinds, ungrouped
-from femb.numerics.compiler.lanes import LANES
+from femb.numerics.compiler.lanes import LANES, groups, groups_of, kinds, ungrouped
 
 # Elastic, damping and inertia forces.
 ALL, INERTIAL = (True, True, True), (False, False, True)

@@ -9,9 +9,21 @@ from femb.base.errors import ModelError, Problem
 from femb.base.options import Run
 from femb.base.types import Shape
 from femb.base.values import shown, whole_number
-from femb.case.schema import Walked, choices, close_to, key_problems, keys_of, required_keys, unknown_key, walked
+from femb.case.schema import (
+    ANYWHERE,
+    Scope,
+    Walked,
+    choices,
+    close_to,
+    converted,
+    in_si,
+    key_problems,
+    keys_of,
+    required_keys,
+    unknown_key,
+    walked,
+)
 from femb.case.text import KeyPath
-from femb.case.units import ANYWHERE, Scope, converted, in_si
 from femb.elements import registry
 from femb.elements.joint.joint import Joint, OnCoordinate
 from femb.model.figure import Figure

@@ -15,8 +15,7 @@ import numpy as np
 from femb.base.checks import mark_of, unit_of
 from femb.base.types import OWN_UNITS, OneOf, SeveralForms, Shape, Unit
 from femb.case.build import OPTIONS, kinds
-from femb.case.schema import choices, keys_of, required_keys
-from femb.case.units import WITH_UNIT, takes_numbers
+from femb.case.schema import WITH_UNIT, choices, keys_of, required_keys, takes_numbers
 from femb.profiles import PROFILES, Profile
 
 # The meanings and units of a table's keys, from the docstring of the dataclass whose fields they are.

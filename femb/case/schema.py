@@ -1,4 +1,4 @@
-"""The keys of the tables of a case file, from the fields of the model's dataclasses.
+"""The keys of the tables of a case file, from the fields of the model's dataclasses, and their texts with units.
 
 The annotation of a field decides its form: a number, a list of a given shape, text, a nested table, or a profile by its
 ``shape``. Values are checked as in Python, by femb.base.checks. Callables, and items in place of their names (such as a
@@ -7,15 +7,19 @@ Section), are available in Python only.
 
 import dataclasses
 import difflib
+import math
+import re
 import types
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from functools import cache, partial
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
-from femb.base.checks import alternatives, fit, mark_of
-from femb.base.types import OneOf
-from femb.base.values import shown
-from femb.case.text import KeyPath
+from femb.base.checks import alternatives, fit, mark_of, unit_of
+from femb.base.errors import ModelError
+from femb.base.types import OWN_UNITS, OneOf, SeveralForms, Shape
+from femb.base.values import LARGEST, shown
+from femb.case.text import KeyPath, typed_key
 from femb.elements.item import Item
 from femb.profiles import PROFILES, Profile
 
@@ -144,3 +148,298 @@ def choices(hint: Any) -> tuple[Any, ...]:
     ]
     other = tuple(option for option in options if not (isinstance(option, type) and issubclass(option, Item)))
     return other or (str,) * len(options)
+
+
+# Texts with units, such as "10 mm", in place of numbers of a case file.
+#
+# The unit of a key is declared beside its field, by ``femb.base.types.Unit``. A turn is 2 pi radians: "10 Hz" and "600
+# rpm" are 62.8 rad/s, and "62.8 rad/s" is 10 Hz. Radians may be left out where they are a part of a unit: "1 N m" is a
+# stiffness of 1 N m/rad; but "1 1/s" is neither a rate nor a frequency.
+
+# A number and the beginning of a unit.
+WITH_UNIT = r"^\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?(\s*[^\s0-9.,]|\s+1\s*/)"
+NUMBER = re.compile(r"\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)(.*)", re.DOTALL)
+# A sign, a bracket, the number 1, or the name of a unit and its power: m, m2, m^2, m**-2, m².
+PART = re.compile(
+    r"\s*(?:(?P<sign>[*·⋅/()])"
+    r"|(?:(?P<one>1)|(?P<name>%|°?[^\W\d¹²³⁴-⁹](?:\w*[^\W\d¹²³⁴-⁹])?|°)"
+    r"(?:(?P<power>(?:\^|\*\*)[-+]?\d|-?\d)|(?P<raised>⁻?[¹²³⁴-⁹]))?)(?![\w.^]))"
+)
+RAISED = str.maketrans("⁻¹²³⁴⁵⁶⁷⁸⁹", "-123456789")
+# Spellings of many that pint does not read, or reads as another unit.
+ALSO = {"°": "degree", "hz": "Hz", "rev": "turn", "Nm": "N m", "Nmm": "N mm", "kNm": "kN m", "Nms": "N m s"}
+ANGLE = "[angle]"
+# Powers of angles in units by the names of pint, to which they are numbers; to it a hertz is 1/s, here a turn a second.
+ANGLES = {
+    **dict.fromkeys(("radian", "degree", "arcminute", "arcsecond", "milliarcsecond", "grade", "mil", "turn"), 1),
+    **dict.fromkeys(("hertz", "revolutions_per_minute", "revolutions_per_second"), 1),
+    **dict.fromkeys(("steradian", "square_degree"), 2),
+}
+# Units of which radians cannot be left out: it would not be known whether radians or turns are meant.
+ANGULAR = ("rad", "rad/s", "Hz")
+VALUE = "value"  # in the unit of a profile's field: the unit of the values of the profile
+
+Units = tuple[str, ...]
+"""The unit of a number, several where it is not known which, none where its key declares none; "" : no unit."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The units of a table by its place in the case.
+
+    angles : of every coordinate that the item acts on, whether it is an angle (else it is a stroke); of a joint, of its
+    own coordinates; None where it is not known. value : the units of the values of a profile.
+    """
+
+    angles: Sequence[bool] | None = None
+    value: Units = ("",)
+
+
+ANYWHERE = Scope()
+
+
+@dataclass(frozen=True)
+class UnitValue:
+    """A unit. factor : its size in SI units and radians. powers : of the dimensions in it, without zeros."""
+
+    factor: float
+    powers: Mapping[str, float]
+
+    def times(self, other: "UnitValue", power: int = 1) -> "UnitValue":
+        """The product with a power of another one. Raises ModelError beyond the range of numbers."""
+        words = {*self.powers, *other.powers}
+        sums = {word: self.powers.get(word, 0) + power * other.powers.get(word, 0) for word in words}
+        factor = self.factor * (other.factor if power > 0 else 1.0 / other.factor) ** abs(power)
+        if not 1.0 / LARGEST <= factor <= LARGEST:
+            raise ModelError("the unit is too large or too small")
+        return UnitValue(factor, {word: p for word, p in sums.items() if p})
+
+
+NUMBER_ONE = UnitValue(1.0, {})
+
+
+def units_of(kind: type, key: str, scope: Scope = ANYWHERE) -> Sequence[Units]:
+    """The units of the numbers of a key: one entry for all of them, or one for each coordinate of a joint."""
+    unit = unit_of(keys_of(kind)[key])
+    if unit is None or unit == OWN_UNITS:
+        return [()]
+    if VALUE in unit.text:
+        return [tuple(_of_value(unit.text, value) for value in scope.value)]
+    if unit.stroke is None:
+        return [(unit.text,)]
+    if scope.angles is None:
+        return [(unit.text, unit.stroke)]
+    return [(unit.text if is_angle else unit.stroke,) for is_angle in scope.angles]
+
+
+def unit_of_entry(model: Any, key: str) -> str:
+    """The SI unit of the numbers of an entry of a case, as "bodies.hub.angular_velocity.2", by the items of its model.
+
+    "" for numbers without a unit, and where it is not known, as of entries with numbers of several units.
+    """
+    try:
+        table, name, *path = typed_key(key)
+    except ValueError:
+        return ""
+    item = getattr(model, "tables", {}).get(table, {}).get(name)
+    while path and is_dataclass(item) and not isinstance(item, type):
+        word, *path = path
+        if word not in keys_of(type(item)):
+            return ""
+        units = units_of(type(item), word)
+        item = getattr(item, word, None)
+        if not is_dataclass(item):
+            return units[0][0] if len(units) == 1 and len(units[0]) == 1 else ""
+    return ""
+
+
+def _of_value(text: str, value: str) -> str:
+    """The unit in a profile whose values have the unit ``value``: "value/s" as "rad/s"."""
+    unit = text.replace(VALUE, value or "1")
+    return "" if unit == "1" else unit
+
+
+def takes_numbers(kind: type, key: str) -> bool:
+    """Whether the value of a key is a number or consists of numbers, and is never a text."""
+    hint = keys_of(kind)[key]
+    options = choices(hint)
+    of_sizes = unit_of(hint) is not None and any(get_origin(option) is dict for option in options)
+    return str not in options and (of_sizes or any(map(_of_numbers, options)))
+
+
+def _of_numbers(option: Any) -> bool:
+    match mark_of(option):
+        case Shape(_):
+            return True
+        case SeveralForms(options):
+            return any(map(_of_numbers, options)) and str not in options
+    if get_origin(option) is list:
+        return any(map(_of_numbers, choices(get_args(option)[0])))
+    return option is float
+
+
+def in_si(kind: type, values: Mapping[str, Any], scope: Scope = ANYWHERE) -> tuple[dict[str, Any], dict[KeyPath, str]]:
+    """A table with numbers in SI units in place of texts with units, and the problems of these by key."""
+    result, problems = dict(values), dict[KeyPath, str]()
+    known = keys_of(kind)
+    for key, value in values.items():
+        if key in known and isinstance(value, str | list | dict):
+            # the numbers of a profile have the unit of what it is given for, by default none: a factor
+            declared = unit_of(known[key]) is not None and _is_profile(known[key])
+            nested = Scope(scope.angles, units_of(kind, key, scope)[0] if declared else ("",))
+            of_table = partial(in_si, scope=nested)
+            result[key], of_value = walked(known[key], value, of_table, partial(_numbers_in_si, kind, key, scope))
+            problems |= {(key, *path): text for path, text in of_value.items()}
+    return result, problems
+
+
+def _is_profile(hint: Any) -> bool:
+    options = choices(hint)
+    entries = [get_args(option)[0] for option in options if get_origin(option) is list]
+    return Profile in (*options, *entries)
+
+
+def _numbers_in_si(kind: type, key: str, scope: Scope, value: Any) -> Walked:
+    """Numbers of a key in SI units, and their problem."""
+    if not _has_text(value) or not takes_numbers(kind, key):
+        return value, {}
+    units = units_of(kind, key, scope)
+    try:
+        if isinstance(value, list) and len(units) > 1:  # of a joint, whose class checks how many there are
+            by_entry = [*units, *[units[-1]] * len(value)]
+            return [converted(entry, of_entry) for entry, of_entry in zip(value, by_entry, strict=False)], {}
+        return (converted(value, units[0]) if units else value), {}
+    except ModelError as error:
+        return value, {(): str(error)}
+
+
+def _has_text(value: Any) -> bool:
+    """Whether a value is or contains a number with a unit; any other text is left to the checks of the key."""
+    if isinstance(value, list | dict):
+        return any(map(_has_text, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and re.match(WITH_UNIT, value) is not None
+
+
+def converted(value: Any, units: Units) -> Any:
+    """Numbers in SI units from texts with units, also in nested lists and tables. Raises ModelError."""
+    if isinstance(value, list):
+        return [converted(entry, units) for entry in value]
+    if isinstance(value, dict):
+        return {key: converted(entry, units) for key, entry in value.items()}
+    return _number(value, units) if _has_text(value) else value
+
+
+def _number(text: str, units: Units) -> float:
+    """A number in SI units. Raises ModelError: another quantity, or an unknown unit."""
+    if not units:
+        raise ModelError(f"got {shown(text)}, wanted a number in SI units: this key takes no texts with units")
+    advice = f"wanted a number in {' or '.join(units)}, or a text with such a unit"
+    if units == ("",):
+        advice = "wanted a number without a unit"
+    match = NUMBER.fullmatch(text)
+    try:
+        if match is None:
+            raise ModelError("no number before the unit")
+        number, given = float(match[1]), quantity(match[2])
+    except ModelError as error:
+        raise ModelError(f"got {shown(text)}, {advice}: {error}") from error
+    if not math.isfinite(number * given.factor):
+        raise ModelError(f"got {shown(text)}, must be finite")
+    for unit in units:
+        if _fits(given, unit):
+            size = quantity(unit).factor
+            # divided by 1000 rather than multiplied by 0.001, which is rounded: "72 mm" is 0.072
+            return number * (given.factor / size) if given.factor >= size else number / (size / given.factor)
+    turns = ANGLE not in given.powers and set(units) & set(ANGULAR)
+    raise ModelError(f"got {shown(text)}, {advice}" + (": say whether it counts radians or turns" if turns else ""))
+
+
+def _fits(given: UnitValue, unit: str) -> bool:
+    """Whether a text with the unit ``given`` is one of a number in ``unit``."""
+    wanted = quantity(unit).powers
+    if given.powers == wanted:
+        return True
+    may_be_left_out = ANGLE in wanted and unit not in ANGULAR
+    return may_be_left_out and given.powers == {word: power for word, power in wanted.items() if word != ANGLE}
+
+
+@cache
+def quantity(text: str) -> UnitValue:
+    """The quantity of a unit in a text, such as "kg m2", "N m s/rad", "W/(m K)". Raises ModelError."""
+    if len(text) > 100:
+        raise ModelError("the unit is too long")
+    parts = _Parts(text)
+    result = parts.product() if text.strip() else NUMBER_ONE
+    if parts.left:
+        raise ModelError(f"cannot read the unit {shown(text.strip())}")
+    return result
+
+
+class _Parts:
+    """The parts of a unit in a text, read from the left."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.left = list(self._parts(re.sub(r"\bper\b", "/", text.rstrip())))
+
+    def _parts(self, text: str) -> Iterator[re.Match[str]]:
+        at = 0
+        while at < len(text):
+            match = PART.match(text, at)
+            if match is None:
+                raise self.unread()
+            yield match
+            at = match.end()
+
+    def unread(self) -> ModelError:
+        """The error of a text that is no unit."""
+        return ModelError(f"cannot read the unit {shown(self.text.strip())}")
+
+    def product(self) -> UnitValue:
+        """Factors up to a closing bracket or the end."""
+        divided = bool(self.left) and self.left[0]["sign"] == "/"  # as in "5 /s"
+        result = NUMBER_ONE if divided else self.factor()
+        while self.left and self.left[0]["sign"] != ")":
+            sign = self.left[0]["sign"]
+            if sign in tuple("*·⋅/"):
+                del self.left[0]
+            elif divided:
+                raise ModelError(f"brackets are missing after '/' in {shown(self.text.strip())}: write 'kg/(m s2)'")
+            divided = divided or sign == "/"
+            result = result.times(self.factor(), -1 if sign == "/" else 1)
+        return result
+
+    def factor(self) -> UnitValue:
+        """A unit with its power, the number 1, or a product in brackets."""
+        part = self.left.pop(0) if self.left else None
+        if part is None or part["sign"] not in (None, "("):
+            raise self.unread()
+        if part["sign"]:
+            result = self.product()
+            if not self.left or self.left.pop(0)["sign"] != ")":
+                raise self.unread()
+            return result
+        if part["one"]:
+            return NUMBER_ONE
+        power = int((part["power"] or "1").lstrip("^*") if part["raised"] is None else part["raised"].translate(RAISED))
+        return NUMBER_ONE.times(named(part["name"]), power)
+
+
+@cache
+def named(name: str) -> UnitValue:
+    """The unit of a name, with a prefix. Raises ModelError: it is unknown, or its zero is not zero."""
+    if name in ALSO:
+        return quantity(ALSO[name])
+    import pint
+
+    registry: Any = pint.get_application_registry()  # type: ignore[no-untyped-call]
+    try:
+        (_, base, _), *_ = registry.parse_unit_name(name)
+        one, zero = (registry.Quantity(x, name).to_base_units() for x in (1.0, 0.0))
+    except Exception as error:  # pint has many kinds, and passes on those of Python
+        raise ModelError(f"unknown unit {name!r}") from error
+    if zero.magnitude != 0.0:
+        raise ModelError(f"{name!r} is no multiple of an SI unit (a difference of temperatures is: in K)")
+    powers = {**one.dimensionality, ANGLE: ANGLES.get(base, 0)}
+    turn = 2.0 * math.pi if base == "hertz" else 1.0
+    return UnitValue(turn * float(one.magnitude), {word: power for word, power in powers.items() if power})

@@ -71,7 +71,7 @@ def modes(
         def build(value: float) -> object:
             return load_case(loaded.path, (*loaded.overrides, f"{key}={value!r}")).model
 
-        unit = importlib.import_module("femb.case.units").unit_of_entry(loaded.model, key)
+        unit = importlib.import_module("femb.case.schema").unit_of_entry(loaded.model, key)
         result = module.mode_sweep(build, values, count, parameter=key, unit=unit, **words)
         files = [result.write(file.with_name(f"sweep.{suffix}")) for suffix in ("npz", "h5")]
         return [result.table(), "", *files, result.draw(file.with_name("sweep.png")), _values(result, *SWEPT)]

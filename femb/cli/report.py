@@ -5,7 +5,7 @@ import errno
 import importlib
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
@@ -120,21 +120,11 @@ def works(results: Any) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {work:.3g} J" for name, work in ends.items())
 
 
-def _of(results: Any, table: str) -> Mapping[str, Any]:
-    """The groups of a table that the results have; asking for another table would import its classes."""
-    found: Mapping[str, Any] = getattr(results, table) if table in results.present else {}
-    return found
-
-
-def membranes(results: Any) -> str:
-    """The membranes that wrinkled, by shell."""
-    found = {name: group.wrinkled for name, group in _of(results, "shells").items()}
-    return "; ".join(f"{name}: {text}" for name, text in found.items() if text)
-
-
 def audit(results: Any) -> str:
     """Status, cost and audit of a run, one line per entry."""
     import numpy as np
+
+    from femb.results.verdicts import wrinkled
 
     def largest(name: str) -> float | None:
         if name not in results.audit or not len(results.audit[name]):
@@ -165,8 +155,8 @@ def audit(results: Any) -> str:
         "energy error": energy,
         "work": works(results),
         "damped": damped(results),
-        "membranes": membranes(results),
-        "modal damping": "; ".join(group.description for group in _of(results, "modal_damping").values()),
+        "membranes": "; ".join(f"{name}: {text}" for name, text in wrinkled(results).items()),
+        "modal damping": "; ".join(group.description for group in results.of_table("modal_damping").values()),
         "momentum change": listed(("linear_momentum", "linear ", " N s"), ("angular_momentum", "angular ", " N m s")),
         "force balance": forces,
         "constraint violation": listed(

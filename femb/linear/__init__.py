@@ -2,8 +2,7 @@
 
 from femb.linear.begin import operating_point
 from femb.linear.linearise import linearize
-from femb.linear.multiblade import multiblade
-from femb.linear.periodic import Periodic, periodic
+from femb.linear.periodic import Periodic, multiblade, periodic
 from femb.linear.point import OperatingPoint
 from femb.linear.response import FrequencyResponse
 from femb.linear.state_space import StateSpace

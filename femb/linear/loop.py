@@ -19,9 +19,8 @@ from femb.base.types import Complexes, Floats
 from femb.base.values import nearest, number_problem, numbered, shown, without_rounding
 from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import null_space, scales, without_conserved
-from femb.linear.continuous_laws import part_of, with_continuous
 from femb.linear.margins import InjectedLoop, Margins, OpenedLoop, margins_of
-from femb.linear.sampled_motion import LoopInstant, SampledMotion, Tap, fundamental, period_of
+from femb.linear.sampled_motion import LoopInstant, SampledMotion, Tap, fundamental, part_of, period_of, with_continuous
 from femb.linear.state_space import FORMATS, StateSpace
 from femb.numerics.linear_systems import RIGID, continuous
 from femb.results.array_file import write_arrays

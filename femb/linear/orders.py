@@ -16,17 +16,20 @@ from femb.base.values import numbered, shown
 from femb.linear.chart import dependent_columns, frame_names
 from femb.linear.model import LinearModel
 from femb.linear.state_space import StateSpace, Truncation, names_of_states
-from femb.linear.tail import (
+from femb.linear.truncate import (
+    ModalReduction,
     ResidualTail,
     SecondOrderModel,
     Tail,
     at_rest,
+    first_order,
+    modal,
     modes_and_next,
     modes_of_appendages,
     products,
+    reduced,
     stiffness_products,
 )
-from femb.linear.truncate import ModalReduction, first_order, modal, reduced
 from femb.linear.truncate import craig_bampton as craig_bampton_modes
 from femb.linear.truncate_spinning import SpinningReduction, elastic_modes, spinning_modal
 from femb.small_motions.eigenproblem import EigenProblem
@@ -95,8 +98,7 @@ def _parts(of: ModalReduction | SpinningReduction) -> tuple[StateSpace, StateSpa
     r = of.integrators
     model = _separated(of.reduced, r)
     rigid, elastic = (_part(model, part) for part in (slice(0, r), slice(r, None)))
-    names = of.full.inputs, of.full.outputs
-    return first_order(rigid, *names), first_order(elastic, *names)
+    return first_order(rigid, of.full), first_order(elastic, of.full)
 
 
 def _separated(model: SecondOrderModel, r: int) -> SecondOrderModel:
@@ -402,7 +404,7 @@ def full_order(model: LinearModel, damping: float | None = None) -> StateSpace:
         rows_of.acceleration @ basis,
         rows_of.direct,
     )
-    space = first_order(whole, model.inputs, model.outputs)
+    space = first_order(whole, model)
     kept, state_names = names_of_states(whole.names, motion.system.layout.first_order_names, space.A, space.C)
     A, B, C = space.A[np.ix_(kept, kept)], space.B[kept], space.C[:, kept]
     return replace(space, A=A, B=B, C=C, states=state_names)

@@ -22,8 +22,7 @@ from femb.linear.model import LinearModel
 from femb.linear.response import FrequencyResponse, checked_frequencies
 from femb.linear.rows import Rows
 from femb.linear.state_space import StateSpace, Truncation
-from femb.linear.tail import by_columns, products
-from femb.linear.truncate import COUNT, FIRST, LAST
+from femb.linear.truncate import COUNT, FIRST, LAST, by_columns, products
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
 from femb.vibration.complex_modes import REAL, RigidStates, complex_modes, rigid_states, shape_errors

@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 
 from femb.base.errors import ResultError
 from femb.pictures.sheets import FIGURES
-from femb.pictures.subject import Rows, Subject, fits, groups_of
+from femb.pictures.subject import Rows, Subject, fits
 from femb.pictures.words import component_name, words
 from femb.results.names import Named, named
 
@@ -103,10 +103,10 @@ def _by_path(subject: Subject, path: str) -> Rows:
     word, bracket, node = word.partition("[")
     rows: Rows = []
     known = [name for name, entry in words().items() if kind in entry.kinds]
-    recorded = [name for group in groups_of(subject.results, kind).values() for name in group.arrays]
+    recorded = [name for group in subject.results.of_table(kind).values() for name in group.arrays]
     over_time = [name for name in recorded if any(path.endswith(f"/{name}") for path in subject.results.series)]
     chosen = [name for name in dict.fromkeys([*known, *over_time]) if fnmatchcase(name, word)]
-    for name in groups_of(subject.results, kind):
+    for name in subject.results.of_table(kind):
         if fits(name, pattern):
             item = f"{kind}/{name}{bracket}{node}"
             for quantity in chosen:
@@ -116,7 +116,7 @@ def _by_path(subject: Subject, path: str) -> Rows:
 
 def check_items(subject: Subject) -> None:
     """Raise ResultError for patterns that match no item of the results."""
-    names = list(dict.fromkeys(name for kind in subject.results.tables for name in groups_of(subject.results, kind)))
+    names = list(dict.fromkeys(name for kind in subject.results.tables for name in subject.results.of_table(kind)))
     for item in subject.items:
         if not subject.only((item,)).chosen(subject.results.tables):
             stem = item.split("[")[0].rsplit("/", 1)[-1]

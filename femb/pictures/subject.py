@@ -1,6 +1,6 @@
 """Subject: the results of a figure, the items it shows, and their rows of panels."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -51,7 +51,7 @@ class Subject:
                 if kind == "audit":
                     chosen += [("audit", self.results.audit, None)] if not self.items else []
                     continue
-                for name, group in groups_of(self.results, kind).items():
+                for name, group in self.results.of_table(kind).items():
                     matched, indices = matches(pattern, kind, name, _count(group))
                     if not matched or (not self.items and isinstance(group, BodyResults) and group.fixed):
                         continue
@@ -141,12 +141,6 @@ class Subject:
             )
             for k, part in enumerate(known.components if values.shape[-1] == 3 else [""])
         ]
-
-
-def groups_of(results: Results, kind: str) -> Mapping[str, Group]:
-    """The items of a kind by name."""
-    result: Mapping[str, Group] = getattr(results, kind)
-    return result
 
 
 def matches(pattern: str, kind: str, name: str, count: int) -> tuple[bool, list[int]]:

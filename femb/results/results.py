@@ -331,6 +331,11 @@ class Results(ByQuantity):
         others -= {*vars(self), *dir(Results)}
         return [table for table in found if table in known | others]
 
+    def of_table(self, table: str) -> Mapping[str, Group]:
+        """The items of a table by name; none of a table that is not present, whose classes stay unloaded."""
+        found: Mapping[str, Group] = getattr(self, table) if table in self.present else {}
+        return found
+
     def _kind_of(self, table: str) -> type[Group] | None:
         """The kind of the groups of a table; plain groups of items that nothing is known of; None of no table."""
         found = self._others.get(table) or groups().get(table)

@@ -307,6 +307,12 @@ AUDITED = ("energy_error", "constraint_position", "constraint_velocity", "quater
            "moment_balance")  # fmt: skip
 
 
+def wrinkled(results: Results) -> dict[str, str]:
+    """The membranes that wrinkled, in words, by shell."""
+    found = {name: getattr(group, "wrinkled", "") for name, group in results.of_table("shells").items()}
+    return {name: text for name, text in found.items() if text}
+
+
 def items_of(results: Results) -> dict[str, list[str]]:
     """The names of the items of results by table, in the order of the catalogue; tables without any are left out."""
     found: dict[str, dict[str, None]] = {}

@@ -23,6 +23,7 @@ from femb.model.model import Model
 from femb.recording.frames import Frames, unbalanced
 from femb.recording.recording import Recording
 from femb.results.results import Results
+from femb.results.verdicts import wrinkled
 from femb.statics.equations import WEIGHT
 from femb.statics.neutral import motion_name, motion_of, moves_freely
 from femb.statics.path import Equilibrium, LoadPath
@@ -462,5 +463,5 @@ def report(results: StaticResults) -> str:
         f"critical load factor {load:.7g}: {name}"
         for load, name in zip(results.critical_load_factors, results.mode_names, strict=True)
     ]
-    lines += [f"shell {name!r}: {group.wrinkled}" for name, group in results.shells.items() if group.wrinkled]
+    lines += [f"shell {name!r}: {text}" for name, text in wrinkled(results).items()]
     return "\n".join(lines)

@@ -22,8 +22,8 @@ from femb.base.types import Floats
 from femb.base.values import as_numbers, shown, whole_number
 from femb.case.build import kinds
 from femb.case.compose import apply_override, composed, entry_of
+from femb.case.schema import unit_of_entry
 from femb.case.text import CaseError, text_of
-from femb.case.units import unit_of_entry
 from femb.results.results import Results
 from femb.results.sweep import Sweep, excess
 from femb.study.ensemble import TOGETHER, simulate_ensemble

@@ -14,8 +14,7 @@ from shared_runs import said
 
 import femb
 from femb.case.build import kinds
-from femb.case.schema import keys_of, required_keys
-from femb.case.units import WITH_UNIT
+from femb.case.schema import WITH_UNIT, keys_of, required_keys
 from femb.cli import cli
 from femb.profiles import PROFILES
 

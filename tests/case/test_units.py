@@ -14,8 +14,7 @@ from femb.base.errors import ModelError
 from femb.case import CaseError, load_case
 from femb.case.build import OPTIONS, kinds
 from femb.case.json_schema import schema
-from femb.case.schema import choices, keys_of
-from femb.case.units import converted, quantity, takes_numbers
+from femb.case.schema import choices, converted, keys_of, quantity, takes_numbers
 from femb.profiles import PROFILES
 
 CASE = """

@@ -45,7 +45,7 @@ from femb.layout.state import State
 from femb.linear import StateSpace, linearize, multiblade, operating_point, trim
 from femb.linear.chart import resting_chart
 from femb.linear.linearise import state_space
-from femb.linear.multiblade import labels, transformation
+from femb.linear.periodic import labels, transformation
 from femb.linear.point import OperatingPoint
 from femb.linear.second_order import chart_of, second_order
 from femb.linear.trim import Balance, why_unsteady

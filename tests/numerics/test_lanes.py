@@ -10,7 +10,7 @@ import pytest
 from long_runs import slow
 
 from femb.numerics.compiler import lanes
-from femb.numerics.compiler.lane_groups import SharedRows
+from femb.numerics.compiler.lanes import SharedRows
 
 # Forces and tangents of a damped beam of 6 elements, which fill one group of four and a part of another.
 FORCES = """

@@ -5,7 +5,7 @@ import pytest
 
 from femb import ResultError, Results, plot
 from femb.case import load_case
-from femb.case.units import unit_of_entry
+from femb.case.schema import unit_of_entry
 from femb.pictures.frequency import Campbell, draw_campbell, draw_response, ratio_of_units
 from femb.reporting.page import study_of
 from femb.results.sweep import Sweep
