@@ -46,8 +46,6 @@ from femb.linear.model import LinearModel as LinearModel
 from femb.linear.model import linear_model as linear_model
 from femb.linear.peak_loads import PeakLoads as PeakLoads
 from femb.linear.peak_loads import peak_loads as peak_loads
-from femb.linear.report import NineBlocks as NineBlocks
-from femb.linear.report import nine_blocks as nine_blocks
 from femb.linear.shaper import Shaper as Shaper
 from femb.linear.shaper import shaper as shaper
 from femb.model.figure import Figure as Figure
