@@ -240,8 +240,8 @@ class Section(Item):
     for a square of side b it is 0.1406 b4, not the polar moment. youngs_modulus : Pa. shear_modulus : Pa.
     axial_stiffness : EA, N. torsional_stiffness : GJ, N m2. bending_stiffness : [EIy, EIz], N m2.
     stiffness_matrix : symmetric 4 x 4, of axial strain, twist and the curvatures about y and z, for sections that
-    couple bending with twist or stretching; or symmetric 6 x 6, forces then moments by extension, shear along y and z,
-    twist and curvatures, in the order and with the signs of VABS.
+    couple bending with twist or stretching. Or it is symmetric 6 x 6, forces then moments by extension, shear along y
+    and z, twist and curvatures, in the order and with the signs of VABS.
     shear_stiffness : [kGAy, kGAz], N, beside another stiffness than the 6 x 6: then, and with a 6 x 6, the section
     shears, which takes a beam of the kind "exact".
     density : kg/m3, with area and second_moments. polar_moment : of inertia in twist, m4; by default the sum of the
@@ -259,9 +259,9 @@ class Section(Item):
     where they are not given. plies : of a laminated tube, from inside to outside, whose wall is as thick as they are
     together; they give the stiffness and the inertia. non_structural_mass : mass per length, such as of wires, in
     addition to the density, without rotary inertia, kg/m.
-    damping : stiffness-proportional, stress per strain rate divided by stress per strain, s; or six such coefficients,
-    of extension, shear along y and z, twist and the curvatures about y and z, which takes a beam of the kind "exact":
-    the stress per rate of strain j is then sqrt(d_i d_j) K_ij.
+    damping : stiffness-proportional, stress per strain rate divided by stress per strain, s. A beam of the kind "exact"
+    takes six such coefficients, of extension, shear along y and z, twist and the curvatures about y and z: the stress
+    per rate of strain j is then sqrt(d_i d_j) K_ij.
     recovery_points : points [[y, z], ...] (m) for stresses; by default the corners of the shape, or of the rectangle
     with the section's radii of gyration. torsion_modulus : torque divided by the largest shear stress, m3; by default
     that of the same circle or rectangle with this torsion_constant.

@@ -65,9 +65,9 @@ class Load(AtPoint):
     Callables must depend only on their arguments; they may have an attribute ``breakpoints``, the instants (s) of
     their discontinuities.
 
-    frame : the base vectors of the three components. "inertial" or "body" (the beam node's section axes) for both; a
-    torque also "euler", the axes g_m of the three Euler rotations of the body (unit vectors), or "dual_euler", the
-    vectors g^m with g^m . g_n = 1 if m = n else 0, so that component m does work only on Euler angle m.
+    frame : the base vectors of the three components. "inertial" or "body" (the beam node's section axes) for both. A
+    torque also takes "euler", the axes g_m of the three Euler rotations of the body (unit vectors). "dual_euler" are
+    the vectors g^m with g^m . g_n = 1 if m = n else 0, so that component m does work only on Euler angle m.
     sequence : of those angles, one of the twelve, intrinsic.
 
     A controller may set the commands ``force`` and ``torque``, three numbers that add to it in its frame, inertial or
@@ -75,8 +75,8 @@ class Load(AtPoint):
 
     damping : N m s/rad, a number or three. The torque component -damping times the conjugate rate is added along the
     same base vector, independent of the profile. The rate conjugate to component m is b_m . omega, on which it does
-    work: the inertial or body components of omega, the Euler rates in "dual_euler" (g^m . omega), and the projections
-    g_m . omega on the three axes in "euler", which are not the Euler rates.
+    work: the inertial or body components of omega, and the Euler rates in "dual_euler" (g^m . omega). In "euler" it is
+    the projection g_m . omega on the axis, which is not the Euler rate.
 
     Towards gimbal lock, the length of g^1 and g^3 grows as 1/|cos phi| (1/|sin phi| if the first axis is also the
     last), and g_2 is not defined there: a run with a torque along these vectors ends at a distance of 1e-4 from it.
