@@ -79,7 +79,7 @@ def literature_lines(rows: list[dict[str, Any]]) -> list[str]:
         where = "" if row["source"] == "computed" else f" ({row['source']})"
         text = f"- {row['problem']}; {row['mesh']}; {row['quantity']}: {reference}{where}; femb {found}"
         lines.append(f"{text}; **{row['error']:.1e}**")
-    return "\n".join(lines).strip("\n").splitlines()
+    return ["", *"\n".join(lines).strip("\n").splitlines(), ""]
 
 
 def page_with(text: str, data: dict[str, Any]) -> str:

@@ -29,7 +29,7 @@ def table(kinds: list[str]) -> str:
         for name, quantity in groups()[kind].quantities().items():
             unit = "" if quantity.unit == "-" else f", {quantity.unit}"
             lines.append(f"- `{name}` {quantity.shape}{unit}: {quantity.meaning}")
-    return "\n".join(lines).lstrip("\n") + "\n"
+    return "\n".join(lines) + "\n\n"
 
 
 if __name__ == "__main__":
