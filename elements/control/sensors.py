@@ -401,7 +401,7 @@ class Accelerometer(PlacedSensor):
         return self.in_own_axes(Signal(f"{self.place}.acceleration", "m/s2", 3, value, integrated=integrated))
 
     def _remainder(self, layout: Layout, gravity: Gravity) -> Signal:
-        """What the specific force has beside the rate of the velocity v_b in axes of the host: omega x v_b - R^T g.
+        """The specific force less the rate of the velocity v_b in axes of the host: omega x v_b - R^T g.
 
         Source: docs/theory/controllers.md, equation (10).
         """

@@ -105,7 +105,7 @@ class DiscreteArray:
 
 
 class UpdateArrays:
-    """What kernels of updates read and change in place: the time t (1,), s, the state q (n_q,), v (n_v,), and all
+    """The arrays that kernels of updates read and change in place: time t (1,), s, state q (n_q,), v (n_v,), and all
     discrete states but ``ANGLES``, one after the other in ``states``, with the place of each in ``parts``."""
 
     def __init__(self, discrete: DiscreteState, n_q: int, n_v: int) -> None:
