@@ -181,8 +181,9 @@ class ShellBatch(Batch):
         self.interfaces = [
             (f"shells.{item.name}", frame)
             for item, entry in zip(shells, of_shells, strict=True)
+            for own in [set(entry.own)]
             for frame in dict.fromkeys(entry.frames)
-            if frame not in entry.own
+            if frame not in own
         ]
 
     def allocate(self, pattern: BlockPattern) -> None:

@@ -77,15 +77,13 @@ class _Patch(Patch):
         return x, force
 
     def changes(self, x: Floats) -> Floats:
-        """(e, 6 n, 6 n) derivatives of the forces by the positions of the corners x (e, n, 3)."""
-        count, n = x.shape[:2]
-        K = np.zeros((count, n, 6, n, 6))
-        if self.pressure:
-            shape, by_r, by_s = shapes(n)
-            xr, xs = (cross_matrix(np.einsum("gn,enk->gek", by, x)) for by in (by_r, by_s))
-            each = np.einsum("geab,gm->gemab", xr, by_s) - np.einsum("geab,gm->gemab", xs, by_r)
-            K[:, :, :3, :, :3] = self.pressure * np.einsum("gn,gemab->enamb", shape, each)
-        return K.reshape(count, 6 * n, 6 * n)
+        """(e, n, 3, n, 3) derivatives of the forces by the positions of the corners x (e, n, 3)."""
+        shape, by_r, by_s = shapes(x.shape[1])
+        xr, xs = (cross_matrix(np.einsum("gn,enk->gek", by, x)) for by in (by_r, by_s))
+        # sums over the points of products with numbers alone
+        of_r, of_s = (np.einsum("gn,gm->nmg", shape, by) for by in (by_s, by_r))
+        K = np.tensordot(of_r, xr, 1) - np.tensordot(of_s, xs, 1)
+        return self.pressure * K.transpose(2, 0, 3, 1, 4)
 
 
 def shapes(n: int) -> tuple[Floats, Floats, Floats]:
@@ -141,8 +139,11 @@ class SurfaceBatch(ForceBatch):
     def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
         for patch in self.patches:
             factor = -u[self.first_input + patch.load]
+            if not factor or not (patch.pressure or patch.stations.has_levers):
+                continue
             x, force = patch.evaluated(q[None])
-            patch.stations.add_matrix(q, factor * patch.changes(x[0]), stiffness, factor * force[0])
+            K = factor * patch.changes(x[0])
+            patch.stations.add_by_positions(q, K, stiffness, factor * force[0])
 
     def add_interface_forces(self, loaded: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         """out (s, k, 6) += forces and torques of the loads on nodes that are on the ``interfaces`` of the shells."""

@@ -263,12 +263,13 @@ class QuaternionFactors:
     """Factors of a ``Shifted``. ``of_velocities``: factors of the blocks of the velocity form."""
 
     def __init__(self, solver: "QuaternionSolver", matrix: Shifted, dependent: float) -> None:
-        self.of_velocities: Factorisation = solver.velocity_solver.factorise(matrix.data, dependent)
+        of_blocks, parts = solver.velocity_solver.by_blocks(matrix.data, matrix.mass, matrix.damping)
+        self.of_velocities = Factorisation(of_blocks, parts[0], dependent)
         basis = matrix.basis
         work = np.empty((3, solver.velocity_solver.pattern.n), dtype=matrix.data.dtype)
         self._arguments = (
             *solver.coordinates, basis.p, basis.omega, basis.spin, *self.of_velocities.arguments,
-            matrix.mass, matrix.damping, matrix.reach, work,
+            *parts[1:], matrix.reach, work,
         )  # fmt: skip
 
     def solve(self, x: Any) -> Any:

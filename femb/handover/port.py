@@ -26,7 +26,7 @@ from femb.model.model import Model
 from femb.numerics.rotations import cross_matrix
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import free_motions
-from femb.system.block_lu import Factorisation
+from femb.system.block_lu import AnyFactorisation
 from femb.vibration.appendages import appendages, participation, place_of, rigid_motions, rows_of, stations
 from femb.vibration.damping_ratios import ratios_of
 from femb.vibration.eigen import SEED, SMALL, freedoms, real_modes
@@ -75,7 +75,7 @@ def port_modes(alone: EigenProblem, frame: int, lowest: float, count: int | None
 
 
 def _held_modes(
-    alone: EigenProblem, frame: int, factors: Factorisation, by_loads: Floats, shift: float, count: int
+    alone: EigenProblem, frame: int, factors: AnyFactorisation, by_loads: Floats, shift: float, count: int
 ) -> Floats:
     """(n_v, count): the lowest modes with the frame held, by forces on it that keep it where it is."""
     from scipy.sparse.linalg import LinearOperator, eigsh

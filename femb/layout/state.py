@@ -356,6 +356,11 @@ class Stations:
         self.offset = np.array([station.offset for station in all_stations])
         self.rotation = np.array([station.axes for station in all_stations])
 
+    @property
+    def has_levers(self) -> bool:
+        """Whether any station of a moving frame is beside its origin."""
+        return bool(np.any(self.offset[self.moving]))
+
     def motion(self, q: Floats, v: Floats) -> StationMotion:
         """Motion at s states q (s, n_q), v (s, n_v)."""
         rates = np.zeros((len(q), len(self.moving), 6))
@@ -397,6 +402,18 @@ class Stations:
                 blocks[:, end, 3:, end, 3:] += arms[:, end]
         self._scatter(blocks, data)
 
+    def add_by_positions(self, q: Floats, matrix: Floats, data: Floats, force: Floats) -> None:
+        """As ``add_matrix``, of forces (n, e, 3) with derivatives (n, e, 3, e, 3) by the positions of the stations."""
+        if self.has_levers:
+            whole = np.zeros((len(matrix), self.count, 6, self.count, 6))
+            whole[:, :, :3, :, :3] = matrix
+            self.add_matrix(q, whole.reshape(-1, 6 * self.count, 6 * self.count), data, force)
+            return
+        rows, columns = np.arange(3)[:, None, None], np.arange(3)
+        moving = self.offsets >= 0
+        first, stride = (part[moving][:, None, None] for part in (self.offsets, self.stride))
+        np.add.at(data, first + rows[:, 0] * stride + columns, matrix.transpose(0, 1, 3, 2, 4)[moving])
+
     def add_by_velocities(self, q: Floats, v: Floats, matrix: Floats, damping: Floats, stiffness: Floats) -> None:
         """Add matrices (n, 6 e, 6 e), of forces by the velocities of the points of the stations, to block data at one
         state: to the damping, and to the stiffness by the turn of the velocities of the points about their frames."""
@@ -417,9 +434,11 @@ class Stations:
 
     def _on_frames(self, matrix: Floats, rows: Floats, columns: Floats) -> Floats:
         """(n, e, 6, e, 6): matrices (n, 6 e, 6 e) of stations, by the motions (m, 6, 6) of their frames."""
-        left, right = (part.reshape(-1, self.count, 6, 6) for part in (rows, columns))
-        blocks = np.asarray(matrix).reshape(-1, self.count, 6, self.count, 6)
-        return np.asarray(np.einsum("naji,najbk,nbkl->naibl", left, blocks, right))
+        count = self.count
+        left, right = (part.reshape(-1, count, 6, 6) for part in (rows, columns))
+        by_rows = np.swapaxes(left, -1, -2) @ np.asarray(matrix).reshape(-1, count, 6, 6 * count)
+        by_columns = by_rows.reshape(-1, count, 6, count, 6).transpose(0, 3, 1, 2, 4).reshape(-1, count, 6 * count, 6)
+        return (by_columns @ right).reshape(-1, count, count, 6, 6).transpose(0, 2, 3, 1, 4)
 
     def _scatter(self, blocks: Floats, data: Floats) -> None:
         from femb.numerics.vector3 import scatter

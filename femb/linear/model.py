@@ -25,7 +25,7 @@ from femb.linear.rows import Rows, grounded, rows_of
 from femb.model.model import Model
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
-from femb.system.block_lu import Factorisation, SingularError
+from femb.system.block_lu import AnyFactorisation, SingularError
 from femb.vibration.completion import system_of
 from femb.vibration.damping_ratios import ratio_of_modes, with_ratio
 
@@ -143,7 +143,7 @@ class LinearModel(Brief):
         """
         of, n = self.motion, self.motion.system.n_v
         try:
-            factors: Factorisation = of.factorise(s * s * of.mass + s * of.damping + of.stiffness)
+            factors: AnyFactorisation = of.factorise(s * s * of.mass + s * of.damping + of.stiffness)
         except SingularError as error:
             raise SolveError(f"frequency response: singular at {abs(s) / (2 * np.pi):.6g} Hz, a resonance") from error
         free = self._free
@@ -155,7 +155,9 @@ class LinearModel(Brief):
             columns.append(rigid + found)
         return np.array(columns, dtype=complex).reshape(-1, n).T, noise
 
-    def _refined(self, s: complex, factors: Factorisation, force: Floats, beside: Complexes) -> tuple[Complexes, float]:
+    def _refined(
+        self, s: complex, factors: AnyFactorisation, force: Floats, beside: Complexes
+    ) -> tuple[Complexes, float]:
         """The motion (n_v,) by a force at e^(s t), refined, and its last step relative to it and what is ``beside``."""
         of, n, free = self.motion, self.motion.system.n_v, self._free
         J, right = self.matrices[3], np.concatenate([force.astype(complex), np.zeros(self.motion.system.n_c)])

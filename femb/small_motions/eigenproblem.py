@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from femb.base.errors import FembWarning, ModelError
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats, Ints, Sparse
 from femb.layout.element import LowRank
 from femb.small_motions.spinning import in_own_axes
 from femb.small_motions.strains import ExactProducts
-from femb.system.block_lu import Factorisation
+from femb.system.block_lu import AnyFactorisation
 from femb.system.moving_ground import CoupledLayout, MovingGround, start_of
 from femb.system.rigid_motion import about_mass_centres, why_changing
 from femb.system.system import System
@@ -180,7 +180,7 @@ class EigenProblem:
         """Indices (e, g) of the velocities and masses (e, g, g) of all elements, by groups of elements alike."""
         return [group for batch in self.system.batches for group in batch.element_masses(self.q)]
 
-    def factorise(self, data: Floats) -> Factorisation:
+    def factorise(self, data: Floats) -> AnyFactorisation:
         """Factors of block data with the constraints, and with unit rows for what is held. Raises SingularError."""
         whole = data + self.jacobian
         on_held, diagonal = self._on_held
@@ -188,13 +188,13 @@ class EigenProblem:
         whole[diagonal] = 1.0
         return self.system.solver.factorise(whole)
 
-    def solve(self, factors: Factorisation, force: Floats) -> Floats:
+    def solve(self, factors: AnyFactorisation, force: Floats) -> Floats:
         """The motion (n_v,) of those factors by a force (n_v,) that ``held`` frames do not feel."""
         right = np.concatenate([np.where(self.held, 0.0, force), np.zeros(self.system.n_c)])
         solution: Floats = factors.solve(right)[: self.system.n_v]
         return solution
 
-    def solve_columns(self, factors: Factorisation, forces: Floats) -> Floats:
+    def solve_columns(self, factors: AnyFactorisation, forces: Floats) -> Floats:
         """The motions (n_v, k) by k forces (n_v, k), as of ``solve``."""
         right = np.vstack([np.where(self.held[:, None], 0.0, forces), np.zeros((self.system.n_c, forces.shape[1]))])
         return factors.solve_columns(right)[: self.system.n_v]
@@ -223,9 +223,18 @@ class EigenProblem:
         return self.times(self.damping, x) + self.low_rank.damping_times(x)
 
     def times(self, data: Floats, x: Floats) -> Floats:
-        """Block data of velocities times x (n_v,)."""
-        whole = np.append(x, np.zeros(self.system.n_c))
-        return self.system.solver.multiply(data, whole)[: self.system.n_v]
+        """Block data of velocities times x (n_v,) or (n_v, k)."""
+        whole = np.concatenate([x, np.zeros((self.system.n_c, *x.shape[1:]))])
+        multiply = self.system.solver.multiply if x.ndim == 1 else self.system.solver.multiply_columns
+        return multiply(data, whole)[: self.system.n_v]
+
+    @cached_property
+    def sparse_mass(self) -> Sparse:
+        """(n_v, n_v) of what is not held, as scipy.sparse.csc_array."""
+        mass = self.mass.copy()
+        mass[self._on_held[0]] = 0.0
+        n = self.system.n_v
+        return self.system.pattern.to_csc(mass)[:n, :n]
 
     def exact_stiffness(self, x: Floats) -> Floats:
         """K x (n_v,) of what is not held, by forces of strains: precise also where elements are short."""

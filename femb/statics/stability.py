@@ -10,14 +10,14 @@ from functools import cached_property
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats
 from femb.base.values import numbered
 from femb.layout.connections import groups_of
 from femb.numerics.newton import largest
 from femb.statics.equations import scaled_mass
 from femb.statics.neutral import NeutralMotions, neutral_motions, plain
 from femb.statics.solve import Balanced, Statics
-from femb.system.block_lu import Factorisation, SingularError
+from femb.system.block_lu import AnyFactorisation, SingularError
 
 CRITICAL = 1e-12  # of the stiffness: what makes one regular that is singular at a critical load
 ITERATIONS = 8  # of inverse iteration: each gains the ratio of the two lowest stiffnesses
@@ -35,7 +35,7 @@ class Stability:
     asymmetry: float
     stiffness: Floats
     neutral: NeutralMotions
-    factors: Factorisation
+    factors: AnyFactorisation
 
     def solve(self, force: Floats) -> Floats:
         """Displacements (n_v,) by a force (n_v,); neither has a part along neutral motions."""
@@ -50,14 +50,6 @@ class Stiffness:
     def __init__(self, statics: Statics) -> None:
         self.statics = statics
         self.pattern = statics.twin.pattern
-
-    @cached_property
-    def _transposed(self) -> Ints:
-        """Place of the transposed entry of every entry of block data."""
-        rows, columns = self.pattern.rows_columns()
-        result = np.empty(len(rows), dtype=np.int64)
-        result[np.lexsort((columns, rows))] = np.lexsort((rows, columns))
-        return result
 
     def at(self, found: Balanced) -> Stability:
         """The stability of an equilibrium, beside its neutral motions."""
@@ -94,7 +86,7 @@ class Stiffness:
         state = self.statics.state(found.q, found.load)
         system = self.statics.under(found.load)
         stiffness, jacobian = self.statics.matrices(state, found.q, found.multipliers, system=system)
-        transposed = stiffness[self._transposed]
+        transposed = stiffness[self.pattern.transposed]
         size = largest(stiffness)
         asymmetry = largest(stiffness - transposed) / size if size else 0.0
         return 0.5 * (stiffness + transposed), jacobian, asymmetry

@@ -17,6 +17,7 @@ import numpy as np
 from femb.base.types import Bools, Floats, Ints
 from femb.layout.element import LowRank
 from femb.numerics.block_kernels import factor, multiply, pivot_ratios, shift, solve, solve_columns
+from femb.numerics.fronts import FrontalLU, ZeroPivotError
 from femb.system.pattern import Pattern
 
 # Interface of steppers to solvers of linear systems.
@@ -149,6 +150,40 @@ class Factorisation:
         return x
 
 
+class FrontalFactorisation:
+    """Factors of the matrix of a net, with the interface of ``Factorisation``. Raises SingularError."""
+
+    def __init__(self, solver: "LinearSolver", data: Matrix, dependent: float) -> None:
+        pattern = solver.pattern
+        try:
+            self.factors = FrontalLU(pattern.fronts, data, dependent, solver.excluded_rows)
+        except ZeroPivotError as error:
+            block = pattern.block_of[error.unknown]
+            first, last = pattern.block_start[block : block + 2].tolist()
+            raise SingularError(first, last) from error
+        self.dependent = pattern.n - self.factors.rank
+
+    def pivot_ratios(self) -> Floats:
+        """(n_c,) as of ``Factorisation``."""
+        return self.factors.ratios
+
+    def negative_eigenvalues(self) -> int:
+        """The number of negative eigenvalues, as of ``Factorisation``."""
+        return self.factors.negative_eigenvalues()
+
+    def solve(self, x: Unknowns) -> Unknowns:
+        """Solve in place for a contiguous right-hand side (n,), and return it."""
+        x[:] = self.factors.solve(x[:, None])[:, 0]
+        return x
+
+    def solve_columns(self, right: Floats) -> Floats:
+        """(n, k): the solutions of k right-hand sides (n, k)."""
+        return np.asarray(self.factors.solve(right))
+
+
+AnyFactorisation: TypeAlias = Factorisation | FrontalFactorisation
+
+
 class LinearSolver:
     """Factorises matrices given as block data of one pattern, real or complex."""
 
@@ -165,6 +200,16 @@ class LinearSolver:
         other = copy(self)
         other.excluded_rows, other.excludes = rows, bool(rows.any())
         return other
+
+    def by_blocks(self, *parts: Matrix) -> "tuple[LinearSolver, tuple[Matrix, ...]]":
+        """A solver by block elimination, and block data as it takes them: of a net with their fill-in."""
+        if not self.pattern.net:
+            return self, parts
+        pattern, places = self.pattern.with_fill
+        found = tuple(np.zeros(pattern.size, dtype=part.dtype) for part in parts)
+        for filled, part in zip(found, parts, strict=True):
+            filled[places] = part
+        return LinearSolver(pattern).without(self.excluded_rows), found
 
     def multiply(self, data: Floats, x: Floats) -> Floats:
         """A x (n,) for block data A."""
@@ -191,12 +236,18 @@ class LinearSolver:
         shift(*matrices, mu, 1.0 / mu if reach is None else reach, factors.data)
         factors.factorise(self, dependent)
 
-    def factorise(self, data: Matrix, dependent: float = DEPENDENT) -> Factorisation:
+    def factorise(self, data: Matrix, dependent: float = DEPENDENT) -> AnyFactorisation:
         """Factors of the matrix; raises SingularError. ``data`` must not be used afterwards.
 
         dependent : the pivot ratio below which a row of constraints is left out.
         """
-        return Factorisation(self, data, dependent)
+        return (FrontalFactorisation if self.pattern.net else Factorisation)(self, data, dependent)
+
+    def multiply_columns(self, data: Floats, x: Floats) -> Floats:
+        """A x (n, k) for block data A and columns x (n, k)."""
+        if self.pattern.net:
+            return np.asarray(self.pattern.to_csc(data) @ x)
+        return np.array([self.multiply(data, column) for column in np.ascontiguousarray(x.T)]).reshape(x.T.shape).T
 
 
 # Solution with a matrix of low rank beside the stored one, by Woodbury's formula.

@@ -20,7 +20,7 @@ from femb.elements.joint.constraint_kernels import FIRST, IN_FORCE, ROW, SECOND,
 from femb.layout.element import TrialError
 from femb.numerics.newton import largest
 from femb.numerics.vector3 import HAS_AXES, IN_V
-from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, Factors, SingularError
+from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, AnyFactorisation, Factorisation, Factors, SingularError
 from femb.system.rigid_kernels import project
 from femb.system.velocity_coordinates import MotionEquations
 
@@ -137,7 +137,7 @@ def _widest(system: MotionEquations, gaps: Floats, words: str) -> str:
     return f"{f'{item} ({what})' if what else item} {words.format(abs(gaps[k]))}"
 
 
-def mass_factors(system: MotionEquations, u: Floats, q: Floats, dependent: float = DEPENDENT) -> Factorisation:
+def mass_factors(system: MotionEquations, u: Floats, q: Floats, dependent: float = DEPENDENT) -> AnyFactorisation:
     """Factors of [M J^T; J 0] at one state."""
     data = system.mass_data(q)
     system.constraint_set.jacobian(u, q, data)

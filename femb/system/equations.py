@@ -62,11 +62,11 @@ class RigidBodies:
 
     @staticmethod
     def of(system: "NumberedModel") -> "RigidBodies | None":
-        """None for systems with other elements, or with inputs."""
+        """None for systems with other elements or inputs, and for nets."""
         bodies = [batch for batch in system.batches if type(batch) is MassBatch]
         weights = {tuple(batch.gravity.tolist()) for batch in bodies}
         alone = all(type(batch) in (MassBatch, PointBatch) for batch in system.batches)
-        if not alone or not system.n_v or system.n_u or len(weights) > 1:
+        if not alone or not system.n_v or system.n_u or len(weights) > 1 or system.pattern.net:
             return None
         return RigidBodies(system)
 

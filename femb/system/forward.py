@@ -7,7 +7,7 @@ import numpy as np
 from femb.base.types import Floats
 from femb.system.block_lu import SingularError
 from femb.system.constraints import singular_mass
-from femb.system.stacked import Space, StackedFactors, portions, products
+from femb.system.stacked import Space, factors_each, portions, products
 from femb.system.velocity_coordinates import MotionEquations
 
 
@@ -49,7 +49,7 @@ def _forward(
     if system.n_c:
         x[:, system.n_v :] = system.constraints(u, q, v, data)[1]
     try:
-        StackedFactors(system.solver, data, space=space).solve(x)
+        factors_each(system.solver, data, space).solve(x)
     except SingularError as error:
         raise singular_mass(system, error, *(array[error.state] for array in (u, q, v))) from error
     # both parts as the arrays of one state are, for which kernels are compiled already

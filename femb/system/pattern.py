@@ -5,6 +5,7 @@ frames and multipliers, row by row, in one flat array ("block data"), fill-in in
 that are computed once; block elimination is done in it; ``to_csc`` gives the matrix in scipy.sparse.
 """
 
+from functools import cached_property
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
 from femb.layout.layout import Layout
+from femb.numerics.fronts import Fronts, dissected
 
 # Elimination order of the blocks of the system matrices, and the fill-in.
 #
@@ -23,11 +25,22 @@ from femb.layout.layout import Layout
 
 
 class Elimination:
-    """order (B,) of the blocks; later[first[k] : first[k + 1]] : neighbours of the k-th, eliminated after it."""
+    """order (B,) of the blocks; later[first[k] : first[k + 1]] : neighbours of the k-th, eliminated after it.
 
-    def __init__(self, count: int, edges: set[tuple[int, int]], after: dict[int, set[int]]) -> None:
-        found = None if any(after.values()) else _of_forest(count, edges)
-        order, later = found or _minimum_degree(count, edges, after)
+    fill : whether the blocks that elimination fills in are among the neighbours; the order is then that of it, else
+    that of the numbers.
+    """
+
+    def __init__(self, count: int, edges: set[tuple[int, int]], after: dict[int, set[int]], fill: bool = True) -> None:
+        if fill:
+            found = None if any(after.values()) else _of_forest(count, edges)
+            order, later = found or _minimum_degree(count, edges, after)
+        else:
+            order = list(range(count))
+            others: list[list[int]] = [[] for _ in order]
+            for first, second in sorted((min(pair), max(pair)) for pair in edges):
+                others[first].append(second)
+            later = others
         self.order: Ints = np.array(order, dtype=np.int64)
         self.first: Ints = np.concatenate([[0], np.cumsum([len(others) for others in later])]).astype(np.int64)
         self.later: Ints = np.array([n for others in later for n in others], dtype=np.int64)
@@ -113,23 +126,39 @@ def _minimum_degree(
     return order, later
 
 
+# Nets: meshes of shells and nets of beams, whose elimination would fill in many blocks in every matrix.
+#
+# Their block data have no fill-in, and are factorised by fronts (``femb.numerics.fronts``): blocks of velocities in the
+# order of a nested dissection by their places, those of multipliers in the front after that of the last block before
+# which they must not be eliminated.
+
+# Loops of couplings from which a system is a net, and the most blocks that are not divided further.
+NET, SMALL = 1000, 24
+
+
 class Pattern:
     """Offsets of the blocks.
 
     n unknowns, the first n_v velocities; block_start (B+1,), sizes (B,) : of the blocks; diagonal (B,) : offsets of
     the diagonal blocks in data of length ``size``; lower, upper : for each edge of the elimination, the offsets of the
-    blocks (earlier, later) and (later, earlier). ``places`` and ``targets`` : the same as arguments of
-    ``femb.numerics.block_kernels``.
+    blocks (earlier, later) and (later, earlier). ``structure`` and ``targets`` : the same as arguments of
+    ``femb.numerics.block_kernels``. net : whether the data have no fill-in; block elimination has no targets then.
+
+    filled : whether also a net gets its fill-in.
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, filled: bool = False) -> None:
         start = layout.block_start
         sizes = np.diff(start)
         self.n_v, self.n = layout.n_v, layout.n_v + layout.n_c
         self.block_start, self.sizes = start, sizes
         self.block_of: Ints = np.repeat(np.arange(len(sizes)), sizes)
         count = len(sizes)
-        elimination = Elimination(count, set(layout.edges), layout.eliminated_after)
+        velocities = int(np.searchsorted(start, layout.n_v))
+        # where joints close loops, rows may depend on others of other blocks
+        self.net = not filled and not layout.has_loops and len(layout.edges) - velocities > NET
+        self._layout = layout if self.net else None
+        elimination = Elimination(count, set(layout.edges), layout.eliminated_after, not self.net)
         earlier = np.repeat(elimination.order, np.diff(elimination.first))
         later = elimination.later
         self.edges: Ints = np.stack([earlier, later], axis=1)
@@ -142,11 +171,10 @@ class Pattern:
         keys = np.concatenate([np.arange(count) * (count + 1), earlier * count + later, later * count + earlier])
         order = np.argsort(keys)
         self._keys, self._offsets = keys[order], offsets[:-1][order]
-        self._csc: tuple[Ints, Ints, Ints] | None = None
         self.structure = (
             start, layout.n_v, self.diagonal, elimination.order, elimination.first, later, self.lower, self.upper
         )  # fmt: skip
-        self.targets = self._targets(elimination)
+        self.targets = np.zeros(0, dtype=np.int64) if self.net else self._targets(elimination)
 
     def _targets(self, elimination: Elimination) -> Ints:
         """For each eliminated block, the offset of the block of every pair of its later neighbours."""
@@ -160,6 +188,59 @@ class Pattern:
             pairs = (later[:, None] * count + later).ravel()
             targets.append(self._offsets[np.searchsorted(self._keys, pairs)])
         return np.concatenate(targets)
+
+    @cached_property
+    def fronts(self) -> Fronts:
+        """The fronts of a net."""
+        from scipy.sparse import csr_array
+
+        layout, start = self._layout, self.block_start
+        assert layout is not None
+        count = int(np.searchsorted(start, self.n_v))
+        couplings = self.edges[self.edges.max(axis=1) < count]
+        ends: dict[int, list[int]] = {}
+        for a, b in self.edges[self.edges.max(axis=1) >= count].tolist():
+            ends.setdefault(max(a, b), []).append(min(a, b))
+        # what joints connect is connected as what elements couple
+        joined = np.array([pair for pair in ends.values() if len(pair) == 2], dtype=np.int64).reshape(-1, 2)
+        pairs = np.concatenate([couplings, couplings[:, ::-1], joined, joined[:, ::-1]])
+        graph = csr_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(count, count))
+        sets = [np.sort(each) for each in dissected(graph, self._places(graph), SMALL)]
+        number = np.empty(count, dtype=np.int64)
+        for k, each in enumerate(sets):
+            number[each] = k
+        rows: dict[int, list[int]] = {}
+        for block, frames in ends.items():
+            before = [other for other in layout.eliminated_after.get(block, ()) if other < count] or frames
+            rows.setdefault(int(number[before].max()), []).append(block)
+        blocks: list[list[int]] = []
+        for k, each in enumerate(sets):
+            blocks += [each.tolist(), *([rows[k]] if k in rows else [])]
+        unknowns = [np.concatenate([np.arange(start[b], start[b + 1]) for b in each]) for each in blocks]
+        return Fronts(*self.rows_columns(), unknowns, self.n_v)
+
+    def _places(self, graph: Any) -> Floats:
+        """(b, 3) m: the positions of the blocks of velocities; those of blocks without a frame are in the middle of
+        what they are coupled to."""
+        layout = self._layout
+        assert layout is not None
+        frames = np.flatnonzero(layout.frame_v >= 0)
+        places, known = np.zeros((graph.shape[0], 3)), np.zeros(graph.shape[0])
+        block = self.block_of[layout.frame_v[frames]]
+        places[block], known[block] = [layout.frames[k].position for k in frames.tolist()], 1.0
+        around = np.maximum(graph @ known, 1.0)
+        return np.where(known[:, None] > 0.0, places, (graph @ places) / around[:, None])
+
+    @cached_property
+    def with_fill(self) -> "tuple[Pattern, Ints]":
+        """The pattern of a net with its fill-in, and the places (size,) of these data in those of it."""
+        assert self._layout is not None
+        filled = Pattern(self._layout, filled=True)
+        rows, columns = self.rows_columns()
+        of_rows, of_columns, count = self.block_of[rows], self.block_of[columns], len(self.sizes)
+        offset = filled._offsets[np.searchsorted(filled._keys, of_rows * count + of_columns)]
+        inside = (rows - self.block_start[of_rows]) * self.sizes[of_columns] + columns - self.block_start[of_columns]
+        return filled, offset + inside
 
     def offsets(self, starts: Ints) -> tuple[Ints, Ints]:
         """Offset and stride (n, g, g) of entry (0, 0) of every pair of groups of unknowns; offset -1 if one is fixed.
@@ -181,6 +262,10 @@ class Pattern:
 
     def rows_columns(self) -> tuple[Ints, Ints]:
         """Row and column of every entry of the data."""
+        return self._rows_columns
+
+    @cached_property
+    def _rows_columns(self) -> tuple[Ints, Ints]:
         start, sizes = self.block_start, self.sizes
         earlier, later = self.edges.T
         row_blocks = np.concatenate([np.arange(len(sizes)), earlier, later])
@@ -192,9 +277,33 @@ class Pattern:
 
     def entries_of(self, unknowns: Bools) -> tuple[Bools, Bools]:
         """The entries of the data in the rows and columns of some unknowns (n,) bool, and those on the diagonal."""
+        if not unknowns.any():
+            return np.zeros(self.size, dtype=bool), np.zeros(self.size, dtype=bool)
         rows, columns = self.rows_columns()
         touched = unknowns[rows] | unknowns[columns]
         return touched, touched & (rows == columns)
+
+    @cached_property
+    def transposed(self) -> Ints:
+        """The place of the transposed entry of every entry of the data."""
+        from scipy.sparse import coo_array
+
+        numbers = coo_array((np.arange(self.size), self.rows_columns()), shape=(self.n, self.n)).tocsr()
+        numbers.sort_indices()
+        # the order of rows and columns is in the transposed matrix that of columns and rows
+        places: Ints = np.empty(self.size, dtype=np.int64)
+        places[numbers.data] = self._in_columns[0]
+        return places
+
+    @cached_property
+    def _in_columns(self) -> tuple[Ints, Ints, Ints]:
+        """The entries of the data in the order of columns and rows, their rows, and the first of each column."""
+        from scipy.sparse import coo_array
+
+        # linear in their number, as no sort is
+        numbers = coo_array((np.arange(self.size), self.rows_columns()), shape=(self.n, self.n)).tocsc()
+        numbers.sort_indices()
+        return numbers.data, numbers.indices, numbers.indptr
 
     def from_csc(self, matrix: Any) -> Floats:
         """Block data of a scipy.sparse matrix (n, n) without entries outside the blocks."""
@@ -205,10 +314,5 @@ class Pattern:
         """The matrix (n, n) of block data as scipy.sparse.csc_array; its structure is computed once."""
         from scipy.sparse import csc_array
 
-        if self._csc is None:
-            rows, columns = self.rows_columns()
-            order = np.lexsort((rows, columns))
-            pointers = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=self.n))])
-            self._csc = (order, rows[order], pointers)
-        order, indices, pointers = self._csc
+        order, indices, pointers = self._in_columns
         return csc_array((data[order], indices, pointers), shape=(self.n, self.n))

@@ -300,6 +300,19 @@ class _One:
         return x
 
 
+def factors_each(solver: LinearSolver, data: Floats, space: Space | None = None) -> EachFactors:
+    """Factors of k matrices, block data (k, size), which are left as they are. Raises SingularError. space : of these."""
+    if not solver.pattern.net:
+        return StackedFactors(solver, data, space=space)
+    found: list[Factors] = []
+    for k, each in enumerate(data):
+        try:
+            found.append(solver.factorise(each))
+        except SingularError as error:
+            raise SingularError(error.first, error.last, k) from error
+    return ListedFactors(found)
+
+
 def products(solver: LinearSolver, data: Floats, x: Floats) -> Floats:
     """A x (k, n) of k matrices, block data, and contiguous x (k, n)."""
     y = np.empty_like(x)
@@ -324,7 +337,7 @@ class StackedMatrices:
         if system.n_c:
             system.constraints(u, q, v, damping)
         shift_each(mass, damping, stiffness, mu)
-        self.factors: EachFactors = StackedFactors(system.solver, mass, space=space)
+        self.factors: EachFactors = factors_each(system.solver, mass, space)
         self._stiff: Floats = stiffness
 
     def filtered(self, x: Floats) -> Floats:

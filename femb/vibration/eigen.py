@@ -1,5 +1,8 @@
 """Real modes by shift-invert Lanczos on the block factorisation, in time proportional to the number of elements.
 
+Of nets, whose factors are large, several vectors at a time (``femb.numerics.lanczos``): factors are then read once for
+all of them.
+
     K phi = omega^2 M phi,   J phi = 0,   phi^T M phi = 1
 
 Source: docs/theory/modes.md, section 2.
@@ -10,9 +13,10 @@ import numpy as np
 from femb.base.errors import ModelError, SolveError
 from femb.base.types import Floats
 from femb.base.values import shown
+from femb.numerics.lanczos import RESIDUAL, largest_eigenvalues
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions
-from femb.system.block_lu import Factorisation, SingularError
+from femb.system.block_lu import AnyFactorisation, SingularError
 
 # The shift below the lowest eigenvalue, as part of it, where there are motions without stiffness.
 BELOW = 0.5
@@ -80,9 +84,8 @@ def precision(motion: EigenProblem, free: FreeMotions, squares: Floats, shapes: 
     if np.max(found) <= ROUNDED:
         return 0.5 * found
     others = rounding(motion, squares, shapes, motion.exact.others[0])
-    columns = np.ascontiguousarray(shapes.T)
-    forces = np.array([motion.exact_stiffness(x) for x in columns]).T
-    forces -= np.array([motion.times(motion.mass, x) for x in columns]).T * squares
+    forces = np.array([motion.exact_stiffness(x) for x in np.ascontiguousarray(shapes.T)]).T
+    forces -= motion.times(motion.mass, shapes) * squares
     more = _corrections(motion, free, forces, _factors(motion, _below(motion, free, squares)))
     return 0.5 * np.maximum(others, _lengths(motion, more))
 
@@ -90,7 +93,7 @@ def precision(motion: EigenProblem, free: FreeMotions, squares: Floats, shapes: 
 def rounding(motion: EigenProblem, squares: Floats, shapes: Floats, stiffness: Floats | None = None) -> Floats:
     """(k,) what rounding of the stiffness, at random, changes omega^2 (k,) of shapes (n_v, k) by, relative to these."""
     data = (motion.stiffness if stiffness is None else stiffness) ** 2
-    sizes = [motion.times(data, np.ascontiguousarray(phi * phi)) @ (phi * phi) for phi in shapes.T]
+    sizes = np.sum(motion.times(data, shapes**2) * shapes**2, axis=0)
     return np.asarray(np.finfo(float).eps * np.sqrt(sizes) / np.maximum(np.abs(squares), np.finfo(float).tiny))
 
 
@@ -104,7 +107,9 @@ def _loses(motion: EigenProblem, squares: Floats, shapes: Floats) -> bool:
     return bool(np.max(rounding(motion, squares, shapes)) > ROUNDED)
 
 
-def _refined(motion: EigenProblem, free: FreeMotions, shapes: Floats, factors: Factorisation) -> tuple[Floats, Floats]:
+def _refined(
+    motion: EigenProblem, free: FreeMotions, shapes: Floats, factors: AnyFactorisation
+) -> tuple[Floats, Floats]:
     """The same by products of the stiffness in which nothing large cancels: Davidson's iteration, whose corrections are
     solutions by the rounded factors. Source: docs/theory/modes.md, section 2."""
     count = shapes.shape[1]
@@ -130,7 +135,7 @@ def _refined(motion: EigenProblem, free: FreeMotions, shapes: Floats, factors: F
     return squares[:count], basis[:, :count]
 
 
-def _corrections(motion: EigenProblem, free: FreeMotions, forces: Floats, factors: Factorisation) -> Floats:
+def _corrections(motion: EigenProblem, free: FreeMotions, forces: Floats, factors: AnyFactorisation) -> Floats:
     """Motions (n_v, k) by forces (n_v, k), beside those without stiffness."""
     x = motion.solve_columns(factors, free.without_force(forces))
     return free.without(x)
@@ -138,8 +143,8 @@ def _corrections(motion: EigenProblem, free: FreeMotions, forces: Floats, factor
 
 def _lengths(motion: EigenProblem, columns: Floats) -> Floats:
     """(k,) sizes of motions (n_v, k) in the mass."""
-    squares = [x @ motion.times(motion.mass, x) for x in np.ascontiguousarray(columns.T)]
-    return np.sqrt(np.maximum(squares, 0.0))
+    squares = np.sum(columns * motion.times(motion.mass, columns), axis=0)
+    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 
 def orthonormal(motion: EigenProblem, columns: Floats, basis: Floats, momenta: Floats) -> tuple[Floats, Floats]:
@@ -150,15 +155,14 @@ def orthonormal(motion: EigenProblem, columns: Floats, basis: Floats, momenta: F
     columns = columns / np.maximum(_lengths(motion, columns), np.finfo(float).tiny)
     for _ in range(2):
         columns = columns - basis @ (momenta.T @ columns)
-        own = np.array([motion.times(motion.mass, x) for x in np.ascontiguousarray(columns.T)])
-        own = own.reshape(-1, motion.system.n_v).T
+        own = motion.times(motion.mass, columns)
         values, axes = np.linalg.eigh(columns.T @ own)
         parts = axes[:, values > SAME] / np.sqrt(values[values > SAME])
         columns, own = columns @ parts, own @ parts
     return columns, own
 
 
-def _factors(motion: EigenProblem, shift: float) -> Factorisation:
+def _factors(motion: EigenProblem, shift: float) -> AnyFactorisation:
     try:
         return motion.factorise(motion.stiffness - shift * motion.mass)
     except SingularError as error:
@@ -170,7 +174,7 @@ def _below(motion: EigenProblem, free: FreeMotions, squares: Floats) -> float:
     return -BELOW * abs(float(squares[0])) if free.count or motion.system.n_c else 0.0
 
 
-def _factors_and_shift(motion: EigenProblem, free: FreeMotions) -> tuple[Factorisation, float]:
+def _factors_and_shift(motion: EigenProblem, free: FreeMotions) -> tuple[AnyFactorisation, float]:
     """Factors of the stiffness at a shift below the lowest eigenvalue; zero where every block is regular by itself."""
     # bodies that only joints connect have no stiffness of their own: their blocks are regular with a shift alone
     shift = FIRST_SHIFT if free.count or motion.system.n_c else 0.0
@@ -227,11 +231,19 @@ def is_symmetric(motion: EigenProblem) -> bool:
 
 
 def _lanczos(
-    motion: EigenProblem, free: FreeMotions, count: int, factors: Factorisation, shift: float, tolerance: float
+    motion: EigenProblem, free: FreeMotions, count: int, factors: AnyFactorisation, shift: float, tolerance: float
 ) -> tuple[Floats, Floats]:
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
     n = motion.system.n_v
+    # blocks find the largest inverses: no eigenvalue may be below the shift
+    if motion.system.pattern.net and not factors.negative_eigenvalues():
+
+        def flexibility(forces: Floats) -> Floats:
+            return free.without(motion.solve_columns(factors, free.without_force(forces)))
+
+        inverses, shapes = largest_eigenvalues(flexibility, motion.sparse_mass, count, max(tolerance, RESIDUAL))
+        return shift + 1.0 / inverses, shapes
 
     def inverse(force: Floats) -> Floats:
         x = motion.solve(factors, free.without_force(force.ravel()))

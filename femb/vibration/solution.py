@@ -179,9 +179,9 @@ def _energy(motion: EigenProblem, shapes: Complex) -> tuple[tuple[str, ...], Flo
         owner[np.asarray(layout.internal_v)[body.modes]] = names.index(f"bodies.{name}")
     share = np.zeros((shapes.shape[1], len(names)))
     for part in (np.real(shapes), np.imag(shapes)):
-        for j, phi in enumerate(np.ascontiguousarray(part.T)):
-            products = phi * motion.times(motion.mass, phi)
-            share[j] += np.bincount(owner[owner >= 0], products[owner >= 0], len(names))
+        if np.any(part):
+            for j, products in enumerate((part * motion.times(motion.mass, part)).T):
+                share[j] += np.bincount(owner[owner >= 0], products[owner >= 0], len(names))
     return tuple(names), share / np.maximum(np.sum(share, axis=1, keepdims=True), np.finfo(float).tiny)
 
 

@@ -13,10 +13,11 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from femb.fem import MeshInterface, reduce_model
-from femb.fem.craig_bampton import Multifrontal, dissection, largest
 from femb.fem.model import FeModel
 from femb.fem.reduction import Keep
 from femb.fem.solids import SolidMaterial, solid_model
+from femb.numerics.fronts import Multifrontal, dissection
+from femb.numerics.lanczos import largest_eigenvalues
 
 BOUND = 60.0  # s
 MEMORY = 4.0  # GB
@@ -54,7 +55,7 @@ def beside_scipy(model: FeModel, count: int = 30) -> None:
         factors = Multifrontal(K, blocks)
     print(f"entries {factors.entries:.4g}")
     with timed("block Lanczos"):
-        values, _ = largest(factors.solve, M, count)
+        values, _ = largest_eigenvalues(factors.solve, M, count)
     with timed("eigsh, solving by the fronts"):
         inverse = LinearOperator(
             K.shape, lambda b: factors.solve(b.reshape(len(own), -1)).reshape(b.shape), dtype=float
