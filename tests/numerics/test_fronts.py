@@ -48,7 +48,8 @@ def test_unsymmetric_matrices_with_multipliers(kind):
     found = FrontalLU(fronts, A[i, j], 1e-10, np.zeros(n - n_v, dtype=bool))
     exact = np.linalg.solve(A, right)
     np.testing.assert_allclose(found.solve(right.astype(kind)), exact, atol=1e-10 * np.abs(exact).max())
-    assert found.rank == n and np.all(found.ratios > 0.0)
+    assert found.rank == n
+    assert np.all(found.ratios > 0.0)
     both = found.solve(right + 2j * right)
     np.testing.assert_allclose(both, (1.0 + 2.0j) * exact, atol=1e-9 * np.abs(exact).max())
 
@@ -84,7 +85,8 @@ def test_dependent_and_excluded_rows_have_no_multiplier():
     x = found.solve(right[:, None])[:, 0]
     kept = np.setdiff1d(np.arange(n), [n_v + 1, n_v + 2])
     np.testing.assert_allclose(A[np.ix_(kept, kept)] @ x[kept], right[kept], atol=1e-11)
-    assert found.rank == n - 2 and not x[[n_v + 1, n_v + 2]].any()
+    assert found.rank == n - 2
+    assert not x[[n_v + 1, n_v + 2]].any()
     np.testing.assert_array_equal(found.ratios > 0.0, [True, False, False, True])
 
 
