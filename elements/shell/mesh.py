@@ -26,6 +26,7 @@ SURFACES: Mapping[str, tuple[str, ...]] = {
     "cylinder": ("radius", "length", "angle"),
     "disc": ("outer radius", "inner radius"),
     "paraboloid": ("focal length", "outer radius", "inner radius"),
+    "sphere": ("radius", "outer radius", "inner radius"),
 }
 
 
@@ -244,6 +245,18 @@ def paraboloid(focal: float, outer: float, inner: float, n: int, m: int) -> Shel
     return grid(at, n, m, closed=True, centre=inner == 0.0)
 
 
+def sphere(radius: float, outer: float, inner: float, n: int, m: int) -> ShellMesh:
+    """A cap of a sphere about the z axis with its vertex in the origin, n elements of equal angle along the radius."""
+    first, last = np.arcsin(inner / radius), np.arcsin(min(outer / radius, 1.0))
+
+    def at(r: Floats, s: Floats) -> tuple[Floats, Floats]:
+        slope, turn = first + (last - first) * r, 2.0 * np.pi * s
+        out = np.stack([np.sin(slope) * np.cos(turn), np.sin(slope) * np.sin(turn), -np.cos(slope)], axis=1)
+        return radius * (out + np.array([0.0, 0.0, 1.0])), -out
+
+    return grid(at, n, m, closed=True, centre=inner == 0.0)
+
+
 def surface_problem(surface: Any) -> str:
     """The fault of the description of a surface, or nothing."""
     forms = ", ".join(f"{{ {word} = [{', '.join(names)}] }}" for word, names in SURFACES.items())
@@ -264,6 +277,8 @@ def surface_problem(surface: Any) -> str:
         return f"got the angle {numbers[2]:g} rad, must be at most one turn"
     if word != "cylinder" and numbers[-1] >= numbers[-2]:
         return f"got {shown(surface)}: the inner radius must be less than the outer one"
+    if word == "sphere" and numbers[1] > numbers[0] * (1.0 + 1e-9):
+        return f"got {shown(surface)}: the outer radius must be at most that of the sphere"
     return ""
 
 
@@ -273,6 +288,8 @@ def surface_mesh(surface: Mapping[str, Any], n: int, m: int) -> ShellMesh:
     if word == "cylinder":
         radius, length, angle = given
         return cylinder(radius, length, angle, n, m)
+    if word == "sphere":
+        return sphere(*given, n, m)
     focal, outer, inner = (np.inf, *given) if word == "disc" else given
     return paraboloid(focal, outer, inner, n, m)
 

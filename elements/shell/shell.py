@@ -73,9 +73,10 @@ class Shell(Item):
     """A shell of quadrilaterals and triangles, flexible in its plane, in bending and in shear, for any rotation.
 
     corners : of a quadrilateral, in order around it, m; or surface, {"cylinder": [radius, length, angle]} with its axis
-    along x and the middle line from the origin, {"disc": [outer radius, inner radius]} or {"paraboloid": [focal length,
-    outer radius, inner radius]} about z. elements : numbers from corner 1 to 2 and from 2 to 3; of a cylinder along and
-    around it, of the others along the radius and around. The normal is that of corners seen counter-clockwise.
+    along x and the middle line from the origin, {"disc": [outer radius, inner radius]}, {"paraboloid": [focal length,
+    outer radius, inner radius]} or {"sphere": [radius, outer radius, inner radius]}, a cap, about z. elements : numbers
+    from corner 1 to 2 and from 2 to 3; of a cylinder along and around it, of the others along the radius and around.
+    The normal is that of corners seen counter-clockwise.
     mesh : in place of them, the path of a file of Gmsh, Abaqus, NASTRAN or another that meshio reads, with triangles
     and quadrilaterals; mesh_unit : its unit of length, m; group : its cell set or physical group that is the shell, by
     default all. Elements that meet by more than 20 degrees have normals of their own. The sets of nodes in the file,
@@ -118,7 +119,7 @@ class Shell(Item):
     name: str
     elements: Annotated[Elements | None, Unit("")] = None
     corners: Annotated[Corners | None, Unit("m")] = None
-    surface: Annotated[dict[str, Any] | None, Unit("m")] = None
+    surface: Annotated[dict[str, Any] | None, Unit("m", entries=(("cylinder", ("m", "m", "rad")),))] = None
     mesh: str | Path | None = None
     mesh_unit: Annotated[float, Unit("m")] = 1.0
     group: str | None = None

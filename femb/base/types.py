@@ -47,12 +47,14 @@ class Unit:
 
     stroke : the unit where the item acts on a stroke of a joint; ``text`` is then that for an angle. The numbers of a
     joint have those of its coordinates, one by one.
+    entries : of a table, by its keys, the units of the numbers of a list one by one where they are not all ``text``.
     "value" in the unit of a profile's field stands for the unit of the values of the profile, which the field declares
     that contains the profile: none for a factor of a load, "rad" or "m" for a motion.
     """
 
     text: str
     stroke: str | None = None
+    entries: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 OWN_UNITS = Unit("own")

@@ -303,14 +303,24 @@ def _numbers_in_si(kind: type, key: str, scope: Scope, value: Any) -> Walked:
     """Numbers of a key in SI units, and their problem."""
     if not _has_text(value) or not takes_numbers(kind, key):
         return value, {}
-    units = units_of(kind, key, scope)
+    units, unit = units_of(kind, key, scope), unit_of(keys_of(kind)[key])
+    of_tables = dict(unit.entries) if unit is not None and isinstance(value, dict) else {}
     try:
+        if of_tables.keys() & value:
+            return {word: _one_by_one(each, of_tables.get(word, ()), units[0]) for word, each in value.items()}, {}
         if isinstance(value, list) and len(units) > 1:  # of a joint, whose class checks how many there are
             by_entry = [*units, *[units[-1]] * len(value)]
             return [converted(entry, of_entry) for entry, of_entry in zip(value, by_entry, strict=False)], {}
         return (converted(value, units[0]) if units else value), {}
     except ModelError as error:
         return value, {(): str(error)}
+
+
+def _one_by_one(value: Any, given: Units, units: Units) -> Any:
+    """A list of numbers with one unit each; what is no such list, in ``units``."""
+    if not given or not isinstance(value, list) or len(value) != len(given):
+        return converted(value, units)
+    return [converted(entry, (unit,)) for entry, unit in zip(value, given, strict=True)]
 
 
 def _has_text(value: Any) -> bool:

@@ -6,6 +6,7 @@ import re
 import tomllib
 from typing import get_args
 
+import numpy as np
 import pytest
 from jsonschema import Draft7Validator
 
@@ -271,3 +272,17 @@ def test_gravity_in_another_unit_is_refused_at_its_line(tmp_path, text):
     file.write_text(f"gravity = [0, 0, '{text}']\n[bodies.a]\nmass = 1.0\ninertia = 1.0\n")
     with pytest.raises(CaseError, match=r"case.toml:1: gravity: got "):
         load_case(file)
+
+
+def test_each_number_of_a_surface_has_its_unit(tmp_path):
+    """Lengths and the angle of a cylinder; an angle in place of a length is refused."""
+    text = 'title = "t"\n[shells.tape]\nelements = [4, 4]\nthickness = 1e-3\nmaterial = "aluminium 6061-T6"\n'
+    path = tmp_path / "tape.toml"
+    path.write_text(text + 'surface = { cylinder = ["20 mm", 1.0, "90 deg"] }\n')
+    surface = load_case(path).model.shells["tape"].surface
+    np.testing.assert_allclose(surface["cylinder"], [0.02, 1.0, 0.5 * np.pi], rtol=1e-15)
+    path.write_text(text + 'surface = { cylinder = ["90 deg", 1.0, "90 deg"] }\n')
+    with pytest.raises(CaseError, match="wanted a number in m, or a text with such a unit"):
+        load_case(path)
+    path.write_text(text + 'surface = { disc = ["0.5 m", "100 mm"] }\n')
+    assert load_case(path).model.shells["tape"].surface["disc"] == [0.5, 0.1]

@@ -8,7 +8,8 @@ from oracles.shell import Supported, material, shell_on, triangulated
 from scipy.linalg import eigh
 
 import femb
-from femb.elements.shell.mesh import ShellMesh, cylinder, grid, paraboloid, quadrilateral
+from femb.elements.shell.mesh import ShellMesh, cylinder, grid, paraboloid, quadrilateral, sphere, surface_problem
+from femb.elements.shell.stiffness import areas
 
 # components held at a plane of symmetry across node axis x or y, beside one of the displacement
 ACROSS_X, ACROSS_Y = [4, 5], [3, 5]
@@ -260,6 +261,17 @@ def frequencies(model, count, rigid=0):
 def test_frequencies_of_plates(attached, count, wanted):
     found = frequencies(square(8, attach=dict.fromkeys(attached, "ground")), count)
     np.testing.assert_allclose(found, wanted, rtol=2e-3)
+
+
+def test_caps_of_spheres():
+    """All nodes are on the sphere with normals to its centre, and the area is that of a cap; a hemisphere too."""
+    for outer, inner in ((0.6, 0.2), (1.0, 0.0)):
+        mesh, centre = sphere(1.0, outer, inner, 16, 64), np.array([0.0, 0.0, 1.0])
+        np.testing.assert_allclose(mesh.nodes + mesh.normals, centre + 0.0 * mesh.nodes, atol=1e-14)
+        assert not mesh.problem()
+        area = 2.0 * np.pi * (np.sqrt(1.0 - inner**2) - np.sqrt(1.0 - outer**2))
+        np.testing.assert_allclose(sum(areas(mesh.nodes[cells]).sum() for cells in mesh.cells), area, rtol=3e-3)
+    assert "at most that of the sphere" in surface_problem({"sphere": [1.0, 1.1, 0.0]})
 
 
 def test_surfaces():
