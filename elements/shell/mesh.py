@@ -289,7 +289,8 @@ def surface_mesh(surface: Mapping[str, Any], n: int, m: int) -> ShellMesh:
         radius, length, angle = given
         return cylinder(radius, length, angle, n, m)
     if word == "sphere":
-        return sphere(*given, n, m)
+        radius, outer, inner = given
+        return sphere(radius, outer, inner, n, m)
     focal, outer, inner = (np.inf, *given) if word == "disc" else given
     return paraboloid(focal, outer, inner, n, m)
 
