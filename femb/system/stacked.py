@@ -301,7 +301,7 @@ class _One:
 
 
 def factors_each(solver: LinearSolver, data: Floats, space: Space | None = None) -> EachFactors:
-    """Factors of k matrices, block data (k, size), which are left as they are. Raises SingularError. space : of these."""
+    """Factors of k matrices, block data (k, size), which are left as they are, in a space. Raises SingularError."""
     if not solver.pattern.net:
         return StackedFactors(solver, data, space=space)
     found: list[Factors] = []
