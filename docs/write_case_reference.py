@@ -136,7 +136,8 @@ def line_of(group: list[Row], meanings: Iterable[str] = ()) -> str:
     meaning = group[0].meaning
     for other in meanings:
         meaning = meaning.replace(other, "") if other != meaning else meaning
-    for unit in {re.escape(text) for text in (*units, " or ".join(units[0].split(", ")) if units else "") if text}:
+    both = " or ".join(units[0].split(", ")) if units else ""
+    for unit in (re.escape(text) for text in dict.fromkeys([both, *units]) if text):
         meaning = re.sub(rf"^{unit}(?=[.;,:]|$)|, {unit}(?=[.;,:]|$)| \({unit}\)|(?<= \(){unit}, ", "", meaning)
     meaning = re.sub(r"^[ .,;:]+|[ .;,]+$", "", " ".join(meaning.split()))
     facts = ", ".join([*types, *units, *([f"default {', '.join(defaults)}"] if defaults else [])])
