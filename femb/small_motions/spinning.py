@@ -7,15 +7,18 @@ Source: docs/theory/linearisation.md, section 2; docs/theory/modes.md, section 1
 """
 
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import block_diag, csc_array, eye_array
 
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats
 from femb.layout.connections import axes_of_points
 from femb.numerics import rotations
 from femb.system.system import System
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
 
 # Spin that flexible bodies of constant coupling meet: they lack the stiffening that belongs to it, and say how much.
 #
@@ -72,7 +75,7 @@ def in_own_axes(
     stiffness: Floats,
     jacobian: Floats,
     checked: bool = True,
-) -> tuple[Floats, Floats, Floats, Floats, csc_array]:
+) -> "tuple[Floats, Floats, Floats, Floats, csc_array]":
     """Block data of M, C + G, K and J of a state q, v with accelerations a, and H: inertial velocities by own speeds.
 
     mass, damping, stiffness, jacobian : block data in the System's coordinates. checked : whether to raise ModelError
@@ -89,19 +92,23 @@ def in_own_axes(
         H.T @ (M @ (alpha_w - H @ E) + C @ H),
         H.T @ (M @ (alpha_p - alpha_w @ E) + C @ (eta_p - H @ E) + K @ H),
     )
+    from scipy.sparse import block_diag, eye_array
+
     whole = block_diag([H, eye_array(system.n_c)], format="csc")
     rows = whole.T @ pattern.to_csc(jacobian) @ whole
     result = [pattern.from_csc(_widened(matrix, pattern.n)) for matrix in matrices]
     return result[0], result[1], result[2], pattern.from_csc(rows), H
 
 
-def _widened(matrix: csc_array, n: int) -> csc_array:
+def _widened(matrix: "csc_array", n: int) -> "csc_array":
     """The same with rows and columns of zeros for the multipliers."""
     part = matrix.tocoo()
+    from scipy.sparse import csc_array
+
     return csc_array((part.data, (part.row, part.col)), shape=(n, n))
 
 
-def own_axes_derivatives(system: System, q: Floats, v: Floats, a: Floats, rounding: Floats) -> tuple[csc_array, ...]:
+def own_axes_derivatives(system: System, q: Floats, v: Floats, a: Floats, rounding: Floats) -> "tuple[csc_array, ...]":
     """H, eta_p, alpha_p, alpha_w, E (n_v, n_v) of ``femb.linear.chart``, sparse; rounding (n_v,) : of a."""
     layout = system.layout
     turning = dict(axes_of_points(layout))
@@ -134,6 +141,8 @@ def own_axes_derivatives(system: System, q: Floats, v: Floats, a: Floats, roundi
     n = system.n_v
     identity = np.ones(n)
     identity[line] = 0.0
+    from scipy.sparse import csc_array
+
     diagonal = csc_array((identity, (np.arange(n), np.arange(n))), shape=(n, n))
     H = diagonal + _blocks(n, [(line, line, R)])
     eta_p = _blocks(n, [(line, turn, -R @ slide)])
@@ -144,9 +153,11 @@ def own_axes_derivatives(system: System, q: Floats, v: Floats, a: Floats, roundi
     return H, eta_p, alpha_p, alpha_w, E
 
 
-def _blocks(n: int, parts: list[tuple[np.ndarray, np.ndarray, Floats]]) -> csc_array:
+def _blocks(n: int, parts: list[tuple[np.ndarray, np.ndarray, Floats]]) -> "csc_array":
     """(n, n) of blocks (f, 3, 3) at rows and columns (f, 3)."""
     rows = np.concatenate([np.repeat(at, 3, axis=1).ravel() for at, _, _ in parts])
     columns = np.concatenate([np.tile(at, (1, 3)).ravel() for _, at, _ in parts])
     values = np.concatenate([values.ravel() for _, _, values in parts])
+    from scipy.sparse import csc_array
+
     return csc_array((values, (rows, columns)), shape=(n, n))

@@ -25,7 +25,7 @@ from femb.elements.item import Item
 from femb.elements.joint.force_batch import CoordinateForceBatch
 from femb.elements.joint.joint import Joint
 from femb.elements.load.at_stations import StationForces
-from femb.elements.load.line_load_batch import AlongBeams
+from femb.elements.load.line_load_batch import AlongBeams, LineLoads, LoadsAlongBeams
 from femb.elements.load.mass_field import MassField
 from femb.elements.marker import Attachment, JointEnd, Place, SpringEnd
 from femb.elements.records import Records
@@ -714,7 +714,10 @@ def _below(kind):
     return {each for child in kind.__subclasses__() for each in (child, *_below(child))}
 
 
-BASES = {AlongBeams, CoordinateForceBatch, ForceBatch, MassField, PairBatch, SectionRecords, StationForces}
+BASES = {
+    *(AlongBeams, CoordinateForceBatch, ForceBatch, LineLoads, LoadsAlongBeams, MassField, PairBatch),
+    *(SectionRecords, StationForces),
+}
 
 
 def test_batches_override_with_the_same_parameters():

@@ -55,7 +55,7 @@ def predicted(form, trend, h, q, v):
 
 def trend_of(form, ends, stages, lengths):
     """The trend after steps between ends, with stages that are functions of the number of the step."""
-    trend = Trend.at_start(form, ends[0][1], np.zeros(form.n_v), np.zeros(form.n_c))
+    trend = Trend.at_rest(form).begun_at(ends[0][1], np.zeros(form.n_v), np.zeros(form.n_c))
     turns, L = np.empty((3, form.corotated_frames[0].size, 4)), np.zeros((3, form.n_c))
     for k, h in enumerate(lengths):
         (old, new), (Q, V) = ends[k : k + 2], stages(k)
@@ -139,5 +139,5 @@ def test_the_start_has_constant_accelerations():
     system = System(boom())
     a = np.random.default_rng(5).normal(size=system.n_v)
     q, v = rotated(system, 0.4, SPIN)
-    V, _ = predicted(system, Trend.at_start(system, v, a, np.zeros(0)), 0.1, q, v)
+    V, _ = predicted(system, Trend.at_rest(system).begun_at(v, a, np.zeros(0)), 0.1, q, v)
     np.testing.assert_allclose(V, v + 0.1 * RADAU_C[:, None] * a, rtol=0.0, atol=1e-14)
