@@ -78,7 +78,10 @@ class _Patch(Patch):
 
     def changes(self, x: Floats) -> Floats:
         """(e, n, 3, n, 3) derivatives of the forces by the positions of the corners x (e, n, 3)."""
-        shape, by_r, by_s = shapes(x.shape[1])
+        count, n = x.shape[:2]
+        if not self.pressure:  # also of edges, which have no area
+            return np.zeros((count, n, 3, n, 3))
+        shape, by_r, by_s = shapes(n)
         xr, xs = (cross_matrix(np.einsum("gn,enk->gek", by, x)) for by in (by_r, by_s))
         # sums over the points of products with numbers alone
         of_r, of_s = (np.einsum("gn,gm->nmg", shape, by) for by in (by_s, by_r))
