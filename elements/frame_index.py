@@ -17,8 +17,10 @@ def frame_indices(layout: Layout, frame: int) -> list[int]:
 def indices_of_frames(layout: Layout, frames: Sequence[int]) -> Ints:
     """(n, 3): ``frame_indices`` of n frames."""
     numbers = np.array(frames, dtype=np.int64)
-    has_axes = np.array([layout.frames[frame].freedom != 3 for frame in frames], dtype=np.int64)
-    return np.stack([layout.frame_q[numbers], layout.frame_v[numbers], has_axes], axis=1)
+    result: Ints = np.empty((len(numbers), 3), dtype=np.int64)
+    result[:, 0], result[:, 1] = layout.frame_q[numbers], layout.frame_v[numbers]
+    result[:, 2] = layout.freedom[numbers] != 3
+    return result
 
 
 def pair_starts(index: Ints) -> Ints:

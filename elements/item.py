@@ -18,7 +18,7 @@ from femb.base.errors import ModelError
 from femb.base.html import Brief
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
-from femb.elements.joint.constraint_set import ConstraintRow
+from femb.elements.joint.constraint_set import ConstraintRow, ConstraintTable
 from femb.elements.marker import Marker, Place
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch, Input
@@ -157,6 +157,12 @@ class Item(Brief):
     def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
         """Its equations of constraint; ``follows`` and ``in_force`` are indices of its inputs. Raises ModelError."""
         return []
+
+    @classmethod
+    def constraint_table(cls, items: list[Any], layout: Layout) -> ConstraintTable:
+        """The equations of constraint of items of this class, as arrays."""
+        none = cls.constraint_rows is Item.constraint_rows and cls.constraint_inputs is Item.constraint_inputs
+        return ConstraintTable.empty() if none else ConstraintTable.of_items(items, layout)
 
     def constraint_inputs(self, layout: Layout) -> tuple[Input, ...]:
         """The inputs of its equations of constraint."""

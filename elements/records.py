@@ -153,12 +153,13 @@ class StationMotions:
 
     def __init__(self, layout: Layout, stations: Sequence[Station]) -> None:
         self.layout, self.count = layout, len(stations)
-        moving = np.array([layout.frames[station.frame].freedom == 6 for station in stations], dtype=bool)
+        of_stations: Ints = np.array([station.frame for station in stations], dtype=np.int64)
+        moving = layout.freedom[of_stations] == 6
         offset = np.array([station.offset for station in stations]).reshape(-1, 3)
         rotation = np.array([station.rotation for station in stations]).reshape(-1, 4)
         self.moving: Ints = np.flatnonzero(moving)
         self.others = [(k, stations[k]) for k in np.flatnonzero(~moving).tolist()]
-        frames = [stations[k].frame for k in self.moving.tolist()]
+        frames = of_stations[self.moving]
         self.in_q: Ints = layout.frame_q[frames]
         self.in_v: Ints = layout.frame_v[frames]
         self.offset, self.rotation = offset[moving], rotation[moving]

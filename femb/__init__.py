@@ -31,9 +31,15 @@ def _public():
     return {**own, **{name: each for module in catalogues for name, each in public_names(module)[0].items()}}
 
 
+def _known(name, value):
+    """The value of a name, which is found without ``__getattr__`` from now on."""
+    globals()[name] = value
+    return value
+
+
 def __getattr__(name):
     if name in _own()[0]:
-        return _own()[0][name].value()
+        return _known(name, _own()[0][name].value())
     if name == "__all__":
         return sorted(_public())
     if name.startswith("_"):
@@ -41,7 +47,7 @@ def __getattr__(name):
     if name.islower() and find_spec(f"femb.{name}") is not None:  # a module, as in femb.profiles.Versine
         return import_module(f"femb.{name}")
     if name in _public():
-        return _public()[name].value()
+        return _known(name, _public()[name].value())
     for module in MOVED:
         of = import_module(f"femb.{module}")
         if name in of.__all__:

@@ -36,9 +36,10 @@ def body_records(names: Iterable[str], system: RecordedSystem) -> Records:
     if not frames_of:
         return Records(static, attributes)
     stations = [Station(frame) for frame in frames_of.values()]
-    for name, position, quaternion in zip(frames_of, *layout.poses(stations), strict=True):
-        static[f"bodies/{name}/reference_position"] = layout.origin + position
-        static[f"bodies/{name}/reference_quaternion"] = quaternion
+    for name, number in frames_of.items():
+        frame = layout.frames[number]
+        static[f"bodies/{name}/reference_position"] = layout.origin + frame.position
+        static[f"bodies/{name}/reference_quaternion"] = frame.quaternion
     motions = StationMotions(layout, stations)
 
     def series(accelerations: bool, frames: OutputStates) -> dict[str, Floats]:
@@ -222,6 +223,9 @@ class PointMass(Body):
 # The inertia matrix of a rigid body from user input.
 
 
+NOWHERE, UNIT = np.zeros(3), np.eye(3)
+
+
 def inertia_matrix(value: Any, mass: float, distance: Floats) -> tuple[Floats | None, str | None]:
     """The 3 x 3 inertia about the mass centre from a scalar, three principal moments or a matrix, and None; or None and
     the problem.
@@ -246,22 +250,22 @@ def inertia_matrix(value: Any, mass: float, distance: Floats) -> tuple[Floats | 
     if problem:
         return None, problem
     if array.ndim == 1 and not mass:
-        moments, array = sorted(array.tolist()), np.diag(array)
+        moments, array = sorted(array.tolist()), array * UNIT
     else:
         array = np.diag(array) if array.ndim == 1 else array
         if np.max(np.abs(array - array.T)) > 1e-9 * np.max(np.abs(array)):
             return None, f"got {shown(value)}, which is not symmetric"
         array = array - mass * (distance @ distance * np.eye(3) - np.outer(distance, distance))
         moments = np.linalg.eigvalsh(array).tolist()
-    problem = _moments_problem(moments, " about the mass centre" if np.any(distance) else "")
-    return (None, problem) if problem else (frozen_array(0.5 * (array + array.T)), None)
-
-
-def _moments_problem(moments: Sequence[float], moved: str) -> str | None:
-    """Why ascending principal moments are not those of a body; None if they are. moved : what they are about."""
     least, middle, largest = moments
     if least > 0.0 and largest <= (least + middle) * (1.0 + 1e-9):
-        return None
+        return frozen_array(0.5 * (array + array.T)), None
+    return None, _moments_problem(moments, " about the mass centre" if np.any(distance) else "")
+
+
+def _moments_problem(moments: Sequence[float], moved: str) -> str:
+    """Why ascending principal moments are not those of a body. moved : what they are about."""
+    least = moments[0]
     listed = ", ".join(f"{moment:.6g}" for moment in moments)
     if not least > 0.0:
         return f"principal moments {listed} kg m2{moved}: all must be greater than 0"
@@ -311,7 +315,7 @@ class RigidBody(OrientedBody):
 
     def check(self, check: Checks) -> None:
         check.positive("mass")
-        distance, mass = np.zeros(3), 0.0
+        distance, mass = NOWHERE, 0.0
         if self.inertia_about is not None and not {"inertia_about", "center_of_mass", "mass"} & check.bad:
             distance, mass = self.inertia_about - self.center_of_mass, self.mass
         matrix, problem = inertia_matrix(self.inertia, mass, distance)

@@ -1,6 +1,8 @@
 """Equations of constraint, evaluated together."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +46,68 @@ class ConstraintRow(NamedTuple):
         return self._replace(follows=follows, in_force=in_force)
 
 
+class ConstraintTable(NamedTuple):
+    """Equations as tables: their numbers (n,) in the layout, indices (n, 10) and data (n, 16) of kernels, and their
+    inputs, of which INPUT and IN_FORCE are indices."""
+
+    numbers: Ints
+    indices: Ints
+    data: Floats
+    inputs: tuple[Input, ...] = ()
+
+    @staticmethod
+    def empty() -> "ConstraintTable":
+        """No equations."""
+        return ConstraintTable(
+            np.zeros(0, dtype=np.int64), np.zeros((0, columns.SIZE), dtype=np.int64), np.zeros((0, columns.NUMBERS))
+        )
+
+    @staticmethod
+    def of_rows(layout: Layout, rows: list[ConstraintRow], inputs: tuple[Input, ...] = ()) -> "ConstraintTable":
+        """The table of rows."""
+        if not rows:
+            return ConstraintTable.empty()._replace(inputs=inputs)
+        numbers, kinds, first, second, *vectors, constants, follows, in_force = zip(*rows, strict=True)
+        ends = [indices_of_frames(layout, frames) for frames in (first, second)]
+        index = np.column_stack([*ends, multipliers_of(layout, numbers), kinds, follows, in_force])
+        parameters = [np.concatenate(vector).reshape(-1, 3) for vector in vectors]
+        data = np.column_stack([*parameters, constants])
+        return ConstraintTable(np.array(numbers), np.ascontiguousarray(index, dtype=np.int64), data, inputs)
+
+    @staticmethod
+    def of_items(items: Iterable[Any], layout: Layout) -> "ConstraintTable":
+        """The rows of items (``femb.elements.item.Item``), one after the other."""
+        return ConstraintTable.of_rows(layout, *rows_of(items, layout))
+
+    @staticmethod
+    def joined(tables: "Sequence[ConstraintTable]") -> "ConstraintTable":
+        """Tables one after the other."""
+        if len(tables) == 1:
+            return tables[0]
+        parts, inputs = [], tuple[Input, ...]()
+        for table in tables:
+            parts.append(with_inputs(table.indices, len(inputs), columns.INPUT, columns.IN_FORCE))
+            inputs += table.inputs
+        numbers, data = (np.concatenate([table[k] for table in tables]) for k in (0, 2))
+        return ConstraintTable(numbers, np.concatenate(parts), data, inputs)
+
+
+def multipliers_of(layout: Layout, numbers: Any) -> Ints:
+    """The multipliers of rows by their numbers in the layout; -1 of no row."""
+    return np.append(layout.row_c, -1)[np.asarray(numbers, dtype=np.int64)]
+
+
+def rows_of(items: Iterable[Any], layout: Layout) -> tuple[list[ConstraintRow], tuple[Input, ...]]:
+    """The rows of items (``femb.elements.item.Item``), and their inputs."""
+    rows: list[ConstraintRow] = []
+    inputs: tuple[Input, ...] = ()
+    for item in items:
+        of_item = item.constraint_rows(layout)
+        rows += [row.shifted(len(inputs)) for row in of_item] if inputs else of_item
+        inputs += item.constraint_inputs(layout)
+    return rows, inputs
+
+
 class ConstraintSet:
     """All equations of constraint of a system: rows of any primitive, and their ``inputs``.
 
@@ -54,14 +118,16 @@ class ConstraintSet:
     # first input in u, set by the system when it numbers the inputs
     first_input: int = 0
 
-    def __init__(self, layout: Layout, rows: list[ConstraintRow], inputs: tuple[Input, ...] = ()) -> None:
-        self.rows, self.inputs = rows, inputs
-        self.row_numbers = tuple(row.number for row in rows)
+    def __init__(self, layout: Layout, table: ConstraintTable, items: Iterable[Any] = ()) -> None:
+        self.inputs, self._layout, self._items = table.inputs, layout, tuple(items)
+        self.row_numbers = tuple(table.numbers.tolist())
         self._places = {number: k for k, number in enumerate(self.row_numbers) if number >= 0}
-        starts = np.concatenate([[0], np.cumsum([input_.width for input_ in inputs])]).astype(int)
-        index, self.data = self.tables(layout, rows)
-        for column in (columns.INPUT, columns.IN_FORCE):
-            index[:, column] = [starts[k] if k >= 0 else -1 for k in index[:, column]]
+        index, self.data = table.indices, table.data
+        if self.inputs:
+            starts = np.cumsum([0, *(input_.width for input_ in self.inputs)], dtype=np.int64)
+            index = index.copy()
+            for column in (columns.INPUT, columns.IN_FORCE):
+                index[:, column] = np.where(index[:, column] >= 0, starts[index[:, column]], -1)
         self.local_index = index
         self.index = self.local_index
         self.fixed = layout.fixed
@@ -69,26 +135,15 @@ class ConstraintSet:
     @staticmethod
     def of(items: Iterable[Any], layout: Layout) -> "ConstraintSet":
         """The rows of all items (``femb.elements.item.Item``)."""
-        rows: list[ConstraintRow] = []
-        inputs: tuple[Input, ...] = ()
-        for item in items:
-            of_item = item.constraint_rows(layout)
-            rows += [row.shifted(len(inputs)) for row in of_item] if inputs else of_item
-            inputs += item.constraint_inputs(layout)
-        return ConstraintSet(layout, rows, inputs)
+        items = tuple(items)
+        tables = [kind.constraint_table(list(group), layout) for kind, group in groupby(items, lambda item: type(item))]
+        some = [table for table in tables if table.numbers.size or table.inputs]
+        return ConstraintSet(layout, ConstraintTable.joined(some) if some else ConstraintTable.empty(), items)
 
-    @staticmethod
-    def tables(layout: Layout, rows: list[ConstraintRow]) -> tuple[Ints, Floats]:
-        """index (n, 10) and data (n, 16) of rows; INPUT and IN_FORCE are indices of inputs of the set."""
-        if not rows:
-            return np.zeros((0, 10), dtype=np.int64), np.zeros((0, 16))
-        numbers, kinds, first, second, *vectors, constants, follows, in_force = zip(*rows, strict=True)
-        ends = [indices_of_frames(layout, frames) for frames in (first, second)]
-        # the number -1 is that of no row
-        row_c = np.append(layout.row_c, -1)[np.array(numbers)]
-        index = np.column_stack([*ends, row_c, kinds, follows, in_force])
-        parameters = [np.concatenate(vector).reshape(-1, 3) for vector in vectors]
-        return np.ascontiguousarray(index, dtype=np.int64), np.column_stack([*parameters, constants])
+    @cached_property
+    def rows(self) -> list[ConstraintRow]:
+        """The rows one by one."""
+        return rows_of(self._items, self._layout)[0]
 
     def allocate(self, pattern: BlockPattern) -> None:
         """Look up the positions of the blocks of J and J^T in the matrices."""
@@ -102,7 +157,7 @@ class ConstraintSet:
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats, rates: Floats
     ) -> None:
         """force (s, n_v) += J^T lambda; rates (s, n_c) = J v + Phi_t."""
-        if self.rows:
+        if self.row_numbers:
             kernels.constraint_force(self.index, self.data, u, q, v, self.fixed, multipliers, force, rates)
 
     def bound_force(
@@ -112,7 +167,7 @@ class ConstraintSet:
         from femb.numerics.compiler.bound_calls import Bound, BoundSequence
 
         arguments = self.index, self.data, u, q, v, self.fixed, multipliers, force, rates
-        return BoundSequence([Bound(kernels.constraint_force, *arguments)] if self.rows else [])
+        return BoundSequence([Bound(kernels.constraint_force, *arguments)] if self.row_numbers else [])
 
     def reaction_of(
         self, numbers: list[int], u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats
@@ -156,29 +211,29 @@ class ConstraintSet:
 
     def constraints(self, u: Floats, q: Floats, v: Floats, position: Floats, gamma: Floats) -> None:
         """position, gamma (s, n_c): Phi, and the right-hand side of J v' = gamma."""
-        if self.rows:
+        if self.row_numbers:
             kernels.constraints(self.index, self.data, u, q, v, self.fixed, position, gamma)
 
     def jacobian(self, u: Floats, q: Floats, data: Floats) -> None:
         """Add J and J^T at one state to block data."""
-        if self.rows:
+        if self.row_numbers:
             # J does not depend on v; q is at least as long
             position, gamma = np.empty((2, 1, self.count))
             self.jacobian_each(u[None], q[None], np.zeros((1, len(q))), data[None], position, gamma)
 
     def jacobian_each(self, u: Floats, q: Floats, v: Floats, data: Floats, position: Floats, gamma: Floats) -> None:
         """Add J and J^T at each of s states to block data (s, size); position, gamma : as of ``constraints``."""
-        if self.rows:
+        if self.row_numbers:
             args = (self.index, self.data, self.offset, self.stride)
             kernels.jacobian(*args, u, q, v, self.fixed, data, position, gamma)
 
     def constraint_tangent(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, stiffness: Floats) -> None:
         """Add d(J^T lambda)/dq H and d(J v + Phi_t)/dq H at one state to block data."""
-        if self.rows:
+        if self.row_numbers:
             args = (self.index, self.data, self.offset, self.stride)
             tangents.constraint_tangent(*args, u, q, v, self.fixed, multipliers, stiffness)
 
     def constraint_power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, out: Floats) -> None:
         """out (s,) += lambda . Phi_t, the power of the inputs of the rows."""
-        if self.rows:
+        if self.row_numbers:
             kernels.constraint_power(self.index, self.data, u, q, v, self.fixed, multipliers, out)

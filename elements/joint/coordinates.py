@@ -4,19 +4,21 @@ Source: docs/theory/constraints.md, equations (6), (7) and (10).
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from femb.base.types import Floats, Ints
+from femb.elements.frame_index import indices_of_frames
 from femb.elements.joint import constraint_kernels as primitives
 from femb.elements.joint import constraint_kernels as row_kernels
 from femb.elements.joint.constraint_kernels import FIRST, ROW, SECOND, rate_of, row
-from femb.elements.joint.constraint_set import ZERO, ConstraintRow, ConstraintSet
+from femb.elements.joint.constraint_set import ZERO, ConstraintRow, ConstraintTable, multipliers_of
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.numerics import rotations
 from femb.numerics.compiler.compile import kernel
@@ -99,6 +101,38 @@ def make_row(
     given = (first.offset, axes["first_axis"], ZERO, second.offset, axes["second_axis"], constant)
     row = ConstraintRow(number, primitive.code, first.frame, second.frame, *given)
     return row._replace(**more) if more else row
+
+
+def joint_table(
+    layout: Layout, first: list[Station], second: list[Station], specs: Sequence[tuple[Any, ...]], numbers: Ints
+) -> ConstraintTable:
+    """The rows of ``make_row`` of n joints with the same table ``specs`` of k entries, joint by joint, as arrays.
+
+    first, second : the n ends of the joints. numbers (n, k) : of the rows in the layout. Constants are zero.
+    """
+    n, k = len(first), len(specs)
+    index: Ints = np.full((n, k, primitives.SIZE), -1, dtype=np.int64)
+    data = np.zeros((n, k, primitives.NUMBERS))
+    offset, axes = (np.array([[getattr(end, word) for end in ends] for ends in (first, second)])
+                    for word in ("offset", "axes"))  # fmt: skip
+    for column, part, ends, place in (
+        (primitives.FIRST, primitives.FIRST_POINT, first, offset[0]),
+        (primitives.SECOND, primitives.SECOND_POINT, second, offset[1]),
+    ):
+        index[:, :, column : column + 3] = indices_of_frames(layout, [end.frame for end in ends])[:, None]
+        data[:, :, part] = place[:, None]
+    index[:, :, primitives.ROW] = multipliers_of(layout, numbers)
+    for i, spec in enumerate(specs):
+        primitive = PRIMITIVES[spec[0]]
+        index[:, i, primitives.PRIMITIVE] = primitive.code
+        for field, axis in zip(primitive.axes, spec[1:], strict=True):
+            if field == "second_axis":
+                data[:, i, primitives.SECOND_AXIS] = axes[1][:, :, axis]
+            else:
+                of_first = UNIT_VECTORS[axis] if field == "inertial" else axes[0][:, :, axis]
+                data[:, i, primitives.FIRST_AXIS : primitives.FIRST_AXIS + 3] = of_first
+    sizes = primitives.SIZE, primitives.NUMBERS
+    return ConstraintTable(numbers.ravel(), index.reshape(-1, sizes[0]), data.reshape(-1, sizes[1]))
 
 
 def component_rows(
@@ -187,26 +221,31 @@ def coordinate_row(
     )
 
 
+def _rows_of(coordinate: Coordinate) -> list[tuple[Any, ...]]:
+    """The two rows of a joint's table from which a coordinate is computed."""
+    if coordinate.is_angle:
+        return [("dot1", coordinate.first[k], coordinate.second[k]) for k in (0, 1)]
+    return [("dot2", coordinate.first[0])] * 2
+
+
 class JointCoordinates:
     """All m coordinates of the joints of a layout, or of given ones, in the order of the joints; is_angle (m,) bool."""
 
     def __init__(self, layout: Layout, joints: Iterable[JointLayout] | None = None) -> None:
-        rows, angles, signs = [], [], []
-        for joint in layout.joints.values() if joints is None else joints:
-            for coordinate in joint.coordinates:
-                angles.append(coordinate.is_angle)
-                signs.append(coordinate.sign)
-                specs: list[tuple[Any, ...]]
-                if coordinate.is_angle:
-                    specs = [("dot1", coordinate.first[k], coordinate.second[k]) for k in (0, 1)]
-                else:
-                    specs = [("dot2", coordinate.first[0])] * 2
-                rows += [make_row(layout, -1, spec, joint.first, joint.second, 0.0) for spec in specs]
-        self.count = len(angles)
-        self.is_angle = np.array(angles, dtype=bool)
-        self.signs: Floats = np.array(signs, dtype=float)
+        every = layout.joints.values() if joints is None else joints
+        tables, of_coordinates = [], list[Coordinate]()
+        for coordinates, group in groupby(every, lambda joint: joint.coordinates):
+            alike = list(group)
+            of_coordinates += len(alike) * coordinates
+            specs = [spec for coordinate in coordinates for spec in _rows_of(coordinate)]
+            if specs:
+                ends = [joint.first for joint in alike], [joint.second for joint in alike]
+                tables.append(joint_table(layout, *ends, specs, np.full((len(alike), len(specs)), -1)))
+        self.count = len(of_coordinates)
+        self.is_angle = np.array([coordinate.is_angle for coordinate in of_coordinates], dtype=bool)
+        self.signs: Floats = np.array([coordinate.sign for coordinate in of_coordinates], dtype=float)
         self.index: Ints
-        self.index, self.data = ConstraintSet.tables(layout, rows)
+        _, self.index, self.data, _ = ConstraintTable.joined(tables) if tables else ConstraintTable.empty()
         self.fixed = layout.fixed
 
     def picked(self, numbers: Ints) -> "JointCoordinates":

@@ -11,10 +11,11 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Coordinates, Floats, OneOf, Rows, Unit
+from femb.base.types import Coordinates, Floats, Ints, OneOf, Rows, Unit
 from femb.base.values import frozen_array, shown
 from femb.elements.item import Item
-from femb.elements.joint.constraint_set import ConstraintRow
+from femb.elements.joint.constraint_kernels import CONSTANT
+from femb.elements.joint.constraint_set import ConstraintRow, ConstraintTable
 from femb.elements.joint.coordinates import (
     ANGLE,
     LINE,
@@ -23,11 +24,13 @@ from femb.elements.joint.coordinates import (
     PLANE,
     SPHERICAL,
     STROKE,
+    UNIT_VECTORS,
     Coordinate,
     X,
     Y,
     Z,
     component_rows,
+    joint_table,
     make_row,
     row_words,
 )
@@ -39,6 +42,7 @@ from femb.layout.layout import JointLayout, Layout, Station
 from femb.layout.state import RATE
 from femb.layout.views import LinearPoint, ModelView, StartPoses
 from femb.numerics import formulas, rotations
+from femb.numerics.components import kept
 
 # Axes of a joint from directions in a body.
 
@@ -47,14 +51,21 @@ LARGEST_COSINE = np.cos(np.radians(25.0))
 
 
 def axes_of(axis: Any, reference: Any = None) -> Floats:
-    """(3, 3) the joint's x, y and z axes as columns: z along ``axis``, x in the plane of ``axis`` and ``reference``."""
-    z = np.asarray(axis, dtype=float)
+    """(3, 3) the joint's x, y and z axes as columns: z along ``axis``, x in the plane of ``axis`` and ``reference``;
+    read-only."""
+    return _axes_of(np.asarray(axis, dtype=float), None if reference is None else np.asarray(reference, dtype=float))
+
+
+@kept
+def _axes_of(z: Floats, reference: Floats | None) -> Floats:
     z = z / math.sqrt(z @ z)
     if reference is None:
         reference = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < LARGEST_COSINE else np.array([0.0, 1.0, 0.0])
     x = reference - z * (z @ reference)
     x = x / math.sqrt(x @ x)
-    return np.array([x, formulas.cross(z.tolist(), x.tolist()), z]).T.copy()
+    axes = np.array([x, formulas.cross(z.tolist(), x.tolist()), z]).T.copy()
+    axes.flags.writeable = False
+    return axes
 
 
 # Of an angle in rad, and of a length in parts of it: typed numbers are rounded.
@@ -144,13 +155,12 @@ class Joint(Item):
             axes = self._of_first, self._of_second
         else:
             axes = self._axes(layout.pose(first)[1], layout.pose(second)[1])
-        ends = tuple(
+        ends = [
             Station(end.frame, end.offset, rotations.multiply(end.rotation, rotations.from_matrix(R)))
             for end, R in zip((first, second), axes, strict=True)
-        )
-        numbers = [
-            layout.add_row(f"joints.{self.name}: {row_words(spec)}", first.frame, second.frame) for spec in self.rows
         ]
+        labels = [f"joints.{self.name}: {row_words(spec)}" for spec in self.rows]
+        numbers = layout.add_rows(labels, first.frame, second.frame)
         first_coordinate = next(reversed(layout.joints.values())).part.stop if layout.joints else 0
         part = slice(first_coordinate, first_coordinate + len(self.coordinates))
         entry = JointLayout(ends[0], ends[1], numbers, self.coordinates, part, self._aligned_axes())
@@ -199,10 +209,10 @@ class Joint(Item):
 
     def relative(self) -> tuple[Floats, Floats]:
         """Offset (3,) and axes (3, 3) of the second end in the joint's axes at the coordinates ``start``."""
-        offset, rotation = np.zeros(3), np.eye(3)
+        offset, rotation = np.zeros(3), UNIT_VECTORS
         for coordinate, value in zip(self.coordinates, self._start, strict=True):
             if coordinate.is_angle:
-                rotation = rotation_about_z(value)
+                rotation = NO_TURN if self.start is None else rotation_about_z(value)
             else:
                 offset[coordinate.first[0]] = value
         return offset, rotation
@@ -276,6 +286,20 @@ class Joint(Item):
             for k, (number, spec) in enumerate(zip(entry.rows, self.rows, strict=False))  # latches add row numbers
         ]
 
+    @classmethod
+    def constraint_table(cls, items: list[Any], layout: Layout) -> ConstraintTable:
+        """The rows of joints of this class together."""
+        if cls.constraint_rows is not Joint.constraint_rows or cls.constraint_inputs is not Item.constraint_inputs:
+            return super().constraint_table(items, layout)
+        entries, count = [layout.joints[item.name] for item in items], len(cls.rows)
+        numbers: Ints = np.array([entry.rows[:count] for entry in entries], dtype=np.int64)  # latches add rows
+        ends = [entry.first for entry in entries], [entry.second for entry in entries]
+        table = joint_table(layout, *ends, cls.rows, numbers)
+        if cls.constant is not Joint.constant:
+            constants = [item.constant(k, layout) for item in items for k in range(count)]
+            table.data[:, CONSTANT] = constants
+        return table
+
     # Linear models
 
     def linear_outputs(self, layout: Layout) -> Mapping[str, bool]:
@@ -308,6 +332,8 @@ def rotation_about_z(angle: float) -> Floats:
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
+
+NO_TURN = frozen_array(rotation_about_z(0.0))
 
 # The kinds of joints, each defined by a table of rows and a table of coordinates.
 #

@@ -1,8 +1,9 @@
 """Values given by users: their problems, and their text in messages."""
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from threading import Lock
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -223,9 +224,36 @@ def numbers_of(what: str, value: ArrayLike, unit: str, error: Refusal = ModelErr
     return np.atleast_1d(array)
 
 
-# Copies of objects that are never changed, with other values of a few attributes.
+# Copies of objects that are never changed, with other values of a few attributes, and results that are kept.
 
 T = TypeVar("T")
+
+
+class Keeper(Generic[T]):
+    """The last ``most`` results of a pure function, by all that they depend on. Nothing changes a result."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lock = most, Lock()
+        self._found: dict[Hashable, T] = {}
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The result for a key, which ``make`` computes where it is not known; an error of ``make`` is not kept."""
+        found = self._found.get(key)
+        if found is None:
+            found = make()
+            with self._lock:
+                if len(self._found) >= self._most:
+                    del self._found[next(iter(self._found))]
+                self._found[key] = found
+        return found
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def clear(self) -> None:
+        """Keep none of the results so far."""
+        with self._lock:
+            self._found.clear()
 
 
 def shallow_copy(original: T) -> T:

@@ -19,19 +19,40 @@ Source: docs/theory/reduced_order.md, sections 2 and 3.
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
+from femb.base.values import Keeper
 from femb.elements import RigidBody
 from femb.elements.joint.coordinates import X, Y, Z
 from femb.formulations.contract import Coordinates
-from femb.formulations.joint_tree_kernels import LOCKED, POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL, sweep
-from femb.formulations.tree_frame import IDENTITY, Root, TreeFrame, end_poses, free_directions, packed
-from femb.layout.layout import Layout, Station
+from femb.formulations.joint_tree_kernels import (
+    FRAME_Q,
+    LOCKED,
+    POINT_MASS,
+    REVOLUTE,
+    SIZE,
+    SPHERICAL,
+    UNIVERSAL,
+    ZERO,
+    sweep,
+)
+from femb.formulations.tree_frame import (
+    IDENTITY,
+    ROTATION_SIZES,
+    Root,
+    TreeFrame,
+    end_poses,
+    free_directions,
+    packed_data,
+    packed_index,
+)
+from femb.layout.layout import KEPT, Layout, Station
 from femb.numerics import rotations
 from femb.system.system import System
 
@@ -92,6 +113,44 @@ def _loop(parent: dict[int, tuple[int, str]], first: int, second: int, closing: 
     return [closing, *(path for path in paths[0] + paths[1] if (path in paths[0]) != (path in paths[1]))]
 
 
+class FramePlace(NamedTuple):
+    """A frame in the order of a tree: its number in the layout, and the number of its joint, -1 for a free root.
+
+    of_joint : the kind of rotation of the joint; rotation : that of the frame, which may have no axes. The others are
+    those of ``TreeFrame``.
+    """
+
+    frame: int
+    parent: int
+    joint: int
+    backward: bool
+    strokes: tuple[int, ...]
+    of_joint: int
+    rotation: int
+    first_q: int
+    first_u: int
+
+
+@dataclass(frozen=True, eq=False)
+class TreeStructure:
+    """The part of a joint tree that models of one topology have in common.
+
+    revolute : the frames with one angle, and the places of these in q. The others are described for ``JointTree``.
+    """
+
+    places: list[FramePlace]
+    n_q: int
+    n_u: int
+    retained_rows: list[int]
+    index: Ints
+    coordinate_index: Ints
+    coordinates: Coordinates
+    revolute: tuple[Ints, Ints]
+
+
+STRUCTURES: Keeper[TreeStructure] = Keeper(KEPT)
+INERTIAL = Station(-1)
+
 Swept: TypeAlias = tuple[Floats, Floats, Floats, Floats, Floats, Floats]
 """The result of ``JointTree.sweep``: q and v of the System, and T, T', B, B' of every frame."""
 
@@ -128,32 +187,115 @@ class JointTree:
         return ModelError.at(("run", "formulation"), f"{text}; use 'velocity'" + (f", {instead}" if instead else ""))
 
     def _number(self) -> None:
-        n_q = n_u = 0
-        self.frames: list[TreeFrame] = []
-        rows: set[int] = set()
-        bodies, body = self.layout.bodies, self.root.body
-        if body is not None and body not in bodies:
-            raise ModelError(f"root: got body {body!r}, which is not in the model")
-        # candidates for free roots, in order of preference
-        roots = [] if body is None else [bodies[body]]
-        roots += [k for k, frame in enumerate(self.layout.frames) if frame.freedom]
-        for frame, parent, name in ordered_frames(self.layout, roots, self._refused):
-            first = n_q, n_u
-            added = self._free(frame, first) if name is None else self._by_joint(frame, parent, name, first)
-            self.frames.append(added)
-            n_q, n_u = added.q.stop, added.u.stop
-            if name is not None:
-                rows |= set(self.layout.joints[name].rows[: len(self._item(name).rows)])
-        count = len(self.layout.internal)
-        self.internal = (slice(n_q, n_q + count), slice(n_u, n_u + count))
-        self.internal_index = self.layout.internal_q, self.layout.internal_v
-        self.n_q, self.n_u = n_q + count, n_u + count
-        self.retained_rows = [k for k in range(len(self.layout.rows)) if k not in rows]
-        self.index, self.data, self.fixed = packed(self.frames, self.layout)
-        self._list_coordinates()
+        layout, root = self.layout, self.root
+        self._names, self._joints = list(layout.joints), list(layout.joints.values())
+        self._items = [self.system.model.tables["joints"][name] for name in self._names]
+        if root.body is not None and root.body not in layout.bodies:
+            raise ModelError(f"root: got body {root.body!r}, which is not in the model")
+        if layout.numbers.kept and root == Root():
+            ends = [
+                (joint.first.frame, joint.second.frame, joint.part.start, *joint.rows[:1]) for joint in self._joints
+            ]
+            kinds = [(type(item), item.rows) for item in self._items]
+            key = layout.numbers, tuple(ends), tuple(kinds), self.system.coordinates_of_joints.count
+            structure = STRUCTURES.get(key, self._structure)
+        else:
+            structure = self._structure()
+        self.structure = structure
+        self.n_q, self.n_u = structure.n_q, structure.n_u
+        count = len(layout.internal)
+        self.internal = (slice(self.n_q - count, self.n_q), slice(self.n_u - count, self.n_u))
+        self.internal_index = layout.internal_q, layout.internal_v
+        self.retained_rows, self.index = structure.retained_rows, structure.index
+        self.coordinate_index, self.coordinates = structure.coordinate_index, structure.coordinates
+        self.frames = [self._frame(place) for place in structure.places]
+        self.data = packed_data(self.frames)
+        self.fixed = np.vstack([layout.fixed, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
 
-    def _free(self, frame: int, first: tuple[int, int]) -> TreeFrame:
-        """A free root."""
+    def _structure(self) -> "TreeStructure":
+        """The order of the frames, and the places of their coordinates."""
+        layout, number = self.layout, {name: k for k, name in enumerate(self._names)}
+        # candidates for free roots, in order of preference
+        roots = [] if self.root.body is None else [layout.bodies[self.root.body]]
+        roots += [k for k, frame in enumerate(layout.frames) if frame.freedom]
+        n_q = n_u = 0
+        places: list[FramePlace] = []
+        rows: set[int] = set()
+        for frame, parent, name in ordered_frames(layout, roots, self._refused):
+            joint = -1 if name is None else number[name]
+            strokes: tuple[int, ...] = X, Y, Z
+            of_joint = SPHERICAL
+            if name is not None:
+                strokes, of_joint = self._free_directions(name, self._items[joint])
+                rows |= set(self._joints[joint].rows[: len(self._items[joint].rows)])
+            rotation = POINT_MASS if layout.frames[frame].freedom == 3 else of_joint
+            backward = name is not None and self._joints[joint].first.frame == frame
+            places.append(FramePlace(frame, parent, joint, backward, strokes, of_joint, rotation, n_q, n_u))
+            of_q, of_u = ROTATION_SIZES[rotation]
+            n_q, n_u = n_q + len(strokes) + of_q, n_u + len(strokes) + of_u
+        retained = [k for k in range(len(layout.rows)) if k not in rows]
+        return self._indexed(places, n_q, n_u, retained)
+
+    def _indexed(self, places: "list[FramePlace]", n_q: int, n_u: int, retained: list[int]) -> "TreeStructure":
+        """The structure with the indices of coordinates."""
+        layout, count = self.layout, len(self.layout.internal)
+        frames = [self._frame(place) for place in places]
+        linear: list[tuple[int, int]] = []
+        spherical: list[tuple[int, int]] = []
+        revolute: list[tuple[int, int]] = []
+        coordinate_index: Ints = np.full(self.system.coordinates_of_joints.count, -1)
+        for k, (place, frame) in enumerate(zip(places, frames, strict=True)):
+            sizes = frame.q.stop - frame.q.start - (4 if frame.rotation == SPHERICAL else 0)
+            linear += [(frame.q.start + i, frame.u.start + i) for i in range(sizes)]
+            if frame.rotation == SPHERICAL:
+                spherical.append((frame.q.stop - 4, frame.u.stop - 3))
+            if frame.rotation == REVOLUTE:
+                revolute.append((k, frame.angles.start))
+            if place.joint >= 0:
+                joint, angle = self._joints[place.joint], frame.angles.start
+                numbers = range(joint.part.start, joint.part.stop)
+                for number, coordinate in zip(numbers, joint.coordinates, strict=True):
+                    if not coordinate.is_angle:
+                        coordinate_index[number] = frame.q.start + frame.strokes.index(coordinate.first[0])
+                    elif frame.rotation in (REVOLUTE, UNIVERSAL):
+                        coordinate_index[number] = angle
+                        angle += 1
+        linear += [(n_q + k, n_u + k) for k in range(count)]
+        of_linear, of_spherical, of_revolute = (
+            np.array(pairs, dtype=np.int64).reshape(-1, 2).T for pairs in (linear, spherical, revolute)
+        )
+        # kernels need contiguous arguments
+        linear_q, linear_v, quaternion_q, omega_v = (np.ascontiguousarray(row) for row in (*of_linear, *of_spherical))
+        return TreeStructure(
+            places,
+            n_q + count,
+            n_u + count,
+            retained,
+            packed_index(frames, layout),
+            coordinate_index,
+            (linear_q, linear_v, quaternion_q, omega_v),
+            (of_revolute[0], of_revolute[1]),
+        )
+
+    def _frame(self, place: "FramePlace") -> TreeFrame:
+        """A frame of the tree, with the ends of its joint."""
+        frame, parent, number, backward, strokes, of_joint, rotation, first_q, first_u = place
+        first = first_q, first_u
+        if number < 0:
+            above, below, velocity = self._free(frame)
+            return TreeFrame(frame, parent, None, False, above, below, strokes, rotation, IDENTITY, *first, velocity)
+        joint, zero = self._joints[number], IDENTITY
+        if of_joint == UNIVERSAL:
+            zero = self._items[number].at_zero(IDENTITY)
+        elif of_joint == LOCKED:
+            zero = self._locked(joint)
+        ends = (joint.second, joint.first) if backward else (joint.first, joint.second)
+        return TreeFrame(frame, parent, self._names[number], backward, *ends, strokes, rotation, zero, *first)
+
+    def _free(self, frame: int) -> tuple[Station, Station, bool]:
+        """The ends of a free root, and whether its speeds are in its own axes."""
+        if self.root == Root():
+            return INERTIAL, Station(frame), False
         point, velocity = np.zeros(3), False
         body = next((name for name, number in self.layout.bodies.items() if number == frame), None)
         has_axes = self.layout.frames[frame].freedom == 6
@@ -164,28 +306,14 @@ class JointTree:
                 rigid = self.system.model.bodies[body]
                 given = rigid.center_of_mass if given != "origin" and isinstance(rigid, RigidBody) else point
             point = np.asarray(given, dtype=float)
-        ends = Station(-1), Station(frame, point)
-        rotation = SPHERICAL if has_axes else POINT_MASS
-        return TreeFrame(frame, -1, None, False, *ends, (X, Y, Z), rotation, IDENTITY, *first, velocity)
+        return INERTIAL, Station(frame, point), velocity
 
-    def _item(self, name: str) -> Any:
-        return self.system.model.tables["joints"][name]
-
-    def _by_joint(self, frame: int, parent: int, name: str, first: tuple[int, int]) -> TreeFrame:
-        """A frame with a parent frame or the ground: no row constrains its degrees of freedom."""
-        joint, item = self.layout.joints[name], self._item(name)
+    def _free_directions(self, name: str, item: Any) -> tuple[tuple[int, ...], int]:
+        """Strokes and kind of rotation of a joint: no row constrains its degrees of freedom."""
         try:
-            strokes, rotation = free_directions(item)
+            return free_directions(item)
         except ValueError as error:
             raise self._refused(f"joints.{name} ({item.kind}) {error}") from error
-        zero = item.at_zero(IDENTITY) if rotation == UNIVERSAL else IDENTITY
-        if rotation == LOCKED:
-            zero = self._locked(joint)
-        if self.layout.frames[frame].freedom == 3:
-            rotation = POINT_MASS
-        backward = joint.first.frame == frame
-        ends = (joint.second, joint.first) if backward else (joint.first, joint.second)
-        return TreeFrame(frame, parent, name, backward, *ends, strokes, rotation, zero, *first)
 
     def _locked(self, joint: Any) -> Floats:
         """Z of ends without relative rotation: their x axes may point in opposite directions."""
@@ -199,36 +327,13 @@ class JointTree:
     def _same_signs(self) -> None:
         """Choose the signs of Z so that quaternions of frames have the same signs as in the System at the start."""
         Q = self.to_system(self.q0[None], np.zeros((1, self.n_u)))[0][0]
+        turning = self.index[:, SIZE] == 6
+        places = self.index[turning, FRAME_Q][:, None] + np.arange(3, 7)
         signs = np.ones(len(self.frames) + 1)
-        for k, frame in enumerate(self.frames):
-            i = self.layout.frame_q[frame.frame] + 3
-            if self.layout.frames[frame.frame].freedom == 6:
-                signs[k] = np.copysign(1.0, Q[i : i + 4] @ self.system.q0[i : i + 4])
-            self.data[k, 14:] *= signs[k] * signs[frame.parent]
-
-    def _list_coordinates(self) -> None:
-        linear: list[tuple[int, int]] = []
-        spherical: list[tuple[int, int]] = []
-        self.coordinate_index: Ints = np.full(self.system.coordinates_of_joints.count, -1)
-        for frame in self.frames:
-            count = frame.q.stop - frame.q.start - (4 if frame.rotation == SPHERICAL else 0)
-            linear += [(frame.q.start + k, frame.u.start + k) for k in range(count)]
-            if frame.rotation == SPHERICAL:
-                spherical.append((frame.q.stop - 4, frame.u.stop - 3))
-            if frame.joint is not None:
-                joint, angle = self.layout.joints[frame.joint], frame.angles.start
-                numbers = range(joint.part.start, joint.part.stop)
-                for number, coordinate in zip(numbers, joint.coordinates, strict=True):
-                    if not coordinate.is_angle:
-                        self.coordinate_index[number] = frame.q.start + frame.strokes.index(coordinate.first[0])
-                    elif frame.rotation in (REVOLUTE, UNIVERSAL):
-                        self.coordinate_index[number] = angle
-                        angle += 1
-        linear += [(self.internal[0].start + k, self.internal[1].start + k) for k in range(len(self.layout.internal))]
-        of_linear, of_spherical = (np.array(pairs, dtype=np.int64).reshape(-1, 2).T for pairs in (linear, spherical))
-        # kernels need contiguous arguments
-        linear_q, linear_v, quaternion_q, omega_v = (np.ascontiguousarray(row) for row in (*of_linear, *of_spherical))
-        self.coordinates: Coordinates = linear_q, linear_v, quaternion_q, omega_v
+        signs[:-1][turning] = np.copysign(1.0, np.sum(Q[places] * self.system.q0[places], axis=1))
+        # the parent of a root is the last of the signs
+        parents = np.array([place.parent for place in self.structure.places], dtype=np.int64)
+        self.data[:, ZERO] *= (signs[:-1] * signs[parents])[:, None]
 
     @cached_property
     def joint_speeds(self) -> dict[int, int]:
@@ -274,21 +379,21 @@ class JointTree:
         (r_a, r_b), (p_a, p_b) = r.reshape(2, -1, 3), p.reshape(2, -1, 4)
         p = rotations.multiply(rotations.conjugate(p_a), p_b)
         strokes, rotation = rotations.rotate_back(p_a, r_b - r_a), rotations.rotation_matrix(p)
+        hinges, in_q = self.structure.revolute
+        q[in_q] = np.arctan2(rotation[hinges, Y, X], rotation[hinges, X, X])
         for frame, d, C, quaternion in zip(self.frames, strokes, rotation, p, strict=True):
             if frame.strokes:
                 q[frame.q.start : frame.angles.start] = d[list(frame.strokes)]
-            if frame.rotation == REVOLUTE:
-                C = C @ frame.zero.T
-                q[frame.angles] = np.arctan2(C[Y, X], C[X, X])
-            elif frame.rotation == UNIVERSAL:
+            if frame.rotation == UNIVERSAL:
                 q[frame.angles] = np.arctan2(C[Y, Z], C[X, Z]), np.arctan2(-C[Z, Y], C[Z, X])
             elif frame.rotation == SPHERICAL:
                 q[frame.angles] = rotations.normalise(quaternion)
         numbers = np.flatnonzero(self.coordinate_index >= 0)
         in_q = self.coordinate_index[numbers]
         reference = self.system.discrete.angles if angles is None else angles
-        picked = self.system.coordinates_of_joints.picked(numbers)
-        q[in_q] = picked.unwrapped(q[in_q], reference[numbers])
+        coordinates = np.zeros(len(self.coordinate_index))
+        coordinates[numbers] = q[in_q]
+        q[in_q] = self.system.coordinates_of_joints.unwrapped(coordinates, reference)[numbers]
         return q
 
     def speeds_at(self, q: Floats, V: Floats) -> Floats:

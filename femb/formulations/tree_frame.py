@@ -118,7 +118,7 @@ def end_poses(layout: Layout, ends: Sequence[Station], Q: Floats) -> tuple[Float
     """Points (n, 3) and quaternions (n, 4) of ends of joints at the System's Q; inertial axes for negative frames."""
     numbers = np.array([end.frame for end in ends], dtype=int)
     frames = [layout.frames[number] for number in numbers.tolist()]
-    freedom, i = np.array([frame.freedom for frame in frames], dtype=int), layout.frame_q[numbers][:, None]
+    freedom, i = layout.freedom[numbers], layout.frame_q[numbers][:, None]
     r = np.array([frame.position for frame in frames], dtype=float).reshape(-1, 3)
     p = np.array([frame.quaternion for frame in frames], dtype=float).reshape(-1, 4)
     inertial = numbers < 0
@@ -135,17 +135,14 @@ def end_poses(layout: Layout, ends: Sequence[Station], Q: Floats) -> tuple[Float
     return points, quaternions
 
 
-def packed(frames: list[TreeFrame], layout: Layout) -> tuple[Ints, Floats, Floats]:
-    """index (n, 14), data (n, 18) and poses of fixed frames, as ``joint_tree_kernels`` take them.
-
-    The last of the poses is the inertial axes, the parent of free roots.
-    """
-    index, data = np.zeros((len(frames), 14), dtype=np.int64), np.zeros((len(frames), 18))
-    fixed = np.vstack([layout.fixed, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
-    for row, numbers, frame in zip(index, data, frames, strict=True):
+def packed_index(frames: list[TreeFrame], layout: Layout) -> Ints:
+    """index (n, 14), as ``joint_tree_kernels`` take it. The inertial axes, the parent of free roots, are the last of
+    the poses of fixed frames."""
+    index = np.zeros((len(frames), 14), dtype=np.int64)
+    for row, frame in zip(index, frames, strict=True):
         row[columns.PARENT] = frame.parent
         if frame.joint is None:
-            row[columns.PARENT] = -len(fixed)
+            row[columns.PARENT] = -len(layout.fixed) - 1
         elif frame.parent < 0:
             row[columns.PARENT] = layout.frame_q[frame.above.frame]
         row[columns.FRAME_Q], row[columns.FRAME_V] = layout.frame_q[frame.frame], layout.frame_v[frame.frame]
@@ -154,7 +151,18 @@ def packed(frames: list[TreeFrame], layout: Layout) -> tuple[Ints, Floats, Float
         row[columns.BACKWARD], row[columns.STROKES] = frame.backward, len(frame.strokes)
         row[[columns.STROKE_X + axis for axis in frame.strokes]] = 1
         row[columns.SPEEDS], row[columns.BODY_VELOCITY] = frame.u.stop - frame.u.start, frame.body_velocity
-        numbers[columns.ABOVE], numbers[columns.ABOVE_QUATERNION] = frame.above.offset, frame.above.rotation
-        numbers[columns.BELOW], numbers[columns.BELOW_QUATERNION] = frame.below.offset, frame.below.rotation
-        numbers[columns.ZERO] = NO_TURN if frame.zero is IDENTITY else rotations.from_matrix(frame.zero)
-    return index, data, fixed
+    return index
+
+
+def packed_data(frames: list[TreeFrame]) -> Floats:
+    """data (n, 18), as ``joint_tree_kernels`` take it."""
+    data = np.zeros((len(frames), 18))
+    if frames:
+        data[:, columns.ABOVE] = [frame.above.offset for frame in frames]
+        data[:, columns.ABOVE_QUATERNION] = [frame.above.rotation for frame in frames]
+        data[:, columns.BELOW] = [frame.below.offset for frame in frames]
+        data[:, columns.BELOW_QUATERNION] = [frame.below.rotation for frame in frames]
+        data[:, columns.ZERO] = [
+            NO_TURN if frame.zero is IDENTITY else rotations.from_matrix(frame.zero) for frame in frames
+        ]
+    return data

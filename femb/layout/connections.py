@@ -9,10 +9,14 @@ import numpy as np
 
 from femb.base.errors import SolveError
 from femb.base.types import Floats
+from femb.base.values import Keeper
 from femb.layout.element import TrialError
-from femb.layout.layout import Layout
+from femb.layout.layout import KEPT, Layout
 from femb.numerics.compiler.compile import kernel
 
+# What connects frames is the same in all models of one topology.
+GROUPS: Keeper[list[list[int]]] = Keeper(4 * KEPT)
+PARTS_OF: Keeper[list[int]] = Keeper(KEPT)
 # Largest numbers of parts, and of names of a part, that a message lists.
 PARTS, NAMES = 12, 8
 
@@ -38,6 +42,14 @@ def groups_of(
     layout: Layout, springs: bool, rows: bool, without: "set[int] | frozenset[int]" = frozenset()
 ) -> list[list[int]]:
     """Frames of each connected structure: by beams, by springs and by joints, but not by those left out."""
+    if not layout.numbers.kept:
+        return _groups_of(layout, springs, rows, without)
+    key = layout.numbers, springs, rows, frozenset(without)
+    found = GROUPS.get(key, lambda: _groups_of(layout, springs, rows, without))
+    return [group.copy() for group in found]
+
+
+def _groups_of(layout: Layout, springs: bool, rows: bool, without: "set[int] | frozenset[int]") -> list[list[int]]:
     links = [frames for frames, _ in layout.couplings]
     links += [frames for frames, _ in layout.spring_couplings] if springs else []
     links += [tuple(pair) for pair in layout.rows] if rows else []
@@ -61,15 +73,25 @@ def axes_of_points(layout: Layout) -> list[tuple[int, int]]:
     return pairs
 
 
+def parts_of_frames(layout: Layout) -> list[int]:
+    """For every frame, the number of its part: beams, springs, pulls, joints and drivers connect, and so do fixed
+    frames."""
+
+    def found() -> list[int]:
+        fixed = tuple(layout.numbers.fixed_frames)
+        couplings = (frames for frames, _ in (*layout.couplings, *layout.spring_couplings))
+        return components(len(layout.frames), (fixed, *couplings, *layout.rows))
+
+    return PARTS_OF.get(layout.numbers, found) if layout.numbers.kept else found()
+
+
 def parts(layout: Layout) -> list[list[str]]:
     """Names, as ``bodies.hub`` or ``beams.boom``, of the bodies, beams and shells of each connected part.
 
     Beams, shells, springs, pulls, joints and drivers connect. Everything connected with a fixed frame is one part;
     fixed frames themselves are not listed.
     """
-    fixed = tuple(k for k, frame in enumerate(layout.frames) if frame.freedom == 0)
-    couplings = (frames for frames, _ in (*layout.couplings, *layout.spring_couplings))
-    component = components(len(layout.frames), (fixed, *couplings, *layout.rows))
+    component = parts_of_frames(layout)
     names: dict[int, list[str]] = {}
     for name, frame in layout.bodies.items():
         if layout.frames[frame].freedom:

@@ -3,19 +3,21 @@
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.options import DEFAULT_RTOL, TOLERANCES, Tolerances
 from femb.base.types import Bools, Floats, Ints
+from femb.base.values import Keeper
 from femb.layout.discrete import ANGLES, DiscreteArray, DiscreteState, Update
 from femb.layout.element import Input
 from femb.numerics import rotations
+from femb.numerics.components import kept
 
 # Internal coordinates: scalar unknowns of an element in addition to the positions and quaternions of frames.
 #
@@ -190,6 +192,12 @@ def _loop(parents: dict[int, tuple[int, int]], a: int, b: int, count: int) -> se
 
 # Internal coordinates in the block of a frame, in structures with loops; more of them are blocks of their own.
 MOST_IN_A_BLOCK = 2
+# The numberings of the last topologies are kept, with so many frames, internal coordinates and rows at most: those of
+# larger ones take memory, and little of the time of a run.
+KEPT, LARGEST_KEPT = 16, 10_000
+
+Coupling: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+"""Frames and internal coordinates that an element couples."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,110 +213,206 @@ class Frame:
     freedom: int = 6
 
 
+class Topology(NamedTuple):
+    """The declared structure of a model, on which its numbering depends: models with the same one are numbered alike.
+
+    freedom : of every frame. internal : owner and block of every internal coordinate. couplings, springs : the frames
+    and internal coordinates that each element couples. rows : the two frames of every constraint equation. held :
+    frames whose equations an analysis leaves out.
+    """
+
+    freedom: tuple[int, ...]
+    internal: tuple[tuple[int | None, int | None], ...]
+    couplings: tuple[Coupling, ...]
+    springs: tuple[Coupling, ...]
+    rows: tuple[tuple[int, int], ...]
+    held: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of its frames, internal coordinates and rows."""
+        return len(self.freedom) + len(self.internal) + len(self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """The numbering of a topology, as described for ``Numbering``; nothing changes its arrays."""
+
+    n_q: int
+    n_v: int
+    n_c: int
+    freedom: Ints
+    frame_q: Ints
+    frame_v: Ints
+    internal_q: Ints
+    internal_v: Ints
+    row_c: Ints
+    block_start: Ints
+    edges: list[tuple[int, int]]
+    eliminated_after: dict[int, set[int]]
+    is_tree: bool
+    has_loops: bool
+    fixed_frames: list[int]
+    kept: bool = False  # whether it is that of all models with this topology
+
+
+NUMBERS: Keeper[Numbers] = Keeper(KEPT)
+
+
+def numbers_of(topology: Topology) -> Numbers:
+    """The numbering of a topology; those of the last ones of moderate size are kept. Raises ModelError if nothing can
+    move."""
+    if topology.size > LARGEST_KEPT:
+        return _numbered(topology)
+    return NUMBERS.get(topology, lambda: replace(_numbered(topology), kept=True))
+
+
+def _numbered(topology: Topology) -> Numbers:
+    block_of_frame = np.full(len(topology.freedom), -1)
+    members: list[tuple[int | None, list[int]]] = []
+    for k, freedom in enumerate(topology.freedom):
+        if freedom:
+            block_of_frame[k] = len(members)
+            members.append((k, []))
+    pairs = _blocks(topology, members, block_of_frame, own=False)
+    if not members:
+        raise ModelError("the model has nothing that can move")
+    of_frame = block_of_frame.tolist()
+    constrained = [(of_frame[a], of_frame[b]) for a, b in topology.rows]
+    joined = {(min(pair), max(pair)) for pair in constrained if min(pair) >= 0}
+    order, closed = _tree_order(len(members), pairs | joined)
+    if closed and max(len(internal) for _, internal in members) > MOST_IN_A_BLOCK:
+        members = [(frame, []) for frame, _ in members if frame is not None]
+        pairs = _blocks(topology, members, block_of_frame, own=True)
+        order, _ = _tree_order(len(members), pairs | joined)
+    number = [-1] * (len(members) + 1)  # the last is the ground
+    for k, block in enumerate(order):
+        number[block] = k
+    owners = [members[b][0] for b in order]
+    freedoms = [1 if owner is None else topology.freedom[owner] for owner in owners]
+    roots = [number[of_frame[k]] for k in topology.held]
+    rows = RowBlocks([(number[a], number[b]) for a, b in constrained], freedoms, roots)
+    places = _places(topology, [members[b] for b in order], rows.sizes)
+    return Numbers(
+        **places,
+        n_c=len(topology.rows),
+        freedom=np.array(topology.freedom, dtype=np.int64),
+        row_c=rows.index,
+        edges=[(number[a], number[b]) for a, b in sorted(pairs)] + rows.edges,
+        eliminated_after=rows.after,
+        is_tree=not closed and rows.is_tree,
+        has_loops=not rows.is_tree,
+    )
+
+
+def _blocks(
+    topology: Topology, members: list[tuple[int | None, list[int]]], block_of_frame: Ints, own: bool
+) -> set[tuple[int, int]]:
+    """Add the internal coordinates to the blocks ``members``, also as new ones; the coupled pairs of blocks.
+
+    own : the internal coordinates of a frame with many of them are blocks of their own. They are eliminated first,
+    and then no longer widen the blocks that remain in a net of beams.
+    """
+    of_frame = block_of_frame.tolist()
+    of_internal = [0] * len(topology.internal)
+    owned = [0] * len(of_frame)
+    for owner, _ in topology.internal:
+        if owner is not None:
+            owned[owner] += 1
+    for k, (owner, block) in enumerate(topology.internal):
+        if owner is None and block is not None:
+            of_internal[k] = of_internal[block]
+            members[of_internal[k]][1].append(k)
+        elif owner is None or (own and owned[owner] > MOST_IN_A_BLOCK):
+            of_internal[k] = len(members)
+            members.append((None, [k]))
+        else:
+            of_internal[k] = of_frame[owner]
+            members[of_frame[owner]][1].append(k)
+    pairs: set[tuple[int, int]] = set()
+    for frames, internal in (*topology.couplings, *topology.springs):
+        coupled = {of_frame[f] for f in frames if of_frame[f] >= 0}
+        coupled |= {of_internal[k] for k in internal}
+        pairs.update(combinations(sorted(coupled), 2))
+    return pairs
+
+
+def _places(topology: Topology, members: list[tuple[int | None, list[int]]], row_sizes: Ints) -> dict[str, Any]:
+    """The places of frames and internal coordinates in q and v, for blocks in their order."""
+    frame_q: Ints = np.empty(len(topology.freedom), dtype=np.int64)
+    frame_v: Ints = np.full(len(topology.freedom), -1, dtype=np.int64)
+    internal_q, internal_v = np.empty((2, len(topology.internal)), dtype=np.int64)
+    fixed = [k for k, freedom in enumerate(topology.freedom) if freedom == 0]
+    frame_q[fixed] = -1 - np.arange(len(fixed))
+    n_q = n_v = 0
+    starts = [0]
+    for frame, internal in members:
+        if frame is not None:
+            frame_q[frame], frame_v[frame] = n_q, n_v
+            freedom = topology.freedom[frame]
+            n_q, n_v = n_q + (7 if freedom == 6 else 3), n_v + freedom
+        for k in internal:
+            internal_q[k], internal_v[k] = n_q, n_v
+            n_q, n_v = n_q + 1, n_v + 1
+        starts.append(n_v)
+    block_start: Ints = np.concatenate([starts, n_v + np.cumsum(row_sizes)]).astype(np.int64)
+    return {
+        **{"n_q": n_q, "n_v": n_v, "frame_q": frame_q, "frame_v": frame_v, "fixed_frames": fixed},
+        **{"internal_q": internal_q, "internal_v": internal_v, "block_start": block_start},
+    }
+
+
 class Numbering:
     """Frames, internal coordinates, rows and couplings; ``finish`` numbers them.
 
-    After ``finish``: n_q coordinates, n_v velocities, n_c rows; frame_q, frame_v (F,) offsets of every frame in q and
-    v, or -1-i and -1 for the fixed frame ``fixed[i]``; internal_q, internal_v (S,) indices of internal coordinates;
-    row_c (n_c,) the multiplier of every row; block_start (B+1,) first index of every block in (v, multipliers); edges,
-    the coupled pairs of blocks; eliminated_after, for every block of multipliers the blocks that must be eliminated
-    before it; is_tree, whether couplings and constraints form trees; has_loops, whether constraints close loops.
+    After ``finish``: n_q coordinates, n_v velocities, n_c rows; freedom (F,) of every frame; frame_q, frame_v (F,)
+    offsets of every frame in q and v, or -1-i and -1 for the fixed frame ``fixed[i]``; internal_q, internal_v (S,)
+    indices of internal coordinates; row_c (n_c,) the multiplier of every row; block_start (B+1,) first index of every
+    block in (v, multipliers); edges, the coupled pairs of blocks; eliminated_after, for every block of multipliers the
+    blocks that must be eliminated before it; is_tree, whether couplings and constraints form trees; has_loops, whether
+    constraints close loops. They depend on the ``topology`` alone.
     """
 
     def __init__(self) -> None:
         self.frames: list[Frame] = []
         self.internal: list[InternalCoordinate] = []
-        self.couplings: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
-        self.spring_couplings: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+        self.couplings: list[Coupling] = []
+        self.spring_couplings: list[Coupling] = []
         self.rows: list[tuple[int, int]] = []
+
+    @property
+    def topology(self) -> Topology:
+        """The declared structure, without numbers and names."""
+        return Topology(
+            tuple([frame.freedom for frame in self.frames]),
+            tuple([(coordinate.owner, coordinate.block) for coordinate in self.internal]),
+            tuple(self.couplings),
+            tuple(self.spring_couplings),
+            tuple(self.rows),
+            tuple(self.held_frames()),
+        )
 
     def finish(self) -> None:
         """Number blocks, coordinates and velocities. Raises ModelError if nothing can move."""
-        block_of_frame = np.full(len(self.frames), -1)
-        members: list[tuple[int | None, list[int]]] = []
-        for k, frame in enumerate(self.frames):
-            if frame.freedom:
-                block_of_frame[k] = len(members)
-                members.append((k, []))
-        pairs = self._blocks(members, block_of_frame, own=False)
-        if not members:
-            raise ModelError("the model has nothing that can move")
-        constrained = [(int(block_of_frame[a]), int(block_of_frame[b])) for a, b in self.rows]
-        joined = {(min(pair), max(pair)) for pair in constrained if min(pair) >= 0}
-        order, closed = _tree_order(len(members), pairs | joined)
-        if closed and max(len(internal) for _, internal in members) > MOST_IN_A_BLOCK:
-            members = [(frame, []) for frame, _ in members if frame is not None]
-            pairs = self._blocks(members, block_of_frame, own=True)
-            order, _ = _tree_order(len(members), pairs | joined)
-        number = np.empty(len(members) + 1, dtype=int)
-        number[order] = np.arange(len(members))
-        number[-1] = -1  # the ground
-        owners = [members[b][0] for b in order]
-        freedom = [1 if owner is None else self.frames[owner].freedom for owner in owners]
-        roots = [int(number[block_of_frame[k]]) for k in self.held_frames()]
-        rows = RowBlocks([(int(number[a]), int(number[b])) for a, b in constrained], freedom, roots)
-        self.is_tree, self.has_loops = not closed and rows.is_tree, not rows.is_tree
-        self.edges = [(int(number[a]), int(number[b])) for a, b in sorted(pairs)] + rows.edges
-        self.eliminated_after = rows.after
-        self._number([members[b] for b in order], rows.sizes)
-        self.n_c, self.row_c = len(self.rows), rows.index
+        self.take(numbers_of(self.topology))
 
-    def _blocks(
-        self, members: list[tuple[int | None, list[int]]], block_of_frame: Ints, own: bool
-    ) -> set[tuple[int, int]]:
-        """Add the internal coordinates to the blocks ``members``, also as new ones; the coupled pairs of blocks.
-
-        own : the internal coordinates of a frame with many of them are blocks of their own. They are eliminated first,
-        and then no longer widen the blocks that remain in a net of beams.
-        """
-        block_of_internal = np.empty(len(self.internal), dtype=int)
-        owners = [coordinate.owner for coordinate in self.internal if coordinate.owner is not None]
-        owned = np.bincount(np.array(owners, dtype=int), minlength=len(self.frames))
-        for k, coordinate in enumerate(self.internal):
-            if coordinate.owner is None and coordinate.block is not None:
-                block_of_internal[k] = block_of_internal[coordinate.block]
-                members[block_of_internal[k]][1].append(k)
-            elif coordinate.owner is None or (own and owned[coordinate.owner] > MOST_IN_A_BLOCK):
-                block_of_internal[k] = len(members)
-                members.append((None, [k]))
-            else:
-                block_of_internal[k] = block_of_frame[coordinate.owner]
-                members[block_of_frame[coordinate.owner]][1].append(k)
-        of_frame, of_internal = block_of_frame.tolist(), block_of_internal.tolist()
-        pairs: set[tuple[int, int]] = set()
-        for frames, internal in (*self.couplings, *self.spring_couplings):
-            coupled = {of_frame[f] for f in frames if of_frame[f] >= 0}
-            coupled |= {of_internal[k] for k in internal}
-            pairs.update(combinations(sorted(coupled), 2))
-        return pairs
+    def take(self, numbers: Numbers) -> None:
+        """Take over a numbering of these frames, internal coordinates and rows."""
+        self.numbers = numbers
+        self.n_q, self.n_v, self.n_c = numbers.n_q, numbers.n_v, numbers.n_c
+        self.freedom = numbers.freedom
+        self.frame_q, self.frame_v, self.row_c = numbers.frame_q, numbers.frame_v, numbers.row_c
+        self.internal_q, self.internal_v = numbers.internal_q, numbers.internal_v
+        self.block_start, self.edges = numbers.block_start, numbers.edges
+        self.eliminated_after = numbers.eliminated_after
+        self.is_tree, self.has_loops = numbers.is_tree, numbers.has_loops
+        self.fixed: Floats = np.zeros((max(1, len(numbers.fixed_frames)), 7))
+        for row, k in zip(self.fixed, numbers.fixed_frames, strict=False):
+            row[:3], row[3:] = self.frames[k].position, self.frames[k].quaternion
 
     def held_frames(self) -> list[int]:
         """Frames with velocities whose equations an analysis leaves out because they do not move; none by default."""
         return []
-
-    def _number(self, members: list[tuple[int | None, list[int]]], row_sizes: Ints) -> None:
-        self.frame_q: Ints = np.empty(len(self.frames), dtype=np.int64)
-        self.frame_v: Ints = np.full(len(self.frames), -1, dtype=np.int64)
-        self.internal_q: Ints = np.empty(len(self.internal), dtype=np.int64)
-        self.internal_v: Ints = np.empty(len(self.internal), dtype=np.int64)
-        fixed = [k for k, frame in enumerate(self.frames) if frame.freedom == 0]
-        for row, k in enumerate(fixed):
-            self.frame_q[k] = -1 - row
-        poses = [np.append(self.frames[k].position, self.frames[k].quaternion) for k in fixed]
-        self.fixed: Floats = np.array(poses).reshape(-1, 7) if poses else np.zeros((1, 7))
-        n_q = n_v = 0
-        starts = [0]
-        for frame, internal in members:
-            if frame is not None:
-                self.frame_q[frame], self.frame_v[frame] = n_q, n_v
-                freedom = self.frames[frame].freedom
-                n_q, n_v = n_q + (7 if freedom == 6 else 3), n_v + freedom
-            for k in internal:
-                self.internal_q[k], self.internal_v[k] = n_q, n_v
-                n_q, n_v = n_q + 1, n_v + 1
-            starts.append(n_v)
-        self.n_q, self.n_v = n_q, n_v
-        self.block_start: Ints = np.concatenate([starts, n_v + np.cumsum(row_sizes)]).astype(np.int64)
 
     def start_coordinates(self) -> Floats:
         """q (n_q,) of the start poses and of the internal coordinates."""
@@ -402,8 +506,15 @@ class Station:
 
     @cached_property
     def axes(self) -> Floats:
-        """(3, 3) the station's axes as columns, in the frame's axes."""
-        return rotations.rotation_matrix(self.rotation)
+        """(3, 3) the station's axes as columns, in the frame's axes; read-only."""
+        return _axes_of(self.rotation)
+
+
+@kept
+def _axes_of(rotation: Floats) -> Floats:
+    axes = rotations.rotation_matrix(rotation)
+    axes.flags.writeable = False
+    return axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -629,11 +740,16 @@ class Layout(Numbering):
         """Declare that a spring or dashpot couples these frames: for start velocities they are separate structures."""
         self.spring_couplings.append((tuple(frames), ()))
 
+    def add_rows(self, labels: Sequence[str], first: int, second: int) -> list[int]:
+        """The numbers of new constraint equations between two frames."""
+        count = len(self.rows)
+        self.rows += [(first, second)] * len(labels)
+        self.row_labels += labels
+        return list(range(count, len(self.rows)))
+
     def add_row(self, label: str, first: int, second: int) -> int:
         """The number of a new constraint equation between two frames."""
-        self.rows.append((first, second))
-        self.row_labels.append(label)
-        return len(self.rows) - 1
+        return self.add_rows([label], first, second)[0]
 
     def inertial_frame(self) -> int:
         """The number of the fixed frame at the inertial origin with inertial axes; the first call adds it."""

@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 
 from femb.base.types import Ints
-from femb.layout.layout import Layout
+from femb.layout.layout import Layout, Numbers
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def stacked_layout(layouts: Sequence[Layout]) -> tuple[Layout, list[Shift]]:
     in_v: list[tuple[Ints, Ints]] = []
     starts: list[Ints] = [np.zeros(1, dtype=np.int64)]
     n_q = n_v = fixed = blocks = 0
-    result.edges = []
+    edges: list[tuple[int, int]] = []
     for layout in layouts:
         shift, frames = Shift(n_q, n_v, fixed), len(result.frames)
         shifts.append(shift)
@@ -65,17 +65,32 @@ def stacked_layout(layouts: Sequence[Layout]) -> tuple[Layout, list[Shift]]:
         result.frames += layout.frames
         result.internal += layout.internal
         result.couplings += [(tuple(f + frames for f in coupled), ()) for coupled, _ in layout.couplings]
-        result.edges += [(a + blocks, b + blocks) for a, b in layout.edges]
+        edges += [(a + blocks, b + blocks) for a, b in layout.edges]
         starts.append(layout.block_start[1:] + n_v)
         blocks += len(layout.block_start) - 1
         n_q, n_v, fixed = n_q + layout.n_q, n_v + layout.n_v, fixed + len(layout.fixed)
-    result.n_q, result.n_v, result.n_c = n_q, n_v, 0
-    result.frame_q, result.internal_q = (np.concatenate(parts) for parts in zip(*in_q, strict=True))
-    result.frame_v, result.internal_v = (np.concatenate(parts) for parts in zip(*in_v, strict=True))
+    frame_q, internal_q = (np.concatenate(parts) for parts in zip(*in_q, strict=True))
+    frame_v, internal_v = (np.concatenate(parts) for parts in zip(*in_v, strict=True))
+    result.take(
+        Numbers(
+            n_q=n_q,
+            n_v=n_v,
+            n_c=0,
+            frame_q=frame_q,
+            frame_v=frame_v,
+            internal_q=internal_q,
+            internal_v=internal_v,
+            edges=edges,
+            eliminated_after={},
+            freedom=np.concatenate([layout.freedom for layout in layouts]),
+            row_c=np.zeros(0, dtype=np.int64),
+            block_start=np.concatenate(starts),
+            is_tree=all(layout.is_tree for layout in layouts),
+            has_loops=False,
+            fixed_frames=[],
+        )
+    )
     result.fixed = np.concatenate([layout.fixed for layout in layouts])
-    result.block_start, result.row_c = np.concatenate(starts), np.zeros(0, dtype=np.int64)
-    result.eliminated_after = {}
-    result.is_tree, result.has_loops = all(layout.is_tree for layout in layouts), False
     return result, shifts
 
 

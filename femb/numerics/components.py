@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from functools import lru_cache, wraps
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,33 @@ Formula: TypeAlias = Callable[..., Sequence[Any]]
 """From the components of vectors, in Python numbers or in arrays, to those of a result."""
 Operand: TypeAlias = tuple[ArrayLike, int, str]
 """Vectors (..., n), n, and what they are."""
+
+
+Result = TypeVar("Result")
+
+# Results of a function that are kept, and the shapes of its arguments by the number of bytes.
+KEPT = 512
+SHAPES = {24: (3,), 32: (4,), 72: (3, 3)}
+
+
+def kept(function: Callable[..., Result]) -> Callable[..., Result]:
+    """A pure function of float arrays (3,), (4,) or (3, 3), whole numbers and None, that keeps its last results.
+
+    A model has many parts alike, and the next model of a sweep has the same ones. The arrays that the function takes
+    and gives are read-only.
+    """
+
+    @lru_cache(KEPT)
+    def of_bytes(*keys: Any) -> Result:
+        return function(*[
+            np.frombuffer(key).reshape(SHAPES[len(key)]) if type(key) is bytes else key for key in keys
+        ])  # fmt: skip
+
+    @wraps(function)
+    def found(*values: Any) -> Result:
+        return of_bytes(*[value.tobytes() if type(value) is np.ndarray else value for value in values])
+
+    return found
 
 
 def as_components(x: ArrayLike, count: int, what: str) -> Floats:

@@ -26,7 +26,16 @@ from numpy.typing import ArrayLike
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.numerics import formulas
-from femb.numerics.components import as_components, components, entries_of, evaluated, length_of, matrix_of, rows_of
+from femb.numerics.components import (
+    as_components,
+    components,
+    entries_of,
+    evaluated,
+    kept,
+    length_of,
+    matrix_of,
+    rows_of,
+)
 
 # Largest difference of R R^T from the identity: matrices typed with three digits pass.
 ORTHOGONALITY = 1e-3
@@ -137,9 +146,9 @@ def from_matrix(R: ArrayLike) -> Floats:
     rotation. Source: largest-component form of [T], appendix.
     """
     R = np.asarray(R, dtype=np.float64)
-    p = _of_rotation(R.tolist()) if R.shape == (3, 3) else None
+    p = _of_rotation(R) if R.shape == (3, 3) else None
     if p is not None:
-        return p
+        return p.copy()
     if R.shape[-2:] != (3, 3):
         raise ModelError.at((), f"rotation matrix has shape {R.shape}; it must be (..., 3, 3).")
     error = np.max(np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)), initial=0.0)
@@ -157,9 +166,10 @@ def from_matrix(R: ArrayLike) -> Floats:
     return np.where(p[..., :1] < 0.0, -p, p)
 
 
-def _of_rotation(R: Sequence[Any]) -> Floats | None:
+@kept
+def _of_rotation(R: Floats) -> Floats | None:
     """``from_matrix`` of one matrix in Python numbers, for which numpy's calls take longer; None if it is none."""
-    (x, xy, xz), (yx, y, yz), (zx, zy, z) = R
+    (x, xy, xz), (yx, y, yz), (zx, zy, z) = R.tolist()
     errors = (
         *(x * x + xy * xy + xz * xz - 1.0, yx * yx + y * y + yz * yz - 1.0, zx * zx + zy * zy + z * z - 1.0),
         *(x * yx + xy * y + xz * yz, x * zx + xy * zy + xz * z, yx * zx + y * zy + yz * z),
@@ -168,7 +178,7 @@ def _of_rotation(R: Sequence[Any]) -> Floats | None:
         return None
     if x * (y * z - yz * zy) + xy * (yz * zx - yx * z) + xz * (yx * zy - y * zx) < 0.0:
         return None
-    squares = _squares(R)
+    squares = _squares(R.tolist())
     diagonal = [row[k] for k, row in enumerate(squares)]
     p0, p1, p2, p3 = squares[diagonal.index(max(diagonal))]
     length = math.sqrt(p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)

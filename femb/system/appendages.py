@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from femb.base.types import Floats
 from femb.elements.body.body import RigidBody
-from femb.layout.connections import components, groups_of
+from femb.layout.connections import groups_of, parts_of_frames
 from femb.layout.layout import Layout
 from femb.model.model import Model
 
@@ -63,9 +63,7 @@ def attachment(layout: Layout, model: Model, appendage: Appendage, root: int) ->
 
 def roots(layout: Layout, model: Model) -> list[tuple[int, ...]]:
     """The frames of the parent of each connected part: the ground, or its heaviest rigid body, the first of equals."""
-    links = [frames for frames, _ in (*layout.couplings, *layout.spring_couplings)] + layout.rows
-    fixed = tuple(k for k, frame in enumerate(layout.frames) if frame.freedom == 0)
-    component = components(len(layout.frames), (fixed, *links))
+    fixed, component = tuple(layout.numbers.fixed_frames), parts_of_frames(layout)
     grounded = {component[k] for k in fixed}
     heaviest: dict[int, RigidBody] = {}
     for body in model.bodies.values():

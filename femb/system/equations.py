@@ -185,7 +185,7 @@ class NumberedModel(MotionEquations):
                 layout.views.setdefault(item.table, {})[item.name] = partial(ItemState, item, layout)
         layout.locked_inertia = self.locked_inertia
         super().__init__(layout)
-        self.pattern = Pattern(layout)
+        self.pattern = Pattern.of(layout)
         self.solver: LinearSolver = LowRankSolver(self.pattern)
         self.batches: list[Batch] = []
         built: list[tuple[Batch, list[Item]]] = []

@@ -111,11 +111,12 @@ def _check_branches(system: Equations, q: Floats) -> None:
     layout, problems = system.layout, []
     joints = {name: joint for name, joint in layout.joints.items() if joint.same_way}
     if joints:
-        first, second = (
-            _end_axes(layout, [getattr(joint, word) for joint in joints.values()], q) for word in ("first", "second")
-        )
+        ends = [getattr(joint, word) for word in ("first", "second") for joint in joints.values()]
+        first, second = _end_axes(layout, ends, q).reshape(2, -1, 3, 3)
         along = np.einsum("jka,jka->ja", first, second)
-        for (name, joint), cosines in zip(joints.items(), along, strict=True):
+        turned = set(np.flatnonzero(np.any(along < 0.0, axis=1)).tolist())
+        for k, (name, joint) in enumerate(joints.items() if turned else ()):
+            cosines = along[k]
             problems += [
                 Problem(
                     ("joints", name),

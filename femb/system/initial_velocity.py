@@ -329,6 +329,8 @@ def _ground_problems(twists: dict[int, Twist], component: list[int], layout: Lay
 
 def _leader_of(twists: dict[int, Twist], component: list[int], layout: Layout) -> dict[int, int]:
     """For a structure without a given velocity, the nearest structure, by joints, that has one."""
+    if not twists:
+        return {}
     fixed = {component[k] for k, frame in enumerate(layout.frames) if frame.freedom == 0}
     neighbours: dict[int, list[int]] = {}
     for a, b in layout.rows:

@@ -3,6 +3,8 @@
 On such a ground, what is clamped to it then has a root with mass and motion, like that of a body.
 """
 
+from collections.abc import Sequence
+
 from femb.base.types import Floats
 from femb.layout.layout import Layout
 from femb.system.system import System
@@ -11,10 +13,10 @@ from femb.system.system import System
 class CoupledLayout(Layout):
     """A layout whose matrices have blocks between the frames that a joint couples, for the tangent of its reactions."""
 
-    def add_row(self, label: str, first: int, second: int) -> int:
-        """A new equation of constraint between two frames."""
+    def add_rows(self, labels: Sequence[str], first: int, second: int) -> list[int]:
+        """New equations of constraint between two frames."""
         self.couple_by_spring((first, second))
-        return super().add_row(label, first, second)
+        return super().add_rows(labels, first, second)
 
 
 class MovingGround(Layout):

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
-from femb.layout.layout import Layout
+from femb.base.values import Keeper
+from femb.layout.layout import KEPT, Layout
 from femb.numerics.fronts import Fronts, dissected
 
 # Elimination order of the blocks of the system matrices, and the fill-in.
@@ -134,6 +135,14 @@ def _minimum_degree(
 
 # Loops of couplings from which a system is a net, and the most blocks that are not divided further.
 NET, SMALL = 1000, 24
+# Arrays of offsets that a pattern keeps, for the batches of the next model of its topology.
+KEPT_OFFSETS = 64
+
+
+def _is_net(layout: Layout) -> bool:
+    """Whether the couplings close many loops; where joints close some, rows may depend on others of other blocks."""
+    velocities = int(np.searchsorted(layout.block_start, layout.n_v))
+    return not layout.has_loops and len(layout.edges) - velocities > NET
 
 
 class Pattern:
@@ -154,9 +163,7 @@ class Pattern:
         self.block_start, self.sizes = start, sizes
         self.block_of: Ints = np.repeat(np.arange(len(sizes)), sizes)
         count = len(sizes)
-        velocities = int(np.searchsorted(start, layout.n_v))
-        # where joints close loops, rows may depend on others of other blocks
-        self.net = not filled and not layout.has_loops and len(layout.edges) - velocities > NET
+        self.net = not filled and _is_net(layout)
         self._layout = layout if self.net else None
         elimination = Elimination(count, set(layout.edges), layout.eliminated_after, not self.net)
         earlier = np.repeat(elimination.order, np.diff(elimination.first))
@@ -175,6 +182,16 @@ class Pattern:
             start, layout.n_v, self.diagonal, elimination.order, elimination.first, later, self.lower, self.upper
         )  # fmt: skip
         self.targets = np.zeros(0, dtype=np.int64) if self.net else self._targets(elimination)
+        kept = layout.numbers.kept and not self.net
+        self._found_offsets: Keeper[tuple[Ints, Ints]] | None = Keeper(KEPT_OFFSETS) if kept else None
+
+    @staticmethod
+    def of(layout: Layout) -> "Pattern":
+        """The pattern of a layout; models of one topology have the same, which nothing changes. That of a net depends
+        on the places of its nodes too."""
+        if not layout.numbers.kept or _is_net(layout):
+            return Pattern(layout)
+        return PATTERNS.get(layout.numbers, lambda: Pattern(layout))
 
     def _targets(self, elimination: Elimination) -> Ints:
         """For each eliminated block, the offset of the block of every pair of its later neighbours."""
@@ -245,8 +262,14 @@ class Pattern:
     def offsets(self, starts: Ints) -> tuple[Ints, Ints]:
         """Offset and stride (n, g, g) of entry (0, 0) of every pair of groups of unknowns; offset -1 if one is fixed.
 
-        starts (n, g) : the first unknown of each group, negative if it is fixed.
+        starts (n, g) : the first unknown of each group, negative if it is fixed. Nothing changes the results: the last
+        ones are kept.
         """
+        if self._found_offsets is None:
+            return self._offsets_of(starts)
+        return self._found_offsets.get((starts.shape, starts.tobytes()), lambda: self._offsets_of(starts))
+
+    def _offsets_of(self, starts: Ints) -> tuple[Ints, Ints]:
         # columns that a list selects lie in the order of Fortran, for which kernels would be compiled once more
         starts = np.ascontiguousarray(starts)
         moving = starts >= 0
@@ -316,3 +339,6 @@ class Pattern:
 
         order, indices, pointers = self._in_columns
         return csc_array((data[order], indices, pointers), shape=(self.n, self.n))
+
+
+PATTERNS: Keeper[Pattern] = Keeper(KEPT)

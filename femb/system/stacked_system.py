@@ -13,7 +13,7 @@ import numpy as np
 
 from femb.base.errors import Problem
 from femb.base.types import Floats, Ints
-from femb.elements.joint.constraint_set import ConstraintSet
+from femb.elements.joint.constraint_set import ConstraintSet, ConstraintTable
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.element import Batch, Input
 from femb.layout.stacking import Shift, Stackable, stacked_layout
@@ -42,9 +42,9 @@ class StackedSystem(System):
         VelocityCoordinates.__init__(self, layout)
         self.parts_q = [slice(shift.q, shift.q + member.n_q) for shift, member in zip(shifts, members, strict=True)]
         self.parts_v = [slice(shift.v, shift.v + member.n_v) for shift, member in zip(shifts, members, strict=True)]
-        self.pattern = Pattern(layout)
+        self.pattern = Pattern.of(layout)
         self.solver = LowRankSolver(self.pattern)
-        self.constraint_set = ConstraintSet(layout, [])
+        self.constraint_set = ConstraintSet(layout, ConstraintTable.empty())
         self.budget = Budget([], layout, False)
         self.singular_batches = []
         self.batches = []

@@ -9,7 +9,7 @@ from autograd import jacobian
 from oracles.beam import conjugate, multiply, rotate
 
 from femb.elements.joint import constraint_kernels as kernels
-from femb.elements.joint.constraint_set import ConstraintRow, ConstraintSet
+from femb.elements.joint.constraint_set import ConstraintRow, ConstraintSet, ConstraintTable
 from femb.layout.layout import Layout
 from femb.system.pattern import Pattern
 
@@ -72,7 +72,8 @@ class Case:
         self.pattern = Pattern(layout)
         self.row = random_row(primitive, rng, *frames, follows, number)
         self.follows, self.primitive = follows, primitive
-        self.batch = ConstraintSet(layout, [self.row], (_Width(10 if primitive == "ORIENTATION" else 3),))
+        inputs = (_Width(10 if primitive == "ORIENTATION" else 3),)
+        self.batch = ConstraintSet(layout, ConstraintTable.of_rows(layout, [self.row], inputs))
         self.batch.first_input = 0
         self.batch.allocate(self.pattern)
         self.q = layout.start_coordinates() + rng.standard_normal(layout.n_q)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from femb import Model, PointMass, RigidBody
-from femb.elements.joint.constraint_set import ConstraintSet
+from femb.elements.joint.constraint_set import ConstraintSet, ConstraintTable
 from femb.system.budget import Budget
 from femb.system.system import System
 
@@ -24,7 +24,7 @@ def bodies(*items):
 def only(model, *kinds):
     """A system of which only batches of some kinds are left, without constraints."""
     system = System(model)
-    system.constraint_set = ConstraintSet(system.layout, [])
+    system.constraint_set = ConstraintSet(system.layout, ConstraintTable.empty())
     system.batches = [batch for batch in system.batches if isinstance(batch, kinds)]
     *_, last = model.items()  # one account for all of a batch
     system.budget = Budget([(batch, [last]) for batch in system.batches], system.layout, False)

@@ -32,6 +32,7 @@ from femb.formulations.tree_frame import TreeFrame
 from femb.formulations.tree_names import joint_words
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
+from femb.numerics.components import kept
 from femb.numerics.rotations import normalise, rotation_matrix
 from femb.system.system import System
 
@@ -144,7 +145,8 @@ class Tree:
 
 
 UNIT_VECTORS, ORIGIN = np.eye(3), np.zeros(3)
-UNIT_VECTORS.flags.writeable = ORIGIN.flags.writeable = False
+NO_TURN = np.array([1.0, 0.0, 0.0, 0.0])
+UNIT_VECTORS.flags.writeable = ORIGIN.flags.writeable = NO_TURN.flags.writeable = False
 
 
 class CompositeBody:
@@ -155,9 +157,10 @@ class CompositeBody:
 
     def add(self, mass: float, center: Floats, inertia: Floats) -> None:
         """Add a body in the same axes: mass (kg), center (3,) m, inertia (3, 3) kg m2 about its mass centre."""
-        total, d = self.mass + mass, center - self.center
+        total = self.mass + mass
         self.inertia = self.inertia + inertia
         if self.mass:
+            d = center - self.center
             self.inertia += self.mass * mass / total * ((d @ d) * np.eye(3) - np.outer(d, d))
         self.center = (self.mass * self.center + mass * center) / total
         self.mass = total
@@ -210,12 +213,13 @@ class Segments:
         at = {int(self.layout.frame_v[frame]): on for frame, on in self.frames.items()}
         for batch in system.batches:
             if isinstance(batch, MassBatch):
-                for (_, frame_v), data in zip(batch.index, batch.data, strict=True):
-                    on = at[int(frame_v)]
+                places = [at[k] for k in batch.index[:, 1].tolist()]
+                axes, origin = (np.array([getattr(on, word) for on in places]) for word in ("axes", "origin"))
+                inertia = axes @ batch.data[:, 4:13].reshape(-1, 3, 3) @ np.swapaxes(axes, 1, 2)
+                center = origin + (axes @ batch.data[:, 1:4, None])[:, :, 0]
+                for on, *body in zip(places, batch.data[:, 0].tolist(), center, inertia, strict=True):
                     if on.moves:
-                        inertia = on.axes @ data[4:13].reshape(3, 3) @ on.axes.T
-                        center = on.origin + on.axes @ data[1:4]
-                        self._bodies[on.segment].add(data[0], center, inertia)
+                        self._bodies[on.segment].add(*body)
 
     @property
     def base(self) -> CompositeBody:
@@ -242,7 +246,7 @@ class Segments:
     def _add_segments(self, frame: TreeFrame) -> None:
         """Add the segments between a frame and its parent."""
         parent = self.frame(frame.above.frame)
-        ball = self.start[frame.angles] if frame.rotation == SPHERICAL else np.array([1.0, 0.0, 0.0, 0.0])
+        ball = self.start[frame.angles] if frame.rotation == SPHERICAL else NO_TURN
         chain, rotation = hinges_of(frame, ball)
         at = parent.origin + parent.axes @ frame.above.offset
         if not chain:
@@ -299,25 +303,33 @@ def hinges_of(frame: TreeFrame, ball: Floats) -> tuple[list[Hinge], Floats]:
 
     The axes of the last segment are those of the frame. ball (4,) : start attitude of a ball joint.
     """
-    k = len(frame.strokes)
-    steps: list[Step] = [(UNIT_VECTORS[axis], True, number) for number, axis in enumerate(frame.strokes)]
-    if frame.rotation == SPHERICAL:
+    kind = frame.strokes, frame.rotation, frame.backward
+    return _hinges_of(*kind, frame.zero, frame.above.axes, frame.below.axes, ball)
+
+
+@kept
+def _hinges_of(
+    strokes: tuple[int, ...], kind: int, backward: bool, zero: Floats, above: Floats, below: Floats, ball: Floats
+) -> tuple[list[Hinge], Floats]:
+    k = len(strokes)
+    steps: list[Step] = [(UNIT_VECTORS[axis], True, number) for number, axis in enumerate(strokes)]
+    if kind == SPHERICAL:
         steps += [rotation_matrix(ball), *((UNIT_VECTORS[axis], False, k + axis) for axis in range(3))]
     else:
-        count = {REVOLUTE: 1, UNIVERSAL: 2}.get(frame.rotation, 0)
+        count = {REVOLUTE: 1, UNIVERSAL: 2}.get(kind, 0)
         turns = [(UNIT_VECTORS[2], False, k + number) for number in range(count)]
-        steps += [*turns[:1], frame.zero, *turns[1:]]
-    if frame.backward:
+        steps += [*turns[:1], zero, *turns[1:]]
+    if backward:
         steps = [(-step[0], *step[1:]) if isinstance(step, tuple) else step.T for step in reversed(steps)]
     hinges: list[Hinge] = []
-    rotation = frame.above.axes
+    rotation = above
     for step in steps:
         if isinstance(step, tuple):
             hinges.append(Hinge(rotation, *step))
             rotation = UNIT_VECTORS
         else:
             rotation = rotation @ step
-    rotation = rotation @ frame.below.axes.T
+    rotation = rotation @ below.T
     if not hinges:
         return [], rotation
     last = hinges.pop()

@@ -10,7 +10,7 @@ Thompson, AIAA 2011-6277, equations (13) to (18).
 """
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs
@@ -20,6 +20,7 @@ from scipy.sparse.linalg import splu
 from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
+from femb.base.values import Keeper
 from femb.formulations.contract import Coordinates
 from femb.formulations.joint_tree import JointTree, Swept
 from femb.formulations.joint_tree_kernels import FRAME_V, SIZE, SPHERICAL
@@ -30,6 +31,7 @@ from femb.formulations.tree_frame import Root, TreeFrame
 from femb.formulations.tree_names import TreeForm
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import TrialError
+from femb.layout.layout import KEPT
 from femb.numerics import kinematics, rotations
 from femb.system.block_lu import DEPENDENT, Matrix, SingularError, Solver
 from femb.system.constraints import reaction_stiffness
@@ -39,6 +41,17 @@ from femb.system.velocity_coordinates import corotated_vectors
 # Coordinates and speeds of a joint tree for steppers: rates, groups for the error norm, unit quaternions.
 #
 # Source: docs/theory/reduced_order.md, sections 2 and 3.
+
+
+class ErrorGroups(NamedTuple):
+    """Groups of components for the error norm: first index in q, in u, and size (n, 3), of which ``lengths`` are the
+    first; a size of -1 is that of an angle."""
+
+    groups: Ints
+    lengths: int
+
+
+GROUPS: Keeper[tuple[ErrorGroups, tuple[Ints, Ints]]] = Keeper(KEPT)
 
 
 class TreeCoordinates:
@@ -57,6 +70,16 @@ class TreeCoordinates:
 
     def _group(self) -> None:
         """Set the groups of components for the error norm, and ``corotated_frames``."""
+        layout = self.tree.layout
+        if layout.numbers.kept and not self._body_roots:
+            self._groups, corotated = GROUPS.get(self.tree.structure, self._grouped)
+        else:
+            self._groups, corotated = self._grouped()
+        quaternion_q, omega_u = corotated
+        self.corotated_frames = quaternion_q, corotated_vectors(omega_u - 3)
+
+    def _grouped(self) -> tuple["ErrorGroups", tuple[Ints, Ints]]:
+        """Groups and corotated frames, which depend on the topology alone."""
         coupled = {frame for frames, _ in self.tree.layout.couplings for frame in frames}
         lengths, angles, quaternions, corotated = [], [], [], []
         for frame in self.tree.frames:
@@ -64,17 +87,15 @@ class TreeCoordinates:
             pairs = [(frame.q.start + k, frame.u.start + k) for k in range(strokes)]
             lengths += [(*pairs[0], 3)] if free else [(*pair, 1) for pair in pairs]
             if frame.rotation == SPHERICAL:
-                quaternions.append((frame.q.stop - 4, frame.u.stop - 3))
-                corotated += [quaternions[-1]] if free and frame.frame in coupled else []
+                quaternions.append((frame.q.stop - 4, frame.u.stop - 3, 4))
+                corotated += [quaternions[-1][:2]] if free and frame.frame in coupled else []
             else:
                 count = frame.q.stop - frame.angles.start
                 angles += [(frame.angles.start + k, frame.u.start + strokes + k, -1) for k in range(count)]
-        q, u = self.tree.internal
-        signs = [-1 if each else 1 for each in self.tree.layout.internal_tolerances(Tolerances(), 1.0)[2]]
-        internal = [(q.start + k, u.start + k, size) for k, size in enumerate(signs)]
-        self._groups = (lengths, angles, [(*pair, 4) for pair in quaternions], internal)
-        quaternion_q, omega_u = np.array(corotated, dtype=np.int64).reshape(-1, 2).T
-        self.corotated_frames = (np.ascontiguousarray(quaternion_q), corotated_vectors(omega_u - 3))
+        groups: Ints = np.array([*lengths, *angles, *quaternions], dtype=np.int64).reshape(-1, 3)
+        in_q, in_u = np.array(corotated, dtype=np.int64).reshape(-1, 2).T
+        found = ErrorGroups(groups, len(lengths))
+        return found, (np.ascontiguousarray(in_q), np.ascontiguousarray(in_u))
 
     @property
     def coordinates(self) -> Coordinates:
@@ -132,16 +153,19 @@ class TreeCoordinates:
     def error_scale(self, rtol: float, atol: Tolerances) -> tuple[ErrorScale, ErrorScale]:
         """Groups and tolerances for ``kinematics.error_norm``; angles have the tolerance of quaternions."""
         position, quaternion, _ = atol.values(rtol)
-        lengths, angles, quaternions, internal = self._groups
-        scale = [position] * len(lengths) + [quaternion] * (len(angles) + len(quaternions))
-        *of_internal, _ = self.tree.layout.internal_tolerances(atol, rtol)
-        groups = [*lengths, *angles, *quaternions, *internal]
-        starts = [(q, u) for q, u, _ in groups]
-        sizes = [(size, min(abs(size), 3)) for _, _, size in groups]
-        (of_q, of_v), (size_q, size_v) = np.array(starts).T, np.array(sizes).T
+        groups, lengths = self._groups
+        scale = np.full(len(groups), quaternion)
+        scale[:lengths] = position
+        *of_internal, is_angle = self.tree.layout.internal_tolerances(atol, rtol)
+        first_q, first_u = (part.start for part in self.tree.internal)
+        internal: Ints = np.empty((len(is_angle), 3), dtype=np.int64)
+        internal[:, 0] = first_q + np.arange(len(is_angle))
+        internal[:, 1] = first_u + np.arange(len(is_angle))
+        internal[:, 2] = np.where(is_angle, -1, 1)
+        of_q, of_v, size_q = np.ascontiguousarray(np.concatenate([groups, internal]).T)
+        size_v = np.minimum(np.abs(size_q), 3)
         pairs = zip((1.0, atol.time), of_internal, strict=True)
-        at_q, at_v = (np.concatenate([np.array(scale) / time, each]) for time, each in pairs)
-        of_q, size_q, of_v, size_v = (np.ascontiguousarray(array) for array in (of_q, size_q, of_v, size_v))
+        at_q, at_v = (np.concatenate([scale / time, each]) for time, each in pairs)
         return (of_q, size_q, at_q, rtol), (of_v, size_v, at_v, rtol)
 
 
@@ -239,10 +263,14 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
         if not self.n_v:
             raise refused("'reduced': the joints leave nothing free to move")
         self.null_space = NullSpace(self.tree)
-        self._tangent = TreeTangent(self.tree, self.null_space)
         self._choose_rows()
         self.q0, self.v0 = self.tree.q0, self.tree.speeds_at(self.tree.q0, system.v0)
         self._check_retained()
+
+    @cached_property
+    def _tangent(self) -> TreeTangent:
+        """Derivatives of H2, which explicit methods do not need."""
+        return TreeTangent(self.tree, self.null_space)
 
     def _choose_rows(self) -> None:
         self._select_rows(self.tree)

@@ -31,7 +31,7 @@ from femb import (
 )
 from femb.base.errors import ModelError
 from femb.elements.joint.constraint_kernels import ANGLE
-from femb.elements.joint.constraint_set import ConstraintRow, ConstraintSet
+from femb.elements.joint.constraint_set import ConstraintRow, ConstraintSet, ConstraintTable
 from femb.elements.joint.records import joint_reaction
 from femb.elements.marker import Attachment
 from femb.layout.element import Input
@@ -146,7 +146,7 @@ def test_driven_angle_is_regular_all_round():
     layout.finish()
     x, y, z = np.eye(3)
     row = ConstraintRow(number, ANGLE, ground, body, first_axis=x, first_axis_2=y, second_axis=x, follows=0)
-    batch = ConstraintSet(layout, [row], (Input(3, lambda t: None),))
+    batch = ConstraintSet(layout, ConstraintTable.of_rows(layout, [row], (Input(3, lambda t: None),)))
     batch.allocate(Pattern(layout))
     for angle in np.linspace(0.0, 2.0 * np.pi, 25):
         q = np.array([[0.0, 0.0, 0.0, np.cos(angle / 2), 0.0, 0.0, np.sin(angle / 2)]])
