@@ -29,7 +29,7 @@ from femb.linear.second_order import SecondOrder
 from femb.linear.state_space import StateSpace, names_of_states
 from femb.linear.trim import Balance, why_changing
 from femb.model.model import Model
-from femb.small_motions.spinning import warn_of_spin
+from femb.small_motions.spin_watch import warn_of_spin
 from femb.vibration.completion import system_of
 
 if TYPE_CHECKING:

@@ -65,7 +65,7 @@ def simulate(
     from femb.recording.recording import Recording
     from femb.run.memory import check_memory
     from femb.run.method_choice import with_method
-    from femb.small_motions.spinning import SpinWatch
+    from femb.small_motions.spin_watch import SpinWatch
     from femb.steppers import make_stepper
 
     system = system_of(model, run.assembles) if given is None else given

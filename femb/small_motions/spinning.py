@@ -6,58 +6,15 @@ with displacements p and speeds w in each frame's own axes. Centrifugal and gyro
 Source: docs/theory/linearisation.md, section 2; docs/theory/modes.md, section 1.
 """
 
-import warnings
-from typing import TYPE_CHECKING
-
 import numpy as np
+from scipy.sparse import block_diag, csc_array, eye_array
 
-from femb.base.errors import FembWarning, ModelError
+from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.layout.connections import axes_of_points
 from femb.numerics import rotations
+from femb.small_motions.spin_watch import warn_of_spin
 from femb.system.system import System
-
-if TYPE_CHECKING:
-    from scipy.sparse import csc_array
-
-# Spin that flexible bodies of constant coupling meet: they lack the stiffening that belongs to it, and say how much.
-#
-# Source: docs/theory/modal_body.md, section 4.
-
-MATTERS = 0.01  # of the first frequency
-
-
-class SpinWatch:
-    """The largest errors of first frequencies by spin, of the flexible bodies of a system, over states."""
-
-    def __init__(self, system: "System") -> None:
-        self.batches = [batch for batch in system.batches if getattr(batch, "unstiffened", 0.0)]
-        self.errors = np.zeros(len(self.batches))
-
-    def add(self, v: Floats) -> None:
-        """Take notice of states with velocities v (s, n_v)."""
-        for k, batch in enumerate(self.batches):
-            self.errors[k] = max(self.errors[k], float(np.max(batch.spin_error(v), initial=0.0)))  # type: ignore[attr-defined]
-
-    def warning(self) -> str:
-        """A sentence on the bodies whose first frequency is a hundredth off or more; empty if there are none."""
-        found = [
-            f"{batch.label}: its spin stiffens it, which coupling = 'constant' leaves out: its first frequency is "  # type: ignore[attr-defined]
-            f"about {error:.1%} too low; give its file a stress stiffness (femb reduce of the mesh, or --stress), "
-            "for coupling = 'full'"
-            for batch, error in zip(self.batches, self.errors, strict=True)
-            if error > MATTERS
-        ]
-        return "; ".join(found)
-
-
-def warn_of_spin(system: "System", v: Floats) -> None:
-    """Warn of bodies whose frequencies a steady spin, at velocities v (n_v,), changes by more than they have."""
-    watch = SpinWatch(system)
-    watch.add(v[None])
-    if text := watch.warning():
-        warnings.warn(text, FembWarning, stacklevel=3)
-
 
 # m/s2 and rad/s2, relative to the accelerations of the state: what counts as steady.
 STEADY = 1e-6
@@ -75,7 +32,7 @@ def in_own_axes(
     stiffness: Floats,
     jacobian: Floats,
     checked: bool = True,
-) -> "tuple[Floats, Floats, Floats, Floats, csc_array]":
+) -> tuple[Floats, Floats, Floats, Floats, csc_array]:
     """Block data of M, C + G, K and J of a state q, v with accelerations a, and H: inertial velocities by own speeds.
 
     mass, damping, stiffness, jacobian : block data in the System's coordinates. checked : whether to raise ModelError
@@ -92,23 +49,19 @@ def in_own_axes(
         H.T @ (M @ (alpha_w - H @ E) + C @ H),
         H.T @ (M @ (alpha_p - alpha_w @ E) + C @ (eta_p - H @ E) + K @ H),
     )
-    from scipy.sparse import block_diag, eye_array
-
     whole = block_diag([H, eye_array(system.n_c)], format="csc")
     rows = whole.T @ pattern.to_csc(jacobian) @ whole
     result = [pattern.from_csc(_widened(matrix, pattern.n)) for matrix in matrices]
     return result[0], result[1], result[2], pattern.from_csc(rows), H
 
 
-def _widened(matrix: "csc_array", n: int) -> "csc_array":
+def _widened(matrix: csc_array, n: int) -> csc_array:
     """The same with rows and columns of zeros for the multipliers."""
     part = matrix.tocoo()
-    from scipy.sparse import csc_array
-
     return csc_array((part.data, (part.row, part.col)), shape=(n, n))
 
 
-def own_axes_derivatives(system: System, q: Floats, v: Floats, a: Floats, rounding: Floats) -> "tuple[csc_array, ...]":
+def own_axes_derivatives(system: System, q: Floats, v: Floats, a: Floats, rounding: Floats) -> tuple[csc_array, ...]:
     """H, eta_p, alpha_p, alpha_w, E (n_v, n_v) of ``femb.linear.chart``, sparse; rounding (n_v,) : of a."""
     layout = system.layout
     turning = dict(axes_of_points(layout))
@@ -141,8 +94,6 @@ def own_axes_derivatives(system: System, q: Floats, v: Floats, a: Floats, roundi
     n = system.n_v
     identity = np.ones(n)
     identity[line] = 0.0
-    from scipy.sparse import csc_array
-
     diagonal = csc_array((identity, (np.arange(n), np.arange(n))), shape=(n, n))
     H = diagonal + _blocks(n, [(line, line, R)])
     eta_p = _blocks(n, [(line, turn, -R @ slide)])
@@ -153,11 +104,9 @@ def own_axes_derivatives(system: System, q: Floats, v: Floats, a: Floats, roundi
     return H, eta_p, alpha_p, alpha_w, E
 
 
-def _blocks(n: int, parts: list[tuple[np.ndarray, np.ndarray, Floats]]) -> "csc_array":
+def _blocks(n: int, parts: list[tuple[np.ndarray, np.ndarray, Floats]]) -> csc_array:
     """(n, n) of blocks (f, 3, 3) at rows and columns (f, 3)."""
     rows = np.concatenate([np.repeat(at, 3, axis=1).ravel() for at, _, _ in parts])
     columns = np.concatenate([np.tile(at, (1, 3)).ravel() for _, at, _ in parts])
     values = np.concatenate([values.ravel() for _, _, values in parts])
-    from scipy.sparse import csc_array
-
     return csc_array((values, (rows, columns)), shape=(n, n))

@@ -299,7 +299,6 @@ class BdfEquations(OneStateStepper[SolvedStep]):
             if self._matrices is None or self._slow:
                 self._form_matrices(self._u, self.q, self.v)
             self._factorise(mu)
-        self._allocate()
         for kept, values in zip(
             self._of_step, (predicted[:n_q] - slope[:n_q] / mu, v_predicted, v_slope, self.v), strict=False
         ):
@@ -393,6 +392,7 @@ class Bdf(BdfEquations):
         they are extrapolated.
         """
         form = self.form
+        self._allocate()
         self._form_matrices(self._u, self.q, self.v)
         self._factorise(ALPHA[1] / longest)
         x, a = np.zeros(form.n_q), self.a

@@ -93,12 +93,13 @@ def why_changing(system: System) -> str:
         return ""
     layout, extent, still = system.layout, system.layout.extent or 1.0, np.zeros((1, system.n_v))
     motions = [RigidMotion(system, group) for group in groups_of(layout, springs=True, rows=True)]
+    turning = [motion for motion in motions if motion.omega.any()]
+    if not turning:
+        return ""
     u = system.inputs_at(0.0, system.q0, system.v0)[None]
-    for motion in motions:
-        if not motion.omega.any():
-            continue
-        stiffness = system.tangent(u[0], system.q0, system.v0, still[0])[1]
-        rounding = FORCE_ROUNDING * float(np.max(np.abs(stiffness), initial=0.0)) * extent
+    stiffness = system.tangent(u[0], system.q0, system.v0, still[0])[1]
+    rounding = FORCE_ROUNDING * float(np.max(np.abs(stiffness), initial=0.0)) * extent
+    for motion in turning:
         point, mass = motion.centre(system.q0), motion.total_mass(system.q0)
         centrifugal = mass * float(motion.omega @ motion.omega) * extent
         for state in motion.beside(point, BESIDE * extent):

@@ -14,7 +14,7 @@ from femb.base.errors import FembWarning, ModelError
 from femb.case import load_case
 from femb.elements.modal.data import ReducedBody, read_reduced_body, write_reduced_body
 from femb.run.overview import implausible
-from femb.small_motions.spinning import SpinWatch
+from femb.small_motions.spin_watch import SpinWatch
 from femb.system.system import System
 
 CASE = """
