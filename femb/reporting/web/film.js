@@ -3,6 +3,8 @@
 const RATE = 30; // frames per second
 const SWINGS = 2; // of a mode in a film
 const MOST_FRAMES = 5400;
+const START_OF_ENCODER = 20000; // ms, for an encoder that starts
+const SMALLEST_VIDEO = 1000; // bytes: a video file without a frame has fewer
 const VIDEOS = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm", "video/mp4"];
 
 class Film {
@@ -67,9 +69,20 @@ class Film {
     const [stream, parts, count] = [this.canvas.captureStream(0), [], this.count()];
     this.draw(0, count);
     const recorder = new MediaRecorder(stream, { mimeType: type, videoBitsPerSecond: 12e6 });
-    recorder.ondataavailable = (event) => parts.push(event.data);
+    let arrived;
+    recorder.ondataavailable = (event) => (parts.push(event.data), arrived());
     const ended = new Promise((done) => (recorder.onstop = done));
     recorder.start();
+    // The first frame stays until the encoder has written it: a busy computer starts it after all frames of a short film.
+    for (const latest = performance.now() + START_OF_ENCODER; this.running && performance.now() < latest; ) {
+      stream.getVideoTracks()[0].requestFrame();
+      await painted();
+      const data = new Promise((done) => (arrived = done));
+      recorder.requestData();
+      await data;
+      if (parts.reduce((sum, part) => sum + part.size, 0) > SMALLEST_VIDEO) break;
+    }
+    arrived = () => {};
     // In real time: a computer that draws slowly leaves out frames, and the video keeps its speed.
     const start = performance.now();
     for (let k = 0; k < count && this.running; ) {
