@@ -100,6 +100,18 @@ class Supported:
         found[self.free] = np.linalg.solve(K[np.ix_(self.free, self.free)], -(K @ found)[self.free])
         return found
 
+    def rounding(self, found):
+        """(n_v,) errors that rounding may leave in displacements found by a linear solution.
+
+        Products of n terms are exact to n eps of the sum of their sizes, so the error is within n eps |K^-1| |K| |x|,
+        row by row: weak drilling beside the membrane, D66 beside A66 times the area, is what loses most.
+        """
+        K = self.stiffness(self.system.q0).toarray()
+        inverse = np.abs(np.linalg.inv(K[np.ix_(self.free, self.free)]))
+        errors = np.zeros(self.system.n_v)
+        errors[self.free] = inverse @ (np.abs(K) @ np.abs(found))[self.free]
+        return self.system.n_v * np.finfo(float).eps * errors
+
     def moved(self, q, x):
         q, steps = q.copy(), x[self.places]
         for i, step in zip(self.in_q, steps, strict=True):

