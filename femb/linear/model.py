@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 # Of a solution in the frequency domain: above this step, relative to the largest displacement, it is refined once more.
 REFINED, REFINEMENTS = 1e-13, 30
+# Of the acceleration: this damping keeps the factors of a structure without its modal damping regular at resonances.
+DETUNED = 1e-6
 # Of the work of a force: above this the stiffness is taken by exact products.
 PRECISE = 1e-10
 # Of the terms of a transfer function, and of displacements by the largest: what rounding may leave where they cancel.
@@ -123,71 +125,23 @@ class LinearModel(Brief):
     def _transfer(self, s: complex) -> tuple[Complexes, Floats]:
         """The transfer matrix (p, m), and what rounding may leave of it."""
         x, noise = self._motions(s, self.rows.forces)
-        low = self.motion.low_rank
-        if low.rank:
-            # Woodbury's formula: (Z + U V^T)^-1 F
-            by_left, more = self._motions(s, low.left)
-            noise, right = max(noise, more), s * low.damping + low.stiffness
-            small = np.eye(low.rank) + right.T @ by_left
-            x = x - by_left @ np.linalg.solve(small, right.T @ x)
         rows = self.rows
         of_x = rows.position + s * rows.rate + s * s * rows.acceleration
         rounding = ROUNDING * np.abs(x) + noise * np.max(np.abs(x), axis=0, initial=0.0)
         return of_x @ x + rows.direct, np.abs(of_x) @ rounding + ROUNDING * np.abs(rows.direct)
 
     def _motions(self, s: complex, forces: Floats) -> tuple[Complexes, float]:
-        """(n_v, k): displacements by forces (n_v, k) at e^(s t), and their rounding relative to the largest.
-
-        Motions that nothing resists follow from their momenta, and the others from forces without these: beside the
-        stiffness of a structure of short elements the inertia of a slow motion is less than rounding.
-        """
+        """(n_v, k): displacements by forces (n_v, k) at e^(s t), and their rounding relative to the largest."""
         of, n = self.motion, self.motion.system.n_v
+        detuned = DETUNED * s * abs(s) if of.low_rank.rank else 0.0
         try:
-            factors: AnyFactorisation = of.factorise(s * s * of.mass + s * of.damping + of.stiffness)
+            factors = of.factorise((s * s + detuned) * of.mass + s * of.damping + of.stiffness)
         except SingularError as error:
             raise SolveError(f"frequency response: singular at {abs(s) / (2 * np.pi):.6g} Hz, a resonance") from error
-        free = self._free
-        columns, noise = [], EVERYWHERE
-        for force in np.where(of.held[:, None], 0.0, forces).T:
-            rigid = free.shapes @ (free.shapes.T @ force) / (s * s)
-            found, size = self._refined(s, factors, free.without_force(force), rigid)
-            noise = max(noise, size)
-            columns.append(rigid + found)
-        return np.array(columns, dtype=complex).reshape(-1, n).T, noise
-
-    def _refined(
-        self, s: complex, factors: AnyFactorisation, force: Floats, beside: Complexes
-    ) -> tuple[Complexes, float]:
-        """The motion (n_v,) by a force at e^(s t), refined, and its last step relative to it and what is ``beside``."""
-        of, n, free = self.motion, self.motion.system.n_v, self._free
-        J, right = self.matrices[3], np.concatenate([force.astype(complex), np.zeros(self.motion.system.n_c)])
-
-        def solved(left: Complexes) -> Complexes:
-            x: Complexes = factors.solve(left.copy())
-            x[:n] = free.without(x[:n])  # type: ignore[arg-type]
-            return x
-
-        def unbalanced(x: Complexes, Z: Callable[[Complexes], Complexes]) -> Complexes:
-            left = np.where(of.held, 0.0, Z(x[:n]) + J.T @ x[n:])
-            left = left - free.momenta @ (free.shapes.T @ left)
-            return np.asarray(right - np.concatenate([left, J @ x[:n]]))
-
-        x = solved(right)
-        squares = np.abs(x[:n]) ** 2
-        rounding = np.finfo(float).eps * np.sqrt(squares @ of.times(self._squares, squares))
-        exact = rounding > PRECISE * abs(x[:n] @ force)
-        Z = partial(self._exact_product if exact else self._product, s)
-        size = np.inf
-        for _ in range(REFINEMENTS):
-            step = solved(unbalanced(x, Z))
-            previous, size = size, float(np.max(np.abs(step[:n]), initial=0.0))
-            if size >= 0.5 * previous:
-                break
-            x = x + step
-            if size <= REFINED * np.max(np.abs(x[:n]), initial=0.0):
-                break
-        whole = max(float(np.max(np.abs(x[:n] + beside), initial=0.0)), np.finfo(float).tiny)
-        return x[:n], size / whole
+        equations = _Equations(self, s, factors)
+        solutions = [equations.solve(force) for force in np.where(of.held[:, None], 0.0, forces).T]
+        noise = max((size for _, size in solutions), default=0.0)
+        return np.array([x for x, _ in solutions], dtype=complex).reshape(-1, n).T, max(noise, EVERYWHERE)
 
     @cached_property
     def _free(self) -> FreeMotions:
@@ -210,6 +164,69 @@ class LinearModel(Brief):
         real, imaginary = x.real.copy(), x.imag.copy()
         damping = of.damping(real) + 1j * of.damping(imaginary) if C.count_nonzero() else 0.0
         return np.asarray(s * s * (M @ x) + s * damping + of.stiffness(real) + 1j * of.stiffness(imaginary))
+
+
+class _Equations:
+    """The equations of motion at e^(s t), of unknowns [p, mu, a]: displacements p beside motions D a that nothing
+    resists, and multipliers mu.
+
+    The motions D a follow from their momenta, and p from forces without these: beside the stiffness of a structure of
+    short elements the inertia of a slow motion is less than rounding. Modal damping U V^T is left out of ``factors``,
+    and added by Woodbury's formula; refinement takes out what factors lack (``DETUNED``).
+    """
+
+    def __init__(self, model: LinearModel, s: complex, factors: AnyFactorisation) -> None:
+        self.model, self.s, self.factors, self.free = model, s, factors, model._free
+        self.n, low, held = model.motion.system.n_v, model.motion.low_rank, model.motion.held[:, None]
+        self._left = self._forces(np.where(held, 0.0, low.left))
+        right = np.where(held, 0.0, s * low.damping + low.stiffness)
+        self._right = np.vstack([right, np.zeros((model.motion.system.n_c, low.rank)), self.free.shapes.T @ right])
+        self._by_left = np.array([self._without_low_rank(x) for x in self._left.T]).reshape(self._left.T.shape).T
+        self._small = np.eye(low.rank) + self._right.T @ self._by_left
+
+    def solve(self, force: Floats) -> tuple[Complexes, float]:
+        """The motion (n_v,) by a force (n_v,), refined, and its last step relative to it."""
+        n, (right,) = self.n, self._forces(force[:, None]).T
+        x = self._solved(right)
+        squares = np.abs(x[:n]) ** 2
+        rounding = np.finfo(float).eps * np.sqrt(squares @ self.model.motion.times(self.model._squares, squares))
+        exact = rounding > PRECISE * abs(x[:n] @ right[:n])
+        Z = partial(self.model._exact_product if exact else self.model._product, self.s)
+        size = np.inf
+        for _ in range(REFINEMENTS):
+            step = self._solved(right - self._product(Z, x))
+            previous, size = size, float(np.max(np.abs(step[:n]), initial=0.0))
+            if size >= 0.5 * previous:
+                break
+            x = x + step
+            if size <= REFINED * np.max(np.abs(x[:n]), initial=0.0):
+                break
+        motion = x[:n] + self.free.shapes @ x[len(x) - self.free.count :]
+        return motion, size / max(float(np.max(np.abs(motion), initial=0.0)), np.finfo(float).tiny)
+
+    def _forces(self, forces: Floats) -> Floats:
+        """Right-hand sides (n_v + n_c + r, k) of forces (n_v, k)."""
+        rigid = self.free.shapes.T @ forces
+        none = np.zeros((self.model.motion.system.n_c, forces.shape[1]))
+        return np.vstack([forces - self.free.momenta @ rigid, none, rigid])
+
+    def _without_low_rank(self, right: Complexes) -> Complexes:
+        """The solution without modal damping."""
+        last = len(right) - self.free.count
+        x: Complexes = self.factors.solve(right[:last].astype(complex))
+        x[: self.n] = self.free.without(x[: self.n])  # type: ignore[arg-type]
+        return np.concatenate([x, right[last:] / self.s**2])
+
+    def _solved(self, right: Complexes) -> Complexes:
+        x = self._without_low_rank(right)
+        return np.asarray(x - self._by_left @ np.linalg.solve(self._small, self._right.T @ x))
+
+    def _product(self, Z: Callable[[Complexes], Complexes], x: Complexes) -> Complexes:
+        n, last, free, J = self.n, len(x) - self.free.count, self.free, self.model.matrices[3]
+        forces = np.where(self.model.motion.held, 0.0, Z(x[:n]) + J.T @ x[n:last])
+        forces = forces - free.momenta @ (free.shapes.T @ forces)
+        without = np.concatenate([forces, J @ x[:n], self.s**2 * x[last:]])
+        return np.asarray(without + self._left @ (self._right.T @ x))
 
 
 def linear_model(
