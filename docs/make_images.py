@@ -344,12 +344,10 @@ def draw_held(path: Path, folder: Path) -> None:
 
 
 def draw_budget(path: Path, folder: Path) -> None:
-    """Pointing errors over windows of six runs of ``pointing_budget``, and the linear prediction of its page."""
+    """Pointing errors over windows of six runs of ``pointing_budget``, and the linear prediction of its study."""
     from matplotlib.figure import Figure
 
-    page = (ROOT / "docs" / "cases" / "pointing_budget.md").read_text()
-    names: dict[str, Callable[..., list[tuple[float, float]]]] = {}
-    exec(page.partition("```python title=prediction\n")[2].partition("```")[0], names)
+    names = runpy.run_path(str(ROOT / "cases" / "studies" / "pointing_budget.py"))
     windows = np.geomspace(0.1, 30.0, 24)
     linear = 1e6 * np.array(names["predicted"](ROOT / "cases" / "pointing_budget.toml", windows))
     figure = Figure(figsize=(8.0, 4.5), dpi=80, layout="constrained")

@@ -83,11 +83,8 @@ class TestPointingBudget:
     @staticmethod
     @cache
     def linear():
-        """The functions of the page."""
-        names = {}
-        text = TestPointingBudget.PAGE.read_text()
-        exec(text.partition("```python title=prediction\n")[2].partition("```")[0], names)
-        return names
+        """The functions of the study's script."""
+        return runpy.run_path(str(CASES / "studies" / "pointing_budget.py"))
 
     def predicted(self):
         """RMS of the mean and of the relative errors (5, 2), rad."""

@@ -15,12 +15,9 @@ PAGES = ROOT / "docs" / "cases"
 
 
 @cache
-def script(case, title, until=""):
-    """The names of a Python block of a case's page, up to a line of it."""
-    text = (PAGES / f"{case}.md").read_text().partition(f"```python title={title}\n")[2].partition("```")[0]
-    names = {}
-    exec(text.partition(until)[0] if until else text, names)
-    return names
+def script(case):
+    """The names of the script of a case's study."""
+    return runpy.run_path(str(CASES / "studies" / f"{case}.py"))
 
 
 def compare(case, heading, columns):
@@ -30,18 +27,16 @@ def compare(case, heading, columns):
         assert all(map(is_printed, cells, numbers)), (label, cells, numbers)
 
 
-def test_panel_slew_has_the_modes_of_its_table(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    names = script("panel_slew", "comparison", "\nmodels =")
+def test_panel_slew_has_the_modes_of_its_table():
+    names = script("panel_slew")
     table = list(rows_of(PAGES / "panel_slew.md", "Three models of one panel").items())[:11]
-    for (label, cells), value in zip(table, names["of_modes"](names["case"].model), strict=True):
+    for (label, cells), value in zip(table, names["of_modes"](names["CASE"].model), strict=True):
         assert is_printed(cells[0], value), (label, cells, value)
 
 
 @pytest.mark.slow
-def test_panel_slew_is_alike_as_shell_reduced_body_and_beams(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    compare("panel_slew", "Three models of one panel", script("panel_slew", "comparison")["columns"].values())
+def test_panel_slew_is_alike_as_shell_reduced_body_and_beams():
+    compare("panel_slew", "Three models of one panel", script("panel_slew")["compared"]().values())
 
 
 @pytest.mark.slow
@@ -184,18 +179,17 @@ def test_buckling_panel_bulges_as_karman_says():
     assert 1e3 * results.bodies["plate.middle"].displacement[-1, 2] == pytest.approx(deflection, rel=0.01)
 
 
-def test_dish_thermal_has_the_errors_of_its_table(monkeypatch):
-    dish_of_page(monkeypatch, [(0, (8, 24))])
+def test_dish_thermal_has_the_errors_of_its_table():
+    dish_of_page([(0, (8, 24))])
 
 
 @pytest.mark.slow
-def test_dish_thermal_on_finer_meshes(monkeypatch):
-    dish_of_page(monkeypatch, [(1, (12, 36)), (2, (16, 48))])
+def test_dish_thermal_on_finer_meshes():
+    dish_of_page([(1, (12, 36)), (2, (16, 48))])
 
 
-def dish_of_page(monkeypatch, columns):
-    monkeypatch.chdir(ROOT)
-    names = script("dish_thermal", "error", "\nrms,")
+def dish_of_page(columns):
+    names = script("dish_thermal")
     rows = rows_of(PAGES / "dish_thermal.md", "RMS of the surface error")
     for cells, loads in zip(rows.values(), (["through"], ["across"], ["through", "across"]), strict=True):
         for k, elements in columns:

@@ -63,10 +63,8 @@ FEW_CASES = ("cantilever_tip_load.md",)
 # Those of which the Python blocks alone are long: runs of many swings.
 LONG_SCRIPTS = (
     "buckling_panel.md",
-    "dish_thermal.md",
     "joint_springs.md",
     "loop.md",
-    "panel_slew.md",
     "thruster_limit_cycle.md",
 )
 FENCE = re.compile(r"^```(\w+)?[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
