@@ -99,14 +99,22 @@ def h2(
 def _riccati(A: Floats, B: Floats, Q: Floats, R: Floats, N: Floats, sampled: bool, what: str) -> Floats:
     from scipy.linalg import LinAlgError, solve_continuous_are, solve_discrete_are
 
-    try:
-        solution: Floats = (solve_discrete_are if sampled else solve_continuous_are)(A, B, Q, R, s=N)
-    except (LinAlgError, ValueError) as error:
-        raise ModelError(
-            f"{what}: there is no solution ({error}): a motion at rest or growing is not reached by the inputs, or has "
-            "no weight among the outputs"
-        ) from error
-    return solution
+    # The solution is proportional to the weights, and scipy wants them near one. Its balancing helps where states
+    # differ in size, and fails where disturbances and noise do.
+    size = 1.0 / max(float(np.max(np.abs(R))), np.finfo(float).tiny)
+    solve = solve_discrete_are if sampled else solve_continuous_are
+    reason: Exception | None = None
+    for balanced in (True, False):
+        try:
+            solution: Floats = solve(A, B, size * Q, size * R, s=size * N, balanced=balanced) / size
+        except (LinAlgError, ValueError) as error:
+            reason = reason or error
+        else:
+            return solution
+    raise ModelError(
+        f"{what}: there is no solution ({reason}): a motion at rest or growing is not reached by the inputs, or has "
+        "no weight among the outputs"
+    ) from reason
 
 
 def _gain(A: Floats, B: Floats, Q: Floats, R: Floats, N: Floats, sampled: bool, what: str) -> Floats:

@@ -369,7 +369,8 @@ class Truncation(Tabled):
             if np.all(np.isnan(error)):
                 lines.append(f"{frequency:14.6g}{'-':>15}{'-':>12}  nothing that responds")
                 continue
-            i, j = np.unravel_index(np.nanargmax(error), error.shape)
+            # the first of those that are equal but for rounding
+            i, j = np.argwhere(error >= (1.0 - 1e-6) * np.nanmax(error))[0]
             limit = f"{bound[i, j]:12.2g}" if np.isfinite(bound[i, j]) else f"{'-':>12}"
             infinite = infinite or not np.isfinite(bound[i, j])
             lines.append(

@@ -242,9 +242,15 @@ def mode_sweep(
     whole = max([count, *(max(group) + 1 for group in _multiple(before.eigenvalues) if min(group) < count)])
     chosen = before.first(whole)
     rows = [(chosen.eigenvalues[:count], np.ones(count), chosen.precision[:count])]
-    rates = [_rate(chosen)]
+    rates, equal = [_rate(chosen)], _multiple(chosen.eigenvalues)
     for value, following in pairwise(values):
         chosen, assurance = _followed(at, chosen, value, following, whole, HALVINGS)
+        order = np.arange(whole)
+        for group in equal:
+            # modes that have been equal from the first value on have no order of their own
+            order[np.sort(group)] = group[np.argsort(np.abs(chosen.eigenvalues[group]), kind="stable")]
+        chosen, assurance = chosen.ordered(order), assurance[order]
+        equal = [group for group in _multiple(chosen.eigenvalues) if any(set(group) <= set(wide) for wide in equal)]
         rates.append(_rate(chosen))
         rows.append((chosen.eigenvalues[:count], assurance[:count], chosen.precision[:count]))
     eigenvalues = np.array([row for row, _, _ in rows])

@@ -64,3 +64,10 @@ def test_frequencies_of_a_turned_array_return_after_half_a_revolution():
 def test_values_that_are_none():
     with pytest.raises(ModelError, match=r"values: got .*, wanted at least two numbers"):
         mode_sweep(turned_array, [0.0], 2)
+
+
+def test_modes_that_begin_equal_part_in_the_order_of_their_frequencies():
+    spins = np.array([0.0, 0.2, 0.4])
+    found = mode_sweep(boom_about_its_axis, spins, 4, held="hub", start="equilibrium")
+    still = np.repeat(2.0 * np.pi * modes(boom_about_its_axis(0.0), 4, held="hub").frequencies[[0, 2]], 2)
+    np.testing.assert_allclose(2.0 * np.pi * found.frequencies, still + np.outer(spins, [-1.0, 1.0] * 2), rtol=1e-5)
