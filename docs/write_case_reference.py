@@ -29,34 +29,34 @@ TOML = re.compile(r"^```toml[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LONGEST = 420  # characters of an example
 HEAD = f"""# The case file
 
-All tables and keys of a case file, from the schema that [completes keys in editors](../howto/edit_case_files.md) and by
-which `femb check CASE` checks a file. [Run a case](../howto/run_a_case.md), [sections](../howto/sections.md),
-[joints](../howto/joints.md) and [functions of time](../howto/profiles.md) explain the use.
-`python docs/write_case_reference.py` makes this page.
+All tables and keys of a case file, made by `python docs/write_case_reference.py` from the schema by which
+`femb check CASE` checks a file and [editors complete keys](../howto/edit_case_files.md).
+[Run a case](../howto/run_a_case.md) explains the use.
 
-An item is a table with a name of your choice, such as `[bodies.hub]`. Without the key `kind` it is of the first kind of
-its table. Each key has its type, unit, default and meaning; keys in **bold** are required.
+An item is a table with a name of your choice, such as `[bodies.hub]`. Its `kind` is the word in the title of a section,
+by default the first of its table. Each key has its type, unit, default and meaning; keys in **bold** are required.
 
-- Units are SI and radians. Where a unit is listed, a text with a unit such as `"10 mm"` is read too.
-- Of two units the first applies to angles, the other to strokes; "-" is no unit.
-- "value" is the unit of the value of a profile: none for the factor of a load, rad or m for a motion.
-- "own" stands for numbers of different units, which the meaning gives.
+- A key with a unit alone is a number; a boolean without a default is `false`.
+- Units are SI and radians; a text with a unit such as `"10 mm"` is read too. Of two units the first applies to angles,
+  the other to strokes. "value" is the unit of a profile: none for a factor, rad or m for a motion. "own": see the text.
+- Keys shared by the kinds of a table stand first. A kind has all of them unless it lists its own.
 - A *sequence* of Euler angles is one of {", ".join(f"`{word}`" for word in SEQUENCES)}.
 """
 TOP = {
     "title": ("text", "", '`""`', "for figures and reports"),
     "gravity": ("3 numbers", "m/s2", "`[0, 0, 0]`", "uniform acceleration, inertial axes"),
     "include": (
-        "text, or a list of texts", "", "", "case files whose tables belong to this case too, relative to its folder",
+        "text or texts", "", "", "case files whose tables belong to this case too, relative to its folder",
     ),
     "patterns": (
         "tables", "", "",
-        "[items that are repeated](../howto/run_a_case.md#write-a-case), such as the panels of an array: `count`, "
-        "`each`, `first`, `last`, and tables of items with expressions such as `{2*i}`",
+        "[items that are repeated](../howto/run_a_case.md#write-a-case): `count`, `each`, `first`, `last`, and tables "
+        "of items with expressions such as `{2*i}`",
     ),
 }  # fmt: skip
 """Type, unit, default and meaning of the keys outside tables."""
 SHARED = "Keys of several"
+PLACE = "[place](#place)"
 
 
 class Row(NamedTuple):
@@ -84,20 +84,16 @@ def page() -> str:
         if shared:
             parts.append(f"### {SHARED} {table}\n\n{list_of(shared.values())}\n")
         for word, kind in words.items():
-            also = "".join(f", `{name}`" for name in getattr(kind, "also", ()))
+            also = [f"`{name}`" for name in getattr(kind, "also", ())]
             title = f"{table}: {word}" if len(words) > 1 else f"A table of {table}"
-            needed = f'`kind = "{word}"`{also}' + (", the default" if kind is next(iter(words.values())) else "")
-            parts.append(writer.section(title, kind, f"{needed}. " if len(words) > 1 else "", table, shared))
+            parts.append(writer.section(title, kind, f"Or {', '.join(also)}. " if also else "", table, shared))
     for table, kind in OPTIONS.items():
         parts.append(f"## {table}\n\n{TABLES[table]}\n")
         parts.append(writer.section(f"The table {table}", kind, ""))
     parts.append("## Functions of time\n\nA profile is a table with the key `shape`.\n")
     shared = writer.shared(PROFILES.values())
     parts.append(f"### {SHARED} shapes\n\n{list_of(shared.values())}\n")
-    parts += [
-        writer.section(f"shape: {word}", kind, f'`shape = "{word}"`. ', "shapes", shared)
-        for word, kind in PROFILES.items()
-    ]
+    parts += [writer.section(f"shape: {word}", kind, "", "shapes", shared) for word, kind in PROFILES.items()]
     parts.append("## Nested tables\n\nTables that are values of keys.\n")
     shared = writer.shared(writer.nested())
     parts.append(f"### {SHARED} nested tables\n\n{list_of(shared.values())}\n")
@@ -119,7 +115,7 @@ def list_of(rows: Iterable[Row]) -> str:
     """A list of keys; those with one meaning, which names them all, share a line."""
     rows = list(rows)
     names = "|".join(row.name.strip("*`").replace("_", r"\\_") for row in rows)
-    name = rf"(?:{names})(?: \\([^()]*\\))?"
+    name = rf"(?:{names})(?: \([^()]*\))?"
     prefix = re.compile(rf"^(?:or )?{name}(?:(?:, | and | or ){name})* : ")
     groups: dict[str, list[Row]] = {}
     for row in rows:
@@ -130,9 +126,7 @@ def list_of(rows: Iterable[Row]) -> str:
 
 def line_of(group: list[Row], meanings: Iterable[str] = ()) -> str:
     """The line of keys with one meaning; without what is the meaning of another key."""
-    names, types, units, defaults = (
-        [each for each in dict.fromkeys(column) if each] for column in list(zip(*group, strict=True))[:4]
-    )
+    units = [unit for unit in dict.fromkeys(row.unit for row in group) if unit]
     meaning = group[0].meaning
     for other in meanings:
         meaning = meaning.replace(other, "") if other != meaning else meaning
@@ -140,8 +134,20 @@ def line_of(group: list[Row], meanings: Iterable[str] = ()) -> str:
     for unit in (re.escape(text) for text in dict.fromkeys([both, *units]) if text):
         meaning = re.sub(rf"^{unit}(?=[.;,:]|$)|, {unit}(?=[.;,:]|$)| \({unit}\)|(?<= \(){unit}, ", "", meaning)
     meaning = re.sub(r"^[ .,;:]+|[ .;,]+$", "", " ".join(meaning.split()))
-    facts = ", ".join([*types, *units, *([f"default {', '.join(defaults)}"] if defaults else [])])
-    return f"- {', '.join(names)} ({facts}){': ' if meaning else ''}{meaning}"
+    if meaning.startswith(PLACE):
+        return f"- {', '.join(row.name for row in group)} ({PLACE}){meaning.removeprefix(PLACE)}"
+    alike: dict[str, list[str]] = {}
+    for row in group:
+        alike.setdefault(facts_of(row), []).append(row.name)
+    keys = ", ".join(f"{', '.join(names)} ({facts})" for facts, names in alike.items())
+    return f"- {keys}{': ' if meaning else ''}{meaning}"
+
+
+def facts_of(row: Row) -> str:
+    """Type, unit and default of a key; a unit alone is that of a number."""
+    unit = row.unit if row.unit != "-" else ""
+    default = f"default {row.default}" if row.default else ""
+    return ", ".join(filter(None, ["" if row.type == "number" and unit else row.type, unit, default]))
 
 
 class Writer:
@@ -172,11 +178,12 @@ class Writer:
             if key not in keys_of(kind):
                 continue  # kind or shape
             unit = unit_words(kind, key)
-            default = f"`{written(value['default'])}`" if "default" in value else ""
+            default = f"`{written(value['default'])}`" if value.get("default") not in (None, False, []) else ""
+            default = default.replace(".0`", "`")
             default = "zeros" if re.fullmatch(r"`\[[\[\]0., ]*0[\[\]0., ]*\]`", default) else default
             name = f"**`{key}`**" if key in required_keys(kind) else f"`{key}`"
             meaning = value.get("description", "")
-            meaning = re.sub(r"^body and at \(.*?\), or beam, node and at \(.*?\) : ", "[place](#place): ", meaning)
+            meaning = re.sub(r"^body and at \(.*?\), or beam, node and at \(.*?\) : ", f"{PLACE}: ", meaning)
             rows[key] = Row(name, typed(value), unit, default, escaped(meaning).replace(*IN_PYTHON))
             if key == "profile" and default:
                 rows[key] = rows[key]._replace(default="`1`", meaning="factor over time")
@@ -194,20 +201,22 @@ class Writer:
     def section(self, title: str, kind: type, tag: str, table: str = "", shared: Mapping[str, Row] = NONE) -> str:
         """Heading, purpose, keys and an example of one kind of table; shared : rows that stand elsewhere."""
         own = self.rows(kind)
-        rows = [row for key, row in own.items() if shared.get(key) != row]
+        rows = [
+            row._replace(meaning="") if key in shared and shared[key].meaning == row.meaning else row
+            for key, row in own.items()
+            if shared.get(key) != row
+        ]
         others = [f"`{key}`" for key, row in own.items() if shared.get(key) == row]
-        anchor = f"{SHARED} {table}".lower().replace(" ", "-")
+        rest = [f"`{key}`" for key in shared if key not in own]
         parts = [list_of(rows)] if rows else []
-        if others:
-            rest = [f"`{key}`" for key in shared if f"`{key}`" not in others and key not in own]
-            listed = f"all but {', '.join(rest)} of" if 0 < len(rest) < len(others) else f"{', '.join(others)} of"
-            listed = "all of" if len(others) == len(shared) else listed
-            line = f"{'also ' if rows else ''}{listed} the [{SHARED.lower()}](#{anchor})."
-            parts.append(line[:1].upper() + line[1:])
+        if rest:
+            listed = f"all but {', '.join(rest)}" if len(rest) < len(others) else ", ".join(others) or "none"
+            parts.append(f"[Shared](#{SHARED.lower().replace(' ', '-')}-{table.replace(' ', '-')}): {listed}.")
         example = self.examples.get(kind.__name__)
         parts += [f"```text\n{example}\n```"] if example else []
-        body = "\n\n".join(parts) or "It has no further keys."
-        return f"### {title}\n\n{tag}{escaped(self.definitions[kind.__name__]['description'])}\n\n{body}\n"
+        body = "\n\n".join(parts) or ("" if own else "It has no further keys.")
+        purpose = escaped(self.definitions[kind.__name__]["description"])
+        return f"### {title}\n\n{tag}{purpose}\n\n{body}".rstrip() + "\n"
 
 
 def typed(value: dict[str, Any]) -> str:
@@ -215,16 +224,16 @@ def typed(value: dict[str, Any]) -> str:
     if value.get("enum") == list(SEQUENCES):
         return "a sequence"
     if "enum" in value:
-        return "one of " + ", ".join(f"`{word}`" for word in value["enum"])
+        return ", ".join(f"`{word}`" for word in value["enum"])
     for word in ("anyOf", "allOf"):
         if word in value:
-            return ", or ".join(dict.fromkeys(map(typed, value[word])))
+            return " or ".join(dict.fromkeys(map(typed, value[word])))
     if "$ref" in value:
         name = value["$ref"].rpartition("/")[2]
         return "[profile](#functions-of-time)" if name == "Profile" else f"[table](#{name.lower()})"
     if value.get("type") == "array":
         return array(value)
-    names = {"number": "number", "integer": "whole number", "boolean": "true or false", "object": "table"}
+    names = {"number": "number", "integer": "integer", "boolean": "boolean", "object": "table"}
     kind = value.get("type", "value")
     return "number" if isinstance(kind, list) else names.get(kind, "text")
 
@@ -237,9 +246,9 @@ def array(value: dict[str, Any]) -> str:
         value = value["items"]
     entries = typed(value)
     if entries != "number":
-        return f"list of: {entries}"
+        return {"text": "texts"}.get(entries, f"list of {entries}")
     return (
-        (f"{sizes[0]} numbers" if sizes != ["n"] else "list of numbers")
+        (f"{sizes[0]} numbers" if sizes != ["n"] else "numbers")
         if len(sizes) == 1
         else (" x ".join(sizes) + " numbers")
     )

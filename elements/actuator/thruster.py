@@ -92,13 +92,13 @@ class Thruster(AtPoint):
 
     force : full thrust, N. direction : of the force on the host, opposite to the plume, in axes of the body or section,
     of any length. body and at (m, body axes), or beam, node and at (m, section axes) : its point.
-    rise_time : s, time constant with which the force follows the valve, both ways; zero for a force that jumps. The
-    impulse of a pulse is force times on-time for any of them, its tail included. minimum_pulse : s; shorter pulses do
-    not fire. specific_impulse : s, for the record of the propellant alone: masses do not change.
+    rise_time : s, time constant with which the force follows the valve, both ways; zero for a jump. The impulse of a
+    pulse, with its tail, is force times on-time. minimum_pulse : s; shorter pulses do not fire. specific_impulse : s,
+    for the record of the propellant alone: masses do not change.
 
-    pulses : rows (start, on-time) in s, in the order of time. A controller commands ``thrusters.NAME.on_time`` (s) at
-    its samples: each command replaces the pulse before, and one of zero closes the valve. Steps end at all switches. A
-    run that starts from the last state of another one starts with closed valves.
+    pulses : rows (start, on-time) in s, in the order of time. A controller commands thrusters.NAME.on_time (s) at its
+    samples: a command replaces the pulse before, zero closes the valve. Steps end at switches; a run that goes on from
+    another starts with closed valves.
 
     Raises ModelError: a force that is not positive, no direction, times below zero, pulses that overlap or are shorter
     than ``minimum_pulse``. Source: docs/theory/actuators.md, section 1.

@@ -32,9 +32,9 @@ class Beam(ShapedBeam):
     is an arc of radius R towards y. path : Path of the undeformed beam: points, an arc or a function. Without both, the
     beam is straight.
     strain : "exact" curvatures per unit stretched length, or "source" for those of the thesis.
-    share_strain : elements that meet at a node have one common axial strain there, and so have the ends of collinear
-    beams on one body, as in the thesis. By default every clamped end has a separate strain, and so has each side of an
-    inner node with a load, a mass, a spring or another beam, because the axial force has a jump there.
+    share_strain : one axial strain for all elements that meet at a node, and for collinear beams that end on one body,
+    as in the thesis. By default clamped ends, and the sides of inner nodes with a load, mass, spring or beam, have
+    strains of their own, since the axial force jumps there.
 
     Raises ModelError. Source: docs/theory/beam.md.
     """

@@ -32,15 +32,14 @@ PLY_MATERIALS: dict[str, tuple[tuple[float, float], float, float, float]] = {
 class Ply:
     """One unidirectional ply of a tube or of a shell.
 
-    thickness : m. angle : of the fibres from the beam's axis, rad; positive turns from the axis along the
-    circumference in the sense of rotation about the axis. In a shell it is from the material direction, positive about
-    the normal. youngs_moduli : along and across the fibres, Pa.
+    thickness : m. angle : of the fibres from the beam's axis, rad, positive towards a rotation about it; in a shell
+    from the material direction, positive about the normal. youngs_moduli : along and across the fibres, Pa.
     shear_modulus : in the plane, Pa. poissons_ratio : ratio of strain across to strain along, under a force along.
     density : kg/m3. material : one of femb.PLY_MATERIALS or of femb.MATERIALS by its name; it gives these four where
     they are not given. transverse_shear : shear moduli through the thickness of a shell, along and across the fibres,
     Pa; by default the shear modulus in the plane. expansion : coefficients of thermal expansion in a shell, along and
-    across the fibres, 1/K; by default that of an isotropic material. strengths : in a shell, of tension and of pressure
-    along the fibres, of tension and of pressure across them, and of shear, all positive, Pa: for its failure index.
+    across the fibres, 1/K; by default that of an isotropic material. strengths : in a shell, for its failure index, all
+    positive, Pa: tension and pressure along the fibres, tension and pressure across them, shear.
 
     Raises ModelError: a value that is missing or not positive, a Poisson's ratio that no material has, an unknown name.
     """

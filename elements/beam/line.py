@@ -229,8 +229,9 @@ class LineItem(Item):
 
     section : a Section, or its name in the model. length : m; omitted where it is the distance of both ends. elements :
     their number. start, end : Attachments; an omitted end is free. velocity (m/s, of the start, inertial axes) and
-    angular_velocity (rad/s, axes of the first section) of a free beam. carries_loads : whether its own batches evaluate
-    distributed and thermal loads along it.
+    angular_velocity (rad/s, axes of the first section) of a free beam.
+
+    carries_loads : whether its own batches evaluate distributed and thermal loads along it.
     """
 
     table: ClassVar[str] = "beams"

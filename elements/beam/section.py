@@ -260,8 +260,8 @@ class Section(Item):
     together; they give the stiffness and the inertia. non_structural_mass : mass per length, such as of wires, in
     addition to the density, without rotary inertia, kg/m.
     damping : stiffness-proportional, stress per strain rate divided by stress per strain, s. A beam of the kind "exact"
-    takes six such coefficients, of extension, shear along y and z, twist and the curvatures about y and z: the stress
-    per rate of strain j is then sqrt(d_i d_j) K_ij.
+    takes six, d, of extension, shear along y and z, twist and curvatures about y and z: stress i per rate of strain j
+    is sqrt(d_i d_j) K_ij.
     recovery_points : points [[y, z], ...] (m) for stresses; by default the corners of the shape, or of the rectangle
     with the section's radii of gyration. torsion_modulus : torque divided by the largest shear stress, m3; by default
     that of the same circle or rectangle with this torsion_constant.

@@ -87,7 +87,7 @@ class Body(Item):
 
 
 class OrientedBody(Body):
-    """Base class of bodies with axes: their attitude is ``quaternion``, or ``euler_angles`` in ``euler_sequence``."""
+    """Base class of bodies with axes, whose attitude is quaternion, or euler_angles in euler_sequence."""
 
     position: Floats | None
     quaternion: Floats | None
@@ -162,7 +162,7 @@ class PointMass(Body):
     """A mass without inertia.
 
     mass : kg. Free: position (m) and velocity (m/s), inertial axes; it then has three degrees of freedom.
-    Fixed: ``on`` a point of a body, or on a node of a beam with or without an offset; it adds its mass there.
+    Fixed: on a point of a body or of a beam's section at a node.
 
     Raises ModelError: mass not positive, both free and fixed. Source: docs/theory/rigid_body.md.
     """
@@ -280,10 +280,9 @@ def _moments_problem(moments: Sequence[float], moved: str) -> str:
 class RigidBody(OrientedBody):
     """A rigid body; position and velocity are those of its reference point, the origin of its frame.
 
-    mass : kg. inertia : about the mass centre in body axes, kg m2; a number, three principal moments or a
-    3 x 3 matrix. center_of_mass : offset of the mass centre from the reference point, body axes, m.
-    inertia_about : another point that the inertia is about, from the reference point, body axes, m; the body is stored
-    with its inertia about the mass centre.
+    mass : kg. inertia : about the mass centre in body axes, kg m2; three numbers are principal moments. center_of_mass
+    : offset of the mass centre from the reference point, body axes, m.
+    inertia_about : the point that inertia is about, if not the mass centre, from the reference point, body axes, m.
     position : of the reference point, inertial axes, m; by default it follows from beams and joints to bodies
     of known position, else it is the origin. quaternion or euler_angles (rad, in
     ``euler_sequence``, intrinsic: three letters, or any three axes, a row each) : attitude, body to inertial.

@@ -57,9 +57,9 @@ class SloshingTank(AtPoint):
     the floor, of gravity or of a thrust; above 0. axis : of the cylinder, from the floor to the surface, in axes of the
     body or section. body and at (m, body axes), or beam, node and at (m, section axes) : the middle of the liquid.
 
-    modes : 1 to 3. damping_ratio : of each, a number. model : "pendulum", masses on massless rods, which the
-    acceleration of the model brings back whatever it is; or "spring", in the plane across the axis, with the stiffness
-    for ``gravity``. Both give the same forces and moments for small motions about a steady ``gravity``.
+    modes : 1 to 3. damping_ratio : of each, a number. model : "pendulum", masses on massless rods, brought back by the
+    model's acceleration; or "spring", across the axis, with the stiffness for gravity. They agree for small motions
+    about a steady gravity.
 
     It makes the point masses NAME_rest, NAME_1 ... and joints and springs NAME_1, NAME_1_x, NAME_1_y ...
 

@@ -130,8 +130,8 @@ class DipoleField(MagneticField):
 class UniformField(MagneticField):
     """A magnetic field that is the same everywhere, as that of a test facility.
 
-    field : T, inertial axes, times ``profile``, a Profile of femb.profiles or any callable of time. Several fields of a
-    model add up, so that each component may have a profile of its own.
+    field : T, inertial axes, times ``profile``, a Profile of femb.profiles or any callable of time. Fields of a model
+    add up.
     """
 
     kind: ClassVar[str] = "uniform"

@@ -99,10 +99,9 @@ class JointFriction(JointForce):
     """Resists with (coulomb + (static - coulomb) exp(-(rate/stribeck_rate)^2)) tanh(rate/transition_rate)
     + viscous rate.
 
-    coulomb : N m or N, at rates far above the two other rates. transition_rate : rad/s or m/s, over which friction is
-    developed; below it the joint creeps like a dashpot of coulomb/transition_rate and never sticks completely. A
-    hundredth of the typical rate is a good choice with an implicit method; an explicit one needs steps shorter than the
-    inertia times transition_rate/coulomb.
+    coulomb : N m or N, at rates far above the two other rates. transition_rate : rad/s or m/s, over which friction
+    develops; below it the joint creeps as on a dashpot of coulomb/transition_rate. Take a hundredth of the typical rate
+    with an implicit method; an explicit one needs steps below inertia times transition_rate/coulomb.
     static : N m or N, by default ``coulomb``: the peak before sliding; the transition reduces it by a few per cent.
     stribeck_rate : rad/s or m/s, over which friction decreases to coulomb, by default 10 transition_rate. viscous :
     N m s/rad or N s/m.
@@ -141,9 +140,9 @@ class JointFriction(JointForce):
 class JointMotor(JointForce):
     """A torque (N m) on an angle or a force (N) on a stroke, positive in the direction of increasing coordinate.
 
-    force : a number, multiplied by the profile; or in Python a callable ``(t, state) -> force``, where
-    ``state.joints[joint]`` is the joint's motion (femb.layout.state.State), or ``-> (force, by coordinate, by rate)``
-    with its derivatives; Newton's iteration uses zeros for derivatives that are not given.
+    force : times the profile; in Python also a callable (t, state) -> force, or -> (force, by coordinate, by rate), of
+    the femb.layout.state.State, whose joints[joint] is the motion; derivatives that are not given count as zero in
+    Newton's iteration.
     profile : a Profile of femb.profiles or any callable of time (without declared breakpoints).
     A controller may set the command ``force``, which adds to it. max_force : N m or N, of the command; what exceeds it
     is clipped.
@@ -313,9 +312,9 @@ class JointStops(JointForce):
 
     lower, upper : rad or m; one of them may be omitted. stiffness : N m/rad^exponent or N/m^exponent. exponent : at
     least 1; by default 1.5, the contact of two spheres, where the force is smooth at the limit.
-    damping : s/rad or s/m. g = y + sqrt(1 + y^2) with y = damping d(depth)/dt is about 1 + y, the model of Hunt and
-    Crossley, and is positive at any rate: the stop never pulls. A body with the impact speed w has the rebound speed
-    (1 - 2/3 damping w) w, approximately. Energy is stored in stiffness depth^exponent; damping counts as work.
+    damping : s/rad or s/m. g = y + sqrt(1 + y^2) with y = damping d(depth)/dt, about 1 + y as of Hunt and Crossley,
+    positive at any rate: the stop never pulls. An impact at the speed w rebounds at about (1 - 2/3 damping w) w.
+    stiffness depth^exponent stores energy; damping counts as work.
 
     Raises ModelError: no limit, a lower limit not below the upper one, numbers below zero.
     Source: docs/theory/joint_forces.md, equations (6) to (8).

@@ -96,10 +96,9 @@ class JointResults(Group):
 class Joint(Item):
     """Base class of joints between two ends.
 
-    first, second : points of bodies, the ground or beam nodes. axis and reference of the first end define the joint's z
-    and x axis in the axes of its body. By default the axes of the second end are such that the start pose has the
-    coordinates ``start``; if axis and reference are given there, they define the attitude of the joint in the second
-    body.
+    first, second : points of bodies, the ground or beam nodes. axis and reference of the first end are the joint's z
+    and x axis. Those of the second end follow by default from the start pose and the coordinates start; given, they are
+    the attitude of the joint in the second body.
     start : the joint's coordinates at the start (rad, m), by default zero. They determine the pose of a body without a
     given position. rates : their rates at the start (rad/s, m/s); by default those of the bodies' start velocities.
     """

@@ -29,9 +29,8 @@ AHEAD = 1000
 class DriveHarmonic:
     """A periodic error of a motor.
 
-    order : periods in a revolution of the joint. torque : N m, amplitude of a torque of the joint's angle, such as the
-    detent torque of magnets and teeth, four periods a tooth. angle : rad, amplitude of an error of the target, as that
-    of microsteps. phase : rad.
+    order : periods in a revolution of the joint. torque : N m, amplitude of a torque, such as the detent torque, four
+    periods a tooth. angle : rad, amplitude of an error of the target, as that of microsteps. phase : rad.
 
     Raises ModelError: an order that is not positive, neither torque nor angle, numbers below zero.
     """
@@ -68,10 +67,10 @@ class StepperMotor(OnCoordinate):
 
     joint : its name. coordinate : an angle of the joint, by default its first. motion : rad, what the target follows, a
     profile of time or in Python a function of it. step : rad, of the target; by default it is the motion itself, as of
-    fine microsteps. step_rate : Hz, the steps a second at most: at each of these instants the target takes the step
-    that brings it nearer to the motion, if there is one; a motion that is faster is followed at step times step_rate.
-    holding_torque : N m, at the joint. teeth : periods of the torque in a revolution of the joint, the teeth of the
-    rotor times the ratio of a gear. damping : N m s/rad. harmonics : ripple of torque and target.
+    fine microsteps. step_rate : Hz, the most steps a second: at each instant the target takes the step towards the
+    motion, if one brings it nearer; a faster motion is followed at step times step_rate. holding_torque : N m, at the
+    joint. teeth : periods of the torque in a revolution of the joint, the teeth of the rotor times the ratio of a gear.
+    damping : N m s/rad. harmonics : ripple of torque and target.
 
     A controller commands ``loads.NAME.angle`` (rad), which adds to the motion, for steps from the next instant of
     step_rate on. Beyond half a period of the torque the motor loses steps. Friction and play of the gear are items of

@@ -32,20 +32,20 @@ class AerodynamicLoad(AtPoint):
     """A force and a torque that follow the velocity through the air, given by coefficients or by a law.
 
     body and at (m, body axes; by default its mass centre), or beam, node and at (m, section axes) : the point on which
-    it acts, and whose velocity it depends on. Vectors are in the axes of the body or section, except wind : velocity of
-    the air, inertial axes, m/s.
+    it acts, and whose velocity it depends on. Vectors but the wind are in axes of the body or section. wind : velocity
+    of the air, inertial axes, m/s.
 
     velocity : m/s, of the reference state. angular_velocity : rad/s, of the reference state. force : N, in the
     reference state. torque : N m, about the point, in the reference state.
 
     By coefficients, the load is linear about the reference state:
 
-        force + force_by_velocity (v - velocity) + force_by_angular_velocity (omega - angular_velocity)
+        the force is force + force_by_velocity (v - velocity) + force_by_angular_velocity (omega - angular_velocity)
 
-    and correspondingly the torque, with torque_by_velocity and torque_by_angular_velocity; each matrix is 3 x 3, zero
-    by default. Or law : in Python, a function ``law(t, velocity, angular_velocity, quaternion) -> Airload`` of the
-    velocity through the air and the angular velocity in body axes and the attitude; the Airload contains derivatives
-    for Newton's iterations and linearisation.
+    the torque likewise, by torque_by_velocity and torque_by_angular_velocity; 3 x 3 matrices. Or law : in Python, a
+    function ``law(t, velocity, angular_velocity, quaternion) -> Airload`` of the velocity through the air and the
+    angular velocity in body axes and the attitude; the Airload contains derivatives for Newton's iterations and
+    linearisation.
 
     profile : factor of the load; a Profile of femb.profiles or any callable of time.
 

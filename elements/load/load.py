@@ -59,24 +59,23 @@ class LoadResults(Group):
 class Load(AtPoint):
     """A force (N) and/or torque (N m) at a point of a body or of a beam's section at a node.
 
-    force, torque : three numbers, multiplied by the profile; or a callable ``(t, state) -> (3,)`` where state contains
-    the named bodies and beams at that instant (femb.layout.state.State), read-only. body and at (m, body axes), or
-    beam, node and at (m, section axes) : its point. profile : a Profile of femb.profiles or any callable of time.
-    Callables must depend only on their arguments; they may have an attribute ``breakpoints``, the instants (s) of
+    force, torque : times the profile; in Python also a callable (t, state) -> (3,) of the read-only
+    femb.layout.state.State. body and at (m, body axes), or beam, node and at (m, section axes) : its point. profile : a
+    Profile of femb.profiles or any callable of time. Callables must depend only on their arguments; they may have an
+    attribute ``breakpoints``, the instants (s) of
     their discontinuities.
 
-    frame : the base vectors of the three components. "inertial" or "body" (the beam node's section axes) for both. A
-    torque also takes "euler", the axes g_m of the three Euler rotations of the body (unit vectors). "dual_euler" are
-    the vectors g^m with g^m . g_n = 1 if m = n else 0, so that component m does work only on Euler angle m.
+    frame : base vectors of the components: "inertial" or "body" (a beam node's section axes). A torque also takes
+    "euler", the unit axes g_m of the body's Euler rotations, or "dual_euler", g^m with g^m . g_n = 1 if m = n else 0:
+    component m does work on Euler angle m alone.
     sequence : of those angles, one of the twelve, intrinsic.
 
     A controller may set the commands ``force`` and ``torque``, three numbers that add to it in its frame, inertial or
     body. max_force (N), max_torque (N m) : of each of these numbers; what exceeds it is clipped.
 
-    damping : N m s/rad, a number or three. The torque component -damping times the conjugate rate is added along the
-    same base vector, independent of the profile. The rate conjugate to component m is b_m . omega, on which it does
-    work: the inertial or body components of omega, and the Euler rates in "dual_euler" (g^m . omega). In "euler" it is
-    the projection g_m . omega on the axis, which is not the Euler rate.
+    damping : N m s/rad, a number or three. It adds the torque component -damping b_m . omega along each base vector
+    b_m, whatever the profile. This rate is a component of omega, the Euler rate in "dual_euler", and in "euler" the
+    projection on g_m, which is not the Euler rate.
 
     Towards gimbal lock, the length of g^1 and g^3 grows as 1/|cos phi| (1/|sin phi| if the first axis is also the
     last), and g_2 is not defined there: a run with a torque along these vectors ends at a distance of 1e-4 from it.

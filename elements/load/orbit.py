@@ -146,8 +146,8 @@ class GravityGradient(Item):
 
     rate : n, rad/s; or altitude (m) above the Earth's equator, or radius (m) of the orbit, from which n follows by mu
     (m3/s2, by default of the Earth). radial : o at t = 0; normal : of the orbit, perpendicular to it; inertial axes, of
-    any length. origin : the point that is on the orbit, at rest in inertial axes, m. By default the mass centre is on
-    the orbit, also while it moves in inertial axes; of a model with fixed parts, the mass centre at the start.
+    any length. origin : the inertial point on the orbit, m; by default the mass centre as it moves, or at the start if
+    the model has fixed parts.
 
     Raises ModelError: none or several of rate, altitude and radius; directions that are not perpendicular.
     Source: docs/theory/gravity_gradient.md.

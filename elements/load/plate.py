@@ -107,8 +107,8 @@ class SolarPressure(Plate):
     too.
     sun : direction to the sun, inertial axes, of any length. specular, diffuse : parts of the light that are reflected
     as by a mirror and in all directions; the rest is absorbed. pressure : Pa, by default at the distance of the Earth.
-    profile : factor; a Profile of femb.profiles or any callable of time. eclipse : whether there is no light in the
-    shadow of the central body of the model's orbit, a cylinder with ``shadow_radius``, m, by default that of the Earth.
+    profile : factor; a Profile of femb.profiles or any callable of time. eclipse : no light in the shadow of the
+    orbit's central body, a cylinder of shadow_radius, m.
 
     No part of the model throws a shadow on another one. Raises ModelError: an area or pressure that is not positive, a
     direction of length zero, reflected parts below zero or above one together, eclipses without a closed orbit.

@@ -161,8 +161,8 @@ class FlexibleBody(OrientedBody):
 
     file : path of a reduced body, .npz or .h5, or in Python a ReducedBody. start : an Attachment on a body that carries
     the root, its first interface: ``at`` the root, ``direction`` its x axis and ``up`` towards its y axis, by default
-    the axes of that body. Without it the root has a frame of its own with position (m), quaternion or euler_angles,
-    velocity (m/s, inertial axes) and angular_velocity (rad/s, body axes), as a RigidBody.
+    the axes of that body. Without it the root has position (m), quaternion or euler_angles, velocity (m/s, inertial
+    axes) and angular_velocity (rad/s, body axes) of its own, as a RigidBody.
     interfaces : by name, Attachments of other interfaces on bodies, with the axes of the interface in place of those of
     the root. An interface that is not attached is a body of its own, NAME.INTERFACE, for joints, beams, springs and
     loads.

@@ -51,11 +51,11 @@ class HingeLine(Item):
     """A line of hinges: a straight edge of a shell turns about an edge of another shell, or about a line of a body.
 
     first : {"shell": name, "edge": edge}, or {"body": name}. second : {"shell": name, "edge": edge}. An edge is that of
-    a shell by corners, or a set of nodes of its mesh. The edges have as many nodes, one facing the other; where they
-    are apart, as those of folded panels, the line is in the middle between them, and rigid to both. The axis is along
-    the line, on the side of its largest component in the axes of the geometry of the second shell. stiffness : moment
-    per length and angle, N m/rad/m. damping : N m s/rad/m. free : the angle without moment, rad; the angle is zero as
-    the shells are given, and within half a turn of free / 2.
+    a shell by corners, or a set of nodes of its mesh. Both edges have equally many nodes, which face each other;
+    between edges that are apart, as of folded panels, the line is in the middle, rigid to both. The axis points to the
+    side where its largest component, in the axes of the second shell's geometry, is positive. stiffness : moment per
+    length and angle, N m/rad/m. damping : N m s/rad/m. free : the angle without moment, rad; the angle is zero as the
+    shells are given, and within half a turn of free / 2.
 
     Raises ModelError: an edge that is not there or not straight, nodes that do not face each other, two edges on the
     same bodies.

@@ -91,11 +91,11 @@ class Shell(Item):
     default that of a homogeneous wall.
     non_structural_mass : in addition, kg/m2. direction : the material axis 1 is its projection; by default from corner
     1 to 2, or x. damping : stress per strain rate divided by stress per strain, s. pretension : membrane forces 11, 22
-    and 12 of the shape that is described, N/m. tension_only : whether it is a membrane that wrinkles where it would be
-    pressed; its wall is isotropic. Results then have the states of its elements, ``wrinkling``.
-    attach : by edge ("edge1" from corner 1 to 2, and so on) or corner, the name of a body to which its nodes are fixed.
-    Or its nodes are those of a beam, {"beam": name}, or of the edge of another shell, {"shell": name, "edge": edge}.
-    points : by name, nodes that are bodies NAME.POINT for others:
+    and 12 of the shape that is described, N/m. tension_only : a membrane with an isotropic wall that wrinkles instead
+    of taking pressure; results have the states of its elements, wrinkling.
+    attach : by edge ("edge1" from corner 1 to 2, and so on) or corner, a body's name to which its nodes are fixed, or
+    {"beam": name} or {"shell": name, "edge": edge} whose nodes they are. points : by name, nodes that are bodies
+    NAME.POINT for others:
     an edge or corner, whose middle is taken, the number of a node, or its position in the axes of the geometry, m.
     drilling : "stiff" where moments about the normal act on nodes of flat panels, or "weak"; by default stiff where the
     shell is flat and not tension_only. velocity (m/s, inertial axes) and angular_velocity (rad/s, axes of the first

@@ -49,11 +49,11 @@ class ModalDampingResults(Group):
 class ModalDamping(Item):
     """Damps the modes of the appendages of a body, each with a ratio of its own.
 
-    held : the body, or "ground". What hangs on it is an appendage; its modes are those of the unloaded structure with
-    the body held, as ``femb modes --held`` gives them.
-    ratio : damping ratio, or a list of them by mode; a mode of the free structure is damped more, by the ratio of its
-    frequency to that of the appendage. modes : how many modes of each appendage are damped, from the lowest; by default
-    as many as there are ratios or, of one ratio, 10, or all if there are fewer. Higher modes are not damped.
+    held : the body, or "ground". What hangs on it is an appendage, whose modes are those of femb modes --held of the
+    unloaded structure.
+    ratio : or one by mode; a mode of the free structure is damped more, by the ratio of its frequency to that of the
+    appendage. modes : how many modes of each appendage are damped, from the lowest; by default as many as there are
+    ratios, of one ratio 10. Higher modes are not damped.
     appendage : the name of the only one to damp, by default all.
 
     The force acts on the rates of deformation relative to the body: it vanishes in every rigid motion, conserves

@@ -207,9 +207,8 @@ class TorsionSpringDamper(TwoEndItem):
     """A moment about an axis: stiffness (angle - free_angle) + damping d(angle)/dt, against the rotation of ``end``.
 
     start, end : bodies (or the ground) or beam nodes. axis : in axes of the start (section axes at a beam node).
-    angle : of the rotation of the end relative to the start about the axis; zero in the start pose. It is the twist
-    about the axis in the swing-twist decomposition of the relative rotation; the moment is the derivative of
-    stiffness (angle - free_angle)^2 / 2.
+    angle : of the end relative to the start, zero in the start pose: the twist about the axis in the swing-twist
+    decomposition of the rotation; the moment is the derivative of stiffness (angle - free_angle)^2 / 2.
     stiffness : N m/rad. damping : N m s/rad. free_angle : rad, where the moment is zero.
     torque : in Python, a callable ``(angle, rate) -> N m`` for an additional torque, or ``-> (N m, N m/rad, N m
     s/rad)`` with its derivatives; Newton's iteration uses zeros for derivatives that are not given. Its energy counts
@@ -262,11 +261,10 @@ class EulerSpringDamper(TwoEndItem):
     intrinsic, from the axes of the start to those of the end. stiffness (N m/rad), damping (N m s/rad) : a number or
     three. free_angles : rad, by default those at the start.
 
-    frame : directions of the moments. "dual_euler": the dual Euler basis, so that moment m does work only on angle m
-    and the torque is the derivative of sum stiffness_m (angle_m - free_m)^2 / 2; the exact spring (B^+ in the source).
-    "body": the axes of the end in the sequence, with the components of the relative angular velocity along them as
-    rates; for the bending of a structure by small angles (B = 1). It agrees with the exact spring to first order and
-    has no potential energy: its energy counts as work.
+    frame : directions of the moments. "dual_euler": moment m does work on angle m alone, and the torque is the
+    derivative of sum stiffness_m (angle_m - free_m)^2 / 2 (B^+ in the source). "body": the axes of the end in the
+    sequence, with the components of the relative angular velocity as rates (B = 1), for small angles: it agrees to
+    first order and has no potential energy, its energy counts as work.
 
     A run ends at gimbal lock (a distance of 1e-4 from it), and if an angle with a stiffness reaches 180 degrees.
 

@@ -147,10 +147,10 @@ class ReactionWheel(Item):
     coulomb : dry friction, N m. static : N m, by default coulomb: its peak at small speeds. transition_speed : rad/s,
     over which dry friction is developed. stribeck_speed : rad/s, over which it falls from static to coulomb, by default
     10 transition_speed. viscous : N m s/rad.
-    mass : kg, and transverse_inertia : kg m2, across the axis about its centre, of a rotor that the body does not
-    contain. static_imbalance : mass times distance of its mass centre from the axis, kg m. dynamic_imbalance : product
-    of inertia between the axis and one across it, kg m2. Those of a rotor with mass turn with it, exactly; without mass
-    they are the forces and torques of a harmonic of order 1. harmonics : a list of disturbances.
+    mass : kg, of a rotor that the body does not contain. transverse_inertia : kg m2, of such a rotor, across the axis
+    about its centre. static_imbalance : mass times distance of its mass centre from the axis, kg m. dynamic_imbalance :
+    product of inertia between the axis and one across it, kg m2. Both turn with a rotor that has mass, exactly; else
+    they are a harmonic of order 1. harmonics : a list of disturbances.
     max_torque : N m; more is clipped, and commands that are clipped are counted. max_speed : rad/s, at which the motor
     turns off until its torque is against the speed.
     motor_constant : N m/W^0.5, torque by the root of the power lost in the winding; without it none is lost.

@@ -64,15 +64,13 @@ class Output:
     """The quantities that a run records, and how they are stored.
 
     select : patterns of quantities to record, by default all; exclude : patterns of those to leave out. A pattern is a
-    path of the results file with its kind of item or without, or the beginning of one: ``"bodies/hub/position"``,
-    ``"hub/position"``, ``"hub"``, ``"bodies"``; ``*`` and ``?`` stand for any text and any character, and ``.`` may
-    take the place of ``/``: ``"hub.*"``, ``"*.position"``. Time, audit, and arrays that do not change with time are
-    always recorded. Items of which nothing is selected are not evaluated. precision : of the recorded numbers,
-    "float64" or "float32" (7 digits, half the memory); time and audit are always in float64. compression : level of
-    gzip in the results file, 1 to 9, or 0 for none. motion_only : record positions, velocities, deflections, strains
-    and coordinates of joints alone, the same as without it: no forces, no accelerations and no audit. Without
-    deflections and strains, the others are as the steps interpolate them, to the tolerance of the run, for next to no
-    time.
+    path of the results file or its beginning, with or without the kind of item, such as "bodies/hub/position",
+    "hub/position", "hub" or "bodies"; * and ? are wildcards, and . may replace /. Time, audit and constant arrays are
+    always recorded. Items without a selected quantity are not evaluated. precision : of the recorded numbers, "float64"
+    or "float32" (7 digits, half the memory); time and audit are always in float64. compression : level of gzip in the
+    results file, 1 to 9, or 0 for none. motion_only : record positions, velocities, deflections, strains and
+    coordinates of joints alone: no forces, accelerations or audit. Where deflections and strains are left out too, the
+    others are interpolated between steps, to the tolerance of the run, at next to no cost.
 
     Raises ModelError: patterns that are no text, an unknown precision, a level out of bounds.
     """
@@ -156,8 +154,8 @@ class Tolerances:
     strain is the same, since strains are no more accurate than the positions they are derivatives of.
 
     position : m, of positions and strokes. quaternion : of the components of unit quaternions and of angles. strain :
-    of axial strains. time : s, the shortest time over which the motion is of interest: the tolerance of a rate is that
-    of its quantity divided by it.
+    of axial strains. time : s, shortest time of interest: the tolerance of a rate is that of its quantity divided by
+    it.
     """
 
     position: Annotated[float | None, Unit("m")] = None
@@ -209,22 +207,22 @@ class Run:
     """Options of the integration of a model in time.
 
     duration : s. output_interval : s, by default duration/1000. method : "radau" (Radau IIA of order 5, stiff and
-    accurate), "bdf" (multistep, cheap steps), "rk" (explicit), "gauss" (Gauss-Legendre: symplectic, for long
-    conservative motions that are not stiff) or "generalized-alpha" (second order); or "auto": the model decides
-    (``femb.run.method_choice``), and the results say why.
+    accurate), "bdf" (multistep, cheap steps), "rk" (explicit), "gauss" (symplectic, for long conservative motions that
+    are not stiff), "generalized-alpha" (second order), or "auto": by the model (femb.run.method_choice); the results
+    say why.
     tableau : of rk, "dop853" with error control, or "rk4" with a fixed step. step : s, fixed, of rk4 and gauss, and if
     wanted of generalized-alpha; rtol and atol are then those of its equations alone. order : of gauss, 4 or 6.
     spectral_radius : of generalized-alpha, the factor of a step on vibrations much faster than the step, 0 to 1. filter
     : for radau and generalized-alpha, a frequency in Hz; vibrations above it are damped, not followed, and the results
-    say how much. max_order : of bdf, 1 to 5; by default 2 where a beam's section has no damping, since higher orders
-    are unstable for undamped vibrations faster than the step; or 5. formulation : the coordinates the equations are
-    written in, "velocity" or "quaternion"; for trees of joints, "reduced" (angles and strokes of joints, without
-    constraints); with rk or gauss, for trees of rigid bodies, "hamiltonian" (the same with momenta). rtol, atol :
-    tolerances of the local error, relative and absolute. start : "as_given"; "assembled" to close joints and drivers
-    that are open in the positions given; or "equilibrium" to begin in the state of steady motion that the start
-    velocities describe, with the beams strained accordingly; or the last state of another run, ``{ results =
-    "out/deploy" }``. first_step, max_step : s. max_steps : largest number of steps, by default a million with error
-    control and no limit with fixed steps. output : what is recorded, by default all, and how it is stored.
+    say how much. max_order : of bdf, 1 to 5; by default 5, or 2 where a beam's section has no damping, since higher
+    orders are unstable for undamped vibrations faster than the step. formulation : coordinates of the equations:
+    "velocity" or "quaternion"; for trees of joints "reduced" (joint coordinates, no constraints); for trees of rigid
+    bodies, with rk or gauss, "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error,
+    relative and absolute. start : "as_given"; "assembled" closes joints and drivers that are open as given;
+    "equilibrium" begins in the steady motion of the start velocities, with strained beams; { results = "out/deploy" }
+    is the last state of another run. first_step, max_step : s. max_steps : largest number of steps, by default a
+    million with error control and no limit with fixed steps. output : what is recorded, by default all, and how it is
+    stored.
 
     Raises ModelError: an unknown method, a tolerance or time that is not positive.
     """

@@ -14,11 +14,10 @@ INERTIAL = "inertial"
 class Figure:
     """A figure of the results, drawn by ``femb plot --what NAME``; "overview" is drawn by default.
 
-    name : unique among the figures. what : texts, each for one row or more: a figure or quantity that ``femb plot``
-    knows, also "NAME of ITEM, ITEM"; the path of an array such as "joints/hinge/force"; several separated by " | " are
-    drawn side by side. items : names of the items to show, with * and ? as wildcards, a beam's node as "NAME[NODE]"; by
-    default all. frame : reference frame of the motion: "inertial", a body, or a beam's node. times : first and last
-    instant, s.
+    name : unique among the figures. what : each gives one row or more: a figure or quantity of femb plot, also "NAME of
+    ITEM, ITEM"; the path of an array such as "joints/hinge/force"; " | " sets several side by side. items : names of
+    the items to show, with * and ? as wildcards, a beam's node as "NAME[NODE]"; by default all. frame : reference frame
+    of the motion: "inertial", a body, or a beam's node. times : first and last instant, s.
 
     Raises ModelError: ``what`` is empty; an entry of ``what`` or ``items``, or ``frame``, is not text.
     """

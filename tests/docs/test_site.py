@@ -39,11 +39,11 @@ def test_case_reference_has_every_kind_and_key_with_an_example():
             assert "```text" in section[1], f"{title} has no example: add one to docs/reference/examples.toml"
             several = re.search(rf"^### Keys of several {table}\n(.*?)(?=^##)", text, re.MULTILINE | re.DOTALL)
             for key in filter(lambda key: choices(keys_of(kind)[key]), keys_of(kind)):
-                shared = several and re.search(rf"^- .*`{key}`.* \(", several[1], re.MULTILINE)
-                left_out = re.search(rf"^(?:Also all|All) but [^\n]*`{key}`[^\n]* of the", section[1], re.MULTILINE)
-                all_of = re.search(r"^(?:Also all|All) (?:but|of)", section[1], re.MULTILINE)
-                listed = re.sub(r"^(?:Also all|All) but.*$", "", section[1], flags=re.MULTILINE)
-                assert f"`{key}`" in listed or (shared and all_of and not left_out), f"{title}: {key}"
+                own = re.search(rf"^- [^:]*`{key}`", section[1], re.MULTILINE)
+                shared = several and re.search(rf"^- [^:]*`{key}`", several[1], re.MULTILINE)
+                told = re.search(r"^\[Shared\]\([^)]*\): (all but )?(.*)\.$", section[1], re.MULTILINE)
+                has = told is None or (f"`{key}`" in told[2]) != bool(told[1])
+                assert own or (shared and has), f"{title}: {key}"
 
 
 def test_examples_of_the_case_reference_are_a_case():
