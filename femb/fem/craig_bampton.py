@@ -107,14 +107,14 @@ def supports(rigid: Floats) -> Ints:
 
 def _factorise(tied: Tied, matrix: Sparse, kept: Ints) -> Multifrontal:
     try:
-        factors = Multifrontal(matrix, dissection(matrix, _places(tied, kept)))
+        factors = Multifrontal.of(matrix, dissection(matrix, _places(tied, kept)))
     except np.linalg.LinAlgError:
         shift = 1e-10 * float(np.max(matrix.diagonal(), initial=1.0))
         from scipy.sparse import eye_array
 
         try:
             shifted = (matrix + shift * eye_array(matrix.shape[0])).tocsc()
-            factors = Multifrontal(shifted, dissection(matrix, _places(tied, kept)))
+            factors = Multifrontal.of(shifted, dissection(matrix, _places(tied, kept)))
         except np.linalg.LinAlgError as error:
             raise ModelError("stiffness: is not positive definite with the interfaces held") from error
         raise _mechanism(tied, kept, _loosest(factors, matrix)[1]) from None

@@ -108,91 +108,6 @@ def _separator(crossing: Sparse) -> tuple[Ints, Ints]:
     return np.flatnonzero((np.diff(crossing.indptr) > 0) & ~rows), np.flatnonzero(columns)
 
 
-# Cholesky factors.
-#
-# scipy's splu, which is for unsymmetric matrices, takes four times the time and 1.8 times the entries, in this order of
-# elimination 2.5 and 1.6 times: python tests/bench/bench_reduce.py 56 19 3 scipy, a panel of 30,849 nodes. Separators
-# that are one side of a cut, not the fewest unknowns, take 1.3 times the entries.
-
-
-class Multifrontal:
-    """Factors of a symmetric positive definite matrix (n, n), eliminated by blocks of its rows in this order.
-
-    Raises numpy.linalg.LinAlgError: the matrix is not positive definite.
-    """
-
-    def __init__(self, matrix: Sparse, blocks: list[Ints]) -> None:
-        from scipy.linalg.blas import dsyrk, dtrsm
-        from scipy.linalg.lapack import dpotrf
-
-        self.order = np.concatenate(blocks)
-        place = np.empty(len(self.order), dtype=np.int64)
-        place[self.order] = np.arange(len(self.order))
-        ends = np.cumsum([len(block) for block in blocks])
-        block_of = np.repeat(np.arange(len(blocks)), np.diff(ends, prepend=0))
-        left: list[list[tuple[Ints, Floats]]] = [[] for _ in blocks]
-        self.fronts: list[tuple[int, int, Ints, Floats, Floats]] = []
-        for number, end in enumerate(map(int, ends)):
-            size = len(blocks[number])
-            start = end - size
-            rows, columns, values = _columns(matrix, blocks[number], place, start)
-            border = np.unique(np.concatenate([rows[rows >= end], *(each[each >= end] for each, _ in left[number])]))
-            outer = len(border)
-            corner, below = np.zeros((size, size), order="F"), np.zeros((outer, size), order="F")
-            rest = np.zeros((outer, outer), order="F")
-            inside = rows < end
-            corner[rows[inside] - start, columns[inside]] = values[inside]
-            below[np.searchsorted(border, rows[~inside]), columns[~inside]] = values[~inside]
-            for touched, update in left[number]:
-                cut = int(np.searchsorted(touched, end))
-                a, b = _runs(touched[:cut] - start), _runs(np.searchsorted(border, touched[cut:]))
-                _add_lower(corner, update[:cut, :cut], a)
-                _add(below, update[cut:, :cut], b, a)
-                _add_lower(rest, update[cut:, cut:], b)
-            left[number] = []
-            corner, failed = dpotrf(corner, lower=1, clean=1, overwrite_a=1)
-            if failed:
-                raise np.linalg.LinAlgError(f"row {self.order[start + failed - 1]} has no positive pivot")
-            if outer:
-                below = dtrsm(1.0, corner, below, side=1, lower=1, trans_a=1, overwrite_b=1)
-                rest = dsyrk(-1.0, below, beta=1.0, c=rest, lower=1, overwrite_c=1)
-                left[block_of[border[0]]].append((border, rest))
-            self.fronts.append((start, end, border, corner, below))
-
-    @property
-    def entries(self) -> int:
-        """The number of entries of the factors."""
-        return sum(corner.size + below.size for _, _, _, corner, below in self.fronts)
-
-    def solve(self, force: Floats) -> Floats:
-        """(n, q) of forces (n, q)."""
-        from scipy.linalg.blas import dtrsm
-
-        x = np.ascontiguousarray(force[self.order])
-        # rows of x are columns of the transpose, which is in the order of Fortran
-        for start, end, border, corner, below in self.fronts:
-            part = dtrsm(1.0, corner, x[start:end].T, side=1, lower=1, trans_a=1)
-            x[start:end] = part.T
-            if len(border):
-                x[border] -= below @ x[start:end]
-        for start, end, border, corner, below in reversed(self.fronts):
-            if len(border):
-                x[start:end] -= below.T @ x[border]
-            x[start:end] = dtrsm(1.0, corner, x[start:end].T, side=1, lower=1).T
-        out = np.empty_like(x)
-        out[self.order] = x
-        return out
-
-
-def _columns(matrix: Sparse, block: Ints, place: Ints, start: int) -> tuple[Ints, Ints, Floats]:
-    """Entries of the columns of a block from row ``start`` on: rows by ``place``, columns in the block, values."""
-    starts, lengths = matrix.indptr[block], matrix.indptr[block + 1] - matrix.indptr[block]
-    flat = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-    rows = place[matrix.indices[flat]]
-    own = rows >= start
-    return rows[own], np.repeat(np.arange(len(block)), lengths)[own], matrix.data[flat[own]]
-
-
 LONGEST = 256  # of a run, so that parts above the diagonal are left out
 
 
@@ -225,22 +140,7 @@ def _add_lower(target: Floats, part: Floats, runs: Runs) -> None:
         _add(target, part, runs[number:], [column])
 
 
-# Factors of matrices of symmetric structure, which need be neither symmetric nor definite: velocities and multipliers.
-#
-# The places of all entries in the fronts are found once for all matrices of one structure. A front of velocities is
-# factorised with partial pivoting. A front of multipliers has become -J P J^T when it is eliminated: it is factorised
-# with diagonal pivoting, and rows that depend on those before are left out, as in ``femb.numerics.block_kernels``.
-
-# Smaller entries of solutions are set to zero: see ``femb.numerics.block_kernels``.
-FLUSH_TO_ZERO = 1e-100
-
-
-class ZeroPivotError(ArithmeticError):
-    """A front that is singular, at an ``unknown``."""
-
-    def __init__(self, unknown: int) -> None:
-        super().__init__("the matrix is singular")
-        self.unknown = unknown
+# Fronts: the places of all entries in them are found once for all matrices of one structure.
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,11 +181,11 @@ class Fronts:
     def __init__(self, rows: Ints, columns: Ints, sets: list[Ints], n_v: int) -> None:
         self.n_v, self.order = n_v, np.concatenate(sets)
         n, count = len(self.order), len(sets)
-        place = np.empty(n, dtype=np.int64)
+        place: Ints = np.empty(n, dtype=np.int32)  # half the memory where n is large
         place[self.order] = np.arange(n)
         sizes = np.array([len(each) for each in sets])
         ends = np.cumsum(sizes)
-        front_of = np.repeat(np.arange(count), sizes)
+        front_of = np.repeat(np.arange(count, dtype=np.int32), sizes)
         first, second = place[rows], place[columns]
         owner = front_of[np.minimum(first, second)]
         ranked = np.argsort(owner, kind="stable")
@@ -321,6 +221,103 @@ class Fronts:
             bordering = np.flatnonzero(self.order[border] >= n_v)
             rest = cut, inside, outside, bool(self.order[start] >= n_v), bordering
             self.all.append(Front(start, end, border, entries, places, parent, *rest))
+
+
+# Cholesky factors.
+#
+# scipy's splu, which is for unsymmetric matrices, takes four times the time and 1.8 times the entries, in this order of
+# elimination 2.5 and 1.6 times: python tests/bench/bench_reduce.py 56 19 3 scipy, a panel of 30,849 nodes. Separators
+# that are one side of a cut, not the fewest unknowns, take 1.3 times the entries.
+
+
+class Multifrontal:
+    """Factors of a symmetric positive definite matrix by its data on the fronts of its structure.
+
+    Data above the diagonal, in the order of elimination, are not read. Raises numpy.linalg.LinAlgError: the matrix is
+    not positive definite.
+    """
+
+    def __init__(self, fronts: Fronts, data: Floats) -> None:
+        from scipy.linalg.blas import dsyrk, dtrsm
+        from scipy.linalg.lapack import dpotrf
+
+        self.fronts = fronts
+        self.factors: list[tuple[Floats, Floats]] = []
+        waiting: list[list[tuple[Front, Floats]]] = [[] for _ in fronts.all]
+        for number, front in enumerate(fronts.all):
+            n, m = front.size, len(front.border)
+            lower = front.places < n * (n + m)
+            flat = np.zeros(n * (n + m))
+            flat[front.places[lower]] = data[front.entries[lower]]
+            corner, below = flat[: n * n].reshape(n, n, order="F"), flat[n * n :].reshape(m, n, order="F")
+            rest = np.zeros((m, m), order="F")
+            for child, update in waiting[number]:
+                a, b, cut = child.inside, child.outside, child.cut
+                _add_lower(corner, update[:cut, :cut], a)
+                _add(below, update[cut:, :cut], b, a)
+                _add_lower(rest, update[cut:, cut:], b)
+            waiting[number] = []
+            corner, failed = dpotrf(corner, lower=1, clean=1, overwrite_a=1)
+            if failed:
+                raise np.linalg.LinAlgError(f"row {fronts.order[front.start + failed - 1]} has no positive pivot")
+            if m:
+                below = dtrsm(1.0, corner, below, side=1, lower=1, trans_a=1, overwrite_b=1)
+                rest = dsyrk(-1.0, below, beta=1.0, c=rest, lower=1, overwrite_c=1)
+                waiting[front.parent].append((front, rest))
+            self.factors.append((corner, below))
+
+    @classmethod
+    def of(cls, matrix: Sparse, blocks: list[Ints]) -> "Multifrontal":
+        """Factors of a sparse matrix (n, n), eliminated by blocks of its rows in this order."""
+        place = np.empty(matrix.shape[0], dtype=np.int32)
+        place[np.concatenate(blocks)] = np.arange(len(place), dtype=np.int32)
+        columns: Any = np.repeat(np.arange(len(place), dtype=np.int32), np.diff(matrix.indptr))
+        lower = np.flatnonzero(place[matrix.indices] >= place[columns])
+        return cls(Fronts(matrix.indices[lower], columns[lower], blocks, len(place)), matrix.data[lower])
+
+    @property
+    def entries(self) -> int:
+        """The number of entries of the factors."""
+        return sum(corner.size + below.size for corner, below in self.factors)
+
+    def solve(self, right: Floats) -> Floats:
+        """Solutions (n, k) for right-hand sides (n, k)."""
+        from scipy.linalg.blas import dtrsm
+
+        order, parts = self.fronts.order, list(zip(self.fronts.all, self.factors, strict=True))
+        x = np.ascontiguousarray(right[order])
+        # rows of x are columns of the transpose, which is in the order of Fortran
+        for front, (corner, below) in parts:
+            part = dtrsm(1.0, corner, x[front.start : front.end].T, side=1, lower=1, trans_a=1).T
+            x[front.start : front.end] = part
+            if len(front.border):
+                x[front.border] -= below @ part
+        for front, (corner, below) in reversed(parts):
+            own = x[front.start : front.end]
+            if len(front.border):
+                own -= below.T @ x[front.border]
+            x[front.start : front.end] = dtrsm(1.0, corner, own.T, side=1, lower=1).T
+        out = np.empty_like(x)
+        out[order] = x
+        return out
+
+
+# Factors of matrices of symmetric structure, which need be neither symmetric nor definite: velocities and multipliers.
+#
+# A front of velocities is factorised with partial pivoting. A front of multipliers has become -J P J^T when it is
+# eliminated: it is factorised with diagonal pivoting, and rows that depend on those before are left out, as in
+# ``femb.numerics.block_kernels``.
+
+# Smaller entries of solutions are set to zero: see ``femb.numerics.block_kernels``.
+FLUSH_TO_ZERO = 1e-100
+
+
+class ZeroPivotError(ArithmeticError):
+    """A front that is singular, at an ``unknown``."""
+
+    def __init__(self, unknown: int) -> None:
+        super().__init__("the matrix is singular")
+        self.unknown = unknown
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,6 +61,11 @@ class Iteration(Generic[StateT, ResidualT]):
         """Whether the size is at most ``tolerance``, or at most ``rounding`` and no longer halved by a correction."""
         return self.size <= tolerance or (self.size <= rounding and self.size > 0.5 * self.previous)
 
+    @property
+    def expected(self) -> float:
+        """The size of the next step, if steps go on to fall by the ratio of the last two."""
+        return inf if self.previous == inf else self.size * (self.size / self.previous)
+
     def judged(self, size: float, converged: "Callable[[Iteration[StateT, ResidualT]], bool]") -> bool:
         """Store a new size; whether the iteration ends."""
         self.previous, self.size = self.size, size

@@ -180,13 +180,14 @@ class EigenProblem:
         """Indices (e, g) of the velocities and masses (e, g, g) of all elements, by groups of elements alike."""
         return [group for batch in self.system.batches for group in batch.element_masses(self.q)]
 
-    def factorise(self, data: Floats) -> AnyFactorisation:
+    def factorise(self, data: Floats, symmetric: bool = False) -> AnyFactorisation:
         """Factors of block data with the constraints, and with unit rows for what is held. Raises SingularError."""
         whole = data + self.jacobian
         on_held, diagonal = self._on_held
         whole[on_held] = 0.0
         whole[diagonal] = 1.0
-        return self.system.solver.factorise(whole)
+        solver = self.system.solver
+        return solver.factorise_symmetric(whole) if symmetric else solver.factorise(whole)
 
     def solve(self, factors: AnyFactorisation, force: Floats) -> Floats:
         """The motion (n_v,) of those factors by a force (n_v,) that ``held`` frames do not feel."""

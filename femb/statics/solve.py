@@ -23,8 +23,9 @@ from femb.numerics.kinematics import error_norm
 from femb.numerics.newton import LARGEST_ROTATION, Iteration, largest, newton
 from femb.statics.equations import Regularisation, StaticEquations, Unbalanced, mover
 from femb.statics.neutral import NeutralMotions
-from femb.system.block_lu import SingularError
+from femb.system.block_lu import AnyFactorisation, SingularError
 
+QUICKLY = 1e-2  # ratio of the last two steps of an iteration that ends with the next one
 LOOSE = 1e-6  # of the forces: what an equilibrium that was found with a shift may leave unbalanced
 
 
@@ -93,10 +94,11 @@ class Statics(StaticEquations):
         twin, n_v = self.twin, self.twin.n_v
         scale, change = twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0], np.zeros(n_v)
 
+        kept: list[tuple[AnyFactorisation, float]] = []
+
         limits = [batch.largest_rotation for batch in twin.batches if batch.largest_rotation is not None]
 
-        def correction(it: Iteration[Trial, Unbalanced]) -> Floats | None:
-            x, at = it.x, it.residual
+        def factors_at(x: Trial, at: Unbalanced) -> tuple[AnyFactorisation, float]:
             stiffness, jacobian = self.matrices(at.state, x.q, x.multipliers, at.system)
             weight = 0.0
             if regularisation.augmented and twin.n_c:
@@ -104,7 +106,14 @@ class Statics(StaticEquations):
                 stiffness += weight * self.products(jacobian)
             shift = regularisation.added(twin.pattern, partial(twin.mass_data, x.q), stiffness)
             matrix = stiffness + shift + jacobian
-            factors = twin.solver.factorise(matrix if neutral is None else neutral.holding(matrix))
+            return twin.solver.factorise(matrix if neutral is None else neutral.holding(matrix)), weight
+
+        def correction(it: Iteration[Trial, Unbalanced]) -> Floats | None:
+            x, at = it.x, it.residual
+            # a step that is expected to be the last one takes the matrix of the one before
+            if not kept or it.expected > 1.0 or it.size > QUICKLY * it.previous:
+                kept[:] = [factors_at(x, at)]
+            factors, weight = kept[0]
 
             def solved(equations: Floats) -> Floats:
                 c: Floats = factors.solve(-equations if neutral is None else np.where(neutral.held, 0.0, -equations))

@@ -60,10 +60,10 @@ class Stiffness:
         if statics.twin.n_c:
             stiffness += size * statics.products(jacobian)
         try:
-            factors = statics.twin.solver.factorise(neutral.holding(stiffness + jacobian))
+            factors = statics.twin.solver.factorise_symmetric(neutral.holding(stiffness + jacobian))
         except SingularError:
             stiffness += CRITICAL * scaled_mass(self.pattern, system.mass_data(found.q), stiffness)
-            factors = statics.twin.solver.factorise(neutral.holding(stiffness + jacobian))
+            factors = statics.twin.solver.factorise_symmetric(neutral.holding(stiffness + jacobian))
         return Stability(factors.negative_eigenvalues(), asymmetry, stiffness, neutral, factors)
 
     def unmoved(self, found: Balanced, load: float) -> NeutralMotions | None:

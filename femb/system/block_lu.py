@@ -7,6 +7,7 @@ A, when it is eliminated. A row of constraints that depends on those before it t
 with a multiplier of zero.
 """
 
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +18,7 @@ import numpy as np
 from femb.base.types import Bools, Floats, Ints
 from femb.layout.element import LowRank
 from femb.numerics.block_kernels import factor, multiply, pivot_ratios, shift, solve, solve_columns
-from femb.numerics.fronts import FrontalLU, ZeroPivotError
+from femb.numerics.fronts import FrontalLU, Multifrontal, ZeroPivotError
 from femb.system.pattern import Pattern
 
 # Interface of steppers to solvers of linear systems.
@@ -181,7 +182,34 @@ class FrontalFactorisation:
         return np.asarray(self.factors.solve(right))
 
 
-AnyFactorisation: TypeAlias = Factorisation | FrontalFactorisation
+class DefiniteFactorisation:
+    """Factors of a symmetric positive definite matrix of a net without constraints, with the interface of
+    ``Factorisation``: half of what others take. Raises numpy.linalg.LinAlgError: it is not positive definite."""
+
+    dependent = 0
+
+    def __init__(self, solver: "LinearSolver", data: Matrix) -> None:
+        self.factors = Multifrontal(solver.pattern.fronts, data)
+
+    def pivot_ratios(self) -> Floats:
+        """(0,)."""
+        return np.zeros(0)
+
+    def negative_eigenvalues(self) -> int:
+        """None."""
+        return 0
+
+    def solve(self, x: Unknowns) -> Unknowns:
+        """Solve in place for a contiguous right-hand side (n,), and return it."""
+        x[:] = self.solve_columns(x[:, None])[:, 0]
+        return x
+
+    def solve_columns(self, right: Floats) -> Floats:
+        """(n, k): the solutions of k right-hand sides (n, k)."""
+        return self.factors.solve(right)
+
+
+AnyFactorisation: TypeAlias = Factorisation | FrontalFactorisation | DefiniteFactorisation
 
 
 class LinearSolver:
@@ -242,6 +270,13 @@ class LinearSolver:
         dependent : the pivot ratio below which a row of constraints is left out.
         """
         return (FrontalFactorisation if self.pattern.net else Factorisation)(self, data, dependent)
+
+    def factorise_symmetric(self, data: Floats) -> AnyFactorisation:
+        """The same of a matrix that is symmetric: in a net without constraints by Cholesky, if it is definite."""
+        if self.pattern.net and self.pattern.n == self.pattern.n_v:
+            with suppress(np.linalg.LinAlgError):
+                return DefiniteFactorisation(self, data)
+        return self.factorise(data)
 
     def multiply_columns(self, data: Floats, x: Floats) -> Floats:
         """A x (n, k) for block data A and columns x (n, k)."""

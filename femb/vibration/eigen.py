@@ -164,7 +164,7 @@ def orthonormal(motion: EigenProblem, columns: Floats, basis: Floats, momenta: F
 
 def _factors(motion: EigenProblem, shift: float) -> AnyFactorisation:
     try:
-        return motion.factorise(motion.stiffness - shift * motion.mass)
+        return motion.factorise(motion.stiffness - shift * motion.mass, symmetric=True)
     except SingularError as error:
         raise SolveError("modes: the stiffness is singular where the constraints leave motions of no mass") from error
 

@@ -52,7 +52,7 @@ def beside_scipy(model: FeModel, count: int = 30) -> None:
     with timed("dissection"):
         blocks = dissection(K, model.nodes[model.node_of[own]])
     with timed("fronts"):
-        factors = Multifrontal(K, blocks)
+        factors = Multifrontal.of(K, blocks)
     print(f"entries {factors.entries:.4g}")
     with timed("block Lanczos"):
         values, _ = largest_eigenvalues(factors.solve, M, count)

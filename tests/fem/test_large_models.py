@@ -41,12 +41,12 @@ def test_factors_solve(components):
     matrix, places = plate()
     blocks = kron(matrix, np.diag([1.0, 2.0, 3.0][:components]) + 0.1)
     whole, places = csc_array(blocks), np.repeat(places, components, axis=0)
-    factors = Multifrontal(whole, dissection(whole, places))
+    factors = Multifrontal.of(whole, dissection(whole, places))
     x = np.random.default_rng(0).standard_normal((whole.shape[0], 5))
     np.testing.assert_allclose(factors.solve(whole @ x), x, rtol=0.0, atol=1e-10)
     assert factors.entries < 0.2 * whole.shape[0] ** 2
     with pytest.raises(np.linalg.LinAlgError, match="has no positive pivot"):
-        Multifrontal(csc_array(whole - 9.0 * eye_array(whole.shape[0])), dissection(whole, places))
+        Multifrontal.of(csc_array(whole - 9.0 * eye_array(whole.shape[0])), dissection(whole, places))
 
 
 @pytest.mark.parametrize("count", [1, 12, 40])

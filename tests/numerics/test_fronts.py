@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from femb.numerics.fronts import FrontalLU, Fronts, ZeroPivotError, dissected
+from femb.numerics.fronts import FrontalLU, Fronts, Multifrontal, ZeroPivotError, dissected
 
 SIDE, EACH = 7, 2  # points along an edge of a grid, and velocities at each
 
@@ -52,6 +52,22 @@ def test_unsymmetric_matrices_with_multipliers(kind):
     assert np.all(found.ratios > 0.0)
     both = found.solve(right + 2j * right)
     np.testing.assert_allclose(both, (1.0 + 2.0j) * exact, atol=1e-9 * np.abs(exact).max())
+
+
+def test_cholesky_reads_one_triangle():
+    """In the order of elimination; a matrix that is not definite is refused by the name of a row."""
+    fronts, i, j, n = grid()
+    rng, place = np.random.default_rng(4), np.argsort(fronts.order)
+    A = np.zeros((n, n))
+    A[i, j] = rng.standard_normal(len(i))
+    A = A + A.T + 40.0 * np.eye(n)
+    lower = place[:, None] >= place
+    right = rng.standard_normal((n, 3))
+    found = Multifrontal(fronts, np.where(lower, A, 7.0)[i, j]).solve(right)
+    np.testing.assert_allclose(found, np.linalg.solve(A, right), rtol=0.0, atol=1e-14)
+    A[5, 5] = -40.0
+    with pytest.raises(np.linalg.LinAlgError, match="has no positive pivot"):
+        Multifrontal(fronts, A[i, j])
 
 
 def test_inertia_counts_what_constraints_allow():
