@@ -73,11 +73,9 @@ def literature_lines(rows: list[dict[str, Any]]) -> list[str]:
             lines.append(f"\n{row['subject'].capitalize()}:\n")
         # what is rounding beside the largest value is zero
         least = 1e-12 * max(abs(x) for x in row["reference"])
-        reference, found = (
-            ", ".join(f"{x if abs(x) > least else 0.0:.8g}" for x in row[word]) for word in ("reference", "found")
-        )
+        reference = ", ".join(f"{x if abs(x) > least else 0.0:.8g}" for x in row["reference"])
         where = "" if row["source"] == "computed" else f" ({row['source']})"
-        text = f"- {row['problem']}; {row['mesh']}; {row['quantity']}: {reference}{where}; femb {found}"
+        text = f"- {row['problem']}; {row['mesh']}; {row['quantity']}: {reference}{where}"
         lines.append(f"{text}; **{row['error']:.1e}**")
     return ["", *"\n".join(lines).strip("\n").splitlines(), ""]
 

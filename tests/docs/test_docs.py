@@ -71,7 +71,9 @@ FENCE = re.compile(r"^```(\w+)?[ \t]*([^\n]*)\n(.*?)^```[ \t]*$", re.MULTILINE |
 
 
 def write_files(page: Path) -> None:
-    """Write the files of a page, blocks with a title, to the current folder."""
+    """Write the files of a page, blocks with a title, and those of pages it goes on from, to the current folder."""
+    for other in re.findall(r"^<!-- files of (\S+) -->$", page.read_text(), re.MULTILINE):
+        write_files(page.parent / other)
     for title, text in blocks(page, "toml") + blocks(page, "text"):
         if title.startswith("title="):
             Path(title.removeprefix("title=")).write_text(text)
@@ -319,6 +321,11 @@ def test_stale_numbers_are_found():
     assert page_numbers.output_problem("a  1.25 Hz\nwall time 3 s", "a 1.25 Hz\nwall time 9 s\n") is None
     assert page_numbers.output_problem("a 4.50139", "a 4.50141") is not None
     assert page_numbers.output_problem("a 1.25", "b 1.25") is not None
+    output = "head\n\na 1.25\nb 2.5\nc\n"
+    for printed in ("head\n...\nc", "...\nb 2.5\n...", "head\na 1.25\n...\nc", "...\na 1.25\n...\nb 2.5\nc"):
+        assert page_numbers.output_problem(printed, output) is None, printed
+    for printed in ("a 1.25\n...", "...\nb 2.5", "...\nb 2.5\n...\na 1.25\n...", "head\n...\nb 2.9\n..."):
+        assert page_numbers.output_problem(printed, output) is not None, printed
 
 
 def with_line(text: str, difference: str) -> str:

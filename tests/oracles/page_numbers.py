@@ -13,7 +13,8 @@ line is a number as the page prints it, a relation and an expression over the re
 digit printed, ``~`` within a fifth, for counts of steps, and ``>`` for what stays below the number, but not below a
 hundredth of it, so that a bound that has become meaningless is noticed too. The number must stand on the page.
 
-Output of commands is compared likewise: in a ``console`` block, what follows a line ``$ femb ...``.
+Output of commands is compared likewise: in a ``console`` block, what follows a line ``$ femb ...``; a line ``...``
+stands for any lines left out.
 """
 
 import re
@@ -93,6 +94,23 @@ def unit_of(printed: str) -> float:
 
 def output_problem(printed: str, given: str) -> str | None:
     """Why the output of a command is not what a page prints; None if it is. Times it took are not compared."""
+    parts = [part.strip("\n") for part in re.split(r"^\.\.\.$", printed, flags=re.MULTILINE)]
+    if len(parts) == 1:
+        return _difference(printed, given)
+    lines, at = [line for line in given.splitlines() if line.strip()], 0
+    for k, part in enumerate(parts):
+        count = sum(bool(line.strip()) for line in part.splitlines())
+        places = range(at, len(lines) - count + 1) if k else [0]
+        if k == len(parts) - 1 and count:
+            places = [len(lines) - count]
+        found = [n for n in places if n >= at and _difference(part, "\n".join(lines[n : n + count])) is None]
+        if not found:
+            return f"the page prints\n{part}\nthe program\n{given}"
+        at = found[0] + count
+    return None
+
+
+def _difference(printed: str, given: str) -> str | None:
     a, b = (_tokens(text) for text in (printed, given))
     if [each for each in a if not _is_number(each)] != [each for each in b if not _is_number(each)] or len(a) != len(b):
         return f"the page prints\n{printed}\nthe program\n{given}"
