@@ -66,18 +66,20 @@ def lines_of(word: str, data: Any) -> list[str]:
 
 
 def literature_lines(rows: list[dict[str, Any]]) -> list[str]:
-    """A line for each value of the literature, under the subject."""
+    """A table for each subject, with a row for each value of the literature."""
     lines: list[str] = []
-    for row in rows:
-        if f"\n{row['subject'].capitalize()}:\n" not in lines:
-            lines.append(f"\n{row['subject'].capitalize()}:\n")
-        # what is rounding beside the largest value is zero
-        least = 1e-12 * max(abs(x) for x in row["reference"])
-        reference = ", ".join(f"{x if abs(x) > least else 0.0:.8g}" for x in row["reference"])
-        where = "" if row["source"] == "computed" else f" ({row['source']})"
-        text = f"- {row['problem']}; {row['mesh']}; {row['quantity']}: {reference}{where}"
-        lines.append(f"{text}; **{row['error']:.1e}**")
-    return ["", *"\n".join(lines).strip("\n").splitlines(), ""]
+    for subject in dict.fromkeys(row["subject"] for row in rows):
+        lines += ["", f"| {subject} | known | error |", "| --- | --- | --- |"]
+        for row in rows:
+            if row["subject"] != subject:
+                continue
+            # what is rounding beside the largest value is zero
+            least = 1e-12 * max(abs(x) for x in row["reference"])
+            known = ", ".join(f"{x if abs(x) > least else 0.0:.8g}" for x in row["reference"])
+            source = "" if row["source"] == "computed" else f" ({row['source']})"
+            name = f"{row['problem']}; {row['mesh']}: {row['quantity']}{source}"
+            lines.append(f"| {name} | {known} | {row['error']:.1e} |")
+    return [*lines, ""]
 
 
 def page_with(text: str, data: dict[str, Any]) -> str:
