@@ -1,9 +1,9 @@
-"""Write docs/reference/case_file.md: all tables, kinds and keys of a case file, from its schema.
+"""Write docs/reference/case_file.md and a page for each table, with all kinds and keys of a case file, from its schema.
 
     python docs/write_case_reference.py
 
 Types, defaults and meanings are those of ``femb schema``, units those with which texts such as "10 mm" are read.
-Examples are items of the cases and of the how-tos. ``tests/docs/test_site.py`` checks that the page is up to date.
+Examples are items of the cases and of the how-tos. ``tests/docs/test_site.py`` checks that the pages are up to date.
 """
 
 import dataclasses
@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from os.path import relpath
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -26,6 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "case_file.md"
 EXAMPLES = PAGE.parent / "examples.toml"  # of what no case has
 TOML = re.compile(r"^```toml[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
+FUNCTIONS = "Functions of time"
 LONGEST = 420  # characters of an example
 HEAD = f"""# The case file
 
@@ -73,42 +76,74 @@ NONE: Mapping[str, Row] = {}
 IN_PYTHON = (", a Profile of femb.profiles or any callable of time", "")
 
 
-def page() -> str:
-    """The text of the page."""
+def pages() -> dict[Path, str]:
+    """The texts of all pages: the index, a page for each table, for functions of time and for nested tables."""
     writer = Writer()
     rows = [line_of([Row(f"`{key}`", *cells)]) for key, cells in TOP.items()]
-    parts = [HEAD, "\n".join(["## The top of the file\n", *rows, ""])]
-    for table, words in kinds().items():
-        parts.append(f"## {table}\n\n{TABLES[table]}\n")
-        shared = writer.shared(words.values())
+    index = [HEAD, "\n".join(["## The top of the file\n", *rows, ""]), "## Tables\n"]
+    texts: dict[Path, str] = {}
+    for name, purpose, kinds_of in tables():
+        several = "shapes" if name == FUNCTIONS else name.lower()
+        shared = writer.shared(kinds_of.values()) if len(kinds_of) > 1 else NONE
+        parts = [f"# {name}\n\n{purpose}\n"]
         if shared:
-            parts.append(f"### {SHARED} {table}\n\n{list_of(shared.values())}\n")
-        for word, kind in words.items():
-            also = [f"`{name}`" for name in getattr(kind, "also", ())]
-            title = f"{table}: {word}" if len(words) > 1 else f"A table of {table}"
-            parts.append(writer.section(title, kind, f"Or {', '.join(also)}. " if also else "", table, shared))
-    for table, kind in OPTIONS.items():
-        parts.append(f"## {table}\n\n{TABLES[table]}\n")
-        parts.append(writer.section(f"The table {table}", kind, ""))
-    parts.append("## Functions of time\n\nA profile is a table with the key `shape`.\n")
-    shared = writer.shared(PROFILES.values())
-    parts.append(f"### {SHARED} shapes\n\n{list_of(shared.values())}\n")
-    parts += [writer.section(f"shape: {word}", kind, "", "shapes", shared) for word, kind in PROFILES.items()]
-    parts.append("## Nested tables\n\nTables that are values of keys.\n")
-    shared = writer.shared(writer.nested())
-    parts.append(f"### {SHARED} nested tables\n\n{list_of(shared.values())}\n")
-    parts += [writer.section(kind.__name__, kind, "", "nested tables", shared) for kind in writer.nested()]
-    return "\n".join(parts)
+            parts.append(f"## {SHARED} {several}\n\n{list_of(shared.values())}\n")
+        for title, kind in kinds_of.items():
+            also = [f"`{word}`" for word in getattr(kind, "also", ())]
+            tag = f"Or {', '.join(also)}. " if also else ""
+            parts.append(writer.section(title if len(kinds_of) > 1 else "", kind, tag, several, shared))
+        texts[page_of(name)] = "\n".join(parts)
+        links = [f"[{title.partition(': ')[2] or title}](#{anchor(title)})" for title in kinds_of]
+        listed = f"{purpose.rstrip('.')}: {', '.join(links)}" if len(links) > 1 else purpose
+        index.append(f"- [{name}](#{anchor(name)}): {listed}")
+    texts = {PAGE: "\n".join([*index, ""]), **texts}
+    where = {anchor(line.lstrip("# ")): path for path, text in texts.items() for line in HEADING.findall(text)}
+    return {path: linked(text, path, where) for path, text in texts.items()}
 
 
-def sections() -> Iterator[tuple[str, type]]:
-    """The title of the section of each class, and the class."""
+def tables() -> Iterator[tuple[str, str, dict[str, type]]]:
+    """Name, purpose and kinds, by the titles of their sections, of each page."""
     for table, words in kinds().items():
-        for word, kind in words.items():
-            yield (f"{table}: {word}" if len(words) > 1 else f"A table of {table}"), kind
-    yield from ((f"The table {table}", kind) for table, kind in OPTIONS.items())
-    yield from ((f"shape: {word}", kind) for word, kind in PROFILES.items())
-    yield from ((kind.__name__, kind) for kind in Writer().nested())
+        yield table, TABLES[table], {f"{table}: {word}": kind for word, kind in words.items()}
+    for table, kind in OPTIONS.items():
+        yield table, TABLES[table], {table: kind}
+    yield FUNCTIONS, "A profile is a table with the key `shape`.", {f"shape: {w}": kind for w, kind in PROFILES.items()}
+    yield "Nested tables", "Tables that are values of keys.", {kind.__name__: kind for kind in Writer().nested()}
+
+
+def page_of(name: str) -> Path:
+    """The page of a table, of functions of time or of nested tables."""
+    return PAGE.parent / "case" / f"{name.lower().replace(' ', '_')}.md"
+
+
+def anchor(title: str) -> str:
+    """The anchor of a heading."""
+    return re.sub(r"[^a-z0-9_ -]", "", title.lower()).replace(" ", "-")
+
+
+def linked(text: str, path: Path, where: Mapping[str, Path]) -> str:
+    """A text whose links lead from its page to anchors of other pages, and to files of the documentation."""
+
+    def link(found: re.Match[str]) -> str:
+        target = where[found[1]]
+        heading = "" if target.stem == found[1].replace("-", "_") else f"#{found[1]}"
+        return f"]({relpath(target, path.parent)}{heading})" if target != path else f"](#{found[1]})"
+
+    text = re.sub(r"\]\(#([^)]+)\)", link, text)
+    return (
+        text
+        if path == PAGE
+        else text.replace("](../howto/", "](../../howto/").replace("](../theory/", "](../../theory/")
+    )
+
+
+def sections() -> Iterator[tuple[str, type, str]]:
+    """The name of each class in the reference, the class, and the path of its section beside the index."""
+    for name, _, kinds_of in tables():
+        path = page_of(name).relative_to(PAGE.parent).as_posix()
+        for title, kind in kinds_of.items():
+            alone = len(kinds_of) == 1
+            yield (name if alone else title), kind, path if alone else f"{path}#{anchor(title)}"
 
 
 def list_of(rows: Iterable[Row]) -> str:
@@ -199,7 +234,8 @@ class Writer:
         return found
 
     def section(self, title: str, kind: type, tag: str, table: str = "", shared: Mapping[str, Row] = NONE) -> str:
-        """Heading, purpose, keys and an example of one kind of table; shared : rows that stand elsewhere."""
+        """Heading, purpose, keys and an example of one kind of table; shared : rows that stand elsewhere. title : empty
+        for the only kind of a page."""
         own = self.rows(kind)
         rows = [
             row._replace(meaning="") if key in shared and shared[key].meaning == row.meaning else row
@@ -216,7 +252,8 @@ class Writer:
         parts += [f"```text\n{example}\n```"] if example else []
         body = "\n\n".join(parts) or ("" if own else "It has no further keys.")
         purpose = escaped(self.definitions[kind.__name__]["description"])
-        return f"### {title}\n\n{tag}{purpose}\n\n{body}".rstrip() + "\n"
+        heading = f"## {title}\n\n" if title else ""
+        return f"{heading}{tag}{purpose}\n\n{body}".rstrip() + "\n"
 
 
 def typed(value: dict[str, Any]) -> str:
@@ -333,5 +370,6 @@ def written_key(key: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(PAGE)
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+        print(path)

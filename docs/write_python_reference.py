@@ -108,10 +108,8 @@ def purpose(name: str) -> str:
 def described() -> dict[str, str]:
     """The section of the case reference, as a link, that describes a class, by the name of the class."""
     found: dict[str, str] = {}
-    for title, kind in runpy.run_path(str(PAGE.parents[1] / "write_case_reference.py"))["sections"]():
-        anchor = re.sub(r"[^a-z0-9_ -]", "", title.lower()).replace(" ", "-")
-        text = title.removeprefix("A table of ").removeprefix("The table ")
-        found.setdefault(kind.__name__, f"[{text}](case_file.md#{anchor})")
+    for title, kind, path in runpy.run_path(str(PAGE.parents[1] / "write_case_reference.py"))["sections"]():
+        found.setdefault(kind.__name__, f"[{title}]({path})")
     return found
 
 

@@ -26,18 +26,22 @@ DOCS = ROOT / "docs"
 @pytest.mark.parametrize("name", ["write_case_reference", "write_python_reference"])
 def test_reference_is_up_to_date(name):
     written = runpy.run_path(str(DOCS / f"{name}.py"))
-    assert written["PAGE"].read_text() == written["page"](), f"run python docs/{name}.py"
+    pages = written["pages"]() if "pages" in written else {written["PAGE"]: written["page"]()}
+    for path, text in pages.items():
+        assert path.read_text() == text, f"run python docs/{name}.py"
+    if name == "write_case_reference":
+        assert {*(DOCS / "reference" / "case").iterdir(), written["PAGE"]} == set(pages)
 
 
 def test_case_reference_has_every_kind_and_key_with_an_example():
-    text = (DOCS / "reference" / "case_file.md").read_text()
     for table, words in kinds().items():
+        text = (DOCS / "reference" / "case" / f"{table}.md").read_text()
         for word, kind in words.items():
-            title = f"{table}: {word}" if len(words) > 1 else f"A table of {table}"
-            section = re.search(rf"^### {title}\n(.*?)(?=^##)", text, re.MULTILINE | re.DOTALL)
+            title = f"## {table}: {word}" if len(words) > 1 else f"# {table}"
+            section = re.search(rf"^{title}\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL)
             assert section, title
             assert "```text" in section[1], f"{title} has no example: add one to docs/reference/examples.toml"
-            several = re.search(rf"^### Keys of several {table}\n(.*?)(?=^##)", text, re.MULTILINE | re.DOTALL)
+            several = re.search(rf"^## Keys of several {table}\n(.*?)(?=^##)", text, re.MULTILINE | re.DOTALL)
             for key in filter(lambda key: choices(keys_of(kind)[key]), keys_of(kind)):
                 own = re.search(rf"^- [^:]*`{key}`", section[1], re.MULTILINE)
                 shared = several and re.search(rf"^- [^:]*`{key}`", several[1], re.MULTILINE)
