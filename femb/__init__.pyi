@@ -48,7 +48,7 @@ from femb.linear.peak_loads import PeakLoads as PeakLoads
 from femb.linear.peak_loads import peak_loads as peak_loads
 from femb.linear.shaper import Shaper as Shaper
 from femb.linear.shaper import shaper as shaper
-from femb.model.figure import Figure as Figure
+from femb.model.model import Figure as Figure
 from femb.model.model import Model as Model
 from femb.pictures.animation import animate as animate
 from femb.pictures.figures import figure as figure

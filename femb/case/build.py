@@ -26,8 +26,7 @@ from femb.case.schema import (
 from femb.case.text import KeyPath
 from femb.elements import registry
 from femb.elements.joint.joint import Joint, OnCoordinate
-from femb.model.figure import Figure
-from femb.model.model import Model
+from femb.model.model import Figure, Model
 
 # From one table of a case file to its dataclass, with all problems.
 

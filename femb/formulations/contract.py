@@ -14,19 +14,23 @@ these coordinates, ``from_system`` converts them back.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, runtime_checkable
 
+import numpy as np
+
+from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints, Loop
+from femb.layout.discrete import DiscreteState
+from femb.layout.state import State
+from femb.system.system import System
 
 if TYPE_CHECKING:
-    from femb.layout.discrete import DiscreteState
     from femb.layout.element import Batch
     from femb.layout.layout import Layout
-    from femb.layout.state import State
     from femb.model.model import Model
     from femb.system.block_lu import Factors, Matrix, Solver
-    from femb.system.system import System
 
 Coordinates: TypeAlias = tuple[Ints, Ints, Ints, Ints]
 """Indices in q and v of coordinates whose rates are speeds; indices of quaternions in q and angular velocities in v."""
@@ -39,7 +43,7 @@ class Formulation(Protocol):
     # Sizes, start and inputs
 
     @property
-    def system(self) -> "System":
+    def system(self) -> System:
         """The System, in the same discrete state; for a System, itself."""
 
     @property
@@ -138,7 +142,7 @@ class Formulation(Protocol):
     def from_system(self, q: Floats, v: Floats, /) -> tuple[Floats, Floats]:
         """q (n_q,), v (n_v,) of one state of the System that satisfies the constraints."""
 
-    def state(self, t: float, q: Floats, v: Floats, /) -> "State":
+    def state(self, t: float, q: Floats, v: Floats, /) -> State:
         """The named bodies, beams and joints at one state."""
 
     def joint_angles(self, q: Floats, /) -> Floats:
@@ -149,7 +153,7 @@ class Formulation(Protocol):
     def at(self, q: Floats, /) -> Self:
         """The same formulation after an accepted step to q (n_q,): joint angles are unwrapped from those at q."""
 
-    def with_discrete(self, discrete: "DiscreteState", /) -> Self:
+    def with_discrete(self, discrete: DiscreteState, /) -> Self:
         """The same formulation in another discrete state; n_c may change."""
 
 
@@ -229,3 +233,73 @@ class WithSteps(Protocol):
 
         Returns the joint coordinates (s + 1, m) at the start and at the s ends, unwrapped; None if q counts them.
         """
+
+
+def refused(text: str) -> ModelError:
+    """The error of a model, or its start, that a formulation does not admit."""
+    return ModelError.at(("run", "formulation"), text)
+
+
+class Transformed:
+    """Base of formulations with their own coordinates q (n_q,) and speeds, rates or momenta v (n_v,), m, rad and s.
+
+    Methods take these arrays, the inputs u (n_u,) of loads and drivers, the multipliers (n_c,), N and N m, and the
+    time t, s. See `femb.formulations.contract` for what each of them does.
+    """
+
+    def __init__(self, system: System) -> None:
+        self.system, self.model, self.layout = system, system.model, system.layout
+        self.breakpoints, self.singular_batches = system.breakpoints, system.singular_batches
+        self.inputs_of_state = system.inputs_of_state
+
+    def to_system(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """q and v of the System at s states."""
+        raise NotImplementedError
+
+    def forward(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """v' (n_v,) and the multipliers (n_c,), at one state."""
+        raise NotImplementedError
+
+    def acceleration(self, u: Floats, q: Floats, v: Floats) -> Floats:
+        """v' (n_v,)."""
+        return self.forward(u, q, v)[0]
+
+    def system_at(self, q: Floats) -> System:
+        """The System with the unwrapped joint angles at q, if q contains joint angles; else the System."""
+        return self.system
+
+    def at(self, q: Floats) -> Self:
+        """The same form after a step to q, from which joint angles are unwrapped."""
+        raise NotImplementedError
+
+    def joint_angles(self, q: Floats) -> Floats:
+        """The joint coordinates (s, m) from which those of the System at s states are unwrapped."""
+        if not self.system.coordinates_of_joints.count:
+            return np.empty((len(q), 0))
+        return np.array([self.at(state).system.discrete.angles for state in q])
+
+    def state(self, t: float, q: Floats, v: Floats) -> State:
+        """The named bodies, beams and joints at time t (s) and one state."""
+        return self.system_at(q).state(t, *(array[0] for array in self.to_system(q[None], v[None])))
+
+    def inputs_at(self, t: float, q: Floats, v: Floats) -> Floats:
+        """u (n_u,) at time t (s) and one state."""
+        system = self.system_at(q)
+        if not self.inputs_of_state:
+            return system.inputs_at(t, system.q0, system.v0)
+        return system.inputs_at(t, *(array[0] for array in self.to_system(q[None], v[None])))
+
+    def check_singularities(self, t: float, q: Floats, v: Floats, last: bool = False) -> None:
+        """Test the states q (s, n_q), v (s, n_v) of a step up to the time t, s, for singular configurations; ``last``,
+        whether the run ends with it; see ``Formulation``."""
+        self.system.check_singularities(t, *self.to_system(q, v), last)
+
+    def with_discrete(self, discrete: DiscreteState) -> Self:
+        """The same form in another discrete state."""
+        other = copy(self)
+        other.system = self.system.with_discrete(discrete)
+        other._update_discrete(self.system.discrete)
+        return other
+
+    def _update_discrete(self, previous: DiscreteState) -> None:
+        """Update the form after a change of the system's discrete state; ``previous`` is the old one."""

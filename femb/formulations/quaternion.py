@@ -19,7 +19,7 @@ import numpy as np
 
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
-from femb.formulations.transformed import Transformed
+from femb.formulations.contract import Transformed
 from femb.layout.element import TrialError
 from femb.numerics import kinematics
 from femb.numerics.block_kernels import multiply, solve

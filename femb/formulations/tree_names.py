@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.base.values import given_numbers, shown
+from femb.formulations.contract import Transformed
 from femb.formulations.joint_tree import JointTree
 from femb.formulations.joint_tree_kernels import REVOLUTE, UNIVERSAL
-from femb.formulations.transformed import Transformed
 from femb.formulations.tree_frame import TreeFrame
 from femb.layout.element import TrialError
 from femb.layout.layout import Layout

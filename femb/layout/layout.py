@@ -633,7 +633,7 @@ class Layout(Numbering):
 
     origin (3,) m : the inertial point at t = 0 from which positions, also those in q, are measured; see Placement.
     origin_velocity (3,) m/s : its velocity, relative to which velocities, also those in v, are measured; see
-    ``femb.system.initial_velocity.shared_velocity``. Input and output of users are inertial; see ``to_inertial``.
+    ``femb.system.initial_state.shared_velocity``. Input and output of users are inertial; see ``to_inertial``.
     """
 
     def __init__(self) -> None:

@@ -23,16 +23,15 @@ import numpy as np
 from femb.base.errors import ModelError, ResultError
 from femb.base.types import Floats
 from femb.base.values import check_text, names_of, shown, span_of
-from femb.model.figure import INERTIAL, Figure
+from femb.model.model import INERTIAL, Figure
 from femb.pictures.animation import animate
 from femb.pictures.choice import SIDE_BY_SIDE, check_items, is_name, problem_of, rows_of, split
 from femb.pictures.drawing import FREQUENCY, TIME, save, table
 from femb.pictures.frequency import RESPONSES, draw_linear
 from femb.pictures.picture import draw_modes, picture
-from femb.pictures.rounding import Scales
 from femb.pictures.sheets import FIGURES
 from femb.pictures.study import STUDY_FIGURES, default_figure
-from femb.pictures.subject import Rows, Subject
+from femb.pictures.subject import Rows, Scales, Subject
 from femb.pictures.words import words
 from femb.results.names import named
 from femb.results.results import Results

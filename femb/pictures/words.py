@@ -29,7 +29,7 @@ class Word:
     """A quantity: the label of its axis, unit in the figure, components, and the kinds of items that have it.
 
     derived : whether the values are an attribute or a method of the group, not its array. factor : from the unit of the
-    results to that of the figure. scale : name of its size in `femb.pictures.rounding.Scales`.
+    results to that of the figure. scale : name of its size in `femb.pictures.subject.Scales`.
     """
 
     label: str
@@ -120,7 +120,7 @@ LABELLED: dict[str, Word] = {
 """Name -> word. ``coordinates``, ``rates``, ``value`` and similar words take their units from the item."""
 
 
-# By unit, the name of the size of a quantity in `femb.pictures.rounding.Scales`.
+# By unit, the name of the size of a quantity in `femb.pictures.subject.Scales`.
 SCALES = {
     "-": "one", "rad": "one", "m": "length", "m/s": "speed", "m/s2": "acceleration", "rad/s": "angular_speed",
     "rad/s2": "angular_acceleration", "N": "force", "N m": "torque", "J": "energy",

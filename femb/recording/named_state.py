@@ -12,8 +12,7 @@ import numpy as np
 from femb.base.errors import ModelError, Problem
 from femb.base.types import Floats
 from femb.layout.layout import Layout
-from femb.system.initial_position import TYPED, assembled, gap_problems
-from femb.system.initial_velocity import shared_velocity
+from femb.system.initial_state import TYPED, assembled, gap_problems, shared_velocity
 from femb.system.system import System
 
 Arrays = Mapping[str, np.ndarray]

@@ -26,7 +26,7 @@ from femb.run.calling import RunOptions, read_call
 from femb.steppers.diagnosis import Repetition
 from femb.system.constraints import POSITION
 from femb.system.degrees_of_freedom import RANK
-from femb.system.initial_velocity import coordinate_rows
+from femb.system.initial_state import coordinate_rows
 from femb.system.system import System
 from femb.vibration.completion import system_of
 

@@ -22,7 +22,7 @@ from femb.model.model import Model
 from femb.numerics import rotations
 from femb.numerics.components import norm
 from femb.steppers.diagnosis import fastest_vibration
-from femb.system.mass_properties import mass_properties
+from femb.system.moving_ground import mass_properties
 from femb.vibration.completion import check_figures_of, system_of
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from femb.run.checkpoints import Checkpoints
 from femb.run.events import Event
 from femb.run.time_loop import RunSummary, integrate
 from femb.statics.start import continued, started
-from femb.system.mass_properties import mass_properties
+from femb.system.moving_ground import mass_properties
 from femb.vibration.completion import check_figures_of, system_of
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from femb.run.simulate import simulate
 from femb.run.static import static
 from femb.study.outputs import ModeOutput, StudyOutput
 from femb.study.study import Build
-from femb.system.mass_properties import mass_properties
+from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 from femb.vibration.modes import Modes, modes
 

@@ -17,8 +17,7 @@ from femb.model.model import Model
 from femb.numerics.compiler.bound_calls import program
 from femb.system.degrees_of_freedom import check_pairs
 from femb.system.equations import Equations
-from femb.system.initial_position import assembled
-from femb.system.initial_velocity import shared_velocity, start_velocities
+from femb.system.initial_state import assembled, shared_velocity, start_velocities
 
 if TYPE_CHECKING:
     from femb.system.augmented import Augmented

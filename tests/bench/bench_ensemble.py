@@ -18,7 +18,7 @@ from bench_sweep import SHORT, STUDY
 
 from femb import Beam, ExactBeam, Load, Model, RigidBody, Section, simulate, simulate_ensemble, sweep
 from femb.profiles import Versine
-from femb.results.history import history
+from femb.study.outputs import history
 from femb.study.study import read_study
 
 TIP = "beams.right.-1.deflection.z"

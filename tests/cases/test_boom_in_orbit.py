@@ -6,7 +6,7 @@ from scipy.interpolate import CubicSpline
 from scipy.special import ellipk
 
 from femb import load_case, simulate
-from femb.system.mass_properties import mass_properties
+from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 
 

@@ -10,7 +10,7 @@ from shared_runs import results_of
 import femb
 from femb.linear import linearize
 from femb.numerics import rotations
-from femb.system.mass_properties import mass_properties
+from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 
 pytestmark = pytest.mark.slow

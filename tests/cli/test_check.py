@@ -179,7 +179,7 @@ def test_many_start_velocities_by_sparse_matrices(monkeypatch):
         host = JointEnd(f"b{k - 1}", at=(0.3, 0, 0), axis=(0, 1, 1)) if k else JointEnd("ground", axis=(0, 1, 0))
         model.add(Revolute(f"j{k}", host, JointEnd(f"b{k}", at=(-0.1, 0, 0)), rates=0.3 if k % 3 == 0 else None))
     dense = System(model).v0
-    monkeypatch.setattr("femb.system.initial_velocity.DENSE", 3)
+    monkeypatch.setattr("femb.system.initial_state.DENSE", 3)
     np.testing.assert_allclose(System(model).v0, dense, atol=1e-13)
     assert np.abs(dense).max() > 0.1
 

@@ -21,7 +21,7 @@ import femb
 from femb import elements as e
 from femb.numerics import rotations
 from femb.profiles import SmoothStep, Versine
-from femb.system.mass_properties import mass_properties
+from femb.system.moving_ground import mass_properties
 
 QUICK, SLOW = range(2), range(2, 100)  # the two have both kinds of arms, a reduced and an exact boom
 # of the boom that is a panel, what is cheap

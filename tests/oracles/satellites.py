@@ -7,7 +7,7 @@ import numpy as np
 import femb
 from femb import elements as e
 from femb.numerics import rotations
-from femb.system.mass_properties import mass_properties
+from femb.system.moving_ground import mass_properties
 
 SIDE = 0.015  # m, of the boom, about
 PANEL = np.array([0.4, 0.1, -0.05])  # m, from the hinge of the panel to its reference point

@@ -5,8 +5,8 @@ import pytest
 import shared_runs
 
 from femb import ResultError
-from femb.results.history import history
 from femb.results.names import known_names, named
+from femb.study.outputs import history
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ from femb.elements import (
 from femb.numerics import rotations
 from femb.profiles import Constant, Polynomial, Sine, SmoothStep
 from femb.run.inverse import check_prescribed, prescribed
-from femb.system.initial_velocity import coordinate_rows
+from femb.system.initial_state import coordinate_rows
 from femb.system.system import System
 
 G = 9.81

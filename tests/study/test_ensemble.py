@@ -23,7 +23,7 @@ from femb import (
     simulate_ensemble,
 )
 from femb.profiles import Step, Versine
-from femb.results.history import history
+from femb.study.outputs import history
 
 RUN = {"duration": 0.3, "output_interval": 0.02, "rtol": 1e-7}
 TIP = "beams.boom.-1.position.z"

@@ -11,7 +11,7 @@ from femb import elements as e
 from femb.linear.response import FrequencyResponse
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.statics.start import started
-from femb.system.mass_properties import mass_properties
+from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 from femb.vibration.mode_sweep import ModeSweep
 

@@ -18,6 +18,7 @@ from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
 from femb.base.values import frozen_array
+from femb.formulations.contract import Transformed, refused
 from femb.formulations.hamiltonian.momentum_kernels import (
     accelerations,
     convective_rates,
@@ -37,7 +38,6 @@ from femb.formulations.hamiltonian.segments import (
     spring_columns,
 )
 from femb.formulations.joint_tree import JointTree
-from femb.formulations.transformed import Transformed, refused
 from femb.formulations.tree_frame import TreeFrame
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import TrialError

@@ -21,12 +21,11 @@ from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
 from femb.base.values import Keeper
-from femb.formulations.contract import Coordinates
+from femb.formulations.contract import Coordinates, refused
 from femb.formulations.joint_tree import JointTree, Swept
 from femb.formulations.joint_tree_kernels import FRAME_V, SIZE, SPHERICAL
 from femb.formulations.reduced.null_space import NullSpace, TreeTangent, apply_H2, apply_H2_T, composite
 from femb.formulations.reduced.recursion import RecursiveSteps
-from femb.formulations.transformed import refused
 from femb.formulations.tree_frame import Root, TreeFrame
 from femb.formulations.tree_names import TreeForm
 from femb.layout.discrete import DiscreteState

@@ -6,7 +6,7 @@ import pytest
 import femb
 from femb import Attachment, ExactBeam, Load, Model, ModelError, Section, ThermalLoad
 from femb.numerics.rotations import cross_matrix, rotation_matrix
-from femb.system.mass_properties import mass_properties
+from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 
 CLAMPED = Attachment(body="ground", direction=(1.0, 0.0, 0.0))

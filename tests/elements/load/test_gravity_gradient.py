@@ -10,7 +10,7 @@ import femb
 from femb import Attachment, Beam, GravityGradient, Model, PointMass, RigidBody, Section
 from femb.numerics import orbits as kepler
 from femb.numerics import rotations
-from femb.system.mass_properties import mass_properties
+from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 
 RATE = 1.1e-3

@@ -14,7 +14,7 @@ from femb.layout.state import State
 from femb.numerics import orbits as kepler
 from femb.numerics import rotations
 from femb.statics.equilibrium import in_equilibrium
-from femb.system.mass_properties import mass_properties
+from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 
 MU, RADIUS = 3.986004418e14, 7e6

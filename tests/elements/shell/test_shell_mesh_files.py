@@ -10,7 +10,7 @@ from oracles.shell import PATCH, QUADS, Supported, material, patch_fields
 import femb
 from femb.case import load_case
 from femb.elements.shell.mesh import cylinder, mesh_of_file, quadrilateral
-from femb.system.mass_properties import mass_properties
+from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 
 E, NU, RHO, H = 1e9, 0.3, 1000.0, 0.02

@@ -9,7 +9,7 @@ from oracles.shell import material
 
 import femb
 from femb.linear import linearize
-from femb.system.mass_properties import mass_properties
+from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 
 E, NU, RHO, H = 1e9, 0.3, 1000.0, 0.02

@@ -32,7 +32,7 @@ from femb.elements import (
 )
 from femb.numerics.tableaux import RADAU_A, RADAU_C
 from femb.profiles import Constant, Polynomial, Sine
-from femb.system.mass_properties import mass_properties
+from femb.system.moving_ground import mass_properties
 from femb.system.system import System
 
 J_S = 0.08
