@@ -1,5 +1,7 @@
 """An appendage of femb's own beams, shells and bodies as a finite element model, by the matrices of the model at rest.
 
+Joints and lines of hinges are rows of the model: their coordinates without a spring are mechanisms.
+
 The stress stiffness of beams of the default kind is int N w'^2 with the tension N at the strain points and the cubics
 of the element; that of exact beams and shells is the part of their tangent that is linear in the stresses.
 Source: docs/theory/modal_body.md, section 9; docs/theory/beam.md, equations (3) and (7).
@@ -15,6 +17,8 @@ from femb.base.types import Bools, Floats, Ints, Sparse
 from femb.elements.beam.batch import BeamBatch
 from femb.elements.beam.strain import LENGTH, POINTS, STIFFNESS, WEIGHTS
 from femb.elements.exact.batch import ExactBatch
+from femb.elements.joint.driver import JointDriver
+from femb.elements.joint.latch import Latch
 from femb.elements.marker import Place
 from femb.elements.shell.batch import ShellBatch
 from femb.elements.shell.shell import Shell
@@ -26,7 +30,7 @@ from femb.numerics.rotations import cross_matrix
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.system.appendages import Appendage
 from femb.system.system import System
-from femb.vibration.appendages import appendages, place_of, root_frame, stations
+from femb.vibration.appendages import alone_of, appendages, place_of, root_frame, stations
 
 
 def appendage_model(
@@ -35,7 +39,8 @@ def appendage_model(
     """The appendage of a body, and its interfaces: where it is on the body, with the body's axes, and the others.
 
     root : name of the body, or "ground". interfaces : places by name, as "beams.boom.-1" or "bodies.panel". appendage :
-    its name, which is needed if the body has several. Raises ModelError: joints within; what is not on the appendage.
+    its name, which is needed if the body has several. Raises ModelError: drivers and latches within; what is not on the
+    appendage.
     """
     system = System(model)
     motion = EigenProblem.of(system, False)
@@ -48,8 +53,9 @@ def appendage_model(
     inside = ~motion.holding(frame).only(*part.frames).held
     own = inside.copy()
     own[motion.velocities_of(frame)] = True
-    _refuse_joints(motion, inside, part.name)
+    _refuse_moving_joints(model, layout, part)
     _refuse_pretension(model, layout, part)
+    alone_of(motion.holding(frame), part)
     place, axes = root_frame(motion, part, frame)
     of, turn, stored = _freedoms(motion, frames, own)
     mass = _mass(motion, inside, own)
@@ -58,7 +64,7 @@ def appendage_model(
     nodes = np.array([place_of(motion, Station(each), np.zeros(3), np.eye(3)) for each in frames])
     fe = FeModel(
         nodes, of[0], of[1], mass, _balanced(stiffness, nodes, of), np.array(frames),
-        stress=AppendageStress.of(motion, turn, stored),
+        stress=AppendageStress.of(motion, turn, stored), joints=_joints(motion, inside, own, turn),
     )  # fmt: skip
     tied = [MeshInterface(root, np.array([0]), "rigid", place, axes)]
     for name, station in stations(motion, interfaces).items():
@@ -84,10 +90,23 @@ def _chosen(found: list[Appendage], name: str | None, root: str) -> Appendage:
     raise ModelError(f"appendage: got {name!r}, {root!r} has {names}: name one")
 
 
-def _refuse_joints(motion: EigenProblem, inside: Bools, name: str) -> None:
+def _refuse_moving_joints(model: Model, layout: Layout, part: Appendage) -> None:
+    for item in model.items():
+        if isinstance(item, JointDriver | Latch):
+            joint = layout.joints[item.joint]
+            if {joint.first.frame, joint.second.frame} & set(part.frames):
+                what = f"moves a joint within {part.name!r}: a reduced body is one elastic piece; reduce its parts"
+                raise ModelError.at((item.table, item.name), what)
+
+
+def _joints(motion: EigenProblem, inside: Bools, own: Bools, turn: Sparse) -> Sparse | None:
+    """Rows (m, n) of the joints that move something inside, by freedoms in common axes; None without any."""
     n = motion.system.n_v
-    if motion.system.n_c and motion.system.pattern.to_csc(motion.jacobian)[n:, :n][:, inside].count_nonzero():
-        raise ModelError(f"{name!r} has joints: a reduced body is one elastic piece; reduce its parts one by one")
+    if not motion.system.n_c:
+        return None
+    rows = motion.system.pattern.to_csc(motion.jacobian).tocsr()[n:, :n]
+    moving = np.unique(rows[:, inside].tocoo().row)
+    return as_csc(rows[moving][:, own] @ turn.T) if len(moving) else None
 
 
 def _refuse_pretension(model: Model, layout: Layout, part: Appendage) -> None:

@@ -74,7 +74,7 @@ class FeModel(Brief):
     displacements, 3 to 5 rotations, 6 internal coordinates of elements, which rigid motion leaves at zero. mass,
     stiffness (n, n) : sparse and symmetric. numbers (N,) : the nodes' numbers in their source. node_sets : (m,) numbers
     of rows of the nodes by name. stress : the stress stiffness, or None. cells : (c, k) nodes of the cells by their
-    type in meshio, for pictures.
+    type in meshio, for pictures. joints (m, n) : rows whose products with displacements are zero, or None.
     """
 
     nodes: Floats
@@ -86,6 +86,7 @@ class FeModel(Brief):
     node_sets: Mapping[str, Ints] = field(default_factory=dict)
     stress: "StressStiffness | GivenStress | None" = None
     cells: Mapping[str, Ints] = field(default_factory=dict)
+    joints: Sparse | None = None
 
     @classmethod
     def of(
@@ -189,11 +190,13 @@ def as_csc(matrix: Sparse) -> Sparse:
     return out
 
 
-# Interfaces tied to nodes: rigid sets (RBE2) replace degrees of freedom, mean motions (RBE3) are rows.
+# Interfaces tied to nodes: rigid sets (RBE2) replace degrees of freedom, mean motions (RBE3) are rows. Joints take away
+# as many degrees of freedom as they have independent rows.
 #
 # Source: docs/theory/modal_body.md, section 2, equation (2).
 
 RANK = 1e-8  # least part of the largest principal moment of an interface's nodes
+DEPENDENT = 1e-10  # of the largest row of a joint: one that depends on the others
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,11 +272,50 @@ def tied(model: FeModel, interfaces: Sequence[MeshInterface]) -> Tied:
             places[k], mean = mean, mean + 1
     shape = (model.size, len(free) + 6 * rigid)
     entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
-    expand = as_csc(csc_array(entries, shape=shape))
+    expand, count = as_csc(csc_array(entries, shape=shape)), len(free)
+    if model.joints is not None:
+        joined = _joined(model.joints @ expand, count)
+        expand, count = as_csc(expand @ joined), count - joined.shape[0] + joined.shape[1]
     from scipy.sparse import vstack
 
-    averaged = csr_array(vstack(averages)) @ expand if averages else csr_array((0, shape[1]))
-    return Tied(model, tuple(interfaces), expand, len(free), averaged, places, points)
+    averaged = csr_array(vstack(averages)) @ expand if averages else csr_array((0, expand.shape[1]))
+    return Tied(model, tuple(interfaces), expand, count, averaged, places, points)
+
+
+def _joined(rows: Sparse, free: int) -> Sparse:
+    """The degrees of freedom (n, r) of which ``rows`` (m, n) are zero, by those that remain: others are of the first
+    ``free``. Raises ModelError: interfaces that cannot move by themselves."""
+    from scipy.linalg import qr, solve_triangular
+    from scipy.sparse import csgraph, csr_array, eye_array
+
+    rows = csr_array(rows)
+    n, dependent, entries = rows.shape[1], [], []
+    count, group = csgraph.connected_components(abs(rows) @ abs(rows).T, directed=False)
+    for own in (np.flatnonzero(group == k) for k in range(count)):
+        part = rows[own]
+        columns = np.unique(part.indices)
+        A = part[:, columns].toarray()
+        inner = columns < free
+        Q, U, order = qr(A[:, inner], pivoting=True)
+        sizes = np.abs(np.diagonal(U))
+        rank = int(np.sum(sizes > DEPENDENT * np.max(np.abs(A), initial=0.0)))
+        outside = Q.T @ A[:, ~inner]
+        if np.max(np.abs(outside[rank:]), initial=0.0) > DEPENDENT * np.max(np.abs(A), initial=0.0):
+            raise ModelError(
+                "interfaces: a joint connects two of them, or one with the root, which then cannot move by itself: "
+                "take a place on the other side of the joint"
+            )
+        owners = columns[inner][order]
+        right = np.hstack([U[:rank, rank:], outside[:rank]])
+        found = -solve_triangular(U[:rank, :rank], right)
+        others = np.concatenate([owners[rank:], columns[~inner]])
+        i, j = np.nonzero(np.abs(found) > DEPENDENT)
+        dependent.append(owners[:rank])
+        entries.append((owners[i], others[j], found[i, j]))
+    kept = np.setdiff1d(np.arange(n), np.concatenate(dependent))
+    i, j, values = (np.concatenate([each[k] for each in entries]) for k in range(3))
+    whole = eye_array(n).tocsc()[:, kept]
+    return as_csc(whole + csr_array((values, (i, np.searchsorted(kept, j))), shape=whole.shape))
 
 
 def _weighted_dofs(model: FeModel, interface: MeshInterface) -> Ints:

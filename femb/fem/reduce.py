@@ -262,8 +262,8 @@ def reduce_beams(
 
     root : the body that carries it, or "ground"; its axes are those of the reduced body. interfaces : other places, as
     {"tip": "beams.boom.-1"}. appendage : its name, needed if the root has several. modes, other options : as
-    ``reduce_mesh``.
-    Raises ModelError: joints within the appendage.
+    ``reduce_mesh``. Joints and lines of hinges within move as at rest: each free coordinate needs a spring.
+    Raises ModelError: drivers or latches within the appendage; a coordinate of a joint without a spring.
     """
     from femb.fem.beams import appendage_model
 

@@ -652,18 +652,23 @@ def _truncation(model: FeModel, found: Shapes, arrays: dict[str, Floats], count:
 
 
 def _carried(model: FeModel, ties: Tied, axes: Floats) -> Floats:
-    """(6,): mass and inertia along and about the root's axes of what a rigid root carries without any mode."""
-    root = ties.interfaces[0]
-    if root.kind != "rigid":
+    """(6,): mass and inertia along and about the root's axes of what a rigid root carries without any mode.
+
+    It is what the mass of the root lacks of that of all: the mass condensed to the root, all else free of stiffness.
+    """
+    from scipy.sparse import diags_array
+    from scipy.sparse.linalg import cg
+
+    if ties.interfaces[0].kind != "rigid":
         return np.zeros(6)
-    own = ties.expand[:, ties.columns(0)].toarray()
-    block = own.T @ (model.mass @ own)
-    turned = np.kron(np.eye(2), axes).T @ block @ np.kron(np.eye(2), axes)
-    # effective masses of all modes: the rigid mass without what is condensed at the root
-    D = model.rigid_motions(ties.points[0])
-    cross = own.T @ (model.mass @ D)
-    both = np.kron(np.eye(2), axes).T @ (cross + cross.T) @ np.kron(np.eye(2), axes)
-    return np.asarray(np.diag(both) - np.diag(turned))
+    own, inner = ties.expand[:, ties.columns(0)].toarray(), ties.expand[:, : ties.free]
+    moved = model.mass @ own
+    coupled, mass = inner.T @ moved, (inner.T @ model.mass @ inner).tocsr()
+    sizes = mass.diagonal()
+    scale = diags_array(1.0 / np.where(sizes > 0.0, sizes, 1.0))
+    carried = np.array([cg(mass, column, M=scale, rtol=1e-5)[0] for column in coupled.T])
+    turn = np.kron(np.eye(2), axes)
+    return np.asarray(np.diag(turn.T @ (own.T @ moved - carried @ coupled) @ turn))
 
 
 # The table that a reduction prints: mass properties, interfaces, modes, truncation.

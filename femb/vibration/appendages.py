@@ -15,7 +15,7 @@ from femb.layout.layout import Station
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
 from femb.small_motions.eigenproblem import EigenProblem, Flags
-from femb.small_motions.free_motions import free_motions
+from femb.small_motions.free_motions import FreeMotions, free_motions
 from femb.system.appendages import Appendage, appendages_of, attachment
 from femb.vibration.damping_ratios import ratios_of
 from femb.vibration.eigen import freedoms, precision, real_modes
@@ -54,18 +54,25 @@ def appendages(motion: EigenProblem) -> list[Appendage]:
     return appendages_of(layout, model, held)
 
 
+def alone_of(motion: EigenProblem, appendage: Appendage) -> tuple[EigenProblem, FreeMotions]:
+    """The motions of an appendage with all else held, none without stiffness. Raises ModelError: there is one."""
+    alone = motion.only(*appendage.frames)
+    free = free_motions(alone)
+    if free.count:
+        ways = f"{free.count} way{'s' * (free.count > 1)}"
+        raise ModelError(
+            f"{appendage.name!r} can move without stiffness beside the held frame, in {ways}: add the springs of its "
+            "joints, or hold what it hangs on"
+        )
+    return alone, free
+
+
 def held_modes(motion: EigenProblem, appendage: Appendage, count: int | None) -> tuple[EigenProblem, Floats, Floats]:
     """The motions of an appendage with all else held, omega^2 (k,), rad2/s2, and shapes (n_v, k) of its lowest modes.
 
     count : by default all. Raises ModelError: it can move without stiffness.
     """
-    alone = motion.only(*appendage.frames)
-    free = free_motions(alone)
-    if free.count:
-        raise ModelError(
-            f"modes: {appendage.name!r} can move without stiffness beside the held frame, in {free.count} ways: add "
-            "the springs of its joints, or hold what it hangs on"
-        )
+    alone, free = alone_of(motion, appendage)
     most = freedoms(alone)
     return alone, *real_modes(alone, free, min(most, count or most))
 

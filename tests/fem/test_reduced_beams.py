@@ -3,7 +3,21 @@
 import numpy as np
 import pytest
 
-from femb import Attachment, Beam, ExactBeam, Model, RigidBody, Section, modes
+from femb import (
+    Attachment,
+    Beam,
+    ExactBeam,
+    HingeLine,
+    JointDriver,
+    JointEnd,
+    Material,
+    Model,
+    Revolute,
+    RigidBody,
+    Section,
+    Shell,
+    modes,
+)
 from femb.base.errors import ModelError
 from femb.fem import reduce_beams
 
@@ -94,6 +108,59 @@ def test_force_on_the_tip_stiffens_the_boom(made, near):
     # tip displacement without rotation: w = 3 x^2 - 2 x^3, int w'^2 = 6/5
     assert -body.psi2[0, 0, 1, 1] == pytest.approx(1.2, rel=near)
     assert -body.psi2[0, 0, 5, 5] == pytest.approx(2.0 / 15.0, rel=near)
+
+
+def wing(stiffness=4.0, **words):
+    """Two stiff panels in a row on a hub, each on a line of hinges."""
+    model, edge = Model(), {"shell": "outer", "edge": "edge4"}
+    model.add(RigidBody("hub", mass=10.0, inertia=1.0))
+    for k, name in enumerate(("inner", "outer")):
+        corners = [[k, 0, 0], [k + 1, 0, 0], [k + 1, 0.5, 0], [k, 0.5, 0]]
+        model.add(Shell(name, (3, 2), corners, thickness=0.02, material=Material(70e9, 27e9, density=1000.0), **words))
+    model.add(HingeLine("root", {"body": "hub"}, {"shell": "inner", "edge": "edge4"}, stiffness=4.0))
+    model.add(HingeLine("fold", {"shell": "inner", "edge": "edge2"}, edge, stiffness=stiffness))
+    return model
+
+
+def test_panels_on_lines_of_hinges():
+    """At rest and spinning, two stiff panels swing as in closed form: a double pendulum in the field of its spin."""
+    found = reduce_beams(wing(), "hub", {}, 8)
+    m, k = 10.0, 2.0
+    inertia = m / 3.0 + m * 0.02**2 / 12.0
+    M = np.array([[inertia + m, 0.5 * m], [0.5 * m, inertia]])
+    K, stiffening = k * np.array([[2.0, -1.0], [-1.0, 1.0]]), m * np.diag([11.0 / 6.0, 5.0 / 6.0])
+    for rate in (0.0, 2.0):
+        wanted = np.sqrt(np.linalg.eigvals(np.linalg.solve(M, K + rate**2 * stiffening)).real)
+        np.testing.assert_allclose(spinning(found.body, np.array([0.0, 0.0, rate]))[:2], np.sort(wanted), rtol=1e-4)
+    np.testing.assert_allclose(found.free[:4], modes(wing(), 4, held="hub").frequencies, rtol=3e-6)
+
+
+def test_effective_masses_of_all_modes_are_what_the_root_does_not_carry():
+    """A panel clamped to the hub, whose edge moves with it: nothing is left out of all modes."""
+    model, corners = Model(), [[0, 0, 0], [1, 0, 0], [1, 0.5, 0], [0, 0.5, 0]]
+    model.add(RigidBody("hub", mass=10.0, inertia=1.0))
+    clamped = {"edge4": "hub"}
+    model.add(Shell("p", (2, 1), corners, thickness=0.1, material=Material(7e10, 2.7e10, density=1e3), attach=clamped))
+    found = reduce_beams(model, "hub", {}, 24)
+    assert len(found.free) == 24
+    np.testing.assert_allclose(found.missing, 0.0, atol=1e-7)
+    assert 0.8 < found.effective.sum(axis=0)[0] < 0.95
+
+
+def test_joints_that_are_refused():
+    """Without a spring, with a driver, and between two interfaces."""
+    with pytest.raises(ModelError, match="'root' can move without stiffness beside the held frame, in 1 way: add the"):
+        reduce_beams(wing(0.0), "hub", {}, 4)
+    lines = wing(points={"near": "edge4", "far": "edge2"})
+    with pytest.raises(ModelError, match="a joint connects two of them"):
+        reduce_beams(lines, "hub", {"a": "bodies.inner.far", "b": "bodies.outer.near"}, 4)
+    model = Model()
+    model.add(RigidBody("hub", mass=10.0, inertia=1.0))
+    model.add(RigidBody("arm", mass=1.0, inertia=1.0, position=(1.0, 0.0, 0.0)))
+    model.add(Revolute("elbow", JointEnd("hub", at=(1.0, 0.0, 0.0), axis=(0.0, 1.0, 0.0)), JointEnd("arm")))
+    model.add(JointDriver("motor", "elbow", 0.0))
+    with pytest.raises(ModelError, match="motor: moves a joint within 'arm'"):
+        reduce_beams(model, "hub", {}, 4)
 
 
 def test_what_is_refused():
