@@ -10,6 +10,7 @@ import os
 import posixpath
 import re
 import sys
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -29,6 +30,7 @@ TITLE = re.compile(r"^(```\w+[ \t]+title=)([^\s\"]+)[ \t]*$", re.MULTILINE)
 FORMULA = re.compile(r'<(?:span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</(?:span|div)>', re.DOTALL)
 TAG = re.compile(r"\\tag\{(\w+)\}")
 ALIGNED = re.compile(r"\\(begin|end)\{aligned\}")
+TWO_PRIMES = re.compile(r"(_(?:\w|\{[^}]*\}))''")
 ACCENTS = ("\u02d9", "\u00a8", "\u0307", "\u0308", "~", "^", "\u02c6", "\u02dc", "\u20db")  # dots, tilde and hat
 MATHML = "http://www.w3.org/1998/Math/MathML"
 ElementTree.register_namespace("", MATHML)
@@ -95,18 +97,26 @@ def mathml(match: re.Match[str]) -> str:
 
 
 def lines(text: str) -> str:
-    """A formula with the name of aligned lines that latex2mathml knows."""
-    return ALIGNED.sub(r"\\\1{align*}", text)
+    """A formula with the name of aligned lines that latex2mathml knows, and with two primes as one sign."""
+    return ALIGNED.sub(r"\\\1{align*}", TWO_PRIMES.sub("\\1^{\u2033}", text))
 
 
 def arranged(formula: str) -> str:
-    """MathML as browsers set it: accents close to their letters, cells of aligned lines at the sign of equality."""
+    """MathML as browsers set it: accents close to their letters, bars and signs close to what they belong to, cells of
+    aligned lines at the sign of equality."""
     root = ElementTree.fromstring(formula)
     for over in root.iter(f"{{{MATHML}}}mover"):
         _, sign = over
         if (sign.text or "") in ACCENTS:
             over.set("accent", "true")
             sign.set("stretchy", "false")
+    for row in root.iter():
+        bars = [each for each in row if each.text == "|"]
+        for bar, form in zip(bars, cycle(("prefix", "postfix")), strict=False):
+            bar.set("form", form)
+        for before, sign in pairwise(row):
+            if sign.text == "\u2212" and before.tag.endswith("}mo") and before.text not in tuple(")]|"):
+                sign.set("form", "prefix")
     for cell in root.iter(f"{{{MATHML}}}mtd"):
         if cell.get("columnalign"):
             cell.set("style", f"text-align: {cell.attrib.pop('columnalign')}; padding-inline: 0")
