@@ -21,7 +21,7 @@ from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
 from femb.formulations.contract import Transformed
 from femb.layout.element import TrialError
-from femb.numerics import kinematics
+from femb.numerics import kinematics, rotations
 from femb.numerics.block_kernels import multiply, solve
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.vector3 import body_part, hamilton, quaternion_times
@@ -326,6 +326,19 @@ class QuaternionSolver:
 class LowRankQuaternionSolver(LowRankMatrices, QuaternionSolver):
     """The same, also with a part of low rank."""
 
+    def shifted(
+        self, mass: Matrix, damping: Matrix, stiffness: Matrix, mu: complex, reach: complex | None = None
+    ) -> Matrix:
+        """mu M + C + reach K, as of the solver; C and K may be ``WithLowRank``."""
+        result = super().shifted(mass, damping, stiffness, mu, reach)
+        if isinstance(result, WithLowRank):
+            # from the elimination of the length of each quaternion, as ``add_radial_change``
+            places, basis = self.coordinates[2][:, None] + np.arange(4), result.matrix.basis
+            rates = rotations.quaternion_rate(basis.p, basis.omega)
+            along = np.einsum("nir,ni->nr", damping.right[places], rates)
+            result.right[places] += result.matrix.reach**2 * np.einsum("nr,ni->nir", along, rates)
+        return result
+
 
 class QuaternionForm(Transformed):
     """A System in coordinates q and their rates q', both (n_q,), with n_c multipliers.
@@ -401,16 +414,18 @@ class QuaternionForm(Transformed):
         pull_back(*self._system_coordinates, q, rate, v, momenta, multipliers, forces, out)
         return out
 
-    def matrices(
-        self, u: Floats, q: Floats, rate: Floats, multipliers: Floats
-    ) -> tuple[PulledBack, Matrix, PulledBack]:
+    def matrices(self, u: Floats, q: Floats, rate: Floats, multipliers: Floats) -> tuple[PulledBack, Matrix, Matrix]:
         """Mass, damping and iteration tangent of the ``equations`` (9), those of the velocity form transformed by G."""
         v = self.velocities(q[None], rate[None])[0]
         mass, damping, stiffness = self.system.matrices(u, q, v, np.ascontiguousarray(multipliers[self.n_p :]))
         if not isinstance(damping, WithLowRank):
             return self.pulled_back(q, v, mass, damping, stiffness)
-        parts = self.pulled_back(q, v, mass, damping.matrix, stiffness)
-        return parts[0], WithLowRank(parts[1], *(self._forces(q, x) for x in (damping.left, damping.right))), parts[2]
+        M, C, K = self.pulled_back(q, v, mass, damping.matrix, stiffness.matrix)
+        # the change of omega with p, as ``add_change_of_map``
+        change, at_v = stiffness.right.copy(), self._frames[1]
+        change[at_v] += 0.5 * np.cross(damping.right[at_v], v[at_v][..., None], axis=1)
+        left, of_damping, of_stiffness = (self._forces(q, x) for x in (damping.left, damping.right, change))
+        return M, WithLowRank(C, left, of_damping), WithLowRank(K, left, of_stiffness)
 
     def _forces(self, q: Floats, columns: Floats) -> Floats:
         """G^T times forces (n_v + multipliers of joints, r), with zeros for all multipliers."""

@@ -9,7 +9,7 @@ with a multiplier of zero.
 
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
@@ -295,25 +295,23 @@ class LinearSolver:
 
 @dataclass(frozen=True, eq=False)
 class WithLowRank:
-    """A matrix of a solver, plus U V^T; left, right (n, r) : U, V, with zeros for multipliers."""
+    """A matrix of a solver, plus U V^T; left, right (n, r) : U, V, with zeros for multipliers.
+
+    Damping and stiffness of one state have the same U.
+    """
 
     matrix: Matrix
     left: Floats
     right: Floats
 
-    # numpy leaves sums of arrays and these to this class
-    __array_ufunc__ = None
-
     @classmethod
-    def of(cls, matrix: Matrix, part: LowRank, multipliers: int) -> "WithLowRank":
-        """A damping matrix and a part of low rank of the velocities, before so many multipliers."""
+    def pair(
+        cls, damping: Matrix, stiffness: Matrix, part: LowRank, multipliers: int
+    ) -> "tuple[WithLowRank, WithLowRank]":
+        """Damping and stiffness with a part of low rank of the velocities, before so many multipliers."""
         free = np.zeros((multipliers, part.rank))
-        return cls(matrix, np.vstack([part.left, free]), np.vstack([part.damping, free]))
-
-    def __add__(self, other: Matrix) -> "WithLowRank":
-        return replace(self, matrix=self.matrix + other)
-
-    __radd__ = __add__
+        left, of_damping, of_stiffness = (np.vstack([x, free]) for x in (part.left, part.damping, part.stiffness))
+        return cls(damping, left, of_damping), cls(stiffness, left, of_stiffness)
 
 
 class LowRankFactors:
@@ -339,12 +337,13 @@ class LowRankMatrices:
     def shifted(
         self, mass: Matrix, damping: Matrix, stiffness: Matrix, mu: complex, reach: complex | None = None
     ) -> Matrix:
-        """mu M + C + reach K, as of the solver; C may be ``WithLowRank``."""
+        """mu M + C + reach K, as of the solver; C and K may be ``WithLowRank``."""
         solver: Any = super()
         if not isinstance(damping, WithLowRank):
             return solver.shifted(mass, damping, stiffness, mu, reach)
-        matrix = solver.shifted(mass, damping.matrix, stiffness, mu, reach)
-        return replace(damping, matrix=matrix, left=damping.left.astype(type(mu)))
+        matrix = solver.shifted(mass, damping.matrix, stiffness.matrix, mu, reach)
+        right = damping.right + (1.0 / mu if reach is None else reach) * stiffness.right
+        return WithLowRank(matrix, damping.left.astype(type(mu)), right)
 
     def factorise(self, data: Matrix, dependent: float = DEPENDENT) -> Any:
         """Factors of the matrix, as of the solver."""

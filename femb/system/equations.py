@@ -503,11 +503,11 @@ class Equations(NumberedModel):
 
     def exact_matrices(
         self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats
-    ) -> tuple[Floats, Matrix, Floats]:
+    ) -> tuple[Floats, Matrix, Matrix]:
         """As ``matrices``, with the exact derivatives at the accelerations a (n_v,): those of beams take longer to
         compile, and let Newton's iteration converge where small stresses of slender members stiffen them."""
         damping, stiffness = self.tangent(u, q, v, a)
-        return self.mass_data(q), self._constrained(u, q, v, multipliers, damping, stiffness), stiffness
+        return self.mass_data(q), *self._constrained(u, q, v, multipliers, damping, stiffness)
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, constraints: bool = False) -> tuple[Floats, Floats]:
         """d(residual)/dv and d(residual)/dq H at one state, exact, at constant inputs; block data.

@@ -63,9 +63,9 @@ def assembled(system: Equations, q: Floats, rough: bool) -> Floats:
         return q
 
     def correction(it: Iteration[Floats, Floats]) -> Floats:
-        mass, damping, stiffness = system.matrices(u, it.x, v)
+        matrix = system.solver.shifted(*system.matrices(u, it.x, v), 1.0)
         x = np.concatenate([np.zeros(system.n_v), -it.residual])
-        result: Floats = system.solver.factorise(mass + damping + stiffness).solve(x)[: system.n_v]
+        result: Floats = system.solver.factorise(matrix).solve(x)[: system.n_v]
         return result
 
     try:

@@ -373,20 +373,20 @@ class ListedMatrices:
     def __init__(self, system: MotionEquations, u: Floats, q: Floats, v: Floats, mu: Floats) -> None:
         self._solver, self._n_v = system.solver, system.n_v
         factors: list[Factors] = []
-        self._stiff: list[Matrix] = []
+        self._stiff: list[tuple[Matrix, Matrix, float]] = []
         for k, scale in enumerate(mu.tolist()):
             mass, damping, stiffness = system.matrices(u[k], q[k], v[k])
             factors.append(self._solver.factorise(self._solver.shifted(mass, damping, stiffness, scale)))
-            self._stiff.append(damping + stiffness / scale)
+            self._stiff.append((damping, stiffness, 1.0 / scale))
         self.factors: EachFactors = ListedFactors(factors)
 
     def filtered(self, x: Floats) -> Floats:
         """As ``StackedMatrices.filtered``."""
-        for k, stiff in enumerate(self._stiff):
+        for k, (damping, stiffness, reach) in enumerate(self._stiff):
             x[k, self._n_v :] = 0.0
             self.factors.of(k).solve(x[k])
             x[k, self._n_v :] = 0.0
-            x[k] = self._solver.multiply(stiff, x[k])
+            x[k] = self._solver.multiply(damping, x[k]) + reach * self._solver.multiply(stiffness, x[k])
             x[k, self._n_v :] = 0.0
         return self.factors.solve(x)
 
@@ -408,7 +408,7 @@ def matrices_each(
     system: MotionEquations, u: Floats, q: Floats, v: Floats, mu: Floats, space: Space | None = None
 ) -> EachMatrices:
     """The iteration matrices of k states; space : see ``StackedMatrices``. Raises TrialError, SingularError."""
-    low_rank = any(batch.low_rank_matrices(u[0], q[0], v[0]) is not None for batch in system.batches)
+    low_rank = system.low_rank_matrices(u[0], q[0], v[0]).rank
     return ListedMatrices(system, u, q, v, mu) if low_rank else StackedMatrices(system, u, q, v, mu, space)
 
 

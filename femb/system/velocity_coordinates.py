@@ -160,28 +160,31 @@ class MotionEquations(VelocityCoordinates):
 
     def matrices(
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None = None
-    ) -> tuple[Floats, Matrix, Floats]:
+    ) -> tuple[Floats, Matrix, Matrix]:
         """Mass, damping and iteration tangent of the ``equations`` at one state, block data. Raises FoldedError.
 
         J and J^T are part of damping, the derivatives with respect to velocities and multipliers. multipliers (n_c,).
-        Damping is a ``femb.system.block_lu.WithLowRank`` where an element asks for it.
+        Damping and tangent are ``femb.system.block_lu.WithLowRank`` where an element asks for it.
         """
         mass, damping, stiffness = np.zeros((3, self.pattern.size))
         for batch in self.batches:
             batch.matrices(u, q, v, mass, damping, stiffness)
-        return mass, self._constrained(u, q, v, multipliers, damping, stiffness), stiffness
+        return mass, *self._constrained(u, q, v, multipliers, damping, stiffness)
 
     def _constrained(
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats | None, damping: Floats, stiffness: Floats
-    ) -> Matrix:
-        """Damping with J, J^T and low-rank parts; adds the derivatives of constraint forces to stiffness."""
+    ) -> tuple[Matrix, Matrix]:
+        """Damping with J and J^T, stiffness with the derivatives of constraint forces, both with low-rank parts."""
         self.constraint_set.jacobian(u, q, damping)
         if multipliers is not None:
             self.constraint_set.constraint_tangent(u, q, v, multipliers, stiffness)
-        parts = [part for part in (batch.low_rank_matrices(u, q, v) for batch in self.batches) if part is not None]
-        if parts:
-            return WithLowRank.of(damping, LowRank.joined(parts, self.n_v), self.n_c)
-        return damping
+        low_rank = self.low_rank_matrices(u, q, v)
+        return WithLowRank.pair(damping, stiffness, low_rank, self.n_c) if low_rank.rank else (damping, stiffness)
+
+    def low_rank_matrices(self, u: Floats, q: Floats, v: Floats) -> LowRank:
+        """The part of ``matrices`` at one state that is not in block data; of rank 0 where no element asks for it."""
+        parts = [batch.low_rank_matrices(u, q, v) for batch in self.batches]
+        return LowRank.joined([part for part in parts if part is not None], self.n_v)
 
     def mass_data(self, q: Floats) -> Floats:
         """Mass at one state, block data."""

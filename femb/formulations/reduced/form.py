@@ -32,7 +32,7 @@ from femb.layout.discrete import DiscreteState
 from femb.layout.element import TrialError
 from femb.layout.layout import KEPT
 from femb.numerics import kinematics, rotations
-from femb.system.block_lu import DEPENDENT, Matrix, SingularError, Solver
+from femb.system.block_lu import DEPENDENT, LowRankMatrices, Matrix, SingularError, Solver, WithLowRank
 from femb.system.constraints import reaction_stiffness
 from femb.system.system import System
 from femb.system.velocity_coordinates import corotated_vectors
@@ -235,6 +235,10 @@ class BorderedSolver:
         return result
 
 
+class LowRankBorderedSolver(LowRankMatrices, BorderedSolver):
+    """The same, also with a part of low rank."""
+
+
 class DenseSolver(BorderedSolver):
     """Factorises and multiplies matrices (n, n)."""
 
@@ -274,7 +278,7 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
     def _choose_rows(self) -> None:
         self._select_rows(self.tree)
         self.dense = self.n_v + self.n_c <= DENSE or not self.layout.couplings
-        self.solver: Solver = DenseSolver() if self.dense else BorderedSolver()
+        self.solver: Solver = DenseSolver() if self.dense else LowRankBorderedSolver()
 
     def _check_retained(self) -> None:
         if not self.n_c:
@@ -369,7 +373,7 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
     def matrices(self, u: Floats, q: Floats, v: Floats, multipliers: Floats) -> tuple[Matrix, Matrix, Matrix]:
         """Mass, damping and stiffness of the ``equations`` at one state, exact: (14) and (15).
 
-        Sparse matrices are without the part of ``low_rank_tangent``, which would fill them.
+        Sparse ones have the part that would fill them beside them, as ``femb.system.block_lu.WithLowRank``.
         """
         swept = self.tree.sweep(q[None], v[None])
         a, _ = self.forward(u, q, v)
@@ -379,7 +383,8 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
         Q, V = swept[0][0], swept[1][0]
         both = self.system.tangent(u, Q, V, A[0], constraints=self.n_c > 0)
         parts = [self.system.pattern.to_csc(part) for part in (self.system.mass_data(Q), *both)]
-        low_rank = self.system.low_rank_tangent(u, Q, V)
+        system = self.system
+        low_rank = (system.low_rank_tangent if self.dense else system.low_rank_matrices)(u, Q, V)
         if self.dense and low_rank.rank:
             for k, part in enumerate(low_rank.sparse(), start=1):
                 part.resize(parts[k].shape)
@@ -387,7 +392,10 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
         reactions = reaction_stiffness(self.system, u, Q, V, full[0]) if self.n_c else None
         changes = self._tangent.changes(swept, force, q, v, a)
         reduced = self._tangent.pulled_back(changes, parts, self.retained, reactions)
-        return tuple(matrix.toarray() if self.dense else matrix.tocsc() for matrix in reduced)
+        if self.dense:
+            return tuple(matrix.toarray() for matrix in reduced)
+        M, C, K = (matrix.tocsc() for matrix in reduced)
+        return M, *(WithLowRank.pair(C, K, changes.pulled_back(low_rank), self.n_c) if low_rank.rank else (C, K))
 
     def _retained_rows(self, u: Floats, swept: Swept) -> Floats:
         """C H2 (n_c, n_v) at one swept state."""

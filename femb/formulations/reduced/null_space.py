@@ -29,6 +29,7 @@ from femb.formulations.joint_tree_kernels import (
     add_cross,
     shift_motion,
 )
+from femb.layout.element import LowRank
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.vector3 import assign, rotate, rotate_back, rotation
 
@@ -351,6 +352,11 @@ class Changes:
     by_q: Any
     rate_by_q: Any
     geometric: Any
+
+    def pulled_back(self, part: LowRank) -> LowRank:
+        """A part of low rank of the System's damping and stiffness in the speeds, as by (14) and (15)."""
+        H, W = self.H2.T, self.by_q.T
+        return LowRank(H @ part.left, H @ part.damping, H @ part.stiffness + W @ part.damping)
 
 
 class TreeTangent:

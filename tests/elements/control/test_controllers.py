@@ -11,9 +11,11 @@ from scipy.linalg import expm
 import femb
 from femb import JointEnd
 from femb.base.errors import ModelError, SolveError
+from femb.formulations import make_formulation
 from femb.numerics import rotations
 from femb.numerics.compiler.bound_calls import AVAILABLE
 from femb.run.events import BoundUpdates
+from femb.system.block_lu import WithLowRank
 from femb.system.system import System
 
 J, K_P, K_D = 10.0, 4.0, 9.0
@@ -256,7 +258,7 @@ def test_a_continuous_law_follows_its_linear_model(method):
     np.testing.assert_allclose(results.controllers["law"].state[:, 0], wanted[:, 2], atol=10.0 * scale)
 
 
-def test_stiff_laws_cost_no_steps():
+def test_stiff_filters_cost_no_steps():
     """Steps do not depend on the time constant of the filter."""
     counts = []
     for tau in (0.2, 2e-4, 2e-7):
@@ -265,6 +267,72 @@ def test_stiff_laws_cost_no_steps():
         counts.append(results.statistics["steps"])
     # the first fraction of a second, in which x goes from zero to its value, is a transition of its own
     assert max(counts[1:]) <= counts[0] + 15
+
+
+@pytest.mark.parametrize("method", ["radau", "bdf", "generalized-alpha"])
+@pytest.mark.parametrize("formulation", ["velocity", "quaternion", "reduced"])
+def test_stiff_gains_cost_no_steps(formulation, method):
+    """A body is held against a slow torque: the faster its law, the less it moves, and the fewer steps it needs.
+
+    Newton's matrix has the law's derivatives by velocities and by positions, so that it converges at any step.
+    """
+    counts = []
+    for bandwidth in (5.0, 50.0, 500.0):
+        gains = {"proportional": J * bandwidth**2, "derivative": 1.4 * J * bandwidth, "period": None}
+        slow = femb.Load("slow", body="hub", torque=(0.05, 0.02, 0.1), profile=femb.profiles.Sine(1.0, 0.05))
+        words = {"duration": 60.0, "output_interval": 60.0, "rtol": 1e-6, "method": method, "formulation": formulation}
+        found = femb.simulate(rotor(pd(**gains), slow, rate=0.0), **words).statistics
+        counts.append(found["steps"])
+        assert found["newton_iterations"] < 3.0 * (found["steps"] + found["rejected"])
+    assert counts[2] <= counts[1] <= counts[0]
+
+
+def spinning(law):
+    """A turned and spinning body with a mast and a wheel under a law about z."""
+    model = femb.Model("spinning")
+    words = {"quaternion": (0.8, 0.2, -0.4, 0.4), "angular_velocity": (0.6, -0.4, 0.5)}
+    hub = model.add(femb.RigidBody("hub", 10.0, (J, J, J), **words))
+    section = femb.Section("tube", 1e-3, (2e-7, 1e-7), 3e-7, 2000.0, youngs_modulus=1e8, shear_modulus=4e7)
+    start = hub.at((0.1, 0.0, 0.0), direction=(1.0, 0.0, 0.0))
+    model.add(femb.Beam("mast", section=section, length=1.0, elements=2, start=start))
+    model.add(femb.ReactionWheel("w", body="hub", axis=(0, 0, -1.0), spin_inertia=0.1))
+    model.add(law)
+    return model
+
+
+@pytest.mark.parametrize("formulation", ["velocity", "quaternion", "reduced", "reduced, sparse"])
+def test_newtons_matrix_has_the_derivatives_of_a_law(formulation, monkeypatch):
+    """What a law adds to mu M + C + K/mu, against differences of what it adds to the equations.
+
+    Along x of the speeds, and x/mu of the coordinates, as in a step; at a state at which the law commands nothing.
+    """
+    if formulation == "reduced, sparse":
+        monkeypatch.setattr("femb.formulations.reduced.form.DENSE", 0)
+    mu, law, changes, products = 3.0, continuous(), [], []
+    x = np.random.default_rng(3).standard_normal(100)
+    for each in (law, replace(law, B=[[0.0, 0.0]], C=[[0.0]])):
+        form = make_formulation(System(spinning(each)), formulation.split(",")[0])
+        q, v = form.q0, form.v0
+        u, none = form.inputs_at(0.0, q, v)[None], np.zeros((1, form.n_c))
+        y = x[: form.n_v].copy()
+        if formulation == "quaternion":
+            y = form.from_system(q, x[: form.system.n_v])[1]
+            # the length of a quaternion stays one: 2 p.p' = 0
+            for p in form.corotated_frames[0]:
+                y[p : p + 4] -= q[p : p + 4] * (v[p : p + 4] @ y[p : p + 4]) / mu
+        ahead = form.rates(q[None], y[None]) / mu
+
+        def at(step, form=form, q=q, v=v, u=u, none=none, y=y, ahead=ahead):
+            return form.equations(u, q + step * ahead, v + step * y[None], np.zeros((1, form.n_v)), none)[0]
+
+        changes.append((at(1e-4) - at(-1e-4)) / 2e-4)
+        matrix = form.solver.shifted(*form.matrices(u[0], q, v, none[0]), mu)
+        low_rank = isinstance(matrix, WithLowRank)
+        assert low_rank == (formulation != "reduced")
+        left, right = (matrix.left, matrix.right) if low_rank else (matrix, np.eye(len(matrix)))
+        products.append(left[: len(y)] @ (right[: len(y)].T @ y))
+    wanted, found = (changes[0] - changes[1])[: len(y)], products[0] - products[1]
+    np.testing.assert_allclose(found, wanted, atol=1e-7 * np.abs(wanted).max())
 
 
 def test_poles_of_a_continuous_law():
