@@ -43,75 +43,8 @@ def history(results: Results, name: str) -> History:
     return History(results.time, np.asarray(values, dtype=float), found.unit)
 
 
-# Reductions: one number from the history of a quantity.
-#
-# Times are those of the output; between them, values are interpolated linearly.
-
 # Amplitudes of a spectrum below this part of the largest are no vibration of their own.
 VISIBLE = 0.1
-
-
-def mean(time: Floats, x: Floats) -> float:
-    """The mean over time."""
-    if not time[-1] > time[0]:
-        return float(x[-1])
-    return float(np.sum(0.5 * (x[1:] + x[:-1]) * np.diff(time)) / (time[-1] - time[0]))
-
-
-def rms(time: Floats, x: Floats) -> float:
-    """The root of the mean square over time."""
-    return float(np.sqrt(mean(time, x**2)))
-
-
-def peak_time(time: Floats, x: Floats) -> float:
-    """The instant (s) of the largest magnitude."""
-    return float(time[np.argmax(np.abs(x))])
-
-
-def settling_time(
-    time: Floats, x: Floats, target: float | None, band: float | None, tolerance: float | None, hold: float = 0.0
-) -> float:
-    """The instant (s) after which the history stays within a band about a target.
-
-    target : by default the last value. tolerance : half of the width of the band, in the unit of the quantity; else
-    ``band`` times the largest distance from the target. NaN where the history ends outside of the band, or has been
-    inside for less than ``hold`` s.
-    """
-    distance = np.abs(x - (x[-1] if target is None else target))
-    width = tolerance if tolerance is not None else (0.02 if band is None else band) * float(np.max(distance))
-    outside = np.flatnonzero(distance > width)
-    if not outside.size:
-        return float(time[0])
-    last = int(outside[-1])
-    if last == len(time) - 1:
-        return float("nan")
-    share = (distance[last] - width) / (distance[last] - distance[last + 1])
-    settled = float(time[last] + share * (time[last + 1] - time[last]))
-    return settled if time[-1] - settled >= hold else float("nan")
-
-
-def first_frequency(time: Floats, x: Floats) -> float:
-    """The lowest frequency (Hz) with a peak in the amplitude spectrum, of at least a tenth of its largest value.
-
-    From the history without its linear trend, in a Hann window; the peak is that of a parabola through the logarithms
-    of three amplitudes. NaN where there is no peak. Source: F. J. Harris, On the use of windows for harmonic analysis
-    with the discrete Fourier transform, Proceedings of the IEEE 66 (1978).
-    """
-    if len(time) < 8 or not time[-1] > time[0]:
-        return float("nan")
-    even = np.linspace(time[0], time[-1], len(time))
-    y = np.interp(even, time, x)
-    y = (y - np.polynomial.Polynomial.fit(even, y, 1)(even)) * np.hanning(len(y))
-    size = np.abs(np.fft.rfft(y))
-    inner = np.arange(1, len(size) - 1)
-    peaks = inner[(size[inner] >= size[inner - 1]) & (size[inner] > size[inner + 1])]
-    peaks = peaks[size[peaks] >= VISIBLE * np.max(size)]
-    if not peaks.size or not np.max(size) > 1e-12 * len(x) * np.max(np.abs(x)):
-        return float("nan")
-    k = int(peaks[0])
-    a, b, c = np.log(np.maximum(size[k - 1 : k + 2], np.finfo(float).tiny))
-    bins = k + 0.5 * (a - c) / (a - 2.0 * b + c)
-    return float(bins / (len(even) * (even[1] - even[0])))
 
 
 # The contract of outputs of a study: one number of every run.
@@ -263,7 +196,7 @@ ANALYSES = ("run", "static")
 
 @dataclass(frozen=True, kw_only=True)
 class Statistic(StudyOutput):
-    """Base of the outputs that reduce the history of a quantity.
+    """Base of the outputs that reduce the history of a quantity; between output times it is interpolated linearly.
 
     of : the name of the quantity, as "bodies.hub.angular_velocity.y"; without a component the magnitude of a vector.
     first, last : instants (s), for a part of the run. analysis : "run", or "static" for the states of equilibrium as
@@ -274,6 +207,8 @@ class Statistic(StudyOutput):
     first: Annotated[float | None, Unit("s")] = None
     last: Annotated[float | None, Unit("s")] = None
     analysis: Annotated[str, OneOf(ANALYSES)] = "run"
+    own_unit: ClassVar[str | None] = None
+    """By default that of the quantity."""
 
     def check(self, check: Checks) -> None:
         if not {"first", "last"} & check.bad and self.first is not None and self.last is not None:
@@ -295,7 +230,8 @@ class Statistic(StudyOutput):
         return self.reduced(found.time[inside], found.values[inside])
 
     def unit(self, analyses: Analyses) -> str:
-        return self._history(analyses).unit
+        of_quantity = self._history(analyses).unit
+        return of_quantity if self.own_unit is None else self.own_unit
 
     def _history(self, analyses: Analyses) -> History:
         return history(analyses.results(self.analysis), self.of)
@@ -332,13 +268,10 @@ class PeakTime(Statistic):
     """The instant (s) of the largest magnitude."""
 
     kind: ClassVar[str] = "peak_time"
+    own_unit: ClassVar[str | None] = "s"
 
     def reduced(self, time: Floats, x: Floats) -> float:
-        return peak_time(time, x)
-
-    def unit(self, analyses: Analyses) -> str:
-        self._history(analyses)
-        return "s"
+        return float(time[np.argmax(np.abs(x))])
 
 
 class Final(Statistic):
@@ -356,16 +289,18 @@ class Mean(Statistic):
     kind: ClassVar[str] = "mean"
 
     def reduced(self, time: Floats, x: Floats) -> float:
-        return mean(time, x)
+        if not time[-1] > time[0]:
+            return float(x[-1])
+        return float(np.sum(0.5 * (x[1:] + x[:-1]) * np.diff(time)) / (time[-1] - time[0]))
 
 
-class Rms(Statistic):
+class Rms(Mean):
     """The root of the mean square over time."""
 
     kind: ClassVar[str] = "rms"
 
     def reduced(self, time: Floats, x: Floats) -> float:
-        return rms(time, x)
+        return float(np.sqrt(super().reduced(time, x**2)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -412,6 +347,7 @@ class SettlingTime(Statistic):
     """
 
     kind: ClassVar[str] = "settling_time"
+    own_unit: ClassVar[str | None] = "s"
 
     target: float | None = None
     band: float | None = None
@@ -425,24 +361,47 @@ class SettlingTime(Statistic):
         check.not_negative("hold")
 
     def reduced(self, time: Floats, x: Floats) -> float:
-        return settling_time(time, x, self.target, self.band, self.tolerance, self.hold)
-
-    def unit(self, analyses: Analyses) -> str:
-        self._history(analyses)
-        return "s"
+        distance = np.abs(x - (x[-1] if self.target is None else self.target))
+        band = (0.02 if self.band is None else self.band) * float(np.max(distance))
+        width = band if self.tolerance is None else self.tolerance
+        outside = np.flatnonzero(distance > width)
+        if not outside.size:
+            return float(time[0])
+        last = int(outside[-1])
+        if last == len(time) - 1:
+            return float("nan")
+        share = (distance[last] - width) / (distance[last] - distance[last + 1])
+        settled = float(time[last] + share * (time[last + 1] - time[last]))
+        return settled if time[-1] - settled >= self.hold else float("nan")
 
 
 class FirstFrequency(Statistic):
-    """The lowest frequency (Hz) at which the spectrum of the history has a peak."""
+    """The lowest frequency (Hz) with a peak in the amplitude spectrum, of at least a tenth of its largest value.
+
+    From the history without its linear trend, in a Hann window; the peak is that of a parabola through the logarithms
+    of three amplitudes. NaN where there is no peak. Source: F. J. Harris, On the use of windows for harmonic analysis
+    with the discrete Fourier transform, Proceedings of the IEEE 66 (1978).
+    """
 
     kind: ClassVar[str] = "first_frequency"
+    own_unit: ClassVar[str | None] = "Hz"
 
     def reduced(self, time: Floats, x: Floats) -> float:
-        return first_frequency(time, x)
-
-    def unit(self, analyses: Analyses) -> str:
-        self._history(analyses)
-        return "Hz"
+        if len(time) < 8 or not time[-1] > time[0]:
+            return float("nan")
+        even = np.linspace(time[0], time[-1], len(time))
+        y = np.interp(even, time, x)
+        y = (y - np.polynomial.Polynomial.fit(even, y, 1)(even)) * np.hanning(len(y))
+        size = np.abs(np.fft.rfft(y))
+        inner = np.arange(1, len(size) - 1)
+        peaks = inner[(size[inner] >= size[inner - 1]) & (size[inner] > size[inner + 1])]
+        peaks = peaks[size[peaks] >= VISIBLE * np.max(size)]
+        if not peaks.size or not np.max(size) > 1e-12 * len(x) * np.max(np.abs(x)):
+            return float("nan")
+        k = int(peaks[0])
+        a, b, c = np.log(np.maximum(size[k - 1 : k + 2], np.finfo(float).tiny))
+        bins = k + 0.5 * (a - c) / (a - 2.0 * b + c)
+        return float(bins / (len(even) * (even[1] - even[0])))
 
 
 @dataclass(frozen=True, kw_only=True)
