@@ -6,10 +6,10 @@ The forms of Thompson and others; docs/theory has them. What most users need is 
 from femb.formulations.hamiltonian.of_model import EnergyMatrix, SmallMotion, energy_matrix, small_motion
 from femb.formulations.reduced.matrices import JointMatrices, ReducedMatrices, joint_matrices, reduced_matrices
 from femb.formulations.tree_frame import Root
+from femb.linear.modal_model import gyroscopic_force, mass_derivative
 from femb.linear.report import NineBlocks, nine_blocks
 from femb.numerics.euler import lock_angles
 from femb.run.relative_kinematics import RelativeKinematics, RelativeState, relative_kinematics
-from femb.system.inertia_tensor import gyroscopic_force, mass_derivative
 
 __all__ = [
     "EnergyMatrix",

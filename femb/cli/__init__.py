@@ -17,8 +17,7 @@ from typing import Any
 import click
 
 import femb
-from femb.cli.output import with_json
-from femb.cli.report import print_warning
+from femb.cli.output import print_warning, with_json
 
 # The module of each command, in the order of the help.
 COMMANDS = {

@@ -12,8 +12,23 @@ import click
 from femb.base.errors import ContinuationError
 from femb.base.progress import LoadProgress, Progress, counted
 from femb.cli.options import CASE, FORCE, OUT, QUIET, SET, WRITING, OptionError
-from femb.cli.output import check_free, check_writable, folder_of, may_be_of, opened, runnable, say, stamp, wants_json
-from femb.cli.report import FAILED, INTERRUPTED, audit, located, reported, running
+from femb.cli.output import (
+    FAILED,
+    INTERRUPTED,
+    audit,
+    check_free,
+    check_writable,
+    folder_of,
+    located,
+    may_be_of,
+    opened,
+    reported,
+    runnable,
+    running,
+    say,
+    stamp,
+    wants_json,
+)
 
 RESUME = click.option("--resume", is_flag=True, help="Continue a run that was killed or interrupted.")
 EXTEND = click.option("--extend", type=float, metavar="DURATION", help="Go on with a finished run, by so long (s).")

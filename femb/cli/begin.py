@@ -9,8 +9,7 @@ import click
 from femb.cli import library
 from femb.cli import options as completion
 from femb.cli.options import CASE, FORCE, QUIET, RESULTS, SET, OptionError, completing
-from femb.cli.output import check_free, check_writable, read_results, say, wants_json
-from femb.cli.report import located, print_warning, reported
+from femb.cli.output import check_free, check_writable, located, print_warning, read_results, reported, say, wants_json
 
 
 @click.command()

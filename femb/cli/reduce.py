@@ -8,8 +8,7 @@ import click
 
 from femb.base.errors import ResultError
 from femb.cli.options import FORCE, QUIET, OptionError, numbers, pairs
-from femb.cli.output import check_free, check_writable, say
-from femb.cli.report import reported
+from femb.cli.output import check_free, check_writable, reported, say
 
 DAMPING = 0.005
 OF_MESH = ("youngs_modulus", "poissons_ratio", "density", "material")

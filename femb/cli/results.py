@@ -13,8 +13,7 @@ import click
 from femb.base.errors import ResultError
 from femb.base.progress import counted
 from femb.cli.options import CAMERA, DPI, FORCE, FRAME, ITEM, QUIET, RESULTS, SPAN, numbers
-from femb.cli.output import check_free, check_writable, only_results, read_results, say, wants_json
-from femb.cli.report import reported
+from femb.cli.output import check_free, check_writable, only_results, read_results, reported, say, wants_json
 
 if TYPE_CHECKING:
     from femb.results.results import Results

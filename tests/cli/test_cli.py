@@ -16,8 +16,7 @@ from shared_runs import invoked
 import femb
 from femb.base.errors import ModelError, ResultError, SolveError
 from femb.base.progress import Progress
-from femb.cli.output import check_writable
-from femb.cli.report import audit
+from femb.cli.output import audit, check_writable
 from femb.results.results import Results
 from femb.results.storage.file import ResultWriter
 

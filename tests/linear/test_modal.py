@@ -25,8 +25,8 @@ from femb import (
     simulate,
 )
 from femb.elements.beam import tangent as beam_tangent
+from femb.linear.modal_model import MassChange
 from femb.numerics.rotations import exponential, multiply, rotate_back
-from femb.system.inertia_tensor import MassChange
 from femb.system.system import System
 from femb.thompson import gyroscopic_force, mass_derivative
 

@@ -18,7 +18,7 @@ from femb import (
     SpringEnd,
     simulate,
 )
-from femb.cli.report import audit
+from femb.cli.output import audit
 from femb.elements import JointDriver, Latch
 from femb.profiles import Polynomial
 from femb.recording.frames import unbalanced

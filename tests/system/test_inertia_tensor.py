@@ -7,8 +7,8 @@ from long_runs import slow_but
 from models import sections_like
 
 from femb import Attachment, Beam, Load, Model, PointMass, RigidBody
+from femb.linear.modal_model import gyroscopic_force, mass_derivative
 from femb.numerics.rotations import exponential, multiply
-from femb.system.inertia_tensor import gyroscopic_force, mass_derivative
 from femb.system.system import System
 
 X = (1.0, 0.0, 0.0)
