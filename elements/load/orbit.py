@@ -22,6 +22,8 @@ from femb.numerics.orbits import EARTH, EARTH_RADIUS
 
 # Largest distance of a part of the model from the frame's origin at the start, in distances of the central body.
 FARTHEST = 0.1
+VECTORS = ("position", "velocity")
+ELEMENTS = ("semi_major_axis", "eccentricity", "inclination", "ascending_node", "periapsis", "anomaly")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,13 +37,16 @@ class Orbit(Item):
     mu : gravitational constant times mass of the central body, m3/s2; by default that of the Earth. position (m),
     velocity (m/s) : of the frame's origin relative to the centre of the body at time 0, inertial axes, not parallel.
     Ellipses, parabolas and hyperbolas.
+    semi_major_axis (m) : with the elements after it in place of position and velocity; negative of a hyperbola.
+    eccentricity : not 1. inclination (rad) : against the x-y plane. ascending_node (rad) : its longitude from x.
+    periapsis (rad) : its argument. anomaly (rad) : the true one at time 0.
 
     The force on every frame is the difference of gravity between its position and the origin, exact at any distance;
     within a body or an element, gravity varies linearly, with the gradient at the middle of its connected structure:
     this is the torque of the gravity gradient on rigid bodies, and the tension along beams. The work of these forces is
     part of the audit's ``work``; its energies and momenta are those in the moving frame.
 
-    Raises ModelError: mu that is not positive, a position of zero or along the velocity, a second orbit, a gravity
+    Raises ModelError: mu that is not positive, a position of zero or along the velocity, elements of no orbit, a second orbit, a gravity
     gradient beside it, a model with something fixed in space, and one with parts a tenth of the orbit's radius away
     from the origin.
     Source: docs/theory/orbit.md.
@@ -53,22 +58,61 @@ class Orbit(Item):
     follows_origin: ClassVar[bool] = True
 
     name: str
-    position: Annotated[Vector, Unit("m")]
-    velocity: Annotated[Vector, Unit("m/s")]
+    position: Annotated[Vector | None, Unit("m")] = None
+    velocity: Annotated[Vector | None, Unit("m/s")] = None
     mu: Annotated[float, Unit("m3/s2")] = kepler.EARTH
+    semi_major_axis: Annotated[float | None, Unit("m")] = None
+    eccentricity: Annotated[float, Unit("")] = 0.0
+    inclination: Annotated[float, Unit("rad")] = 0.0
+    ascending_node: Annotated[float, Unit("rad")] = 0.0
+    periapsis: Annotated[float, Unit("rad")] = 0.0
+    anomaly: Annotated[float, Unit("rad")] = 0.0
 
     def check(self, check: Checks) -> None:
         check.positive("mu")
-        if not {"position", "velocity"} & check.bad:
-            momentum = np.linalg.norm(np.cross(self.position, self.velocity))
-            if not np.any(self.position):
+        check.not_negative("eccentricity")
+        if check.bad & {"position", "velocity", "mu", *ELEMENTS}:
+            return
+        vectors = [word for word in VECTORS if getattr(self, word) is not None]
+        elements = [word for word in ELEMENTS if getattr(self, word)]
+        if elements and vectors:
+            check.fail(vectors[0], f"is given beside {elements[0]}: give position and velocity, or elements")
+        elif elements:
+            self._check_elements(check, self.semi_major_axis)
+        elif len(vectors) < 2:
+            missing = next(word for word in VECTORS if word not in vectors)
+            check.fail(missing, "is missing: give position and velocity, or semi_major_axis and other elements")
+        if not check.bad:
+            position, velocity = self.start
+            momentum = np.linalg.norm(np.cross(position, velocity))
+            if not np.any(position):
                 check.fail("position", "is the centre of the body: wanted the distance from it, m")
-            elif momentum <= 1e-9 * np.linalg.norm(self.position) * np.linalg.norm(self.velocity):
+            elif momentum <= 1e-9 * np.linalg.norm(position) * np.linalg.norm(velocity):
                 check.fail("velocity", "is zero or along the position: the orbit falls into the centre of the body")
+
+    def _check_elements(self, check: Checks, axis: float | None) -> None:
+        if axis is None:
+            check.fail("semi_major_axis", "is missing: elements of an orbit need its size")
+        elif not axis * (1.0 - self.eccentricity**2) > 0.0:
+            check.fail(
+                "semi_major_axis",
+                f"got {axis:.6g} m with the eccentricity {self.eccentricity:.6g}; wanted above 0 of an ellipse, below "
+                "0 of a hyperbola; a parabola takes position and velocity",
+            )
+        elif 1.0 + self.eccentricity * cos(self.anomaly) <= 1e-9:
+            check.fail("anomaly", f"got {self.anomaly:.6g} rad, which the hyperbola does not reach")
+
+    @cached_property
+    def start(self) -> tuple[Floats, Floats]:
+        """Position (3,) m and velocity (3,) m/s of the frame's origin relative to the central body at time 0."""
+        if self.semi_major_axis is None:
+            return np.asarray(self.position, dtype=float), np.asarray(self.velocity, dtype=float)
+        angles = self.inclination, self.ascending_node, self.periapsis, self.anomaly
+        return kepler.of_elements(self.mu, self.semi_major_axis, self.eccentricity, *angles)
 
     def motion_at(self, time: float) -> tuple[Floats, Floats]:
         """Position (3,) m and velocity (3,) m/s of the frame's origin relative to the central body at a time (s)."""
-        return kepler.motion(self.mu, np.asarray(self.position), np.asarray(self.velocity), time)
+        return kepler.motion(self.mu, *self.start, time)
 
     def position_at(self, time: float) -> Floats:
         """Position (3,) m of the frame's origin relative to the central body at a time (s)."""
@@ -84,7 +128,7 @@ class Orbit(Item):
     @property
     def period(self) -> float:
         """Time of one revolution, s; infinite of a parabola or hyperbola."""
-        return kepler.period(self.mu, np.asarray(self.position), np.asarray(self.velocity))
+        return kepler.period(self.mu, *self.start)
 
     @staticmethod
     def batches(items: list["Orbit"], layout: Layout, model: ModelView) -> list[Batch]:
@@ -110,7 +154,7 @@ class Orbit(Item):
                 "hold it there: leave out what is fixed, or the orbit",
             )
         distance = max(float(np.linalg.norm(layout.origin + frame.position)) for frame in layout.frames)
-        if distance > FARTHEST * np.linalg.norm(orbit.position):
+        if distance > FARTHEST * np.linalg.norm(orbit.start[0]):
             raise ModelError.at(
                 ("loads", orbit.name),
                 "positions of bodies and beams are relative to the point that moves on the orbit, but one is "

@@ -97,6 +97,32 @@ def period(mu: float, position: Floats, velocity: Floats) -> float:
     return 2.0 * pi / (alpha * sqrt(mu * alpha)) if alpha > 0.0 else float("inf")
 
 
+def of_elements(
+    mu: float, axis: float, eccentricity: float, inclination: float, node: float, periapsis: float, anomaly: float
+) -> tuple[Floats, Floats]:
+    """Position (3,) m and velocity (3,) m/s of classical elements, inertial axes.
+
+    axis : semi-major axis, m, negative of a hyperbola. node : longitude of the ascending node from x. periapsis : its
+    argument. anomaly : the true one. All angles in rad. Source: Battin, section 3.2; docs/theory/orbit.md, (1a).
+    """
+    parameter = axis * (1.0 - eccentricity**2)
+    turn = _about(2, node) @ _about(0, inclination) @ _about(2, periapsis)
+    ahead = np.array([math.cos(anomaly), math.sin(anomaly), 0.0])
+    position = parameter / (1.0 + eccentricity * ahead[0]) * ahead
+    velocity = sqrt(mu / parameter) * np.array([-ahead[1], eccentricity + ahead[0], 0.0])
+    return turn @ position, turn @ velocity
+
+
+def _about(axis: int, angle: float) -> Floats:
+    """(3, 3) rotation about an axis of coordinates."""
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    matrix = np.eye(3)
+    matrix[i, i] = matrix[j, j] = math.cos(angle)
+    matrix[j, i] = math.sin(angle)
+    matrix[i, j] = -matrix[j, i]
+    return matrix
+
+
 def gradient_of_gravity(mu: float | Floats, position: Floats) -> Floats:
     """(..., 3, 3) derivative of gravity by the position (..., 3), 1/s2."""
     square = np.sum(position * position, axis=-1)

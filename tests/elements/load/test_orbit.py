@@ -304,3 +304,48 @@ def test_refused_orbits(words, message):
     with pytest.raises(ModelError) as raised:
         Orbit("earth", **({"position": (1.0, 0, 0), "velocity": (0, 1.0, 0)} | words))
     assert message in str(raised.value)
+
+
+def test_elements_are_those_of_a_published_hyperbola():
+    """H. D. Curtis, Orbital Mechanics for Engineering Students, example 4.7: to the digits printed there."""
+    momentum, eccentricity, mu = 80000e6, 1.4, 398600e9
+    words = {"inclination": "30 deg", "ascending_node": "40 deg", "periapsis": "60 deg", "anomaly": "30 deg"}
+    angles = {word: np.radians(float(text.removesuffix(" deg"))) for word, text in words.items()}
+    axis = momentum**2 / mu / (1.0 - eccentricity**2)
+    orbit = Orbit("earth", mu=mu, semi_major_axis=axis, eccentricity=eccentricity, **angles)
+    position, velocity = orbit.motion_at(0.0)
+    np.testing.assert_allclose(position, (-4040e3, 4815e3, 3629e3), rtol=2e-4)
+    np.testing.assert_allclose(velocity, (-10.39e3, -4.772e3, 1.744e3), rtol=5e-4)
+
+
+def test_elements_are_those_of_the_motion():
+    """Energy, momentum and the vector of eccentricity of a motion give back its elements, a quarter period later."""
+    axis, eccentricity, angles = 8e6, 0.1, (0.9, 2.0, 4.0, 1.0)
+    orbit = Orbit("earth", None, None, MU, axis, eccentricity, *angles)
+    r, v = orbit.motion_at(0.25 * orbit.period)
+    h = np.cross(r, v)
+    e = np.cross(v, h) / MU - r / np.linalg.norm(r)
+    node = np.cross((0.0, 0.0, 1.0), h)
+    assert 1.0 / (2.0 / np.linalg.norm(r) - v @ v / MU) == pytest.approx(axis, rel=1e-12)
+    assert np.linalg.norm(e) == pytest.approx(eccentricity, rel=1e-12)
+    assert np.arccos(h[2] / np.linalg.norm(h)) == pytest.approx(angles[0], rel=1e-12)
+    assert np.arctan2(node[1], node[0]) == pytest.approx(angles[1], rel=1e-12)
+    along = np.cross(h, node) / np.linalg.norm(h)
+    assert np.arctan2(e @ along, e @ node) % (2.0 * np.pi) == pytest.approx(angles[2], rel=1e-12)
+    assert orbit.period == pytest.approx(2.0 * np.pi * np.sqrt(axis**3 / MU), rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({}, "loads.earth.position: is missing: give position and velocity, or semi_major_axis"),
+        ({"position": (RADIUS, 0, 0)}, "loads.earth.velocity: is missing"),
+        ({"position": (RADIUS, 0, 0), "inclination": 0.1}, "loads.earth.position: is given beside inclination"),
+        ({"inclination": 0.1}, "loads.earth.semi_major_axis: is missing: elements of an orbit need its size"),
+        ({"semi_major_axis": 7e6, "eccentricity": 1.2}, "wanted above 0 of an ellipse, below 0 of a hyperbola"),
+        ({"semi_major_axis": -7e6, "eccentricity": 1.2, "anomaly": 2.8}, "anomaly: got 2.8 rad, which the hyperbola"),
+    ],
+)
+def test_refused_elements(words, message):
+    with pytest.raises(ModelError, match=message):
+        Orbit("earth", **words)
