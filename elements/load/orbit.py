@@ -46,9 +46,9 @@ class Orbit(Item):
     this is the torque of the gravity gradient on rigid bodies, and the tension along beams. The work of these forces is
     part of the audit's ``work``; its energies and momenta are those in the moving frame.
 
-    Raises ModelError: mu that is not positive, a position of zero or along the velocity, elements of no orbit, a second orbit, a gravity
-    gradient beside it, a model with something fixed in space, and one with parts a tenth of the orbit's radius away
-    from the origin.
+    Raises ModelError: mu that is not positive, a position of zero or along the velocity, elements of no orbit, a second
+    orbit, a gravity gradient beside it, a model with something fixed in space, and one with parts a tenth of the
+    orbit's radius away from the origin.
     Source: docs/theory/orbit.md.
     """
 
