@@ -352,7 +352,7 @@ class ControllerSamples:
 
     # As kernels
 
-    def bound_sample(self, arrays: UpdateArrays) -> tuple[Bound, list[str]] | None:
+    def bound_sample(self, arrays: UpdateArrays) -> Bound | None:
         """``sample`` as a kernel, of a linear law that reads plain numbers."""
         law = self.law
         common = self._bound(arrays)
@@ -370,29 +370,26 @@ class ControllerSamples:
                 sources.append((IN_Q if where == "q" else IN_V, first, signal.width))
             else:
                 sources.append((IN_STATES, arrays.place(where) + first, signal.width))
-        places, timing, u, targets, limits, set_here = common
+        places, timing, u, targets, limits = common
         places[ATTITUDE] = isinstance(errors, AttitudeErrors)
         if places[ATTITUDE] and (sources[0][0] == IN_V or sources[1][0] == IN_Q):
             return None
         y, new = np.empty(errors.width), np.empty(len(law.realisation.A))
-        kernel = Bound(
+        return Bound(
             sample, places, timing, np.array(sources, dtype=np.int64), arrays.q, arrays.v, arrays.states,
             errors.constant.copy(), law.arrays, y, u, new, targets, limits,
         )  # fmt: skip
-        names = self.names
-        changed = [names["samples"], names["output"], names["time"], *([names["state"]] if self.states else [])]
-        return kernel, [*changed, *([names["queue"]] if places[SLOTS] else set_here)]
 
-    def bound_action(self, arrays: UpdateArrays) -> tuple[Bound, list[str]] | None:
+    def bound_action(self, arrays: UpdateArrays) -> Bound | None:
         """``act`` as a kernel, of commands that are only held."""
         common = self._bound(arrays)
         if common is None:
             return None
-        places, timing, u, targets, limits, set_here = common
-        return Bound(act, places, timing, arrays.t, arrays.states, u, targets, limits), [self.names["queue"], *set_here]
+        places, timing, u, targets, limits = common
+        return Bound(act, places, timing, arrays.t, arrays.states, u, targets, limits)
 
-    def _bound(self, arrays: UpdateArrays) -> tuple[Ints, Floats, Floats, Ints, Floats, list[str]] | None:
-        """Arguments of both kernels, and the discrete states of commands; None where an item does more than hold."""
+    def _bound(self, arrays: UpdateArrays) -> tuple[Ints, Floats, Floats, Ints, Floats] | None:
+        """Arguments of both kernels; None where an item does more than hold a command."""
         commands, names, places = [each.command for each in self.settings], self.names, np.zeros(7, dtype=np.int64)
         if not all(each.held for each in commands):
             return None
@@ -405,9 +402,8 @@ class ControllerSamples:
         rows = [(arrays.place(each.held), each.width, arrays.place(each.clips)) for each in commands]
         targets = np.array(rows, dtype=np.int64).reshape(-1, 3)
         limits = np.array([(each.own, each.limit) for each in commands], dtype=float).reshape(-1, 2)
-        set_here = [name for each in commands for name in (each.held, each.clips)]
         timing = np.array([self.item.phase, self.period, self.item.delay], dtype=float)
-        return places, timing, np.empty(self.width), targets, limits, set_here
+        return places, timing, np.empty(self.width), targets, limits
 
     def _set(self, u: Floats, t: float, discrete: DiscreteState, changes: dict[str, Any]) -> None:
         """Add the changes by the commands u (k,); each sees those before it."""

@@ -7,7 +7,7 @@ zero, or after every step. Within a step they are constants of the equations, wh
 ``System.at`` sets after every step. Source: docs/theory/states.md.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isnan
@@ -28,6 +28,9 @@ ANGLES = "joints.coordinates"
 
 class DiscreteState(Mapping[str, Floats]):
     """Arrays by name, as "latches.lock.engaged"; another state is another object."""
+
+    # the state that this one was made from, and the names of the arrays that it changed
+    _origin: "tuple[DiscreteState, list[str]] | None" = None
 
     def __init__(self, arrays: Mapping[str, Floats]) -> None:
         self._arrays = dict(arrays)
@@ -71,17 +74,22 @@ class DiscreteState(Mapping[str, Floats]):
         """The same with other arrays of the shapes that they have, by name."""
         other = object.__new__(DiscreteState)
         other._arrays = self._arrays | values
+        other._origin = self, list(values)
+        if self._origin is not None:
+            self._origin[0]._origin = None  # the last two, not all before them
         return other
 
     def changed_since(self, other: "DiscreteState") -> list[str]:
         """The names of the arrays that are not those of the other."""
+        names: list[str] = []
+        origin = self._origin
+        while origin is not None:
+            names += origin[1]
+            if origin[0] is other:
+                return names
+            origin = origin[0]._origin
         before = other._arrays
         return [name for name, array in self._arrays.items() if array is not before[name]]
-
-    def other_than(self, arrays: Mapping[str, Any]) -> list[str]:
-        """Which of some names have arrays that are not these."""
-        known = self._arrays
-        return [name for name, array in arrays.items() if known[name] is not array]
 
     def alike(self, other: "DiscreteState") -> bool:
         """Whether all arrays but the coordinates of joints are those of the other."""
@@ -141,8 +149,8 @@ class Update:
     which gives the energy (J) that the change itself takes, recorded with the event. sample : function of the discrete
     state after a sample of its clock, which gives arrays by path TABLE/NAME/QUANTITY; the results have those of all
     samples, one after the other. bind : function of ``UpdateArrays`` that gives a kernel which changes them as
-    ``change`` does, to the last bit, and the names of what it changes, with the count of samples; None where there is
-    no such kernel. Where it does not return -1, ``change`` does it.
+    ``change`` does, to the last bit, with the count of samples; None where there is no such kernel. Where it does not
+    return -1, ``change`` does it.
     """
 
     label: str
@@ -159,7 +167,7 @@ class Update:
     rows: tuple[int, ...] = ()
     loss: Callable[[DiscreteState, DiscreteState], float] | None = None
     sample: Callable[[DiscreteState], Mapping[str, Any]] | None = None
-    bind: Callable[[UpdateArrays], tuple[Bound, Sequence[str]] | None] | None = None
+    bind: Callable[[UpdateArrays], Bound | None] | None = None
 
     @cached_property
     def count(self) -> str:

@@ -21,7 +21,7 @@ from femb.base.errors import FembError, ModelError, Problem, SolveError
 from femb.base.types import Floats, Ints
 from femb.base.values import as_numbers, shown, whole_number
 from femb.formulations.contract import Formulation
-from femb.layout.discrete import DiscreteState, Update, UpdateArrays
+from femb.layout.discrete import ANGLES, DiscreteState, Update, UpdateArrays
 from femb.layout.element import Input, raised
 from femb.layout.state import State
 from femb.numerics.compiler.bound_calls import call_each, program
@@ -128,15 +128,20 @@ class BoundUpdates:
     """Updates of a system whose kernels are bound to arrays: those of one instant are one call; see ``Update.bind``."""
 
     def __init__(self, system: System) -> None:
-        self._start = system.discrete
-        self._arrays = UpdateArrays(system.discrete, system.n_q, system.n_v)
-        found = {each: each.bind(self._arrays) for each in system.layout.updates if each.bind is not None}
-        self._bound = {each: pair for each, pair in found.items() if pair is not None}
-        self._groups: dict[tuple[Update, ...], tuple[Ints, list[tuple[str, int, int, tuple[int, ...]]]]] = {}
-        # the discrete states that are in the arrays, and the numbers as bytes
-        self._there: dict[str, Any] = {}
-        self._forget()
-        self._bytes = b""
+        arrays = self._arrays = UpdateArrays(system.discrete, system.n_q, system.n_v)
+        found = {each: each.bind(arrays) for each in system.layout.updates if each.bind is not None}
+        self._bound = {each: kernel for each, kernel in found.items() if kernel is not None}
+        self._programs: dict[tuple[Update, ...], Ints] = {}
+        # of the states that have numbers their place, and the shape of tables
+        parts = {name: part for name, part in arrays.parts.items() if part.stop > part.start}
+        self._parts: list[tuple[str, Any, tuple[int, ...] | None]] = []
+        for name, part in parts.items():
+            shape = system.discrete[name].shape
+            self._parts.append((name, part if shape else (part.start, ...), shape if len(shape) > 1 else None))
+        self._starts = np.array([part.start for part in parts.values()], dtype=np.int64)
+        # the discrete state that is in the arrays, and its numbers as integers, to compare them to the last bit
+        self._there: DiscreteState | None = None
+        self._before = arrays.states.view(np.int64)
 
     def __contains__(self, update: Update) -> bool:
         return update in self._bound
@@ -146,43 +151,32 @@ class BoundUpdates:
     ) -> DiscreteState | None:
         """The discrete state after updates that are all in here; itself if nothing changes, None where one of them is
         left to ``Update.change``, without effect."""
-        group = self._groups.get(updates)
-        if group is None:
-            group = self._groups[updates] = self._group(updates)
-        calls, names = group
+        calls = self._programs.get(updates)
+        if calls is None:
+            found = program([self._bound[each] for each in updates])
+            assert found is not None
+            calls = self._programs[updates] = found
         arrays, there = self._arrays, self._there
-        changed = discrete.other_than(there)
-        if changed:
+        changed = list(arrays.parts) if there is None else [*discrete.changed_since(there)]
+        if changed != [ANGLES]:
             for name in changed:
-                arrays.states[arrays.parts[name]] = discrete[name].ravel()
-                there[name] = discrete[name]
-            self._bytes = arrays.states.tobytes()
+                if name != ANGLES:
+                    arrays.states[arrays.parts[name]] = discrete[name].ravel()
+            self._before = arrays.states.view(np.int64).copy()
         arrays.t[0], arrays.q[:], arrays.v[:] = t, q, v
         if call_each(calls) < len(calls):
-            self._forget()
+            self._there = None
             return None
         numbers = arrays.states.copy()
-        after, before = numbers.tobytes(), self._bytes
+        after = numbers.view(np.int64)
+        different = np.logical_or.reduceat(after != self._before, self._starts).nonzero()[0]
         values = {
-            name: numbers[first:last].reshape(shape)
-            for name, first, last, shape in names
-            if after[8 * first : 8 * last] != before[8 * first : 8 * last]
+            name: numbers[place] if shape is None else numbers[place].reshape(shape)
+            for name, place, shape in map(self._parts.__getitem__, different.tolist())
         }
-        there.update(values)
-        self._bytes = after
-        return discrete.with_arrays(values) if values else discrete
-
-    def _forget(self) -> None:
-        self._there = dict.fromkeys(self._arrays.parts)
-
-    def _group(self, updates: tuple[Update, ...]) -> tuple[Ints, list[tuple[str, int, int, tuple[int, ...]]]]:
-        """The program of some updates; and name, place and shape of what they change."""
-        pairs = [self._bound[each] for each in updates]
-        calls = program([kernel for kernel, _ in pairs])
-        assert calls is not None
-        names = dict.fromkeys(name for _, changed in pairs for name in changed)
-        parts, shapes = self._arrays.parts, {name: array.shape for name, array in self._start.items()}
-        return calls, [(name, parts[name].start, parts[name].stop, shapes[name]) for name in names]
+        self._before = after
+        self._there = discrete.with_arrays(values) if values else discrete
+        return self._there
 
 
 def switched(

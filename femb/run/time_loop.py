@@ -546,17 +546,19 @@ class Landings:
         first = bisect_right(breakpoints, t)
         wanted = [self._end, *breakpoints[first : first + 1]]
         for update in self._updates:
-            wanted.append(update.next(discrete))
-            if wanted[-1] <= t:
+            wanted.append(asked := update.next(discrete))
+            if asked <= t:
                 raise SolveError(
-                    f"{update.label}: waits for t = {wanted[-1]:.6g} s at t = {t:.6g} s: after an update name a later "
+                    f"{update.label}: waits for t = {asked:.6g} s at t = {t:.6g} s: after an update name a later "
                     "instant, or infinity"
                 )
         limit = instant = min(wanted)
         while first < len(breakpoints) and breakpoints[first] - instant <= self.same:
             instant, jumps, first = max(instant, breakpoints[first]), True, first + 1
         near = limit + self.same
-        instant = max([instant, *[time for time in wanted if time <= near]])
+        for asked in wanted:
+            if instant < asked <= near:
+                instant = asked
         return limit, min(instant, self._end), jumps
 
     def due(self, t: float, discrete: DiscreteState) -> list[Update]:
@@ -625,7 +627,9 @@ def _switch(
         q, v = form.projected(form.inputs_at(t, q[0], v[0]), q[0], v[0])
         energy = kinetic_energy(form, q, v)
         after = switched(form, updates, t, q, v)
-    _record(t, updates, after.losses, summary)
+    for update, loss in zip(updates, after.losses, strict=True):
+        if update.recorded:
+            summary.events.append(EventRecord(t, update.label, loss))
     stepper.form = after.form
     with located(t):
         # the work of drivers in the jump is part of the work
@@ -666,15 +670,10 @@ def _updated(
             stepper.restart()
         elif after.acts:
             stepper.resume()
-    if after.form is not form:
-        _record(t, updates, after.losses, summary)
-    for update in updates:
+    changed = after.form is not form
+    for update, loss in zip(updates, after.losses, strict=True):
+        if changed and update.recorded:
+            summary.events.append(EventRecord(t, update.label, loss))
         if update.sample is not None and update.samples(before, t + same):
             summary.add_samples(update.sample(after.form.system.discrete))
     return after.form, jumps or after.acts
-
-
-def _record(t: float, updates: list[Update], losses: list[float], summary: RunSummary) -> None:
-    for update, loss in zip(updates, losses, strict=True):
-        if update.recorded:
-            summary.events.append(EventRecord(t, update.label, loss))

@@ -220,16 +220,19 @@ class RadauEquations(ImplicitStepper[Stages]):
         self._one_state = (np.empty((1, len(self._u))), np.empty((1, n_q)), np.empty((1, n_v)), np.empty((1, n_c)))
         one_u, one_q, one_v, one_l = self._one_state
         bind = form.system.bound_equations
-        self._bound_one = bind(one_u, one_q, one_v, self._estimate[0], one_l) if form is form.system else None
+        of_one = one_u, one_q, one_v, self._estimate[0], one_l
+        self._bound_one = bind(*of_one) if form is form.system else None
+        self._bound_switched = bind(*of_one, switched=True) if form is form.system else None
         # arguments of error_norm for Newton's corrections of velocities
         self._scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
 
-    def _equations_at(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
+    def _equations_at(self, u: Floats, q: Floats, v: Floats, a: Floats, switched: bool = False) -> Floats:
         """The equations (1, n) at u (n_u,), q (1, n_q), v (1, n_v) and the multipliers at the start of the step.
 
-        a : the first array of ``_estimate``. Raises TrialError.
+        a : the first array of ``_estimate``. switched : forces that do not read discrete states may be left out. Raises
+        TrialError.
         """
-        bound = self._bound_one
+        bound = self._bound_switched if switched else self._bound_one
         if bound is None or bound.batches is not self.form.system.batches:
             return self.form.equations(u[None], q, v, a, self.multipliers[None])
         for kept, values in zip(self._one_state, (u, q, v, self.multipliers), strict=True):
@@ -314,12 +317,6 @@ class RadauEquations(ImplicitStepper[Stages]):
         self._factorise(h)
         t = self.t
         times = t + FIRST * h, t + SECOND * h, left_limit(end, t)
-        _, V, K, Q, L = stages = self._stages
-        real, pair, rotations = self._real, self._pair, self._rotations
-        of_real, of_pair = self._factors
-        corotated_q, corotated_v = form.corotated_frames
-        state = self.q, self.v
-        of_method, trend = (C, A, INVERSE, h), self._trend.as_arguments()
         reused = not self._fresh and form.system.switches
         doubted = NEGLIGIBLE * self.tolerance if reused else 0.0
         most = MAX_WITH_FILTER if self._low_pass and self._fresh else MAX_ITERATIONS
@@ -328,7 +325,12 @@ class RadauEquations(ImplicitStepper[Stages]):
             return self._newton_in_one_call(calls, h, times, most, newton)
         if self._replaced is not None:
             self._respond(h)
-            trend = self._trend.as_arguments()
+        _, V, K, Q, L = stages = self._stages
+        real, pair, rotations = self._real, self._pair, self._rotations
+        of_real, of_pair = self._factors
+        corotated_q, corotated_v = form.corotated_frames
+        state = self.q, self.v
+        of_method, trend = (C, A, INVERSE, h), self._trend.as_arguments()
         start_stages(*form.coordinates, corotated_q, self._matrices_q, *of_method, trend, *state, *stages, rotations)
         newton_tolerance(self.scale_q, self.scale_v, *state, h, self._scale[2])
         # what the iterations have in common, so that an iteration is a few calls of compiled functions
@@ -372,8 +374,8 @@ class RadauEquations(ImplicitStepper[Stages]):
         self.multipliers = multipliers
         change.fill(0.0)
         try:
-            x[:n_v] = self._equations_at(before, q, v, change)[0, :n_v]
-            x[:n_v] -= self._equations_at(self._u, q, v, change)[0, :n_v]
+            x[:n_v] = self._equations_at(before, q, v, change, True)[0, :n_v]
+            x[:n_v] -= self._equations_at(self._u, q, v, change, True)[0, :n_v]
         except TrialError:
             return  # the step will tell
         x[n_v:] = 0.0
@@ -388,8 +390,11 @@ class RadauEquations(ImplicitStepper[Stages]):
     def _trial_program(self) -> "TrialProgram | None":
         """The kernels of a trial step for one call; None where an input of the state, an element or a part of low rank
         is evaluated by Python within a step, by several threads, and in the first steps of a run."""
-        bound, one, form, calls = self._bound, self._bound_one, self.form, self._program
-        if bound is None or one is None or bound.batches is not form.system.batches or form.inputs_of_state:
+        form, calls = self.form, self._program
+        bound, one, switched = self._bound, self._bound_one, self._bound_switched
+        if bound is None or one is None or switched is None or form.inputs_of_state:
+            return None
+        if bound.batches is not form.system.batches:
             return None
         if calls is not None and calls.factors is self._factors:
             return calls
@@ -399,9 +404,10 @@ class RadauEquations(ImplicitStepper[Stages]):
             or self.statistics.steps < implicit.FIRST_STEPS
             or bound.compiled is None
             or one.compiled is None
+            or switched.compiled is None
         ):
             return None
-        self._program = TrialProgram(self, bound.compiled, one.compiled)
+        self._program = TrialProgram(self, bound.compiled, one.compiled, switched.compiled)
         return self._program
 
     def _newton_in_one_call(
@@ -429,11 +435,12 @@ class RadauEquations(ImplicitStepper[Stages]):
 class TrialProgram:
     """The kernels of a trial step, bound to the arrays of a stepper, for one call; see ``try_step``.
 
-    equations, equations_of_one : ``BoundEquations.compiled`` of the stages and of one state. factors : the real and the
-    complex ones, in whose arrays the next matrices are factorised. estimates : whether it estimates the error.
+    equations, equations_of_one, switched : ``BoundEquations.compiled`` of the stages and of one state, the last where
+    discrete states change. factors : the real and the complex ones, in whose arrays the next matrices are factorised.
+    estimates : whether it estimates the error.
     """
 
-    def __init__(self, stepper: RadauEquations, equations: Any, equations_of_one: Any) -> None:
+    def __init__(self, stepper: RadauEquations, equations: Any, equations_of_one: Any, switched: Any) -> None:
         form = stepper.form
         n_q, n_v, n_c = form.n_q, form.n_v, form.n_c
         self.factors: Any = stepper._factors
@@ -479,14 +486,14 @@ class TrialProgram:
         )  # fmt: skip
         size = [self._multiply, self._force, Bound(solve, *of_real.arguments, self._error_v[0]), self._size]
         # kept, with the arrays, as long as their addresses
-        self._calls = right, *solutions, size, stepper._bound, stepper._bound_one
+        self._calls = right, *solutions, size, stepper._bound, stepper._bound_one, stepper._bound_switched
         known: Known = {}
         # the state before a change of inputs is that of the trend, but for these
         self._before = np.empty(len(stepper._u))
         at_u, at_q, _, at_multipliers = self._state
         self._respond = Bound(
             respond, turning_q, turning_v, at_matrices, 0.0, at_u, at_q, stepper._estimate[0], at_multipliers, trend[1],
-            trend[-1], rotations, self._before, real, equations_of_one, program(solutions[1:], known),
+            trend[-1], rotations, self._before, real, switched, program(solutions[1:], known),
         )  # fmt: skip
         without, turning = self._starts
         of_starts = [without, self._limits], [turning, self._limits], [self._respond, without, self._limits]

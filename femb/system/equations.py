@@ -369,11 +369,11 @@ class NumberedModel(MotionEquations):
         else:
             before, values = self._inputs_before
             u, changed = values.copy(), discrete.changed_since(before)
+        inputs_of = self._inputs_of_arrays
         for name in changed:
-            array = discrete[name]
-            for first, width, function in self._inputs_of_arrays.get(name, ()):
-                if width == array.size == 1:
-                    u[first] = array.item()
+            for first, width, function in inputs_of.get(name, ()):
+                if width == 1 and discrete[name].size == 1:
+                    u[first] = discrete.number(name)
                 else:
                     u[first : first + width] = function(discrete)
         for input_, part in self._functions_of_discrete:

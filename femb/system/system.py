@@ -12,6 +12,8 @@ import numpy as np
 
 from femb.base.types import Floats, Ints, Loop
 from femb.base.values import shallow_copy
+from femb.layout.discrete import ANGLES
+from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.model.model import Model
 from femb.numerics.compiler.bound_calls import program
@@ -32,18 +34,23 @@ class BoundEquations:
     """``Equations.equations`` of u, q, v, a and multipliers: arrays whose entries change between the calls.
 
     batches : those of the system, by which a stepper knows that the equations are still those of its formulation. The
-    result is overwritten by the next call.
+    result is overwritten by the next call. switched : only the forces of what reads discrete states, (s, n_v).
     """
 
-    def __init__(self, system: "Equations", u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> None:
+    def __init__(
+        self, system: "Equations", u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats,
+        switched: bool = False,
+    ) -> None:  # fmt: skip
         self.batches, n_v = system.batches, system.n_v
-        self._force, rates = np.zeros((len(v), n_v)), np.zeros((len(v), system.n_c))
-        self._evaluations = [batch.bound_residual(u, q, v, a, self._force) for batch in system.batches]
+        n_c = 0 if switched else system.n_c
+        self._force, rates = np.zeros((len(v), n_v)), np.zeros((len(v), n_c))
+        batches = [batch for batch in system.batches if not switched or any(map(_switches, batch.inputs))]
+        self._evaluations = [batch.bound_residual(u, q, v, a, self._force) for batch in batches]
         self._parts: tuple[tuple[Floats, Floats], ...] = ()
         self._result = self._force
-        if system.n_c:
+        if n_c:
             self._evaluations.append(system.constraint_set.bound_force(u, q, v, multipliers, self._force, rates))
-            self._result = np.empty((len(v), n_v + system.n_c))
+            self._result = np.empty((len(v), n_v + n_c))
             self._parts = ((self._result[:, :n_v], self._force), (self._result[:, n_v:], rates))
         self._rates = rates
 
@@ -67,6 +74,11 @@ class BoundEquations:
         where a batch is evaluated in Python."""
         calls = program(self._evaluations)
         return None if calls is None else (calls, self._force, self._rates, self._result)
+
+
+def _switches(input_: Input) -> bool:
+    """Whether an update of discrete states changes what equations read."""
+    return input_.of_discrete and input_.array != ANGLES and not input_.recorded_only
 
 
 class System(Equations):
@@ -121,9 +133,11 @@ class System(Equations):
         q, v = checked_state(self, q, v, (self.q0, self.v0))
         return augmented(self, self.inputs_at(t, q, v), q, v)
 
-    def bound_equations(self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> BoundEquations:
+    def bound_equations(
+        self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats, switched: bool = False
+    ) -> BoundEquations:
         """``equations`` of these arrays, to be evaluated again and again as their entries change."""
-        return BoundEquations(self, u, q, v, a, multipliers)
+        return BoundEquations(self, u, q, v, a, multipliers, switched)
 
     # Members of a formulation: the identity map
 

@@ -551,8 +551,8 @@ def counted(system):
         counts["factorizations"] += 1
         return factorise(*args)
 
-    def count_bound(u, q, *arrays):
-        evaluate = bind(u, q, *arrays)
+    def count_bound(u, q, *arrays, **words):
+        evaluate = bind(u, q, *arrays, **words)
 
         def count_evaluation():
             counts["residuals"] += len(q)
