@@ -53,6 +53,7 @@ from femb.elements.load.line_load import ThermalLoad as ThermalLoad  # loads.the
 from femb.elements.load.orbit import GravityGradient as GravityGradient  # loads.gravity_gradient
 from femb.elements.joint.force import JointMotor as JointMotor  # loads.motor
 from femb.elements.joint.stepper import StepperMotor as StepperMotor  # loads.stepper_motor
+from femb.elements.modal.load import ModalLoad as ModalLoad  # loads.modal
 from femb.elements.load.aerodynamic import AerodynamicLoad as AerodynamicLoad  # loads.aerodynamic
 from femb.elements.load.orbit import Orbit as Orbit  # loads.orbit
 from femb.elements.load.plate import SolarPressure as SolarPressure  # loads.solar_pressure

@@ -3,6 +3,8 @@
 import json
 from typing import Any, ClassVar
 
+import numpy as np
+
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
 from femb.numerics import euler, rotations
@@ -46,6 +48,22 @@ def rotation_of_body(body: Group) -> Floats:
     return rotations.multiply(quaternion, rotations.conjugate(start))
 
 
+def nodal_stress_at(body: Group, chosen: Any = slice(None)) -> Floats:
+    """(k, N, 6) Pa at the chosen output times: xx, yy, zz, xy, yz, zx, body axes."""
+    stress: Floats = np.tensordot(body["deformation"][chosen], body["stress_shapes"], 1)
+    if "load_sizes" in body:  # what heat would do in the body if it were held
+        stress = stress + np.tensordot(body["load_sizes"][chosen], body["load_stress"], 1)
+    return stress[..., (0, 1, 2, 0, 1, 2), (0, 1, 2, 1, 2, 0)]
+
+
+def nodal_von_mises_at(body: Group, chosen: Any = slice(None)) -> Floats:
+    """(k, N) Pa of `nodal_stress_at`."""
+    stress = nodal_stress_at(body, chosen)
+    x, y, z = np.moveaxis(stress[..., :3], -1, 0)
+    shear = np.sum(stress[..., 3:] ** 2, axis=-1)
+    return np.asarray(np.sqrt(0.5 * ((x - y) ** 2 + (y - z) ** 2 + (z - x) ** 2) + 3.0 * shear))
+
+
 class BodyResults(Moving):
     """Motion of a body's reference point and axes."""
 
@@ -74,6 +92,18 @@ class BodyResults(Moving):
     deformation_rate = Quantity("(T, n)", "1/s", "rates of `deformation`", level="deformation")
     modal_coordinates = Quantity("(T, m)", "m", "amplitudes of the modes of a flexible body", level="deformation")
     nodal_displacement = Quantity("(T, N, 3)", "m", "of the nodes of a flexible body, body axes", level="deformation")
+    nodal_stress = Quantity(
+        "(T, N, 6)",
+        "Pa",
+        "of the nodes of a flexible body with stresses, body axes: xx, yy, zz, xy, yz, zx; not in the file",
+        otherwise=nodal_stress_at,
+        level="deformation",
+        components=("xx", "yy", "zz", "xy", "yz", "zx"),
+    )
+    nodal_von_mises = Quantity(
+        "(T, N)", "Pa", "of `nodal_stress`; not in the file", otherwise=nodal_von_mises_at, level="deformation"
+    )
+    load_sizes = Quantity("(T, l)", "-", "of the loads inside a heated flexible body, in the order of its file")
     recovered = Quantity(
         "(T, r)",
         "-",

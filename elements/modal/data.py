@@ -5,7 +5,7 @@ the frame of interface 0, the root. Files: ``femb.elements.modal.data``.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -49,16 +49,29 @@ class ReducedArrays(Brief):
     cells: Mapping[str, Ints] = field(default_factory=dict)
     recovery_names: tuple[str, ...] = ()
     recovery: Floats | None = None
+    stress_shapes: Floats | None = None
+    load_names: tuple[str, ...] = ()
+    load_force: Floats | None = None
+    load_torque: Floats | None = None
+    load_modal: Floats | None = None
+    load_stress: Floats | None = None
 
 
 # Checks of the arrays of a reduced body: shapes, symmetry, mass and stiffness of a body.
+
+# Arrays that need another one.
+WITH = (
+    ("node_shapes", "nodes"), ("nodes", "node_shapes"), ("recovery", "recovery_names"), ("stress_shapes", "nodes"),
+    ("load_stress", "stress_shapes"),
+)  # fmt: skip
+LOADS = ("load_force", "load_torque", "load_modal")
 
 Refuse: TypeAlias = Callable[[str, str], None]
 """Records a problem of an array: its name, and the message."""
 
 SYMMETRY = 1e-8  # largest difference from symmetry, relative to the largest entry
 
-# Shapes by name: k interfaces, b = k - 1 of them not the root, n coordinates, N nodes, r rows of recovery.
+# Shapes by name: k interfaces, b = k - 1 of them not the root, n coordinates, N nodes, r rows of recovery, l loads.
 SHAPES: dict[str, tuple[int | str, ...]] = {
     "interfaces": ("k", 3),
     "interface_axes": ("k", 3, 3),
@@ -79,6 +92,11 @@ SHAPES: dict[str, tuple[int | str, ...]] = {
     "nodes": ("N", 3),
     "node_shapes": ("n", "N", 3),
     "recovery": ("r", "n"),
+    "stress_shapes": ("n", "N", 3, 3),
+    "load_force": ("l", 3),
+    "load_torque": ("l", 3),
+    "load_modal": ("l", "n"),
+    "load_stress": ("l", "N", 3, 3),
 }
 # Arrays that do not change if these two axes are exchanged.
 SYMMETRIC = {
@@ -102,7 +120,7 @@ def check_shapes(body: ReducedArrays, refuse: Refuse) -> None:
     sizes = {"k": len(body.interface_names), "n": stiffness[0]}
     sizes["b"] = sizes["k"] - 1
     sizes["N"] = len(body.nodes) if body.nodes is not None and body.nodes.ndim else -1
-    sizes["r"] = len(body.recovery_names)
+    sizes["r"], sizes["l"] = len(body.recovery_names), len(body.load_names)
     for name, words in SHAPES.items():
         value = getattr(body, name)
         if value is None:
@@ -122,9 +140,12 @@ def check_shapes(body: ReducedArrays, refuse: Refuse) -> None:
         refuse("interface_names", f"has {str(repeated)[:60]!r} more than once: every interface needs a name of its own")
     if sizes["n"] < 6 * max(sizes["b"], 0):
         refuse("K", f"has {sizes['n']} coordinates, {sizes['b']} interfaces beside the root need {6 * sizes['b']}")
-    for name, with_it in (("node_shapes", "nodes"), ("nodes", "node_shapes"), ("recovery", "recovery_names")):
+    for name, with_it in WITH:
         if getattr(body, name) is not None and getattr(body, with_it) is None:
             refuse(name, f"is given without {with_it}")
+    for name in LOADS if body.load_names else ():
+        if getattr(body, name) is None:
+            refuse(name, "is missing beside load_names")
     if body.damping_ratio is not None and body.D is not None:
         refuse("D", "is given beside damping_ratio: give one of the two")
     for kind, nodes in body.cells.items():
@@ -220,6 +241,12 @@ def _positive(matrix: Floats, least: float = 1e-15) -> bool:
 FORMAT = "femb-modal-1"
 
 
+def ratios_of_modes(given: float | Sequence[float] | Floats, count: int) -> Floats:
+    """(count,) damping ratios: one of all modes, or a list, whose last is also that of all modes above."""
+    listed = np.atleast_1d(np.asarray(given, dtype=float))
+    return listed[np.minimum(np.arange(count), len(listed) - 1)]
+
+
 @dataclass(frozen=True, eq=False)
 class ReducedBody(ReducedArrays):
     """A finite element model reduced to k interfaces and n coordinates, with the root held.
@@ -232,7 +259,10 @@ class ReducedBody(ReducedArrays):
     them it is: with it the mass matrix stays positive definite at large deformation. damping_ratio (n,) of the modes
     with the root held, in the order of their frequencies, or the matrix D. nodes (N, 3) m, node_shapes (n, N, 3) and
     cells, the nodes (c, m) of the cells by their type in meshio: for pictures and meshes. recovery (r, n):
-    quantities by recovery_names, such as stresses, per unit coordinate.
+    quantities by recovery_names, such as stresses, per unit coordinate. stress_shapes (n, N, 3, 3) : stresses (Pa, body
+    axes) of the nodes per unit coordinate. Loads inside the body, by load_names (l,), of unit size: load_force and
+    load_torque (l, 3), their resultants about the origin in body axes; load_modal (l, n), their work per unit
+    coordinate; load_stress (l, N, 3, 3), the stress of a heated body that is held (Pa).
 
     Raises ModelError: names the arrays that have another shape, are not symmetric or describe no body.
     Source: docs/theory/modal_body.md.
@@ -246,7 +276,8 @@ class ReducedBody(ReducedArrays):
                 object.__setattr__(self, name, frozen_array(value))
         object.__setattr__(self, "mass", float(self.mass))
         object.__setattr__(self, "interface_names", tuple(map(str, self.interface_names)))
-        object.__setattr__(self, "recovery_names", tuple(map(str, self.recovery_names)))
+        for name in ("recovery_names", "load_names"):
+            object.__setattr__(self, name, tuple(map(str, getattr(self, name))))
         cells = {str(kind): np.array(nodes, dtype=np.int64) for kind, nodes in self.cells.items()}
         object.__setattr__(self, "cells", cells)
 
@@ -285,14 +316,15 @@ class ReducedBody(ReducedArrays):
         values: Floats = eigh(self.K, self.M, eigvals_only=True)
         return np.sqrt(np.maximum(values, 0.0)) / (2.0 * np.pi)
 
-    def damping(self, ratio: float | Floats) -> Floats:
-        """D (n, n), kg/s, of modal damping ``ratio``, a number or one for each mode (k,) with the root held, by
-        frequency."""
+    def damping(self, ratio: float | Sequence[float] | Floats) -> Floats:
+        """D (n, n), kg/s, of modal damping ``ratio``, a number or a list of the modes with the root held, by frequency,
+        the last also of all above."""
         from scipy.linalg import eigh
 
+        ratio = ratios_of_modes(ratio, self.size)
         squares, shapes = eigh(self.K, self.M)
         moved = self.M @ shapes
-        D: Floats = (moved * (2.0 * np.asarray(ratio) * np.sqrt(np.maximum(squares, 0.0)))) @ moved.T
+        D: Floats = (moved * (2.0 * ratio * np.sqrt(np.maximum(squares, 0.0)))) @ moved.T
         return 0.5 * (D + D.T)
 
     def kept(self, modes: int) -> "ReducedBody":
@@ -314,7 +346,7 @@ class ReducedBody(ReducedArrays):
 
 SHAPES_FORMAT = "femb-shapes-1"  # of shapes of any reference, see docs/howto/finite_element_bodies.md
 CELLS = "cells/"
-NAMES = ("interface_names", "recovery_names")
+NAMES = ("interface_names", "recovery_names", "load_names")
 REQUIRED = (
     "interfaces", "interface_axes", "interface_names", "mass", "first_moment", "inertia", "S1", "C0", "M", "K",
 )  # fmt: skip
@@ -328,7 +360,7 @@ def write_reduced_body(path: str | Path, body: ReducedBody, group: str = "modal_
         value = getattr(body, part.name)
         if part.name == "cells":
             arrays |= {f"{CELLS}{kind}": nodes for kind, nodes in value.items()}
-        elif value is not None and not (part.name == "recovery_names" and not value):
+        elif value is not None and not (part.name in NAMES and not value):
             arrays[part.name] = value
     if path.suffix not in (".npz", ".h5"):
         raise ResultError(f"{path}: got the suffix {path.suffix!r}, must be .npz or .h5")

@@ -11,13 +11,14 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import FembError, ModelError
-from femb.base.types import Floats, Matrix3, OneOf, Quaternion, SeveralForms, Unit, Vector
+from femb.base.types import Coordinates, Floats, Matrix3, OneOf, Quaternion, SeveralForms, Unit, Vector
 from femb.base.values import nearest, shown
 from femb.elements.body.body import OrientedBody
 from femb.elements.item import StartMotion
 from femb.elements.marker import Attachment
 from femb.elements.private_blocks import end_rows_of, free_body
 from femb.elements.records import RecordedSystem, Records, inertial_motion_of
+from femb.elements.spring.modal_damping import check_ratios
 from femb.layout.element import Batch, OutputRows
 from femb.layout.layout import FlexibleLayout, InternalQuantity, Layout, Station
 from femb.layout.views import LinearPoint, ModelView, OutputStates, StartPoses
@@ -126,8 +127,9 @@ def flexible_records(items: list[Any], system: RecordedSystem) -> Records:
         if body.recovery is not None:
             attributes[path]["recovery_names"] = json.dumps(body.recovery_names)
         if body.nodes is not None:
-            static[f"{path}/nodes"] = np.asarray(body.nodes)
-            static[f"{path}/node_shapes"] = np.asarray(body.node_shapes)
+            for name in ("nodes", "node_shapes", "stress_shapes", "load_stress"):
+                if getattr(body, name) is not None:
+                    static[f"{path}/{name}"] = np.asarray(getattr(body, name))
             for kind, cells in body.cells.items():
                 static[f"{path}/cells_{kind}"] = cells.astype(float)
 
@@ -167,7 +169,8 @@ class FlexibleBody(OrientedBody):
     the root. An interface that is not attached is a body of its own, NAME.INTERFACE, for joints, beams, springs and
     loads.
     modes or max_frequency (Hz) : how many modes with all interfaces held to keep; by default all.
-    damping_ratio : of the modes with the root held, a number; by default those of the file, else 0.005.
+    damping_ratio : of the modes with the root held, a number, or a list of them by frequency, whose last is also that
+    of all modes above; by default those of the file, else 0.005.
     coupling : "full" for inertia of second order with geometric stiffening, "constant" without; by default "full" if
     the file holds the arrays. nodal_displacements : record the displacement of every node that the file holds.
 
@@ -191,7 +194,7 @@ class FlexibleBody(OrientedBody):
     angular_velocity: Annotated[Vector | None, Unit("rad/s")] = None
     modes: int | None = None
     max_frequency: Annotated[float | None, Unit("Hz")] = None
-    damping_ratio: Annotated[float | None, Unit("")] = None
+    damping_ratio: Annotated[Coordinates | None, Unit("")] = None
     coupling: Annotated[str, OneOf(("full", "constant"))] | None = None
     nodal_displacements: bool = False
 
@@ -199,7 +202,8 @@ class FlexibleBody(OrientedBody):
 
     def check(self, check: Checks) -> None:
         super().check(check)
-        check.not_negative("damping_ratio")
+        if self.damping_ratio is not None:
+            check_ratios(check, "damping_ratio")
         check.positive("max_frequency")
         check.whole("modes", 0)
         check.at_most_one("modes", "max_frequency")

@@ -45,6 +45,17 @@ class ModalDampingResults(Group):
         return str(self.attributes.get("description", ""))
 
 
+def check_ratios(check: Checks, field: str) -> None:
+    """Refuse a field that is neither a damping ratio nor a list of them by mode, none of them negative."""
+    value = getattr(check.item, field)
+    if np.ndim(value):
+        check.numbers(field)
+    elif problem := number_problem(value):
+        check.fail(field, f"{problem} or a list of numbers, one for each mode")
+    if field not in check.bad:
+        check.require(field, np.min(getattr(check.item, field)) >= 0.0, "must be at least 0")
+
+
 @dataclass(frozen=True, eq=False)
 class ModalDamping(Item):
     """Damps the modes of the appendages of a body, each with a ratio of its own.
@@ -79,14 +90,7 @@ class ModalDamping(Item):
     def __post_init__(self) -> None:
         with Checks(self, self.table, self.name) as check:
             check.require("held", isinstance(self.held, str), "wanted the name of a body")
-            if np.ndim(self.ratio) == 0:
-                problem = number_problem(self.ratio)
-                if problem:
-                    check.fail("ratio", f"{problem} or a list of numbers, one for each mode")
-            else:
-                check.numbers("ratio")
-            if "ratio" not in check.bad:
-                check.require("ratio", np.min(self.ratio) >= 0.0, "must be at least 0")
+            check_ratios(check, "ratio")
             check.whole("modes", 1)
             if np.ndim(self.ratio) and not {"ratio", "modes"} & check.bad and self.modes is not None:
                 count = len(self.ratio)

@@ -11,7 +11,7 @@ from femb.cli.options import FORCE, QUIET, OptionError, numbers, pairs
 from femb.cli.output import check_free, check_writable, reported, say
 
 DAMPING = 0.005
-OF_MESH = ("youngs_modulus", "poissons_ratio", "density", "material")
+OF_MESH = ("youngs_modulus", "poissons_ratio", "density", "expansion", "material")
 MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".mtx", ".sti", ".mas", ".dof")
 
 
@@ -25,9 +25,21 @@ MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".mtx", ".sti", ".mas", ".dof
 @click.option("--youngs-modulus", "-E", type=float, metavar="PA", help="Of a mesh.")
 @click.option("--poissons-ratio", "-n", type=float, default=0.3, show_default=True, metavar="NU", help="Of a mesh.")
 @click.option("--density", type=float, metavar="KG/M3", help="Of a mesh.")
+@click.option("--expansion", type=float, default=0.0, metavar="1/K", help="Of a mesh that is heated.")
 @click.option(
-    "--material", multiple=True, metavar="SET=E,NU,RHO", help="Of a cell set of a mesh; -E, -n, --density are the rest."
+    "--material",
+    multiple=True,
+    metavar="SET=E,NU,RHO[,ALPHA]",
+    help="Of a cell set of a mesh; -E, -n, --density, --expansion are the rest.",
 )
+@click.option(
+    "--load",
+    "loads",
+    multiple=True,
+    metavar="NAME=NODES:KIND",
+    help="A load inside the body; KIND is FX,FY,FZ in N, pressure (1 Pa) or heat (1 K), NODES may be all.",
+)
+@click.option("--stresses", is_flag=True, help="Keep the stresses of the nodes of a mesh for results.")
 @click.option(
     "--unit",
     type=float,
@@ -43,7 +55,10 @@ MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".mtx", ".sti", ".mas", ".dof
 @click.option("--craig-bampton", is_flag=True, help="Matrices reduced already; interfaces NAME=X,Y,Z or NAME=GRID.")
 @click.option("--coupling", type=click.Choice(("full", "constant")), help="With or without geometric stiffening.")
 @click.option(
-    "--damping", "damping_ratio", type=float, metavar="RATIO", help=f"Of every mode [{DAMPING}, or that of a body]."
+    "--damping",
+    "damping_ratio",
+    metavar="RATIO",
+    help=f"Of every mode, or 0.01,0.005 of the first, the second and all above [{DAMPING}, or that of a body].",
 )
 @click.option("--loaded", default="", metavar="DIRECTIONS", help="As 'x rz': warn where modes hold less than 90 %.")
 @click.option("--mean-axes", is_flag=True, help="Of a reduced body: refer it to the motion of its whole mass.")
@@ -67,12 +82,14 @@ def reduce(
     """Reduce a mesh or matrices of a finite element model to a body of interfaces and modes.
 
     NODES are a node set, node numbers as 3,7,9 or a plane as x=0.5; then :mean for the mean motion of the nodes, and
-    @X,Y,Z for the position. Matrices are .npz, .h5, .mat, .op4, .pch, .mtx, .sti; anything else is a mesh.
+    @X,Y,Z for the position, and /X,Y,Z/X,Y,Z for the x axis and a direction towards y. Matrices are .npz, .h5, .mat,
+    .op4, .pch, .mtx, .sti; anything else is a mesh.
 
     A body that was reduced, or a file of shapes such as free-free modes, is reduced further: --interfaces are then
     names of those that are kept. Without --interfaces, --modes, --max-frequency and --out only the table is printed.
     """
     with reported():
+        words["damping_ratio"] = _ratios(words["damping_ratio"])
         if _is_body(source):
             further = {word: words.pop(word) for word in ("modes", "max_frequency", "damping_ratio", "mean_axes")}
             others = {"craig_bampton": craig_bampton, "stress": stress, "no_pictures": no_pictures}
@@ -91,6 +108,8 @@ def reduce(
         of_mesh = {word: words.pop(word) for word in OF_MESH}
         if craig_bampton:
             given = {"nodes": nodes, "names": names, "unit": unit, "damping_ratio": words["damping_ratio"]}
+            if words["loads"] or words["stresses"]:
+                raise OptionError("--load, --stresses: need a mesh, or matrices of all nodes")
             body = fem.reduced_craig_bampton(source, _positions(interfaces), **given)
         else:
             words["pictures"] = not no_pictures
@@ -113,6 +132,16 @@ def _out(source: Path, out: Path | None, force: bool) -> Path:
     return file
 
 
+def _ratios(text: str | None) -> float | list[float] | None:
+    """A damping ratio, or several with commas. Raises OptionError."""
+    if text is None:
+        return None
+    found = numbers("--damping", text, "a ratio as 0.005, or one for each mode as 0.01,0.005")
+    if not found or min(found) < 0.0:
+        raise OptionError(f"--damping {text}: wanted ratios that are not negative")
+    return found[0] if len(found) == 1 else found
+
+
 def _positions(interfaces: tuple[str, ...]) -> dict[str, list[float] | int]:
     """NAME=X,Y,Z or NAME=GRID of reduced matrices. Raises OptionError."""
     wanted = "NAME=X,Y,Z, the position in m, with --craig-bampton; or NAME=GRID, with --nodes"
@@ -124,9 +153,12 @@ def _positions(interfaces: tuple[str, ...]) -> dict[str, list[float] | int]:
 
 def _materials(of_mesh: dict[str, Any]) -> dict[str, Any]:
     """The material of a mesh, and those of its cell sets. Raises OptionError."""
-    wanted = "SET=E,NU,RHO: Young's modulus in Pa, Poisson's ratio, density in kg/m3"
+    wanted = "SET=E,NU,RHO: Young's modulus in Pa, Poisson's ratio, density in kg/m3; or with the expansion in 1/K"
     texts = pairs("--material", of_mesh.pop("material"), wanted)
-    parts = {name: tuple(numbers(f"--material {name}={text}", text, wanted, count=3)) for name, text in texts.items()}
+    parts = {
+        name: tuple(numbers(f"--material {name}={text}", text, wanted, count=3 + (text.count(",") > 2)))
+        for name, text in texts.items()
+    }
     if parts and of_mesh["youngs_modulus"] is None and of_mesh["density"] is None:
         return {"materials": parts}
     for word, value in of_mesh.items():
@@ -149,7 +181,7 @@ def _is_body(source: Path) -> bool:
 
 
 def _refuse(source: Path, given: dict[str, Any]) -> None:
-    usual = {"poissons_ratio": 0.3, "unit": 1.0}
+    usual = {"poissons_ratio": 0.3, "unit": 1.0, "expansion": 0.0}
     options = [f"--{word.replace('_', '-')}" for word, value in given.items() if value and value != usual.get(word)]
     if options:
         raise OptionError(

@@ -7,7 +7,7 @@ Source: docs/theory/modal_body.md, section 2.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -152,6 +152,7 @@ def _places(tied: Tied, kept: Ints) -> Floats:
 
 
 FIRST_MODES = 10
+DEPENDENT = 1e-10  # energy of a static displacement beside the modes and the others, of its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +190,28 @@ def shapes(tied: Tied, enough: Callable[[Floats, Floats], int | None], most: int
         if kept is not None or count >= most:
             return Shapes(boundary, modes[:, :kept], frequencies[:kept], solver)
         count = min(most, 2 * count)
+
+
+def with_static_shapes(model: FeModel, found: Shapes, forces: Floats) -> Shapes:
+    """The shapes with the static displacements by forces (n, l), interfaces held, beside the modes, to which they are
+    orthogonal in the mass and the stiffness, as modes of higher frequencies. Those that the modes contain are left out.
+    """
+    from scipy.linalg import eigh
+
+    moved = found.solver.flexibility(forces)
+    rest = moved - found.modes @ (found.modes.T @ (model.mass @ moved))
+    sizes, whole = (np.einsum("nk,nk->k", x, model.stiffness @ x) for x in (rest, moved))
+    own = sizes > DEPENDENT * whole
+    rest = rest[:, own] / np.sqrt(sizes[own])
+    values, axes = np.linalg.eigh(rest.T @ (model.stiffness @ rest))
+    rest = rest @ (axes / np.sqrt(np.maximum(values, DEPENDENT)))[:, values > DEPENDENT]
+    masses, parts = eigh(rest.T @ (model.mass @ rest))
+    order = np.argsort(-masses)
+    modes = rest @ parts[:, order] / np.sqrt(masses[order])
+    frequencies = 1.0 / (2.0 * np.pi * np.sqrt(masses[order]))
+    return replace(
+        found, modes=np.hstack([found.modes, modes]), frequencies=np.concatenate([found.frequencies, frequencies])
+    )
 
 
 def held_modes(model: FeModel, solver: HeldSolver, count: int) -> tuple[Floats, Floats]:

@@ -24,11 +24,12 @@ from femb.elements.modal.data import (
     ReducedBody,
     body_of_arrays,
     cell_nodes,
+    ratios_of_modes,
     read_body_arrays,
 )
 from femb.elements.modal.kernels import axial, inertia_of, product_of, symmetric
 from femb.fem.model import combined_arrays, turned_arrays
-from femb.fem.reduction import Keep, Reduction
+from femb.fem.reduction import Coupling, Keep, Reduction
 from femb.numerics.rotations import cross_matrix
 
 # Shapes of a body in the frame of one of its interfaces: the change of reference, from moments alone.
@@ -73,6 +74,10 @@ def referred_arrays(arrays: dict[str, Floats], motion: Floats, point: Floats) ->
     if "nodes" in arrays:
         out["nodes"] = arrays["nodes"] - point
         out["node_shapes"] = arrays["node_shapes"] - at_points(motion, out["nodes"])
+    if "load_modal" in arrays:
+        force = arrays["load_force"]
+        out["load_torque"] = arrays["load_torque"] - np.cross(point, force)
+        out["load_modal"] = arrays["load_modal"] - np.hstack([force, out["load_torque"]]) @ motion
     return out
 
 
@@ -104,17 +109,21 @@ def _second_order(
 # Source: docs/theory/modal_body.md, section 7.
 
 
+ROWS = ("recovery_names", "load_names")
+
+
 @dataclass(frozen=True, eq=False)
 class ShapedBody:
     """A body by n shapes of any reference. arrays : those of ReducedBody by name, about any origin. motions (k, 6, n) :
-    displacement and rotation of each interface by the shapes. names of the interfaces. held : whether the first
+    displacement and rotation of each interface by the shapes. names of the interfaces. rows : the names of the rows of
+    recovery and of the loads, as fields of ReducedBody. held : whether the first
     interface is at rest in all shapes, with the origin there."""
 
     arrays: dict[str, Floats]
     motions: Floats
     names: tuple[str, ...]
     cells: dict[str, Ints]
-    recovery_names: tuple[str, ...]
+    rows: dict[str, tuple[str, ...]]
     held: bool
 
     @classmethod
@@ -123,12 +132,13 @@ class ShapedBody:
         k, n = len(body.interfaces), body.size
         motions = np.zeros((k, 6, n))
         motions[1:, :, : 6 * (k - 1)] = np.eye(6 * (k - 1)).reshape(k - 1, 6, -1)
-        left_out = ("cells", "recovery_names", "interface_names", "damping_ratio")
+        left_out = ("cells", "interface_names", "damping_ratio", *ROWS)
         values = {part.name: getattr(body, part.name) for part in fields(body) if part.name not in left_out}
         arrays = {name: np.asarray(value) for name, value in values.items() if value is not None}
         if body.D is None and body.damping_ratio is not None:
             arrays["D"] = body.damping(body.damping_ratio)
-        return cls(arrays, motions, body.interface_names, dict(body.cells), body.recovery_names, True)
+        rows = {name: getattr(body, name) for name in ROWS}
+        return cls(arrays, motions, body.interface_names, dict(body.cells), rows, True)
 
     @classmethod
     def read(cls, path: str | Path) -> "ShapedBody":
@@ -143,7 +153,7 @@ class ShapedBody:
             raise ResultError(f"{path}: lacks {', '.join(absent)}, which shapes of a body need")
         names, cells = found.pop("interface_names"), found.pop("cells")
         cells = {kind: cell_nodes(path, kind, nodes) for kind, nodes in cells.items()}
-        recovered = tuple(found.pop("recovery_names", ()))
+        rows = {name: tuple(found.pop(name, ())) for name in ROWS}
         found.setdefault("interface_axes", np.tile(np.eye(3), (len(names), 1, 1)))
         known = {"interface_shapes", *(part.name for part in fields(ReducedBody))} - {"damping_ratio"}
         arrays = {name: numbers_in(path, name, value) for name, value in found.items() if name in known}
@@ -153,13 +163,16 @@ class ShapedBody:
                 f"{path}: interface_shapes: got an array of shape {motions.shape}, wanted {(len(names), 6, n)}: "
                 "displacement and rotation of each interface by each shape"
             )
-        _check_arrays(path, arrays, len(names), n, len(recovered))
-        return cls(arrays, motions, tuple(names), cells, recovered, False)
+        _check_arrays(path, arrays, len(names), n, rows)
+        return cls(arrays, motions, tuple(names), cells, rows, False)
 
 
-def _check_arrays(path: str | Path, arrays: dict[str, Floats], k: int, n: int, r: int) -> None:
+def _check_arrays(
+    path: str | Path, arrays: dict[str, Floats], k: int, n: int, rows: Mapping[str, tuple[str, ...]]
+) -> None:
     """Raise ModelError for arrays of other shapes than those of ``ReducedBody``, mass and stiffness of no shapes."""
-    sizes: dict[int | str, int] = {"k": k, "b": k - 1, "n": n, "r": r, "N": len(np.atleast_1d(arrays.get("nodes", ())))}
+    sizes: dict[int | str, int] = {"k": k, "b": k - 1, "n": n, "N": len(np.atleast_1d(arrays.get("nodes", ())))}
+    sizes |= {"r": len(rows["recovery_names"]), "l": len(rows["load_names"])}
     for name, value in arrays.items():
         words = SHAPES.get(name, (1,) if name == "included" else ())
         wanted = tuple(sizes.get(word, word) for word in words)
@@ -215,7 +228,7 @@ def in_mean_axes(body: ReducedBody) -> ShapedBody:
     for name in ("interfaces", "interface_axes"):
         arrays[name] = np.concatenate([arrays[name][:1], arrays[name]])
     motions = np.concatenate([np.zeros((1, *moved.shape[1:])), moved])
-    return ShapedBody(arrays, motions, (MEAN, *shaped.names), shaped.cells, shaped.recovery_names, True)
+    return ShapedBody(arrays, motions, (MEAN, *shaped.names), shaped.cells, shaped.rows, True)
 
 
 RIGID = 1e-4  # highest frequency of a rigid motion, of the lowest of a deformation
@@ -228,7 +241,7 @@ def reduce_further(
     modes: int | None = None,
     *,
     max_frequency: float | None = None,
-    damping_ratio: float | None = None,
+    damping_ratio: float | Sequence[float] | None = None,
     mean_axes: bool = False,
 ) -> Reduction:
     """A body with fewer interfaces or modes, or with another root, of a reduced body or of shapes of any reference.
@@ -236,7 +249,7 @@ def reduce_further(
     source : a file of format femb-modal-1 or femb-shapes-1, or a body. interfaces : names of those that are kept, the
     root first; by default all. modes, max_frequency (Hz) : which modes with all interfaces held are kept; by default
     all. mean_axes : the body gets a frame that follows the motion of its whole mass, the interface "mean", which comes
-    first, and its root becomes one like the others. damping_ratio : ratio of every mode, in place of the damping of the
+    first, and its root becomes one like the others. damping_ratio : as of ``reduce_model``, in place of that of the
     source, or of 0.005 where it has none. With another root the coupling becomes "constant". The account is against the
     source: truncation error, effective mass left out. Raises ResultError, ModelError: an unknown interface; interfaces
     that shapes do not move independently.
@@ -250,8 +263,9 @@ def reduce_further(
 
 
 def _reduced(
-    whole: ShapedBody, interfaces: Sequence[str], keep: Keep | None, damping_ratio: float | None, mean_axes: bool
-) -> Reduction:
+    whole: ShapedBody, interfaces: Sequence[str], keep: Keep | None,
+    damping_ratio: float | Sequence[float] | None, mean_axes: bool,
+) -> Reduction:  # fmt: skip
     if mean_axes:
         whole = _in_mean_axes(whole, keep)
         keep, interfaces = None, ["mean", *interfaces] if interfaces else interfaces
@@ -269,15 +283,12 @@ def _reduced(
         kept["psi2"] = kept["psi2"][places[1:] - 1]
     axes = kept["interface_axes"][0]
     kept = turned_arrays(kept, axes, len(others))
-    values: dict[str, Any] = dict(kept)
+    values: dict[str, Any] = {**kept, **whole.rows}
     if damping_ratio is not None or "D" not in kept:
         values.pop("D", None)
-        values["damping_ratio"] = np.full(T.shape[1], 0.005 if damping_ratio is None else damping_ratio)
+        values["damping_ratio"] = ratios_of_modes(0.005 if damping_ratio is None else damping_ratio, T.shape[1])
     values["mass"], values["included"] = float(kept["mass"]), bool(np.any(kept.get("included", False)))
-    body = ReducedBody(
-        interface_names=tuple(whole.names[k] for k in places), cells=whole.cells, recovery_names=whole.recovery_names,
-        **values,
-    )  # fmt: skip
+    body = ReducedBody(interface_names=tuple(whole.names[k] for k in places), cells=whole.cells, **values)
     return _account(body, turned_arrays(arrays, axes, 0), elastic, T, held)
 
 
@@ -356,9 +367,9 @@ def _account(body: ReducedBody, arrays: dict[str, Floats], elastic: Floats, T: F
         (name, "source", np.asarray(point), 0)
         for name, point in zip(body.interface_names, body.interfaces, strict=True)
     )
-    return Reduction(
-        body, listed, held, body.frequencies(), error, effective, missing, "full" if body.second_order else "constant"
-    )
+    length = float(np.max(np.ptp(body.interfaces if body.nodes is None else body.nodes, axis=0)))
+    coupling: Coupling = "full" if body.second_order else "constant"
+    return Reduction(body, listed, held, body.frequencies(), error, effective, missing, coupling, length)
 
 
 def _momenta(arrays: Mapping[str, Floats]) -> Floats:

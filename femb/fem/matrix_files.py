@@ -167,8 +167,8 @@ def _array(arrays: Mapping[str, Any], name: str, source: str) -> Sparse | None:
 # Matrices of NASTRAN and its relatives, through pyyeti: OP4 files, DMIG punch files, and grids of bulk data.
 
 # Names of matrices in files, in the order in which they are looked for.
-MASS = ("mgg", "mff", "maa", "mxx", "mcb", "mass", "m")
-STIFFNESS = ("kgg", "kff", "kaa", "kxx", "kcb", "stiff", "stiffness", "k")
+MASS = ("mgg", "mff", "maa", "maax", "mxx", "mcb", "mass", "m")
+STIFFNESS = ("kgg", "kff", "kaa", "kaax", "kxx", "kcb", "stiff", "stiffness", "k")
 
 SAME_AXES = 1e-12  # difference of direction cosines
 
@@ -203,8 +203,8 @@ def _named(found: dict[str, Any], word: str, given: str, known: tuple[str, ...],
     raise ModelError(f"{path}: has no {word}: wanted {wanted}, it has {', '.join(found).upper()}")
 
 
-def read_punch_model(path: str | Path, numbers: Ints, nodes: Floats, mass: str = "", stiffness: str = "") -> FeModel:
-    """The model of DMIG matrices, whose entries name grids and components. Raises ModelError, ResultError."""
+def _read_punch(path: str | Path, mass: str, stiffness: str) -> tuple[list[Floats], Ints]:
+    """Mass and stiffness of DMIG, and the number and component (n, 2) of each row. Raises ModelError, ResultError."""
     nastran = _pyyeti()
     with reading_foreign(path, "a punch file of DMIG"):
         found = {name.lower(): frame for name, frame in nastran.bulk.rddmig(str(path)).items()}
@@ -212,12 +212,37 @@ def read_punch_model(path: str | Path, numbers: Ints, nodes: Floats, mass: str =
     with reading_foreign(path, "a punch file of DMIG"):
         points = K.index.union(K.columns).union(M.index).union(M.columns)
         parts = [frame.reindex(index=points, columns=points, fill_value=0.0).to_numpy(dtype=float) for frame in (M, K)]
-        dofs = np.array(points.to_list(), dtype=np.int64).reshape(-1, 2)
+        return parts, np.array(points.to_list(), dtype=np.int64).reshape(-1, 2)
+
+
+def read_punch_superelement(
+    path: str | Path, grids: Mapping[str, int], mass: str = "", stiffness: str = ""
+) -> tuple[Sparse, Sparse]:
+    """Mass and stiffness of an external superelement in DMIG, as EXTSEOUT(DMIGPCH) writes: six rows for each of the
+    grids by the names of interfaces, in their order, then those of the other points, which are modes.
+
+    Raises ModelError: a grid without six rows; ResultError.
+    """
+    parts, dofs = _read_punch(path, mass, stiffness)
+    row = {(int(point), int(component)): k for k, (point, component) in enumerate(dofs)}
+    order: list[int] = []
+    for name, grid in grids.items():
+        own = [row.get((grid, component), -1) for component in range(1, 7)]
+        if min(own) < 0:
+            raise ModelError.at(("interfaces", name), f"grid {grid} has no six rows in {path}: keep all its components")
+        order += own
+    order += [k for k in range(len(dofs)) if k not in set(order)]
+    return as_csc(parts[0][np.ix_(order, order)]), as_csc(parts[1][np.ix_(order, order)])
+
+
+def read_punch_model(path: str | Path, numbers: Ints, nodes: Floats, mass: str = "", stiffness: str = "") -> FeModel:
+    """The model of DMIG matrices, whose entries name grids and components. Raises ModelError, ResultError."""
+    parts, dofs = _read_punch(path, mass, stiffness)
     scalar = np.flatnonzero(dofs[:, 1] == 0)
     if len(scalar):
         raise ModelError(
-            f"{path}: point {dofs[scalar[0], 0]} is a scalar point: the matrices are reduced already, and "
-            "their interfaces must be given by positions (reduced_craig_bampton)"
+            f"{path}: point {dofs[scalar[0], 0]} is a scalar point: the matrices are reduced already; give their "
+            "interfaces as grids (--craig-bampton --interfaces root=3, reduced_craig_bampton)"
         )
     used = np.isin(numbers, dofs[:, 0])
     return with_dofs(nodes[used], numbers[used], dofs, as_csc(parts[0]), as_csc(parts[1]), str(path))

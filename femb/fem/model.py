@@ -357,12 +357,13 @@ def _problem(model: FeModel, interface: MeshInterface) -> str | None:
 # Axes of the arrays of ReducedBody that number its coordinates, and those that are along x, y and z.
 COORDINATES = {
     "S1": (0,), "C0": (0,), "M": (0, 1), "K": (0, 1), "D": (0, 1), "J1": (0,), "J2": (0, 1), "Q": (0, 1),
-    "S2": (0, 1), "B2": (0, 1), "psi2": (2, 3), "node_shapes": (0,), "recovery": (1,),
+    "S2": (0, 1), "B2": (0, 1), "psi2": (2, 3), "node_shapes": (0,), "recovery": (1,), "stress_shapes": (0,),
+    "load_modal": (1,),
 }  # fmt: skip
 VECTORS = {
     "S1": (1,), "C0": (1,), "J1": (1, 2), "J2": (2, 3), "Q": (2,), "S2": (2,), "B2": (2, 3), "psi2": (1,),
     "node_shapes": (2,), "first_moment": (0,), "inertia": (0, 1), "interfaces": (1,), "interface_axes": (1,),
-    "nodes": (1,),
+    "nodes": (1,), "stress_shapes": (2, 3), "load_force": (1,), "load_torque": (1,), "load_stress": (2, 3),
 }  # fmt: skip
 
 

@@ -16,8 +16,10 @@ from femb.base.array_files import check_file, of_file, read_arrays
 from femb.base.errors import ModelError, Problem, ResultError
 from femb.base.mesh_files import nodes_on_plane
 from femb.base.types import Floats, Ints, Sparse
+from femb.elements.beam.shape import section_axes
 from femb.elements.marker import Place
 from femb.elements.modal.data import ReducedBody
+from femb.fem.loads import InnerLoad, force_on, heat_of, pressure_on
 from femb.fem.model import FeModel, MeshInterface, scaled
 from femb.fem.reduction import (
     GROUNDED,
@@ -31,7 +33,7 @@ from femb.fem.reduction import (
     rounding_of,
 )
 from femb.model.model import Model
-from femb.numerics.rotations import cross_matrix
+from femb.numerics.rotations import cross_matrix, rotation_matrix
 
 # Bodies from Craig-Bampton matrices alone: boundary motions of the interfaces, then modes.
 #
@@ -114,7 +116,12 @@ def _check_first(M: Floats, K: Floats, D: Floats, m: float) -> None:
 
 FORM = (
     "wanted NAME=NODES, NODES being a node set, node numbers as 3,7,9, or a plane as x=0.5; then :mean for the mean "
-    "motion of the nodes (RBE3) in place of a rigid set, and @X,Y,Z for the position in m"
+    "motion of the nodes (RBE3) in place of a rigid set, @X,Y,Z for the position in m, and /X,Y,Z/X,Y,Z for the x axis "
+    "of the interface and a direction towards its y axis"
+)
+LOAD_FORM = (
+    "wanted NAME=NODES:FX,FY,FZ, a force in N in equal parts on the nodes; NAME=NODES:pressure, of 1 Pa on the faces "
+    "whose nodes these are; or NAME=NODES:heat, of 1 K; NODES as of an interface, or all"
 )
 
 
@@ -131,23 +138,65 @@ def interfaces_of(
 
 def _interface(model: FeModel, text: str) -> MeshInterface:
     name, sign, rest = text.partition("=")
+    rest, *directions = re.split(rf"/(?={NUMBERS}(?:/|$))", rest)
     rest, _, where = rest.partition("@")
     nodes, _, kind = rest.partition(":")
     if not (sign and name.strip() and nodes.strip()) or kind.strip() not in ("", "rigid", "mean"):
         raise ModelError.at(("interfaces",), f"got {text!r}, {FORM}")
-    position = None
-    if where:
-        try:
-            position = np.array([float(each) for each in where.split(",")])
-        except ValueError:
-            position = np.zeros(0)
-        if position.shape != (3,):
-            raise ModelError.at(("interfaces", name), f"got the position {where!r}, {FORM}")
-    found = nodes_named(model, nodes.strip(), name)
-    return MeshInterface(name.strip(), found, "mean" if kind.strip() == "mean" else "rigid", position)
+    position = np.array(numbers_of(where, ("interfaces", name))) if where else None
+    found = nodes_named(model, nodes.strip(), ("interfaces", name))
+    axes = _axes([numbers_of(each, ("interfaces", name)) for each in directions], name)
+    return MeshInterface(name.strip(), found, "mean" if kind.strip() == "mean" else "rigid", position, axes)
 
 
-def nodes_named(model: FeModel, text: str, name: str) -> Ints:
+def numbers_of(text: str, item: tuple[str, str]) -> list[float]:
+    """Three numbers as X,Y,Z. Raises ModelError."""
+    try:
+        found = [float(each) for each in text.split(",")]
+    except ValueError:
+        found = []
+    if len(found) != 3 or not np.isfinite(found).all():
+        what, form = ("position", FORM) if item[0] == "interfaces" else ("force", LOAD_FORM)
+        raise ModelError.at(item, f"got the {what} {text!r}, {form}")
+    return found
+
+
+NUMBERS = r"(?:[^/,@:]+,){2}[^/,@:]+"
+
+
+def _axes(directions: list[list[float]], name: str) -> Floats:
+    """The axes (3, 3), columns, of an interface whose x axis and a direction towards y are given, or none."""
+    if not directions:
+        return np.eye(3)
+    if len(directions) > 2 or not all(map(any, directions)):
+        raise ModelError.at(("interfaces", name), f"got the directions {directions}, {FORM}")
+    if len(directions) == 2 and not np.any(np.cross(directions[0], directions[1])):
+        raise ModelError.at(("interfaces", name), f"got {directions[1]}, must not be along the x axis, {directions[0]}")
+    return rotation_matrix(section_axes(*directions))
+
+
+def inner_loads(model: FeModel, given: Sequence[str] | Mapping[str, str]) -> list[InnerLoad]:
+    """Loads inside a model from texts as "push=tip:0,0,1", "sun=front:pressure" or "warm=all:heat", or from names and
+    what follows them. Raises ModelError."""
+    texts = [f"{name}={form}" for name, form in given.items()] if isinstance(given, Mapping) else list(given)
+    found: list[InnerLoad] = []
+    for text in texts:
+        name, sign, rest = (each.strip() for each in text.partition("="))
+        nodes, colon, kind = (each.strip() for each in rest.rpartition(":"))
+        if not (sign and name and colon and nodes and kind):
+            raise ModelError.at(("loads",), f"got {text!r}, {LOAD_FORM}")
+        if name in [each.name for each in found]:
+            raise ModelError.at(("loads", name), "is given twice")
+        known = model.dofs[:, 0] >= 0
+        rows = np.flatnonzero(known) if nodes == "all" else nodes_named(model, nodes, ("loads", name))
+        if kind in ("pressure", "heat"):
+            found.append((pressure_on if kind == "pressure" else heat_of)(model, name, rows))
+            continue
+        found.append(force_on(model, name, rows, numbers_of(kind, ("loads", name))))
+    return found
+
+
+def nodes_named(model: FeModel, text: str, item: tuple[str, str]) -> Ints:
     """Rows (m,) of the nodes of a set, of a plane, or with numbers. Raises ModelError."""
     if text in model.node_sets:
         return np.unique(model.node_sets[text])
@@ -155,7 +204,7 @@ def nodes_named(model: FeModel, text: str, name: str) -> Ints:
     try:
         on_plane = nodes_on_plane(text, model.nodes[known])
     except ModelError as error:
-        raise ModelError.at(("interfaces", name), str(error)) from None
+        raise ModelError.at(item, str(error)) from None
     if on_plane is not None:
         return np.flatnonzero(known)[on_plane]
     if re.fullmatch(r"[0-9,\s]+", text):
@@ -163,10 +212,11 @@ def nodes_named(model: FeModel, text: str, name: str) -> Ints:
         row = {int(number): k for k, number in enumerate(model.numbers)}
         lacking = [each for each in wanted if each not in row]
         if lacking:
-            raise ModelError.at(("interfaces", name), f"node {lacking[0]} is not in the model")
+            raise ModelError.at(item, f"node {lacking[0]} is not in the model")
         return np.array([row[each] for each in wanted])
     sets = ", ".join(sorted(model.node_sets)) or "no node sets"
-    raise ModelError(Problem(("interfaces", name), f"got the nodes {text!r}, the model has {sets}; {FORM}"))
+    form = FORM if item[0] == "interfaces" else LOAD_FORM
+    raise ModelError(Problem(item, f"got the nodes {text!r}, the model has {sets}; {form}"))
 
 
 ARRAYS, MATRICES = (".npz", ".h5", ".mat"), "a file of matrices"
@@ -180,11 +230,13 @@ class ReduceOptions(TypedDict, total=False):
     effective_mass: float | None
     coupling: Coupling | None
     pictures: bool
-    damping_ratio: float
+    damping_ratio: float | Sequence[float]
     loaded: str
     mass: float | None
     centre: Floats | None
     inertia: Floats | None
+    loads: Sequence[str] | Mapping[str, str]
+    stresses: bool
 
 
 def reduce_mesh(
@@ -195,20 +247,23 @@ def reduce_mesh(
     youngs_modulus: float | None = None,
     poissons_ratio: float | None = None,
     density: float | None = None,
-    materials: Mapping[str, tuple[float, float, float]] | None = None,
+    expansion: float = 0.0,
+    materials: Mapping[str, Sequence[float]] | None = None,
     unit: float = 1.0,
     **options: Unpack[ReduceOptions],
 ) -> Reduction:
     """Reduce a mesh of solid cells to its interfaces and modes.
 
     mesh : a file of Gmsh, Abaqus, NASTRAN, VTU or another format of meshio, with tetrahedra of 4 or 10 nodes, hexahedra
-    of 8, 20 or 27, or wedges of 6. interfaces : texts as "root=left", "tip=x=1.5:mean" or "tip=3,7,9@1.5,0,0": the
-    first is the root; or a dictionary of these, or ``femb.fem.MeshInterface``. modes : how many to keep; also
-    max_frequency (Hz) and effective_mass (part). youngs_modulus Pa, poissons_ratio, density kg/m3 : of all cells
-    but those of materials, which gives these three (Pa, ratio, kg/m3) by the name of a cell set or physical group, as
-    {"core": (1e8, 0.3, 50.0)}. unit : of the mesh's lengths, m. coupling : "full" or "constant"; loaded, mass, centre,
-    inertia : checks, with the other options of ``reduce_model``. ``write_reduced_body(path, result.body)`` writes the
-    file, ``result.table()`` is the account.
+    of 8, 20 or 27, or wedges of 6. interfaces : texts as "root=left", "tip=x=1.5:mean", "tip=3,7,9@1.5,0,0" or
+    "tip=right/0,1,0/0,0,1", with its x axis and a direction towards y: the first is the root; or a dictionary of these,
+    or ``femb.fem.MeshInterface``. modes : how many to keep; also max_frequency (Hz) and effective_mass (part).
+    youngs_modulus Pa, poissons_ratio, density kg/m3, expansion 1/K : of all cells but those of materials, which gives
+    these by the name of a cell set or physical group, as {"core": (1e8, 0.3, 50.0)}. loads : inside the body, texts as
+    "push=tip:0,0,1" (N), "sun=front:pressure" (1 Pa) or "warm=all:heat" (1 K), for ``femb.ModalLoad``. stresses :
+    whether results have the stresses of the nodes. unit : of the mesh's lengths, m. coupling : "full" or "constant";
+    loaded, mass, centre, inertia : checks, with the other options of ``reduce_model``. ``write_reduced_body(path,
+    result.body)`` writes the file, ``result.table()`` is the account.
     Raises ModelError, ResultError.
     """
     from femb.fem.solids import SolidMaterial, read_mesh
@@ -218,7 +273,7 @@ def reduce_mesh(
     if absent and (len(absent) < len(given) or not materials):
         raise ModelError(f"{', '.join(absent)}: missing; give youngs_modulus, poissons_ratio and density, or materials")
     rest = None if youngs_modulus is None or poissons_ratio is None or density is None else (
-        SolidMaterial(youngs_modulus, poissons_ratio, density)
+        SolidMaterial(youngs_modulus, poissons_ratio, density, expansion)
     )  # fmt: skip
     model = read_mesh(mesh, rest, unit, {name: SolidMaterial(*each) for name, each in (materials or {}).items()})
     with of_file(mesh):
@@ -284,14 +339,20 @@ def reduced_craig_bampton(
 
     interfaces : positions (3,) m by name, in the order of the rows, the root first; or numbers of grids of the bulk
     data ``nodes``, whose rows are along the displacement axes of each grid. matrices, names, unit : as
-    ``reduce_matrices``; positions by name are in m.
+    ``reduce_matrices``; positions by name are in m. A punch file of an external superelement (EXTSEOUT) has its grids.
     damping_ratio : ratio of every mode. Raises ModelError, ResultError. Source: docs/theory/modal_body.md, section 4.
     """
     from femb.fem import matrix_files
     from femb.fem import matrix_files as nastran
 
     path = _existing(matrices)
-    if path.suffix.lower() == ".op4":
+    if path.suffix.lower() == ".pch":
+        grids = {name: where for name, where in interfaces.items() if isinstance(where, int)}
+        if len(grids) < len(interfaces):
+            raise ModelError.at(("interfaces",), f"{path}: is DMIG of grids: give the numbers of theirs, as root=3")
+        mass, stiffness = nastran.read_punch_superelement(path, grids, *names)
+        nodes = nodes or path
+    elif path.suffix.lower() == ".op4":
         mass, stiffness = nastran.read_op4_matrices(path, *names)
     else:
         arrays = read_arrays(path, MATRICES)
@@ -384,4 +445,5 @@ def _existing(path: str | Path) -> Path:
 def _reduced(model: FeModel, interfaces: Interfaces, modes: int | None, options: ReduceOptions) -> Reduction:
     given = dict(options)
     keep = Keep(modes, given.pop("max_frequency", None), given.pop("effective_mass", None))  # type: ignore[arg-type]
+    given["loads"] = inner_loads(model, options.get("loads", ()))
     return reduce_model(model, interfaces_of(model, interfaces), keep, **given)  # type: ignore[arg-type]

@@ -16,9 +16,10 @@ from femb.base.checks import size_problem
 from femb.base.errors import FembWarning, ModelError, Problem
 from femb.base.html import Tabled
 from femb.base.types import Floats, Sparse
-from femb.elements.modal.data import ReducedBody
+from femb.elements.modal.data import ReducedBody, ratios_of_modes
 from femb.elements.modal.kernels import axial, inertia_of, product_of, symmetric
-from femb.fem.craig_bampton import Shapes, root_held, shapes
+from femb.fem.craig_bampton import Shapes, root_held, shapes, with_static_shapes
+from femb.fem.loads import InnerLoad, nodal_stress
 from femb.fem.model import FeModel, GivenStress, MeshInterface, Tied, tied, turned_arrays
 from femb.numerics.rotations import cross_matrix
 from femb.numerics.threads import one_blas_thread
@@ -441,8 +442,7 @@ class Reduction(Tabled):
     coupling : "full" or "constant". interfaces : name, kind, position (3,) m, number of nodes. held (m,) Hz : kept
     modes with all interfaces held. free (n,) Hz : modes of the body with the root held, error (n,) their relative
     truncation error, effective (n, 6) their effective masses as parts of the rigid ones along and about the root's
-    axes; missing (6,) what the kept modes leave out. centre (3,) m from the root. strain (6,) : of the rigid motions,
-    as part of the stiffness.
+    axes; missing (6,) what the kept modes leave out. length (m) : the longest side of the box around the model.
     """
 
     body: ReducedBody
@@ -453,6 +453,7 @@ class Reduction(Tabled):
     effective: Floats
     missing: Floats
     coupling: Coupling
+    length: float = 0.0
 
     def table(self) -> str:
         """Mass properties, interfaces, kept modes with their effective masses, and truncation errors."""
@@ -467,23 +468,27 @@ def reduce_model(
     *,
     coupling: Coupling | None = None,
     pictures: bool = True,
-    damping_ratio: float = 0.005,
+    damping_ratio: float | Sequence[float] = 0.005,
     loaded: str = "",
     mass: float | None = None,
     centre: Floats | None = None,
     inertia: Floats | None = None,
+    loads: Sequence[InnerLoad] = (),
+    stresses: bool = False,
 ) -> Reduction:
     """Reduce a model to its ``interfaces``, of which the first is the root, and to the modes that ``keep`` selects.
 
-    damping_ratio : ratio of every mode.
+    damping_ratio : ratio of every mode, or one for each with the root held, the last also of all above.
     coupling : "full" with geometric stiffening, which needs a stress stiffness; by default where there is one.
     pictures : whether the body holds the displacements of all nodes. loaded : directions, as "x rz", in which the kept
     modes must hold nine tenths of the mass. mass (kg), centre (3,) m, inertia
-    (3, 3) kg m2 : known properties, in the model's axes, to compare.
+    (3, 3) kg m2 : known properties, in the model's axes, to compare. loads : those inside the body; their static shapes
+    are kept beside the modes. stresses : whether the body holds the stresses of its nodes.
     Raises ModelError: all checks of docs/theory/modal_body.md, section 12.
     """
     with one_blas_thread():
-        return _reduced(model, interfaces, keep, coupling, pictures, damping_ratio, loaded, (mass, centre, inertia))
+        given = mass, centre, inertia
+        return _reduced(model, interfaces, keep, coupling, pictures, damping_ratio, loaded, given, loads, stresses)
 
 
 def _reduced(
@@ -492,9 +497,11 @@ def _reduced(
     keep: Keep,
     coupling: Coupling | None,
     pictures: bool,
-    damping_ratio: float,
+    damping_ratio: float | Sequence[float],
     loaded: str,
     given: tuple[float | None, Floats | None, Floats | None],
+    loads: Sequence[InnerLoad],
+    stresses: bool,
 ) -> Reduction:
     rigid = check_model(model)
     compare_given(rigid, *given)
@@ -506,14 +513,18 @@ def _reduced(
     coupling = coupling or ("constant" if model.stress is None else "full")
     ties = tied(model, interfaces)
     found = shapes(ties, _selection(model, ties, keep), MOST_MODES if keep.modes is None else keep.modes)
-    arrays = _arrays(model, ties, found, coupling, pictures)
+    if loads:
+        found = with_static_shapes(model, found, np.stack([load.force for load in loads], axis=1))
+    arrays = _arrays(model, ties, found, coupling, pictures or stresses)
+    arrays |= _inner(model, ties, found, loads, stresses)
     axes = np.asarray(ties.interfaces[0].axes, dtype=float)
     values: dict[str, Any] = dict(turned_arrays(arrays, axes, found.boundary.shape[1]))
     body = ReducedBody(
         interface_names=tuple(each.name for each in interfaces),
         included=coupling == "full",
-        damping_ratio=np.full(len(arrays["K"]), damping_ratio),
-        cells=model.cells if pictures else {},
+        damping_ratio=ratios_of_modes(damping_ratio, len(arrays["K"])),
+        cells=model.cells if pictures or stresses else {},
+        load_names=tuple(load.name for load in loads),
         **values,
     )
     squares, parts = eigh(body.K, body.M)
@@ -533,7 +544,23 @@ def _reduced(
         (each.name, each.kind, np.asarray(point), len(each.nodes))
         for each, point in zip(interfaces, body.interfaces, strict=True)
     )
-    return Reduction(body, listed, found.frequencies, frequencies, error, effective, missing, coupling)
+    length = float(np.max(np.ptp(model.nodes, axis=0)))
+    return Reduction(body, listed, found.frequencies, frequencies, error, effective, missing, coupling, length)
+
+
+def _inner(model: FeModel, ties: Tied, found: Shapes, loads: Sequence[InnerLoad], stresses: bool) -> dict[str, Floats]:
+    """Arrays of loads inside the body and of stresses, along the model's axes."""
+    arrays: dict[str, Floats] = {}
+    if stresses:
+        arrays["stress_shapes"] = nodal_stress(model, found.all)
+    if loads:
+        forces = np.stack([load.force for load in loads])
+        whole = forces @ model.rigid_motions(ties.points[0])
+        arrays |= {"load_force": whole[:, :3], "load_torque": whole[:, 3:], "load_modal": forces @ found.all}
+        if stresses:
+            none = np.zeros((len(model.nodes), 3, 3))
+            arrays["load_stress"] = np.stack([none if load.stress is None else load.stress for load in loads])
+    return arrays
 
 
 def _warn_of_linear_cells(model: FeModel, ties: Tied, found: Shapes, part: Floats, axes: Floats) -> None:
@@ -685,6 +712,7 @@ def report(of: "Reduction") -> str:
     rigid[:3, :3], rigid[:3, 3:], rigid[3:, :3], rigid[3:, 3:] = body.mass * np.eye(3), -cross, cross, body.inertia
     mass, centre, inertia = properties(rigid)
     lines = [
+        *([f"{of.length:.3g} m long, {mass:.3g} kg", ""] if of.length else []),
         f"mass          {mass:.6g} kg",
         f"mass centre   {_vector(centre)} m, from the root",
         f"inertia       {_vector(np.diag(inertia))} kg m2 about the mass centre; products xy, xz, yz "
@@ -695,6 +723,10 @@ def report(of: "Reduction") -> str:
     ]
     for k, (name, kind, point, count) in enumerate(of.interfaces):
         lines.append(f"{name + ('' if k else ' (root)'):18} {kind:6} {count or '':>6}  {_vector(point)}")
+    if body.load_names:
+        lines += ["", "loads inside       force, N              torque, N m, about the root"]
+        for name, force, torque in zip(body.load_names, body.load_force, body.load_torque, strict=True):  # type: ignore[arg-type]
+            lines.append(f"{name:18} {_vector(force):20}  {_vector(torque)}")
     lines += ["", "         frequency, Hz              effective mass with the root held, %"]
     lines.append(
         "mode     held  root held    error  " + "".join(f"{word:>7}" for word in ("x", "y", "z", "rx", "ry", "rz"))

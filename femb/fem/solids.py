@@ -36,11 +36,15 @@ CHUNK = 4000  # cells at a time
 
 @dataclass(frozen=True)
 class SolidMaterial:
-    """Isotropic and linear: youngs_modulus (Pa), poissons_ratio, density (kg/m3). Raises ModelError."""
+    """Isotropic and linear: youngs_modulus (Pa), poissons_ratio, density (kg/m3), expansion (1/K).
+
+    Raises ModelError.
+    """
 
     youngs_modulus: float
     poissons_ratio: float
     density: float
+    expansion: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.youngs_modulus > 0.0:
@@ -60,7 +64,7 @@ class SolidMaterial:
 @dataclass(frozen=True, eq=False)
 class Block:
     """Cells (c, b) of one kind and material, with their numbers (c,) from 1 among those of the kind, with shape
-    functions (b, p) and derivatives (b, 3, p) at p points of weights (p,).
+    functions (b, p) and derivatives (b, 3, p) at p points (3, p) of weights (p,).
     """
 
     kind: str
@@ -69,6 +73,7 @@ class Block:
     numbers: Ints
     values: Floats
     slopes: Floats
+    points: Floats
     weights: Floats
 
     @classmethod
@@ -76,15 +81,8 @@ class Block:
         skfem = _skfem()
         from skfem.quadrature import get_quadrature
 
-        name, places = NODES[kind]
-        element = getattr(skfem, name)()
-        wanted = np.array([[0.5 if c == "h" else float(c) for c in place] for place in places])
-        order = [int(np.argmin(np.linalg.norm(element.doflocs - place, axis=1))) for place in wanted]
-        points, weights = get_quadrature(element.refdom, degree)
-        parts = [element.lbasis(points, i) for i in order]
-        values = np.array([np.broadcast_to(value, weights.shape) for value, _ in parts])
-        slopes = np.array([np.broadcast_to(slope, (3, len(weights))) for _, slope in parts])
-        return cls(kind, cells, material, numbers, values, slopes, weights)
+        points, weights = get_quadrature(getattr(skfem, NODES[kind][0])().refdom, degree)
+        return cls(kind, cells, material, numbers, *shape_functions(kind, points), points, weights)
 
     def geometry(self, nodes: Floats, part: slice) -> tuple[Floats, Floats]:
         """Gradients (c, p, 3, b) of the shape functions, 1/m, and volumes (c, p) m3. Raises ModelError."""
@@ -102,6 +100,22 @@ class Block:
     def parts(self) -> list[slice]:
         """The cells in portions."""
         return [slice(k, min(k + CHUNK, len(self.cells))) for k in range(0, len(self.cells), CHUNK)]
+
+
+def reference_places(kind: str) -> Floats:
+    """(b, 3): the nodes of a cell in the reference cell."""
+    return np.array([[0.5 if c == "h" else float(c) for c in place] for place in NODES[kind][1]])
+
+
+def shape_functions(kind: str, points: Floats) -> tuple[Floats, Floats]:
+    """Values (b, p) and derivatives (b, 3, p) of the shape functions at points (3, p) of the reference cell."""
+    element = getattr(_skfem(), NODES[kind][0])()
+    wanted = reference_places(kind)
+    order = [int(np.argmin(np.linalg.norm(element.doflocs - place, axis=1))) for place in wanted]
+    parts, count = [element.lbasis(points, i) for i in order], points.shape[1]
+    values = np.array([np.broadcast_to(value, (count,)) for value, _ in parts])
+    slopes = np.array([np.broadcast_to(slope, (3, count)) for _, slope in parts])
+    return values, slopes
 
 
 def _skfem() -> Any:

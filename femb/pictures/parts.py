@@ -11,7 +11,7 @@ from femb.base.types import Floats
 from femb.elements.beam.line import LineItem
 from femb.elements.beam.results import BeamResults
 from femb.elements.beam.shape import Sections, along, element_ends
-from femb.elements.body.results import BodyResults
+from femb.elements.body.results import BodyResults, nodal_stress_at, nodal_von_mises_at
 from femb.elements.registry import kinds
 from femb.elements.shell.results import ShellResults, surface_stress_at
 from femb.numerics import rotations
@@ -151,7 +151,7 @@ class FlexibleMesh:
         used, numbers = np.unique(cells, return_inverse=True)
         self.cells = numbers.reshape(cells.shape)
         self.nodes, self.shapes = body["nodes"][used], body["node_shapes"][:, used]
-        self.element = np.zeros(len(cells), dtype=np.int64)
+        self.element, self.used = np.zeros(len(cells), dtype=np.int64), used
 
     def deflections(self, every: int) -> Floats:
         """(t, P, 3) m, in body axes, at every ``every``-th output time."""
@@ -165,7 +165,12 @@ class FlexibleMesh:
         rates = np.tensordot(body["deformation_rate"][k], self.shapes, 1)
         points = self.nodes + deflection
         velocities = np.cross(body.angular_velocity[k], points) + rates
-        return _of_body(body, k, points, velocities, {"deflection": deflection})
+        fields = {"deflection": deflection}
+        if "stress_shapes" in body:
+            one = slice(k, k + 1)
+            fields |= {"stress": nodal_stress_at(body, one)[0][self.used]}
+            fields |= {"von_mises": nodal_von_mises_at(body, one)[0][self.used]}
+        return _of_body(body, k, points, velocities, fields)
 
 
 def _of_body(body: BodyResults, k: int, points: Floats, velocities: Floats, fields: Mapping[str, Floats]) -> PartState:

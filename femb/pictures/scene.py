@@ -27,6 +27,8 @@ FIELDS: Mapping[str, tuple[int, ...]] = {
     "stress_in_front": (3,),
     "bending_moment": (3,),
     "shear_force": (3,),
+    "stress": (6,),
+    "von_mises": (),
 }
 """Fields and their components; parts without one have zeros, since a mesh needs a value at every point."""
 
@@ -127,7 +129,8 @@ class SceneExporter:
         the body the beam is clamped to, and ``acceleration`` (m/s2, of a beam that of its centre line) in inertial
         axes, for any frame; of shells also ``membrane_force``, ``bending_moment`` and ``shear_force`` (N/m, N), and
         ``stress_behind`` and ``stress_in_front`` of the normal (Pa; 11, 22, 12), the means of the elements at a node in
-        material axes. Cell data: ``element``, and ``component``, a number that
+        material axes; of flexible bodies with stresses ``stress`` (Pa; xx, yy, zz, xy, yz, zx, body axes) and
+        ``von_mises``. Cell data: ``element``, and ``component``, a number that
         ``legend.json`` explains.
         Raises ResultError where there is nothing to draw or the folder cannot be written.
         """

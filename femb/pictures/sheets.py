@@ -12,7 +12,7 @@ from femb.base.quantity import Group
 from femb.base.types import Floats
 from femb.elements.beam.results import BeamResults, axial_stress, shear_stress, von_mises
 from femb.elements.beam.results import section_loads as loads_of_sections
-from femb.elements.body.results import BodyResults
+from femb.elements.body.results import BodyResults, nodal_von_mises_at
 from femb.pictures.drawing import Panel
 from femb.pictures.subject import Rows, Subject, some
 from femb.pictures.words import ANGLES, DEGREES, LABELLED, XYZ, channels
@@ -50,8 +50,8 @@ def section_forces(subject: Subject) -> Rows:
 
 
 def stress(subject: Subject) -> Rows:
-    """A row for each beam: the extremes of the axial stress and the largest other stresses along it; and for each shell
-    with plies, of both surfaces."""
+    """A row for each beam: the extremes of the axial stress and the largest other stresses along it; for each shell
+    with plies, of both surfaces; and the largest of the nodes of each flexible body with stresses."""
     rows = []
     for beam in subject.of("beams"):
         if "stress_section" in beam and "midpoint_force" in beam:
@@ -75,6 +75,10 @@ def stress(subject: Subject) -> Rows:
             extremes = np.stack([stress.max(axis=(1, 2, 3)), stress.min(axis=(1, 2, 3))], axis=1)
             rows.append([Panel(title, "surface stress", "MPa", extremes, ("largest", "smallest"))])
             rows[-1].append(Panel(title, "von Mises", "MPa", mises.max(axis=1), ("behind the normal", "in front")))
+    for body in subject.of("bodies"):
+        if "stress_shapes" in body and "deformation" in body:
+            largest = [np.max(nodal_von_mises_at(body, slice(k, k + 1))) for k in range(len(subject.results.time))]
+            rows.append([Panel(f"{body.name}, largest", "von Mises", "MPa", MEGA * np.array(largest)[:, None], ("",))])
     return rows
 
 

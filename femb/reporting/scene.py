@@ -426,6 +426,7 @@ def chosen_frames(results: Results, frames: int = FRAMES) -> Ints:
     beams = sum(BeamMotion.size(beam) for beam in results.beams.values())
     modes = sum(body["deformation"].shape[1] for body in results.bodies.values() if "deformation" in body)
     shells = sum(ShellMotion.size(shell) for shell in results.shells.values())
+    modes += sum(len(body["nodes"]) for body in results.bodies.values() if _stressed(body))
     limit = min(frames, max(FEWEST, VALUES // (7 * len(results.bodies) + beams + modes + shells + 1)))
     count = len(usable)
     chosen: Ints = usable[np.unique(np.rint(np.linspace(0, count - 1, min(count, limit))).astype(np.int64))]
@@ -468,6 +469,7 @@ def scene_of(results: Results, packing: Packing, frames: int = FRAMES, kind: str
     tables = bodies, {each.shell.name: each.shell for each in shells}, {each.beam.name: each.beam for each in beams}
     paths = list(_numbers_of_parts(*tables))
     carriers = carriers_of(seen, bodies, tables[2], tables[1])
+    stresses = {name: body.nodal_von_mises for name, body in bodies.items() if _stressed(body)}
     return {
         "kind": kind or {"modes": "modes", "static": "states"}.get(results.method, "time"),
         "frame": results.frame,
@@ -476,7 +478,10 @@ def scene_of(results: Results, packing: Packing, frames: int = FRAMES, kind: str
         "extent": extent,
         "path": [float(x) for x in path.ravel()],
         "bodies": [
-            *(_body(body, path, extent, packing, attached.get(body.name, ())) for body in bodies.values()),
+            *(
+                _body(body, path, extent, packing, attached.get(name, ()), stresses.get(name))
+                for name, body in bodies.items()
+            ),
             *(shell.packed(path, packing) for shell in shells),
         ],
         "beams": [beam.packed(path, numbers, extent, packing) for beam in beams],
@@ -486,7 +491,7 @@ def scene_of(results: Results, packing: Packing, frames: int = FRAMES, kind: str
             {"path": path, "group": group}
             for path, group in zip(paths, groups_of(results, paths, carriers), strict=True)
         ],
-        "quantities": _ranges(beams, shells, [_largest_deflection(body) for body in bodies.values()]),
+        "quantities": _ranges(beams, shells, [_largest_deflection(body) for body in bodies.values()], stresses),
     }
 
 
@@ -556,7 +561,12 @@ def packed_pose(position: Floats, quaternion: Floats, path: Floats, packing: Pac
 
 
 def _body(
-    body: BodyResults, path: Floats, extent: float, packing: Packing, attached: Iterable[Floats]
+    body: BodyResults,
+    path: Floats,
+    extent: float,
+    packing: Packing,
+    attached: Iterable[Floats],
+    stress: Floats | None,
 ) -> dict[str, Any]:
     result: dict[str, Any] = {"name": body.name, "fixed": body.fixed}
     result |= packed_pose(body.position, body.quaternion, path, packing)
@@ -567,6 +577,8 @@ def _body(
         mesh = {"points": packing.add(part.nodes[used]), word: packing.add(numbers.reshape(cells.shape))}
         mesh |= {"shapes": packing.add(part.shapes[:, used]), "coordinates": packing.add(body["deformation"], 20)}
         mesh["numbers"] = packing.add(used)
+        if stress is not None:
+            mesh["colours"] = {STRESS: packing.add(stress[:, part.used[used]], TOLD)}
         result["meshes"].append(mesh)
     if not result["meshes"]:
         marker = body.shape is None
@@ -600,6 +612,11 @@ def _size_of_shapes(bodies: list[BodyResults]) -> float:
     return max(sizes, default=0.0) or 1.0
 
 
+def _stressed(body: BodyResults) -> bool:
+    """Whether a flexible body has the stresses of its nodes."""
+    return "stress_shapes" in body and "deformation" in body
+
+
 def _largest_deflection(body: BodyResults) -> float:
     """The largest deflection of a flexible body at some output times, m; 0 of a rigid one."""
     parts = flexible_meshes(body)
@@ -608,12 +625,16 @@ def _largest_deflection(body: BodyResults) -> float:
 
 
 def _ranges(
-    beams: Sequence[BeamMotion], shells: Sequence[ShellMotion], deflections: Sequence[float]
+    beams: Sequence[BeamMotion],
+    shells: Sequence[ShellMotion],
+    deflections: Sequence[float],
+    stresses: Mapping[str, Floats],
 ) -> list[dict[str, Any]]:
     """Name, unit and range over all parts and times of the quantities by which these are coloured."""
     result: list[dict[str, Any]] = []
     largest = [*deflections, *(shell.largest for shell in shells)]
     colours = [*(beam.colours for beam in beams), *(shell.colours for shell in shells)]
+    colours += [{STRESS: stress} for stress in stresses.values()]
     for name, unit in QUANTITIES.items():
         arrays = [each[name] for each in colours if name in each]
         arrays += [np.array(largest)] if name == "deflection" and largest else []

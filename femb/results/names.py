@@ -144,6 +144,7 @@ def coordinates_of(group: Group) -> list[str]:
 DERIVED = {
     **dict.fromkeys(("displacement", "deflection"), ("position",)),
     "rotation": ("quaternion",),
+    **dict.fromkeys(("nodal_stress", "nodal_von_mises"), ("stress_shapes", "deformation")),
     **dict.fromkeys(("axial_stress", "shear_stress", "von_mises"), ("stress_section", "midpoint_force")),
     **dict.fromkeys(
         ("ply_stress", "surface_stress", "surface_von_mises"), ("ply_recovery", "membrane_force", "bending_moment")

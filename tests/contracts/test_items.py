@@ -412,6 +412,20 @@ def folded():
     return model(panel, upper, flap, fold, hinge)
 
 
+def pressed():
+    """Loads inside a flexible body that is on a body with its root and on another with an interface."""
+    n = 8
+    loads = {"load_force": [(1.0, -2.0, 0.5), (0, 0, 0)], "load_torque": [(0.3, 0.1, -0.2), (0, 0, 0)],
+             "load_modal": np.random.default_rng(4).normal(size=(2, n))}  # fmt: skip
+    body = dataclasses.replace(Particles(interfaces=2, modes=2).reduced(), load_names=("push", "warm"), **loads)
+    panel = e.FlexibleBody("panel", body, start=Attachment("a", at=(0.2, 0.1, 0.0), direction=(1.0, 0.3, 0.0)))
+    joint = e.Spherical("joint", JointEnd(f"panel.{body.interface_names[1]}"), JointEnd("b", at=(-0.2, 0.3, 0.1)))
+    return model(
+        panel, joint, e.ModalLoad("push", "panel", profile=SMOOTH), e.ModalLoad("w", "panel", load="warm", size=0.7)
+    )
+
+
+EXAMPLES[e.ModalLoad] = pressed
 EXAMPLES[e.HingeLine] = folded
 EXAMPLES[e.GravityGradient] = lambda: in_orbit()
 EXAMPLES[e.Interface] = lambda: model(e.FlexibleBody("panel", Particles(modes=0).reduced()))

@@ -222,6 +222,37 @@ def test_craig_bampton_matrices_that_nastran_wrote(tmp_path):
         femb.fem.reduced_craig_bampton(files / "outboard.op4", {"a": 5}, nodes=files / "outboard.asm")
 
 
+@pytest.mark.filterwarnings("ignore:.*check the units")
+def test_external_superelement_in_dmig(tmp_path):
+    """The same superelement in one punch file, as EXTSEOUT(DMIGPCH) writes it: grids, scalar points and DMIG."""
+    nastran = pytest.importorskip("pyyeti.nastran", reason="pyyeti, the extra fe, is not installed")
+    pandas = pytest.importorskip("pandas")
+    files = FILES / "nastran"
+    places = {"a": 3, "b": 11, "c": 19, "d": 27}
+    wanted = femb.fem.reduced_craig_bampton(files / "outboard.op4", places, nodes=files / "outboard.asm")
+    matrices = nastran.op4.load(str(files / "outboard.op4"), into="dct")
+    rows = [(grid, k) for grid in places.values() for k in range(1, 7)] + [(100 + k, 0) for k in range(22)]
+    index = pandas.MultiIndex.from_tuples(rows, names=["id", "dof"])
+    frames = {name: pandas.DataFrame(matrices[word][0], index=index, columns=index) for name, word in
+              (("KAAX", "kxx"), ("MAAX", "mxx"))}  # fmt: skip
+    nastran.bulk.wtdmig(str(tmp_path / "dmig.pch"), frames)
+    cards = [
+        line for line in (files / "outboard.asm").read_text().splitlines() if line.startswith(("GRID", "CORD", "*"))
+    ]
+    path = tmp_path / "outboard.pch"
+    path.write_text("BEGIN SUPER      101\n" + "\n".join(cards) + "\n" + (tmp_path / "dmig.pch").read_text())
+    words = [word for name, grid in places.items() for word in ("--interfaces", f"{name}={grid}")]
+    said("reduce", path, "--craig-bampton", *words, "--out", tmp_path / "found.npz", "--quiet")
+    found = femb.fem.read_reduced_body(tmp_path / "found.npz")
+    for name in ("mass", "first_moment", "inertia", "S1", "C0", "M", "K"):
+        value = np.asarray(getattr(wanted, name))
+        assert getattr(found, name) == pytest.approx(value, rel=1e-7, abs=1e-7 * np.abs(value).max()), name
+    with pytest.raises(ModelError, match=r"interfaces\.a: grid 5 has no six rows"):
+        femb.fem.reduced_craig_bampton(path, {"a": 5})
+    with pytest.raises(ModelError, match="give the numbers of theirs, as root=3"):
+        femb.fem.reduced_craig_bampton(path, {"a": (0.0, 0.0, 0.0)})
+
+
 def test_extras_that_are_not_installed_are_named(monkeypatch):
     for name in ("pyyeti", "pyyeti.nastran", "skfem"):
         monkeypatch.setitem(sys.modules, name, None)

@@ -6,6 +6,7 @@ A call that Python itself refuses, for an argument that is missing or unknown, i
 import functools
 import inspect
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,10 @@ RISE, STILL = profiles.SmoothStep(duration=1.0), profiles.Constant(0.5)
 PUSH = str(Path(__file__).with_name("push.csv"))
 PLY = {"thickness": 1e-4, "angle": 0.3, "youngs_moduli": (1.3e11, 9e9), "shear_modulus": 5e9, "poissons_ratio": 0.3,
        "density": 1600.0}  # fmt: skip
-BODY = Particles(interfaces=2, modes=2).reduced()
+BODY = replace(
+    Particles(interfaces=2, modes=2).reduced(), load_names=("push",), load_force=[(0, 0, 1)], load_torque=[(0, 0, 0)],
+    load_modal=np.ones((1, 8)),
+)  # fmt: skip
 # Arguments with which each call is right, in a model of a hub with a boom and a wheel.
 CALLS = {
     femb.RigidBody: {"name": "extra", "mass": 1.0, "inertia": (1.0, 1.0, 1.0), "velocity": (0, 1, 0)},
@@ -57,6 +61,7 @@ CALLS = {
     femb.HingeLine: {"name": "fold", "first": {"body": "hub"}, "second": {"shell": "panel", "edge": "edge2"},
                      "stiffness": 3.0},
     femb.SurfaceLoad: {"name": "light", "shell": "panel", "pressure": 1e-5},
+    femb.ModalLoad: {"name": "push", "body": "plate", "size": 2.0},
     femb.AerodynamicLoad: {"name": "air", "body": "hub", "force_by_velocity": np.eye(3)},
     femb.DistributedLoad: {"name": "weight", "beam": "boom", "force": (0, 0, 1)},
     femb.Drag: {"name": "wind", "beam": "boom", "density": 1.2, "width": 0.1, "coefficient": 1.0},
@@ -236,6 +241,8 @@ def used(call, words):
                                  proportional=1.0, reference=item)  # fmt: skip
     elif call in (femb.SurfaceLoad, femb.HingeLine):
         made.add(femb.Shell(**CALLS[femb.Shell]))
+    elif call is femb.ModalLoad:
+        made.add(femb.FlexibleBody(**CALLS[femb.FlexibleBody]))
     elif call is femb.DipoleField:
         made.add(femb.GravityGradient("gradient", rate=1e-3))
     elif call is femb.Path:

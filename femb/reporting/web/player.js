@@ -230,7 +230,7 @@ class Player {
 
   /** The scales of quantities; stresses of shells also by the side that is seen. */
   scales() {
-    const ofShells = new Set(this.structure.bodies.flatMap((body) => body.meshes.flatMap((mesh) => Object.keys(mesh.colours || {}))));
+    const ofShells = new Set(this.structure.bodies.flatMap((body) => body.meshes.flatMap((mesh) => Object.keys((mesh.elements && mesh.colours) || {}))));
     return this.scene.quantities.flatMap((each) => [new ColourScale(each), ...(ofShells.has(each.name) ? [new ColourScale(each, true)] : [])]);
   }
 

@@ -54,7 +54,8 @@ class BodyPart {
     mesh.frustumCulled = false;
     geometry.setAttribute("color", new libraries.BufferAttribute(new Float32Array(nodes.length).fill(1), 3));
     const [shapes, coordinates] = [arrayOf(data.shapes, bytes), arrayOf(data.coordinates, bytes)];
-    return { ...made, rest: nodes.slice(), shapes, coordinates, numbers: integersOf(data.numbers, bytes) };
+    const colours = coloursOf(data, bytes);
+    return { ...made, rest: nodes.slice(), shapes, coordinates, colours, numbers: integersOf(data.numbers, bytes) };
   }
 
   /** A shell: triangles with corners of their own, seen behind its normal and in front as two meshes of one place. */
@@ -67,7 +68,7 @@ class BodyPart {
       mesh.frustumCulled = false;
       return mesh;
     });
-    const colours = Object.fromEntries(Object.entries(data.colours).map(([name, each]) => [name, arrayOf(each, bytes)]));
+    const colours = coloursOf(data, bytes);
     const deflection = arrayOf(data.deflection, bytes);
     return { ...made, sides, corners, colours, deflection, rest: made.nodes.slice(), elements: integersOf(data.elements, bytes) };
   }
@@ -97,13 +98,14 @@ class BodyPart {
     for (let n = 0; n < rest.length; n++) nodes[n] = rest[n] + enlarge * moved[n];
     if (flexible.corners) spread(nodes, flexible.corners, sides[0].geometry.attributes.position.array);
     sides[0].geometry.attributes.position.needsUpdate = true;
-    const ofElements = scale && flexible.colours && flexible.colours[scale.quantity];
-    const coloured = Boolean(ofElements) || (scale !== null && scale.name === "deflection");
+    const values = scale && flexible.colours[scale.quantity];
+    const coloured = Boolean(values) || (scale !== null && scale.name === "deflection");
     sides.forEach((mesh, side) => setColoured(mesh, coloured, painted ? painted[side] : plain));
     if (!coloured) return;
     sides.forEach((mesh, side) => {
       const colours = mesh.geometry.attributes.color;
-      if (ofElements) this.colourElements(flexible, ofElements, i, j, w, scale, side, colours.array);
+      if (values && flexible.elements) this.colourElements(flexible, values, i, j, w, scale, side, colours.array);
+      else if (values) for (let n = 0; n < values.columns; n++) scale.write(this.ofNode(values, n, i, j, w), colours.array, 3 * n);
       else colourNodes(moved, flexible.corners, scale, colours.array);
       colours.needsUpdate = true;
     });
@@ -124,6 +126,12 @@ class BodyPart {
       const at = (row) => values.data[row * values.columns + 2 * element + side];
       return at(i) + w * (at(j) - at(i));
     });
+  }
+
+  /** The value of a node between output times. */
+  ofNode({ data, columns }, node, i, j, w) {
+    const [first, second] = [data[i * columns + node], data[j * columns + node]];
+    return first + w * (second - first);
   }
 
   moved(flexible, i, j, w) {
@@ -181,9 +189,9 @@ class BodyPart {
     const deflection = new libraries.Vector3().fromArray(this.moved(flexible, i, j, w), 3 * pick.node);
     const local = new libraries.Vector3().fromArray(flexible.rest, 3 * pick.node).add(deflection);
     const element = pick.element ?? this.elementAt(pick.node);
-    const values = Object.fromEntries(Object.entries(flexible.colours || {}).map(
-      ([name, each]) => [`${name}, element ${element}: back | front`, { name, values: this.ofElement(each, element, i, j, w) }],
-    ));
+    const values = Object.fromEntries(Object.entries(flexible.colours).map(([name, each]) => flexible.elements
+      ? [`${name}, element ${element}: back | front`, { name, values: this.ofElement(each, element, i, j, w) }]
+      : [name, { name, values: [this.ofNode(each, pick.node, i, j, w)] }]));
     return { place: place.add(local.applyQuaternion(axes)), deflection, values };
   }
 
@@ -199,6 +207,11 @@ class BodyPart {
     const moved = new libraries.Vector3().fromArray(this.moved(flexible, i, j, w), 3 * node);
     return new libraries.Matrix4().setPosition(moved.multiplyScalar(enlarge).add(new libraries.Vector3().fromArray(flexible.rest, 3 * node)));
   }
+}
+
+/** The arrays by which a mesh is coloured, by quantity. */
+function coloursOf(data, bytes) {
+  return Object.fromEntries(Object.entries(data.colours || {}).map(([name, each]) => [name, arrayOf(each, bytes)]));
 }
 
 /** The place of each corner, from those of the nodes. */

@@ -1,0 +1,177 @@
+"""Loads inside one flexible body, evaluated together.
+
+A load is a force and a torque on the root, in body axes, and forces on the coordinates, all of them constant; those on
+the coordinates of interfaces act between these and the root. Source: docs/theory/modal_body.md, section 8.
+"""
+
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+
+from femb.base.types import Floats
+from femb.elements.modal.batch import ModalBatch
+from femb.elements.modal.data import ReducedBody
+from femb.elements.modal.kernels import (
+    IN_FRAME,
+    OFF,
+    add_block,
+    add_to_frame,
+    bent_coordinate,
+    by_measured,
+    measured,
+    skew,
+    station_forces,
+    station_motion,
+)
+from femb.elements.modal.matrices import left_times, measured_rows, right_times, to_frame, turned_forces
+from femb.elements.records import load_factors
+from femb.layout.element import Batch, ForceBatch, Input
+from femb.layout.views import BlockPattern, OutputStates
+from femb.numerics.compiler.compile import kernel
+from femb.numerics.vector3 import IN_V, product, scatter
+
+
+@kernel
+def load_forces(index, stations, rests, psi2, load, q, v, fixed, sign, out):
+    """out (s, n_v) += sign times the forces of loads (s, 6 + N); see ``femb.elements.modal.kernels``.
+
+    Returns 0, or the number of an interface whose rotation relative to the root has reached half a turn.
+    """
+    k, n, size = stations.shape[0], psi2.shape[1], load.shape[1] - 6
+    frames, axes, turns = np.empty((k, 3, 3)), np.empty((k, 3, 3)), np.empty((k, 3, 3))
+    motion, relative, at_stations = np.empty((k, 8, 3)), np.empty((k, 9, 3)), np.empty((k, 2, 3))
+    x, eta, work, wrench, f = np.empty((3, n)), np.empty((3, size)), np.empty((6, 3)), np.empty((2, 3)), np.empty(n)
+    for state in range(q.shape[0]):
+        # the rates that are measured with the coordinates are not used
+        station_motion(index, stations, rests, q[state], v[state], v[state], fixed, frames, axes, motion)
+        bad = measured(
+            index, stations, rests, axes, motion, q[state], v[state], v[state], psi2, relative, turns, x, eta
+        )
+        if bad > 0:
+            return bad
+        for o in range(3):
+            wrench[0, o], wrench[1, o] = load[state, o], load[state, 3 + o]
+        by_measured(psi2, x, load[state, 6:], f)
+        station_forces(rests, axes, relative, turns, wrench, f, work, at_stations)
+        for s in range(k):
+            j = index[s, IN_V]
+            if j >= 0:
+                add_to_frame(stations[s], rests[s, IN_FRAME], frames[s], at_stations[s], sign, work, j, out[state])
+        j, first = index[k, IN_V], 6 * (k - 1)
+        for m in range(n - first):
+            out[state, j + m] += sign * f[first + m]
+    return 0
+
+
+@kernel
+def load_tangent(index, stations, rests, psi2, load, q, v, fixed, starts, sizes, offset, stride, stiffness):
+    """Add d(forces)/dq H of the loads (6 + N,) at one state to block data; returns as ``load_forces``."""
+    k, n, size = stations.shape[0], psi2.shape[1], load.size - 6
+    first, z = 6 * (k - 1), 6 + n
+    frames, axes, turns = np.empty((k, 3, 3)), np.empty((k, 3, 3)), np.empty((k, 3, 3))
+    motion, relative, at_stations = np.empty((k, 8, 3)), np.empty((k, 9, 3)), np.empty((k, 2, 3))
+    x, eta, work, wrench, f = np.empty((3, n)), np.empty((3, size)), np.empty((6, 3)), np.empty((2, 3)), np.empty(n)
+    blocks, W, inner, between = np.empty((8, 3, 3)), np.empty((first, z)), np.zeros((z, z)), np.zeros((z, z))
+    M, C, K = np.zeros((z, z)), np.zeros((z, z)), np.zeros((z, z))
+    station_motion(index, stations, rests, q, v, v, fixed, frames, axes, motion)
+    bad = measured(index, stations, rests, axes, motion, q, v, v, psi2, relative, turns, x, eta)
+    if bad > 0:
+        return bad
+    measured_rows(rests, axes, relative, turns, W, blocks)
+    for o in range(3):
+        wrench[0, o], wrench[1, o] = load[o], load[3 + o]
+    by_measured(psi2, x, load[6:], f)
+    # the force turns with the root
+    skew(wrench[0], blocks[3])
+    product(axes[0], blocks[3], blocks[4])
+    add_block(-1.0, blocks[4], K, 0, 3)
+    bends = psi2.shape[0] - (size - n)
+    for p in range(bends):
+        on = load[6 + bent_coordinate(p, bends, n)]
+        for i in range(n):
+            for j in range(n):
+                inner[6 + i, 6 + j] -= on * psi2[p, i, j]
+    right_times(inner, W, first, between)
+    left_times(W, between, first, K)
+    turned_forces(rests, axes, relative, turns, W, f, blocks, work, K)
+    station_forces(rests, axes, relative, turns, wrench, f, work, at_stations)
+    for s in range(k):
+        if stations[s, OFF] != 0.0:
+            to_frame(stations[s], rests[s, IN_FRAME], frames[s], motion[s], at_stations[s], s, work, blocks, M, C, K)
+    scatter(K, starts, sizes, offset, stride, stiffness)
+    return 0
+
+
+def load_rows(body: ReducedBody, numbers: list[int], size: int) -> Floats:
+    """(l, 6 + size) force and torque about the root, body axes, and work per coordinate, of loads of a reduced body.
+
+    size : of the coordinates that move the mass, of which the last ones are of second order and see no load.
+    """
+    parts = [np.asarray(each)[numbers] for each in (body.load_force, body.load_torque, body.load_modal)]
+    return np.hstack([*parts, np.zeros((len(numbers), size - body.size))])
+
+
+class ModalLoadBatch(ForceBatch):
+    """The loads inside one flexible body, each with its profile as an input.
+
+    body : the batch of the flexible body, which tells where it is. rows (l, 6 + N) : the loads of size 1.
+    """
+
+    def __init__(self, items: list[Any], numbers: list[int], reduced: ReducedBody, body: ModalBatch) -> None:
+        self.inputs = tuple(Input.of_profile(item.profile, f"loads.{item.name}") for item in items)
+        self.body = body
+        sizes = np.array([item.size for item in items])
+        self.rows: Floats = sizes[:, None] * load_rows(reduced, numbers, len(body.arrays[3]))
+        # the parts of the file's loads, of which the stresses of heat are summed
+        self.parts: Floats = sizes[:, None] * np.eye(len(reduced.load_names))[numbers]
+        self.records_parts = reduced.load_stress is not None and bool(np.any(reduced.load_stress))
+        self.path = body.path
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        self.body.allocate(pattern)
+
+    def unfixed(self, n_q: int, n_v: int) -> Self:
+        return self._of(self.body.unfixed(n_q, n_v))
+
+    def _of(self, body: ModalBatch) -> Self:
+        other = copy(self)
+        other.body = body
+        return other
+
+    def _loads(self, u: Floats) -> Floats:
+        return np.ascontiguousarray(u[..., self.first_input : self.first_input + len(self.rows)] @ self.rows)
+
+    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
+        if rest:
+            body = self.body
+            place, rests, *_, psi2 = body.arrays
+            body._check(load_forces(body.index, place, rests, psi2, self._loads(u), q, v, body.fixed, -rest, out))
+
+    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
+        body = self.body
+        place, rests, *_, psi2 = body.arrays
+        blocks = body.starts, body.sizes, body.offset, body.stride
+        body._check(load_tangent(body.index, place, rests, psi2, -self._loads(u), q, v, body.fixed, *blocks, stiffness))
+
+    def add_interface_forces(self, loaded: Batch, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
+        """out (s, k, 6) += the loads at the interfaces of the body, if it is the one that is ``loaded``."""
+        if isinstance(loaded, ModalBatch) and loaded.label == self.body.label:
+            body = loaded.free_body(0)
+            force = np.zeros((len(q), body.size))
+            self._of(body.batch).add_forces(u, q, body.own(v), 0.0, -1.0, force)  # type: ignore[arg-type]
+            out += force[:, : out.shape[1] * 6].reshape(out.shape)
+
+    def load_on(self, batch: Batch, number: int) -> Self | None:
+        """The loads on the body of ``batch``, with the velocities of its free body; None of other batches."""
+        if not isinstance(batch, ModalBatch) or batch.label != self.body.label:
+            return None
+        return self._of(batch.free_body(number).batch)  # type: ignore[arg-type]
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        """The factor of every load; of heat also the sizes of the file's loads, for stresses."""
+        found = load_factors(self, frames)
+        if self.records_parts:
+            factors = frames.u[:, self.first_input : self.first_input + len(self.rows)]
+            found[f"{self.path}/load_sizes"] = factors @ self.parts
+        return found
