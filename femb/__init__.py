@@ -14,6 +14,19 @@ from femb.base.lazy import public_names
 
 __version__ = "0.1.0"
 
+# What ``femb.<tab>`` shows: a model, what it is usually made of, what is done with it. All other public names are there
+# too: ``femb.__all__`` has them, ``femb.elements`` shows all kinds of items.
+EVERYDAY = (
+    "Model", "load_case", "Run", "Output", "StartState", "Tolerances", "Event", "Results", "FembError",
+    "simulate", "static", "modes", "linearize", "inverse", "mode_sweep", "peak_loads", "loop", "compare",
+    "sweep", "Study", "optimize", "simulate_ensemble",
+    "plot", "figure", "animate", "picture", "report", "show", "export_csv", "export_vtu",
+    "RigidBody", "PointMass", "Ground", "FlexibleBody", "Section", "Material", "Beam", "ExactBeam", "Shell",
+    "Attachment", "Place", "JointEnd", "SpringEnd",
+    "Revolute", "Spherical", "Universal", "Cylindrical", "Prismatic", "Fixed", "Latch", "JointDriver",
+    "SpringDamper", "JointSpringDamper", "JointMotor", "ModalDamping",
+    "Load", "DistributedLoad", "GravityGradient", "ReactionWheel", "Thruster", "PDController",
+)  # fmt: skip
 MODULES = ("elements", "fem", "handover", "profiles", "thompson")
 MOVED = ("fem", "handover", "thompson")  # names of these were names of femb itself, and are it for one version more
 
@@ -64,4 +77,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return [*sorted([*_public(), *MODULES]), "__version__"]
+    return [*sorted([*EVERYDAY, *MODULES]), "__version__"]

@@ -108,6 +108,13 @@ def test_public_names_exist():
         _ = femb.Bream
 
 
+def test_completion_shows_what_users_need_first():
+    assert len(dir(femb)) < 70
+    assert set(dir(femb)) == {*femb.EVERYDAY, *femb.MODULES, "__version__"}
+    assert set(femb.EVERYDAY) < set(femb.__all__)
+    assert {"Interface", "StrainGauge"} <= set(dir(femb.elements))
+
+
 def test_special_names_stand_in_modules_that_say_so():
     """Where they were before they are for one version more, with a warning."""
     assert {"elements", "fem", "handover", "profiles", "thompson", "simulate", "Model"} <= set(dir(femb))
