@@ -192,7 +192,9 @@ class SectionStrains:
         sizes: tuple[int, ...],
         inputs: tuple[Input, ...] = (),
     ) -> "SectionStrains":
-        """The same by the first velocities (g,) of the groups of an element, negative where held, and their sizes."""
+        """Order along the beam by the first velocities (g,) of the groups of an element, negative where held, and their
+        sizes.
+        """
         groups = [np.arange(first, first + size) for first, size in zip(starts, sizes, strict=True) if first >= 0]
         return cls(of, np.concatenate([np.zeros(0, dtype=np.int64), *groups]), inputs)
 

@@ -347,7 +347,7 @@ class Section(Item):
         return True
 
     def _check_damping(self, check: Checks) -> None:
-        """Of six coefficients that are equal, one is stored."""
+        """Check the damping coefficients; of six equal ones one is stored."""
         if "damping" in check.bad:
             return
         wanted = "a number of at least 0, or six, in s"
@@ -496,7 +496,7 @@ def read_sections(
 def sections_of(
     path: str | os.PathLike[str], format: str | None, name: str, length: float | None
 ) -> tuple[SectionTable, bool]:
-    """As ``read_sections``; and whether the stations are parts of the length, which is not given."""
+    """Read as ``read_sections`` does; and whether the stations are parts of the length, which is not given."""
     from femb.elements.beam.section_files import read_matrices
 
     found = read_matrices(path, format, length)

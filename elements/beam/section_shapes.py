@@ -76,7 +76,9 @@ def _circle(radius: float) -> ShapeProperties:
 
 
 def _box(y: float, z: float, wall: float) -> ShapeProperties:
-    """By Bredt's formula about the middle of the walls, with Saint-Venant's part of the walls themselves."""
+    """Properties of a thin-walled box: Bredt's formula about the middle of the walls, and Saint-Venant's part of the
+    walls.
+    """
     a, b = y - 2.0 * wall, z - 2.0 * wall
     enclosed, length = (y - wall) * (z - wall), 2.0 * (y + z - 2.0 * wall)
     constant = 4.0 * enclosed**2 * wall / length + length * wall**3 / 3.0
@@ -85,7 +87,9 @@ def _box(y: float, z: float, wall: float) -> ShapeProperties:
 
 
 def _parts(corners: list[tuple[float, float, float, float]], outline: list[tuple[float, float]]) -> ShapeProperties:
-    """Of rectangles (centre y, centre z, side y, side z) that form an open section, about their common centroid."""
+    """Properties of rectangles (centre y, centre z, side y, side z) that form an open section, about their common
+    centroid.
+    """
     y, z, b, h = np.array(corners).T
     areas = b * h
     area = float(areas.sum())

@@ -46,7 +46,7 @@ class Errors:
         return np.concatenate(parts) - reference
 
     def derivatives(self, values: Sequence[Floats], reference: Floats) -> list[Floats]:
-        """For each signal (m, k), by its k components; by those of a turn of an attitude."""
+        """Derivatives (m, k) of the error by each signal's k components; of an attitude by those of a turn."""
         result, start = [], 0
         for value, size in zip(values, self.sizes, strict=True):
             matrix = np.zeros((self.width, size))

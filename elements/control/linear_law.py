@@ -183,8 +183,9 @@ class LinearLaw:
 
     @property
     def openings(self) -> dict[str, tuple[Floats, Floats]]:
-        """For each channel, by name, d (p,) and l (p,) with l.d = 1: the signal l.u acts by d, and u is the sum of
-        these."""
+        """Directions d (p,) and l (p,) of each channel, by name, with l.d = 1: the signal l.u acts by d, and u is the
+        sum of these.
+        """
         allocation = np.eye(len(self.outputs)) if self.allocation is None else self.allocation
         names = self.outputs if self.allocation is None else self.channels
         return dict(zip(names, zip(allocation.T, np.linalg.pinv(allocation), strict=True), strict=True))

@@ -276,7 +276,7 @@ def compliances(moments: Floats, changes: Floats, lengths: Floats) -> tuple[Floa
 
 
 def viscous_compliances(moments: Floats, changes: Floats, lengths: Floats) -> tuple[Floats, Floats, Floats]:
-    """The same of viscous compliances, positive semidefinite for any of them: equation (13b)."""
+    """Integrals of viscous compliances, positive semidefinite for any of them: equation (13b)."""
     P0 = _middle(changes, lengths)[:, None]
     return compliances(P0 @ moments @ _transposed(P0), np.zeros_like(changes), lengths)
 

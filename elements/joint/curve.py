@@ -65,7 +65,7 @@ class Curve:
         return float(self.energies[k] + np.polyval([*(self.pieces[k, ::-1] / (4, 3, 2, 1)), 0.0], x))
 
     def raised(self, energy: float) -> "Curve":
-        """The same force with so much more energy (J) everywhere."""
+        """The curve with so much more energy (J) everywhere, and with the same force."""
         return Curve(self.knots, self.pieces, self.energies + energy)
 
 

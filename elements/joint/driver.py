@@ -290,7 +290,7 @@ class DistanceDriver(_BetweenPoints):
         return np.asarray(force[:, None] * (d @ (rows[1] - rows[0])) / (d @ d))
 
     def outputs(self, entry: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
-        """As of ``Driver``: the distance (T, 1) m, its rate, and the force (T, 1) N along the line."""
+        """Outputs of ``Driver``: the distance (T, 1) m, its rate, and the force (T, 1) N along the line."""
         value, rate, force = super().outputs(entry, motions, multipliers)
         # the row is (d.d - f^2)/2c with the distance c at the start
         return value, rate, force * value / float(entry.inputs[0].function(0.0)[0])
@@ -501,7 +501,7 @@ class OrientationDriver(PlaceDriver):
         return [ConstraintRow(number, ORIENTATION, *frames, constant=float(k), follows=0) for k, number in rows]
 
     def outputs(self, entry: DriverLayout, motions: list[Floats], multipliers: Floats) -> tuple[Floats, Floats, Floats]:
-        """As of ``Driver``: the quaternion (T, 4) and angular velocity (T, 3) rad/s of the second end, and its
+        """Outputs of ``Driver``: the quaternion (T, 4) and angular velocity (T, 3) rad/s of the second end, and its
         torque."""
         # close to Phi = 0 the rows are half the rotation error, in the axes of the second frame
         first, second = entry.first.rotation, entry.second.rotation

@@ -499,7 +499,9 @@ class Distance(Joint):
     def other_pose(
         self, first_known: bool, point: Floats, axes: Floats, given: Floats | None
     ) -> tuple[Floats, Floats] | None:
-        """By the axis of the first end; without it, or without a length, a rod determines no direction."""
+        """Pose of the other end, along the axis of the first end; without it, or without a length, a rod determines no
+        direction.
+        """
         if self.length is None or self.first.axis is None:
             return None
         return super().other_pose(first_known, point, axes, given)

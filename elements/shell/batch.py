@@ -94,7 +94,7 @@ class Cells:
         return energy.sum(axis=2), turned, mixed * np.any(points[..., -1], axis=1)
 
     def with_stiffness(self, stiffness: Floats, damping: float) -> "Cells":
-        """The same elements of another stiffness and damping, without wrinkles."""
+        """The cells with another stiffness and damping, without wrinkles."""
         other = shallow_copy(self)
         other.stiffness, other.mass, other.tension = stiffness, self.mass.copy(), self.tension[:, :0]
         other.mass[:, -1] = damping

@@ -34,7 +34,7 @@ class ExposedBatch(ForceBatch):
     def _at_points(
         self, patch: Patch, u: Floats, q: Floats, v: Floats
     ) -> tuple[PlateLaw, Floats, Floats, Floats, Floats]:
-        """Of all p points of a patch, at s states: the law, the values of its inputs (s, p, width), area vectors,
+        """State of all p points of a patch, at s states: the law, the values of its inputs (s, p, width), area vectors,
         velocities (s, p, 3), and the corners (s, e, n, 3)."""
         motion = patch.stations.motion(q, v)
         shape, areas = area_vectors(motion.position)

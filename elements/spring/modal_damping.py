@@ -98,7 +98,7 @@ class ModalDamping(Item):
 
     @property
     def path(self) -> str:
-        """Of its results."""
+        """Path of its results."""
         return f"{self.table}/{self.name}"
 
     @property
@@ -111,7 +111,7 @@ class ModalDamping(Item):
         return np.array(self.ratio, dtype=float) if np.ndim(self.ratio) else np.full(count, float(self.ratio))
 
     def with_modes(self, damped: "tuple[DampedModes, ...]") -> Self:
-        """The same item with the modes that it damps."""
+        """The item with the modes that it damps."""
         other = replace(self)
         object.__setattr__(other, "damped", damped)
         return other

@@ -155,16 +155,18 @@ class ZV(_OfModes):
 
 @dataclass(frozen=True)
 class ZVD(ZV):
-    """As ``zv``, with a residual vibration whose derivative by the frequency is zero too: for frequencies known to
-    some 10 %. It ends a period later, for each mode."""
+    """A shaper as ``zv``, with a residual vibration whose derivative by the frequency is zero too: for frequencies
+    known to some 10 %. It ends a period later, for each mode.
+    """
 
     shape: ClassVar[str] = "zvd"
 
 
 @dataclass(frozen=True)
 class ZVDD(ZV):
-    """As ``zv``, with two derivatives of the residual vibration that are zero. It ends one and a half periods later,
-    for each mode."""
+    """A shaper as ``zv``, with two derivatives of the residual vibration that are zero. It ends one and a half periods
+    later, for each mode.
+    """
 
     shape: ClassVar[str] = "zvdd"
 

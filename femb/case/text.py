@@ -78,7 +78,7 @@ def split_key(text: str) -> KeyPath:
 
 
 def typed_key(text: str) -> KeyPath:
-    """The same of a key in which names with blanks may stand without quotes, as ``beams.right boom.length``."""
+    """Read a key in which names with blanks may stand without quotes, as ``beams.right boom.length``."""
     try:
         return split_key(text)
     except ValueError:

@@ -303,7 +303,7 @@ KEY = "femb.json"
 
 
 def with_json(command: click.Command) -> click.Command:
-    """The same command with the option --json."""
+    """Add the option --json to a command."""
 
     def remember(context: click.Context, option: click.Parameter, given: bool) -> None:
         context.meta[KEY] = given

@@ -165,7 +165,7 @@ def _stiffness(motion: EigenProblem, inside: Bools, own: Bools) -> Sparse:
 
 
 def _balanced(stiffness: Sparse, nodes: Floats, of: tuple[Ints, Ints]) -> Sparse:
-    """With the stiffness of the root that leaves rigid motions without force: K_rr = -K_ri D_i D_r^-1."""
+    """Give the root the stiffness that leaves rigid motions without force: K_rr = -K_ri D_i D_r^-1."""
     from scipy.sparse import coo_array
 
     D = FeModel(nodes, *of, stiffness, stiffness, np.arange(len(nodes))).rigid_motions(nodes[0])

@@ -45,7 +45,7 @@ class GivenStress:
         return np.array([shapes.T @ (self.matrices[name] @ shapes) for name in names])
 
     def in_unit(self, unit: float, coordinates: Floats) -> "GivenStress":
-        """In SI units, as ``FeModel.in_unit``: those of accelerations are of 1 m/s2 then."""
+        """Convert to SI units, as ``FeModel.in_unit``; stresses of accelerations are of 1 m/s2 then."""
         found = {name: scaled(each, coordinates, unit) for name, each in self.matrices.items()}
         return GivenStress({name: each / unit if name in ("x", "y", "z") else each for name, each in found.items()})
 
@@ -217,7 +217,7 @@ class Tied:
     points: Floats
 
     def columns(self, number: int) -> Ints:
-        """Of a rigid interface: its six degrees of freedom; of a mean one: its six rows."""
+        """Columns of an interface: the six degrees of freedom of a rigid one, the six rows of a mean one."""
         first = 6 * int(self.places[number])
         return np.arange(first, first + 6) + (self.free if self.interfaces[number].kind == "rigid" else 0)
 

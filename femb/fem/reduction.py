@@ -256,7 +256,7 @@ class Moments:
 
 
 def moments(model: FeModel, point: Floats, shapes: Floats) -> Moments:
-    """Of shapes (n, s), about a point (3,) m."""
+    """Moments of shapes (n, s), about a point (3,) m."""
     D, moved = model.rigid_motions(point), model.mass @ shapes
     rigid, by_shape, M = D.T @ (model.mass @ D), moved.T @ D, shapes.T @ moved
     first = np.array([rigid[5, 1], rigid[3, 2], rigid[4, 0]])

@@ -151,10 +151,10 @@ class Formulation(Protocol):
     # Discrete states
 
     def at(self, q: Floats, /) -> Self:
-        """The same formulation after an accepted step to q (n_q,): joint angles are unwrapped from those at q."""
+        """The formulation after an accepted step to q (n_q,): joint angles are unwrapped from those at q."""
 
     def with_discrete(self, discrete: DiscreteState, /) -> Self:
-        """The same formulation in another discrete state; n_c may change."""
+        """The formulation in another discrete state; n_c may change."""
 
 
 @runtime_checkable
@@ -192,7 +192,9 @@ class ImplicitFormulation(Formulation, Protocol):
         ``rates``, q. Rows of constraints count as damping. Raises TrialError."""
 
     def projected(self, u: Floats, q: Floats, v: Floats, /, factors: "Factors | None" = None) -> tuple[Floats, Floats]:
-        """As in ``Formulation``; factors : of an iteration matrix at a nearby state, used as metric of the change."""
+        """Project as in ``Formulation``; factors : of an iteration matrix at a nearby state, used as metric of the
+        change.
+        """
 
 
 @runtime_checkable
@@ -269,7 +271,7 @@ class Transformed:
         return self.system
 
     def at(self, q: Floats) -> Self:
-        """The same form after a step to q, from which joint angles are unwrapped."""
+        """The form after a step to q, from which joint angles are unwrapped."""
         raise NotImplementedError
 
     def joint_angles(self, q: Floats) -> Floats:
@@ -295,7 +297,7 @@ class Transformed:
         self.system.check_singularities(t, *self.to_system(q, v), last)
 
     def with_discrete(self, discrete: DiscreteState) -> Self:
-        """The same form in another discrete state."""
+        """The form in another discrete state."""
         other = copy(self)
         other.system = self.system.with_discrete(discrete)
         other._update_discrete(self.system.discrete)

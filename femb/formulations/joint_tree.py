@@ -353,7 +353,7 @@ class JointTree:
         return self._swept(q, u, len(q))
 
     def _swept(self, q: Floats, u: Floats, kept: int) -> Swept:
-        """The same with T, T', B, B' of so many states only."""
+        """The sweep with T, T', B, B' of the first ``kept`` states only."""
         count, n = len(q), len(self.frames)
         Q, V = np.empty((count, self.system.n_q)), np.empty((count, self.system.n_v))
         T, T1, B, B1 = np.zeros((4, kept, n, 6, 6))

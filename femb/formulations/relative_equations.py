@@ -421,7 +421,7 @@ class RelativeEquations(RelativeCoordinates, TreeForm):
         return self.system.at(Q[0]).inputs_at(t, Q[0], V[0])
 
     def at(self, q: Floats) -> Self:
-        """The same equations after a step to q, from which joint angles are unwrapped."""
+        """The equations after a step to q, from which joint angles are unwrapped."""
         other = copy(self)
         other.system = self.system.at(self.to_system(q[None], np.zeros((1, self.n_v)))[0][0])
         return other

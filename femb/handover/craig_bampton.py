@@ -120,7 +120,8 @@ class CraigBampton(Brief):
 
     @classmethod
     def of(cls, whole: HybridCoordinates | Participation, *, dampers: bool = False) -> "CraigBampton":
-        """Of a hub with all its appendages, or of one appendage about the point that its participation is about.
+        """Matrices of a hub with all its appendages, or of one appendage about the point that its participation is
+        about.
 
         dampers : the model's own in place of the ratios, of a whole. Raises ModelError where these are not known.
         """

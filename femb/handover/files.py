@@ -79,7 +79,7 @@ class HandOver:
         return self._reduced(folder, ARRAYS)
 
     def nastran(self, folder: Path) -> list[Path]:
-        """The same, cb_NAME.op4 and .pch."""
+        """Write the matrices for NASTRAN, cb_NAME.op4 and .pch."""
         return self._reduced(folder, (".op4", ".pch"))
 
     def flex42(self, folder: Path) -> list[Path]:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Integrals:
-    """Of k shapes, about a point and along axes.
+    """Integrals of k shapes, about a point and along axes.
 
     mass kg. first_moment (3,) kg m. inertia (3, 3) kg m2, about the point. S1 (k, 3). C0 (k, 3). B0 (k, 3, 3) and B (k,
     k, 3, 3) : symmetric parts with rotary inertia, as it acts in the change of the inertia.
@@ -83,7 +83,7 @@ class Particles:
 
 
 def integrals(motion: EigenProblem, inside: Flags, shapes: Floats, point: Floats, axes: Floats) -> Integrals:
-    """Of the elements with a velocity ``inside`` (n_v,), for shapes (n_v, k).
+    """Integrals over the elements with a velocity ``inside`` (n_v,), for shapes (n_v, k).
 
     point (3,) m, inertial, and axes (3, 3), as columns : what they are about and along.
     """

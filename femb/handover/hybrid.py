@@ -82,7 +82,7 @@ class HybridCoordinates(Brief):
         return np.asarray(self.hub_mass + sum(part.rigid_mass for part in self.appendages))
 
     def kept(self, count: int) -> "HybridCoordinates":
-        """The same with the ``count`` lowest modes of each appendage; rigid masses stay whole."""
+        """The coordinates of the ``count`` lowest modes of each appendage; rigid masses stay whole."""
         parts = tuple(part.first(count) for part in self.appendages)
         points = tuple(point.first(count) for point in self.points)
         dampers = self.dampers

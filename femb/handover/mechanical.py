@@ -62,7 +62,7 @@ class SlidingMass:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """By Basilisk's names."""
+        """Parameters by Basilisk's names."""
         return {
             "name": self.name,
             "massInit": self.mass,
@@ -113,7 +113,7 @@ class HingedPanel:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """By Basilisk's names."""
+        """Parameters by Basilisk's names."""
         return {
             "name": self.name,
             "mass": self.mass,

@@ -60,18 +60,18 @@ class DiscreteState(Mapping[str, Floats]):
         return self._arrays[ANGLES]
 
     def with_angles(self, angles: Floats) -> "DiscreteState":
-        """The same with other coordinates of joints (m,)."""
+        """The state with other coordinates of joints (m,)."""
         return self.with_arrays({ANGLES: angles})
 
     def replaced(self, values: Mapping[str, Floats]) -> "DiscreteState":
-        """The same with other values of some arrays; itself if they are the same to the last bit."""
+        """The state with other values of some arrays; itself if they are the same to the last bit."""
         # bytes of small arrays are compared ten times faster than their numbers
         before = self._arrays
         changed = {name: value for name, value in values.items() if value.tobytes() != before[name].tobytes()}
         return self.with_arrays(changed) if changed else self
 
     def with_arrays(self, values: dict[str, Floats]) -> "DiscreteState":
-        """The same with other arrays of the shapes that they have, by name."""
+        """The state with other arrays of the shapes that they have, by name."""
         other = object.__new__(DiscreteState)
         other._arrays = self._arrays | values
         other._origin = self, list(values)

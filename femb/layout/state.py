@@ -403,7 +403,9 @@ class Stations:
         self._scatter(blocks, data)
 
     def add_by_positions(self, q: Floats, matrix: Floats, data: Floats, force: Floats) -> None:
-        """As ``add_matrix``, of forces (n, e, 3) with derivatives (n, e, 3, e, 3) by the positions of the stations."""
+        """Add as ``add_matrix`` does, of forces (n, e, 3) with derivatives (n, e, 3, e, 3) by the positions of the
+        stations.
+        """
         if self.has_levers:
             whole = np.zeros((len(matrix), self.count, 6, self.count, 6))
             whole[:, :, :3, :, :3] = matrix

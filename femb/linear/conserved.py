@@ -22,7 +22,7 @@ LEAST = 1e-4
 
 
 def without_conserved(space: StateSpace) -> StateSpace:
-    """The same transfer matrix with fewer states, none of which is conserved or without effect.
+    """The model without states that are conserved or have no effect; its transfer matrix stays.
 
     A state is left out for each motion and each momentum; the others keep their names, and mean what they meant where
     the conserved momenta are zero. Of a sampled system the same is left out for eigenvalues z = 1.

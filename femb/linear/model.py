@@ -82,7 +82,7 @@ class LinearModel(Brief):
         return M, C, K, to_csc(of.jacobian)[n:, :n]
 
     def with_ratio(self, given: float | None, momenta: Floats, omega: Floats) -> "LinearModel":
-        """The same with a ratio of some modes in place of modal damping: the ``given`` one, or the default one if the
+        """The model with a ratio of some modes in place of modal damping: the ``given`` one, or the default one if the
         model has no modal damping.
 
         given : a damping ratio, without unit.
@@ -94,7 +94,7 @@ class LinearModel(Brief):
         return self.with_low_rank(with_ratio(self.motion, ratio, momenta, omega).low_rank, ratio)
 
     def with_low_rank(self, other: LowRank, ratio: float) -> "LinearModel":
-        """The same with ``other`` modal damping, of one ratio."""
+        """The model with ``other`` modal damping, of one ratio."""
         own, through = self.motion.low_rank, self.rows.through
         # the reactions of joints balance these forces
         change = (through @ own.left) @ own.damping.T - (through @ other.left) @ other.damping.T
@@ -159,7 +159,7 @@ class LinearModel(Brief):
         return np.asarray(s * s * (M @ x) + s * (C @ x) + K @ x)
 
     def _exact_product(self, s: complex, x: Complexes) -> Complexes:
-        """The same with exact products."""
+        """The product of ``_product`` without rounding of large stiffness terms."""
         of, (M, C, _, _) = self.motion.exact, self.matrices
         real, imaginary = x.real.copy(), x.imag.copy()
         damping = of.damping(real) + 1j * of.damping(imaginary) if C.count_nonzero() else 0.0

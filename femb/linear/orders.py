@@ -102,7 +102,7 @@ def _parts(of: ModalReduction | SpinningReduction) -> tuple[StateSpace, StateSpa
 
 
 def _separated(model: SecondOrderModel, r: int) -> SecondOrderModel:
-    """The same in coordinates whose mass does not couple the first r, without stiffness and damping, with the others.
+    """The model in coordinates whose mass does not couple the first r, without stiffness and damping, with the others.
 
     Raises ModelError where they are damped.
     """
@@ -269,7 +269,7 @@ def state_space_of(
     if (modes, craig_bampton, balanced) != (None, None, None) and not np.all(model.motion.held[places]):
 
         def truncated(structure: LinearModel) -> StateSpace:
-            """The same order of the structure without first-order states."""
+            """This order of the structure without first-order states."""
             return state_space_of(
                 structure, modes=modes, craig_bampton=craig_bampton, balanced=balanced,
                 residual_vectors=residual_vectors, damping=damping, frequencies=frequencies,
@@ -411,7 +411,7 @@ def full_order(model: LinearModel, damping: float | None = None) -> StateSpace:
 
 
 def _with_ratio_of_appendages(model: LinearModel, damping: float) -> LinearModel:
-    """The same with a ratio of all modes of the appendages of the hub, in place of modal damping. Raises ModelError."""
+    """The model with a ratio of all modes of the appendages of the hub, in place of modal damping. Raises ModelError."""
     check_ratio(damping)
     motion = at_rest(model, "a damping ratio of full order")
     if model.hub is None:

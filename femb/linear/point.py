@@ -34,7 +34,7 @@ class Feedback:
 
 
 def with_differences(system: "System") -> "System":
-    """The same system, whose functions of the state without derivatives are linearised by central differences."""
+    """The system, whose functions of the state without derivatives are linearised by central differences."""
     return system.with_inputs([replace(each, by_differences=True) if each.of_state else each for each in system.inputs])
 
 

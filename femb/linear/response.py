@@ -59,7 +59,7 @@ class FrequencyResponse(Brief):
         return np.moveaxis(largest.reshape(*size.shape[1:], len(size)), 2, 0)
 
     def _alike(self, names: tuple[str, ...]) -> list[list[int]]:
-        """For each name the numbers of those with the same unit."""
+        """Numbers of the names with the same unit, for each name."""
         units = [self.unit_of(name) for name in names]
         return [[k for k, other in enumerate(units) if other == unit] for unit in units]
 
@@ -80,7 +80,7 @@ class FrequencyResponse(Brief):
         return np.asarray(np.any((self.rounding > part * largest) & (largest > 0.0) & ~zero, axis=(1, 2)))
 
     def known(self) -> "FrequencyResponse":
-        """The same without the frequencies at which digits are lost."""
+        """The response without the frequencies at which digits are lost."""
         kept = ~self.lost()
         rounding = None if self.rounding is None else self.rounding[kept]
         return replace(self, frequencies=self.frequencies[kept], values=self.values[kept], rounding=rounding)

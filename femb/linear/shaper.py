@@ -48,7 +48,7 @@ class Shaper(Tabled):
 
     @property
     def duration(self) -> float:
-        """By how much later a shaped profile ends, s."""
+        """Time (s) by which a shaped profile ends later."""
         return float(self.times[-1])
 
     def residual(self, frequencies: ArrayLike, damping: ArrayLike = 0.0) -> Floats:

@@ -39,7 +39,7 @@ UNITS = {"input_units": "inputs", "output_units": "outputs"}
 def names_of_states(
     coordinates: Sequence[str], first_order: Collection[str], *read: Floats
 ) -> tuple[list[int], tuple[str, ...]]:
-    """Of the states (p, p'), by the names of p, those that a state space has, and their names.
+    """Select of the states (p, p'), by the names of p, those that a state space has, and their names.
 
     first_order : names of first-order states among p, whose value is p'. Their coordinates, the integrals of their
     values, would be poles at zero that the model does not have: they are states where equations or outputs read them,
@@ -215,13 +215,13 @@ class StateSpace(Brief):
         return resolving(values[np.isfinite(values)], last=0.5 / self.dt)
 
     def to_scipy(self) -> Any:
-        """The same as scipy.signal.StateSpace, without names."""
+        """The model as scipy.signal.StateSpace, without names."""
         from scipy.signal import StateSpace as Signal
 
         return Signal(self.A, self.B, self.C, self.D, **({} if self.dt is None else {"dt": self.dt}))
 
     def to_control(self) -> Any:
-        """The same as control.StateSpace, with names. Raises ModelError where python-control is not installed."""
+        """The model as control.StateSpace, with names. Raises ModelError where python-control is not installed."""
         try:
             import control
         except ImportError as error:

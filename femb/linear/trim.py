@@ -68,7 +68,7 @@ class ScaledLeastSquares:
     def solve_within(
         self, right: Floats, largest: float, size: Callable[[Floats], float], rounding: float = 0.0
     ) -> Floats:
-        """The same, damped until the size of x is at most ``largest``.
+        """Solve, damped until the size of x is at most ``largest``.
 
         Damping reduces the directions of least stiffness first, such as a nearly balanced rotor, and the others little.
         """
@@ -125,7 +125,7 @@ class Balance:
         return cls(point, chart, second_order(point, chart), chart.rates)
 
     def with_constant_speeds(self) -> "Balance":
-        """The same forces, with their derivatives at constant speeds, w' = 0.
+        """The forces, with their derivatives at constant speeds, w' = 0.
 
         The forces of a free structure then depend on its deformation alone, not on its position and attitude.
         """

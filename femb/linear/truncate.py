@@ -251,7 +251,9 @@ class ResidualTail:
         flexibility: Flexibility,
         next_omega: float,
     ) -> "ResidualTail":
-        """Of a basis whose last columns are the vectors (n_v, r), after the modes ``kept`` with omega^2 ``squares``."""
+        """The tail of a basis whose last columns are the vectors (n_v, r), after the modes ``kept`` with omega^2
+        ``squares``.
+        """
         M = full.matrices[0]
         rows = full.rows
         solved = [

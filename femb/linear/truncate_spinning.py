@@ -131,7 +131,7 @@ class SpinningTail:
 
     @classmethod
     def of(cls, equations: FirstOrder, kept: States, rows: Rows, next_omega: float) -> "SpinningTail":
-        """With rows of the full model, and the frequency of the first mode left out, or infinity."""
+        """The tail with rows of the full model, and the frequency of the first mode left out, or infinity."""
         n, m, p = len(rows.forces), len(rows.inputs), len(rows.outputs)
         if not np.isfinite(next_omega):
             none, nothing = np.zeros((p, m)), np.zeros(p)

@@ -83,7 +83,7 @@ def concurrently(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
 
 
 def one_after_another(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-    """As ``concurrently``, by this thread alone."""
+    """Carry out tasks as ``concurrently`` does, by this thread alone."""
     return [task() for task in tasks]
 
 

@@ -144,7 +144,7 @@ class Campbell:
 
     @classmethod
     def of(cls, sweep: Sweep) -> "Campbell":
-        """Of a table of modes over a parameter. Raises ResultError: any other table."""
+        """The diagram of a table of modes over a parameter. Raises ResultError: any other table."""
         if sweep.design != OF_MODES:
             raise ResultError("the figure 'campbell' is of modes over a parameter, as of femb modes --sweep")
         (name, values), *_ = sweep.variables.items()

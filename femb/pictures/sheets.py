@@ -226,7 +226,7 @@ def budget(subject: Subject) -> Rows:
 
 
 def loop(subject: Subject) -> Rows:
-    """For each controller a row: reference, true error, what it reads, measured as steps and true dashed, its commands
+    """A row for each controller: reference, true error, what it reads, measured as steps and true dashed, its commands
     as steps, and what acts."""
     rows: dict[str, list[Panel]] = {}
     signals = loop_signals(subject.results)

@@ -101,7 +101,7 @@ class Subject:
         self.scales = scales or Scales(results)
 
     def only(self, items: Sequence[str]) -> "Subject":
-        """The same with other items."""
+        """The subject with other items."""
         return Subject(self.results, items, self.scales)
 
     def of(self, kind: str) -> list[Group]:

@@ -238,7 +238,7 @@ def _evaluated(parts: list[Instants], motion_only: bool) -> Frames:
 
 
 def _after_jump(system: SystemsAt, frames: Frames, k: int, motion_only: bool) -> Frames:
-    """The same output, at instant k that after a jump of the inputs, if they jump there."""
+    """The output, at instant k that after a jump of the inputs, if they jump there."""
     at = slice(k, k + 1)
     time, q, v = frames.time[at], frames.q[at], frames.v[at]
     if np.allclose(inputs_of(system, time, q, v), frames.u[at], SMOOTH, 0.0):

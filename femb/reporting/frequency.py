@@ -57,7 +57,7 @@ def facts_of(results: Results) -> dict[str, str]:
 
 
 def participation_of(results: Results) -> list[dict[str, Any]]:
-    """Of each appendage its modes: frequencies, numbers among all modes, and effective masses (kg, kg m2) in six
+    """The modes of each appendage: frequencies, numbers among all modes, and effective masses (kg, kg m2) in six
     directions beside the rigid mass."""
     arrays = results.arrays
     if results.method != "modes" or "modes/frequencies" not in arrays:

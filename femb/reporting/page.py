@@ -127,7 +127,7 @@ def _groups(results: Results) -> list[Group]:
 
 
 def _of_beam(beam: BeamResults) -> Iterator[tuple[str, str, Sequence[str], Floats]]:
-    """Of the first, middle and last node, and at both ends of the beam."""
+    """Histories of the first, middle and last node, and at both ends of the beam."""
     kinds = BeamResults.quantities()
     for name in OF_NODES:
         if name in beam or name in ("deflection", "displacement"):
@@ -146,7 +146,7 @@ def _of_beam(beam: BeamResults) -> Iterator[tuple[str, str, Sequence[str], Float
 
 
 def _unit(group: Group, unit: str) -> str:
-    """Of a spring, motor or pull its own unit, in place of both that its kind may have."""
+    """The own unit of a spring, motor or pull, in place of both that its kind may have."""
     along, _, about = unit.partition(" or ")
     if about and {"length", "angle"} & {*group.arrays}:
         return along if "length" in group else about

@@ -75,7 +75,7 @@ class Pointing(Tabled):
         return float(np.percentile(self.sizes(measure, window), percent))
 
     def rows(self) -> list[tuple[float, float, float, float, float]]:
-        """For each window its length (s), the RMS and the 99.7 % of the mean error, and both of the relative one."""
+        """The length (s) of each window, the RMS and the 99.7 % of the mean error, and both of the relative one."""
         return [
             (
                 window,

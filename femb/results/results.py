@@ -65,7 +65,7 @@ OF_ITEM = {
 
 
 def to_pandas(results: Results, names: tuple[str, ...]) -> pandas.DataFrame:
-    """As ``Results.to_pandas``."""
+    """Make the data frame of ``Results.to_pandas``."""
     try:
         import pandas
     except ImportError as error:
@@ -83,7 +83,7 @@ def to_pandas(results: Results, names: tuple[str, ...]) -> pandas.DataFrame:
 
 
 def to_xarray(results: Results, names: tuple[str, ...]) -> xarray.Dataset:
-    """As ``Results.to_xarray``."""
+    """Make the dataset of ``Results.to_xarray``."""
     try:
         import xarray
     except ImportError as error:
@@ -250,7 +250,7 @@ def parts_of(results: Results) -> list[str]:
 
 
 def html_of(results: Results) -> str:
-    """The same as a table."""
+    """The results as a table in HTML."""
     status, *parts = parts_of(results)
     found = [(name, text) for name, _, text in (part.partition(": ") for part in parts)]
     return table(results.title or "Results", [("status", status), ("method", results.method), *found])
@@ -408,7 +408,7 @@ class Results(ByQuantity):
         return str(self._root("frame") or "inertial")
 
     def in_frame(self, frame: str) -> Results:
-        """The same results with the motion of bodies and beams relative to a moving frame.
+        """The results with the motion of bodies and beams relative to a moving frame.
 
         frame : the name of a body; a beam's node as ``"NAME[NODE]"``, with the axes of its section; or
             ``"inertial"``, for these results themselves.

@@ -25,7 +25,7 @@ class Spectrum(NamedTuple):
 
 
 def spectrum(results: NamedArrays, name: str, kind: SpectrumKind) -> Spectrum:
-    """As ``Results.spectrum``."""
+    """Compute the spectrum of ``Results.spectrum``."""
     return spectrum_of(results.time, named(results, name).values, kind, name)
 
 

@@ -63,7 +63,7 @@ class Sweep:
 
     @property
     def status(self) -> list[str]:
-        """Of each run, "complete" or "failed"."""
+        """Status of each run, "complete" or "failed"."""
         return [FAILED if failed else COMPLETE for failed in self.failed]
 
     @property
@@ -240,7 +240,7 @@ class Sweep:
 
 
 def excess(limits: Mapping[str, tuple[float | None, float | None]], outputs: Mapping[str, Floats]) -> Floats:
-    """By how much outputs exceed their limits, the sum over them; see ``Sweep.excess``."""
+    """Amount by which outputs exceed their limits, the sum over them; see ``Sweep.excess``."""
     total = np.zeros(())
     for name, (least, largest) in limits.items():
         for limit, sign in ((least, -1.0), (largest, 1.0)):

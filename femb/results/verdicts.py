@@ -352,7 +352,7 @@ def description(results: Results) -> dict[str, Any]:
 
 
 def described(content: dict[str, Any]) -> str:
-    """The same as text, a line for each subject."""
+    """The verdicts as text, a line for each subject."""
     time = content["time"]
     # the times of statics count the states, those of modes the modes
     word, unit = {"static": ("states", ""), "modes": ("modes", "")}.get(

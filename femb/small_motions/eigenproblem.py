@@ -142,20 +142,20 @@ class EigenProblem:
         return shapes if self.axes is None else np.asarray(self.axes @ shapes)
 
     def holding(self, *frames: int) -> "EigenProblem":
-        """The same with more frames held."""
+        """The problem with more frames held."""
         held = self.held.copy()
         for frame in frames:
             held[self.velocities_of(frame)] = True
         return replace(self, held=held)
 
     def without_states(self) -> "EigenProblem":
-        """The same with first-order states held, as modes without damping have them."""
+        """The problem with first-order states held, as modes without damping have them."""
         held = self.held.copy()
         held[self.system.layout.first_order_v] = True
         return replace(self, held=held)
 
     def only(self, *frames: int) -> "EigenProblem":
-        """The same with all held but these frames and the internal coordinates of their elements."""
+        """The problem with all held but these frames and the internal coordinates of their elements."""
         layout = self.system.layout
         held = np.ones_like(self.held)
         for frame in frames:

@@ -48,8 +48,9 @@ class FreeMotions:
         return FreeMotions(self.shapes @ kept, self.momenta @ kept, min(self.rigid, kept.shape[1]))
 
     def with_states(self, motion: EigenProblem) -> tuple["FreeMotions", int]:
-        """The same beside first-order states that keep their value, as the speed of a wheel without friction, whatever
-        moves beside them; and the number of these."""
+        """These motions beside first-order states that keep their value, as the speed of a wheel without friction,
+        whatever moves beside them; and the number of these.
+        """
         layout, low = motion.system.layout, motion.low_rank
         places = layout.first_order_v[~motion.held[layout.first_order_v]]
         if not places.size:

@@ -56,7 +56,7 @@ def in_own_axes(
 
 
 def _widened(matrix: csc_array, n: int) -> csc_array:
-    """The same with rows and columns of zeros for the multipliers."""
+    """The matrix with rows and columns of zeros for the multipliers."""
     part = matrix.tocoo()
     return csc_array((part.data, (part.row, part.col)), shape=(n, n))
 

@@ -123,7 +123,7 @@ class StrainForces:
 
     @classmethod
     def of(cls, system: System, data: Floats, q: Floats, force: Floats) -> "StrainForces":
-        """Of block data at a state q (n_q,) with elastic forces (n_v,)."""
+        """Forces of strains from block data at a state q (n_q,) with elastic forces (n_v,)."""
         from scipy.sparse import csr_array
 
         layout, n = system.layout, system.n_v

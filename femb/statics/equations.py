@@ -124,7 +124,7 @@ class StaticEquations:
         return v, a
 
     def about_axes(self, q: Floats, part: float = 1.0) -> Self:
-        """The same equations with axes of rotation that stay where they are at q, as ``matrices`` takes them for.
+        """The equations with axes of rotation that stay where they are at q, as ``matrices`` takes them for.
 
         part : of the rates of rotation.
         """
@@ -272,7 +272,7 @@ Residual = TypeVar("Residual")
 
 @dataclass
 class Regularisation:
-    """Of one solution of the static equations, by multiples of the mass.
+    """Regularisation of one solution of the static equations, by multiples of the mass.
 
     spin2 : largest squared angular velocity, 1/s2. augmented : whether to add a multiple of J^T J too, which holds
     bodies that only joints hold.
@@ -311,12 +311,12 @@ class NoShift(Regularisation):
         return np.zeros(pattern.size)
 
     def reason(self, size: float, moving: str) -> str:
-        """With what moves most."""
+        """The reason, with what moves most."""
         return f" in {self.iterations} iterations (last change {size:.2g} times the tolerance, most of {moving})"
 
 
 class Briefly(NoShift):
-    """The same on an arc, where a shorter step is the better attempt."""
+    """Regularisation on an arc, where a shorter step is the better attempt."""
 
     iterations = 15
 
@@ -338,7 +338,7 @@ class MassShift(Regularisation):
         return result
 
     def reason(self, size: float, moving: str) -> str:
-        """With the size of the last step."""
+        """The reason, with the size of the last step."""
         return (
             f" in {self.iterations} iterations (last change {size:.2g} times the tolerance): the "
             "structure may buckle or turn too fast for its stiffness; start as given, or with a smaller load or rate"
@@ -358,12 +358,14 @@ class AdaptiveShift(Regularisation):
     _raised: bool = False
 
     def added(self, pattern: Pattern, mass: Callable[[], Floats], stiffness: Floats) -> Floats:
-        """With the present sigma."""
+        """The stiffness with the mass times the present sigma."""
         M = mass()
         return self.sigma * scaled_mass(pattern, M, stiffness) + self.spin2 * M
 
     def settled(self, it: Iteration[State, Residual]) -> bool:
-        """By its size, of rounding only where sigma is small; sigma changes by whether steps become shorter."""
+        """Whether a step is small, of rounding only where sigma is small; sigma changes by whether steps become
+        shorter.
+        """
         if it.within(1.0, ROUNDING_STEP if self.sigma <= 1e-3 * FIRST else 0.0):
             return True
         if not self._raised:
@@ -373,7 +375,7 @@ class AdaptiveShift(Regularisation):
         return False
 
     def reason(self, size: float, moving: str) -> str:
-        """With what moves most."""
+        """The reason, with what moves most."""
         return (
             f": {moving} moves on from iteration to iteration; "
             "nothing holds it against the loads, or it is far from its equilibrium: start nearer, or as given"
@@ -381,7 +383,7 @@ class AdaptiveShift(Regularisation):
 
 
 class CautiousShift(AdaptiveShift):
-    """The same with a larger sigma, rather than a shorter step, where a step would turn too far."""
+    """An adaptive shift with a larger sigma, rather than a shorter step, where a step would turn too far."""
 
     iterations, growth = 400, 2.0
 

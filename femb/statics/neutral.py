@@ -42,7 +42,8 @@ class NeutralMotions:
 
     @classmethod
     def of(cls, statics: StaticEquations, shapes: Floats, rigid: int, among: Bools | None = None) -> "NeutralMotions":
-        """Of shapes (n_v, r), of which so many are rigid; what is held are the unknowns by which these differ most.
+        """The neutral motions with shapes (n_v, r), of which so many are rigid; what is held are the unknowns by which
+        these differ most.
 
         among (n_v,) : unknowns to choose from; by default all.
         """

@@ -165,7 +165,7 @@ class LoadPath:
         raise errors[0]
 
     def _loose(self, start: Balanced, load: float) -> Balanced | None:
-        """The same with motions of joints held that nothing resists; None if there are none. Raises SolveError."""
+        """The balance with motions of joints held that nothing resists; None if there are none. Raises SolveError."""
         neutral = self.stiffness.unmoved(start, load)
         if neutral is None or neutral.count == neutral.rigid:
             return None
@@ -173,7 +173,7 @@ class LoadPath:
         return self.statics.solve(start, load, attempt, neutral=neutral.of_joints(self.statics))
 
     def _turning(self, start: Balanced, load: float) -> Balanced | None:
-        """The same in a rotation, by the exact tangent about axes that stay where they are at the start.
+        """The balance in a rotation, by the exact tangent about axes that stay where they are at the start.
 
         In steps of the rate of rotation where it takes them; None if some free structure is at rest. Raises SolveError.
         """

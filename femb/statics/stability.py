@@ -112,5 +112,5 @@ class Stiffness:
 
 
 def negative_stiffness(count: int) -> str:
-    """In words: how many motions of an unstable equilibrium lower its energy."""
+    """Words that say how many motions of an unstable equilibrium lower its energy."""
     return f"{numbered(count, 'motion')} {'has' if count == 1 else 'have'} a negative stiffness"

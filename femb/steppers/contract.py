@@ -161,7 +161,7 @@ class Stepper(StepperState, Protocol[F]):
         """Begin a smooth interval at the present state, without history. Raises TrialError."""
 
     def resume(self) -> None:
-        """The same where only inputs have changed: a method may keep its step length, matrices and factors."""
+        """Restart where only inputs have changed: a method may keep its step length, matrices and factors."""
 
     def jump(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
         """Restart from an instant within the last step with another state. Raises TrialError."""

@@ -287,8 +287,9 @@ def largest_frequency(form: Formulation) -> float:
 
 
 def fastest_vibration(form: Formulation) -> tuple[float, str]:
-    """The same with the velocity that has most of its energy, such as 'hub: velocity x'; zero and an empty text
-    without."""
+    """The highest frequency with the velocity that has most of its energy, such as 'hub: velocity x'; zero and an empty
+    text without.
+    """
     ratio, shape = _largest_ratio(form, 2)
     if ratio == 0.0:
         return 0.0, ""

@@ -104,7 +104,7 @@ class LowPass:
         self._factors: Factors | None = None
 
     def factors(self, solver: Solver, matrices: tuple[Matrix, Matrix, Matrix]) -> Factors:
-        """Of the step of length 1/mu, formed anew only for new matrices."""
+        """Factors of the step of length 1/mu, formed anew only for new matrices."""
         if self._factors is None or self._of is not matrices:
             self._factors, self._of = solver.factorise(solver.shifted(*matrices, self.mu)), matrices
         return self._factors

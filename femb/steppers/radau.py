@@ -107,7 +107,9 @@ class Trend:
         )  # fmt: skip
 
     def begun_at(self, v: Floats, a: Floats, multipliers: Floats) -> Self:
-        """Of one at rest, that of constant inertial accelerations a (n_v,) and multipliers (n_c,) from velocities v."""
+        """The prediction of a start at rest, that of constant inertial accelerations a (n_v,) and multipliers (n_c,)
+        from velocities v.
+        """
         of_multipliers = self.multipliers.copy()
         of_multipliers[0] = multipliers
         rest, turning = (self.bend, self.third, self.deviation, self.growing), (self.turning_q, self.turning_v)
@@ -586,7 +588,7 @@ class Radau(RadauEquations):
         self._begin()
 
     def resume(self) -> None:
-        """The same where the arrays keep their sizes; step length, matrices and factors are kept."""
+        """Restart where the arrays keep their sizes; step length, matrices and factors are kept."""
         if self._replaced is None:
             self._replaced = self._u, self.a, self.multipliers
         self._u = self.form.inputs_at(self.t, self.q, self.v)
@@ -613,7 +615,7 @@ class Radau(RadauEquations):
             self.h = self._first_step()
 
     def land(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
-        """As in ``VariableStep``; the next step length does not depend on the error of the last step."""
+        """Land as in ``VariableStep``; the next step length does not depend on the error of the last step."""
         self._old_h = 0.0
         super().land(t, q, v, work)
 

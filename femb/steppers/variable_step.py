@@ -340,7 +340,7 @@ class VariableStep(ABC, Generic[F, T]):
         """Begin a smooth interval at the present state, without history. Raises TrialError."""
 
     def resume(self) -> None:
-        """The same after a change of inputs alone. Raises TrialError."""
+        """Restart after a change of inputs alone. Raises TrialError."""
         self.restart()
 
     @abstractmethod

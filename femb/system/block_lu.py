@@ -272,7 +272,7 @@ class LinearSolver:
         return (FrontalFactorisation if self.pattern.net else Factorisation)(self, data, dependent)
 
     def factorise_symmetric(self, data: Floats) -> AnyFactorisation:
-        """The same of a matrix that is symmetric: in a net without constraints by Cholesky, if it is definite."""
+        """Factors of a matrix that is symmetric: in a net without constraints by Cholesky, if it is definite."""
         if self.pattern.net and self.pattern.n == self.pattern.n_v:
             with suppress(np.linalg.LinAlgError):
                 return DefiniteFactorisation(self, data)

@@ -66,7 +66,7 @@ def position_limit(system: MotionEquations) -> float:
 def _by_factors(
     system: MotionEquations, u: Floats, q: Floats, v: Floats, factors: Factorisation
 ) -> tuple[Floats, Floats] | None:
-    """As ``_projected`` in one compiled call; None where the iteration fails or would take other factors."""
+    """Project as ``_projected`` in one compiled call; None where the iteration fails or would take other factors."""
     rows, n_v, n_c = system.constraint_set, system.n_v, system.n_c
     *structure, data, pivots, rank, diagonal = factors.arguments
     work = data[None], pivots, rank, diagonal, np.empty(n_v + n_c), *np.zeros((3, 1, n_c))

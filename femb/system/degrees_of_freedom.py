@@ -66,7 +66,7 @@ def freedom(system: Equations, q: Floats) -> Freedom:
 
 
 def _row_blocks(layout: Layout, J: Sparse, sizes: Floats, active: Ints) -> dict[tuple[int, int], Floats]:
-    """By row and moving frame: J, scaled to unit length, on the velocities of the frame, padded to (6,)."""
+    """Blocks by row and moving frame: J, scaled to unit length, on the velocities of the frame, padded to (6,)."""
     result = {}
     for row in active.tolist():
         start, stop = J.indptr[row], J.indptr[row + 1]

@@ -211,7 +211,7 @@ class NumberedModel(MotionEquations):
         self.discrete = self.discrete_at(layout.start_coordinates())
 
     def at(self, q: Floats) -> Self:
-        """The same system with the unwrapped angles of its joints after a step to q (n_q,)."""
+        """The system with the unwrapped angles of its joints after a step to q (n_q,)."""
         if not self.has_angles:
             return self
         return self.with_discrete(self.discrete.with_angles(self.joint_motion(q, np.zeros(self.n_v))[0]))
@@ -229,7 +229,7 @@ class NumberedModel(MotionEquations):
         return bool(self.coordinates_of_joints.is_angle.any())
 
     def with_discrete(self, discrete: DiscreteState) -> Self:
-        """The same system in another discrete state."""
+        """The system in another discrete state."""
         other = shallow_copy(self)
         other.discrete = discrete
         values = other.__dict__.pop("discrete_inputs", None)
@@ -249,7 +249,7 @@ class NumberedModel(MotionEquations):
         return self.coordinates_of_joints.unwrapped(values[0], self.discrete.angles), rates[0]
 
     def with_inputs(self, inputs: list[Input]) -> Self:
-        """The same system with other functions for its inputs, of the same widths."""
+        """The system with other functions for its inputs, of the same widths."""
         other = shallow_copy(self)
         other._set_inputs(inputs)
         return other
@@ -456,7 +456,7 @@ class Equations(NumberedModel):
     forces_recorded = True  # whether they have multipliers, and the accelerations that follow from the forces
 
     def without_rows(self, rows: Bools) -> Self:
-        """The same system, with these rows of constraints (n_c,) bool left out of every solution.
+        """The system with these rows of constraints (n_c,) bool left out of every solution.
 
         A dependent row becomes independent at a state slightly off the constraints, as within a step, and would block
         the motion of the mechanism.
@@ -466,19 +466,20 @@ class Equations(NumberedModel):
         return other
 
     def with_gravity(self, gravity: Floats) -> Self:
-        """The same equations with another uniform acceleration of weight, gravity (3,), m/s2, inertial axes."""
+        """The equations with another uniform acceleration of weight, gravity (3,), m/s2, inertial axes."""
         other = shallow_copy(self)
         other.batches = [batch.weighed(gravity) for batch in self.batches]
         other.__dict__.pop("rigid", None)
         return other
 
     def with_own_strains(self, q: Floats, own: Sequence[Floats]) -> Self:
-        """The same equations; ``tangent`` at q takes the stresses of the strains ``own``, arrays (e,) by batch, and so
-        do the forces of batches with ``own_force``."""
+        """The equations with strains of their own; ``tangent`` at q takes the stresses of the strains ``own``, arrays
+        (e,) by batch, and so do the forces of batches with ``own_force``.
+        """
         return self.with_batches([batch.strained(q, each) for batch, each in zip(self.batches, own, strict=True)])
 
     def with_batches(self, batches: list[Batch]) -> Self:
-        """The same equations of other batches of the same elements."""
+        """The equations with other batches of the same elements."""
         other = shallow_copy(self)
         other.batches = batches
         return other
@@ -504,7 +505,7 @@ class Equations(NumberedModel):
     def exact_matrices(
         self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats
     ) -> tuple[Floats, Matrix, Matrix]:
-        """As ``matrices``, with the exact derivatives at the accelerations a (n_v,): those of beams take longer to
+        """Matrices with the exact derivatives at the accelerations a (n_v,): those of beams take longer to
         compile, and let Newton's iteration converge where small stresses of slender members stiffen them."""
         damping, stiffness = self.tangent(u, q, v, a)
         return self.mass_data(q), *self._constrained(u, q, v, multipliers, damping, stiffness)

@@ -22,7 +22,7 @@ def forward_each(system: MotionEquations, u: Floats, q: Floats, v: Floats) -> tu
 def forward_balance(
     system: MotionEquations, u: Floats, q: Floats, v: Floats, a: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """As ``forward_each``; and the residual forces (k, n_v) of the ``equations`` with these multipliers and other
+    """Solve as ``forward_each``; and the residual forces (k, n_v) of the ``equations`` with these multipliers and other
     accelerations a (k, n_v). The forces are evaluated once."""
     found, space = [], Space()
     for some in portions(system, len(q)):

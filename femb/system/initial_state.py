@@ -251,7 +251,7 @@ def consistent_start(
 
 
 def _joint_rates(system: Equations, q: Floats) -> tuple[Sparse, Floats, list[str]]:
-    """For joint coordinates with given rates: their rows (k, n_v), sparse, the rates (k,), and the joints' names."""
+    """Joint coordinates with given rates: their rows (k, n_v), sparse, the rates (k,), and the joints' names."""
     from scipy.sparse import csr_array
 
     given = {name: system.model.tables["joints"][name].rates for name in system.layout.joints}
@@ -270,7 +270,7 @@ def coordinate_rows(system: Equations, q: Floats) -> Floats:
 
 
 def _coordinate_rows(system: Equations, q: Floats) -> Sparse:
-    """The same as scipy.sparse.csr_array."""
+    """Rows of the coordinates of all joints as scipy.sparse.csr_array."""
     from scipy.sparse import coo_array
 
     layout = system.layout
@@ -481,7 +481,7 @@ def _ground_problems(twists: dict[int, Twist], component: list[int], layout: Lay
 
 
 def _leader_of(twists: dict[int, Twist], component: list[int], layout: Layout) -> dict[int, int]:
-    """For a structure without a given velocity, the nearest structure, by joints, that has one."""
+    """Leaders of structures without a given velocity: the nearest structure, by joints, that has one."""
     if not twists:
         return {}
     fixed = {component[k] for k, frame in enumerate(layout.frames) if frame.freedom == 0}
@@ -518,5 +518,5 @@ def _or_zero(x: Floats | None) -> Floats:
 
 
 def structures(layout: Layout) -> list[int]:
-    """For every frame, the number of its connected structure; springs do not connect."""
+    """Numbers of the connected structure of every frame; springs do not connect."""
     return components(len(layout.frames), (frames for frames, _ in layout.couplings))

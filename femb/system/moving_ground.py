@@ -55,7 +55,7 @@ def mass_properties(system: System) -> tuple[float, Floats, Floats]:
 
 
 def _unfixed(system: System) -> tuple[System, Floats]:
-    """The same system with a moving ground, if parts with mass are fixed, and its coordinates at the start."""
+    """The system with a moving ground, if parts with mass are fixed, and its coordinates at the start."""
     layout = system.layout
     markers = [marker for item in system.model.bodies.values() for marker in item.markers.values()]
     massive = {layout.station(marker).frame for marker in markers}

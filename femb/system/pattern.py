@@ -194,7 +194,7 @@ class Pattern:
         return PATTERNS.get(layout.numbers, lambda: Pattern(layout))
 
     def _targets(self, elimination: Elimination) -> Ints:
-        """For each eliminated block, the offset of the block of every pair of its later neighbours."""
+        """Offsets of the blocks of every pair of later neighbours, for each eliminated block."""
         count = len(self.diagonal)
         degree = np.diff(elimination.first)
         targets = [np.zeros(0, dtype=np.int64)]

@@ -252,7 +252,7 @@ class RigidMotion:
                 v[j + 3 : j + 6] = rotations.rotate_back(q[i + 3 : i + 7], self.omega)
 
     def about(self, q: Floats, part: float = 1.0) -> "RigidMotion":
-        """The same with a part of its rate, about an axis that stays: of bearings, or at the mass centre at q."""
+        """The motion with a part of its rate, about an axis that stays: of bearings, or at the mass centre at q."""
         if not self.omega.any():
             return self
         other = copy(self)

@@ -113,7 +113,7 @@ class System(Equations):
         return f"<System of {self.model!r}: {self.n_v} velocities, {self.n_c} constraint equations>"
 
     def starting_at(self, q: Floats, v: Floats) -> Self:
-        """The same system with another start."""
+        """The system with another start."""
         other = shallow_copy(self)
         other.q0, other.v0 = q, v
         return other

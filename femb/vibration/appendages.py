@@ -188,7 +188,7 @@ class ModeRows:
         return tau
 
     def first(self, count: int) -> "ModeRows":
-        """The same with the ``count`` lowest modes."""
+        """The rows of the ``count`` lowest modes."""
         return replace(self, rows=self.rows[:, :count])
 
 

@@ -345,7 +345,7 @@ def shape_errors(motion: EigenProblem, eigenvalues: Complex, shapes: Complex, sh
 def _refined(
     motion: EigenProblem, eigenvalues: Complex, shapes: Complex, solve: Callable[[Floats], Floats], shift: float
 ) -> tuple[Complex, Complex]:
-    """The same by exact products, in a basis of the shapes and of corrections by the rounded factors.
+    """Eigenvalues and shapes by exact products, in a basis of the shapes and of corrections by the rounded factors.
 
     An eigenvalue that moves farther than rounding explains belongs to another mode: the given ones are returned then.
     """
@@ -410,7 +410,7 @@ def _length(motion: EigenProblem, phi: Complex) -> float:
 
 
 def _of_unit_mass(motion: EigenProblem, shapes: Complex) -> Complex:
-    """The same shapes (n_v, k) with phi^H M phi = 1, and with a real and positive largest entry."""
+    """The shapes (n_v, k) with phi^H M phi = 1, and with a real and positive largest entry."""
     largest = shapes[np.argmax(np.abs(shapes), axis=0), np.arange(shapes.shape[1])]
     sizes = np.array([_length(motion, phi) for phi in shapes.T])
     return np.asarray(shapes * (np.abs(largest) / largest / sizes))

@@ -49,7 +49,7 @@ def source_of(model: Model, given: float | None) -> str:
 
 
 def with_ratio(motion: EigenProblem, ratio: float, momenta: Floats, omega: Floats) -> EigenProblem:
-    """The same motions with a ratio of some modes in place of modal damping.
+    """The motions with a ratio of some modes in place of modal damping.
 
     momenta (n_v, k) : M phi of the modes: their products with velocities are modal rates. omega (k,) : rad/s.
     """

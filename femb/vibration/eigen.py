@@ -58,7 +58,7 @@ def real_modes(motion: EigenProblem, free: FreeMotions, count: int, at_most: boo
 
 
 def lowest(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
-    """The same of any state, sorted; values are negative where the state is unstable."""
+    """Lowest eigenvalues and shapes of any state, sorted; values are negative where the state is unstable."""
     most = check_count(motion, free, count)
     if 2 * count > most or most < SMALL:
         squares, shapes = _dense(motion, free, count)
@@ -110,7 +110,7 @@ def _loses(motion: EigenProblem, squares: Floats, shapes: Floats) -> bool:
 def _refined(
     motion: EigenProblem, free: FreeMotions, shapes: Floats, factors: AnyFactorisation
 ) -> tuple[Floats, Floats]:
-    """The same by products of the stiffness in which nothing large cancels: Davidson's iteration, whose corrections are
+    """Refine by products of the stiffness in which nothing large cancels: Davidson's iteration, whose corrections are
     solutions by the rounded factors. Source: docs/theory/modes.md, section 2."""
     count = shapes.shape[1]
     basis, forces, momenta = (np.zeros((motion.system.n_v, 0)) for _ in range(3))
@@ -271,7 +271,7 @@ def _lanczos(
 
 
 def _dense(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
-    """The same where most of all modes are wanted: in a basis of the motions that the constraints leave."""
+    """Eigenvalues and shapes where most of all modes are wanted: in a basis of the motions that the constraints leave."""
     from scipy.linalg import LinAlgError, cholesky, eigh, qr, solve_triangular
 
     n, moving = motion.system.n_v, ~motion.held

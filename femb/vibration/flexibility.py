@@ -92,7 +92,7 @@ class Flexibility:
         return self.free.without(self.motion.solve(self.factors, inertia))
 
     def _of_few_slow(self, first: Floats) -> Floats:
-        """The same solution where few motions have eigenvalues of the size of the shift, as the tilt of a heavy hub."""
+        """The solution where few motions have eigenvalues of the size of the shift, as the tilt of a heavy hub."""
         from scipy.sparse.linalg import LinearOperator, gmres
 
         operator = LinearOperator(

@@ -58,7 +58,7 @@ def nearer(before: Solution, after: Solution) -> tuple[Solution, NDArray[np.floa
 
 
 def aligned(reference: Solution, modes: Solution) -> Solution:
-    """The same modes; those of a multiple eigenvalue in the basis that is nearest to modes of the reference."""
+    """The modes, those of a multiple eigenvalue in the basis that is nearest to modes of the reference."""
     weight = _Weight(reference)
     shapes = modes.shapes.copy()
     for group in _multiple(modes.eigenvalues):
@@ -150,7 +150,7 @@ class ModeSweep(Tabled):
     unit: str = ""
 
     def sweep(self) -> Sweep:
-        """The same as a table with a row for each value, for results files, figures and reports."""
+        """The table with a row for each value, for results files, figures and reports."""
         names = [f"mode {k + 1}, {label}" for k, label in enumerate(self.labels)]
         outputs = dict(zip(names, self.frequencies.T, strict=True))
         if np.any(np.abs(self.damping) > UNDAMPED):

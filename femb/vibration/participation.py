@@ -73,12 +73,12 @@ class Participation(Tabled):
             return np.asarray(turn / line)
 
     def first(self, count: int) -> "Participation":
-        """The same with the ``count`` lowest modes."""
+        """The participation of the ``count`` lowest modes."""
         words = ("frequencies", "damping", "coupling", "own_damping", "precision")
         return replace(self, shapes=self.shapes[:, :count], **{word: getattr(self, word)[:count] for word in words})
 
     def about(self, point: ArrayLike, axes: ArrayLike | None = None) -> "Participation":
-        """The same about another point (3,) m, inertial, along other axes (3, 3): equation (5)."""
+        """The participation about another point (3,) m, inertial, along other axes (3, 3): equation (5)."""
         point = np.asarray(point, dtype=float)
         new = self.axes if axes is None else np.asarray(axes, dtype=float)
         turn = self.axes.T @ new

@@ -159,7 +159,7 @@ class MomentumEquations:
         return self.moving(q, rate[0], velocity[0, 0])
 
     def moving(self, q: Floats, rate: Floats, base: Floats) -> TreeMotion:
-        """The same for hinge rates (n,) and the base's velocity (6,), inertial axes."""
+        """Motion of the tree for hinge rates (n,) and the base's velocity (6,), inertial axes."""
         pose = q[:7] if self.tree.floating else None
         hinges = np.ascontiguousarray(q[self.first :])
         return TreeMotion.of(self.tree, hinges, np.ascontiguousarray(rate), base, pose)
@@ -537,7 +537,7 @@ class MomentumForm(Transformed):
         return q, self.momentum_equations.momenta(q, rate, base)
 
     def at(self, q: Floats) -> "MomentumForm":
-        """The same form after a step to q, from which joint angles are unwrapped."""
+        """The form after a step to q, from which joint angles are unwrapped."""
         if not self.system.coordinates_of_joints.is_angle.any():
             return self
         other, hinges = copy(self), self.map.hinge_of

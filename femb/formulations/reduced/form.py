@@ -236,7 +236,7 @@ class BorderedSolver:
 
 
 class LowRankBorderedSolver(LowRankMatrices, BorderedSolver):
-    """The same, also with a part of low rank."""
+    """The bordered solver for matrices that may have a part of low rank."""
 
 
 class DenseSolver(BorderedSolver):
@@ -437,7 +437,7 @@ class ReducedForm(RecursiveSteps, TreeCoordinates, TreeForm):
         return q, self.tree.speeds_at(q, v)
 
     def at(self, q: Floats) -> "ReducedForm":
-        """The same form with the joint angles of q in its discrete state."""
+        """The form with the joint angles of q in its discrete state."""
         # not by ``copy``, which takes several times as long: this is done after every step
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)

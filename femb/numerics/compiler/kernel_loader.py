@@ -87,7 +87,7 @@ def _environment(module: str, constants: list[Any], name: str) -> Any:
 
 
 class _Unpickler(pickle.Unpickler):
-    """With ``_environment`` in place of numba's function."""
+    """Unpickler with ``_environment`` in place of numba's function."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) == ("numba.core.environment", "_rebuild_env"):

@@ -197,7 +197,7 @@ def is_mixed(typingctx: Any, place: Any, x: Any) -> Any:
 
 @intrinsic
 def has_place(typingctx: Any, place: Any, number: Any, x: Any) -> Any:
-    """In which lanes of values such as x a mixed ``place_of`` is this number."""
+    """Lanes of values such as x in which a mixed ``place_of`` is this number."""
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         if x != NUMBERS:
