@@ -38,7 +38,7 @@ class Orbit(Item):
     velocity (m/s) : of the frame's origin relative to the centre of the body at time 0, inertial axes, not parallel.
     Ellipses, parabolas and hyperbolas.
     semi_major_axis (m) : with the elements after it in place of position and velocity; negative of a hyperbola.
-    eccentricity : not 1. inclination (rad) : against the x-y plane. ascending_node (rad) : its longitude from x.
+    eccentricity (-) : not 1. inclination (rad) : against the x-y plane. ascending_node (rad) : its longitude from x.
     periapsis (rad) : its argument. anomaly (rad) : the true one at time 0.
 
     The force on every frame is the difference of gravity between its position and the origin, exact at any distance;

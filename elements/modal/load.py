@@ -47,7 +47,7 @@ class ModalLoad(Item):
         check_profile(check)
 
     def frames(self, layout: Layout) -> list[int]:
-        """Those of the interfaces of its body."""
+        """The frames of the interfaces of its body."""
         return [station.frame for station in layout.flexible_bodies[self.body].stations.values()]
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:

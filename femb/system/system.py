@@ -136,7 +136,10 @@ class System(Equations):
     def bound_equations(
         self, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats, switched: bool = False
     ) -> BoundEquations:
-        """``equations`` of these arrays, to be evaluated again and again as their entries change."""
+        """``equations`` of these arrays, to be evaluated again and again as their entries change.
+
+        switched : whether they are only the forces of what reads discrete states.
+        """
         return BoundEquations(self, u, q, v, a, multipliers, switched)
 
     # Members of a formulation: the identity map
