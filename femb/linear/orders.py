@@ -411,7 +411,7 @@ def full_order(model: LinearModel, damping: float | None = None) -> StateSpace:
 
 
 def _with_ratio_of_appendages(model: LinearModel, damping: float) -> LinearModel:
-    """The model with a ratio of all modes of the appendages of the hub, in place of modal damping. Raises ModelError."""
+    """The model with a ratio of all modes of the hub's appendages, in place of modal damping. Raises ModelError."""
     check_ratio(damping)
     motion = at_rest(model, "a damping ratio of full order")
     if model.hub is None:

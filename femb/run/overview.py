@@ -81,7 +81,7 @@ def time_scales(system: "System") -> TimeScales:
 
 
 def _first_bending(model: Model, beam: LineItem) -> Vibration:
-    """The first bending by the means of its sections, along the axis of largest flexibility, which couplings may turn."""
+    """The first bending by mean sections, along the axis of largest flexibility, which couplings may turn."""
     sections = [*(model.tables["sections"][name] for name in beam.section_names), *beam.parts()]
     flexible = [np.linalg.eigvalsh(np.linalg.inv(section.stiffness())[2:, 2:])[-1] for section in sections]
     stiffness, mass = np.mean(1.0 / np.array(flexible)), np.mean([section.line_mass() for section in sections])

@@ -271,7 +271,7 @@ def _lanczos(
 
 
 def _dense(motion: EigenProblem, free: FreeMotions, count: int) -> tuple[Floats, Floats]:
-    """Eigenvalues and shapes where most of all modes are wanted: in a basis of the motions that the constraints leave."""
+    """Eigenvalues and shapes where most modes are wanted: in a basis of the motions that the constraints leave."""
     from scipy.linalg import LinAlgError, cholesky, eigh, qr, solve_triangular
 
     n, moving = motion.system.n_v, ~motion.held
