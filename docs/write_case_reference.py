@@ -26,6 +26,7 @@ from femb.profiles import PROFILES
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "case_file.md"
 EXAMPLES = PAGE.parent / "examples.toml"  # of what no case has
+NEED_FILES = PAGE.parent / "examples_with_files.toml"
 TOML = re.compile(r"^```toml[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
 FUNCTIONS = "Functions of time"
@@ -313,7 +314,7 @@ def _classes(hint: Any) -> Iterator[type]:
 
 def examples() -> dict[str, str]:
     """An item of each kind by its class: of those in the cases and how-tos the one with most keys, if it is short."""
-    texts = [path.read_text() for path in (EXAMPLES, *sorted((ROOT / "cases").glob("*.toml")))]
+    texts = [path.read_text() for path in (EXAMPLES, NEED_FILES, *sorted((ROOT / "cases").glob("*.toml")))]
     for path in sorted((ROOT / "docs" / "howto").glob("*.md")):
         texts += TOML.findall(path.read_text()) if not path.stem.startswith("add_") else []
     found: dict[str, list[tuple[int, str]]] = {}
