@@ -366,6 +366,12 @@ def test_what_is_added_works_as_its_page_says(page, tmp_path):
         path.write_text(change(original.read_text() if original.exists() else ""))
 
     uses = []
+    for linked in re.findall(r"\]\((added/\w+\.py)\)", page.read_text()):
+        file = page.parent / linked
+        folder = tmp_path if file.name.startswith("use_") else tmp_path / "elements"
+        folder.mkdir(exist_ok=True)
+        shutil.copy(file, folder)
+        uses += [file.name] * (folder == tmp_path)
     for title, text in blocks(page, "python"):
         if not title.endswith(".py"):
             uses.append(f"use_{len(uses)}.py")
