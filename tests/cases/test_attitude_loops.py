@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from checkout import CASES, ROOT
 from oracles.page_tables import is_printed, rows_of
+from scipy.integrate import solve_ivp
 from shared_runs import results_of
 
 import femb
@@ -72,6 +73,66 @@ class TestLimitCycle:
         wanted = 1e-3 + 0.01 * w - w * since - amplitude * np.exp(-decay * since) * np.sin(omega * since)
         np.testing.assert_allclose(2.0 * results.bodies["hub"].quaternion[late, 1], wanted, rtol=0.0, atol=1e-8)
         assert abs(wanted.max() - 1.0042e-3) < 1e-7  # 4.2 urad, as the page says
+
+
+class TestDetumbling:
+    """A B-dot law with magnetic torquers."""
+
+    def test_rates_are_those_of_the_page(self):
+        results = results_of("detumbling")
+        rates = np.degrees(np.linalg.norm(results.bodies["hub"].angular_velocity, axis=1))
+        for time, (rate,) in rows_of(PAGES / "detumbling.md", "Reference").items():
+            assert is_printed(rate, rates[results.time == float(time)].item())
+
+    def test_an_independent_integration(self):
+        """Euler's equations with the gravity gradient, Kepler's circle, the tilted dipole and the law, without noise."""
+        results = results_of("detumbling", "sensors.magnetometer.noise=0", "run.duration=120", "run.rtol=1e-9")
+        inertia = np.array([0.0419, 0.0419, 0.0067])
+        mu, radius, strength, tilt, incline = 3.986004418e14, 6878e3, 7.746e15, np.radians(9.4), np.radians(97.4)
+        rate = np.sqrt(mu / radius**3)
+
+        def up(t):
+            angle = rate * t
+            return np.array([np.cos(angle), np.sin(angle) * np.cos(incline), np.sin(angle) * np.sin(incline)])
+
+        def field(t):
+            east = np.radians(-72.6) + 7.2921159e-5 * t
+            pole = np.array([np.sin(tilt) * np.cos(east), np.sin(tilt) * np.sin(east), np.cos(tilt)])
+            return strength / radius**3 * (pole - 3.0 * (pole @ up(t)) * up(t))
+
+        def motion(t, x, dipole):
+            p, w = x[:4], x[4:]
+            local, away = (rotations.rotate_back(p / np.linalg.norm(p), each(t)) for each in (field, up))
+            torque = np.cross(dipole, local) + 3.0 * rate**2 * np.cross(away, inertia * away)
+            turning = 0.5 * np.concatenate([[-p[1:] @ w], p[0] * w + np.cross(p[1:], w)])
+            return np.concatenate([turning, (torque - np.cross(w, inertia * w)) / inertia])
+
+        x, last = np.array([1.0, 0, 0, 0, *np.radians([6.0, -5.0, 8.0])]), np.zeros(3)
+        for k in range(120):
+            measured = rotations.rotate_back(x[:4], field(float(k)))
+            dipole, last = np.clip(-2e4 * (measured - last), -0.2, 0.2), measured
+            x = solve_ivp(motion, (k, k + 1), x, args=(dipole,), method="DOP853", rtol=1e-10, atol=1e-13).y[:, -1]
+            x[:4] /= np.linalg.norm(x[:4])
+        np.testing.assert_allclose(results.bodies["hub"].angular_velocity[-1], x[4:], rtol=0.0, atol=1e-7)
+
+    def test_a_sphere_in_a_uniform_field(self):
+        """Momentum across the field decays with J/(k B^2), that along it stays."""
+        gain, field, period, inertia = 2e6, 4e-5, 0.01, 0.02
+        model = femb.Model("sphere")
+        model.add(femb.RigidBody("hub", mass=4.0, inertia=inertia, angular_velocity=(0.02, 0.0, 0.03)))
+        model.add(femb.UniformField("coil", field=(0.0, 0.0, field)))
+        model.add(femb.Magnetometer("sensor", body="hub"))
+        for name, axis in zip("xyz", np.eye(3), strict=True):
+            model.add(femb.MagneticTorquer(name, body="hub", axis=axis))
+        factor = gain / period * np.eye(3)
+        commands = [f"magnetic_torquers.{name}.dipole" for name in "xyz"]
+        law = {"inputs": ["sensors.sensor"], "outputs": commands, "period": period, "state": (0.0, 0.0, field)}
+        model.add(femb.LinearController("b_dot", A=np.zeros((3, 3)), B=np.eye(3), C=factor, D=-factor, **law))
+        results = femb.simulate(model, duration=12.0, output_interval=1.0)
+        rates = rotations.rotate(results.bodies["hub"].quaternion, results.bodies["hub"].angular_velocity)
+        across = 0.02 * np.exp(-gain * field**2 / inertia * results.time)
+        np.testing.assert_allclose(np.linalg.norm(rates[:, :2], axis=1), across, rtol=2e-3)
+        np.testing.assert_allclose(rates[:, 2], 0.03, rtol=1e-12)
 
 
 class TestPointingBudget:
