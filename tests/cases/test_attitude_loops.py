@@ -85,7 +85,7 @@ class TestDetumbling:
             assert is_printed(rate, rates[results.time == float(time)].item())
 
     def test_an_independent_integration(self):
-        """Euler's equations with the gravity gradient, Kepler's circle, the tilted dipole and the law, without noise."""
+        """Euler's equations with the gravity gradient, Kepler's circle, tilted dipole and law, without noise."""
         results = results_of("detumbling", "sensors.magnetometer.noise=0", "run.duration=120", "run.rtol=1e-9")
         inertia = np.array([0.0419, 0.0419, 0.0067])
         mu, radius, strength, tilt, incline = 3.986004418e14, 6878e3, 7.746e15, np.radians(9.4), np.radians(97.4)
