@@ -11,12 +11,13 @@ from femb.elements.beam import strain as columns
 from femb.elements.beam import tangent as beam_tangent
 from femb.elements.beam.ends import (
     QUATERNION,
+    BeamElements,
     element_shape,
     end_accelerations,
     end_rows,
     end_velocities,
     ends_motion,
-    section_ends,
+    section_arrays,
 )
 from femb.elements.beam.force import forces, inner_stiffness, inner_strains, relax
 from femb.elements.beam.inertia import (
@@ -51,11 +52,11 @@ from femb.elements.beam.strain import (
     twist_angles,
 )
 from femb.elements.element_ranges import NO_ROWS, in_ranges
-from femb.elements.private_blocks import FreeBody, PrivateBlocks
-from femb.layout.element import Batch, FoldedError
-from femb.layout.layout import Layout, unfixed_frames
-from femb.layout.stacking import Shift, shifted
-from femb.layout.views import BlockPattern, ModelView, OutputStates
+from femb.elements.private_blocks import PrivateBlocks
+from femb.layout.element import Batch
+from femb.layout.layout import Layout
+from femb.layout.stacking import Shift
+from femb.layout.views import ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, every, groups, groups_of, kinds, lanes
@@ -341,21 +342,17 @@ COORDINATES = [0, 4, 1, 5]
 SIZES = (6, 1, 6, 1)
 
 
-class BeamBatch(Batch):
-    """Beam elements as a structure of arrays; see ``femb.elements.beam.strain`` for their columns.
+class BeamBatch(BeamElements):
+    """Beam elements as a structure of arrays; see ``femb.elements.beam.strain`` for their columns."""
 
-    slices[name] : the rows of the elements of a beam, in their order along it.
-    """
-
-    slow_to_compile = True
     largest_rotation = LARGEST_ROTATION
+    in_q, in_v, sizes, end_groups = COORDINATES, VELOCITIES, SIZES, (0, 2)
 
     def __init__(self, beams: list[Any], layout: Layout, model: ModelView) -> None:
         index: list[Ints] = []
         ends: list[Floats] = []
         data: list[Floats] = []
-        self.labels: list[str] = []
-        self.slices: dict[str, slice] = {}
+        self.labels, self.slices = [], {}
         for beam in beams:
             entry = layout.beams[beam.name]
             start, count, shape = len(self.labels), beam.elements, beam.shape
@@ -371,7 +368,7 @@ class BeamBatch(Batch):
                 for k, row in enumerate(rows):
                     row[columns.REFERENCE :] = reference_strains(row, *shape.element(k))
             data.append(rows)
-        self.index: Ints = np.concatenate(index)
+        self.index = np.concatenate(index)
         self.set_rows(np.concatenate(ends), np.concatenate(data))
         self.has_mass_offset = bool(np.any(self.data[:, columns.OFFSET : columns.OFFSET + 2]))
         self.undamped = not np.all(self.data[:, columns.DAMPING])
@@ -381,45 +378,28 @@ class BeamBatch(Batch):
 
     @classmethod
     def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
-        result = copy(batches[0])
-        result.index = shifted([batch.index for batch in batches], shifts, COORDINATES, VELOCITIES)
+        result = super().stacked(batches, shifts, layout)
         result.set_rows(*(np.concatenate(rows) for rows in zip(*((b.ends, b.data) for b in batches), strict=True)))
-        result.labels = [label for batch in batches for label in batch.labels]
         result.has_mass_offset = any(batch.has_mass_offset for batch in batches)
-        result.undamped = any(batch.undamped for batch in batches)
-        result.damped = any(batch.damped for batch in batches)
-        result.fixed, result.slices = layout.fixed, {}
         return result
+
+    @property
+    def ends(self) -> Floats:
+        return self._ends
 
     def set_rows(self, ends: Floats, data: Floats) -> None:
         """Take the rows (e, 2, 13) and (e, 37) of the elements, also in the groups that ``forces`` reads."""
-        self.ends, self.data = ends, data
+        self._ends, self.data = ends, data
         self._kinds = kinds(groups(ends), groups(data))
 
     def row(self, k: int) -> Self:
-        """Element k alone, without labels of the others."""
-        other = copy(self)
-        other.index, other.labels, other.slices = self.index[[k]], [self.labels[k]], {}
+        other = super().row(k)
         other.set_rows(self.ends[[k]], self.data[[k]])
         return other
 
-    def allocate(self, pattern: BlockPattern) -> None:
-        self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])
-
-    def unfixed(self, n_q: int, n_v: int) -> Self:
-        other = copy(self)
-        other.index = unfixed_frames(self.index, n_q, n_v, COORDINATES, VELOCITIES)
-        return other
-
-    def _check(self, folded: int) -> None:
-        if folded >= 0:
-            raise FoldedError(
-                f"{self.labels[folded]}: turned by 180 degrees between its ends; divide the beam into more elements"
-            )
-
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         state = (q, v, a, self.fixed, self.gravity)
-        self._check(forces(*self._groups, *state, *ALL, 1.0, out, NO_SECTION, NO_ROWS))
+        self.check(forces(*self._groups, *state, *ALL, 1.0, out, NO_SECTION, NO_ROWS))
 
     def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
         return self._bound((q, v, a), ALL, out)
@@ -436,7 +416,7 @@ class BeamBatch(Batch):
         def of_range(part: slice, rows: Floats) -> Bound:
             return Bound(forces, index[part], kind[groups_of(part)], *rest, rows)
 
-        return in_ranges(of_range, self.index[:, VELOCITIES], SIZES, out, LANES, self._check)
+        return in_ranges(of_range, self.index[:, VELOCITIES], SIZES, out, LANES, self.check)
 
     @property
     def _elements(self) -> tuple[Any, ...]:
@@ -446,25 +426,11 @@ class BeamBatch(Batch):
     def _groups(self) -> tuple[Any, ...]:
         return self.index, *self._kinds, self.has_mass_offset
 
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self.matrices_each(u[None], q[None], v[None], mass[None], damping[None], stiffness[None])
-
     def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self._check(matrices(*self._groups, *self._blocks, q, v, self.fixed, True, mass, damping, stiffness))
+        self.check(matrices(*self._groups, *self._blocks, q, v, self.fixed, True, mass, damping, stiffness))
 
-    def mass(self, q: Floats, mass: Floats) -> None:
-        self.mass_each(q[None], mass[None])
-
-    def mass_each(self, q: Floats, mass: Floats) -> None:
-        self._check(matrices(*self._groups, *self._blocks, q, q, self.fixed, False, mass, mass, mass))
-
-    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        private = PrivateBlocks(self.index[:, VELOCITIES], SIZES)
-        out = np.zeros(private.count * private.n**2)
-        places = (private.offset, private.stride)
-        blocks = out[None]
-        self._check(matrices(*self._groups, *places, q[None], q[None], self.fixed, False, blocks, blocks, blocks))
-        return [(private.indices, private.matrices(out))]
+    def add_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> None:
+        self.check(matrices(*self._groups, offset, stride, q, q, self.fixed, False, mass, mass, mass))
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without stiffness and gravity, where the residual is M a
@@ -475,22 +441,9 @@ class BeamBatch(Batch):
         elements = (index, self.ends, data, self.has_mass_offset, private.offset, private.stride)
 
         def change(v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-            self._check(beam_tangent.tangent(*elements, q, v, a, self.fixed, np.zeros(3), damping, stiffness))
+            self.check(beam_tangent.tangent(*elements, q, v, a, self.fixed, np.zeros(3), damping, stiffness))
 
         return [(private.indices, private.by_columns(change))]
-
-    def element_number(self, path: str, k: int) -> int:
-        """The number of element k of the beam "beams.NAME"; -1 of another item."""
-        rows = self.slices.get(path.removeprefix("beams."))
-        return -1 if rows is None else rows.start + k
-
-    def free_body(self, number: int) -> FreeBody:
-        """One element alone; its ends are those of the beam's axis."""
-        private, one = FreeBody.blocks(SIZES), self.row(number)
-        places = tuple(one.index[0, VELOCITIES].tolist())
-        one.index[:, VELOCITIES] = private.starts
-        one.offset, one.stride = private.offset, private.stride
-        return FreeBody(one, SIZES, places, section_ends(one.ends[0], (0, 2)))
 
     def without_stiffness(self) -> Self:
         other, data = copy(self), self.data.copy()
@@ -506,12 +459,12 @@ class BeamBatch(Batch):
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         state = (q, v, a, self.fixed, self.gravity)
-        self._check(beam_tangent.tangent(*self._elements, *self._blocks, *state, damping, stiffness))
+        self.check(beam_tangent.tangent(*self._elements, *self._blocks, *state, damping, stiffness))
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(e, 12) strains less reference at the three strain points."""
         out = np.empty((len(self.index), 12))
-        self._check(linearised_strains(*self._elements[:3], q, x, self.fixed, out))
+        self.check(linearised_strains(*self._elements[:3], q, x, self.fixed, out))
         return out
 
     def strained(self, q: Floats, own: Floats) -> Self:
@@ -530,7 +483,7 @@ class BeamBatch(Batch):
         return self.strained(q, np.zeros_like(own)) if np.all(sizes <= rounding) else None
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
-        self._check(energy_momentum(*self._groups, q, v, self.fixed, self.gravity, out))
+        self.check(energy_momentum(*self._groups, q, v, self.fixed, self.gravity, out))
 
     def accounts(self, own: str) -> tuple[str, ...]:
         return (own,) if self.damped else ()
@@ -538,7 +491,7 @@ class BeamBatch(Batch):
     def nonconservative_force(self, u: Floats, q: Floats, v: Floats, out: Floats) -> None:
         if self.damped:
             state = (q, v, v, self.fixed, self.gravity)
-            self._check(forces(*self._groups, *state, *DAMPING, -1.0, out, NO_SECTION, NO_ROWS))
+            self.check(forces(*self._groups, *state, *DAMPING, -1.0, out, NO_SECTION, NO_ROWS))
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Section forces and moments of every beam, including the contributions of loads along beams."""
@@ -547,29 +500,23 @@ class BeamBatch(Batch):
             other.add_section_forces(self, frames.u, frames.q, frames.v, forces)
         middle = np.empty((*forces.shape[:2], 6))
         args = (frames.q, frames.v, frames.a, self.fixed, self.gravity, forces, middle)
-        self._check(midpoint_loads(self.index, *self._kinds, *args))
+        self.check(midpoint_loads(self.index, *self._kinds, *args))
         for other in batches:
             part = other.field_part(self, BeamBatch._sections, frames.u, frames.q)
             if isinstance(part, np.ndarray):
                 forces, middle = forces + part[:, :, :2], middle + part[:, :, 2]
-        block: dict[str, Floats] = {}
-        for name, rows in self.slices.items():
-            block[f"beams/{name}/section_force"] = forces[:, rows, :, :3]
-            block[f"beams/{name}/section_moment"] = forces[:, rows, :, 3:]
-            block[f"beams/{name}/midpoint_force"] = middle[:, rows, :3]
-            block[f"beams/{name}/midpoint_moment"] = middle[:, rows, 3:]
-        return block
+        return section_arrays(self.slices, forces, middle)
 
     def _sections(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
         """(s, n, 3, 6) force and moment at both ends and in the middle of every element, without loads along it."""
         forces = self.section_forces(q, v, a)
         middle = np.empty((*forces.shape[:2], 6))
-        self._check(midpoint_loads(self.index, *self._kinds, q, v, a, self.fixed, self.gravity, forces, middle))
+        self.check(midpoint_loads(self.index, *self._kinds, q, v, a, self.fixed, self.gravity, forces, middle))
         return np.concatenate([forces, middle[:, :, None]], axis=2)
 
     def section_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """(s, n, 2, 6) force and moment at both ends of every element, section axes; see ``force.forces``."""
         out = np.empty((len(q), len(self.index), 2, 6))
         state = (q, v, a, self.fixed, self.gravity)
-        self._check(forces(*self._groups, *state, *ALL, 1.0, np.zeros(v.shape), out, NO_ROWS))
+        self.check(forces(*self._groups, *state, *ALL, 1.0, np.zeros(v.shape), out, NO_ROWS))
         return out

@@ -1,16 +1,23 @@
-"""Kernels of the ends of beam elements: poses, velocities, accelerations and forces, of numbers or values with lanes.
+"""Kernels of the ends of beam elements: poses, velocities, accelerations and forces, of numbers or values with lanes;
+and the base of batches of both kinds of beam elements.
 
 states, rates : as in ``end_states``; other arguments as in ``strain``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Self
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
+from femb.base.values import shallow_copy
 from femb.elements.beam.shape import IDENTITY
 from femb.elements.beam.strain import natural_coordinates, twist_directions
-from femb.layout.layout import BeamLayout
+from femb.elements.private_blocks import FreeBody, PrivateBlocks
+from femb.layout.element import Batch, FoldedError
+from femb.layout.layout import BeamLayout, Layout, unfixed_frames
+from femb.layout.stacking import Shift, shifted
+from femb.layout.views import BlockPattern
 from femb.numerics.compiler.compile import inlined
 from femb.numerics.compiler.lanes import every
 from femb.numerics.rotations import multiply, rotation_matrix
@@ -150,3 +157,108 @@ def end_rows(beams: Sequence[BeamLayout], corners: Floats) -> Floats:
         rows[turned, AXES:QUATERNION] = rotation_matrix(rotation[turned]).reshape(-1, 9)
     rows[..., 0] = turned | np.any(rows[..., OFFSET:AXES] != 0.0, axis=-1)
     return rows
+
+
+def check_unfolded(labels: Sequence[str], folded: int) -> None:
+    """Raise FoldedError for the element that a kernel returned, unless it is -1."""
+    if folded >= 0:
+        raise FoldedError(
+            f"{labels[folded]}: turned by 180 degrees between its ends; divide the beam into more elements"
+        )
+
+
+def section_arrays(slices: Mapping[str, slice], section: Floats, middle: Floats) -> dict[str, Floats]:
+    """The arrays of results of section forces (k, e, 2, 6) at the ends and (k, e, 6) in the middles of elements."""
+    block: dict[str, Floats] = {}
+    for name, rows in slices.items():
+        block[f"beams/{name}/section_force"] = section[:, rows, :, :3]
+        block[f"beams/{name}/section_moment"] = section[:, rows, :, 3:]
+        block[f"beams/{name}/midpoint_force"] = middle[:, rows, :3]
+        block[f"beams/{name}/midpoint_moment"] = middle[:, rows, 3:]
+    return block
+
+
+class BeamElements(Batch):
+    """Base of the elements of both kinds of beams, with a row for each in arrays.
+
+    in_q, in_v : columns of ``index``, of coordinates and of velocities; sizes : of the groups of these, of which
+    ``end_groups`` are the frames. slices[name] : the rows of the elements of a beam, in their order along it.
+    damped : whether one has material damping, undamped : whether one has none.
+    """
+
+    slow_to_compile = True
+    in_q: ClassVar[list[int]]
+    in_v: ClassVar[list[int]]
+    sizes: ClassVar[tuple[int, ...]]
+    end_groups: ClassVar[tuple[int, int]]
+
+    index: Ints
+    labels: list[str]
+    slices: dict[str, slice]
+    fixed: Floats
+    damped: bool
+
+    @property
+    def ends(self) -> Floats:
+        """The rows (e, 2, 13 or 17) of the ends of all elements."""
+        raise NotImplementedError
+
+    def row(self, k: int) -> Self:
+        """Element k alone, without labels of the others."""
+        other = shallow_copy(self)
+        other.index, other.labels, other.slices = self.index[[k]], [self.labels[k]], {}
+        return other
+
+    @classmethod
+    def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
+        result = shallow_copy(batches[0])
+        result.index = shifted([batch.index for batch in batches], shifts, cls.in_q, cls.in_v)
+        result.labels = [label for batch in batches for label in batch.labels]
+        result.undamped = any(batch.undamped for batch in batches)
+        result.damped = any(batch.damped for batch in batches)
+        result.fixed, result.slices = layout.fixed, {}
+        return result
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        self.offset, self.stride = pattern.offsets(self.index[:, self.in_v])
+
+    def unfixed(self, n_q: int, n_v: int) -> Self:
+        other = shallow_copy(self)
+        other.index = unfixed_frames(self.index, n_q, n_v, self.in_q, self.in_v)
+        return other
+
+    def check(self, folded: int) -> None:
+        """Raise FoldedError for the element that a kernel returned, unless it is -1."""
+        check_unfolded(self.labels, folded)
+
+    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
+        self.matrices_each(*(part[None] for part in (u, q, v, mass, damping, stiffness)))
+
+    def mass(self, q: Floats, mass: Floats) -> None:
+        self.mass_each(q[None], mass[None])
+
+    def mass_each(self, q: Floats, mass: Floats) -> None:
+        self.add_masses(q, self.offset, self.stride, mass)
+
+    def add_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> None:
+        """Add the mass at each of s states to block data (s, size) with these blocks."""
+        raise NotImplementedError
+
+    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
+        private = PrivateBlocks(self.index[:, self.in_v], self.sizes)
+        out = np.zeros(private.count * private.n**2)
+        self.add_masses(q[None], private.offset, private.stride, out[None])
+        return [(private.indices, private.matrices(out))]
+
+    def element_number(self, path: str, k: int) -> int:
+        """The number of element k of the beam "beams.NAME"; -1 of another item."""
+        rows = self.slices.get(path.removeprefix("beams."))
+        return -1 if rows is None else rows.start + k
+
+    def free_body(self, number: int) -> FreeBody:
+        """One element alone; its ends are those of the beam's axis."""
+        private, one = FreeBody.blocks(self.sizes), self.row(number)
+        places = tuple(one.index[0, self.in_v].tolist())
+        one.index[:, self.in_v] = private.starts
+        one.offset, one.stride = private.offset, private.stride
+        return FreeBody(one, self.sizes, places, section_ends(one.ends[0], self.end_groups))

@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.base.values import shallow_copy
-from femb.elements.beam.ends import end_rows, section_ends
+from femb.elements.beam.ends import BeamElements, end_rows, section_arrays
 from femb.elements.element_ranges import NO_ROWS, in_ranges
 from femb.elements.exact import tangent as kernels
 from femb.elements.exact.deformation import compliance, solve, strain
@@ -28,12 +28,12 @@ from femb.elements.exact.element_data import (
     free_strains,
 )
 from femb.elements.exact.force import angular_momenta, element_coordinates, forces, gather_poses, gather_rates
-from femb.elements.private_blocks import FreeBody, PrivateBlocks
+from femb.elements.private_blocks import PrivateBlocks
 from femb.elements.records import load_factors
-from femb.layout.element import Batch, FoldedError, Input
-from femb.layout.layout import Layout, unfixed_frames
-from femb.layout.stacking import Shift, shifted
-from femb.layout.views import BlockPattern, ModelView, OutputStates
+from femb.layout.element import Batch, Input
+from femb.layout.layout import Layout
+from femb.layout.stacking import Shift
+from femb.layout.views import ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, SharedRows, groups, kinds, lanes, of_range, ungrouped
@@ -122,14 +122,8 @@ def element_energy_momentum(poses, rates, ends, data, free, gravity, p, R, r, sm
 # Section forces and moments of exact beams in the results.
 
 
-class SectionRecords(Batch):
-    """A batch that records the section forces of its n elements.
-
-    slices[name] : the rows of the elements of a beam. damped : whether one has material damping.
-    """
-
-    slices: dict[str, slice]
-    damped: bool
+class SectionRecords(BeamElements):
+    """A batch that records the section forces of its n elements."""
 
     @property
     @abstractmethod
@@ -156,13 +150,7 @@ class SectionRecords(Batch):
         middle = self._middle(frames)
         for other in batches:
             section = section + other.field_part(self, SectionRecords._sections, frames.u, frames.q)
-        block = load_factors(self, frames)
-        for name, rows in self.slices.items():
-            block[f"beams/{name}/section_force"] = section[:, rows, :, :3]
-            block[f"beams/{name}/section_moment"] = section[:, rows, :, 3:]
-            block[f"beams/{name}/midpoint_force"] = middle[:, rows, :3]
-            block[f"beams/{name}/midpoint_moment"] = middle[:, rows, 3:]
-        return block
+        return load_factors(self, frames) | section_arrays(self.slices, section, middle)
 
     def _sections(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
         return self.section_forces(q, v, a, u)
@@ -203,7 +191,7 @@ def stacked_shares(shares: Sequence[Floats]) -> Floats:
 
 
 NO_SECTION = np.zeros((0, 0, 0, 0))
-VELOCITIES = slice(2, 4)
+COORDINATES, VELOCITIES = [0, 1], [2, 3]
 SIZES = (6, 6)
 # Elastic, damping and inertia forces.
 ALL, ELASTIC, INERTIAL = (True, True, True), (True, False, False), (False, False, True)
@@ -215,11 +203,10 @@ ROUNDINGS = 64.0
 class ExactBatch(SectionRecords):
     """Exact beam elements as a structure of arrays; see ``femb.elements.exact.element_data`` for their columns.
 
-    slices[name] : the rows of the elements of a beam, in their order along it. heating : the thermal loads on the
-    beams, one input each, since their free strains enter the force of the elements.
+    heating : the thermal loads on the beams, one input each, since their free strains enter the force of the elements.
     """
 
-    slow_to_compile = True
+    in_q, in_v, sizes, end_groups = COORDINATES, VELOCITIES, SIZES, (0, 1)
     largest_rotation = 0.5
     own_force = True
     prestress_account = "thermal_loads"
@@ -230,11 +217,11 @@ class ExactBatch(SectionRecords):
         self.labels = [f"beams.{x.name}, element {k + 1} of {x.elements}" for x in beams for k in range(x.elements)]
         entries = [layout.beams[beam.name] for beam in beams]
         frames = np.concatenate([entry.frames_of_elements for entry in entries])
-        self.index: Ints = np.hstack([layout.frame_q[frames], layout.frame_v[frames]])
+        self.index = np.hstack([layout.frame_q[frames], layout.frame_v[frames]])
         properties = ElementProperties.joined([beam.element_properties(model) for beam in beams])
         ends = end_rows(entries, properties.corners)
         data = element_rows(properties, ends)
-        self._ends, self._data, self._kinds = SharedRows(ends), SharedRows(data), self._kinds_of(ends, data)
+        self._set_rows(ends, data)
         self.own: Floats = np.full((len(self.index), 6), np.nan)
         self._own = groups(self.own)
         self.undamped, self.damped = not np.all(data[:, DAMPING]), bool(np.any(data[:, DAMPING]))
@@ -244,27 +231,23 @@ class ExactBatch(SectionRecords):
 
     @classmethod
     def stacked(cls, batches: Sequence[Self], shifts: Sequence[Shift], layout: Layout) -> Self:
-        result = shallow_copy(batches[0])
-        result.index = shifted([batch.index for batch in batches], shifts, [0, 1], [2, 3])
+        result = super().stacked(batches, shifts, layout)
         ends, data = np.concatenate([batch.ends for batch in batches]), stacked_rows([batch.data for batch in batches])
-        result._ends, result._data, result._kinds = SharedRows(ends), SharedRows(data), result._kinds_of(ends, data)
-        result.labels = [label for batch in batches for label in batch.labels]
-        result.undamped = any(batch.undamped for batch in batches)
-        result.damped = any(batch.damped for batch in batches)
-        result.fixed, result.slices = layout.fixed, {}
+        result._set_rows(ends, data)
         result._shares = stacked_shares([batch._shares for batch in batches])
         result.own = np.concatenate([batch.own for batch in batches])
         result._own = groups(result.own)
         return result
 
     def row(self, k: int) -> Self:
-        """Element k alone, without labels of the others."""
-        other, ends, data = shallow_copy(self), self.ends[[k]], self.data[[k]]
-        other.index, other.labels, other.slices = self.index[[k]], [self.labels[k]], {}
-        other._ends, other._data, other._kinds = SharedRows(ends), SharedRows(data), self._kinds_of(ends, data)
+        other = super().row(k)
+        other._set_rows(self.ends[[k]], self.data[[k]])
         other.own, other._shares = self.own[[k]], self._shares[:, [k]]
         other._own = groups(other.own)
         return other
+
+    def _set_rows(self, ends: Floats, data: Floats) -> None:
+        self._ends, self._data, self._kinds = SharedRows(ends), SharedRows(data), self._kinds_of(ends, data)
 
     @property
     def ends(self) -> Floats:
@@ -278,21 +261,6 @@ class ExactBatch(SectionRecords):
 
     def _kinds_of(self, ends: Floats, data: Floats) -> tuple[Any, ...]:
         return kinds(groups(ends), groups(data if data.shape[1] == COLUMNS else damped_by_direction(data)))
-
-    def allocate(self, pattern: BlockPattern) -> None:
-        self.offset, self.stride = pattern.offsets(self.index[:, VELOCITIES])
-
-    def unfixed(self, n_q: int, n_v: int) -> Self:
-        other = shallow_copy(self)
-        other.index = unfixed_frames(self.index, n_q, n_v, [0, 1], [2, 3])
-        return other
-
-    def check(self, folded: int) -> None:
-        """Raise FoldedError for the element that a kernel returned, unless it is -1."""
-        if folded >= 0:
-            raise FoldedError(
-                f"{self.labels[folded]}: turned by 180 degrees between its ends; divide the beam into more elements"
-            )
 
     def free(self, u: Floats) -> Floats:
         """(s, n, 6) free strains times the lengths, of inputs u (s, n_u)."""
@@ -355,9 +323,6 @@ class ExactBatch(SectionRecords):
         state, blocks = (q, v, a, self.fixed, self.gravity), (self.offset, self.stride)
         self.check(kernels.tangents(*self.elements(free), *state, exact, *blocks, *matrices))
 
-    def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self.matrices_each(*(part[None] for part in (u, q, v, mass, damping, stiffness)))
-
     def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self._tangents(self.free(u), q, v, v, False, mass, damping, stiffness)
 
@@ -365,17 +330,8 @@ class ExactBatch(SectionRecords):
         u, q, v, a, damping, stiffness = (part[None] for part in (u, q, v, a, damping, stiffness))
         self._tangents(self.free(u), q, v, a, True, damping, damping, stiffness)
 
-    def mass(self, q: Floats, mass: Floats) -> None:
-        self.mass_each(q[None], mass[None])
-
-    def mass_each(self, q: Floats, mass: Floats) -> None:
-        kernels.masses(self.index, *self._kinds, q, self.fixed, self.offset, self.stride, mass)
-
-    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        private = PrivateBlocks(self.index[:, VELOCITIES], SIZES)
-        out = np.zeros(private.count * private.n**2)
-        kernels.masses(self.index, *self._kinds, q[None], self.fixed, private.offset, private.stride, out[None])
-        return [(private.indices, private.matrices(out))]
+    def add_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> None:
+        kernels.masses(self.index, *self._kinds, q, self.fixed, offset, stride, mass)
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without stiffness and gravity, where the residual is M a
@@ -390,19 +346,6 @@ class ExactBatch(SectionRecords):
             self.check(kernels.tangents(*elements, q[None], v, a, *rest, damping, damping, stiffness))
 
         return [(private.indices, private.by_columns(change))]
-
-    def element_number(self, path: str, k: int) -> int:
-        """The number of element k of the beam "beams.NAME"; -1 of another item."""
-        rows = self.slices.get(path.removeprefix("beams."))
-        return -1 if rows is None else rows.start + k
-
-    def free_body(self, number: int) -> FreeBody:
-        """One element alone; its ends are those of the beam's axis."""
-        private, one = FreeBody.blocks(SIZES), self.row(number)
-        places = tuple(one.index[0, VELOCITIES].tolist())
-        one.index[:, VELOCITIES] = private.starts
-        one.offset, one.stride = private.offset, private.stride
-        return FreeBody(one, SIZES, places, section_ends(one.ends[0], (0, 1)))
 
     def stress_stiffness(self, q: Floats, own: Floats) -> list[tuple[Ints, Floats]]:
         """Velocities (n, 12) and matrices (n, 12, 12): what stresses ``own`` (n, 6) add to the stiffness at q (n_q,).

@@ -11,7 +11,7 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.beam.batch import NO_SECTION, SIZES, VELOCITIES, BeamBatch
 from femb.elements.beam.beam import Beam
-from femb.elements.beam.ends import element_shape, force_to_frame
+from femb.elements.beam.ends import check_unfolded, element_shape, force_to_frame
 from femb.elements.beam.matrices import attachment_stiffness, ends_stiffness, expand, frame_map, scatter_ends, to_frames
 from femb.elements.beam.strain import (
     HERMITE,
@@ -30,7 +30,7 @@ from femb.elements.beam.tangent import add_column, add_force_change
 from femb.elements.beam.tangent_strain import AXIS, SLOPE, twist_hessian
 from femb.elements.private_blocks import FreeBody
 from femb.elements.records import load_factors
-from femb.layout.element import Batch, FoldedError, Input
+from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.compiler.compile import inlined, kernel
@@ -123,10 +123,7 @@ class AlongBeams(LoadsAlongBeams):
 
     def check(self, folded: int) -> None:
         """Raise FoldedError for the row that a kernel returned, unless it is -1."""
-        if folded >= 0:
-            raise FoldedError(
-                f"{self.labels[folded]}: turned by 180 degrees between its ends; divide the beam into more elements"
-            )
+        check_unfolded(self.labels, folded)
 
 
 # Kernels shared by loads along beam elements: geometry of an element, and transfer of end forces to its frames.

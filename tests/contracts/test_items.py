@@ -20,6 +20,7 @@ from oracles.modal_example import Particles
 import femb
 from femb import elements as e
 from femb.elements import registry
+from femb.elements.beam.ends import BeamElements
 from femb.elements.exact.batch import SectionRecords
 from femb.elements.item import Item
 from femb.elements.joint.force_batch import CoordinateForceBatch
@@ -729,7 +730,7 @@ def _below(kind):
 
 
 BASES = {
-    *(AlongBeams, CoordinateForceBatch, ForceBatch, LineLoads, LoadsAlongBeams, MassField, PairBatch),
+    *(AlongBeams, BeamElements, CoordinateForceBatch, ForceBatch, LineLoads, LoadsAlongBeams, MassField, PairBatch),
     *(SectionRecords, StationForces),
 }
 
