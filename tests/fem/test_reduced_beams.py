@@ -158,8 +158,8 @@ def test_joints_that_are_refused():
     model.add(RigidBody("hub", mass=10.0, inertia=1.0))
     model.add(RigidBody("arm", mass=1.0, inertia=1.0, position=(1.0, 0.0, 0.0)))
     model.add(Revolute("elbow", JointEnd("hub", at=(1.0, 0.0, 0.0), axis=(0.0, 1.0, 0.0)), JointEnd("arm")))
-    model.add(JointDriver("motor", "elbow", 0.0))
-    with pytest.raises(ModelError, match="motor: moves a joint within 'arm'"):
+    model.add(JointDriver("motor", "elbow", lambda t: (0.0, 0.0, 0.0)))
+    with pytest.raises(ModelError, match="motor: moves a joint within 'elbow'"):
         reduce_beams(model, "hub", {}, 4)
 
 
