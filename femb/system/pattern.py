@@ -140,9 +140,9 @@ KEPT_OFFSETS = 64
 
 
 def _is_net(layout: Layout) -> bool:
-    """Whether the couplings close many loops; where joints close some, rows may depend on others of other blocks."""
+    """Whether the couplings close many loops."""
     velocities = int(np.searchsorted(layout.block_start, layout.n_v))
-    return not layout.has_loops and len(layout.edges) - velocities > NET
+    return len(layout.edges) - velocities > NET
 
 
 class Pattern:
@@ -229,6 +229,8 @@ class Pattern:
         rows: dict[int, list[int]] = {}
         for block, frames in ends.items():
             before = [other for other in layout.eliminated_after.get(block, ()) if other < count] or frames
+            # in a loop one frame alone may be held by other rows: these seem to depend on those then
+            before = frames if layout.has_loops else before
             rows.setdefault(int(number[before].max()), []).append(block)
         blocks: list[list[int]] = []
         for k, each in enumerate(sets):

@@ -422,6 +422,10 @@ def least_multipliers(system: MotionEquations, u: Floats, q: Floats, multipliers
         return multipliers
     data, J = np.zeros((2, len(q), system.pattern.size))
     system.constraints(u, q, np.zeros((len(q), system.n_v)), J)
+    if system.pattern.net:
+        rows = [system.pattern.to_csc(each)[system.n_v :, : system.n_v] for each in J]
+        parts = [each[:, np.unique(each.tocoo().col)].toarray().T for each in rows]
+        return np.array([np.linalg.lstsq(A, A @ x, PARALLEL)[0] for A, x in zip(parts, multipliers, strict=True)])
     for batch in system.batches:
         batch.mass_each(q, data)
     return StackedFactors(system.solver, data + J, together=False).least_norm(J, multipliers.copy())

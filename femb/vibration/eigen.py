@@ -116,7 +116,7 @@ def _refined(
     basis, forces, momenta = (np.zeros((motion.system.n_v, 0)) for _ in range(3))
     more, largest = shapes, np.inf
     for _ in range(REFINEMENTS):
-        more, momentum = orthonormal(motion, more, basis, momenta)
+        more, momentum = orthonormal(motion, _closed(motion, more, factors), basis, momenta)
         if not more.shape[1]:
             break
         basis, momenta = np.hstack([basis, more]), np.hstack([momenta, momentum])
@@ -133,6 +133,16 @@ def _refined(
             break
         more = more[:, sizes > REFINED]
     return squares[:count], basis[:, :count]
+
+
+def _closed(motion: EigenProblem, columns: Floats, factors: AnyFactorisation) -> Floats:
+    """Motions (n_v, k) of unit mass without gaps of the constraints: what rounding leaves of them in small corrections
+    is large in this unit, and may be motions of little stiffness."""
+    columns = columns / np.maximum(_lengths(motion, columns), np.finfo(float).tiny)
+    if not motion.system.n_c:
+        return columns
+    gaps = np.array([motion.gaps(x) for x in np.ascontiguousarray(columns.T)]).T
+    return columns - factors.solve_columns(np.vstack([np.zeros_like(columns), gaps]))[: len(columns)]
 
 
 def _corrections(motion: EigenProblem, free: FreeMotions, forces: Floats, factors: AnyFactorisation) -> Floats:
