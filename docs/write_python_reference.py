@@ -19,10 +19,10 @@ from femb.elements import catalogue
 PAGE = Path(__file__).resolve().parent / "reference" / "python.md"
 HEAD = """# Python names
 
-Every public name of `femb`, with its purpose; classes of a case file have a link to it. `help(femb.NAME)` shows the
-whole docstring, with shapes, units, frames and errors; the site shows it behind each name.
-[In Python](../howto/python.md) explains the use. `python docs/write_python_reference.py` makes this page.
+Every public name of `femb`, made by `python docs/write_python_reference.py`. `help(femb.NAME)`, and the site behind a
+purpose, have shapes, units, frames and errors. [In Python](../howto/python.md) explains the use.
 """
+IN_CASES = "Tables of case files"
 DESCRIBED: dict[str, str] = {
     "body": "Bodies",
     "modal": "Bodies",
@@ -106,10 +106,10 @@ def purpose(name: str) -> str:
 
 
 def described() -> dict[str, str]:
-    """The section of the case reference, as a link, that describes a class, by the name of the class."""
+    """The section of the case reference that describes a class, by the name of the class."""
     found: dict[str, str] = {}
-    for title, kind, path in runpy.run_path(str(PAGE.parents[1] / "write_case_reference.py"))["sections"]():
-        found.setdefault(kind.__name__, f"[{title}]({path})")
+    for _, kind, path in runpy.run_path(str(PAGE.parents[1] / "write_case_reference.py"))["sections"]():
+        found.setdefault(kind.__name__, path)
     return found
 
 
@@ -118,8 +118,9 @@ def page() -> str:
     parts, links = [HEAD], described()
     links |= {f"profiles.{kind.__name__}": links[kind.__name__] for kind in profiles.PROFILES.values()}
     for title, names in groups().items():
-        lines = [f"- `{name}`: {links.get(name) or purpose(name)}" for name in names]
-        parts.append("\n".join([f"## {title}\n", *lines, ""]))
+        items = ", ".join(f"[`{name}`]({links[name]})" for name in names if name in links)
+        lines = [f"- `{name}`: {purpose(name)}" for name in names if name not in links]
+        parts.append("\n".join([f"## {title}\n", *([f"{IN_CASES}: {items}\n"] if items else []), *lines, ""]))
     return "\n".join(parts)
 
 

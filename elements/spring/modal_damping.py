@@ -64,7 +64,7 @@ class ModalDamping(Item):
     unloaded structure.
     ratio : or one by mode; a mode of the free structure is damped more, by the ratio of its frequency to that of the
     appendage. modes : how many modes of each appendage are damped, from the lowest; by default as many as there are
-    ratios, of one ratio 10. Higher modes are not damped.
+    ratios, of one ratio 10, or all of fewer. Higher modes are not damped.
     appendage : the name of the only one to damp, by default all.
 
     The force acts on the rates of deformation relative to the body: it vanishes in every rigid motion, conserves
