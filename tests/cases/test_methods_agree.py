@@ -224,8 +224,8 @@ def test_every_case_is_here():
     too_large |= {"cubesat_antennas", "tape_spring", "tape_spring_hinge"}
     # what heat moves, by less than tolerances
     too_large |= {"buckling_panel", "dish_thermal"}
-    # deployments and what noise alone moves, by less than tolerances
-    too_large |= {"array_deployment_closed_loop", "pointing_budget"}
+    # deployments, what noise alone moves, and a sampled law alone, by less than tolerances
+    too_large |= {"array_deployment_closed_loop", "pointing_budget", "detumbling"}
     assert set(FILES) - too_large == {*STRETCHES, *MECHANISMS}
 
 

@@ -121,13 +121,14 @@ def motion_of(point, station, word):
 
 
 def interface_load(point, name, interface, word):
-    """Of an interface on what carries it, with all fields, in its axes at its point."""
+    """Of an interface on what carries it, with all fields and loads inside, in its axes at its point."""
     system, frames = point.system, frames_at(point)
     batch = next(each for each in system.batches if isinstance(each, ModalBatch) and each.label == f"bodies.{name}")
     forces = batch.interface_forces(frames.q, frames.v, frames.a)
     for each in system.batches:
         of = lambda other, u, q, v, a: other.interface_forces(q, v, a)  # noqa: E731
         forces = forces + each.field_part(batch, of, frames.u, frames.q)
+        each.add_interface_forces(batch, frames.u, frames.q, frames.v, forces)
     force, torque = np.split(forces[0, batch.names.index(interface)], 2)
     station = system.layout.flexible_bodies[name].stations[interface]
     quaternion = station_motion(system.layout, Station(station.frame), frames.q, frames.v)[1][0]

@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import re
 import subprocess
 import sys
 
@@ -17,7 +16,7 @@ from femb.elements import registry
 from femb.elements.item import Item
 from femb.results.groups import STORED, declarations, groups, with_declarations
 
-PAGE = ROOT / "docs" / "howto" / "add_an_element.md"
+FLYWHEEL = ROOT / "docs" / "howto" / "added" / "flywheel.py"
 QUANTITIES = {"speed": "rad/s", "momentum": "N m s", "power": "W"}
 CASE = """
 [bodies.hub]
@@ -39,8 +38,7 @@ duration = 10.0
 def package(tmp_path_factory):
     """A folder with an installed package, whose entry point names the module of the wheel, and a case."""
     folder = tmp_path_factory.mktemp("package")
-    (text,) = re.findall(r"```python title=elements/flywheel.py\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    (folder / "my_flywheels.py").write_text(text)
+    (folder / "my_flywheels.py").write_text(FLYWHEEL.read_text())
     info = folder / "my_flywheels-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-flywheels\nVersion: 1.0\n")

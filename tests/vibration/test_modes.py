@@ -269,7 +269,7 @@ def test_equal_bendings_at_the_end_of_a_sweep_are_followed_together():
         return of_parts(hub, Beam("shaft", section, length=1.0, elements=6, start=start))
 
     found = mode_sweep(rotor, [0.0, 0.5, 1.0], 1, held="hub", start="equilibrium")
-    np.testing.assert_allclose(2.0 * np.pi * np.sort(found.frequencies[:, 0])[::-1][:1], 4.516, rtol=1e-2)
+    np.testing.assert_allclose(2.0 * np.pi * found.frequencies[:, 0], [3.516, 3.016, 2.516], rtol=1e-2)
     assert found.unit == "rad/s", "the values are the rates of rotation"
 
 
