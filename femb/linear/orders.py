@@ -43,13 +43,19 @@ from femb.vibration.flexibility import Flexibility
 #
 #     A P + P A^T + B B^T = 0,   A^T Q + Q A + C^T C = 0,   sigma = sqrt(eig(P Q)),   ||G - G_r|| <= 2 sum of the rest
 #
-# of inputs and outputs scaled to their own size. Rigid motions, which have no Gramians, are separated exactly first.
+# of inputs and outputs scaled to their own size. Rigid motions, which have no Gramians, are separated exactly first;
+# where dampers or the momentum of wheels act on them, the states that do not decay.
 # Source: docs/theory/linearisation.md, equation (25); Antoulas, Approximation of Large-Scale Dynamical Systems, 2005.
 
 # Of the largest singular value of Hankel: smaller ones are rounding.
 ROUNDING = 1e-13
 # Of the largest entry of a matrix: larger ones couple rigid motions with others.
 COUPLED = 1e-8
+# Of the largest pole: a state that decays more slowly does not.
+LASTING = 1e-13
+
+
+UNDAMPED = "balanced truncation: modes without damping have no Gramians: give a damping ratio above zero"
 
 
 def balanced_states(
@@ -57,19 +63,19 @@ def balanced_states(
 ) -> StateSpace:
     """``order`` balanced states beside those of rigid motions, of a reduced model in modes.
 
-    Raises ModelError: more states than there are; motions without damping, or without stiffness but damped.
+    Raises ModelError: more states than there are; motions without damping.
     """
     free, whole = _parts(of)
-    rest = len(whole.states) // 2
-    if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= 2 * rest:
+    rest = len(whole.states)
+    if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= rest:
         raise ModelError(
-            f"balanced truncation: got {shown(order)} states, wanted a whole number from 1 to {2 * rest}: "
-            f"two of each of {rest} modes"
+            f"balanced truncation: got {shown(order)} states, wanted a whole number from 1 to {rest}, the states that "
+            "decay"
         )
     poles = whole.eigenvalues()
     rounding = np.maximum(1e-12 * np.abs(poles), 1e-15 * np.max(np.abs(poles), initial=0.0))
     if np.any(poles.real >= -rounding):
-        raise ModelError("balanced truncation: modes without damping have no Gramians: give a damping ratio above zero")
+        raise ModelError(UNDAMPED)
     outputs, inputs = _scales(whole)
     left, right, values = _projection(whole.A, whole.B * inputs, whole.C / outputs[:, None])
     k = min(order, int(np.sum(values > ROUNDING * values[0])))
@@ -95,23 +101,51 @@ def _parts(of: ModalReduction | SpinningReduction) -> tuple[StateSpace, StateSpa
     """State spaces of rigid motions and of the others, whose sum is the reduced model."""
     if isinstance(of, SpinningReduction):
         return of.rigid, of.elastic
-    r = of.integrators
-    model = _separated(of.reduced, r)
+    r, model = of.integrators, of.reduced
+
+    def coupled(matrix: Floats) -> bool:
+        return bool(np.any(np.abs(matrix[:r]) > COUPLED * np.max(np.abs(matrix), initial=0.0)))
+
+    if coupled(model.stiffness):
+        raise ModelError("balanced truncation: motions without stiffness are held by others: ask for modes instead")
+    if coupled(model.damping):
+        return _lasting(first_order(model, of.full), r)
+    model = _separated(model, r)
     rigid, elastic = (_part(model, part) for part in (slice(0, r), slice(r, None)))
     return first_order(rigid, of.full), first_order(elastic, of.full)
 
 
-def _separated(model: SecondOrderModel, r: int) -> SecondOrderModel:
-    """The model in coordinates whose mass does not couple the first r, without stiffness and damping, with the others.
+def _lasting(space: StateSpace, r: int) -> tuple[StateSpace, StateSpace]:
+    """The first r displacements, which act on nothing, with the states that do not decay, and the states that do.
 
-    Raises ModelError where they are damped.
+        d' = E w,  w' = A w + B u,  w = X z + Y s,  z' = A_z z + B_z u,  s' = A_s s + B_s u,  e = d - E Y A_s^-1 s
+
+    so that e' = E X z - E Y A_s^-1 B_s u. Raises ModelError where more than r states do not decay.
     """
-    for matrix in (model.stiffness, model.damping):
-        if np.any(np.abs(matrix[:r]) > COUPLED * np.max(np.abs(matrix), initial=0.0)):
-            raise ModelError(
-                "balanced truncation: motions without stiffness are damped, so that they cannot be separated: ask for "
-                "modes instead"
-            )
+    from scipy.linalg import matrix_balance, schur, solve_sylvester
+
+    E, A, of_d = space.A[:r, r:], space.A[r:, r:], space.C[:, :r]
+    scaled, (scale, _) = matrix_balance(A, permute=False, separate=True)
+    most = -LASTING * float(np.max(np.abs(np.linalg.eigvals(scaled)), initial=0.0))
+    T, Z, k = schur(scaled, sort=lambda real, imaginary=0.0: real >= most)
+    if k > r:
+        raise ModelError(UNDAMPED)
+    Q = solve_sylvester(T[:k, :k], -T[k:, k:], -T[:k, k:])
+    X, Y = scale[:, None] * Z[:, :k], scale[:, None] * (Z[:, :k] @ Q + Z[:, k:])
+    inner = Z.T @ (space.B[r:] / scale[:, None])
+    B_z, B_s, A_s = inner[:k] - Q @ inner[k:], inner[k:], T[k:, k:]
+    # E Y A_s^-1
+    static = np.linalg.solve(A_s.T, (E @ Y).T).T
+    of_z = np.block([[np.zeros((r, r)), E @ X], [np.zeros((k, r)), T[:k, :k]]])
+    names = (*space.states[:r], *(f"lasting {j + 1}" for j in range(k)))
+    C_z, C_s = np.hstack([of_d, space.C[:, r:] @ X]), space.C[:, r:] @ Y + of_d @ static
+    free = replace(space, A=of_z, B=np.vstack([-static @ B_s, B_z]), C=C_z, D=0.0 * space.D, states=names)
+    decaying = tuple(f"decaying {j + 1}" for j in range(len(A_s)))
+    return free, replace(space, A=A_s, B=B_s, C=C_s, states=decaying)
+
+
+def _separated(model: SecondOrderModel, r: int) -> SecondOrderModel:
+    """The same in coordinates whose mass does not couple the first r, which have no stiffness, with the others."""
     change = np.eye(len(model.names))
     change[:r, r:] = -np.linalg.solve(model.mass[:r, :r], model.mass[:r, r:])
     mass, damping, stiffness = (change.T @ x @ change for x in (model.mass, model.damping, model.stiffness))

@@ -280,7 +280,8 @@ def beside(first: StateSpace, second: StateSpace) -> StateSpace:
 
 def elastic_modes(motion: EigenProblem) -> int:
     """The number of modes beside motions without stiffness, and those of a free structure that turns."""
-    return freedoms(motion) - len(_rigid(motion)[2].rates) // 2
+    rigid = len(_rigid(motion)[2].rates) // 2 if motion.spinning else free_motions(motion).count
+    return freedoms(motion) - rigid
 
 
 def _rigid(motion: EigenProblem) -> tuple[FreeMotions, float, RigidStates]:

@@ -654,7 +654,7 @@ def test_every_sensor_in_the_loop(sensor, gains):
     assert np.isfinite(loop.margins()[0].distance)
 
 
-@pytest.mark.parametrize("order", [{"craig_bampton": 8}, {"modes": 12, "residual_vectors": True}])
+@pytest.mark.parametrize("order", [{"craig_bampton": 8}, {"modes": 12, "residual_vectors": True}, {"balanced": 20}])
 def test_a_truncated_plant_keeps_its_wheels(order):
     """Two booms and three wheels at speed, whose momentum couples the axes: the model of full order and the truncated
     one have the same transfer functions, and loops on them the same poles."""

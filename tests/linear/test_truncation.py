@@ -296,6 +296,19 @@ def test_balanced_states_beside_exact_rigid_motions(torque):
     assert np.nanmax(by_hub.truncation.error) < 1e-4
 
 
+def test_balanced_states_beside_a_hinge_with_friction():
+    """Its rate decays and its angle acts on nothing: it is neither a vibration nor a free motion."""
+    model = winged_satellite(free_hinge=True)
+    model.add(JointSpringDamper("friction", "left hinge 2", stiffness=0.0, damping=3.0))
+    whole = linear_model(model, **TORQUE)
+    errors = []
+    for order in (8, 16, 24):
+        space = balanced(modal(whole, 20), order, [0.02, 0.4])
+        assert len(space.states) == 13 + order
+        errors.append(np.nanmax(space.truncation.error))
+    assert errors[0] > 100.0 * errors[1] > 1e4 * errors[2]
+
+
 def test_balanced_states_of_slowly_damped_modes_beside_fast_ones():
     """Damping of 1e-3 1/s is none of rounding, though the largest entry of the matrix is 1e12 1/s2."""
     found = balanced(modal(linear_model(thin_panel(), **TORQUE), 18), 2, [0.1])
