@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from long_runs import slow_but
 from oracles.controlled_satellite import BANDWIDTH, LOCKED, WHEELS, satellite
 
 import femb
@@ -121,6 +122,36 @@ def test_noise():
         quaternion, omega, _, _ = state(results, t)
         np.testing.assert_allclose(quaternion, vector, atol=1e-11)
         np.testing.assert_allclose(omega, rate, atol=1e-11)
+
+
+def behind_a_filter(tau):
+    """The satellite without wheels in a spin; a continuous law about x through a filter of a time constant."""
+    model = satellite(None, angular_velocity=(0.01, 0.002, -0.003))
+    model.add(femb.Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body"))
+    words = {"inputs": ("bodies.hub.turn.x", "bodies.hub.angular_velocity.x"), "outputs": ("loads.torquer.torque",)}
+    gains = [[-46.65 / tau, -435.4 / tau]]
+    model.add(femb.LinearController("pd", A=[[-1.0 / tau]], B=gains, C=[[1.0], [0.0], [0.0]], **words))
+    return model
+
+
+def test_poles_behind_a_filter():
+    poles = femb.linearize(behind_a_filter(0.2), at_rest=True).eigenvalues()
+    for wanted in (-0.10720907 + 0.11048872j, -0.43452962 + 4.39940110j, -4.02189761):
+        assert np.min(np.abs(poles - wanted)) < 1e-8
+
+
+@pytest.mark.parametrize(("method", "error"), slow_but([("radau", 2.8e-10)], [("radau", 2.8e-10), ("bdf", 1.7e-7)]))
+def test_a_faster_filter_costs_no_steps(method, error):
+    """Beside an explicit method, which the filter of 0.2 s does not trouble."""
+
+    def run(tau, method, rtol):
+        return femb.simulate(behind_a_filter(tau), duration=20.0, output_interval=20.0, method=method, rtol=rtol)
+
+    right = run(0.2, "rk", 1e-10).bodies["hub"].angular_velocity[-1]
+    slow, *fast = (run(tau, method, 1e-6) for tau in (0.2, 2e-4, 2e-7))
+    assert np.abs(slow.bodies["hub"].angular_velocity[-1] - right).max() < error
+    for each in fast:
+        assert each.statistics["steps"] <= 1.1 * slow.statistics["steps"]
 
 
 # Limit cycles of a rounded angle: the x axis of the satellite alone
