@@ -59,6 +59,9 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "satellite_deployment": ("satellite_deployment", (), "plot --dpi 90"),
     "satellite_deployment_motion": (
         "satellite_deployment", (), "picture --times 0,3,5,8,14 --frame hub --azimuth -75 --elevation 40 --dpi 70"),
+    "satellite_deployment_film": (
+        "satellite_deployment", (),
+        "animate --to 14 --speed 2 --fps 10 --frame hub --azimuth -75 --elevation 40 --dpi 50"),
     "array_deployment": (
         "array_deployment", (), "picture --times 0,3,5,7,9 --frame satellite --azimuth -75 --elevation 15 --dpi 60"),
     "double_pendulum_flexible": ("double_pendulum_flexible", (), "picture --times 0,0.1,0.2,0.3,0.4 --dpi 60"),
@@ -532,7 +535,8 @@ def main(names: list[str]) -> None:
                 continue
             case, overrides, command = PICTURES[name]
             verb, *options = shlex.split(command)
-            arguments = [verb, str(results(case, overrides)), *options, "--force", "--out", str(IMAGES / f"{name}.png")]
+            file = IMAGES / f"{name}.{'gif' if verb == 'animate' else 'png'}"
+            arguments = [verb, str(results(case, overrides)), *options, "--force", "--out", str(file)]
             cli(arguments, standalone_mode=False)
 
 

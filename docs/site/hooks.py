@@ -1,8 +1,8 @@
 """Hooks of mkdocs: what pages that also read well in the repository need on the site.
 
 Links to files outside this folder, such as cases, lead to copies; the list of Python names leads to pages with the
-whole docstrings, one for each of its groups; titles of code blocks get the quotes that the site wants; formulas become
-MathML, which browsers show without scripts and without a network.
+whole docstrings, one for each of its groups; the home page shows the report of a run; titles of code blocks get the
+quotes that the site wants; formulas become MathML, which browsers show without scripts and without a network.
 """
 
 import html
@@ -10,6 +10,7 @@ import os
 import posixpath
 import re
 import sys
+import tempfile
 from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,11 @@ ROOT = DOCS.parent
 sys.path.insert(0, str(DOCS))
 import write_python_reference as python_names  # noqa: E402  (of this folder)
 
+import femb  # noqa: E402
+
 LINK = re.compile(r"(?<=\]\()([^)\s#]+)(?=[)#])")
+REPORT = "reports/satellite_forced.html"  # which the home page and the gallery show
+SOFT = ("sections.boom.youngs_modulus=2e7", "sections.boom.shear_modulus=8e6")
 TITLE = re.compile(r"^(```\w+[ \t]+title=)([^\s\"]+)[ \t]*$", re.MULTILINE)
 FORMULA = re.compile(r'<(?:span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</(?:span|div)>', re.DOTALL)
 TAG = re.compile(r"\\tag\{(\w+)\}")
@@ -47,7 +52,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the files outside this folder that pages link to, and the pages of docstrings."""
+    """Add the files outside this folder that pages link to, the pages of docstrings, and a report."""
     for file in list(files.documentation_pages()):
         for target in LINK.findall(Path(file.abs_src_path or "").read_text(encoding="utf-8")):
             path = outside(file.src_uri, target)
@@ -58,7 +63,18 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for title, names in python_names.groups().items():
         text = f"# {title}\n" + "".join(docstring(name) for name in names if name not in ("MATERIALS", "PLY_MATERIALS"))
         files.append(File.generated(config, group_page(title), content=text))
+    files.append(File.generated(config, REPORT, content=report()))
     return files
+
+
+def report() -> str:
+    """The report of a run, as `femb report` writes it."""
+    case = femb.load_case(ROOT / "cases" / "satellite_forced.toml", SOFT)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "results.h5"
+        femb.simulate(case.model, case.run, case_text=case.text, out=file)
+        page: Path = femb.report(femb.Results.read(file), Path(folder) / "report.html", name="satellite_forced")
+        return page.read_text(encoding="utf-8")
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:

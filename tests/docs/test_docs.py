@@ -473,7 +473,7 @@ def test_quantities_are_listed_as_they_are():
 
 
 def test_every_picture_is_shown():
-    shown = {target for page in PAGES for target in re.findall(r"images/(\w+\.png)", page.read_text())}
+    shown = {target for page in PAGES for target in re.findall(r"images/(\w+\.(?:png|gif))", page.read_text())}
     assert {path.name for path in (ROOT / "docs" / "images").glob("*")} == shown
 
 
