@@ -111,6 +111,8 @@ WRONG = """(() => {
     const wide = each.getBoundingClientRect().width > page.clientWidth + 1;
     if (place === page && wide) found.push(each.textContent.slice(0, 40));
   }
+  for (const each of innerWidth > 1000 ? page.querySelectorAll(".equation") : [])
+    if (each.scrollWidth > each.clientWidth + 1) found.push(`equation ${each.textContent.slice(0, 40)}`);
   const texts = document.createTreeWalker(page, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const text = texts.currentNode;
