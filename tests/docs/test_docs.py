@@ -366,12 +366,10 @@ def test_what_is_added_works_as_its_page_says(page, tmp_path):
         path.write_text(change(original.read_text() if original.exists() else ""))
 
     uses = []
-    for linked in re.findall(r"\]\((added/\w+\.py)\)", page.read_text()):
-        file = page.parent / linked
-        folder = tmp_path if file.name.startswith("use_") else tmp_path / "elements"
-        folder.mkdir(exist_ok=True)
-        shutil.copy(file, folder)
-        uses += [file.name] * (folder == tmp_path)
+    for linked in re.findall(r"\]\(added/([\w/]+\.py)\)", page.read_text()):
+        (tmp_path / linked).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(page.parent / "added" / linked, tmp_path / linked)
+        uses += [linked] * linked.startswith("use_")
     for title, text in blocks(page, "python"):
         if not title.endswith(".py"):
             uses.append(f"use_{len(uses)}.py")
