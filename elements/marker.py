@@ -90,11 +90,10 @@ class Attachment(Marker):
     """The end of a beam: on a body, on a node of another beam, or free in space.
 
     body : its name. beam : in place of it the name of a beam, with section axes instead of body axes. node : of that
-    beam, from the start, 0 to the number of elements, negative from the end. With neither body nor beam, the end is
-    free and ``at`` and ``direction`` are in inertial axes. at : m, body axes. direction : the beam's tangent from its
-    start towards its end, in body axes; by default it is computed from the other end. up : the section's y axis is the
-    part of ``up`` perpendicular to the tangent; by default ``up`` is the y axis of the body, or its z axis where the
-    tangent is within 25 degrees of y.
+    beam, from 0 at the start, or negative from the end. Without body and beam the end is free, with at and direction in
+    inertial axes. at : m, body axes. direction : the beam's tangent from its start towards its end, in body axes; by
+    default towards the other end. up : the section's y axis is the part of up perpendicular to the tangent; by default
+    the body's y axis, or z within 25 degrees of the tangent.
     """
 
     wanted = "an Attachment such as hub.at((0.1, 0, 0))"
@@ -124,8 +123,8 @@ class Place(Marker):
     """A point of the model: ``body`` and ``at`` (m, body axes), or ``beam`` and ``node`` and ``at`` (m, section axes).
 
     body : a name, of a body or "ground". beam : a name, in place of it. node : of the beam, counted from the start, 0
-    to the number of elements; negative numbers count from the end. at : m, the point, in body or section axes, which
-    moves rigidly with the body or the section of the node.
+    to the number of elements; negative numbers count from the end. at : m, the point, in body or section axes, rigid
+    with the body or the section of the node.
     """
 
     wanted = "a Place, body.at(...) or beam.node(...)"
@@ -148,8 +147,8 @@ class Place(Marker):
 class JointEnd(Place):
     """An end of a joint: ``body`` and ``at`` (m, body axes), or ``beam``, ``node`` and ``at`` (m, section axes).
 
-    axis : the joint's z axis. reference : the joint's x axis is the component of reference perpendicular to ``axis``;
-    by default the body's x axis, or its y axis if x is within 25 degrees of ``axis``. Both in the axes of ``at``.
+    axis : the joint's z axis. reference : the joint's x axis is its component perpendicular to axis; by default the
+    body's x axis, or y within 25 degrees of axis. Both in the axes of at.
     """
 
     wanted = "a JointEnd, body.at(...) or beam.node(...)"

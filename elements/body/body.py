@@ -283,12 +283,12 @@ class RigidBody(OrientedBody):
     mass : kg. inertia : about the mass centre in body axes, kg m2; three numbers are principal moments. center_of_mass
     : offset of the mass centre from the reference point, body axes, m.
     inertia_about : the point that inertia is about, if not the mass centre, from the reference point, body axes, m.
-    position : of the reference point, inertial axes, m; by default it follows from beams and joints to bodies
-    of known position, else it is the origin. quaternion or euler_angles (rad, in
+    position : of the reference point, inertial axes, m; by default from beams and joints to known bodies, else the
+    origin. quaternion or euler_angles (rad, in
     ``euler_sequence``, intrinsic: three letters, or any three axes, a row each) : attitude, body to inertial.
     velocity : of the reference point, inertial axes, m/s. angular_velocity (body axes, rad/s) or euler_rates.
-    The velocities apply to the whole connected structure, which starts as one rigid body, unless
-    ``moves_alone`` is true. shape : for pictures only, {"box": [x, y, z]}, {"sphere": radius} or
+    without it the velocities are those of the whole connected structure, which starts as one rigid body. shape : for
+    pictures only, {"box": [x, y, z]}, {"sphere": radius} or
     {"cylinder": [radius, length]} in m.
 
     Raises ModelError: mass not positive, inertia not that of a body, quaternion not of unit length.

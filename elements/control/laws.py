@@ -340,8 +340,8 @@ class LinearController(Controller):
     """u = C x + D y, with x' = A x + B y, or at samples x+ = A x + B y where it has a period.
 
     inputs : the signals y, one after the other; an attitude counts as its three small turns. outputs : the commands u.
-    A, B, C, D : rows of numbers; or ``system`` in Python, a state space of scipy or python-control, whose dt is the
-    period; or ``file``, .npz or .mat with these matrices. state : x at the start.
+    A, B, C, D : rows of numbers, or a file (.npz, .mat) with them; or in Python system, a state space of scipy or
+    python-control, whose dt is the period. state : x at the start.
     Raises ModelError: matrices that do not fit the inputs and outputs.
     """
 

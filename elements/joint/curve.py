@@ -163,8 +163,8 @@ class JointCurve(JointForce):
     coordinates : rad or m, increasing. forces : N m or N, one a point, positive where they resist an increase.
     file : in place of both a table (.csv), in a case file relative to its folder; its first column has the coordinates.
     column : name or number (from 1) of the column of forces, by default the second.
-    interpolation : "spline", cubic pieces that rise and fall only where the points do, or "linear". Before the first
-    and behind the last point the force goes on with its slope there.
+    interpolation : "spline", cubic pieces that rise and fall only where the points do, or "linear"; outside, the force
+    goes on with the slope of the end.
     damping : N m s/rad or N s/m. snaps : other curves, to which the spring snaps over, for hysteresis.
 
     The spring stores the integral of its curve. Where it snaps, the integral of the difference of both curves from

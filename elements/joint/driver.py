@@ -302,8 +302,7 @@ class PositionDriver(_BetweenPoints):
 
     first, second : points of bodies, the ground or beam nodes. x, y, z : motions, m; a direction without one is free.
     frame : in which the directions are fixed, "inertial", or "first" for the axes of the first end. axis, reference :
-    in this frame, the z axis, and a vector whose component perpendicular to it is the x axis; by default the axes of
-    the frame.
+    in this frame, the z axis and the direction of the x axis; by default its axes.
 
     Force: N, on the second point along the same axes; the opposite force acts on the first point. The couple of the two
     forces acts on the inertial frame, or on the first body in the frame "first".

@@ -35,8 +35,7 @@ from femb.profiles import Constant, Profile, check_profile
 class JointForce(OnCoordinate):
     """Base class of forces along a coordinate of a joint: torques for an angle, forces for a stroke.
 
-    joint : its name. coordinate : the name of one of its coordinates, by default its first. Angles are unwrapped: they
-    are continuous over any number of revolutions.
+    joint : its name. coordinate : one of its coordinates, by default its first. Angles count revolutions.
 
     The force does work on that coordinate only. It acts between the two frames of the joint and has no resultant.
     Source: docs/theory/joint_forces.md, equation (1).

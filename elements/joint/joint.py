@@ -481,8 +481,8 @@ class Fixed(Joint):
 class Distance(Joint):
     """A massless rod between two points: ``length`` (m) is by default their distance at the start.
 
-    length : m. With it and the axis of the first end, the second end is along this axis at the start, unless its body
-    has a position of its own.
+    length : m. with it and the axis of the first end, the second end starts along this axis, unless its body has a
+    position.
     """
 
     kind: ClassVar[str] = "distance"

@@ -75,12 +75,12 @@ class Shell(Item):
     corners : of a quadrilateral, in order around it, m; or surface, {"cylinder": [radius, length, angle]} with its axis
     along x and the middle line from the origin, {"disc": [outer radius, inner radius]}, {"paraboloid": [focal length,
     outer radius, inner radius]} or {"sphere": [radius, outer radius, inner radius]}, a cap, about z. elements : numbers
-    from corner 1 to 2 and from 2 to 3; of a cylinder along and around it, of the others along the radius and around.
-    The normal is that of corners seen counter-clockwise.
-    mesh : in place of them, the path of a file of Gmsh, Abaqus, NASTRAN or another that meshio reads, with triangles
-    and quadrilaterals; mesh_unit : its unit of length, m; group : its cell set or physical group that is the shell, by
-    default all. Elements that meet by more than 20 degrees have normals of their own. The sets of nodes in the file,
-    and planes such as "x=0.5", have the place of edges in ``attach``, ``points`` and loads.
+    from corner 1 to 2 and from 2 to 3, of a cylinder along and around, of others along the radius and around. From the
+    side of the normal, corners are counter-clockwise.
+    mesh : in place of them, a file of triangles and quadrilaterals of Gmsh, Abaqus, NASTRAN or another format of
+    meshio; mesh_unit : its unit of length, m; group : the cell set or physical group of the mesh that is the shell, by
+    default all. Elements that meet by more than 20 degrees have normals of their own. Sets of nodes in the file, and
+    planes such as "x=0.5", are edges in attach, points and loads.
     frame : the name of a body in whose axes at the start the geometry is given; by default inertial axes. position : m,
     of these axes. quaternion : of these axes.
     The wall is of a thickness and a material, or of plies, or of matrices.
@@ -95,11 +95,10 @@ class Shell(Item):
     of taking pressure; results have the states of its elements, wrinkling.
     attach : by edge ("edge1" from corner 1 to 2, and so on) or corner, a body's name to which its nodes are fixed, or
     {"beam": name} or {"shell": name, "edge": edge} whose nodes they are. points : by name, nodes that are bodies
-    NAME.POINT for others:
-    an edge or corner, whose middle is taken, the number of a node, or its position in the axes of the geometry, m.
-    drilling : "stiff" where moments about the normal act on nodes of flat panels, or "weak"; by default stiff where the
-    shell is flat and not tension_only. velocity (m/s, inertial axes) and angular_velocity (rad/s, axes of the first
-    node) of a free shell.
+    NAME.POINT: the middle of an edge, a corner, the number of a node, or its position in the axes of the geometry, m.
+    drilling : about the normal at nodes: "stiff" (default of flat shells without tension_only), for moments on flat
+    panels, or "weak". velocity (m/s, inertial axes) and angular_velocity (rad/s, axes of the first node) of a free
+    shell.
 
     Raises ModelError: corners that coincide or are not in order, a mesh that cannot be read or is no surface, a wall
     that is not positive definite or given twice, an unknown edge, a point beside the nodes, two names for a node, a

@@ -142,8 +142,7 @@ class ReactionWheel(Item):
     body and at (m, body axes), or beam, node and at (m, section axes) : where it is. An interface of a flexible body is
     a body. axis : of rotation, body or section axes, of any length. spin_inertia : about it, kg m2.
     speed : at the start, relative to the body, rad/s.
-    torque : of the motor on the wheel, N m, a number, a profile or a function of time; on the body it is the opposite.
-    The command ``torque`` of a controller adds to it.
+    torque : of the motor on the wheel, N m, and against it on the body; the command torque of a controller adds to it.
     coulomb : dry friction, N m. static : N m, by default coulomb: its peak at small speeds. transition_speed : rad/s,
     over which dry friction is developed. stribeck_speed : rad/s, over which it falls from static to coulomb, by default
     10 transition_speed. viscous : N m s/rad.

@@ -66,11 +66,11 @@ class Output:
     select : patterns of quantities to record, by default all; exclude : patterns of those to leave out. A pattern is a
     path of the results file or its beginning, with or without the kind of item, such as "bodies/hub/position",
     "hub/position", "hub" or "bodies"; * and ? are wildcards, and . may replace /. Time, audit and constant arrays are
-    always recorded. Items without a selected quantity are not evaluated. precision : of the recorded numbers, "float64"
-    or "float32" (7 digits, half the memory); time and audit are always in float64. compression : level of gzip in the
-    results file, 1 to 9, or 0 for none. motion_only : record positions, velocities, deflections, strains and
-    coordinates of joints alone: no forces, accelerations or audit. Where deflections and strains are left out too, the
-    others are interpolated between steps, to the tolerance of the run, at next to no cost.
+    always recorded. Items without a selected quantity are not evaluated. precision : of the recorded numbers but time
+    and audit: "float32" has 7 digits and half the memory. compression : level of gzip in the results file, 1 to 9, or 0
+    for none. motion_only : record positions, velocities, deflections, strains and coordinates of joints alone: no
+    forces, accelerations or audit. Where deflections and strains are left out too, the others are interpolated between
+    steps, to the tolerance of the run, at next to no cost.
 
     Raises ModelError: patterns that are no text, an unknown precision, a level out of bounds.
     """
