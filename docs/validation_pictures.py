@@ -68,7 +68,7 @@ GROUPED: dict[str, dict[str, tuple[str, ...]]] = {
         "hubs, effective masses, rotation": ("effective", "hub", "rotating"),
     },
     "SHELLS": {
-        "frequencies and deflections": ("plate S", "plate C", "laminate", "rotating", "pinched"),
+        "frequencies and deflections": ("plate S", "plate C", "plate F", "laminate", "rotating", "pinched"),
         "buckling": ("plate buckles",),
     },
     "KINDS": {"both kinds of beams": ("",)},

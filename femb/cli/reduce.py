@@ -16,7 +16,7 @@ MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".mtx", ".sti", ".mas", ".dof
 
 
 @click.command()
-@click.argument("source", type=click.Path(path_type=Path), metavar="MESH_OR_MATRICES")
+@click.argument("source", type=click.Path(path_type=Path), metavar="SOURCE")
 @click.option("--interfaces", multiple=True, metavar="NAME=NODES", help="An interface; the first is the root.")
 @click.option("--modes", type=int, metavar="N", help="Modes to keep.")
 @click.option("--max-frequency", type=float, metavar="HZ", help="Keep modes up to this frequency.")
@@ -61,6 +61,7 @@ MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".mtx", ".sti", ".mas", ".dof
     help=f"Of every mode, or 0.01,0.005 of the first, the second and all above [{DAMPING}, or that of a body].",
 )
 @click.option("--loaded", default="", metavar="DIRECTIONS", help="As 'x rz': warn where modes hold less than 90 %.")
+@click.option("--appendage", metavar="NAME", help="Of a case file whose root carries several.")
 @click.option("--mean-axes", is_flag=True, help="Of a reduced body: refer it to the motion of its whole mass.")
 @click.option("--no-pictures", is_flag=True, help="Leave the displacements of all nodes out of the file.")
 @FORCE
@@ -74,16 +75,20 @@ def reduce(
     stiffness_name: str,
     craig_bampton: bool,
     stress: Path | None,
+    appendage: str | None,
     no_pictures: bool,
     force: bool,
     quiet: bool,
     **words: Any,
 ) -> None:
-    """Reduce a mesh or matrices of a finite element model to a body of interfaces and modes.
+    """Reduce a mesh, matrices or an appendage of a case to a body of interfaces and modes.
 
     NODES are a node set, node numbers as 3,7,9 or a plane as x=0.5; then :mean for the mean motion of the nodes, and
     @X,Y,Z for the position, and /X,Y,Z/X,Y,Z for the x axis and a direction towards y. Matrices are .npz, .h5, .mat,
     .op4, .pch, .mtx, .sti; anything else is a mesh.
+
+    Of a case file, .toml, an appendage of beams, shells and bodies is reduced: the first of --interfaces is the body
+    that carries it, or ground, the others are NAME=PLACE, as tip=beams.boom.-1 or tip=bodies.panel.tip.
 
     A body that was reduced, or a file of shapes such as free-free modes, is reduced further: --interfaces are then
     names of those that are kept. Without --interfaces, --modes, --max-frequency and --out only the table is printed.
@@ -93,7 +98,7 @@ def reduce(
         if _is_body(source):
             further = {word: words.pop(word) for word in ("modes", "max_frequency", "damping_ratio", "mean_axes")}
             others = {"craig_bampton": craig_bampton, "stress": stress, "no_pictures": no_pictures}
-            _refuse(source, {**words, "nodes": nodes, **others})
+            _refuse(source, OF_BODIES, {**words, "nodes": nodes, "appendage": appendage, **others})
             _further(source, interfaces, out, force, quiet, **further)
             return
         if words.pop("mean_axes"):
@@ -106,6 +111,9 @@ def reduce(
             words["damping_ratio"] = DAMPING
         names, parts, unit = (mass_name, stiffness_name), list[object](), words.pop("unit")
         of_mesh = {word: words.pop(word) for word in OF_MESH}
+        case = source.suffix.lower() == ".toml"
+        if appendage is not None and not case:
+            raise OptionError("--appendage: applies to a case file, .toml")
         if craig_bampton:
             given = {"nodes": nodes, "names": names, "unit": unit, "damping_ratio": words["damping_ratio"]}
             if words["loads"] or words["stresses"]:
@@ -113,7 +121,14 @@ def reduce(
             body = fem.reduced_craig_bampton(source, _positions(interfaces), **given)
         else:
             words["pictures"] = not no_pictures
-            if source.suffix.lower() in MATRICES:
+            if case:
+                of_files = {"nodes": nodes, "mass_name": mass_name, "stiffness_name": stiffness_name, "stress": stress}
+                inside = {word: words.pop(word) for word in ("loads", "stresses")}
+                _refuse(source, OF_CASES, {**of_mesh, **of_files, **inside, "unit": unit})
+                model = importlib.import_module("femb.case").load_case(source).model
+                places = pairs("--interfaces", interfaces[1:], "the body that carries the appendage, then NAME=PLACE")
+                found = fem.reduce_beams(model, interfaces[0], places, appendage=appendage, **words)
+            elif source.suffix.lower() in MATRICES:
                 given = {"nodes": nodes, "names": names, "unit": unit, "stress": stress}
                 found = fem.reduce_matrices(source, interfaces, **given, **words)
             else:
@@ -180,13 +195,16 @@ def _is_body(source: Path) -> bool:
     return str(found["format"]).startswith("femb-")
 
 
-def _refuse(source: Path, given: dict[str, Any]) -> None:
+OF_BODIES = "a reduced body", "--interfaces, --modes, --max-frequency, --mean-axes, --damping"
+OF_CASES = "a case file", "--interfaces, --modes, --max-frequency, --effective-mass, --appendage, --coupling, --damping"
+
+
+def _refuse(source: Path, of: tuple[str, str], given: dict[str, Any]) -> None:
     usual = {"poissons_ratio": 0.3, "unit": 1.0, "expansion": 0.0}
     options = [f"--{word.replace('_', '-')}" for word, value in given.items() if value and value != usual.get(word)]
     if options:
         raise OptionError(
-            f"{source}: is a reduced body, to which {', '.join(options)} does not apply; wanted --interfaces, --modes, "
-            "--max-frequency, --mean-axes, --damping and --out"
+            f"{source}: is {of[0]}, to which {', '.join(options)} does not apply; wanted {of[1]} and --out"
         )
 
 

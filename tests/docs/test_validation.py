@@ -134,6 +134,7 @@ def test_cheap_errors_of_shells_are_those_of_the_page():
 
 BOUNDS = [
     ("SHELLS", 16, "plate S", 0.01),
+    ("SHELLS", 16, "plate F", 2e-3),
     ("SHELLS", 16, "plate buckles, compression, hinged", 2e-3),
     ("SHELLS", 16, "plate buckles, heat, clamped", 0.012),
     ("SHELLS", 16, "laminate", 3e-3),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from shared_runs import said
 
 from femb import (
     Attachment,
@@ -19,6 +20,7 @@ from femb import (
     modes,
 )
 from femb.base.errors import ModelError
+from femb.elements.modal.data import read_reduced_body
 from femb.fem import reduce_beams
 
 SPIN = 3.0
@@ -161,6 +163,48 @@ def test_joints_that_are_refused():
     model.add(JointDriver("motor", "elbow", lambda t: (0.0, 0.0, 0.0)))
     with pytest.raises(ModelError, match="motor: moves a joint within 'elbow'"):
         reduce_beams(model, "hub", {}, 4)
+
+
+CASE = """
+title = "Two panels on hinges"
+[bodies.hub]
+mass = 10
+inertia = 1
+[shells.inner]
+corners = [[0, 0, 0], [1, 0, 0], [1, 0.5, 0], [0, 0.5, 0]]
+elements = [3, 2]
+thickness = 0.02
+material = { youngs_modulus = 70e9, shear_modulus = 27e9, density = 1000 }
+[shells.outer]
+corners = [[1, 0, 0], [2, 0, 0], [2, 0.5, 0], [1, 0.5, 0]]
+elements = [3, 2]
+thickness = 0.02
+material = { youngs_modulus = 70e9, shear_modulus = 27e9, density = 1000 }
+points = { tip = "edge2" }
+[hinges.root]
+first = { body = "hub" }
+second = { shell = "inner", edge = "edge4" }
+stiffness = 4
+[hinges.fold]
+first = { shell = "inner", edge = "edge2" }
+second = { shell = "outer", edge = "edge4" }
+stiffness = 4
+"""
+
+
+def test_an_appendage_of_a_case_file(tmp_path):
+    """By the command as in Python; what does not apply is named."""
+    case, file = tmp_path / "wing.toml", tmp_path / "wing.npz"
+    case.write_text(CASE)
+    chosen = ("--interfaces", "hub", "--interfaces", "tip=bodies.outer.tip", "--modes", "5")
+    assert "hub (root)" in said("reduce", case, *chosen, "--out", file)
+    found, wanted = read_reduced_body(file), reduce_beams(wing(points={"tip": "edge2"}), "hub", {}, 5).body
+    assert found.interface_names == ("hub", "tip")
+    np.testing.assert_allclose(found.frequencies()[:2], wanted.frequencies()[:2], rtol=1e-5)
+    refused = said("reduce", case, *chosen, "--density", "3", "--unit", "0.001", code=2)
+    assert "is a case file, to which --density, --unit does not apply; wanted --interfaces" in refused
+    assert "--appendage does not apply" in said("reduce", file, "--appendage", "x", "--interfaces", "a", code=2)
+    assert "got 'hab', wanted one of ground, hub" in said("reduce", case, "--interfaces", "hab", "--out", file, code=2)
 
 
 def test_what_is_refused():
