@@ -1,14 +1,21 @@
-"""Markers: points with axes on a body, a beam node or the ground, for beams, joints, springs, loads and masses."""
+"""Markers: points with axes on a body, a beam node or the ground, for beams, joints, springs, loads and masses.
+
+The axes of a joint follow from two directions.
+"""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
+import numpy as np
+
 from femb.base.checks import Checks
 from femb.base.html import Brief
-from femb.base.types import Direction, Unit, Vector
+from femb.base.types import Direction, Floats, Unit, Vector
 from femb.base.values import shown
+from femb.numerics import formulas
+from femb.numerics.components import kept
 
 # Smallest sine of the angle between two directions that define a plane.
 LEAST_SINE = 1e-6
@@ -188,3 +195,25 @@ def check_markers(check: Checks, kind: type[Marker], *fields: str) -> list[str]:
         if value.report(check, field):
             valid.append(field)
     return valid
+
+
+# Cosine of the smallest angle between the joint's axis and the body axis that is its default reference.
+LARGEST_COSINE = np.cos(np.radians(25.0))
+
+
+def axes_of(axis: Any, reference: Any = None) -> Floats:
+    """(3, 3) the joint's x, y and z axes as columns: z along ``axis``, x in the plane of ``axis`` and ``reference``;
+    read-only."""
+    return _axes_of(np.asarray(axis, dtype=float), None if reference is None else np.asarray(reference, dtype=float))
+
+
+@kept
+def _axes_of(z: Floats, reference: Floats | None) -> Floats:
+    z = z / math.sqrt(z @ z)
+    if reference is None:
+        reference = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < LARGEST_COSINE else np.array([0.0, 1.0, 0.0])
+    x = reference - z * (z @ reference)
+    x = x / math.sqrt(x @ x)
+    axes = np.array([x, formulas.cross(z.tolist(), x.tolist()), z]).T.copy()
+    axes.flags.writeable = False
+    return axes

@@ -10,7 +10,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.quantity import Group, Quantity
+from femb.base.quantity import Group
 from femb.base.types import Coordinates, Floats, Ints, OneOf, Rows, Unit
 from femb.base.values import frozen_array, shown
 from femb.elements.item import Item
@@ -34,62 +34,25 @@ from femb.elements.joint.coordinates import (
     make_row,
     row_words,
 )
-from femb.elements.joint.records import REACTION, coordinate_force, coordinate_rows, joint_records, reaction_rows
-from femb.elements.marker import LEAST_SINE, JointEnd, Marker, Place, check_markers
+from femb.elements.joint.records import (
+    REACTION,
+    JointResults,
+    coordinate_force,
+    coordinate_rows,
+    joint_records,
+    reaction_rows,
+)
+from femb.elements.marker import LEAST_SINE, JointEnd, Marker, Place, axes_of, check_markers
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import ForceColumns, Input, OutputRows
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.layout.state import RATE
 from femb.layout.views import LinearPoint, ModelView, StartPoses
-from femb.numerics import formulas, rotations
-from femb.numerics.components import kept
-
-# Axes of a joint from directions in a body.
-
-# Cosine of the smallest angle between the joint's axis and the body axis that is its default reference.
-LARGEST_COSINE = np.cos(np.radians(25.0))
-
-
-def axes_of(axis: Any, reference: Any = None) -> Floats:
-    """(3, 3) the joint's x, y and z axes as columns: z along ``axis``, x in the plane of ``axis`` and ``reference``;
-    read-only."""
-    return _axes_of(np.asarray(axis, dtype=float), None if reference is None else np.asarray(reference, dtype=float))
-
-
-@kept
-def _axes_of(z: Floats, reference: Floats | None) -> Floats:
-    z = z / math.sqrt(z @ z)
-    if reference is None:
-        reference = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < LARGEST_COSINE else np.array([0.0, 1.0, 0.0])
-    x = reference - z * (z @ reference)
-    x = x / math.sqrt(x @ x)
-    axes = np.array([x, formulas.cross(z.tolist(), x.tolist()), z]).T.copy()
-    axes.flags.writeable = False
-    return axes
-
+from femb.numerics import rotations
 
 # Of an angle in rad, and of a length in parts of it: typed numbers are rounded.
 START_ERROR = 1e-3
 ROUNDING = 1e-6
-
-
-class JointResults(Group):
-    """Reaction of a joint on its second body, and its c coordinates where it has any."""
-
-    word: ClassVar[str] = "joint"
-
-    force = Quantity(
-        "(T, 3)", "N", "constraint reaction on the second end at its point, in the joint's axes at the first end"
-    )
-    torque = Quantity("(T, 3)", "N m", "in the same axes; about the point of the second end")
-    coordinates = Quantity(
-        "(T, c)",
-        "m or rad",
-        "in the order of the attribute `names` (JSON); angles count full revolutions",
-        level="motion",
-    )
-    rates = Quantity("(T, c)", "m/s or rad/s", "of the coordinates", level="motion")
-    accelerations = Quantity("(T, c)", "m/s2 or rad/s2", "of the coordinates")
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import ForceColumns, OutputRows
@@ -15,15 +16,29 @@ from femb.layout.views import LinearPoint, OutputStates
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
 
+
+class JointResults(Group):
+    """Reaction of a joint on its second body, and its c coordinates where it has any."""
+
+    word: ClassVar[str] = "joint"
+
+    force = Quantity(
+        "(T, 3)", "N", "constraint reaction on the second end at its point, in the joint's axes at the first end"
+    )
+    torque = Quantity("(T, 3)", "N m", "in the same axes; about the point of the second end")
+    coordinates = Quantity(
+        "(T, c)",
+        "m or rad",
+        "in the order of the attribute `names` (JSON); angles count full revolutions",
+        level="motion",
+    )
+    rates = Quantity("(T, c)", "m/s or rad/s", "of the coordinates", level="motion")
+    accelerations = Quantity("(T, c)", "m/s2 or rad/s2", "of the coordinates")
+
+
 # Reactions: force and torque of the rows of a joint, from their multipliers.
 #
 # Source: docs/theory/constraints.md, equations (11) and (12).
-
-
-def joint_reaction(system: RecordedSystem, joint: JointLayout, frames: OutputStates) -> tuple[Floats, Floats]:
-    """Force (k, 3) N and torque (k, 3) N m of one joint; see ``joint_reactions``."""
-    force, torque = joint_reactions(system, [joint], frames)
-    return force[:, 0], torque[:, 0]
 
 
 def joint_reactions(

@@ -15,9 +15,8 @@ from femb.base.values import nearest, shown
 from femb.elements.item import Item
 from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.joint.coordinates import ANGLE, PARALLEL, SPHERICAL, Z, make_row, row_words
-from femb.elements.joint.joint import axes_of
 from femb.elements.joint.records import joint_reactions
-from femb.elements.marker import Marker, Place
+from femb.elements.marker import Marker, Place, axes_of
 from femb.elements.records import RecordedSystem, Records
 from femb.layout.element import Batch
 from femb.layout.layout import JointLayout, Layout, Station

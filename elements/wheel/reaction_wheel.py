@@ -15,8 +15,7 @@ from femb.base.types import OWN_UNITS, Direction, Floats, Unit, Vector
 from femb.base.values import shown
 from femb.elements.body.body import RigidBody
 from femb.elements.item import Item, ItemStates, is_set
-from femb.elements.joint.joint import axes_of
-from femb.elements.marker import Place
+from femb.elements.marker import Place, axes_of
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Batch, Command, Input, OutputRows, breakpoints_of
 from femb.layout.layout import InternalQuantity, Layout

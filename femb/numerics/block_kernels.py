@@ -13,25 +13,29 @@ from femb.numerics.compiler.lanes import choose, every, has_place, is_mixed, mag
 #
 # Structure and factors are those of ``femb.numerics.block_kernels.factor``.
 
-# Number of columns of a vector; for a literal 1, numba would compile a variant of the called kernel.
-ONE_COLUMN = np.int64(1)
+# For a literal 1, as the number of columns of a vector, numba would compile a variant of the called kernel.
+ONE = np.int64(1)
 # Smaller entries of a solution are set to zero, block by block: arithmetic with subnormal numbers is several times
 # slower, and far from where a load acts a solution fades to them, without reaching zero.
 FLUSH_TO_ZERO = 1e-100
 
 
 @inlined
-def exchange(x, X, row, other, n, m):
-    """Exchange a row of the block (n, m) at X with the other, a ``place_of`` behind it."""
+def exchange(x, X, line, other, n, across, m, along):
+    """Exchange a line of the block at X with the other, a ``place_of`` behind it: a row or a column.
+
+    Of n lines, which begin ``across`` numbers after each other, with m numbers that are ``along`` apart.
+    """
     if is_mixed(other, x[X]):
-        for i in range(row + 1, n):
+        for i in range(line + 1, n):
             here = has_place(other, i, x[X])
             for j in range(m):
-                a, b = x[X + row * m + j], x[X + i * m + j]
-                x[X + row * m + j], x[X + i * m + j] = choose(here, b, a), choose(here, a, b)
+                o, p = X + line * across + j * along, X + i * across + j * along
+                x[o], x[p] = choose(here, x[p], x[o]), choose(here, x[o], x[p])
     else:
         for j in range(m):
-            x[X + row * m + j], x[X + other * m + j] = x[X + other * m + j], x[X + row * m + j]
+            o, p = X + line * across + j * along, X + other * across + j * along
+            x[o], x[p] = x[p], x[o]
 
 
 @inlined
@@ -39,7 +43,7 @@ def substitute(data, D, n, r, pivots, o, x, X, m):
     """Solve for the block (r, m) at X with the first r rows of the factors at D."""
     for k in range(r):
         if pivots[o + k] != k:
-            exchange(x, X, k, pivots[o + k], n, m)
+            exchange(x, X, k, pivots[o + k], n, m, m, ONE)
     for k in range(r):
         for i in range(k + 1, r):
             f = data[D + i * n + k]
@@ -62,7 +66,7 @@ def restore_order(n, r, pivots, o, x, X, m):
         x[X + i] = 0.0
     for k in range(r - 1, -1, -1):
         if pivots[o + k] != k:
-            exchange(x, X, k, pivots[o + k], n, m)
+            exchange(x, X, k, pivots[o + k], n, m, m, ONE)
 
 
 @kernel_with_entry
@@ -78,9 +82,9 @@ def solve_blocks(start, n_v, diagonal, order, first, later, lower, upper, data, 
         b = order[step]
         o = start[b]
         n = start[b + 1] - o
-        substitute(data, diagonal[b], n, rank[b], pivots, o, x, o, ONE_COLUMN)
+        substitute(data, diagonal[b], n, rank[b], pivots, o, x, o, ONE)
         if o >= n_v:
-            restore_order(n, rank[b], pivots, o, x, o, ONE_COLUMN)
+            restore_order(n, rank[b], pivots, o, x, o, ONE)
         flush(x, o, o + n)
         for e in range(first[step], first[step + 1]):
             p = start[later[e]]
@@ -241,7 +245,7 @@ def factor_velocities(data, D, n, pivots, o):
             return -1
         pivots[o + k] = place_of(row)
         if pivots[o + k] != k:
-            exchange(data, D, k, pivots[o + k], n, n)
+            exchange(data, D, k, pivots[o + k], n, n, n, ONE)
         eliminate(data, D, n, k)
     return n
 
@@ -269,17 +273,9 @@ def factor_rows(data, D, n, pivots, o, diagonal_scale, dependent):
         if not every(best > dependent):
             return k if every(best <= dependent) else -1
         if other != k:
-            exchange(data, D, k, other, n, n)
-            exchange(diagonal_scale, o, k, other, n, ONE_COLUMN)
-            if is_mixed(other, data[D]):
-                for i in range(k + 1, n):
-                    here = has_place(other, i, data[D])
-                    for j in range(n):
-                        a, b = data[D + j * n + k], data[D + j * n + i]
-                        data[D + j * n + k], data[D + j * n + i] = choose(here, b, a), choose(here, a, b)
-            else:
-                for i in range(n):
-                    data[D + i * n + k], data[D + i * n + other] = data[D + i * n + other], data[D + i * n + k]
+            exchange(data, D, k, other, n, n, n, ONE)
+            exchange(diagonal_scale, o, k, other, n, ONE, ONE, ONE)
+            exchange(data, D, k, other, n, ONE, n, n)
         eliminate(data, D, n, k)
     return n
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from femb.elements.control.sensor import SensorResults
     from femb.elements.environment.field import FieldResults
     from femb.elements.joint.driver import DriverResults
-    from femb.elements.joint.joint import JointResults
+    from femb.elements.joint.records import JointResults
     from femb.elements.load.load import LoadResults
     from femb.elements.shell.hinge import HingeResults
     from femb.elements.shell.results import ShellResults
