@@ -214,8 +214,8 @@ class Writer:
             if key not in keys_of(kind):
                 continue  # kind or shape
             unit = unit_words(kind, key)
-            default = f"`{written(value['default'])}`" if value.get("default") not in (None, False, []) else ""
-            default = default.replace(".0`", "`")
+            default = "" if value.get("default") in (None, []) else f"`{written(value['default'])}`"
+            default = "" if default == "`false`" else default.replace(".0`", "`")
             default = "zeros" if re.fullmatch(r"`\[[\[\]0., ]*0[\[\]0., ]*\]`", default) else default
             name = f"**`{key}`**" if key in required_keys(kind) else f"`{key}`"
             meaning = value.get("description", "")
