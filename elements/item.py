@@ -59,7 +59,8 @@ class Item(Brief):
         carries it contains its inertia.
     resists_flight : whether its force depends on the inertial velocity of one host, as in air.
     follows_origin : whether positions are relative to a moving origin that the item itself gives.
-    slow_to_compile : whether two processes share the compilation of its kernels at the first use.
+    slow_kernel : "module:name" of its kernel that takes longest to compile, if two processes share the compilation of
+        all at the first use.
     in_case_files : whether users describe it; otherwise other items make it, as their ``parts``.
     results : its quantities (``femb.base.quantity.Quantity``), declared in a class derived from ``Group``.
 
@@ -74,7 +75,7 @@ class Item(Brief):
     deforms: ClassVar[bool] = False
     resists_flight: ClassVar[bool] = False
     follows_origin: ClassVar[bool] = False
-    slow_to_compile: ClassVar[bool] = False
+    slow_kernel: ClassVar[str] = ""
     in_case_files: ClassVar[bool] = True
     results: ClassVar[type[Group]] = Group
 

@@ -1,6 +1,7 @@
 """Before the workers start: a folder for the runs that they share, one thread of linear algebra in each, and, where all
 tests are asked for, kernels that are compiled once, on both cores (see compile_first)."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -35,16 +36,30 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     from femb.numerics.compiler.compile import kernel_cache
 
     folder = kernel_cache().folder
-    if folder is None or (folder / "compiled_for_tests").exists():
+    if folder is None:
+        return
+    compiled = folder / f"compiled_for_tests_{digest_of_sources()}"
+    if compiled.exists():
         return
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     terminal.write_line("compiling kernels in two processes, once for all tests ...")
     begin = time.monotonic()
     if compiled_first():
-        (folder / "compiled_for_tests").touch()
+        compiled.touch()
         terminal.write_line(f"compiled in {time.monotonic() - begin:.0f} s")
     else:
         terminal.write_line("compiling failed, for a reason that the tests will show; they compile what is missing")
+
+
+def digest_of_sources() -> str:
+    """The same while no file of femb is edited; kernels themselves are kept by what they compute."""
+    import femb.elements
+
+    digest = hashlib.sha256()
+    for folder in (*femb.__path__, *femb.elements.__path__):
+        for path in sorted(Path(folder).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 MISSING = re.compile("not installed|could not import|No module named")

@@ -15,7 +15,6 @@ from checkout import ROOT
 import femb
 from femb.elements import registry
 from femb.elements.item import Item
-from femb.numerics.compiler import compile as jit
 from femb.run import warmup
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -272,7 +271,7 @@ def test_both_processes_that_compile_are_of_the_same_files(tmp_path, monkeypatch
             pass
 
     monkeypatch.setattr(warmup.subprocess, "Popen", Recorded)
-    monkeypatch.setattr(jit, "is_compiled", lambda: False)
+    monkeypatch.setattr(warmup, "is_compiled", lambda model: False)
     monkeypatch.setattr(warmup, "_compile_forces", lambda system: None)
     warmup.compile_first(warmup._clamped_beam().model)
     monkeypatch.undo()

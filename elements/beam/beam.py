@@ -40,7 +40,7 @@ class Beam(ShapedBeam):
     """
 
     kind: ClassVar[str] = "beam"
-    slow_to_compile: ClassVar[bool] = True
+    slow_kernel: ClassVar[str] = "femb.elements.beam.force:forces"
 
     name: str
     section: Section | str

@@ -40,7 +40,7 @@ class ExactBeam(ShapedBeam):
     """
 
     kind: ClassVar[str] = "exact"
-    slow_to_compile: ClassVar[bool] = True
+    slow_kernel: ClassVar[str] = "femb.elements.exact.force:forces"
     carries_loads: ClassVar[bool] = True
 
     name: str

@@ -179,7 +179,7 @@ class FlexibleBody(OrientedBody):
 
     deforms: ClassVar[bool] = True
     kind: ClassVar[str] = "modal"
-    slow_to_compile: ClassVar[bool] = True
+    slow_kernel: ClassVar[str] = "femb.elements.modal.kernels:forces"
 
     name: str
     file: File

@@ -112,7 +112,7 @@ class Shell(Item):
     acts_on_attitude: ClassVar[bool] = True
     has_dofs: ClassVar[bool] = True
     deforms: ClassVar[bool] = True
-    slow_to_compile: ClassVar[bool] = True
+    slow_kernel: ClassVar[str] = "femb.elements.shell.kernels:forces"
     results: ClassVar[type[Group]] = ShellResults
 
     name: str

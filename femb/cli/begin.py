@@ -81,11 +81,10 @@ def _rows(known: dict[str, library.Known]) -> list[str]:
 @QUIET
 def warmup(quiet: bool) -> None:
     """Compile the kernels of beams now, in two processes, so that no run has to."""
-    from femb.numerics.compiler.compile import is_compiled, kernel_cache
+    from femb.numerics.compiler.compile import kernel_cache
 
     with reported():
-        importlib.import_module("femb.run.warmup").main([])
-        if is_compiled():
+        if importlib.import_module("femb.run.warmup").main([]):
             folder = kernel_cache().folder
             say(f"compiled kernels are in {folder}", {"folder": folder}, quiet=quiet)
 

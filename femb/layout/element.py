@@ -217,7 +217,7 @@ class Batch:
     first_input: int = 0
     # Whether vibrations of the elements have no or hardly any damping.
     undamped: bool = False
-    slow_to_compile: ClassVar[bool] = False  # as that of ``Item``
+    slow_to_compile: ClassVar[bool] = False  # whether two processes share the compilation of its kernels
     # Largest rotation (rad) of one correction of statics that its elements bear; None if they set no limit.
     largest_rotation: ClassVar[float | None] = None
     own_force: ClassVar[bool] = False  # see ``strained``

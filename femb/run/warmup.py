@@ -13,9 +13,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+OF_EVERY_RUN = "femb.numerics.kinematics:rates"
 
 if TYPE_CHECKING:
     from femb.base.progress import Reporter
@@ -24,14 +27,18 @@ if TYPE_CHECKING:
 
 
 def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
-    """Compile the kernels of a run of a model with beams, if the cache is empty.
+    """Compile the kernels of a run of a model with beams, shells or flexible bodies, if they are not in the cache.
 
     Sends a message to ``progress``. Starts a second process; no other function of femb does. Raises ModelError with
     every problem of the model.
     """
-    from femb.numerics.compiler.compile import is_compiled, kernel_cache
+    from femb.numerics.compiler.compile import kernel_cache
 
-    if is_compiled() or not any(item.slow_to_compile for item in model.items()):
+    if is_compiled(model):
+        return
+    if not slow_kernels(model):
+        if progress is not None:
+            progress.message("compiling kernels: once on this machine, 5 to 10 s")
         return
     if kernel_cache().folder is None:
         # Without a cache a second process cannot pass on its kernels.
@@ -43,7 +50,7 @@ def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
     silent = subprocess.DEVNULL
     # Both processes must import the same files to share the cache; a checkout in the current folder would come first.
     paths = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])
-    kinds = sorted({type(item).__name__ for item in model.items() if item.slow_to_compile})
+    kinds = sorted({type(item).__name__ for item in model.items() if item.slow_kernel})
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "femb.run.warmup", "second", *kinds],
         env={**os.environ, "PYTHONPATH": paths.rstrip(os.pathsep)},
@@ -61,6 +68,18 @@ def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
         raise
     finally:
         process.wait()
+
+
+def slow_kernels(model: "Model") -> set[str]:
+    """Those of its items that take longest to compile."""
+    return {item.slow_kernel for item in model.items()} - {""}
+
+
+def is_compiled(model: "Model") -> bool:
+    """Whether the kernels of a model that take longest to compile are in the cache, or else one of every run."""
+    from femb.numerics.compiler.kernel_cache import is_stored
+
+    return all(is_stored(resolve_name(name)) for name in slow_kernels(model) or {OF_EVERY_RUN})
 
 
 @contextmanager
@@ -135,14 +154,16 @@ def _clamped_beam(kind: str = "Beam") -> "System":
     return System(model)
 
 
-def main(arguments: list[str]) -> None:
-    """Compile all kernels of a run of beams; with the argument "second" and names of classes of beams, the
-    half of the second process."""
+def main(arguments: list[str]) -> bool:
+    """Compile all kernels of a run of beams, and return whether they are in the cache; with the argument "second" and
+    names of classes of beams, the half of the second process."""
     if arguments[:1] == ["second"]:
         with _no_collection():
             _compile_second_half(arguments[1:])
-    else:
-        compile_first(_clamped_beam().model)
+        return True
+    model = _clamped_beam().model
+    compile_first(model)
+    return is_compiled(model)
 
 
 if __name__ == "__main__":

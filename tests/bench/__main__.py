@@ -50,9 +50,12 @@ def measure(only: list[str], quick: bool, repetitions: int, path: Path | None) -
 
     silent()
     stored = json.loads(REFERENCES.read_text(encoding="utf-8"))
-    data: dict[str, Any] = {"problems": {}}
-    if path is not None and path.exists() and only:
+    data: dict[str, Any] = {}
+    if path is not None and path.exists():
         data = json.loads(path.read_text(encoding="utf-8"))
+    if not only:
+        data["problems"] = {}
+    data.setdefault("problems", {})
     data["machine"] = machine()
     for problem in all_problems(only):
         print(f"\n{problem.title}; {problem.quantity}; {problem.notes}", flush=True)

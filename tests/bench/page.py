@@ -7,7 +7,7 @@ from .harness import FEMB, front
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 DATA, PAGE, PICTURE = DOCS / "performance.json", DOCS / "performance.md", DOCS / "images" / "work_precision.png"
-FIRST, LAST = "<!-- table of performance.json -->", "<!-- end of the table -->"
+LAST = "<!-- end of the table -->"
 
 
 def line(point: dict[str, Any]) -> str:
@@ -40,17 +40,32 @@ def table(data: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def written(page: str) -> str:
-    """The table that a page has."""
-    return page.split(FIRST)[1].split(LAST)[0].strip()
+def setup_table(data: dict[str, Any]) -> str:
+    """What stands before the first step, ms; see ``bench_setup``."""
+    lines = ["| ms of CPU | description | system | all, with a run of 1 ns |", "| --- | --- | --- | --- |"]
+    for name, row in data["setup"].items():
+        parts = [f"{row[word]:.1f}" for word in ("description", "system", "whole")]
+        lines.append("| " + " | ".join([name, *parts]) + " |")
+    return "\n".join(lines)
+
+
+# By the line that begins it in the page.
+TABLES = {"<!-- table of performance.json -->": table, "<!-- table of set-up -->": setup_table}
+
+
+def written(page: str, first: str) -> str:
+    """The table that a page has after this line."""
+    return page.split(first)[1].split(LAST)[0].strip()
 
 
 def write_page(data: dict[str, Any]) -> None:
-    """Put the table of the data into the page."""
+    """Put the tables of the data into the page."""
     page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(FIRST)
-    after = rest.split(LAST)[1]
-    PAGE.write_text(f"{before}{FIRST}\n\n{table(data)}\n\n{LAST}{after}", encoding="utf-8")
+    for first, made in TABLES.items():
+        before, rest = page.split(first)
+        _, after = rest.split(LAST, 1)
+        page = f"{before}{first}\n\n{made(data)}\n\n{LAST}{after}"
+    PAGE.write_text(page, encoding="utf-8")
 
 
 def draw(data: dict[str, Any]) -> None:

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from seeds import SEED
 
-from femb.numerics.compiler import compile as jit
 from femb.numerics.compiler import kernel_cache
 from femb.numerics.compiler.kernel_cache import CacheFolder, KernelCacheWarning, find_cache, keep
 
@@ -175,33 +174,74 @@ def test_another_numba_is_answered_by_compiling_in_memory(monkeypatch):
     assert made(nowhere)(1.5) == 3.0
 
 
-def test_the_name_of_the_cache_is_that_of_the_elements_that_are_imported(tmp_path):
-    """Also where they are not below femb, as in an editable installation from a source distribution."""
-    code = """
-        import sys, femb
-        femb.__path__ = [femb.__path__[0] + "/nothing", sys.argv[1]]
-        import importlib.util
-        spec = importlib.util.spec_from_file_location("femb.numerics.compiler.compile", sys.argv[2])
-        types = __import__("types")
-        cache = types.SimpleNamespace(CacheFolder=None, keep=None, find_cache=str)
-        sys.modules["femb.numerics.compiler.kernel_cache"] = cache
-        sys.modules["femb.numerics.compiler.kernel_compiler"] = types.SimpleNamespace(
-            KNOWN=True, compiled=None, compiled_inside=None, LinkedOnly=object
-        )
-        jit = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(jit)
-        print(jit.kernel_cache())
-    """
-    elements = tmp_path / "elements"
-    elements.mkdir()
-    (elements / "__init__.py").write_text("")
-    names = []
-    for text in ("@kernel\ndef f(x): return x", "@kernel\ndef f(x): return 2 * x"):
-        (elements / "mine.py").write_text(text)
-        command = [sys.executable, "-c", textwrap.dedent(code), tmp_path, jit.__file__]
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
-        names.append(done.stdout)
-    assert names[0] != names[1]
+CALLING = """
+import kernels_called
+from femb.numerics.compiler.kernel_cache import find_cache, keep
+from femb.numerics.compiler.kernel_compiler import compiled
+from kernels_called import square
+
+def kept(function):
+    return keep(compiled(function), function, find_cache("a"))
+
+@kept
+def one_more(x):
+    return square(x) + 1.0
+
+@kept
+def twice(x):
+    return 2.0 * x
+"""
+
+OF_CALLED = """
+from femb.numerics.compiler.kernel_compiler import compiled_inside
+
+FACTOR = 1.0
+
+@compiled_inside
+def scaled(x, power=2):
+    '''Its text.'''
+    return FACTOR * x**power
+
+@compiled_inside
+def square(x):
+    return scaled(x)
+
+@compiled_inside
+def unused(x):
+    return x
+"""
+
+EDITS = {
+    "nothing": (("", ""), 10.0),
+    "a text": (("Its text.", "Another text,\n    of two lines."), 10.0),
+    "a kernel beside it": (("    return x\n", "    return -x\n"), 10.0),
+    "a kernel below it": (("FACTOR * x", "3.0 * FACTOR * x"), 28.0),
+    "a constant": (("FACTOR = 1.0", "FACTOR = 2.0"), 19.0),
+    "a default": (("power=2", "power=3"), 28.0),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_compiles_what_contains_it_and_nothing_else(place, tmp_path, monkeypatch, edit):
+    """Though it is in a kernel of another file, which the called one calls; in another folder, as of a checkout."""
+
+    def found(folder, text):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "kernels_called.py").write_text(text)
+        (tmp_path / folder / "kernels_calling.py").write_text(CALLING)
+        with monkeypatch.context() as context:
+            context.syspath_prepend(str(tmp_path / folder))
+            for name in ("kernels_called", "kernels_calling"):
+                context.delitem(sys.modules, name, raising=False)
+            kernels = importlib.import_module("kernels_calling")
+            values = kernels.one_more(3.0), kernels.twice(3.0)
+            for name in ("kernels_called", "kernels_calling"):
+                del sys.modules[name]
+        return values, (hits(kernels.one_more), hits(kernels.twice))
+
+    (old, new), wanted = EDITS[edit]
+    assert found("before", OF_CALLED) == ((10.0, 6.0), (0, 0))
+    assert found("after", "# a line\n" + OF_CALLED.replace(old, new)) == ((wanted, 6.0), (int(wanted == 10.0), 1))
 
 
 ALLOCATING = """

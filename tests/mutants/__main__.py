@@ -6,16 +6,13 @@ of them. The first test that fails runs once more without the mutant: if it fail
 
 Mutants in kernels meet tests that run kernels as plain Python first (NUMBA_DISABLE_JIT), which mostly takes some
 seconds where a compilation takes minutes. Those that survive there, or whose tests take too long so, are compiled.
-Copies begin with the kernels that the checkout has compiled; of these a mutant compiles only those that contain what
-it changes, once.
+All share the kernels that the checkout has compiled; a mutant compiles only those that contain what it changes.
 """
 
 import argparse
-import hashlib
 import os
 import queue
 import re
-import runpy
 import shutil
 import signal
 import subprocess
@@ -27,10 +24,8 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -39,7 +34,6 @@ from .table import MUTANTS
 
 CAUGHT, SURVIVED, GONE, UNJUDGED = "caught", "survived", "no longer there", "not judged"
 OUTCOMES = (CAUGHT, SURVIVED, GONE, UNJUDGED)
-FEMB_CACHE = "FEMB_CACHE"  # the variable of the environment that chooses the folder of compiled kernels
 INTERPRETED = {"NUMBA_DISABLE_JIT": "1"}
 PATIENCE = 100.0  # s, of tests whose kernels are not compiled
 KERNEL = re.compile(r"@(?:kernel|inlined|intrinsic)\b")
@@ -53,25 +47,6 @@ def sources() -> list[str]:
     if listed.returncode == 0:
         return [name for name in listed.stdout.splitlines() if os.path.lexists(ROOT / name)]
     return [str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if path.is_file() or path.is_symlink()]
-
-
-@cache
-def plan(folder: Path) -> dict[str, Any]:
-    """Names of ``docs/draw_floor_plan.py``, which lists modules and their imports."""
-    return runpy.run_path(str(folder / "docs" / "draw_floor_plan.py"))
-
-
-def kernels_of(folder: Path, environment: dict[str, str]) -> Path:
-    """Folder of the compiled kernels of a checkout."""
-    environment = {**environment, "PYTHONPATH": str(folder)}
-    command = [sys.executable, Path(__file__).with_name("kernels.py")]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    return Path(done.stdout.strip() or "none")
-
-
-def cached(sources: Path) -> str:
-    """Folder, in the cache, of the kernels of the modules in a folder; numba names it so."""
-    return f"{sources.name}_{hashlib.sha1(str(sources).encode()).hexdigest()}"
 
 
 def failed_test(output: str) -> str:
@@ -95,7 +70,6 @@ class Copy:
     folder: Path
     timeout: float
     fails: dict[tuple[str, bool], bool] = field(default_factory=dict)
-    importers: dict[str, set[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, folder: Path, timeout: float) -> "Copy":
@@ -103,24 +77,12 @@ class Copy:
             target = folder / "femb_copy" / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target, follow_symlinks=False)
-        copy = cls(folder / "femb_copy", timeout)
-        copy._take_kernels()
-        return copy
-
-    def _take_kernels(self) -> None:
-        """Copy the kernels that the checkout has compiled; folders of the cache are named after those of sources."""
-        compiled, target = kernels_of(ROOT, dict(os.environ)), self._kernels()
-        for modules in {path.parent for path in plan(self.folder)["modules"]().values()}:
-            for at in (modules, self.folder / "femb" / modules.relative_to(self.folder)):
-                source = compiled / cached(ROOT / at.relative_to(self.folder))
-                if source.is_dir():
-                    shutil.copytree(source, target / cached(at), dirs_exist_ok=True)
+        return cls(folder / "femb_copy", timeout)
 
     @property
     def environment(self) -> dict[str, str]:
         path = os.pathsep.join([str(self.folder), str(self.folder / "tests")])
-        kept = {"PYTHONPATH": path, FEMB_CACHE: str(self.folder.parent / "kernels")}
-        return {**os.environ, "OMP_NUM_THREADS": "1", **kept}
+        return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
 
     def failure(self, tests: list[str], compiled: bool) -> str:
         """First of the tests that fails, or an empty string."""
@@ -173,8 +135,7 @@ class Copy:
             failed = ""
         if failed:
             return CAUGHT, f"{failed}, interpreted"
-        with self._kernels_of(mutant):
-            failed = self.verdict(mutant, compiled=True)
+        failed = self.verdict(mutant, compiled=True)
         return (CAUGHT, failed) if failed else (SURVIVED, "")
 
     @contextmanager
@@ -189,46 +150,6 @@ class Copy:
         finally:
             path.write_text(right, encoding="utf-8")
             os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-
-    @contextmanager
-    def _kernels_of(self, mutant: Mutant) -> Iterator[None]:
-        """Take over the compiled kernels that a mutant does not change, and remove its own afterwards."""
-        before = self._kernels()
-        with self._planted(mutant):
-            after = self._kernels()
-        self._keep_kernels(before, after, mutant.file)
-        try:
-            yield
-        finally:
-            shutil.rmtree(after, ignore_errors=True)
-
-    def _kernels(self) -> Path:
-        """Folder of the kernels of the copy as it is now; its name is a hash of the files that have kernels."""
-        return kernels_of(self.folder, self.environment)
-
-    def _keep_kernels(self, before: Path, after: Path, file: str) -> None:
-        """Copy the compiled kernels of those modules that do not import the changed one."""
-        stale = {(path.parent.name, path.stem) for path in self._importers_of(self.folder / file)}
-        for path in before.rglob("*.nb?"):
-            if (path.parent.name.rpartition("_")[0], path.name.partition(".")[0]) not in stale:
-                target = after / path.relative_to(before)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(path, target)
-
-    def _importers_of(self, changed: Path) -> Iterator[Path]:
-        """The changed file, and those whose modules import it, also through others."""
-        modules: dict[str, Path] = plan(self.folder)["modules"]()
-        if not self.importers:
-            for module, path in modules.items():
-                for target, _, _ in plan(self.folder)["imports"](path, modules):
-                    self.importers.setdefault(target, set()).add(module)
-        found, waiting = set(), [name for name, path in modules.items() if path == changed]
-        while waiting:
-            name = waiting.pop()
-            if name not in found:
-                found.add(name)
-                waiting += self.importers.get(name, ())
-        return (modules[name] for name in found)
 
 
 def room(file: str) -> str:

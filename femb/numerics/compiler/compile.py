@@ -1,13 +1,6 @@
-"""Compiled kernels: three decorators, and a cache that notices every edit.
-
-numba's cache key is the file of the compiled function; it does not change when another file with a called kernel is
-edited. The name of the cache folder is therefore a hash of all source files of femb that contain kernels.
-"""
+"""Compiled kernels: three decorators, and a cache that notices every edit."""
 
 import hashlib
-import importlib.util
-import os
-import re
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -20,37 +13,14 @@ from femb.numerics.compiler.kernel_cache import CacheFolder, find_cache, keep
 from femb.numerics.compiler.kernel_compiler import KNOWN, compiled, compiled_inside
 from femb.numerics.compiler.kernel_loader import LOADS_ALONE
 
-MARK = re.compile(rb"@(?:kernel|inlined|intrinsic)")  # what a source file with kernels contains
-
 
 @cache
 def kernel_cache() -> CacheFolder:
-    """The cache folder for compiled kernels of exactly these sources."""
+    """The cache folder for kernels that this compiler compiled; see ``femb.numerics.compiler.kernel_key``."""
     digest = hashlib.sha256(f"{sys.version} numba {numba.__version__} {KNOWN} {LOADS_ALONE}".encode())
-    for folder in _source_folders():
-        # by os.walk, since this is part of every start, and pathlib takes three times as long
-        paths = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if name.endswith(".py")]
-        for path in sorted(paths):
-            with open(path, "rb", buffering=0) as source:
-                text = source.read()
-            if MARK.search(text):
-                digest.update(text)
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
     return find_cache(digest.hexdigest()[:16])
-
-
-def _source_folders() -> list[Path]:
-    """The folders from which femb and its elements are imported; an installation may separate them."""
-    folders = [Path(__file__).resolve().parents[2]]
-    elements = importlib.util.find_spec("femb.elements")
-    if elements is not None:
-        folders += [Path(folder).resolve() for folder in elements.submodule_search_locations or ()]
-    return folders
-
-
-def is_compiled() -> bool:
-    """Whether some kernels of these sources have been compiled on this machine before."""
-    folder = kernel_cache().folder
-    return folder is not None and any(folder.rglob("*.nbc"))
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,6 +1,8 @@
 """Cache of compiled kernels: numba's cache, in a folder that only the user can write to, with checked files.
 
-numba's cache files are pickles: loading one can execute arbitrary code, and numba fails on damaged ones. Here each file
+Files are named after the keys of kernels (``kernel_key``), in place of the time of their source files: numba does not
+notice an edit of a kernel that another file calls, and compiles all kernels of a file after an edit of one. numba's
+cache files are pickles: loading one can execute arbitrary code, and numba fails on damaged ones. Here each file
 begins with a digest of its name and content; a file with a wrong digest is deleted and its kernel compiled again. If no
 trusted folder exists, or a file cannot be written, kernels are compiled in memory, with a warning.
 """
@@ -14,6 +16,7 @@ import uuid
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +24,13 @@ import numba
 from numba.core import caching
 
 from femb.numerics.compiler import kernel_loader
+from femb.numerics.compiler.kernel_key import key_of
 from femb.numerics.compiler.kernel_loader import LOADS_ALONE
 
 # The internal names of numba that this module uses: if one is missing, kernels are compiled in memory.
 RELIED_ON = {
-    "FunctionCache": ("load_overload", "save_overload"),
+    "FunctionCache": ("load_overload", "save_overload", "enable"),
+    "CacheImpl": ("locator",),
     "IndexDataCacheFile": ("_load_index", "_save_index", "_load_data", "_save_data", "_data_path", "_dump"),
     "NullCache": ("save_overload",),
 }
@@ -72,16 +77,13 @@ def keep(dispatcher: Any, function: Callable[..., Any], place: CacheFolder) -> A
     if place.folder is None:
         dispatcher._cache = _InMemory(place.reason) if KNOWN else dispatcher._cache
         return dispatcher
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(place.folder)
-    try:
-        dispatcher._cache = _KernelCache(function)
-    except (OSError, RuntimeError) as error:
-        # The sources are not files, for example in an archive.
-        dispatcher._cache = _InMemory(str(error))
-    finally:
-        numba.config.CACHE_DIR = previous
+    dispatcher._cache = _KernelCache(function, place.folder, dispatcher.targetoptions)
     return dispatcher
+
+
+def is_stored(dispatcher: Any) -> bool:
+    """Whether some version of a kernel is in the cache, or kernels are not compiled."""
+    return not hasattr(dispatcher, "_cache") or getattr(dispatcher._cache, "is_stored", bool)()
 
 
 def _user() -> int:
@@ -131,15 +133,38 @@ if KNOWN:
         def save_overload(self, sig: Any, data: Any) -> None:
             _warn(self._reason)
 
+    class _Place:
+        """The folder, in the words of numba's locators."""
+
+        def __init__(self, folder: Path) -> None:
+            self._folder = folder
+
+        def ensure_cache_path(self) -> None:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+
     class _KernelCache(caching.FunctionCache):
         """numba's cache of a function, which tolerates damaged files and full disks."""
 
         _impl_class = kernel_loader.StoredKernels if LOADS_ALONE else caching.CompileResultCacheImpl
 
-        def __init__(self, function: Callable[..., Any]) -> None:
-            super().__init__(function)
-            stamp, base = self._impl.locator.get_source_stamp(), self._impl.filename_base
-            self._cache_file = _CheckedFiles(cache_path=self._cache_path, filename_base=base, source_stamp=stamp)
+        def __init__(self, function: Callable[..., Any], folder: Path, options: dict[str, Any]) -> None:
+            # without that of numba, which looks for the source file
+            self._name, self._py_func, self._options = repr(function), function, sorted(options.items())
+            self._cache_path = str(folder)
+            self._impl = self._impl_class.__new__(self._impl_class)
+            self._impl._locator = _Place(folder)
+            self.enable()
+
+        @cached_property
+        def _cache_file(self) -> Any:
+            """Files of the kernel: found when it is called first, since the kernels it calls are defined then."""
+            key = DIGEST(f"{key_of(self._py_func)} {self._options}".encode()).hexdigest()
+            name = f"{self._py_func.__module__}.{self._py_func.__qualname__}".replace("<", "").replace(">", "")
+            return _CheckedFiles(cache_path=self._cache_path, filename_base=f"{name}-{key[:16]}", source_stamp=key)
+
+        def is_stored(self) -> bool:
+            """Whether some version of the kernel is in the cache."""
+            return Path(self._cache_file._index_path).exists()
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             try:
