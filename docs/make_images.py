@@ -36,9 +36,10 @@ SETTLING = ROOT / "cases" / "studies" / "satellite_settling.toml"
 
 SOFT = ("sections.boom.youngs_modulus=2e7", "sections.boom.shear_modulus=8e6")
 ABOVE = " --azimuth -90 --elevation 90"
+OF_NODES = "displacement.y of left[2], left[1], hub, right[1], right[2] | euler_angles of hub"
 PICTURES: dict[str, tuple[str, tuple[str, ...], str]] = {
-    "satellite_free_nodes": ("satellite_free", (), "plot --what nodes --dpi 64"),
-    "satellite_forced_nodes": ("satellite_forced", (), "plot --what nodes --dpi 64"),
+    **{f"satellite_{name}_nodes": (f"satellite_{name}", (), f'plot --what "{OF_NODES}" --dpi 90')
+       for name in ("free", "forced")},
     "satellite_forced": ("satellite_forced", (), "plot --dpi 90"),
     "soft_satellite": ("satellite_forced", SOFT, "picture --times 0,0.75,1.5,2.25,3 --azimuth -70 --elevation 20"),
     "cantilever_tip_load": ("cantilever_tip_load", (), "picture --times 0,0.03,0.036,0.049" + ABOVE),

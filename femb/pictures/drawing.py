@@ -1,5 +1,6 @@
 """Figures of time histories with matplotlib, without pyplot and its global state."""
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -49,6 +50,9 @@ class Panel:
     steps_only: bool = False
 
 
+LETTERS = 8.5  # of a title in an inch
+
+
 def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, axis: str = TIME) -> "Figure":
     """The matplotlib figure of rows of panels over a common time (T,), or over a frequency on a logarithmic axis."""
     from matplotlib.figure import Figure
@@ -58,7 +62,7 @@ def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, axis: str =
     width = {1: 7.5, 2: 10.8}.get(columns, 4.5 * columns)
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1)
     figure = Figure(figsize=(width, 2.3 * len(rows) + 0.7), dpi=150, layout=layout)
-    figure.suptitle(title, fontsize=12, fontweight="bold", color=INK)
+    figure.suptitle(textwrap.fill(title, int(LETTERS * width)), fontsize=12, fontweight="bold", color=INK)
     grid = figure.add_gridspec(len(rows), columns)
     for i, row in enumerate(rows):
         for j, panel in enumerate(row):

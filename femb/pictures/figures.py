@@ -256,7 +256,8 @@ def _drawn(
         raise ResultError(
             f"these results have nothing to show in the figure {wanted.name!r}: {results!r}{_instead(results)}"
         )
-    name = wanted.name if len(wanted.name) <= LONGEST else f"{wanted.what[0]} and {len(wanted.what) - 1} more"
+    short = len(wanted.name) <= LONGEST or len(wanted.what) == 1
+    name = wanted.name if short else f"{wanted.what[0]} and {len(wanted.what) - 1} more"
     title = f"{_title(results)}: {name.replace('_', ' ')}"
     if spectrum is not None:
         title += f", {SPECTRA[spectrum]}"
