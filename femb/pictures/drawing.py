@@ -76,6 +76,26 @@ def table(time: Floats, rows: Sequence[Sequence[Panel]], title: str, axis: str =
     return figure
 
 
+def coloured(axes: Any) -> None:
+    """Axes whose next curves have the colours of all figures."""
+    axes.set_prop_cycle(color=list(PALETTE))
+
+
+def styled(axes: Any) -> None:
+    """Lines, ticks and names of axes as all figures have them."""
+    axes.xaxis.label.set_size(9)
+    axes.yaxis.label.set_size(9)
+    axes.tick_params(which="both", labelsize=8, color="#bbbbbb", labelcolor=INK)
+    axes.grid(True, color="#e4e4e4", lw=0.7)
+    for axis, kind in (("x", axes.get_xscale()), ("y", axes.get_yscale())):
+        if kind == "log":
+            axes.grid(True, which="minor", axis=axis, color="#f1f1f1", lw=0.5)
+    axes.set_axisbelow(True)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color("#bbbbbb")
+
+
 def draw_panel(axes: Any, time: Floats, panel: Panel) -> None:
     """Curves, names and units of one panel in matplotlib axes."""
     values = np.abs(panel.values) if panel.log else panel.values
@@ -102,15 +122,10 @@ def draw_panel(axes: Any, time: Floats, panel: Panel) -> None:
         axes.ticklabel_format(useOffset=False)
         _keep_flat(axes, values / factor)
     axes.set_title(panel.title, fontsize=10, loc="left", color=INK)
-    axes.set_ylabel(f"{panel.quantity} ({unit})" if unit else panel.quantity, fontsize=9)
-    axes.tick_params(which="both", labelsize=8, color="#bbbbbb", labelcolor=INK)
-    axes.grid(True, color="#e4e4e4", lw=0.7)
-    axes.set_axisbelow(True)
+    axes.set_ylabel(f"{panel.quantity} ({unit})" if unit else panel.quantity)
+    styled(axes)
     if time[-1] > time[0]:
         axes.set_xlim(time[0], time[-1])
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color("#bbbbbb")
     if panel.positions is not None and len(panel.labels) > LEGEND_LIMIT:
         _colour_bar(axes, panel.positions, panel.order)
     elif len(panel.labels) > 1:

@@ -9,7 +9,7 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.base.types import Complexes, Floats
 from femb.numerics.linear_systems import continuous, resolving
-from femb.pictures.drawing import LINES, PALETTE
+from femb.pictures.drawing import LINES, PALETTE, coloured, styled
 from femb.results.sweep import DAMPING, OF_MODES, Sweep
 
 if TYPE_CHECKING:
@@ -235,6 +235,8 @@ def _figure(what: str) -> "Figure":
     figure = Figure(figsize=(8.0, 7.0 if what in TWO else 5.0), layout="constrained")
     ratios = [2, 1] if what == "campbell and damping" else None
     figure.subplots(2 if what in TWO else 1, sharex=True, height_ratios=ratios)
+    for axes in figure.get_axes():
+        coloured(axes)
     return figure
 
 
@@ -247,7 +249,7 @@ def _phase(curve: Complexes) -> Floats:
 
 def _finished(figure: "Figure") -> "Figure":
     for axes in figure.get_axes():
-        axes.grid(alpha=0.3, which="both")
+        styled(axes)
     if figure.get_axes()[0].get_legend_handles_labels()[1]:
-        figure.get_axes()[0].legend(fontsize="small")
+        figure.get_axes()[0].legend(fontsize=8, edgecolor="none", framealpha=0.85)
     return figure

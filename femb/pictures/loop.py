@@ -7,6 +7,7 @@ import numpy as np
 
 from femb.base.errors import ResultError
 from femb.base.types import Complexes, Floats
+from femb.pictures.drawing import coloured, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,15 +50,17 @@ def draw_loop(
     named = sorted(vibrations, key=lambda each: each[1])[:MOST]
     drawn = {"bode": _bode, "nichols": _nichols, "nyquist": _nyquist}
     for word, axes in places.items():
+        for each in axes:
+            coloured(each)
         if word == "poles":
             _poles(axes[0], poles, period)
         else:
             drawn[word](axes, curves, named)
         for each in axes:
-            each.grid(alpha=0.3)
+            styled(each)
     first = next(iter(places.values()))[0]
     if first.get_legend_handles_labels()[1]:
-        first.legend(fontsize="small")
+        first.legend(fontsize=8, edgecolor="none", framealpha=0.85)
     return figure
 
 
@@ -89,8 +92,8 @@ def _bode(axes: list[Any], curves: Sequence[tuple[str, Floats, Complexes]], name
     if named:
         listed = "\n".join(" ".join(filter(None, _short(name))) for name, _ in named)
         axes[1].text(0.01, 0.03, listed, transform=axes[1].transAxes, fontsize="x-small", va="bottom")
-    axes[0].set_ylabel("loop gain, dB")
-    axes[1].set(xlabel="frequency, Hz", ylabel="phase, degrees")
+    axes[0].set_ylabel("loop gain (dB)")
+    axes[1].set(xlabel="frequency (Hz)", ylabel="phase (deg)")
 
 
 def _short(name: str) -> tuple[str, str]:
@@ -129,7 +132,7 @@ def _nichols(
         axes[0].plot(phase, gain, label=channel)
         _name(axes[0], named if k == 0 else (), frequencies, phase, gain)
     axes[0].plot([-180.0], [0.0], "k+")
-    axes[0].set(xlabel="phase, degrees", ylabel="loop gain, dB")
+    axes[0].set(xlabel="phase (deg)", ylabel="loop gain (dB)")
 
 
 def _nyquist(
@@ -158,10 +161,10 @@ def _poles(axes: Any, poles: Complexes, period: float | None) -> None:
     if period is None:
         axes.plot(both.real, both.imag, "x")
         axes.axvline(0.0, color="grey", linewidth=0.8)
-        axes.set(xlabel="real part, 1/s", ylabel="imaginary part, 1/s")
+        axes.set(xlabel="real part (1/s)", ylabel="imaginary part (1/s)")
         return
     z = np.exp(both * period)
     turn = np.linspace(0.0, 2.0 * np.pi, 200)
     axes.plot(np.cos(turn), np.sin(turn), color="grey", linewidth=0.8)
     axes.plot(z.real, z.imag, "x")
-    axes.set(xlabel=f"real part of z over {period:.6g} s", ylabel="imaginary part of z", aspect="equal")
+    axes.set(xlabel=f"real part of z, period {period:.6g} s", ylabel="imaginary part of z", aspect="equal")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from femb.base.errors import ResultError
-from femb.pictures.drawing import INK, PALETTE
+from femb.pictures.drawing import INK, PALETTE, styled
 from femb.pictures.frequency import draw_campbell
 from femb.results.sobol import sobol_indices
 from femb.results.sweep import OF_MODES, Sweep, is_numeric
@@ -203,8 +203,5 @@ def _panels(rows: int, columns: int, sweep: Sweep, what: str) -> "tuple[Figure, 
     figure.suptitle(title, fontsize=12, fontweight="bold", color=INK)
     panels = figure.subplots(rows, columns, squeeze=False)
     for axes in panels.ravel():
-        axes.grid(True, color="#e4e4e4", lw=0.7)
-        axes.set_axisbelow(True)
-        axes.tick_params(labelsize=8)
-        axes.spines[["top", "right"]].set_visible(False)
+        styled(axes)
     return figure, panels

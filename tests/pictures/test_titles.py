@@ -16,5 +16,5 @@ def test_long_titles_have_lines_that_fit():
     title = drawn._suptitle
     assert "more" not in title.get_text()
     box = title.get_window_extent()
-    assert 0.0 < box.x0
+    assert box.x0 > 0.0
     assert box.x1 < drawn.bbox.x1
