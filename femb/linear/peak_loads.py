@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -62,11 +63,11 @@ class PeakLoad:
 
 
 @dataclass(frozen=True, eq=False)
-class BeamEnvelope:
-    """Envelopes of a beam at m places along it: start, middle and end of every element.
+class Envelope:
+    """Envelopes at m places: start, middle and end of every element of a beam, or the middles of elements of a shell.
 
-    position (m,) : m along the undeformed beam from its start. maximum, minimum (m, c) : of the c ``loads`` (name and
-    unit of each), with their times (m, c), s.
+    position : (m,) m along the undeformed beam from its start; (m, 3) m at the start, inertial axes, of a shell.
+    maximum, minimum (m, c) : of the c ``loads`` (name and unit of each), with their times (m, c), s.
     """
 
     position: Floats
@@ -76,24 +77,24 @@ class BeamEnvelope:
     minimum: Floats
     time_of_minimum: Floats
 
+    @classmethod
+    def of(
+        cls, position: Floats, loads: Sequence[tuple[str, str]], upper: Floats, lower: Floats, time: Floats
+    ) -> "Envelope":
+        """The envelopes of the largest and smallest values (T, m, c) at the places, over the times (T,)."""
+        tops, bottoms = np.argmax(upper, axis=0), np.argmin(lower, axis=0)
+        return cls(position, tuple(loads), np.max(upper, axis=0), time[tops], np.min(lower, axis=0), time[bottoms])
 
-@dataclass(frozen=True, eq=False)
-class ShellEnvelope:
-    """Envelopes of a shell in the middles of its e elements.
-
-    position (e, 3) : m, at the start, inertial axes. maximum, minimum (e, c) : of the c ``loads`` (name and unit of
-    each), with their times (e, c), s.
-    """
-
-    position: Floats
-    loads: tuple[tuple[str, str], ...]
-    maximum: Floats
-    time_of_maximum: Floats
-    minimum: Floats
-    time_of_minimum: Floats
-
-
-Envelope = BeamEnvelope | ShellEnvelope
+    def peaks(self, path: str, places: Sequence[str]) -> "Iterator[PeakLoad]":
+        """The largest and smallest value of each load, of the item at ``path``, with the name of its place."""
+        for c, (load, unit) in enumerate(self.loads):
+            ends: list[Any] = []
+            for values, times, k in (
+                (self.maximum, self.time_of_maximum, int(np.argmax(self.maximum[:, c]))),
+                (self.minimum, self.time_of_minimum, int(np.argmin(self.minimum[:, c]))),
+            ):
+                ends += [float(values[k, c]), float(times[k, c]), places[k]]
+            yield PeakLoad(path, load, unit, *ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +104,9 @@ class PeakLoads(Tabled):
 
     title: str
     peaks: tuple[PeakLoad, ...]
-    envelopes: dict[str, BeamEnvelope]
+    envelopes: dict[str, Envelope]
     time_unit: str = "s"
-    shells: dict[str, ShellEnvelope] = field(default_factory=dict)
+    shells: dict[str, Envelope] = field(default_factory=dict)
 
     def table(self) -> str:
         """A line for each load."""
@@ -157,7 +158,7 @@ class PeakLoads(Tabled):
             arrays[f"peaks/{word}"] = tuple(getattr(peak, word) for peak in self.peaks)
         for word in ("maximum", "time_of_maximum", "minimum", "time_of_minimum"):
             arrays[f"peaks/{word}"] = np.array([getattr(peak, word) for peak in self.peaks])
-        found: dict[str, Envelope] = {f"beams/{name}": each for name, each in self.envelopes.items()}
+        found = {f"beams/{name}": each for name, each in self.envelopes.items()}
         for path, envelope in (found | {f"shells/{name}": each for name, each in self.shells.items()}).items():
             arrays[f"{path}/loads"] = tuple(load for load, _ in envelope.loads)
             arrays[f"{path}/units"] = tuple(unit for _, unit in envelope.loads)
@@ -207,44 +208,38 @@ def _fits(group: Group, patterns: Sequence[str]) -> bool:
 
 
 def _peaks(
-    group: Group,
-    time: Floats,
-    inside: Bools,
-    envelopes: dict[str, BeamEnvelope],
-    shells: dict[str, ShellEnvelope],
+    group: Group, time: Floats, inside: Bools, envelopes: dict[str, Envelope], shells: dict[str, Envelope]
 ) -> Iterator[PeakLoad]:
     if isinstance(group, BeamResults):
         if group.name in envelopes:
             envelope = envelopes[group.name]
-            yield from _of_envelope(group.path, envelope, [f"{x:.5g} m" for x in envelope.position.tolist()])
+            yield from envelope.peaks(group.path, [f"{x:.5g} m" for x in envelope.position.tolist()])
         return
     if isinstance(group, ShellResults):
         if group.name in shells:
             surface = shells[group.name]
-            yield from _of_envelope(group.path, surface, [f"element {k}" for k in range(len(surface.position))])
+            yield from surface.peaks(group.path, [f"element {k}" for k in range(len(surface.position))])
         return
     if "force" not in group:
         return
+    loads: list[tuple[str, str]] = []
+    columns: list[Floats] = []
     if group["force"].ndim == 1:  # of a spring
-        yield _of_history(group, "torque" if "angle" in group else "force", group["force"], time, inside)
-        return
-    for word, unit in (("force", "N"), ("torque", "N m")):
-        values = group[word] if word in group else np.zeros((0, 0))
-        for k, axis in enumerate("xyz"[: values.shape[-1]]):
-            yield _of_history(group, f"{word} {axis}", values[:, k], time, inside, unit)
-        if values.shape[-1] == 3:
-            yield _of_history(group, f"{word}, magnitude", np.linalg.norm(values, axis=-1), time, inside, unit)
+        loads.append(("torque", "N m") if "angle" in group else ("force", "N"))
+        columns.append(group["force"])
+    else:
+        for word, unit in (("force", "N"), ("torque", "N m")):
+            values = group[word] if word in group else np.zeros((0, 0))
+            loads += [(f"{word} {axis}", unit) for axis in "xyz"[: values.shape[-1]]]
+            columns += list(values.T[: len("xyz")])
+            if values.shape[-1] == 3:
+                loads.append((f"{word}, magnitude", unit))
+                columns.append(np.linalg.norm(values, axis=-1))
+    history = np.stack(columns, axis=-1)[inside, None]
+    yield from Envelope.of(np.zeros(1), loads, history, history, time[inside]).peaks(group.path, [""])
 
 
-def _of_history(group: Group, load: str, values: Floats, time: Floats, inside: Bools, unit: str = "") -> PeakLoad:
-    values, time = values[inside], time[inside]
-    top, bottom = int(np.argmax(values)), int(np.argmin(values))
-    unit = unit or {"force": "N", "torque": "N m"}[load]
-    ends = (float(values[top]), float(time[top]), "", float(values[bottom]), float(time[bottom]), "")
-    return PeakLoad(group.path, load, unit, *ends)
-
-
-def _envelope(beam: BeamResults, time: Floats, inside: Bools) -> BeamEnvelope:
+def _envelope(beam: BeamResults, time: Floats, inside: Bools) -> Envelope:
     """The envelopes of a beam over the chosen instants."""
     time = time[inside]
     loads = section_loads(beam)[inside]
@@ -264,17 +259,10 @@ def _envelope(beam: BeamResults, time: Floats, inside: Bools) -> BeamEnvelope:
     starts = np.cumsum(lengths) - lengths
     position = (starts[:, None] + lengths[:, None] * np.array([0.0, 0.5, 1.0])).ravel()
     high, low = (np.concatenate(parts, axis=-1).reshape(len(time), len(position), -1) for parts in (upper, lower))
-    return BeamEnvelope(
-        position,
-        tuple(names),
-        np.max(high, axis=0),
-        time[np.argmax(high, axis=0)],
-        np.min(low, axis=0),
-        time[np.argmin(low, axis=0)],
-    )
+    return Envelope.of(position, names, high, low, time)
 
 
-def _of_shell(shell: ShellResults, time: Floats, inside: Bools) -> ShellEnvelope:
+def _of_shell(shell: ShellResults, time: Floats, inside: Bools) -> Envelope:
     """The envelopes of a shell over the chosen instants: of its resultants, and of its stresses and failure indices at
     the side and in the ply where they are largest and smallest."""
     chosen, time = np.flatnonzero(inside), time[inside]
@@ -297,27 +285,4 @@ def _of_shell(shell: ShellResults, time: Floats, inside: Bools) -> ShellEnvelope
     corners = [shell[word].astype(np.int64) for word in ("quadrilaterals", "triangles")]
     middles = [shell["reference_position"][cells].mean(axis=1) for cells in corners if len(cells)]
     high, low = np.concatenate(upper, axis=-1), np.concatenate(lower, axis=-1)
-    return ShellEnvelope(
-        np.concatenate(middles),
-        tuple(names),
-        np.max(high, axis=0),
-        time[np.argmax(high, axis=0)],
-        np.min(low, axis=0),
-        time[np.argmin(low, axis=0)],
-    )
-
-
-def _of_envelope(path: str, envelope: Envelope, places: list[str]) -> Iterator[PeakLoad]:
-    for c, (load, unit) in enumerate(envelope.loads):
-        top, bottom = int(np.argmax(envelope.maximum[:, c])), int(np.argmin(envelope.minimum[:, c]))
-        yield PeakLoad(
-            path,
-            load,
-            unit,
-            float(envelope.maximum[top, c]),
-            float(envelope.time_of_maximum[top, c]),
-            places[top],
-            float(envelope.minimum[bottom, c]),
-            float(envelope.time_of_minimum[bottom, c]),
-            places[bottom],
-        )
+    return Envelope.of(np.concatenate(middles), names, high, low, time)
