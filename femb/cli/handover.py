@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from femb.base.errors import FembError
-from femb.cli.options import WRITING, pairs
+from femb.cli.options import START, WRITING, damping_of, pairs
 from femb.cli.output import of_case
 
 if TYPE_CHECKING:
@@ -32,13 +32,8 @@ FORMATS = tuple(WRITTEN)
 @click.option("--to", "formats", multiple=True, type=click.Choice(FORMATS), required=True, help="What to write.")
 @click.option("--held", metavar="BODY", help="The hub; all formats but fmu need it.")
 @click.option("--modes", "count", type=int, default=10, metavar="N", show_default=True, help="Modes of each appendage.")
-@click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
-@click.option(
-    "--damping",
-    type=float,
-    metavar="RATIO",
-    help="Of modes of appendages, in place of [modal_damping, else 0.005].",
-)
+@START
+@damping_of("modes of appendages")
 @click.option("--point", "points", multiple=True, metavar="NAME=ITEM", help="A point, as eye=bodies.panel.")
 @click.option("--child", metavar="ITEM", help="The point of the child port, as beams.boom.-1.")
 @click.option("--reference", type=click.Choice(("cm", "joint")), default="cm", help="Of 42: whole or appendages [cm].")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from femb.base.errors import ResultError
-from femb.cli.options import WRITING, OptionError, numbers, pairs
+from femb.cli.options import START, WRITING, OptionError, damping_of, numbers, pairs
 from femb.cli.output import of_case
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ ORDERS = ("held", "hub", "modes", "craig_bampton", "balanced")
 
 
 @of_case("linear.npz", lambda words: ["linear.npz" if words["period"] is None else "periodic.npz"])
-@click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
+@START
 @click.option("--at-rest", is_flag=True, help="Start with no speeds but those of drivers and of --state.")
 @click.option(
     "--state",
@@ -51,9 +51,7 @@ ORDERS = ("held", "hub", "modes", "craig_bampton", "balanced")
 @click.option("--residual-vectors", is_flag=True, help="Keep that share in more modes, one for each input.")
 @click.option("--craig-bampton", type=int, metavar="N", help="Keep the hub's motions and N modes of each appendage.")
 @click.option("--balanced", type=int, metavar="N", help="Keep N balanced states beside the rigid motions.")
-@click.option(
-    "--damping", type=float, metavar="RATIO", help="Of every mode of these, in place of [modal_damping, else 0.005]."
-)
+@damping_of("every mode of these")
 @click.option("--closed", is_flag=True, help="Let the controllers act: of sampled ones the exact model of samples.")
 @click.option("--error-at", metavar="HZ,HZ,...", help="Compare them with the full model at these frequencies.")
 @click.option("--input", "inputs", multiple=True, metavar="NAME", help="An input, as bodies.hub.torque.")
@@ -159,7 +157,7 @@ def _states(texts: tuple[str, ...]) -> dict[str, float]:
 
 
 @of_case("loop.npz")
-@click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
+@START
 @click.option("--at-rest", is_flag=True, help="Start with no speeds but those of drivers and of --state.")
 @click.option(
     "--state", "states", multiple=True, metavar="NAME=VALUE", help="Start with this coordinate of a joint or this rate."
@@ -167,9 +165,7 @@ def _states(texts: tuple[str, ...]) -> dict[str, float]:
 @click.option("--hub", metavar="BODY", help="The body that carries the appendages, of a plant in modes.")
 @click.option("--modes", type=int, metavar="N", help="Keep N modes of the plant, with the static share of the others.")
 @click.option("--craig-bampton", type=int, metavar="N", help="Keep the hub's motions and N modes of each appendage.")
-@click.option(
-    "--damping", type=float, metavar="RATIO", help="Of every mode of these, in place of [modal_damping, else 0.005]."
-)
+@damping_of("every mode of these")
 @click.option("--channel", "channels", multiple=True, metavar="NAME", help="Margins of this channel only [all].")
 @click.option("--largest-delay", "delays", is_flag=True, help="Look for the delay that all sampled laws bear together.")
 @click.option("--figure", type=click.Choice(LOOPS), default="all", show_default=True, help="What loop.png shows.")
@@ -229,14 +225,9 @@ SWEPT = ("parameter", "unit", "values", "frequencies", "damping", "labels")
 @of_case("modes.npz", lambda words: ["modes.npz"] if words["sweep"] is None else ["sweep.npz", "sweep.h5"])
 @click.option("--modes", "count", type=int, metavar="N", help="How many modes [10, with --sweep 6, or all if fewer].")
 @click.option("--held", metavar="BODY", help="A body to hold; its appendages get participation and effective masses.")
-@click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
+@START
 @click.option("--damped", is_flag=True, help="Complex modes with the model's own dampers and modal damping.")
-@click.option(
-    "--damping",
-    type=float,
-    metavar="RATIO",
-    help="Of modes of appendages, in place of [modal_damping, else 0.005].",
-)
+@damping_of("modes of appendages")
 @click.option(
     "--root-load", "direction", metavar="DIRECTION", help="Root loads under unit acceleration x, y, z, rx, ry or rz."
 )
@@ -299,9 +290,9 @@ def modes(
 @click.option("--sine", metavar="FIRST:LAST", help="A sine of unit acceleration between two frequencies in Hz.")
 @click.option("--output", "outputs", multiple=True, metavar="NAME", help="An output, as appendages.boom.force.")
 @click.option("--held", metavar="BODY", help="The body that is shaken [the ground].")
-@click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
+@START
 @click.option("--modes", type=int, metavar="N", help="How many modes to keep [20, or all if there are fewer].")
-@click.option("--damping", type=float, metavar="RATIO", help="Of every mode, in place of [modal_damping, else 0.005].")
+@damping_of("every mode")
 @WRITING
 def shake(
     loaded: "Case", file: Path, psd: str | None, sine: str | None, start: str | None, **words: Any
@@ -324,7 +315,7 @@ def shake(
 @click.option("--modes", default="1", metavar="N,N,...", show_default=True, help="Numbers of the modes to quiet.")
 @click.option("--tolerance", type=float, default=0.05, metavar="PART", show_default=True, help="That ei leaves.")
 @click.option("--damping", type=float, metavar="RATIO", help="Of these modes, in place of the model's own.")
-@click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
+@START
 @WRITING
 def shaper(loaded: "Case", file: Path, modes: str, start: str | None, **words: Any) -> list[object]:
     """Compute the input shaper of modes of a case, and draw the vibration that it leaves to DIR/shaper.png.

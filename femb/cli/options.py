@@ -162,5 +162,12 @@ TO = click.option("--to", "last", type=float, metavar="T", help="Last instant, s
 DPI = click.option("--dpi", type=click.IntRange(10, 1200), default=150, show_default=True, help="Dots per inch.")
 AZIMUTH = click.option("--azimuth", type=float, default=-60.0, show_default=True, help="Of the viewer, degrees.")
 ELEVATION = click.option("--elevation", type=float, default=25.0, show_default=True, help="Above the plane, degrees.")
+START = click.option("--start", metavar="HOW", help="as_given, assembled or equilibrium [run.start].")
 WRITING = together(OUT, SET, FORCE, QUIET)
 SPAN, CAMERA = together(FROM, TO), together(FRAME, AZIMUTH, ELEVATION)
+
+
+def damping_of(modes: str) -> Callable[[Command], Command]:
+    """The option of a damping ratio of some modes."""
+    text = f"Of {modes}, in place of [modal_damping, else 0.005]."
+    return click.option("--damping", type=float, metavar="RATIO", help=text)
