@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
-from femb.numerics.block_kernels import factor_blocks, multiply_blocks, solve, solve_blocks
+from femb.numerics.block_kernels import factor, factor_blocks, multiply, multiply_blocks, solve, solve_blocks
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, lanes, places_in
 from femb.system.block_lu import DEPENDENT, Factors, LinearSolver, Matrix, SingularError, Unknowns
@@ -22,7 +22,8 @@ from femb.system.velocity_coordinates import MotionEquations
 # Block elimination of k matrices of one structure in one call; see ``femb.numerics.block_kernels``.
 #
 # Of k matrices each LANES are factorised, solved and multiplied together. The last few, and those of which some have
-# more dependent rows of constraints than others, are treated one by one.
+# more dependent rows of constraints than others, are treated one by one, by the kernels of one matrix: a copy of them
+# here would be compiled once more.
 
 
 @inlined
@@ -54,15 +55,14 @@ def shift_each(mass, damping, stiffness, mu):
 
 
 @kernel
-def factor_each(
+def factor_groups(
     start, n_v, diagonal, order, first, later, lower, upper, targets, matrices, pivots, rank, diagonal_scale, dependent,
-    data, grouped, grouped_scale, together,
+    grouped, grouped_scale, together,
 ):  # fmt: skip
-    """``factor`` of k matrices (k, size): their factors go to data (k, size), or to ``grouped`` (g, size, LANES).
+    """``factor`` of matrices (k, size) in groups of LANES: their factors go to ``grouped`` (g, size, LANES).
 
-    pivots (k, n), rank (k, B), diagonal_scale (k, n) or (k, 0) : of each, or in the first row of a group. grouped_scale
-    (g, n, LANES). together (g,) : whether a group is factorised as one. Returns the number of the first matrix that is
-    singular and that of its singular block; -1, -1 for none.
+    pivots (k, n), rank (k, B) : in the first row of a group. diagonal_scale (k, n) or (k, 0), grouped_scale
+    (g, n, LANES). together (g,) : whether a group is factorised as one.
     """
     in_lanes, scale_in_lanes = lanes(grouped), lanes(grouped_scale)
     for g in range(together.size):
@@ -74,23 +74,11 @@ def factor_each(
             scale_in_lanes[g], dependent,
         )  # fmt: skip
         together[g] = bad < 0
-    for s in range(matrices.shape[0]):
-        if s < together.size * LANES and together[s // LANES]:
-            continue
-        for i in range(data.shape[1]):
-            data[s, i] = matrices[s, i]
-        bad = factor_blocks(
-            start, n_v, diagonal, order, first, later, lower, upper, targets, data[s], pivots[s], rank[s],
-            diagonal_scale[s], dependent,
-        )  # fmt: skip
-        if bad >= 0:
-            return s, bad
-    return -1, -1
 
 
 @kernel
-def solve_each(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, grouped, together, x):
-    """``solve`` for one right-hand side of each of k matrices, x (k, n); factors are those of ``factor_each``."""
+def solve_groups(start, n_v, diagonal, order, first, later, lower, upper, grouped, pivots, rank, together, x):
+    """``solve`` for one right-hand side of each matrix in groups, x (k, n); factors are those of ``factor_groups``."""
     columns = np.empty((x.shape[1], LANES))
     in_lanes, columns_in_lanes = lanes(grouped), lanes(columns)
     for g in range(together.size):
@@ -102,28 +90,20 @@ def solve_each(start, n_v, diagonal, order, first, later, lower, upper, data, pi
                 columns_in_lanes,
             )  # fmt: skip
             spread(columns, s, x)
-    for s in range(x.shape[0]):
-        if not (s < together.size * LANES and together[s // LANES]):
-            solve_blocks(
-                start, n_v, diagonal, order, first, later, lower, upper, data[s], pivots[s], rank[s], x[s]
-            )  # fmt: skip
 
 
 @kernel
-def multiply_each(start, diagonal, order, first, later, lower, upper, data, x, y):
-    """y (k, n) = A x for k matrices, data (k, size)."""
-    count = x.shape[0] // LANES if LANES > 1 else 0
+def multiply_groups(start, diagonal, order, first, later, lower, upper, data, x, y):
+    """y (k, n) = A x for as many of k matrices, data (k, size), as are in groups of LANES."""
     matrix, columns = np.empty((data.shape[1], LANES)), np.empty((x.shape[1], LANES))
     result = np.empty((y.shape[1], LANES))
     in_lanes, columns_in_lanes, result_in_lanes = lanes(matrix), lanes(columns), lanes(result)
-    for g in range(count):
+    for g in range(x.shape[0] // LANES):
         s = g * LANES
         gather(data, s, matrix)
         gather(x, s, columns)
         multiply_blocks(start, diagonal, order, first, later, lower, upper, in_lanes, columns_in_lanes, result_in_lanes)
         spread(result, s, y)
-    for s in range(count * LANES, x.shape[0]):
-        multiply_blocks(start, diagonal, order, first, later, lower, upper, data[s], x[s], y[s])
 
 
 @inlined
@@ -257,18 +237,29 @@ class StackedFactors:
         grouped, own = space.array("in lanes", groups, data.shape[1], LANES), space.array("alone", *data.shape)
         self._together: Bools = np.zeros(groups, dtype=bool)
         self._structure, self._arrays, self._grouped = solver.structure, (own, pivots, rank), grouped
-        state, block = factor_each(
-            *solver.structure, solver.targets, data, pivots, rank, scale, DEPENDENT, own, grouped,
-            np.empty((groups, scale.shape[1], LANES)), self._together,
-        )  # fmt: skip
+        if groups:
+            factor_groups(
+                *solver.structure, solver.targets, data, pivots, rank, scale, DEPENDENT, grouped,
+                np.empty((groups, scale.shape[1], LANES)), self._together,
+            )  # fmt: skip
         self._no_scale = scale[:1]
-        if state >= 0:
-            start = solver.pattern.block_start
-            raise SingularError(int(start[block]), int(start[block + 1]), state)
+        in_group = np.zeros(k, dtype=bool)
+        in_group[: groups * LANES] = np.repeat(self._together, LANES)
+        self._alone: list[int] = np.flatnonzero(~in_group).tolist()
+        for s in self._alone:
+            own[s] = data[s]
+            bad = factor(*solver.structure, solver.targets, own[s], pivots[s], rank[s], scale[s], DEPENDENT)
+            if bad >= 0:
+                start = solver.pattern.block_start
+                raise SingularError(int(start[bad]), int(start[bad + 1]), s)
 
     def solve(self, x: Floats) -> Floats:
         """Solve in place for contiguous right-hand sides (k, n), one of each matrix, and return them."""
-        solve_each(*self._structure, *self._arrays, self._grouped, self._together, x)
+        own, pivots, rank = self._arrays
+        if len(self._together):
+            solve_groups(*self._structure, self._grouped, pivots, rank, self._together, x)
+        for s in self._alone:
+            solve(*self._structure, own[s], pivots[s], rank[s], self._no_scale[0], x[s])
         return x
 
     def least_norm(self, J: Floats, x: Floats) -> Floats:
@@ -316,7 +307,12 @@ def factors_each(solver: LinearSolver, data: Floats, space: Space | None = None)
 def products(solver: LinearSolver, data: Floats, x: Floats) -> Floats:
     """A x (k, n) of k matrices, block data, and contiguous x (k, n)."""
     y = np.empty_like(x)
-    multiply_each(solver.structure[0], *solver.structure[2:], data, x, y)
+    start, _, *blocks = solver.structure
+    groups = len(x) // LANES if LANES > 1 else 0
+    if groups:
+        multiply_groups(start, *blocks, data, x, y)
+    for s in range(groups * LANES, len(x)):
+        multiply(start, *blocks, data[s], x[s], y[s])
     return y
 
 
