@@ -87,12 +87,13 @@ class LowRank:
     @staticmethod
     def joined(parts: "Sequence[LowRank]", n_v: int) -> "LowRank":
         """The sum of some; of none, of rank 0."""
-        none = np.zeros((n_v, 0))
-        return LowRank(
-            np.hstack([none, *(part.left for part in parts)]),
-            np.hstack([none, *(part.damping for part in parts)]),
-            np.hstack([none, *(part.stiffness for part in parts)]),
+        if not parts:
+            none = np.zeros((n_v, 0))
+            return LowRank(none, none, none)
+        left, damping, stiffness = (
+            [getattr(part, word) for part in parts] for word in ("left", "damping", "stiffness")
         )
+        return LowRank(np.hstack(left), np.hstack(damping), np.hstack(stiffness))
 
     @property
     def rank(self) -> int:
