@@ -225,8 +225,26 @@ class Convergence:
 FIRST_STEPS = 10
 
 
-class NewtonProgram:
-    """Newton's iteration on the equations of one state for one call; see ``try_step``.
+class StepProgram:
+    """Kernels bound to the arrays of a stepper, for one call; see ``try_step``."""
+
+    # all of them, and the coordinates at the matrices to which they point
+    _kernels: tuple[Bound, ...]
+    _matrices_q: Floats | None = None
+
+    def points_anew(self, matrices_q: Floats) -> bool:
+        """Let the kernels read the coordinates (n_q,) at which matrices were formed; whether these are new."""
+        if matrices_q is self._matrices_q:
+            return False
+        self._matrices_q = matrices_q
+        for kernel in self._kernels:
+            if kernel.has("matrices_q"):
+                kernel.point("matrices_q", matrices_q)
+        return True
+
+
+class NewtonProgram(StepProgram):
+    """Newton's iteration on the equations of one state for one call.
 
     start, before, after : kernels bound to the arrays of a stepper, before the first iteration, and around the solution
     of each for x (n,); the last returns the size of a correction. equations : ``BoundEquations`` of the state. factors
@@ -246,16 +264,13 @@ class NewtonProgram:
         first, correction = program(start, known), program([before, solution, after], known)
         of_state: Any = equations.compiled
         self._programs = first, of_state, correction, none, of_state, error, none
-        self._matrices_q: Floats | None = None
 
     def run(self, h: float, matrices_q: Floats, most: int, newton: "Convergence") -> bool:
         """Whether the iteration of a step of length h (s), or with the shift h (1/s), converges. Raises TrialError."""
+        self.points_anew(matrices_q)
         for kernel in self._kernels:
             if kernel.has("h"):
                 kernel.set("h", h)
-            if matrices_q is not self._matrices_q and kernel.has("matrices_q"):
-                kernel.point("matrices_q", matrices_q)
-        self._matrices_q = matrices_q
         memory = np.zeros(5)
         outcome, _, _ = try_step(*self._programs, most, newton.limits, memory)
         newton.memory[:] = memory.tolist()

@@ -36,7 +36,7 @@ from femb.numerics.threads import concurrently, divided, one_after_another
 from femb.steppers import implicit
 from femb.steppers.contract import AcceptedStep, left_limit
 from femb.steppers.dense import HermiteStep
-from femb.steppers.implicit import RESTORING, Convergence, ImplicitStepper
+from femb.steppers.implicit import RESTORING, Convergence, ImplicitStepper, StepProgram
 from femb.steppers.radau_kernels import (
     CONVERGED,
     NEGLIGIBLE,
@@ -434,7 +434,7 @@ class RadauEquations(ImplicitStepper[Stages]):
         return Stages(u.copy(), newton.done, newton.rate, estimate)
 
 
-class TrialProgram:
+class TrialProgram(StepProgram):
     """The kernels of a trial step, bound to the arrays of a stepper, for one call; see ``try_step``.
 
     equations, equations_of_one, switched : ``BoundEquations.compiled`` of the stages and of one state, the last where
@@ -451,7 +451,6 @@ class TrialProgram:
         of_real, of_pair = self.factors
         solver: Any = form.solver
         self.estimates = not form.singular_batches
-        self._matrices: Any = None
         self._n_v = n_v
         self._state = _, q, v, _ = stepper._one_state
         self._error_q, self._error_v = np.empty((1, n_q)), np.empty((1, n_v + n_c))
@@ -504,6 +503,7 @@ class TrialProgram:
         after = program(size, known)
         if after is not None and not self.estimates:
             after = after[:0]
+        self._kernels = *self._starts, self._respond, self._finish, self._estimate
         self._programs = [
             (start, equations, correction, before, equations_of_one, self._error_v, after) for start in starts
         ]
@@ -524,11 +524,8 @@ class TrialProgram:
             variant = 2
             self._before[:], self._trend[1][:] = replaced[:2]
             self._respond.set("mu", mu)
-        if self._matrices is not stepper._matrices:
-            self._matrices = stepper._matrices
-            for each in (*self._starts, self._respond, self._finish, self._estimate):
-                each.point("matrices_q", stepper._matrices_q)
-            self._multiply.point("data", self._matrices[2])
+        if self.points_anew(stepper._matrices_q):
+            self._multiply.point("data", stepper._matrices[2])  # type: ignore[index]
         start.set("h", h)
         start.set("trend", length)
         start.set("trend", earlier, 1)
