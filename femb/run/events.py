@@ -13,7 +13,8 @@ loss of each latch. Source: docs/theory/constraints.md, section 12.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic
+from itertools import groupby
+from typing import Any, Generic, TypeAlias
 
 import numpy as np
 
@@ -124,6 +125,15 @@ class Switched(Generic[F]):
     jumps: bool = False
 
 
+def in_order(updates: Sequence[Update]) -> list[int]:
+    """The numbers of updates of one instant in the order in which they are carried out."""
+    return sorted(range(len(updates)), key=lambda k: updates[k].order)
+
+
+# Numbers of updates, and the program of their kernels; None where they have none.
+Group: TypeAlias = tuple[list[int], Ints | None]
+
+
 class BoundUpdates:
     """Updates of a system whose kernels are bound to arrays: those of one instant are one call; see ``Update.bind``."""
 
@@ -131,7 +141,7 @@ class BoundUpdates:
         arrays = self._arrays = UpdateArrays(system.discrete, system.n_q, system.n_v)
         found = {each: each.bind(arrays) for each in system.layout.updates if each.bind is not None}
         self._bound = {each: kernel for each, kernel in found.items() if kernel is not None}
-        self._programs: dict[tuple[Update, ...], Ints] = {}
+        self._groups: dict[tuple[Update, ...], list[Group]] = {}
         # of the states that have numbers their place, and the shape of tables
         parts = {name: part for name, part in arrays.parts.items() if part.stop > part.start}
         self._parts: list[tuple[str, Any, tuple[int, ...] | None]] = []
@@ -143,19 +153,20 @@ class BoundUpdates:
         self._there: DiscreteState | None = None
         self._before = arrays.states.view(np.int64)
 
-    def __contains__(self, update: Update) -> bool:
-        return update in self._bound
+    def groups(self, updates: tuple[Update, ...]) -> list[Group]:
+        """Updates in their order, those with kernels that follow each other together."""
+        found = self._groups.get(updates)
+        if found is None:
+            found = self._groups[updates] = []
+            for has_kernels, group in groupby(in_order(updates), lambda k: updates[k] in self._bound):
+                numbers = list(group)
+                calls = program([self._bound[updates[k]] for k in numbers]) if has_kernels else None
+                found.append((numbers, calls))
+        return found
 
-    def changed(
-        self, updates: tuple[Update, ...], t: float, q: Floats, v: Floats, discrete: DiscreteState
-    ) -> DiscreteState | None:
-        """The discrete state after updates that are all in here; itself if nothing changes, None where one of them is
+    def changed(self, calls: Ints, t: float, q: Floats, v: Floats, discrete: DiscreteState) -> DiscreteState | None:
+        """The discrete state after a program of ``groups``; itself if nothing changes, None where one of its updates is
         left to ``Update.change``, without effect."""
-        calls = self._programs.get(updates)
-        if calls is None:
-            found = program([self._bound[each] for each in updates])
-            assert found is not None
-            calls = self._programs[updates] = found
         arrays, there = self._arrays, self._there
         changed = list(arrays.parts) if there is None else [*discrete.changed_since(there)]
         if changed != [ANGLES]:
@@ -196,24 +207,18 @@ def switched(
     system = form.system
     discrete, state = system.discrete, None
     taken = [0.0] * len(updates)
-    order = list(range(len(updates)))
-    if len(order) > 1:
-        order.sort(key=lambda each: updates[each].order)
-    while order:
-        k = order[0]
-        update, before = updates[k], discrete
-        if bound is not None and update in bound:
-            count = next((i for i, each in enumerate(order) if updates[each] not in bound), len(order))
-            after = bound.changed(tuple(updates[each] for each in order[:count]), t, q, v, discrete)
-            if after is not None:
-                discrete, order = after, order[count:]
-                continue
-        if state is None:
-            state = form.state(t, q, v)
-        discrete = update.changed(t, state, discrete, sampled=update.samples(discrete, t + same))
-        if update.loss is not None:
-            taken[k] = update.loss(before, discrete)
-        order = order[1:]
+    for numbers, calls in bound.groups(tuple(updates)) if bound is not None else [(in_order(updates), None)]:
+        after = bound.changed(calls, t, q, v, discrete) if bound is not None and calls is not None else None
+        if after is not None:
+            discrete = after
+            continue
+        for k in numbers:
+            update, before = updates[k], discrete
+            if state is None:
+                state = form.state(t, q, v)
+            discrete = update.changed(t, state, discrete, sampled=update.samples(discrete, t + same))
+            if update.loss is not None:
+                taken[k] = update.loss(before, discrete)
     if discrete is system.discrete:
         return Switched(form, q, v, taken)
     other = form.with_discrete(discrete)

@@ -15,6 +15,7 @@ import argparse  # noqa: E402
 import json  # noqa: E402
 import platform  # noqa: E402
 from importlib.metadata import version  # noqa: E402
+from importlib.util import find_spec  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
@@ -31,7 +32,8 @@ def machine() -> dict[str, str]:
     """What was measured with what."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
     names = [each.partition(":")[2].strip() for each in lines if each.startswith("model name")]
-    programs = {name: version(name) for name in ("exudyn", "pin", "numba", "numpy", "scipy")}
+    names_of = ["exudyn", "pin", *(["mujoco"] if find_spec("mujoco") else []), "numba", "numpy", "scipy"]
+    programs = {name: version(name) for name in names_of}
     return {"processor": names[0] if names else platform.processor(), "python": platform.python_version()} | programs
 
 
@@ -63,13 +65,13 @@ def measure(only: list[str], quick: bool, repetitions: int, path: Path | None) -
         for point in measured(problem, np.array(stored[problem.key]), quick, repetitions):
             points.append(point)
             print(line(point), flush=True)
-        rows = comparisons(problem, points)
+        rows = comparisons(points)
         words = {"title": problem.title, "quantity": problem.quantity, "notes": problem.notes}
         data["problems"][problem.key] = words | {"points": points, "comparisons": rows}
         for row in rows:
             peer = f"{row['peer']:26} {row['peer_setting']:24} error {row['error']:.1e}"
             ratio = "not reached" if row["ratio"] is None else f"{row['ratio']:.2f}"
-            print(f"  {peer}: ratio {ratio}, target {row['target']}")
+            print(f"  {peer}: ratio {ratio}")
         order = [each.key for each in all_problems()]
         data["problems"] = dict(sorted(data["problems"].items(), key=lambda item: order.index(item[0])))
         if path is not None:

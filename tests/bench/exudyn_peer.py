@@ -49,8 +49,9 @@ class Peer:
         ]
 
     def settings(self, duration: float, step: float, interval: float, **words: Any) -> Any:
-        """Settings of a run with a fixed step; words: sparse, newton (relative, absolute), radius, modified, redundant
-        (rows of constraints depend on others)."""
+        """Settings of a run with a fixed step; words: sparse, newton (relative, absolute), increments (whether Newton's
+        criterion is the size of the increment), once (whether the Jacobian is formed in every step, and once), radius,
+        modified, redundant (rows of constraints depend on others)."""
         settings = exu.SimulationSettings()
         integration = settings.timeIntegration
         integration.endTime, integration.numberOfSteps = duration, round(duration / step)
@@ -58,6 +59,8 @@ class Peer:
         integration.newton.useModifiedNewton = words.get("modified", True)
         if "newton" in words:
             integration.newton.relativeTolerance, integration.newton.absoluteTolerance = words["newton"]
+        integration.newton.newtonResidualMode = int(words.get("increments", False))
+        integration.newton.modifiedNewtonJacUpdatePerStep = words.get("once", False)
         integration.generalizedAlpha.spectralRadius = words.get("radius", 1.0)
         settings.solution.file.write = False
         settings.solution.sensors.writePeriod = interval

@@ -33,20 +33,13 @@ class FailedError(Exception):
 
 @dataclass(frozen=True)
 class Contender:
-    """program : femb or a peer. setting : mesh, method, step or tolerance. run : the values that are compared."""
+    """program : femb or a peer. setting : mesh, method, step or tolerance. run : the values that are compared. like :
+    what runs that are compared have in common, such as the mesh."""
 
     program: str
     setting: str
     run: Callable[[], Values]
-
-
-@dataclass(frozen=True)
-class Target:
-    """femb is to be ``ratio`` times as fast as ``program``, at an error of at most ``level`` or, if None, at any."""
-
-    program: str
-    ratio: float
-    level: float | None = None
+    like: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,7 +47,7 @@ class Problem:
     """One row of the comparison.
 
     contenders : those of the problem, fewer and shorter if quick. reference : the values without error, which are
-    stored under ``key`` in references.json. quantity : what the error is, with its unit. targets : see Target.
+    stored under ``key`` in references.json. quantity : what the error is, with its unit. size : of the motion.
     """
 
     key: str
@@ -62,7 +55,6 @@ class Problem:
     quantity: str
     contenders: Callable[[bool], list[Contender]]
     reference: Callable[[], Values]
-    targets: tuple[Target, ...] = ()
     notes: str = ""
     size: float = 1.0
 
@@ -103,6 +95,8 @@ def measured(problem: Problem, wanted: Values, quick: bool, repetitions: int) ->
         if not failure and error > LOST * problem.size:
             failure = f"error {error:.1e}"
         point: Point = {"program": contender.program, "setting": contender.setting}
+        if contender.like:
+            point["like"] = contender.like
         point |= (
             {"failure": failure} if failure else {"cpu": median(used), "spread": max(used) / min(used), "error": error}
         )
@@ -125,25 +119,32 @@ def fastest(points: list[Point], program: str, error: float) -> Point | None:
     return next((point for point in front(points, program) if point["error"] <= error), None)
 
 
-def comparisons(problem: Problem, points: list[Point]) -> list[Point]:
-    """For each peer and each point of its front, femb at the same error: times and their ratio, with the target."""
+def alike(points: list[Point], like: str) -> list[Point]:
+    """The points of runs that have this in common."""
+    return [point for point in points if point.get("like", "") == like]
+
+
+def comparisons(points: list[Point]) -> list[Point]:
+    """For each peer and each point of its front, femb at the same error: times and their ratio.
+
+    Runs are compared with those that have the same in common.
+    """
     found = []
     for program in dict.fromkeys(p["program"] for p in points if p["program"] != FEMB):
-        of_program = [target for target in problem.targets if target.program == program]
-        for peer in front(points, program):
-            levels = [t for t in of_program if t.level is None or t.level >= peer["error"] > 0.2 * t.level]
-            mine = fastest(points, FEMB, peer["error"])
-            row: Point = {
-                "peer": program,
-                "peer_setting": peer["setting"],
-                "peer_cpu": peer["cpu"],
-                "error": peer["error"],
-            }
-            if mine is None:
-                row |= {"setting": "not reached", "ratio": None}
-            else:
-                row |= {"setting": mine["setting"], "cpu": mine["cpu"], "femb_error": mine["error"]}
-                row["ratio"] = peer["cpu"] / mine["cpu"]
-            row["target"] = max((t.ratio for t in levels), default=None)
-            found.append(row)
+        for like in dict.fromkeys(p.get("like", "") for p in points if p["program"] == program):
+            some = alike(points, like)
+            for peer in front(some, program):
+                mine = fastest(some, FEMB, peer["error"])
+                row: Point = {
+                    "peer": program,
+                    "peer_setting": peer["setting"],
+                    "peer_cpu": peer["cpu"],
+                    "error": peer["error"],
+                }
+                if mine is None:
+                    row |= {"setting": "not reached", "ratio": None}
+                else:
+                    row |= {"setting": mine["setting"], "cpu": mine["cpu"], "femb_error": mine["error"]}
+                    row["ratio"] = peer["cpu"] / mine["cpu"]
+                found.append(row)
     return found

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 import femb
 
-from .harness import FEMB, MOTION, Contender, Problem, Target
+from .harness import FEMB, MOTION, Contender, Problem
 
 CASES = Path(__file__).resolve().parents[2] / "cases"
 GRAVITY = 9.81
@@ -189,7 +189,6 @@ TREE = {"method": "rk", "formulation": "reduced"}
 
 
 def problems() -> list[Problem]:
-    target = (Target(EXUDYN, 5.0),)
     quantity = "error of a position at the end, m"
     three = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
     a01 = [("rk", (1e-4, 1e-5, 1e-6, 1e-7), RK)]
@@ -244,7 +243,6 @@ def problems() -> list[Problem]:
             quantity,
             lambda quick, row=(model, body, duration, theirs, settings, steps): contenders_of(*row, quick),
             reference,
-            target,
             notes=f"reference: {words}",
         )
         for key, title, model, body, duration, theirs, settings, steps, reference, words in rows

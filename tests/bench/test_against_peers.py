@@ -19,11 +19,16 @@ def point(program, cpu, error):
 def test_a_comparison_takes_the_fastest_run_that_is_at_most_as_wrong():
     points = [point("femb", 1.0, 1e-3), point("femb", 2.0, 1e-5), point("femb", 3.0, 1e-4), point("peer", 8.0, 1e-4)]
     points.append({"program": "peer", "setting": "", "failure": "diverged"})
-    problem = harness.Problem("x", "", "", lambda quick: [], lambda: None, (harness.Target("peer", 5.0),))
-    (row,) = harness.comparisons(problem, points)
-    assert (row["cpu"], row["ratio"], row["target"]) == (2.0, 4.0, 5.0)
-    (row,) = harness.comparisons(problem, [points[0], points[3]])
+    (row,) = harness.comparisons(points)
+    assert (row["cpu"], row["ratio"]) == (2.0, 4.0)
+    (row,) = harness.comparisons([points[0], points[3]])
     assert row["ratio"] is None
+
+
+def test_runs_are_compared_with_those_that_have_the_same_in_common():
+    points = [point("femb", cpu, 1e-6) | {"like": f"{k} elements"} for k, cpu in ((4, 1.0), (8, 2.0))]
+    points += [point("peer", 6.0, 1e-4) | {"like": f"{k} elements"} for k in (4, 8)]
+    assert [row["ratio"] for row in harness.comparisons(points)] == [6.0, 3.0]
 
 
 @pytest.mark.parametrize("first", page.TABLES)
@@ -32,7 +37,7 @@ def test_the_tables_of_the_page_are_those_of_its_numbers(first):
     assert page.written(page.PAGE.read_text(encoding="utf-8"), first) == page.TABLES[first](data)
 
 
-KEYS = ("p1", "p2_10", "p3", "p4_roll", "p4_bend", "p5_100", "p6_a01", "p6_a02", "p6_a04")
+KEYS = ("p1_position", "p1_deflection", "p2_10", "p3", "p4_roll", "p4_bend", "p5_100", "p6_a01", "p6_a02", "p6_a04")
 
 
 @pytest.mark.slow
