@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 
 import femb
 from femb.elements.shell.mesh import ShellMesh, cylinder, grid, paraboloid, quadrilateral, sphere, surface_problem
-from femb.elements.shell.stiffness import areas
+from femb.elements.shell.stiffness import areas, shape_weights
 
 # components held at a plane of symmetry across node axis x or y, beside one of the displacement
 ACROSS_X, ACROSS_Y = [4, 5], [3, 5]
@@ -135,31 +135,105 @@ def test_linear_benchmarks_on_fine_meshes():
     np.testing.assert_allclose([twisted(24, 4, axis) for axis in (2, 1)], [0.998, 0.996], rtol=0, atol=1e-3)
 
 
-def straight(shift, drilling, kind="quads"):
-    """Beam of MacNeal and Harder in its plane, 6 x 0.2 x 0.1, of six elements; shift : of the nodes on one side, in
-    turn to the left and to the right, and of parallelograms all to one side."""
-    bottom = np.arange(7.0)
-    top = bottom.copy()
-    bottom[1:-1] += shift * np.array([1.0, -1.0, 1.0, -1.0, 1.0])
-    top[1:-1] -= shift * np.array([1.0, -1.0, 1.0, -1.0, 1.0])
-    nodes = np.concatenate(
-        [np.column_stack([bottom, 0 * bottom, 0 * bottom]), np.column_stack([top, 0 * top + 0.2, 0 * top])]
-    )
+def straight(shift, drilling="weak", kind="quads", component=1):
+    """Beam of MacNeal and Harder, 6 x 0.2 x 0.1, of six elements, under a unit load at its tip; shift : of the nodes
+    on both sides, (5,) and (5,). component : of displacements, or of the twist by a couple, 3."""
+    lines = np.tile(np.arange(7.0), (2, 1))
+    lines[:, 1:-1] += shift
+    nodes = np.column_stack([lines.ravel(), np.repeat([0.0, 0.2], 7), np.zeros(14)])
     quads = np.array([[k, k + 1, k + 8, k + 7] for k in range(6)])
     mesh = ShellMesh(nodes, np.tile([0.0, 0.0, 1.0], (14, 1)), quads, np.zeros((0, 3), dtype=np.int64), {})
     mesh = triangulated(mesh) if kind == "triangles" else mesh
     one = Supported(
         shell_on(mesh, thickness=0.1, material=material(1e7, 0.3), drilling=drilling), held(mesh, ([0, 7], range(6)))
     )
-    loads = np.zeros((14, 6))
-    loads[[6, 13], 1] = 0.5
-    return one.linear(one.loads(loads))[[6, 13], 1].mean() / 0.1081
+    loads, tip = np.zeros((14, 6)), [6, 13]
+    loads[tip, min(component, 2)] = (-5.0, 5.0) if component == 3 else 0.5
+    return one.linear(one.loads(loads))[tip, component].mean() / (3e-5, 0.1081, 0.4321, 0.03208)[component]
+
+
+TURNS = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
+TRAPEZOIDS, PARALLELOGRAMS = 0.1 * np.stack([TURNS, -TURNS]), 0.1 * np.outer([-1.0, 1.0], np.ones(5))
 
 
 def test_beam_in_its_plane():
     """Rectangles, with both drillings; trapezoids and triangles are far too stiff, as the page says."""
-    found = [straight(0.0, "weak"), straight(0.0, "stiff"), straight(0.1, "weak"), straight(0.0, "weak", "triangles")]
+    found = [straight(0.0), straight(0.0, "stiff"), straight(TRAPEZOIDS), straight(0.0, kind="triangles")]
     np.testing.assert_allclose(found, [0.981, 0.991, 0.051, 0.03], atol=6e-3)
+
+
+def test_beam_by_all_loads_and_a_curved_one():
+    """Pull, bending out of the plane and twist; parallelograms; a quarter of a circle, in and out of its plane."""
+    found = [straight(0.0, component=k) for k in (0, 2, 3)]
+    found += [straight(shift, component=k) for shift, k in ((TRAPEZOIDS, 2), (PARALLELOGRAMS, 1), (PARALLELOGRAMS, 2))]
+    np.testing.assert_allclose(found, [0.996, 0.981, 0.946, 0.974, 0.625, 0.986], atol=1e-3)
+
+    def at(r, s):
+        turn, radius = 0.5 * np.pi * (1.0 - r), 4.12 + 0.2 * s
+        x = np.column_stack([radius * np.cos(turn), radius * np.sin(turn), np.zeros_like(r)])
+        return x, np.tile([0.0, 0.0, 1.0], (len(r), 1))
+
+    mesh = grid(at, 6, 1)
+    shell = shell_on(mesh, thickness=0.1, material=material(1e7, 0.25), drilling="weak")
+    one, tip = Supported(shell, held(mesh, (mesh.sets["edge4"], range(6)))), mesh.sets["edge2"]
+    for component, reference, wanted in ((0, 0.08734, 0.877), (2, 0.5022, 0.950)):
+        loads = np.zeros((14, 6))
+        loads[tip, component] = 0.5
+        moved = one.linear(one.loads(loads))[tip, component].mean()
+        np.testing.assert_allclose(moved / reference, wanted, atol=1e-3)
+
+
+MORLEY = [[0, 0, 0], [1, 0, 0], [1 + np.sqrt(0.75), 0.5, 0], [np.sqrt(0.75), 0.5, 0]]
+
+
+@pytest.mark.parametrize(
+    ("corners", "clamped", "point", "reference", "wanted"),
+    [
+        (None, True, True, 0.005612, [0.883, 0.970]),
+        (None, True, False, 0.00126532, [0.980, 0.994]),
+        (None, False, True, 0.0116008, [1.007, 0.999]),
+        (None, False, False, 0.00406235, [0.989, 0.998]),
+        (MORLEY, False, False, 4.08e-4, [0.947, 0.957]),
+    ],
+    ids=["clamped, point", "clamped, uniform", "simple, point", "simple, uniform", "Morley"],
+)
+def test_deflections_of_plates(corners, clamped, point, reference, wanted):
+    """Of 4 x 4 and 8 x 8: squares of L/h 1000 under a force in the middle and a uniform load, and Morley's plate."""
+    found, h = [], 1e-3 if corners is None else 1e-2
+    for n in (4, 8):
+        mesh = quadrilateral(np.array(corners or [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=float), n, n)
+        edges = np.unique(np.concatenate([mesh.sets[f"edge{k}"] for k in range(1, 5)]))
+        rules = [(edges, range(6) if clamped else [2]), (mesh.sets["corner1"], [0, 1, 5]), (mesh.sets["corner2"], [1])]
+        one = Supported(shell_on(mesh, thickness=h, material=material(1e9, 0.3)), held(mesh, *rules))
+        loads, middle = np.zeros((len(mesh.nodes), 6)), (n + 1) * (n // 2) + n // 2
+        if point:
+            loads[middle, 2] = 1.0
+        else:
+            np.add.at(loads[:, 2], mesh.quads.ravel(), shape_weights(mesh.nodes[mesh.quads]).sum(axis=2).ravel())
+        found.append(one.linear(one.loads(loads))[middle, 2] * 1e9 * h**3 / 12.0 / 0.91 / reference)
+    np.testing.assert_allclose(found, wanted, atol=2.5e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("thickness", "limit"), [(0.0127, 2217.0), (0.00635, 610.0)])
+def test_hinged_roof_snaps_along_its_arc_length(thickness, limit):
+    """The whole roof of Sze, Liu and Lo on two lines of hinges, 8 x 8: its limit load, the fall, and the way up."""
+    model, top = femb.Model("roof"), 40
+    shell = femb.Shell(
+        "roof", (8, 8), surface={"cylinder": [2.54, 0.508, 0.2]}, thickness=thickness, points={"top": top},
+        material=femb.Material(3.10275e9, 3.10275e9 / 2.6, 1000.0),
+    )  # fmt: skip
+    model.add(shell)
+    for edge in ("edge1", "edge3"):
+        model.add(femb.HingeLine(edge, {"body": "ground"}, {"shell": "roof", "edge": edge}))
+    model.add(femb.Load("push", body="roof.top", force=(0.0, 0.0, -1.0)))
+    found = femb.static(model, factor=3000.0, steps=8 if thickness > 0.01 else 20, arc_length=True)
+    load, down = found.load_factor, -found.bodies["roof.top"].displacement[:, 2]
+    peak = int(np.argmax(load[down < 0.016]))
+    np.testing.assert_allclose(load[peak], limit, rtol=3e-3)
+    assert load[peak:].min() < (600.0 if thickness > 0.01 else -300.0)
+    assert load[-1] == pytest.approx(3000.0)
+    assert down[-1] > 0.028
 
 
 def cantilever(n, length=10.0, drilling=None):
