@@ -17,6 +17,7 @@ from femb.base.types import Direction, Floats, Matrix6, OneOf, Quaternion, Shape
 from femb.base.values import as_numbers, nearest, shown, whole_number
 from femb.elements.beam.laminate import Material, Ply, material_named
 from femb.elements.item import Item, StartMotion
+from femb.elements.load.load import Load
 from femb.elements.marker import Marker, Place
 from femb.elements.modal.flexible_body import Interface
 from femb.elements.records import RecordedSystem, Records, StationMotions, shape_changes
@@ -48,6 +49,8 @@ Elements = Annotated[Any, Shape((2,))]
 Matrix2 = Annotated[Any, Shape((2, 2))]
 # A mesh that is larger (m) is probably in millimetres.
 LARGE = 300.0
+# A torque on a node is about the normal where more than this part of it is.
+DRILLS = 0.5
 GEOMETRY = ("corners", "surface", "mesh")
 DIRECT = ("stiffness_matrix", "shear_stiffness", "mass_per_area")
 
@@ -478,6 +481,21 @@ class Shell(Item):
             return None
         return StartMotion(layout.shells[self.name].stations[0], self.velocity, self.angular_velocity)
 
+    def _warn_of_drilling(self, model: ModelView, quaternions: Floats) -> None:
+        """Warn of torques on nodes about their normals where nothing but the weak stiffness of drilling resists."""
+        points = {} if self.stiff_drilling else {f"{self.name}.{word}": node for node, word in self.named.items()}
+        for load in model.items() if points else ():
+            if isinstance(load, Load) and load.body in points and isinstance(load.torque, np.ndarray):
+                axes = rotations.rotation_matrix(quaternions[points[load.body]])
+                about = load.torque[2] if load.frame == "body" else load.torque @ axes[:, 2]
+                if load.frame in ("inertial", "body") and abs(about) > DRILLS * np.linalg.norm(load.torque):
+                    warnings.warn(
+                        f"loads.{load.name}.torque: is about the normal of shell {self.name!r} at one node, where only "
+                        "weak drilling resists: lead it in by a body on an edge, or by forces on two points",
+                        FembWarning,
+                        stacklevel=2,
+                    )
+
     # The equations
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
@@ -485,6 +503,7 @@ class Shell(Item):
         pose = (-layout.origin, np.array([1.0, 0.0, 0.0, 0.0])) if self.frame is None else placement.bodies[self.frame]
         positions, quaternions = self.placed(pose)
         stations: list[Station | None] = [None] * len(positions)
+        self._warn_of_drilling(model, quaternions)
 
         def carry(word: str, node: int, host: int) -> None:
             frame, known = layout.frames[host], stations[node]

@@ -115,8 +115,9 @@ def test_tape_spring_snaps_to_a_fold_of_constant_moment():
     assert steady.mean() == pytest.approx(wanted, rel=0.03)
     assert np.ptp(steady) < 0.1 * wanted
     along = np.abs(found.shells["tape"].curvature[-1, :, 0]).reshape(6, 48)[2:4]
-    radius = 1.0 / along[along > 0.5 * along.max()].mean()
-    assert is_printed(table["radius of the fold at 90 degrees, mm"][0], 1e3 * radius)
+    # the fold may be anywhere along the tape: where its ends fall within elements changes the mean, hardly the median
+    radius = 1.0 / np.median(along[along > 0.5 * along.max()])
+    assert float(table["radius of the fold at 90 degrees, mm"][0]) == pytest.approx(1e3 * radius, rel=0.03)
     assert 0.015 < radius < 1.15 * 0.015
 
 

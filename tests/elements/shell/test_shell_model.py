@@ -1,5 +1,6 @@
 """Shells in models: what carries them, motion, statics, modes, root loads, and every exit."""
 
+import warnings
 from dataclasses import replace
 
 import meshio
@@ -438,3 +439,16 @@ def test_bad_input_is_named(words, message):
 def test_thickness_in_millimetres_warns():
     with pytest.warns(femb.FembWarning, match="millimetres"):
         femb.Shell("p", **(WORDS | {"thickness": 20.0}))
+
+
+def test_torques_about_the_normal_of_a_curved_shell_are_said():
+    """On one node, where drilling is weak; bending moments, and torques on flat panels, are not said."""
+    surfaces = {"surface": {"cylinder": [1.0, 1.0, 1.0]}}, {"corners": CORNERS}
+    for surface, torque, said in ((0, (0.0, 0.1, 1.0), True), (0, (1.0, 0.0, 0.0), False), (1, (0.0, 0.0, 1.0), False)):
+        words = {"thickness": H, "material": material(E, NU, RHO), "attach": {"edge4": "ground"}}
+        shell = femb.Shell("p", (2, 2), points={"tip": 4}, **surfaces[surface], **words)
+        model = model_of(shell, femb.Load("twist", body="p.tip", torque=torque))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            System(model)
+        assert any("weak drilling resists" in str(each.message) for each in caught) is said
