@@ -467,6 +467,16 @@ TASKS = {
                                 " --dpi 60 --out crane.png"], "crane.png"),
     "campbell": ("what_it_takes", ["modes rotor.toml --damped --modes 4 --sweep wheels.disc.speed=0:1500:31"],
                  "out/rotor/sweep.png"),
+    **{
+        f"task_{name}": (
+            "what_it_takes",
+            [f"run {name}.toml", f'plot out/{name} --what "{what}" --dpi 70 --out {name}.png'], f"{name}.png")
+        for name, what in {
+            "drive": "drivers/drive/force", "wires": "angular_velocity of hub | deflection.z of east, south",
+            "pitch": "angular_velocity.y of satellite", "arm": "rates of shoulder, elbow | deflection.y of upper",
+            "tug": "velocity.z of tug | force.z of engine",
+        }.items()
+    },
     "lightest_boom": ("sweep", ["sweep boom_study.toml", "plot out/boom_study/sweep.h5 --dpi 60"],
                       "out/boom_study/curves.png"),
 }  # fmt: skip
@@ -478,7 +488,7 @@ def draw_task(path: Path, folder: Path) -> None:
     page, commands, file = TASKS[path.stem]
     text = (ROOT / "docs" / "howto" / f"{page}.md").read_text()
     with contextlib.chdir(folder):
-        for name, block in re.findall(r"```toml title=(\S+)\n(.*?)```", text, re.DOTALL):
+        for name, block in re.findall(r"```(?:toml|text) title=(\S+)\n(.*?)```", text, re.DOTALL):
             Path(name).write_text(block)
         for command in commands:
             cli([*shlex.split(command), "--force"], standalone_mode=False)
