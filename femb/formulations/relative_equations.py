@@ -16,7 +16,7 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
-from femb.formulations.joint_tree import JointTree
+from femb.formulations.joint_tree import JointTree, TreeForm, joint_words
 from femb.formulations.joint_tree_kernels import POINT_MASS, REVOLUTE, SPHERICAL, UNIVERSAL
 from femb.formulations.relative import (
     GIMBAL,
@@ -31,7 +31,6 @@ from femb.formulations.relative import (
     partials,
     velocities,
 )
-from femb.formulations.tree_names import TreeForm, joint_words
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import TrialError
 from femb.numerics import kinematics, rotations

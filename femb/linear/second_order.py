@@ -16,9 +16,8 @@ from femb.base.types import Floats
 from femb.elements import OrientationDriver
 from femb.elements.joint.constraint_kernels import ANGLE, DISTANCE, DOT1, DOT2, IN_FORCE, INPUT, ORIENTATION, POINT
 from femb.elements.joint.constraint_set import ConstraintRow
-from femb.formulations.joint_tree import JointTree
+from femb.formulations.joint_tree import JointTree, coordinate_names
 from femb.formulations.reduced.null_space import TreeTangent
-from femb.formulations.tree_names import coordinate_names
 from femb.linear.chart import Chart, OwnAxes, dependent_columns, frames_chart, resting_chart
 from femb.linear.point import OperatingPoint
 from femb.numerics import rotations

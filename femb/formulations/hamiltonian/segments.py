@@ -26,10 +26,9 @@ from femb.elements.body.mass_batch import MassBatch
 from femb.elements.joint.force import JointSpringDamper
 from femb.elements.joint.force_batch import JointForceBatch
 from femb.formulations.hamiltonian.momentum_kernels import energy_matrix, momenta, pack, poses, spatial_inertias
-from femb.formulations.joint_tree import JointTree
+from femb.formulations.joint_tree import JointTree, joint_words
 from femb.formulations.joint_tree_kernels import REVOLUTE, SPHERICAL, UNIVERSAL
 from femb.formulations.tree_frame import TreeFrame
-from femb.formulations.tree_names import joint_words
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.numerics.components import kept

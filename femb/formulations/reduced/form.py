@@ -22,12 +22,11 @@ from femb.base.options import Tolerances
 from femb.base.types import ErrorScale, Floats, Ints
 from femb.base.values import Keeper
 from femb.formulations.contract import Coordinates, refused
-from femb.formulations.joint_tree import JointTree, Swept
+from femb.formulations.joint_tree import JointTree, Swept, TreeForm
 from femb.formulations.joint_tree_kernels import FRAME_V, SIZE, SPHERICAL
 from femb.formulations.reduced.null_space import NullSpace, TreeTangent, apply_H2, apply_H2_T, composite
 from femb.formulations.reduced.recursion import RecursiveSteps
 from femb.formulations.tree_frame import Root, TreeFrame
-from femb.formulations.tree_names import TreeForm
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import TrialError
 from femb.layout.layout import KEPT

@@ -16,10 +16,10 @@ from femb.base.html import Brief
 from femb.base.types import Floats
 from femb.base.values import shown
 from femb.elements.joint.coordinates import PARALLEL, SPHERICAL, X, Y, Z
+from femb.formulations.joint_tree import given_by_name, position_names, speed_names
 from femb.formulations.joint_tree_kernels import FRAME_V, SIZE
 from femb.formulations.reduced.form import ReducedForm
 from femb.formulations.tree_frame import Root
-from femb.formulations.tree_names import given_by_name, position_names, speed_names
 from femb.layout.layout import Station
 from femb.model.model import Model
 from femb.numerics import rotations
