@@ -1,6 +1,7 @@
 """First-order states z' = g: an element with a lag that measures a body and may push it, in every method."""
 
 from dataclasses import dataclass
+from math import comb
 from typing import ClassVar
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from long_runs import slow
 from oracles.finite_differences import residual_change
 from scipy.linalg import expm
+from steppers.test_orders_with_constraints import FixedStep
 
 import femb
 from femb.base.errors import ModelError
@@ -26,6 +28,7 @@ from femb.linear.periodic import periodic
 from femb.numerics.vector3 import scatter
 from femb.profiles import Sine
 from femb.statics.equilibrium import in_equilibrium
+from femb.steppers import bdf as bdf_equations
 from femb.steppers import generalized_alpha as alpha
 from femb.steppers import make_stepper
 from femb.system.system import System
@@ -270,6 +273,33 @@ def test_order(name, monkeypatch):
         errors.append(np.abs([stepper.q[0] - wanted[0], stepper.v[0] - wanted[1], z[0] - wanted[2]]))
     slopes = -np.polyfit(np.log(COUNTS[name]), np.log(errors), 1)[0]
     np.testing.assert_allclose(slopes, {"radau": 5.0, "generalized-alpha": 2.0}[name], atol=0.2)
+
+
+@pytest.mark.parametrize(("order", "count"), [(2, 100), (3, 200)])
+def test_order_of_bdf(order, count, monkeypatch):
+    """Of the state as of the motion, from exact values of the past."""
+    monkeypatch.setattr(bdf_equations, "MAX_ITERATIONS", 30)
+    words = {"gain": 2.0, "rate": 0.3, "force": 5.0}
+    system, end, errors, counts = System(sprung(start=0.4, **words)), 2.0, [], (count, 3 * count // 2, 2 * count)
+    numbers = system.layout.first_order_v
+    wanted = exact([end], z=0.4, **words)[0][0]
+    tight = {"rtol": 1e-10, "atol": Tolerances(1e-10, 1e-10, 1e-10, time=1.0)}
+    for count in counts:
+        h = end / count
+        stepper = FixedStep(system, Run(duration=end, method="bdf", **tight))
+        values = np.tile(stepper.history.D[0], (order + 1, 1))
+        past = exact(h * np.arange(order + 1), z=0.4, **words)[0][::-1]
+        values[:, 0], values[:, system.n_q], values[:, system.n_q + numbers[0]] = past.T
+        for j in range(order + 1):
+            stepper.history.D[j] = sum((-1) ** i * comb(j, i) * values[i] for i in range(j + 1))
+        stepper.history.h, stepper.history.order, stepper.h, stepper.t = h, order, h, order * h
+        stepper.q, stepper.v = values[0, : system.n_q].copy(), values[0, system.n_q : system.n_q + system.n_v].copy()
+        while stepper.t < end * (1.0 - 1e-9):
+            stepper.step(end)
+        assert stepper.statistics.steps == count - order
+        errors.append(np.abs([stepper.q[0] - wanted[0], stepper.v[0] - wanted[1], stepper.v[numbers[0]] - wanted[2]]))
+    slopes = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
+    np.testing.assert_allclose(slopes, order, atol=0.3)
 
 
 @pytest.mark.parametrize("method", ["radau", "bdf", "rk"])

@@ -7,6 +7,7 @@ import pytest
 from long_runs import slow_but
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
+from shared_runs import said
 
 import femb
 from femb import JointEnd
@@ -729,6 +730,50 @@ def test_functions_that_fail_are_named(function, message):
 def test_messages(make, message):
     with pytest.raises(ModelError, match=message):
         femb.simulate(make(), duration=1.0)
+
+
+def test_code_in_a_case_file_runs_only_if_it_is_allowed(tmp_path, monkeypatch):
+    monkeypatch.delenv("FEMB_ALLOW_CODE", raising=False)
+    (tmp_path / "law.py").write_text("""
+from pathlib import Path
+Path(__file__).with_name("ran").touch()
+
+def law(t, y, x):
+    return -9.0 * y, x
+""")
+    case = tmp_path / "case.toml"
+    case.write_text("""
+[bodies.hub]
+mass = 10.0
+inertia = [10.0, 10.0, 10.0]
+angular_velocity = [0.0, 0.0, 0.1]
+
+[loads.torquer]
+body = "hub"
+torque = [0.0, 0.0, 0.0]
+frame = "body"
+
+[controllers.own]
+kind = "python"
+python = "law.py:law"
+inputs = ["bodies.hub.angular_velocity"]
+outputs = ["loads.torquer.torque"]
+period = 0.1
+
+[run]
+duration = 0.3
+output_interval = 0.1
+""")
+    refusal = "case.toml:14: controllers.own.python: is code in Python, which runs only if you allow it"
+    with pytest.raises(ModelError, match=refusal):
+        femb.load_case(case)
+    assert refusal in said("run", case, "--out", tmp_path / "r.h5", code=2)
+    assert not (tmp_path / "ran").exists()
+    allowed = femb.load_case(case, allow_code=True)
+    results = femb.simulate(allowed.model, allowed.run)
+    assert (tmp_path / "ran").exists()
+    rates = 0.1 * (1.0 - 0.1 * 9.0 / 10.0) ** np.arange(4)
+    np.testing.assert_allclose(results.bodies["hub"].angular_velocity[:, 2], rates, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
