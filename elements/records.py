@@ -139,7 +139,7 @@ def motion_of(layout: Layout, station: Station, frames: OutputStates, accelerati
 def inertial_motion_of(
     layout: Layout, station: Station, frames: OutputStates, accelerations: bool = True
 ) -> dict[str, Floats]:
-    """The same by name, with inertial positions and velocities."""
+    """Motion of an item by its name, with inertial positions and velocities."""
     motion = dict(zip(MOTION, motion_of(layout, station, frames, accelerations), strict=False))
     motion["position"], motion["velocity"] = layout.to_inertial(frames.time, motion["position"], motion["velocity"])
     return motion

@@ -268,7 +268,9 @@ class ExactBatch(SectionRecords):
         return np.tensordot(factors, self._shares, 1) if self.inputs else np.zeros((len(u), *self.own.shape))
 
     def _forces(self, free: Floats, state: tuple[Any, ...], parts: tuple[bool, bool, bool], *out: Any) -> None:
-        """Of the states (q, v, a): elastic, damping and inertia forces; out : sign, array and section forces."""
+        """Add the forces of the states (q, v, a): elastic, damping and inertia forces; out : sign, array and section
+        forces.
+        """
         self.check(forces(*self.elements(free), *state, self.fixed, self.gravity, *parts, *out, NO_ROWS))
 
     def elements(self, free: Floats, own: Floats | None = None) -> tuple[Any, ...]:

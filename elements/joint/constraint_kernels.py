@@ -199,7 +199,7 @@ def shared(index, data, last_index, last_data):
 
 @inlined
 def next_row(index, data, last_index, last_data, begun, u, q, v, fixed, J, R, W):
-    """The same after another row of the same state, with its index and data, in the same work arrays.
+    """Terms of a row after another one of the same state, with its index and data, in the same work arrays.
 
     begun : NEW if there is no other row. Rows of a joint follow each other and share their frames and points.
     """
@@ -336,7 +336,9 @@ def constraints(index, data, u, q, v, fixed, position, gamma):
 
 @kernel
 def jacobian(index, data, offset, stride, u, q, v, fixed, out, position, gamma):
-    """As ``constraints``; J and J^T are added to block data (s, size), to the diagonal one for a row not in force."""
+    """Evaluate as ``constraints``; J and J^T are added to block data (s, size), to the diagonal one for a row not in
+    force.
+    """
     J, R, W = np.empty(12), np.empty((2, 3, 3)), np.empty((22, 3))
     for s in range(q.shape[0]):
         last, begun = 0, NEW

@@ -545,7 +545,7 @@ class GravityGradientBatch(MassField):
         self.pattern = pattern
 
     def low_rank_tangent(self, u: Floats, q: Floats, v: Floats) -> LowRank | None:
-        """By the motion of the mass centre that the field follows: M P G P^T M / m with the translations P."""
+        """Derivatives by the motion of the mass centre that it follows: M P G P^T M / m with the translations P."""
         if not self.follows:
             return None
         pattern, P = self.pattern, np.zeros((self.pattern.n, 3))

@@ -143,7 +143,7 @@ class MovingArrays:
 
 
 def moving_arrays(body: ReducedBody, full: bool, free: bool = False) -> MovingArrays:
-    """Of a body with coupling "full" or "constant"; free : whether no joint
+    """Arrays of a body with coupling "full" or "constant"; free : whether no joint
     holds it, and no body carries it."""
     n = body.size
     if free and not full:
@@ -161,7 +161,7 @@ def moving_arrays(body: ReducedBody, full: bool, free: bool = False) -> MovingAr
 
 
 def _about_mass_centre(body: ReducedBody) -> MovingArrays:
-    """With the inertia of second order of the whole mass at the mass centre: equation (33).
+    """Arrays with the inertia of second order of the whole mass at the mass centre: equation (33).
 
     Inertia and momenta about the mass centre are then constant, as in mean axes.
     """

@@ -269,7 +269,9 @@ class SpringBatch(PairBatch):
         return {item: unlike_inputs(self, item, "force", "length", "rate") for item in items}
 
     def output_rows(self, point: LinearPoint, item: str, quantity: str) -> OutputRows:
-        """With the direction n: dl = n . dd, dl' = P d'/l . dd + n . dd'. Raises ModelError: the ends coincide."""
+        """Rows of length, rate and force, with the direction n: dl = n . dd, dl' = P d'/l . dd + n . dd'. Raises
+        ModelError: the ends coincide.
+        """
         k = self.names.index(item.partition(".")[2])
         d, rate = (each[0, 0] for each in self._vectors(np.array([k]), point.q[None], point.v[None]))
         length = float(np.linalg.norm(d))

@@ -324,7 +324,7 @@ class QuaternionSolver:
 
 
 class LowRankQuaternionSolver(LowRankMatrices, QuaternionSolver):
-    """The same, also with a part of low rank."""
+    """The quaternion solver for matrices that may have a part of low rank."""
 
     def shifted(
         self, mass: Matrix, damping: Matrix, stiffness: Matrix, mu: complex, reach: complex | None = None
@@ -438,7 +438,7 @@ class QuaternionForm(Transformed):
     def pulled_back(
         self, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats
     ) -> tuple[PulledBack, PulledBack, PulledBack]:
-        """The same from block data of the velocity form at q and v (n_v,); changes ``stiffness`` in place."""
+        """Matrices from block data of the velocity form at q and v (n_v,); changes ``stiffness`` in place."""
         at_q, at_v = self._frames
         p = q[at_q]
         a, b, c, d = p.T
@@ -462,7 +462,7 @@ class QuaternionForm(Transformed):
         return q, self.system.rates(q[None], v[None])[0]
 
     def at(self, q: Floats) -> "QuaternionForm":
-        """The same form after a step to q, from which joint angles are unwrapped."""
+        """The form after a step to q, from which joint angles are unwrapped."""
         system = self.system.at(q)
         return self if system is self.system else self.with_discrete(system.discrete)
 

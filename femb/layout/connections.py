@@ -22,7 +22,7 @@ PARTS, NAMES = 12, 8
 
 
 def components(count: int, links: Iterable[Sequence[int]]) -> list[int]:
-    """For each of ``count`` frames, the number of its connected component; a link connects all its frames."""
+    """Numbers of the connected component of each of ``count`` frames; a link connects all its frames."""
     parent = list(range(count))
 
     def root(k: int) -> int:
@@ -74,7 +74,7 @@ def axes_of_points(layout: Layout) -> list[tuple[int, int]]:
 
 
 def parts_of_frames(layout: Layout) -> list[int]:
-    """For every frame, the number of its part: beams, springs, pulls, joints and drivers connect, and so do fixed
+    """Numbers of the part of every frame: beams, springs, pulls, joints and drivers connect, and so do fixed
     frames."""
 
     def found() -> list[int]:

@@ -100,7 +100,7 @@ def solve_blocks(start, n_v, diagonal, order, first, later, lower, upper, data, 
 
 @kernel
 def solve_columns(start, n_v, diagonal, order, first, later, lower, upper, data, pivots, rank, diagonal_scale, c, x):
-    """As ``solve``, for c right-hand sides: x (n c,) has c numbers a row, so that factors are read once for all."""
+    """Solve for c right-hand sides: x (n c,) has c numbers a row, so that factors are read once for all."""
     for step in range(order.size):
         b = order[step]
         o = start[b]

@@ -381,7 +381,7 @@ class Bdf(BdfEquations):
         self._begin(self.h or 0.01 * self.run.duration)
 
     def land(self, t: float, q: Floats, v: Floats, work: Floats) -> None:
-        """As in ``VariableStep``; the next step length is estimated anew."""
+        """Land as in ``VariableStep``; the next step length is estimated anew."""
         self.h = 0.0
         super().land(t, q, v, work)
 

@@ -115,7 +115,7 @@ def through_nodes(nodes: Nodes, times: Floats) -> Floats:
 
 
 def _through_nodes(instants: Floats, values: Floats, of_step: Ints, times: Floats) -> Floats:
-    """The same (k, n) of s polynomials, instants (s, m) and values (s, m, n), of those with numbers of_step (k,)."""
+    """Values (k, n) of s polynomials, instants (s, m) and values (s, m, n), of those with numbers of_step (k,)."""
     distances = instants[:, :, None] - instants[:, None, :]
     diagonal = np.arange(instants.shape[1])
     distances[:, diagonal, diagonal] = 1.0

@@ -26,8 +26,8 @@ REST, ORIGIN = "rest", "origin"
 
 @kernel
 def balance(points_q, points_v, turns_q, turns_v, q, v, force, power, push, out):
-    """Of forces (s, n_v): out[:, power] += their power, and out[:, push : push + 6] += resultant and moment about the
-    origin, inertial axes; each is left out where its column is negative.
+    """Balance of forces (s, n_v): out[:, power] += their power, and out[:, push : push + 6] += resultant and moment
+    about the origin, inertial axes; each is left out where its column is negative.
 
     points_q, points_v : first indices of frames in q and v; turns_q, turns_v : of their attitudes.
     """

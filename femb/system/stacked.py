@@ -212,7 +212,7 @@ class Space:
         return kept[: shape[0]]
 
     def zeros(self, name: str, *shape: int) -> Floats:
-        """The same with zeros."""
+        """The array of this name and shape, with zeros."""
         result = self.array(name, *shape)
         result[:] = 0.0
         return result
@@ -364,7 +364,7 @@ class ListedFactors:
 
 
 class ListedMatrices:
-    """As ``StackedMatrices``, one after the other: for matrices with a part of low rank."""
+    """Matrices of several states, one after the other: for matrices with a part of low rank."""
 
     def __init__(self, system: MotionEquations, u: Floats, q: Floats, v: Floats, mu: Floats) -> None:
         self._solver, self._n_v = system.solver, system.n_v
@@ -377,7 +377,7 @@ class ListedMatrices:
         self.factors: EachFactors = ListedFactors(factors)
 
     def filtered(self, x: Floats) -> Floats:
-        """As ``StackedMatrices.filtered``."""
+        """Filter as ``StackedMatrices.filtered`` does."""
         for k, (damping, stiffness, reach) in enumerate(self._stiff):
             x[k, self._n_v :] = 0.0
             self.factors.of(k).solve(x[k])

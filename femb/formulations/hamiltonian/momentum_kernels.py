@@ -80,7 +80,7 @@ def poses(parent, data, q, R, hinge, c, S):
 
 @inlined
 def base_pose(data, R, hinge, c):
-    """The same of the base."""
+    """Pose of the base."""
     for i in range(3):
         hinge[0, i] = 0.0
         c[0, i] = R[0, i, 0] * data[0, CENTER] + R[0, i, 1] * data[0, CENTER + 1] + R[0, i, 2] * data[0, CENTER + 2]
@@ -88,7 +88,7 @@ def base_pose(data, R, hinge, c):
 
 @inlined
 def pose_of(k, h, data, x, R, hinge, c, S):
-    """The same of segment k with the parent h at the coordinate x."""
+    """Pose of segment k with the parent h at the coordinate x."""
     slide = data[k, SLIDE]
     sine, cosine, shift, revolute = math.sin(x), math.cos(x), slide * x, 1.0 - slide
     for j in range(3):

@@ -78,7 +78,7 @@ else:
 
     @_inlined
     def has_place(place: Any, number: Any, x: Any) -> bool:
-        """In which lanes a mixed ``place_of`` is this number."""
+        """Lanes in which a mixed ``place_of`` is this number."""
         return False
 
     def places_in(lane: int, place: Any) -> Any:
