@@ -71,6 +71,10 @@ class LoopRun(Brief):
     outputs: tuple[str, ...]
     inputs: tuple[str, ...]
 
+    def __contains__(self, name: object) -> bool:
+        """Whether it has an output or input of this name."""
+        return name in self.outputs or name in self.inputs
+
     def __getitem__(self, name: str) -> Floats:
         """(k,) an output or input by name. Raises ModelError: an unknown one."""
         for names, values in ((self.outputs, self.values), (self.inputs, self.commands)):
