@@ -2,6 +2,7 @@
 
 import base64
 import io
+import json
 import zipfile
 from pathlib import Path
 
@@ -365,6 +366,27 @@ def test_flexible_bodies_are_drawn_by_their_mesh_by_lines_and_by_links(browser, 
     )
     points = browser.value("[...femb.player.structure.bodies[0].meshes[0].nodes]")
     assert np.max(np.reshape(points, (-1, 3))[:, 0]) == pytest.approx(1.0 + 2 * 0.2, abs=1e-4)
+
+
+def test_flexible_bodies_are_coloured_by_the_stress_of_their_nodes(browser, tmp_path):
+    block, static, attributes = flexible({"cells_hexahedron": np.arange(8)[None]})
+    (path,) = [each.removesuffix("/deformation") for each in block if each.endswith("/deformation")]
+    shapes = np.zeros((block[f"{path}/deformation"].shape[1], len(static[f"{path}/nodes"]), 3, 3))
+    shapes[:, 4, 0, 0] = 1e6  # Pa in node 4, uniaxial
+    results = Results(block, static | {f"{path}/stress_shapes": shapes}, attributes)
+    mises = results.bodies[path.rpartition("/")[2]].nodal_von_mises
+    np.testing.assert_allclose(mises[:, 4], 1e6 * np.abs(block[f"{path}/deformation"].sum(axis=1)), rtol=1e-12)
+    opened(browser, results, tmp_path)
+    browser.value("femb.player.play(false); femb.player.colour('von Mises stress'); femb.player.seek(0.25)")
+    found = "[...femb.player.structure.bodies[0].meshes[0].sides[0].geometry.attributes.color.array]"
+    colours = np.reshape(browser.value(found), (-1, 3))
+    table = np.reshape(browser.value("[...femb.player.scale.table]"), (256, 3))
+    np.testing.assert_allclose(colours[0], table[0], atol=1e-6)
+    np.testing.assert_allclose(colours[4], table[round(255 * mises[1, 4] / mises.max())], atol=1e-6)
+    told = browser.value(
+        "JSON.stringify(femb.player.structure.bodies[0].truly({ node: 4 }, 1, 1, 0).values['von Mises stress'].values)"
+    )
+    assert json.loads(told)[0] == pytest.approx(mises[1, 4], rel=1e-4)
 
 
 def test_unfinished_runs_and_studies_are_shown(browser, tmp_path):

@@ -45,7 +45,7 @@ def last_points(folder, form):
 @pytest.mark.filterwarnings("ignore:.*linear hexahedra lock")
 def test_mesh_of_a_case_file_deforms(tmp_path):
     ties = ["--interfaces", "root=root", "--interfaces", "tip=tip"]
-    material = ["-E", "7e5", "--density", "2700", "--modes", "3"]
+    material = ["-E", "7e5", "--density", "2700", "--modes", "3", "--stresses"]
     said("reduce", MESH, *ties, *material, "--out", tmp_path / "bar.npz", "--quiet")
     (tmp_path / "case.toml").write_text(CASE)
     said("run", tmp_path / "case.toml", "--out", tmp_path / "run", "--quiet")
@@ -54,6 +54,10 @@ def test_mesh_of_a_case_file_deforms(tmp_path):
     places = bar.position[-1] + moved @ rotations.rotation_matrix(bar.quaternion[-1]).T
     assert np.abs(bar.nodal_displacement[-1]).max() > 1e-5
     for form in ("vtu", "xdmf"):
+        if form == "xdmf":  # the mesh that was just read
+            fields = meshio.read(tmp_path / "run" / "vtu" / "solids_0002.vtu").point_data
+            assert fields["von_mises"].max() == pytest.approx(bar.nodal_von_mises[-1].max(), rel=1e-6)
+            assert fields["stress"].shape[1] == 6
         said("export", tmp_path / "run", "--format", form, "--quiet")
         cells, points = last_points(tmp_path / "run", form)
         assert len(cells) == 2
