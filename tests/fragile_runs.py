@@ -1,4 +1,4 @@
-"""Functions of cases that kill the process of their run: imported by the workers of the tests."""
+"""Runs that are killed: functions of cases that kill their process, imported by workers, and a reporter that ends."""
 
 import os
 import signal
@@ -23,3 +23,22 @@ def killed_always(stiffness: float, folder: str) -> Model:
     if stiffness > 70.0 and Path(folder).exists():
         os.kill(os.getpid(), signal.SIGKILL)
     return build(stiffness=stiffness)
+
+
+class KilledError(Exception):
+    """The end of a process."""
+
+
+class Kill:
+    """A reporter that ends the run at a time."""
+
+    def __init__(self, t: float) -> None:
+        self.t = t
+
+    def message(self, text: str) -> None:
+        """Nothing."""
+
+    def update(self, t: float) -> None:
+        """End the run after its time."""
+        if t > self.t:
+            raise KilledError

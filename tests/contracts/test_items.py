@@ -14,7 +14,7 @@ import inspect
 
 import numpy as np
 import pytest
-from oracles.finite_differences import INERTIA, residual_change
+from oracles.finite_differences import INERTIA, residual_change, slope
 from oracles.modal_example import Particles
 
 import femb
@@ -474,12 +474,6 @@ def state(system, seed, on_constraints=False):
     if on_constraints:
         q, v = system.projected(u, q, v)
     return t, u, q, v, a
-
-
-def slope(function, h=1e-3):
-    """Derivative at 0, of order 6."""
-    at = [function(k * h) - function(-k * h) for k in (1, 2, 3)]
-    return (45.0 * at[0] - 9.0 * at[1] + at[2]) / (60.0 * h)
 
 
 def dense(system, data):

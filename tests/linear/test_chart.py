@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from oracles.finite_differences import slope
 from oracles.random_trees import random_model, random_state
 
 from femb.formulations.joint_tree import JointTree, Root
@@ -48,11 +49,6 @@ def motion(tree, q, u, rate):
             v[k] += T[k] @ v[each.parent]
         out[j : j + 6] = a[k]
     return Q, V, out
-
-
-def slope(f, h=1e-3):
-    """Derivative at zero by differences of order 6."""
-    return (45 * (f(h) - f(-h)) - 9 * (f(2 * h) - f(-2 * h)) + f(3 * h) - f(-3 * h)) / (60 * h)
 
 
 @pytest.mark.parametrize("ground", [True, False])

@@ -38,6 +38,12 @@ def random_state(system, rng):
     return q, *rng.standard_normal((2, system.n_v)), rng.standard_normal(system.n_u)
 
 
+def slope(function, h=1e-3):
+    """Derivative at zero, of order 6 in h."""
+    at = [function(k * h) - function(-k * h) for k in (1, 2, 3)]
+    return (45.0 * at[0] - 9.0 * at[1] + at[2]) / (60.0 * h)
+
+
 def residual_change(system, q, v, a, u, dx, dv, h=1e-3):
     """Change of the residual (n_v,) along H dx in q and dv in v, inputs held; of order 6 in h."""
 
@@ -45,7 +51,7 @@ def residual_change(system, q, v, a, u, dx, dv, h=1e-3):
         moved = q + e * system.rates(q[None], dx[None])[0]
         return system.residual(u[None], moved[None], (v + e * dv)[None], a[None])[0]
 
-    return (45 * (at(h) - at(-h)) - 9 * (at(2 * h) - at(-2 * h)) + at(3 * h) - at(-3 * h)) / (60 * h)
+    return slope(at, h)
 
 
 def tangent_error(system, seed=0, states=4):

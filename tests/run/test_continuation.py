@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from fragile_runs import Kill, KilledError
 from long_runs import slow
 
 import femb
@@ -30,25 +31,6 @@ METHODS = {
 methods = pytest.mark.parametrize(
     "name", [name if name == "rk4" else pytest.param(name, marks=pytest.mark.slow) for name in METHODS]
 )
-
-
-class KilledError(Exception):
-    """The end of a process."""
-
-
-class Kill:
-    """A reporter that ends the run at a time."""
-
-    def __init__(self, t: float) -> None:
-        self.t = t
-
-    def message(self, text: str) -> None:
-        """Nothing."""
-
-    def update(self, t: float) -> None:
-        """End the run after its time."""
-        if t > self.t:
-            raise KilledError
 
 
 def hinged(latch: float = -1.0, start: float = -0.5) -> femb.Model:

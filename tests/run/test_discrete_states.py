@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from fragile_runs import Kill, KilledError
 from long_runs import slow
 
 import femb
@@ -318,17 +319,6 @@ def test_a_killed_run_continues_bitwise(method, tmp_path, monkeypatch):
     for word in ("INTERVAL", "PART", "COST"):
         monkeypatch.setattr(checkpoints, word, 0.0)
 
-    class KilledError(Exception):
-        pass
-
-    class Kill:
-        def message(self, text):
-            pass
-
-        def update(self, t):
-            if t > 0.47:
-                raise KilledError
-
     options = {"output_interval": 0.05, **METHODS[method]}
     if "step" not in options:
         # by default the first step is a part of the duration
@@ -336,7 +326,7 @@ def test_a_killed_run_continues_bitwise(method, tmp_path, monkeypatch):
     whole = femb.simulate(pushed(counter, count=0.0), duration=0.45 + 0.4, out=tmp_path / "whole.h5", **options)
     killed = tmp_path / "killed.h5"
     with pytest.raises(KilledError):
-        femb.simulate(pushed(counter, count=0.0), duration=0.45 + 0.4, out=killed, progress=Kill(), **options)
+        femb.simulate(pushed(counter, count=0.0), duration=0.45 + 0.4, out=killed, progress=Kill(0.47), **options)
     resumed = femb.simulate(pushed(counter, count=0.0), duration=0.45 + 0.4, out=killed, resume=True, **options)
     short = tmp_path / "short.h5"
     femb.simulate(pushed(counter, count=0.0), duration=0.45, out=short, **options)

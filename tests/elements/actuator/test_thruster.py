@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from contracts import test_items
+from fragile_runs import Kill, KilledError
 from oracles.modal_example import Particles
 
 import femb
@@ -278,24 +279,13 @@ def test_a_killed_run_continues_bitwise(method, tmp_path, monkeypatch, catalogue
     for word in ("INTERVAL", "PART", "COST"):
         monkeypatch.setattr(checkpoints, word, 0.0)
 
-    class KilledError(Exception):
-        pass
-
-    class Kill:
-        def message(self, text):
-            pass
-
-        def update(self, t):
-            if t > 0.47:
-                raise KilledError
-
     def made():
         return commanded(lambda k, state: 0.03 * (k % 3), rise_time=0.05, at=(0, 1, 0))
 
     options = {"duration": 0.8, "output_interval": 0.05, "method": method}
     whole = femb.simulate(made(), out=tmp_path / "whole.h5", **options)
     with pytest.raises(KilledError):
-        femb.simulate(made(), out=tmp_path / "killed.h5", progress=Kill(), **options)
+        femb.simulate(made(), out=tmp_path / "killed.h5", progress=Kill(0.47), **options)
     resumed = femb.simulate(made(), out=tmp_path / "killed.h5", resume=True, **options)
     for word in ("level", "impulse", "force"):
         np.testing.assert_array_equal(getattr(resumed.thrusters["t1"], word), getattr(whole.thrusters["t1"], word))
