@@ -204,7 +204,7 @@ def test_an_appendage_of_a_case_file(tmp_path):
     refused = said("reduce", case, *chosen, "--density", "3", "--unit", "0.001", code=2)
     assert "is a case file, to which --density, --unit does not apply; wanted --interfaces" in refused
     assert "--appendage does not apply" in said("reduce", file, "--appendage", "x", "--interfaces", "a", code=2)
-    assert "got 'hab', wanted one of ground, hub" in said("reduce", case, "--interfaces", "hab", "--out", file, code=2)
+    assert "got 'hab', wanted one of ground, hub" in said("reduce", case, "--interfaces", "hab", "--force", code=2)
 
 
 def test_what_is_refused():

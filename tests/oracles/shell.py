@@ -139,5 +139,28 @@ class Supported:
                 return q, count
         raise AssertionError("no equilibrium")
 
+    def pushed(self, f, node, component, targets, limit=0.6, most=40):
+        """Factors of the load f (n_v,) at which the displacement of a node along a component is each of the targets, by
+        equation (15) with the factor as an unknown, and the numbers of iterations."""
+        q, load, place, none = self.system.q0.copy(), 0.0, self.places[node, component], np.zeros(0)
+        own, loads, counts = self.batch.own_strains(none, q, np.zeros(self.system.n_v)), [], []
+        for target in targets:
+            for count in range(1, most + 1):
+                K = self.stiffness(q, self.batch.strained(q, own))[np.ix_(self.free, self.free)]
+                x = np.zeros((self.system.n_v, 2))
+                x[self.free] = splu(K.tocsc()).solve(np.stack([load * f - self.force(q), f], axis=1)[self.free])
+                change = (target - self.displacements(q)[node, component] - x[place, 0]) / x[place, 1]
+                x = x[:, 0] + change * x[:, 1]
+                share = min(1.0, limit / np.linalg.norm(x[self.places][:, 3:], axis=1).max())
+                own = own + share * (self.batch.own_strains(none, q, x) - own)
+                q, load = self.moved(q, share * x), load + share * change
+                if np.abs(x[self.places][:, :3]).max() < 1e-9 * abs(target):
+                    loads.append(load)
+                    counts.append(count)
+                    break
+            else:
+                raise AssertionError(f"no equilibrium at {target}")
+        return np.array(loads), counts
+
     def displacements(self, q):
         return np.array([q[i : i + 3] for i in self.in_q]) - self.reference

@@ -311,6 +311,73 @@ def test_slit_annulus():
     assert max(counts) <= 6
 
 
+def quarter_of_a_tube(radius, length, n, m):
+    """From the top to the side, with the axis along x, and its sets."""
+
+    def at(r, s):
+        turn = 0.5 * np.pi * s
+        normal = np.stack([np.zeros_like(s), np.sin(turn), np.cos(turn)], axis=1)
+        return np.column_stack([length * r, radius * normal[:, 1:]]), normal
+
+    mesh = grid(at, n, m)
+    return mesh, mesh.sets
+
+
+@pytest.mark.slow
+def test_pull_out_of_a_tube():
+    """An eighth of the tube of Sze, Liu and Lo, pulled through its snap in ten steps of the load."""
+    mesh, sets = quarter_of_a_tube(4.953, 5.175, 24, 36)
+    planes = (sets["edge4"], [0, *ACROSS_X]), (sets["edge1"], [1, *ACROSS_Y]), (sets["edge3"], [2, *ACROSS_Y])
+    one = Supported(shell_on(mesh, thickness=0.094, material=material(10.5e6, 0.3125)), held(mesh, *planes))
+    loads = np.zeros((len(mesh.nodes), 6))
+    loads[sets["corner1"], 2] = 1e4
+    q, counts = None, []
+    for step in range(1, 11):
+        q, count = one.equilibrium(one.loads(step / 10.0 * loads), q)
+        counts.append(count)
+    x = one.displacements(q)
+    found = [x[sets["corner1"][0], 2], -x[sets["corner4"][0], 1], -x[sets["corner3"][0], 1]]
+    np.testing.assert_allclose(found, [2.750, 4.575, 3.267], atol=1e-3)
+    assert sorted(counts)[-2] <= 6
+    assert max(counts) <= 12
+
+
+LAMINA = {
+    "youngs_moduli": (2.0685e7, 0.51713e7), "shear_modulus": 0.7956e7, "poissons_ratio": 0.3, "density": 1.0,
+    "transverse_shear": (0.7956e7, 0.7956e7),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("angles", "places", "wanted", "most"),
+    [
+        ((), [0.161, 0.376, 0.664, 1.137, 1.327, 1.529, 1.715], [0.101, 0.203, 0.300, 0.400, 0.495, 0.687, 0.971], 22),
+        ((0, 90, 0), [0.153, 0.379, 0.934, 1.416, 1.629], [0.0505, 0.1007, 0.1513, 0.1981, 0.2868], 7),
+        ((90, 0, 90), [0.0756, 0.227, 0.379, 0.545, 1.024], [0.0510, 0.1006, 0.1512, 0.2004, 0.3008], 7),
+    ],
+    ids=["isotropic", "0/90/0", "90/0/90"],
+)
+def test_semi_cylinder_in_steps_of_displacement(angles, places, wanted, most):
+    """Loads of the half cylinder of Sze, Liu and Lo, clamped at one end and pressed in at the other, 20 x 20."""
+    mesh, sets = quarter_of_a_tube(1.016, 3.048, 20, 20)
+    plies = [femb.Ply(0.01, np.radians(angle), **LAMINA) for angle in angles]
+    wall = {"plies": plies} if plies else {"thickness": 0.03, "material": material(2.0685e7, 0.3)}
+    rules = (sets["edge4"], range(6)), (sets["edge1"], [1, *ACROSS_Y]), (sets["edge3"], [2, *ACROSS_Y])
+    one = Supported(shell_on(mesh, **wall), held(mesh, *rules))
+    loads = np.zeros((len(mesh.nodes), 6))
+    loads[sets["corner2"], 2] = -1000.0
+    steps, start = [], 0.0
+    for place in places:
+        count = int(np.ceil((place - start) / 0.07))
+        steps += [(start + (place - start) * k / count, k == count) for k in range(1, count + 1)]
+        start = place
+    found, counts = one.pushed(one.loads(loads), int(sets["corner2"][0]), 2, [-w for w, _ in steps])
+    at = np.array([last for _, last in steps])
+    np.testing.assert_allclose(found[at], wanted, rtol=4e-3)
+    assert max(counts) <= most
+
+
 def square(n, **words):
     model = femb.Model("plate")
     corners = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
