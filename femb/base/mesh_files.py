@@ -15,6 +15,12 @@ from femb.base.array_files import check_file, reading_foreign
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints
 
+# Suffixes of NASTRAN bulk data, and its cards of parts and walls that are no mesh: meshio leaves them out.
+BULK = (".bdf", ".dat", ".nas", ".fem")
+NO_MESH = (
+    "PSHELL", "PCOMP", "PCOMPG", "CONM1", "CONM2", "CBAR", "CBEAM", "CROD", "CBUSH", "CELAS1", "CELAS2", "RBAR", "RBE1",
+    "RBE2", "RBE3", "MPC",
+)  # fmt: skip
 # Nodes of a plane are within this part of the size of the mesh.
 PLANE = 1e-6
 
@@ -58,6 +64,10 @@ def read_mesh_file(path: str | Path, kinds: Container[str]) -> MeshFile:
         mesh = meshio.read(path)
     if said.getvalue().strip():
         warnings.warn(f"{path}: meshio says: {' '.join(said.getvalue().split())}", FembWarning)
+    if Path(path).suffix.lower() in BULK and (left := _no_mesh(Path(path))):
+        warnings.warn(
+            f"{path}: {', '.join(left)}: are not read: give walls, masses, beams and joints here", FembWarning
+        )
     cells: dict[str, Ints] = {}
     others: dict[str, None] = {}
     with reading_foreign(path, "a mesh"):
@@ -69,6 +79,13 @@ def read_mesh_file(path: str | Path, kinds: Container[str]) -> MeshFile:
             elif len(block.data):
                 others[block.type] = None
         return MeshFile(points, cells, tuple(others), _node_sets(mesh), _cell_sets(mesh))
+
+
+def _no_mesh(path: Path) -> list[str]:
+    """Names of the cards of bulk data, in their order, that a mesh does not have."""
+    lines = path.read_text(encoding="utf-8", errors="replace").upper().splitlines()
+    names = dict.fromkeys(re.split(r"[,*\s]", line[:8], maxsplit=1)[0] for line in lines)
+    return [name for name in names if name in NO_MESH]
 
 
 def nodes_on_plane(text: str, nodes: Floats) -> Ints | None:

@@ -211,6 +211,14 @@ def test_unusual_meshes_are_said(tmp_path, nodes, quads, message):
         femb.Shell("p", mesh=path, direction=(0.3, 1.0, 0.0), **WALL)
 
 
+def test_cards_of_bulk_data_that_are_not_read_are_said(tmp_path):
+    path = panel_file(tmp_path / "panel.bdf")
+    cards = "CBAR,902,2,1,2,0.,0.,1.\nRBE2    903     1       123456  2       3\nCONM2*  904\nPSHELL,1,1,0.01\n"
+    path.write_text(path.read_text().replace("ENDDATA", cards + "ENDDATA"))
+    with pytest.warns(femb.FembWarning, match="CBAR, RBE2, CONM2, PSHELL: are not read"):
+        femb.Shell("p", mesh=path, mesh_unit=1e-3, **WALL)
+
+
 def test_usual_meshes_are_not_said(tmp_path):
     path = panel_file(tmp_path / "panel.inp")
     with warnings.catch_warnings():
