@@ -284,12 +284,11 @@ class RigidBody(OrientedBody):
     : offset of the mass centre from the reference point, body axes, m.
     inertia_about : the point that inertia is about, if not the mass centre, from the reference point, body axes, m.
     position : of the reference point, inertial axes, m; by default from beams and joints to known bodies, else the
-    origin. quaternion or euler_angles (rad, in
-    ``euler_sequence``, intrinsic: three letters, or any three axes, a row each) : attitude, body to inertial.
-    velocity : of the reference point, inertial axes, m/s. angular_velocity (body axes, rad/s) or euler_rates.
-    without it the velocities are those of the whole connected structure, which starts as one rigid body. shape : for
-    pictures only, {"box": [x, y, z]}, {"sphere": radius} or
-    {"cylinder": [radius, length]} in m.
+    origin. quaternion or euler_angles (rad, in ``euler_sequence``, intrinsic: three letters, or any three axes, a row
+    each) : attitude, body to inertial. velocity : of the reference point, inertial axes, m/s. angular_velocity (body
+    axes, rad/s) or euler_rates. moves_alone : whether the velocities are those of the body alone; else they are those
+    of the whole connected structure, which starts as one rigid body. shape : for pictures only, {"box": [x, y, z]},
+    {"sphere": radius} or {"cylinder": [radius, length]} in m.
 
     Raises ModelError: mass not positive, inertia not that of a body, quaternion not of unit length.
     Source: docs/theory/rigid_body.md.

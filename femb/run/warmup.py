@@ -71,7 +71,7 @@ def compile_first(model: "Model", progress: "Reporter | None" = None) -> None:
 
 
 def slow_kernels(model: "Model") -> set[str]:
-    """Those of its items that take longest to compile."""
+    """Kernels of its items that take longest to compile."""
     return {item.slow_kernel for item in model.items()} - {""}
 
 

@@ -16,7 +16,7 @@ from femb.elements import registry
 from femb.elements.item import Item
 from femb.results.groups import STORED, declarations, groups, with_declarations
 
-FLYWHEEL = ROOT / "docs" / "howto" / "added" / "flywheel.py"
+FLYWHEEL = ROOT / "docs" / "howto" / "added" / "elements" / "flywheel.py"
 QUANTITIES = {"speed": "rad/s", "momentum": "N m s", "power": "W"}
 CASE = """
 [bodies.hub]

@@ -26,7 +26,7 @@ AVAILABLE = kernel_compiler.KNOWN and not numba.config.DISABLE_JIT
 
 
 Known: TypeAlias = dict[int, tuple[Any, list[int]]]
-"""What is known of arrays by their numbers, while they exist: see ``_described``."""
+"""Descriptions of arrays by their numbers, while they exist: see ``_described``."""
 
 
 class Bound:

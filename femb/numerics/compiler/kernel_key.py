@@ -56,7 +56,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _of_code(code: CodeType, text: str | None) -> Iterator[str]:
-    """What a function does with its arguments, constants and names; text : that about it, which is left out."""
+    """Texts of the code of a function; text : its docstring, which is left out."""
     yield repr((code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags))
     yield repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount))
     for part in code.co_consts:
@@ -69,7 +69,7 @@ def _of_code(code: CodeType, text: str | None) -> Iterator[str]:
 
 
 def _of_value(value: Any, within: tuple[Any, ...]) -> Iterator[str]:
-    """What a global name or a constant stands for."""
+    """Texts of the value of a global name or a constant."""
     inner = getattr(value, "py_func", value)
     if isinstance(value, tuple):
         yield f"{len(value)}"
