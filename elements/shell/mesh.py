@@ -59,6 +59,10 @@ class NodeSets(Mapping[str, Ints]):
         return len(self.named)
 
 
+# A quadrilateral is no parallelogram if its opposite sides differ by more than this part of the shorter pair.
+SKEWED = 0.2
+
+
 @dataclass(frozen=True, eq=False)
 class ShellMesh:
     """nodes (n, 3) m, normals (n, 3) there, quads (q, 4) and triangles (t, 3) of nodes, counter-clockwise about the
@@ -90,6 +94,15 @@ class ShellMesh:
         """Whether all normals agree."""
         every = (self.normals, *self.own_normals.values())
         return all(bool(np.all(np.abs(each - self.normals[0]) <= FLAT)) for each in every)
+
+    @cached_property
+    def skewed(self) -> int:
+        """The number of triangles, and of quadrilaterals that are no parallelograms, which are stiff in bending within
+        their plane: docs/theory/shell.md, section 12."""
+        x = self.nodes[self.quads]
+        sides = np.stack([x[:, 1] - x[:, 0] + x[:, 2] - x[:, 3], x[:, 2] - x[:, 1] + x[:, 3] - x[:, 0]], axis=1)
+        parted = np.linalg.norm(x[:, 0] - x[:, 1] + x[:, 2] - x[:, 3], axis=1)
+        return len(self.triangles) + int(np.sum(parted > SKEWED * np.linalg.norm(sides, axis=2).min(axis=1)))
 
     def without(self, name: str, whose: str) -> str:
         """The message for a set that it does not have; whose : what has the mesh."""

@@ -14,7 +14,7 @@ from femb.base.errors import FembError, FembWarning
 from femb.base.options import TOLERANCES, Run, StartState
 from femb.base.types import Floats
 from femb.base.values import numbered, vector, without_rounding
-from femb.elements import ExactBeam, FlexibleBody, Gyro, RigidBody, Section
+from femb.elements import ExactBeam, FlexibleBody, Gyro, RigidBody, Section, Shell
 from femb.elements.beam.line import LineItem
 from femb.elements.control.controller import Controller
 from femb.layout.connections import groups_of, unconnected
@@ -130,6 +130,7 @@ RATIO = 0.5  # of modal damping
 REVOLUTIONS = 50.0
 # Tension in a free beam by EI / L2 of an element beyond which tension carries it, and bending stiffness does not.
 WIRE = 100.0
+COARSE = 100  # elements of a shell
 
 
 def implausible(model: Model) -> tuple[str, ...]:
@@ -139,8 +140,23 @@ def implausible(model: Model) -> tuple[str, ...]:
 
 
 def advice(system: "System", run: Run | None, scales: TimeScales) -> tuple[str, ...]:
-    """Sentences on beams and options of the run that suit the model better."""
-    return (*_wires(system), *_formulation(system, run, scales), *_samples(system, scales), *_rates(system, run))
+    """Sentences on beams, shells, laws and options of the run that suit the model better."""
+    of_items = *_wires(system), *_shells(system), *_samples(system, scales)
+    return (*of_items, *_formulation(system, run, scales), *_rates(system, run))
+
+
+def _shells(system: "System") -> Iterator[str]:
+    """Coarse shells of elements that bend too little within their surface: docs/theory/shell.md, section 12."""
+    for item in system.items:
+        if not isinstance(item, Shell):
+            continue
+        mesh = item.geometry
+        count = len(mesh.quads) + len(mesh.triangles)
+        if count <= COARSE and mesh.skewed > 0.5 * count:
+            yield (
+                f"shells.{item.name}: {mesh.skewed} of its {count} elements are triangles or trapezoids, which are too "
+                "stiff in bending within the surface: where that matters, use rectangles, or many elements across"
+            )
 
 
 def _wires(system: "System") -> Iterator[str]:

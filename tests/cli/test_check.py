@@ -25,6 +25,7 @@ from femb import (
     RigidBody,
     Run,
     Section,
+    Shell,
     Spherical,
     SpringDamper,
     SpringEnd,
@@ -300,6 +301,16 @@ def test_numbers_in_other_units_are_pointed_out(tmp_path):
 def test_the_numbers_of_the_cases_are_plausible():
     for path in sorted(CASES.glob("*.toml")):
         assert implausible(load_case(path).model) == (), path
+
+
+def test_coarse_trapezoids_are_too_stiff_in_their_plane():
+    wall = {"thickness": 0.01, "material": "aluminium 6061-T6", "elements": [1, 1], "attach": {"edge4": "ground"}}
+    for upper, advised in (((2.5, 0.5), False), ((1.5, 0.5), True)):
+        model = Model("plate")
+        corners = [(0, 0, 0), (2, 0, 0), (upper[0], 1, 0), (upper[1], 1, 0)]
+        model.add(Shell("plate", corners=corners, **wall))
+        lines = [line for line in overview(model).advice if line.startswith("shells.plate: 1 of its 1 elements are")]
+        assert bool(lines) == advised
 
 
 def test_fast_wheels_are_advised_the_reduced_form():
