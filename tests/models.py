@@ -38,7 +38,7 @@ def of_parts(*items: Any, **words: Any) -> Model:
     return model
 
 
-# The section of docs/theory/beam.md, section 8: an aluminium square of 50 mm.
+# An aluminium square of 50 mm.
 boom = sections_like("boom", 2.5e-3, (5.2e-7, 5.2e-7), 1.04e-6, 2800.0, 7.17e10, 2.68e10)
 # A tape spring of 0.2 kg/m, so thin that it waves.
 tape = sections_like("tape", 1.2e-4, (1e-9, 1e-9), 2e-9, 1600.0, 1e11, 4e10)
@@ -52,7 +52,7 @@ soft_rod = sections_like(
 def satellite(
     forced: bool = True, elements: int = 2, rates: Any = (0.1, 0.1, 0.1), share_strain: bool = False, **words: Any
 ) -> Model:
-    """The satellite of docs/theory/beam.md, section 8: stiff, frequencies from 79 to 49000 rad/s.
+    """The satellite with two booms: stiff, frequencies from 79 to 49000 rad/s.
 
     words : changes of its section.
     """

@@ -1,6 +1,6 @@
 """Loads inside a finite element model, forces on nodes, pressure and heat, and the stresses of solids at their nodes.
 
-Source: docs/theory/modal_body.md, section 14.
+Source: docs/theory/modal_body.md, section 8.
 """
 
 from collections.abc import Sequence

@@ -138,10 +138,7 @@ class FeModel(Brief):
         return float(np.linalg.norm(np.ptp(self.nodes, axis=0))) or 1.0
 
     def rigid_motions(self, point: Floats) -> Floats:
-        """(n, 6): displacements in unit translations along, and rotations about, the axes through a point (3,) m.
-
-        Source: docs/theory/modal_body.md, equation (1).
-        """
+        """(n, 6): displacements in unit translations along, and rotations about, the axes through a point (3,) m."""
         D = np.zeros((self.size, 6))
         arms = self.nodes[self.node_of] - point
         for a in TRANSLATIONS:

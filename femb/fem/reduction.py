@@ -24,7 +24,7 @@ from femb.fem.model import FeModel, GivenStress, MeshInterface, Tied, tied, turn
 from femb.numerics.rotations import cross_matrix
 from femb.numerics.threads import one_blas_thread
 
-# Checks of a finite element model before it is reduced. Source: docs/theory/modal_body.md, section 12.
+# Checks of a finite element model before it is reduced; docs/howto/finite_element_bodies.md lists them.
 
 SYMMETRY = 1e-8  # of the largest entry
 GROUNDED = 1e-6  # force of a rigid motion, of the stiffness
@@ -484,7 +484,7 @@ def reduce_model(
     modes must hold nine tenths of the mass. mass (kg), centre (3,) m, inertia
     (3, 3) kg m2 : known properties, in the model's axes, to compare. loads : those inside the body; their static shapes
     are kept beside the modes. stresses : whether the body holds the stresses of its nodes.
-    Raises ModelError: all checks of docs/theory/modal_body.md, section 12.
+    Raises ModelError: the checks that docs/howto/finite_element_bodies.md lists.
     """
     with one_blas_thread():
         given = mass, centre, inertia

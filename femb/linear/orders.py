@@ -145,7 +145,7 @@ def _lasting(space: StateSpace, r: int) -> tuple[StateSpace, StateSpace]:
 
 
 def _separated(model: SecondOrderModel, r: int) -> SecondOrderModel:
-    """The same in coordinates whose mass does not couple the first r, which have no stiffness, with the others."""
+    """The model in coordinates whose mass does not couple the first r, which have no stiffness, with the others."""
     change = np.eye(len(model.names))
     change[:r, r:] = -np.linalg.solve(model.mass[:r, :r], model.mass[:r, r:])
     mass, damping, stiffness = (change.T @ x @ change for x in (model.mass, model.damping, model.stiffness))

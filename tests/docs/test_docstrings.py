@@ -222,10 +222,23 @@ def test_docstrings_begin_with_a_thing_or_an_action():
     begun = [
         f"{path.relative_to(checkout.ROOT)}: {text.splitlines()[0]}"
         for path in paths
-        if re.search(r'"""(What|Those|How) ', source := path.read_text())  # parsing all takes seconds
+        if re.search(r'"""(What|Those|How|Of|As|The same) ', source := path.read_text())  # parsing all takes seconds
         for node in ast.walk(ast.parse(source))
         if isinstance(node, kinds)
         and (text := ast.get_docstring(node))
-        and text.startswith(("What ", "Those ", "How "))
+        and text.startswith(("What ", "Those ", "How ", "Of ", "As ", "The same "))
     ]
     assert begun == []
+
+
+def test_cited_sections_and_equations_of_the_theory_exist():
+    """As "docs/theory/beam.md, section 3" and "docs/theory/beam.md, equations (3) and (7)"."""
+    cited = re.compile(r"(docs/theory/\w+\.md), (?:(section) (\d+)|equations? \((\w+)\))")
+    wrong = []
+    for path in (path for folder in ("femb", "elements") for path in (checkout.ROOT / folder).rglob("*.py")):
+        for page, section, number, equation in cited.findall(" ".join(path.read_text(encoding="utf-8").split())):
+            text = (checkout.ROOT / page).read_text(encoding="utf-8")
+            known = rf"^## {number}\." if section else rf"\\tag\{{{equation}\}}|\({equation}\)(?:\s|$|,)"
+            if not re.search(known, text, re.MULTILINE):
+                wrong.append(f"{path.relative_to(checkout.ROOT)}: {page}, {section or 'equation'} {number or equation}")
+    assert wrong == []

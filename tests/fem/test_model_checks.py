@@ -1,4 +1,4 @@
-"""Models that are refused or warned of, by name. Source: docs/theory/modal_body.md, section 12."""
+"""Models that are refused or warned of, by name."""
 
 from dataclasses import replace
 
