@@ -35,7 +35,6 @@ class ModalLoad(Item):
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "modal"
     results: ClassVar[type[Group]] = LoadResults
-    slow_to_compile: ClassVar[bool] = True
 
     name: str
     body: str

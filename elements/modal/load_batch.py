@@ -17,14 +17,13 @@ from femb.elements.modal.kernels import (
     OFF,
     add_block,
     add_to_frame,
-    bent_coordinate,
     by_measured,
     measured,
     skew,
     station_forces,
     station_motion,
 )
-from femb.elements.modal.matrices import left_times, measured_rows, right_times, to_frame, turned_forces
+from femb.elements.modal.matrices import add_bends, left_times, measured_rows, right_times, to_frame, turned_forces
 from femb.elements.records import load_factors
 from femb.layout.element import Batch, ForceBatch, Input
 from femb.layout.views import BlockPattern, OutputStates
@@ -86,12 +85,7 @@ def load_tangent(index, stations, rests, psi2, load, q, v, fixed, starts, sizes,
     skew(wrench[0], blocks[3])
     product(axes[0], blocks[3], blocks[4])
     add_block(-1.0, blocks[4], K, 0, 3)
-    bends = psi2.shape[0] - (size - n)
-    for p in range(bends):
-        on = load[6 + bent_coordinate(p, bends, n)]
-        for i in range(n):
-            for j in range(n):
-                inner[6 + i, 6 + j] -= on * psi2[p, i, j]
+    add_bends(psi2, load[6:], psi2.shape[0] - (size - n), n, inner)
     right_times(inner, W, first, between)
     left_times(W, between, first, K)
     turned_forces(rests, axes, relative, turns, W, f, blocks, work, K)

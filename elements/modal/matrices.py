@@ -387,11 +387,7 @@ def matrices(
         by_measured(psi2, x, N, f)
         if psi2.shape[0]:
             inner[:, :] = 0.0
-            for s in range(psi2.shape[0]):
-                on = N[bent_coordinate(s, bends, n)]
-                for i in range(n):
-                    for j in range(n):
-                        inner[6 + i, 6 + j] -= on * psi2[s, i, j]
+            add_bends(psi2, N, bends, n, inner)
             right_times(inner, W, first, between)
             left_times(W, between, first, K)
         turned_forces(rests, axes, relative, turns, W, f, blocks, work, K)
@@ -405,6 +401,16 @@ def matrices(
         scatter(C, starts, sizes, offset, stride, damping)
         scatter(K, starts, sizes, offset, stride, stiffness)
     return 0
+
+
+@inlined
+def add_bends(psi2, force, bends, n, inner):
+    """inner (6 + n, 6 + n) -= the change of the forces on the measured coordinates (n,), by those on what bends."""
+    for p in range(psi2.shape[0]):
+        on = force[bent_coordinate(p, bends, n)]
+        for i in range(n):
+            for j in range(n):
+                inner[6 + i, 6 + j] -= on * psi2[p, i, j]
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""Files that commands read and write, and their output: text for people or, with --json, one JSON object; messages.
+"""Files that commands read and write, and their output: text for people or, with --json, one JSON object.
 
 Errors are messages and exit codes, warnings are lines, and a run ends with its audit.
 """
