@@ -245,7 +245,8 @@ def sweep(
     """Carry out the runs of a study, and write the tables DIR/sweep.csv and DIR/sweep.h5.
 
     STUDY is a TOML file with a case, its variables and outputs, and a design. The same command continues a study that
-    was interrupted or killed. A run that fails has its message in the table. femb plot DIR/sweep.h5 draws the table.
+    was interrupted or killed, and computes nothing once it is finished. A run that fails has its message in the table.
+    femb plot DIR/sweep.h5 draws the table.
     """
     with reported():
         module = importlib.import_module("femb.study.sweep")
@@ -256,13 +257,17 @@ def sweep(
         folder = folder_of(study, out)
         table_file, part = folder / f"{module.TABLE}.h5", folder / f"{module.TABLE}.part"
         check_writable(table_file)
-        if not part.exists():
+        finished = not force and module.is_finished(described, folder)
+        if finished and not quiet:
+            click.echo(f"{table_file}: has the results of this study already; --force computes anew", err=True)
+        if not finished and not part.exists():
             check_free(table_file, force)
         if workers is None:
             workers = (
                 0 if scheduler or cluster or together else importlib.import_module("femb.numerics.threads").core_count()
             )
-        module.compile_for(described, Messages(quiet))
+        if not finished:
+            module.compile_for(described, Messages(quiet))
         done = 0
         try:
             with counted(quiet, "run") as bar:

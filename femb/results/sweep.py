@@ -50,6 +50,7 @@ class Sweep:
     samples: int = 0
     limits: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
     wanted: str = ""
+    fingerprint: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.failed)
@@ -140,6 +141,7 @@ class Sweep:
             "samples": self.samples,
             "limits": json.dumps(dict(self.limits)),
             "best": self.wanted,
+            "fingerprint": json.dumps(dict(self.fingerprint)),
         }
         root = {"status": COMPLETE, "method": METHOD, "title": self.title}
         return Results({}, arrays, {"": root, METHOD: words})
@@ -172,6 +174,7 @@ class Sweep:
             int(words["samples"]),
             {name: tuple(each) for name, each in json.loads(str(words.get("limits", "{}"))).items()},
             str(words.get("best", "")),
+            json.loads(str(words.get("fingerprint", "{}"))),
         )
 
     def summary(self) -> str:

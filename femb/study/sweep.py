@@ -163,6 +163,7 @@ def fingerprint(study: Study, runner: Runner) -> dict[str, str]:
         "variables": [[kind.kind, asdict(kind)] for kind in study.variables.values()],
         "outputs": [[kind.kind, asdict(kind)] for kind in study.outputs.values()],
         "design": [study.design, study.runs, study.seed],
+        **({"aim": [study.best, limits_of(study)]} if study.design == OPTIMIZE else {}),
         "keep": study.keep,
     }
     return {word: _digest(json.dumps(part, sort_keys=True, default=repr)) for word, part in parts.items()}
@@ -180,13 +181,29 @@ def _case(source: tuple[Path, str] | Callable[..., Any]) -> list[str]:
         except (OSError, TypeError):
             return [getattr(source, "__qualname__", repr(type(source)))]
     path, text = source
-    found = [text]
-    bodies = composed(path, text).document.get("bodies", {}) if path.suffix != ".py" else {}
-    for body in bodies.values() if isinstance(bodies, dict) else ():
-        file = body.get("file") if isinstance(body, dict) else None
-        if isinstance(file, str) and (path.parent / file).is_file():
-            found.append(hashlib.sha256((path.parent / file).read_bytes()).hexdigest())
-    return found
+    if path.suffix == ".py":
+        return [text]
+    document = composed(path, text).document
+    files = sorted({file for word in _texts(document) for file in (word, word.split(":")[0])})
+    contents = [_content(path.parent / file) for file in files]
+    return [json.dumps(document, sort_keys=True, default=repr), *(content for content in contents if content)]
+
+
+def _texts(value: object) -> Iterator[str]:
+    """All texts in nested tables and lists."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for entry in value.values() if isinstance(value, dict) else value:
+            yield from _texts(entry)
+
+
+def _content(file: Path) -> str:
+    """The digest of the content of a file; "" where a text names none."""
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except (OSError, ValueError):
+        return ""
 
 
 class StudyJournal:
@@ -259,6 +276,33 @@ class StudyJournal:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         os.close(self.file)
+
+
+def finished_rows(folder: Path, runner: Runner, parts: Mapping[str, str]) -> dict[int, StudyRow]:
+    """The rows of the finished table in a folder, if it has those of this study; none for cases in Python, which may
+    depend on other modules.
+
+    parts : see `fingerprint`.
+    """
+    if callable(runner.source) or runner.source[0].suffix == ".py":
+        return {}
+    try:
+        table = Sweep.read(folder / f"{TABLE}.h5")
+    except ResultError:
+        return {}
+    if table.fingerprint != parts:
+        return {}
+    outputs = zip(*(values.tolist() for values in table.outputs.values()), strict=True)
+    rows = zip(outputs, table.failed.tolist(), table.messages, strict=True)
+    return {number: StudyRow(number, *row) for number, row in enumerate(rows)}
+
+
+def is_finished(study: Study, folder: Path) -> bool:
+    """Whether a folder has the finished table of this study."""
+    with suppress(ModelError):
+        runner = runner_of(study, None)
+        return bool(finished_rows(folder, runner, fingerprint(study, runner)))
+    return False
 
 
 # Runs of a study whose motions are integrated together, as ensembles.
@@ -339,7 +383,8 @@ def sweep(
     """Carry out the runs of a study, and return their table.
 
     study : or the path of a study file. out : a folder for sweep.csv, sweep.h5 and, where the study keeps them, the
-    results of all runs; a study that was interrupted or killed there goes on with the missing runs.
+    results of all runs; a study that was interrupted or killed there goes on with the missing runs, and one that is
+    finished there carries out none (a case in Python: all).
     workers : number of processes; 0, the default, runs all in this process. A script that asks for processes needs
     ``if __name__ == "__main__":``, and a case that is a function must be one of a module.
     scheduler : the address of a dask scheduler, or cluster : "local" or "slurm", for workers of dask.distributed.
@@ -368,12 +413,13 @@ def sweep(
         units = trial(study, runner)
     except ModelError as error:
         raise study.located(error) from error
+    parts = fingerprint(study, runner)
     with ExitStack() as stack:
         rows: dict[int, StudyRow] = {}
         journal = None
         if folder is not None:
-            journal = stack.enter_context(StudyJournal(folder / f"{TABLE}.part", fingerprint(study, runner), again))
-            rows.update(journal.rows)
+            journal = stack.enter_context(StudyJournal(folder / f"{TABLE}.part", parts, again))
+            rows.update(journal.rows or ({} if again else finished_rows(folder, runner, parts)))
         bar = stack.enter_context(counted(quiet=progress is not True, unit="run", always=True))
         tell = progress if callable(progress) else lambda done, _, total: bar(done, total)
         report = _Report(tell, study.most, rows.values())
@@ -395,6 +441,7 @@ def sweep(
             values = study.rows
             carry_out(dict(enumerate(values)))
         table = table_of(study, values, [rows[k] for k in range(len(values))], units)
+        table = replace(table, fingerprint=parts)
         if folder is not None and journal is not None:
             table.write_csv(folder / f"{TABLE}.csv")
             table.write(folder / f"{TABLE}.h5")

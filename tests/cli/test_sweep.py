@@ -28,6 +28,9 @@ def test_a_study_is_carried_out_and_drawn(study, tmp_path):
     output = said("sweep", study, "--workers", 0, "--set", "run.duration=2.0")
     assert output.splitlines()[0] == "Masses: 4 runs, 0 failed"
     assert output.splitlines()[-2:] == ["out/study/sweep.csv", "out/study/sweep.h5"]
+    again = said("sweep", study, "--workers", 0, "--set", "run.duration=2.0")
+    assert again.splitlines()[0] == "out/study/sweep.h5: has the results of this study already; --force computes anew"
+    assert again.splitlines()[-len(output.splitlines()) :] == output.splitlines()
     output = said("sweep", study, "--workers", 0, code=2)
     assert "has the results of a finished run; --force replaces them" in output
     assert said("sweep", study, "--workers", 0, "--force", "--quiet", "--set", "run.duration=2.0") == ""

@@ -1,11 +1,13 @@
 """The best run within limits: mass properties as outputs, and the lightest tube in closed form."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 
 import femb
-from femb import ModelError, Study, Sweep, optimize, sweep
+from femb import ModelError, ResultError, Study, Sweep, optimize, sweep
 from femb.pictures.study import STUDY_FIGURES
 from femb.reporting.page import study_of
 
@@ -176,6 +178,8 @@ def test_a_search_goes_on_where_it_was(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         optimize(study, out=tmp_path, progress=stop)
+    with pytest.raises(ResultError, match="has 12 runs of another study, with other aim"):
+        optimize(replace(study, constraints={"deflection": {"largest": 0.02}}), out=tmp_path)
     again = optimize(study, out=tmp_path, progress=lambda *counts: done.append(counts[0]))
     assert done[:14] == [*range(13), 12]
     assert again.columns() == whole.columns()

@@ -216,6 +216,24 @@ def test_another_case_is_another_study(stopped):
         sweep(path, out=part.parent)
 
 
+def test_a_finished_study_carries_out_nothing(tmp_path, monkeypatch):
+    """Its table is that of before; a file that an included file names, or --force, carries out all runs anew."""
+    path = written(tmp_path)
+    case, more = tmp_path / "case.toml", tmp_path / "more.toml"
+    case.write_text('include = ["more.toml"]\n' + CASE)
+    more.write_text('title = "of more"\n')
+    first, numbers = sweep(path, out=tmp_path / "out"), []
+    run = Runner.__call__
+    monkeypatch.setattr(Runner, "__call__", lambda self, k, values: numbers.append(k) or run(self, k, values))
+    assert sweep(path, out=tmp_path / "out").columns() == first.columns()
+    assert numbers == []
+    sweep(path, out=tmp_path / "out", again=True)
+    assert numbers == [0, 1, 2, 3]
+    more.write_text("gravity = [0, 0, -1.0]\n")
+    sweep(path, out=tmp_path / "out")
+    assert numbers == [0, 1, 2, 3] * 2
+
+
 def test_only_one_process_writes_to_a_study(stopped):
     import fcntl
 
