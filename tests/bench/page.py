@@ -1,5 +1,6 @@
 """The tables and the pictures of docs/performance.md, made of docs/performance.json."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +20,44 @@ def line(point: dict[str, Any]) -> str:
 
 
 def table(data: dict[str, Any]) -> str:
-    """The comparisons as a table in Markdown, grouped by problem and peer."""
+    """The comparisons as a table in Markdown, grouped by problem, peer and what its runs have in common."""
     lines = [
         "| peer's setting | error | its CPU s | femb's setting | CPU s | ratio |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for problem in data["problems"].values():
-        groups: dict[str, list[list[str]]] = {}
+        likes = {point.get("like", "") for point in problem["points"]}
+        groups: dict[tuple[str, str], list[list[str]]] = {}
         for row in problem["comparisons"]:
             ratio = "-" if row["ratio"] is None else f"{row['ratio']:.2g}"
             cpu = f"{row['cpu']:.3g}" if "cpu" in row else "-"
             cells = [row["peer_setting"], f"{row['error']:.1e}", f"{row['peer_cpu']:.3g}", row["setting"], cpu, ratio]
-            groups.setdefault(row["peer"], []).append(cells)
+            last = row["peer_setting"].rpartition(", ")[2]
+            groups.setdefault((row["peer"], last if last in likes else ""), []).append(cells)
         for point in problem["points"]:
             if "failure" in point:
-                groups.setdefault(point["program"], []).append([point["setting"], point["failure"], *[""] * 4])
-        for peer, rows in groups.items():
-            lines.append(f"| **{problem['title']}: {peer}** |" + " |" * 5)
-            lines += ["| " + " | ".join(cells) + " |" for cells in rows]
+                groups.setdefault((point["program"], ""), []).append([point["setting"], point["failure"], *[""] * 4])
+        for (peer, _), rows in groups.items():
+            mine, its = (common([cells[k] for cells in rows if cells[k]]) for k in (3, 0))
+            heading = ", ".join([f"{problem['title']}: {peer}", *its])
+            lines.append(f"| **{'; femb '.join([heading, ', '.join(mine)]) if mine else heading}** |" + " |" * 5)
+            for cells in rows:
+                own = [short(cells[0], its), *cells[1:3], short(cells[3], mine), *cells[4:]]
+                lines.append("| " + " | ".join(own) + " |")
     return "\n".join(lines)
+
+
+def common(settings: list[str]) -> list[str]:
+    """The parts that all of several settings have, but for one that each keeps."""
+    parts = [setting.split(", ") for setting in settings]
+    found = [part for part in parts[0] if len(parts) > 1 and all(part in each for each in parts)]
+    return found[: min(map(len, parts)) - 1]
+
+
+def short(setting: str, left_out: list[str]) -> str:
+    """A setting without the parts that stand in the heading."""
+    text = ", ".join(part for part in setting.split(", ") if part not in left_out)
+    return re.sub(r"e-0(?=\d)", "e-", text.replace(" = ", "="))
 
 
 def setup_table(data: dict[str, Any]) -> str:
