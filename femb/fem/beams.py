@@ -185,12 +185,10 @@ class AppendageStress:
     @classmethod
     def of(cls, motion: EigenProblem, turn: Sparse, stored: Ints) -> "AppendageStress":
         """By freedoms in common axes."""
-        exact = [
-            ExactStress(motion, each, turn, stored)
-            for each in motion.system.batches
-            if isinstance(each, ExactBatch | ShellBatch)
-        ]
-        return cls((BeamStress.of(motion, turn, stored), *exact))
+        found = motion.system.batches
+        beams = [BeamStress(motion, each, turn, stored) for each in found if isinstance(each, BeamBatch)]
+        exact = [ExactStress(motion, each, turn, stored) for each in found if isinstance(each, ExactBatch | ShellBatch)]
+        return cls((*beams, *exact))
 
     def __call__(self, fields: Floats, shapes: Floats) -> Floats:
         G = np.zeros((fields.shape[1], shapes.shape[1], shapes.shape[1]))
@@ -230,57 +228,47 @@ class ExactStress:
 
 @dataclass(frozen=True, eq=False)
 class BeamStress:
-    """Stress stiffness of beams. slopes (e, 3, 3, n) : rotations w'/L across and zero along each element, at its three
-    strain points; strains (e, 3, 4, n) there; lengths (e,) m; axial (e, 4) rows of the sections' stiffness."""
+    """Stress stiffness of beams of the default kind: int N w'^2 over each element."""
 
-    slopes: Floats
-    strains: Floats
-    lengths: Floats
-    axial: Floats
-
-    @classmethod
-    def of(cls, motion: EigenProblem, turn: Sparse, stored: Ints) -> "BeamStress":
-        """By freedoms in common axes."""
-        system, n = motion.system, len(stored)
-        slopes, strains, lengths, axial = [], [], [], []
-        place = np.full(system.n_v, -1)
-        place[stored] = np.arange(n)
-        turned = turn.toarray()
-        for batch in system.batches:
-            if not isinstance(batch, BeamBatch):
-                continue
-            inside = np.flatnonzero(np.all(place[batch.index[:, [2, 3]]] >= 0, axis=1))
-            u = np.zeros(system.n_u)
-            rest = batch.own_strains(u, motion.q, np.zeros(system.n_v))[inside]
-            rates = np.empty((len(inside), 12, n))
-            for k, velocity in enumerate(stored):
-                rates[:, :, k] = batch.own_strains(u, motion.q, np.eye(1, system.n_v, velocity)[0])[inside] - rest
-            for e, rate in zip(inside, rates, strict=True):
-                slopes.append(_slopes(motion, batch, int(e), place, n) @ turned.T)
-                strains.append(rate.reshape(3, 4, n) @ turned.T)
-                lengths.append(batch.data[e, LENGTH])
-                axial.append(batch.data[e, STIFFNESS : STIFFNESS + 4])
-        return cls(*(np.array(each) for each in (slopes, strains, lengths, axial)))
+    motion: EigenProblem
+    batch: BeamBatch
+    turn: Sparse
+    stored: Ints
 
     def __call__(self, fields: Floats, shapes: Floats) -> Floats:
-        if not len(self.lengths):
-            return np.zeros((fields.shape[1], shapes.shape[1], shapes.shape[1]))
-        tension = np.einsum("ea,epan,nf->epf", self.axial, self.strains, fields, optimize=True)
-        tension *= WEIGHTS[:, None] * self.lengths[:, None, None]
-        bent = self.slopes @ shapes
-        G: Floats = np.einsum("epf,epci,epcj->fij", tension, bent, bent, optimize=True)
+        motion, batch = self.motion, self.batch
+        place = np.full(motion.system.n_v, -1)
+        place[self.stored] = np.arange(len(self.stored))
+        own_fields, own_shapes = (self.turn.T @ each for each in (fields, shapes))
+        inside = np.flatnonzero(np.all(place[batch.index[:, [2, 3]]] >= 0, axis=1))
+        G = np.zeros((fields.shape[1], shapes.shape[1], shapes.shape[1]))
+        if not len(inside):
+            return G
+        velocities = (batch.index[inside][:, [2, 3], None] + np.arange(6)).reshape(-1, 12)
+        slopes = np.array([_slopes(motion, batch, int(e)) for e in inside])
+        bent = np.einsum("epck,eki->epci", slopes, own_shapes[place[velocities]], optimize=True)
+        axial, lengths = batch.data[inside, STIFFNESS : STIFFNESS + 4], batch.data[inside, LENGTH]
+        u, q = np.zeros(motion.system.n_u), motion.q
+        rest = batch.own_strains(u, q, np.zeros(motion.system.n_v))[inside]
+        for f, field in enumerate(own_fields.T):
+            moved = np.zeros(motion.system.n_v)
+            moved[self.stored] = field
+            strains = (batch.own_strains(u, q, moved)[inside] - rest).reshape(-1, 3, 4)
+            tension = np.einsum("ea,epa->ep", axial, strains) * WEIGHTS * lengths[:, None]
+            G[f] = np.einsum("ep,epci,epcj->ij", tension, bent, bent, optimize=True)
         return G
 
 
-def _slopes(motion: EigenProblem, batch: BeamBatch, e: int, place: Ints, n: int) -> Floats:
-    """(3, 3, n): slopes across element e at its strain points, inertial, by velocities at ``place``."""
-    out = np.zeros((3, 3, n))
+def _slopes(motion: EigenProblem, batch: BeamBatch, e: int) -> Floats:
+    """(3, 3, 12): rotations w'/L across and zero along element e at its strain points, inertial, by the velocities of
+    its ends."""
+    out = np.zeros((3, 3, 12))
     length, q = batch.data[e, LENGTH], motion.q
     x = POINTS  # derivatives of the cubics of equation (3)
     hermite = np.stack([6 * x * (x - 1), (1 - x) * (1 - 3 * x), 6 * x * (1 - x), x * (3 * x - 2)], axis=1)
     chord = []
     for end in range(2):
-        i, v = batch.index[e, end], place[batch.index[e, 2 + end]]
+        i, v = batch.index[e, end], 6 * end
         R = rotations.rotation_matrix(q[i + 3 : i + 7])
         offset, section = batch.ends[e, end, 1:4], batch.ends[e, end, 4:].reshape(3, 3)
         section = section if batch.ends[e, end, 0] else np.eye(3)

@@ -158,10 +158,11 @@ class EigenProblem:
         """The problem with all held but these frames and the internal coordinates of their elements."""
         layout = self.system.layout
         held = np.ones_like(self.held)
-        for frame in frames:
+        own = set(frames)
+        for frame in own:
             held[self.velocities_of(frame)] = False
         for on, strains in layout.couplings:
-            if not set(frames).isdisjoint(on):
+            if not own.isdisjoint(on):
                 held[layout.internal_v[list(strains)]] = False
         return replace(self, held=held | self.held)
 
