@@ -109,7 +109,7 @@ def reduce(
         fem = importlib.import_module("femb.fem")
         if words["damping_ratio"] is None:
             words["damping_ratio"] = DAMPING
-        names, parts, unit = (mass_name, stiffness_name), list[object](), words.pop("unit")
+        names, unit = (mass_name, stiffness_name), words.pop("unit")
         of_mesh = {word: words.pop(word) for word in OF_MESH}
         case = source.suffix.lower() == ".toml"
         if appendage is not None and not case:
@@ -119,6 +119,7 @@ def reduce(
             if words["loads"] or words["stresses"]:
                 raise OptionError("--load, --stresses: need a mesh, or matrices of all nodes")
             body = fem.reduced_craig_bampton(source, _positions(interfaces), **given)
+            found = fem.reduce_further(body)
         else:
             words["pictures"] = not no_pictures
             if case:
@@ -133,9 +134,9 @@ def reduce(
                 found = fem.reduce_matrices(source, interfaces, **given, **words)
             else:
                 found = fem.reduce_mesh(source, interfaces, unit=unit, **_materials(of_mesh), **words)
-            body, parts = found.body, _account(found)
+            body = found.body
         importlib.import_module("femb.elements.modal.data").write_reduced_body(file, body)
-        say(*parts, *([""] if parts else []), file, quiet=quiet)
+        say(*_account(found), "", file, quiet=quiet)
 
 
 def _out(source: Path, out: Path | None, force: bool) -> Path:
