@@ -14,7 +14,8 @@ from femb.elements.beam.section import Section
 from femb.elements.beam.shape import Path, Sections, beam_sections
 from femb.elements.marker import Attachment
 from femb.layout.element import Batch
-from femb.layout.layout import BeamLayout, InternalQuantity, Layout, Station
+from femb.layout.layout import BeamLayout, Layout, Station
+from femb.layout.numbering import InternalQuantity
 from femb.layout.views import ModelView, StartPoses
 
 STRAIN = InternalQuantity("strain", "-")

@@ -26,7 +26,8 @@ from femb.elements.control.signals import NO_ARRAYS, Moment, Signal
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, Input, LowRank
-from femb.layout.layout import InternalQuantity, Layout
+from femb.layout.layout import Layout
+from femb.layout.numbering import InternalQuantity
 from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.vector3 import scatter
 

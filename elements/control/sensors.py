@@ -20,7 +20,8 @@ from femb.elements.control.signals import Moment, Rows, Signal, joint_signal, si
 from femb.elements.environment.field import field_gradient, magnetic_field
 from femb.elements.item import AtPoint
 from femb.layout.element import Batch, OutputRows
-from femb.layout.layout import InternalQuantity, Layout
+from femb.layout.layout import Layout
+from femb.layout.numbering import InternalQuantity
 from femb.layout.state import station_acceleration, station_rows
 from femb.layout.views import BlockPattern, LinearPoint, ModelView, StartPoses, StateView
 from femb.numerics import rotations

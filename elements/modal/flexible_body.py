@@ -20,7 +20,8 @@ from femb.elements.private_blocks import end_rows_of, free_body
 from femb.elements.records import RecordedSystem, Records, inertial_motion_of
 from femb.elements.spring.modal_damping import check_ratios
 from femb.layout.element import Batch, OutputRows
-from femb.layout.layout import FlexibleLayout, InternalQuantity, Layout, Station
+from femb.layout.layout import FlexibleLayout, Layout, Station
+from femb.layout.numbering import InternalQuantity
 from femb.layout.views import LinearPoint, ModelView, OutputStates, StartPoses
 from femb.numerics import rotations
 from femb.numerics.turns import EulerSequence

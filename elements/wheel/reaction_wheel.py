@@ -18,7 +18,8 @@ from femb.elements.item import Item, ItemStates, is_set
 from femb.elements.marker import Place, axes_of
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Batch, Command, Input, OutputRows, breakpoints_of
-from femb.layout.layout import InternalQuantity, Layout
+from femb.layout.layout import Layout
+from femb.layout.numbering import InternalQuantity
 from femb.layout.views import LinearPoint, ModelView, StartPoses, StateView
 from femb.numerics.rotations import rotate
 from femb.profiles import Constant, Profile

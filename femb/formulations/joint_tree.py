@@ -55,7 +55,8 @@ from femb.formulations.tree_frame import (
     packed_index,
 )
 from femb.layout.element import TrialError
-from femb.layout.layout import KEPT, Layout, Station
+from femb.layout.layout import Layout, Station
+from femb.layout.numbering import KEPT
 from femb.numerics import rotations
 from femb.numerics.newton import largest, newton
 from femb.system.block_lu import Factors

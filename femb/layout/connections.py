@@ -11,7 +11,8 @@ from femb.base.errors import SolveError
 from femb.base.types import Floats
 from femb.base.values import Keeper
 from femb.layout.element import TrialError
-from femb.layout.layout import KEPT, Layout
+from femb.layout.layout import Layout
+from femb.layout.numbering import KEPT
 from femb.numerics.compiler.compile import kernel
 
 # What connects frames is the same in all models of one topology.

@@ -11,7 +11,8 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 
 from femb.base.types import Ints
-from femb.layout.layout import Layout, Numbers
+from femb.layout.layout import Layout
+from femb.layout.numbering import Numbers
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
 from femb.base.values import Keeper
-from femb.layout.layout import KEPT, Layout
+from femb.layout.layout import Layout
+from femb.layout.numbering import KEPT
 from femb.numerics.fronts import Fronts, dissected
 
 # Elimination order of the blocks of the system matrices, and the fill-in.

@@ -20,7 +20,8 @@ from femb.elements.joint.records import joint_reactions
 from femb.elements.marker import Attachment, JointEnd, SpringEnd
 from femb.elements.modal.batch import ModalBatch
 from femb.layout.element import Batch, Input
-from femb.layout.layout import InternalQuantity, Station
+from femb.layout.layout import Station
+from femb.layout.numbering import InternalQuantity
 from femb.layout.state import internal_rows, station_acceleration, station_motion
 from femb.linear.channels import default_outputs, known_outputs, output
 from femb.linear.chart import driven_inputs, driver_slopes

@@ -19,7 +19,7 @@ from femb.elements import JointSpringDamper, Load, Revolute, RigidBody, registry
 from femb.elements.item import Item
 from femb.elements.marker import JointEnd
 from femb.layout.element import Batch
-from femb.layout.layout import InternalQuantity
+from femb.layout.numbering import InternalQuantity
 from femb.linear import linearize
 from femb.linear.begin import operating_point
 from femb.linear.model import linear_model

@@ -14,7 +14,7 @@ from femb.base.options import Tolerances
 from femb.elements import RigidBody, registry
 from femb.elements.item import Item
 from femb.layout.element import Batch
-from femb.layout.layout import InternalQuantity
+from femb.layout.numbering import InternalQuantity
 from femb.linear import linearize
 from femb.numerics import rotations
 from femb.numerics.vector3 import scatter

@@ -8,7 +8,7 @@ from femb.elements.joint.constraint_set import ConstraintTable
 from femb.formulations.joint_tree import STRUCTURES
 from femb.formulations.reduced.form import GROUPS as ERROR_GROUPS
 from femb.layout.connections import GROUPS, PARTS_OF
-from femb.layout.layout import KEPT, LARGEST_KEPT, NUMBERS, Topology, numbers_of
+from femb.layout.numbering import KEPT, LARGEST_KEPT, NUMBERS, Topology, numbers_of
 from femb.numerics.components import kept
 from femb.system.pattern import PATTERNS
 from femb.system.system import System

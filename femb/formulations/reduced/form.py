@@ -29,7 +29,7 @@ from femb.formulations.reduced.recursion import RecursiveSteps
 from femb.formulations.tree_frame import Root, TreeFrame
 from femb.layout.discrete import DiscreteState
 from femb.layout.element import TrialError
-from femb.layout.layout import KEPT
+from femb.layout.numbering import KEPT
 from femb.numerics import kinematics, rotations
 from femb.system.block_lu import DEPENDENT, LowRankMatrices, Matrix, SingularError, Solver, WithLowRank
 from femb.system.constraints import reaction_stiffness

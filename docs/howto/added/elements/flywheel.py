@@ -13,7 +13,8 @@ from femb.elements.body.body import RigidBody
 from femb.elements.item import Item, ItemStates
 from femb.layout.discrete import Update
 from femb.layout.element import Batch, Input, OutputRows, breakpoints_of
-from femb.layout.layout import InternalQuantity, Layout
+from femb.layout.layout import Layout
+from femb.layout.numbering import InternalQuantity
 from femb.numerics import rotations
 from femb.numerics.vector3 import scatter
 from femb.profiles import Constant, Profile
