@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Direction, Floats, SeveralForms, Shape, Unit, Vector
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, SeveralForms, Shape, Unit, UnitVector, Vector
 from femb.base.values import frozen_array
 from femb.elements.item import AtPoint, ItemStates
 from femb.elements.load.at_stations import StationForces
@@ -110,27 +110,19 @@ class Thruster(AtPoint):
     results: ClassVar[type[Group]] = ThrusterResults
 
     name: str
-    force: Annotated[float, Unit("N")]
-    direction: Direction
+    force: Annotated[float, Unit("N"), POSITIVE]
+    direction: UnitVector
     body: str | None = None
     beam: str | None = None
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     node: int = -1
-    rise_time: Annotated[float, Unit("s")] = 0.0
-    minimum_pulse: Annotated[float, Unit("s")] = 0.0
-    specific_impulse: Annotated[float | None, Unit("s")] = None
+    rise_time: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
+    minimum_pulse: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
+    specific_impulse: Annotated[float | None, Unit("s"), POSITIVE] = None
     pulses: Annotated[Pulses | None, Unit("s")] = None
 
     def check(self, check: Checks) -> None:
-        check.positive("force", "specific_impulse")
-        check.not_negative("rise_time", "minimum_pulse")
         self.on.report(check)
-        if "direction" not in check.bad:
-            length = float(np.linalg.norm(self.direction))
-            if length > 0.0:
-                object.__setattr__(self, "direction", np.asarray(self.direction) / length)
-            else:
-                check.fail("direction", "got a vector of length 0, wanted the direction of the force")
         if self.pulses is not None:
             self._check_pulses(check)
 

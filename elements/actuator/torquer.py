@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Direction, Floats, Unit
+from femb.base.types import POSITIVE, Floats, Unit, UnitVector
 from femb.elements.environment.field import field_breakpoints, magnetic_field
 from femb.elements.item import AtPoint, ItemStates
 from femb.elements.load.at_stations import StationForces
@@ -72,23 +72,16 @@ class MagneticTorquer(AtPoint):
     results: ClassVar[type[Group]] = TorquerResults
 
     name: str
-    axis: Direction
+    axis: UnitVector
     body: str | None = None
     beam: str | None = None
     node: int = -1
     dipole: Annotated[float, Unit("A m2")] = 0.0
-    max_dipole: Annotated[float | None, Unit("A m2")] = None
+    max_dipole: Annotated[float | None, Unit("A m2"), POSITIVE] = None
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def check(self, check: Checks) -> None:
-        check.positive("max_dipole")
         self.on.report(check)
-        if "axis" not in check.bad:
-            length = float(np.linalg.norm(self.axis))
-            if length > 0.0:
-                object.__setattr__(self, "axis", np.asarray(self.axis) / length)
-            else:
-                check.fail("axis", "got a vector of length 0, wanted the direction of the dipole")
 
     @property
     def on(self) -> Place:

@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Floats, Ints, OneOf, Unit, Vector
+from femb.base.types import POSITIVE, Floats, Ints, OneOf, Unit, Vector
 from femb.elements.beam.line import SectionStrains, ShapedBeam
 from femb.elements.beam.section import Section
 from femb.elements.beam.shape import Path, Sections, beam_sections
@@ -45,7 +45,7 @@ class Beam(ShapedBeam):
 
     name: str
     section: Section | str
-    length: Annotated[float | None, Unit("m")] = None
+    length: Annotated[float | None, Unit("m"), POSITIVE] = None
     elements: int = 1
     start: Attachment | None = None
     end: Attachment | None = None

@@ -12,7 +12,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Floats, Pair, Shape, Unit
+from femb.base.types import POSITIVE, Floats, Pair, Shape, Unit
 from femb.base.values import frozen_array, nearest
 
 Strengths = Annotated[Any, Shape((5,))]
@@ -44,27 +44,20 @@ class Ply:
     Raises ModelError: a value that is missing or not positive, a Poisson's ratio that no material has, an unknown name.
     """
 
-    thickness: Annotated[float, Unit("m")]
+    thickness: Annotated[float, Unit("m"), POSITIVE]
     angle: Annotated[float, Unit("rad")]
-    youngs_moduli: Annotated[Pair | None, Unit("Pa")] = None
-    shear_modulus: Annotated[float | None, Unit("Pa")] = None
+    youngs_moduli: Annotated[Pair | None, Unit("Pa"), POSITIVE] = None
+    shear_modulus: Annotated[float | None, Unit("Pa"), POSITIVE] = None
     poissons_ratio: Annotated[float | None, Unit("")] = None
-    density: Annotated[float | None, Unit("kg/m3")] = None
+    density: Annotated[float | None, Unit("kg/m3"), POSITIVE] = None
     material: str | None = None
-    transverse_shear: Annotated[Pair | None, Unit("Pa")] = None
+    transverse_shear: Annotated[Pair | None, Unit("Pa"), POSITIVE] = None
     expansion: Annotated[Pair | None, Unit("1/K")] = None
-    strengths: Annotated[Strengths | None, Unit("Pa")] = None
+    strengths: Annotated[Strengths | None, Unit("Pa"), POSITIVE] = None
 
     def __post_init__(self) -> None:
         with Checks(self, "ply") as check:
             self._complete(check)
-            check.positive("thickness", "shear_modulus", "density")
-            if "youngs_moduli" not in check.bad:
-                check.require("youngs_moduli", np.all(self._known.youngs_moduli > 0.0), "must be greater than 0")
-            if "transverse_shear" not in check.bad and self.transverse_shear is not None:
-                check.require("transverse_shear", np.all(self.transverse_shear > 0.0), "must be greater than 0")
-            if "strengths" not in check.bad and self.strengths is not None:
-                check.require("strengths", np.all(self.strengths > 0.0), "must be greater than 0")
             if not check.bad:
                 along, across = self._known.youngs_moduli
                 limit = float(np.sqrt(along / across))
@@ -178,15 +171,15 @@ class Material:
     Raises ModelError: a value that is not positive.
     """
 
-    youngs_modulus: Annotated[float, Unit("Pa")]
-    shear_modulus: Annotated[float, Unit("Pa")]
-    density: Annotated[float, Unit("kg/m3")]
+    youngs_modulus: Annotated[float, Unit("Pa"), POSITIVE]
+    shear_modulus: Annotated[float, Unit("Pa"), POSITIVE]
+    density: Annotated[float, Unit("kg/m3"), POSITIVE]
     expansion: Annotated[float | None, Unit("1/K")] = None
     source: str = ""
 
     def __post_init__(self) -> None:
-        with Checks(self, "material") as check:
-            check.positive("youngs_modulus", "shear_modulus", "density")
+        with Checks(self, "material"):
+            pass
 
     @property
     def poissons_ratio(self) -> float:

@@ -255,7 +255,6 @@ class LineItem(Item):
 
     def check_line(self, check: Checks) -> None:
         """Report problems of the common fields of beams."""
-        check.positive("length")
         check.whole("elements", 1)
         if "elements" not in check.bad:
             check.require("elements", self.elements <= MOST_ELEMENTS, f"must be at most {MOST_ELEMENTS}")

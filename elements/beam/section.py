@@ -11,7 +11,18 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import FembWarning, ModelError
 from femb.base.html import Brief
-from femb.base.types import OWN_UNITS, Coefficients, Floats, Matrix4, Matrix6, Pair, Unit, Vector
+from femb.base.types import (
+    NOT_NEGATIVE,
+    OWN_UNITS,
+    POSITIVE,
+    Coefficients,
+    Floats,
+    Matrix4,
+    Matrix6,
+    Pair,
+    Unit,
+    Vector,
+)
 from femb.base.values import frozen_array, shown
 from femb.elements.beam.laminate import Material, Ply, material_named, tube_inertia, tube_stiffness
 from femb.elements.beam.section_matrices import mass_parts, mass_problem, stiffness_problem
@@ -274,31 +285,31 @@ class Section(Item):
     kind: ClassVar[str] = "section"
 
     name: str
-    area: Annotated[float | None, Unit("m2")] = None
-    second_moments: Annotated[Pair | None, Unit("m4")] = None
-    torsion_constant: Annotated[float | None, Unit("m4")] = None
-    density: Annotated[float | None, Unit("kg/m3")] = None
-    youngs_modulus: Annotated[float | None, Unit("Pa")] = None
-    shear_modulus: Annotated[float | None, Unit("Pa")] = None
-    polar_moment: Annotated[float | None, Unit("m4")] = None
+    area: Annotated[float | None, Unit("m2"), POSITIVE] = None
+    second_moments: Annotated[Pair | None, Unit("m4"), POSITIVE] = None
+    torsion_constant: Annotated[float | None, Unit("m4"), POSITIVE] = None
+    density: Annotated[float | None, Unit("kg/m3"), POSITIVE] = None
+    youngs_modulus: Annotated[float | None, Unit("Pa"), POSITIVE] = None
+    shear_modulus: Annotated[float | None, Unit("Pa"), POSITIVE] = None
+    polar_moment: Annotated[float | None, Unit("m4"), POSITIVE] = None
     damping: Annotated[Coefficients, Unit("s")] = 0.0
     shape: Annotated[dict[str, Any] | None, Unit("m")] = field(default=None, repr=False)
-    axial_stiffness: Annotated[float | None, Unit("N")] = None
-    torsional_stiffness: Annotated[float | None, Unit("N m2")] = None
-    bending_stiffness: Annotated[Pair | None, Unit("N m2")] = None
+    axial_stiffness: Annotated[float | None, Unit("N"), POSITIVE] = None
+    torsional_stiffness: Annotated[float | None, Unit("N m2"), POSITIVE] = None
+    bending_stiffness: Annotated[Pair | None, Unit("N m2"), POSITIVE] = None
     stiffness_matrix: Annotated[Matrix4 | Matrix6 | None, OWN_UNITS] = None
-    mass_per_length: Annotated[float | None, Unit("kg/m")] = None
-    inertia_per_length: Annotated[Vector | None, Unit("kg m")] = None
+    mass_per_length: Annotated[float | None, Unit("kg/m"), POSITIVE] = None
+    inertia_per_length: Annotated[Vector | None, Unit("kg m"), POSITIVE] = None
     expansion: Annotated[float | None, Unit("1/K")] = None
     mass_axis: Annotated[Pair | None, Unit("m")] = None
     recovery_points: Annotated[list[Pair] | None, Unit("m")] = None
-    torsion_modulus: Annotated[float | None, Unit("m3")] = None
-    shear_stiffness: Annotated[Pair | None, Unit("N")] = None
+    torsion_modulus: Annotated[float | None, Unit("m3"), POSITIVE] = None
+    shear_stiffness: Annotated[Pair | None, Unit("N"), POSITIVE] = None
     mass_matrix: Annotated[Matrix6 | None, OWN_UNITS] = None
     file: str | None = None
     material: str | Material | None = None
     plies: list[Ply] | None = None
-    non_structural_mass: Annotated[float, Unit("kg/m")] = 0.0
+    non_structural_mass: Annotated[float, Unit("kg/m"), NOT_NEGATIVE] = 0.0
 
     def check(self, check: Checks) -> None:
         if self.file is not None and "file" not in check.bad and not self._read(check, self.file):
@@ -306,14 +317,7 @@ class Section(Item):
         if self.shape is not None and (problem := shape_problem(self.shape)):
             check.fail("shape", problem)
         complete(self, check)
-        check.positive("area", "torsion_constant", "density", "youngs_modulus", "shear_modulus", "polar_moment")
-        check.positive("axial_stiffness", "torsional_stiffness", "mass_per_length", "torsion_modulus")
-        check.not_negative("non_structural_mass")
         self._check_damping(check)
-        for name in ("second_moments", "bending_stiffness", "inertia_per_length", "shear_stiffness"):
-            value = getattr(self, name)
-            if value is not None and name not in check.bad:
-                check.require(name, np.all(np.asarray(value) > 0), "must be greater than 0")
         check_matrices(self, check)
         check_forms(self, check)
         if self.recovery_points is not None:

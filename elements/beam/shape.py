@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.html import Brief
-from femb.base.types import Floats, Ints, Unit, Vector
+from femb.base.types import POSITIVE, Floats, Ints, Unit, Vector
 from femb.base.values import frozen_array
 from femb.numerics import rotations
 from femb.numerics.components import norm
@@ -370,13 +370,12 @@ class Path(Brief):
 
     points: Annotated[list[Vector] | None, Unit("m")] = None
     kinks: bool = False
-    radius: Annotated[float | None, Unit("m")] = None
-    angle: Annotated[float | None, Unit("rad")] = None
+    radius: Annotated[float | None, Unit("m"), POSITIVE] = None
+    angle: Annotated[float | None, Unit("rad"), POSITIVE] = None
     curve: Callable[[float], Any] | None = None
 
     def __post_init__(self) -> None:
         with Checks(self, "path") as check:
-            check.positive("radius", "angle")
             ways = [name for name in ("points", "radius", "curve") if getattr(self, name) is not None]
             if not ways:
                 check.fail("points", "neither points, radius and angle nor a curve is given")

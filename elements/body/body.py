@@ -10,7 +10,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.quantity import Group
-from femb.base.types import Floats, Inertia, Matrix3, Quaternion, Unit, Vector
+from femb.base.types import POSITIVE, Floats, Inertia, Matrix3, Quaternion, Unit, Vector
 from femb.base.values import as_numbers, finite_problem, frozen_array, shown
 from femb.elements.body.results import BodyResults
 from femb.elements.item import Item, StartMotion, StartPose
@@ -171,13 +171,12 @@ class PointMass(Body):
     acts_on_attitude: ClassVar[bool] = True
 
     name: str
-    mass: Annotated[float, Unit("kg")]
+    mass: Annotated[float, Unit("kg"), POSITIVE]
     position: Annotated[Vector | None, Unit("m")] = None
     velocity: Annotated[Vector | None, Unit("m/s")] = None
     on: Place | None = None
 
     def check(self, check: Checks) -> None:
-        check.positive("mass")
         if self.on is not None:
             check_markers(check, Place, "on")
             for name in ("position", "velocity"):
@@ -297,7 +296,7 @@ class RigidBody(OrientedBody):
     kind: ClassVar[str] = "rigid"
 
     name: str
-    mass: Annotated[float, Unit("kg")]
+    mass: Annotated[float, Unit("kg"), POSITIVE]
     inertia: Inertia
     center_of_mass: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     position: Annotated[Vector | None, Unit("m")] = None
@@ -312,7 +311,6 @@ class RigidBody(OrientedBody):
     inertia_about: Annotated[Vector | None, Unit("m")] = None
 
     def check(self, check: Checks) -> None:
-        check.positive("mass")
         distance, mass = NOWHERE, 0.0
         if self.inertia_about is not None and not {"inertia_about", "center_of_mass", "mass"} & check.bad:
             distance, mass = self.inertia_about - self.center_of_mass, self.mass

@@ -11,7 +11,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Direction, Floats, OneOf, Unit, Vector
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, OneOf, Unit, UnitVector, Vector
 from femb.elements.body.body import PointMass
 from femb.elements.item import AtPoint, Item, ItemStates
 from femb.elements.joint.force import JointSpringDamper
@@ -73,41 +73,35 @@ class SloshingTank(AtPoint):
     results: ClassVar[type[Group]] = TankResults
 
     name: str
-    mass: Annotated[float, Unit("kg")]
-    radius: Annotated[float, Unit("m")]
-    depth: Annotated[float, Unit("m")]
+    mass: Annotated[float, Unit("kg"), POSITIVE]
+    radius: Annotated[float, Unit("m"), POSITIVE]
+    depth: Annotated[float, Unit("m"), POSITIVE]
     gravity: Annotated[float, Unit("m/s2")]
     body: str | None = None
     beam: str | None = None
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     node: int = -1
-    axis: Direction = (0.0, 0.0, 1.0)
+    axis: UnitVector = (0.0, 0.0, 1.0)
     modes: int = 1
-    damping_ratio: Annotated[float, Unit("")] = 0.0
+    damping_ratio: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
     model: Annotated[str, OneOf((PENDULUM, SPRING))] = PENDULUM
 
     def check(self, check: Checks) -> None:
-        check.positive("mass", "radius", "depth")
         if "gravity" not in check.bad and not self.gravity > 0.0:
             check.fail(
                 "gravity",
                 f"got {self.gravity:.6g}, must be above 0: in weightlessness a liquid has no free surface across its "
                 "axis, and does not slosh as a pendulum does",
             )
-        check.not_negative("damping_ratio")
         check.whole("modes", 1, len(ZEROS))
         self.on.report(check)
-        if "axis" not in check.bad and not np.any(self.axis):
-            check.fail("axis", "got a vector of length 0, wanted the direction from the floor to the surface")
 
     # Equation (12)
 
     @property
     def up(self) -> Floats:
         """(3,) unit vector along the axis."""
-        axis = np.asarray(self.axis, dtype=float)
-        result: Floats = axis / np.linalg.norm(axis)
-        return result
+        return np.asarray(self.axis)
 
     @property
     def _zeros(self) -> tuple[Floats, Floats]:

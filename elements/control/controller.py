@@ -18,7 +18,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import FembError, ModelError, SolveError
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Floats, Ints, Unit
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Ints, Unit
 from femb.base.values import as_numbers, nearest, shown
 from femb.elements.control import queue
 from femb.elements.control.control_law import Law, LinearControl, Setting
@@ -92,14 +92,12 @@ class Controller(Item):
     table: ClassVar[str] = "controllers"
     results: ClassVar[type[Group]] = ControllerResults
 
-    period: Annotated[float | None, Unit("s")] = None
-    phase: Annotated[float, Unit("s")] = 0.0
-    delay: Annotated[float, Unit("s")] = 0.0
-    atol: Annotated[float, Unit("own")] = 1e-6
+    period: Annotated[float | None, Unit("s"), POSITIVE] = None
+    phase: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
+    delay: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
+    atol: Annotated[float, Unit("own"), POSITIVE] = 1e-6
 
     def check(self, check: Checks) -> None:
-        check.positive("period", "atol")
-        check.not_negative("phase", "delay")
         if self.period is None and not {"phase", "delay", "period"} & check.bad:
             for word in ("phase", "delay"):
                 check.require(word, getattr(self, word) == 0.0, "but a continuous controller has none: give a period")

@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import OWN_UNITS, Floats, Matrix3, Numbers, OneOf, Shape, Unit, Vector
+from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, Matrix3, Numbers, OneOf, Shape, Unit, Vector
 from femb.base.values import frozen_array, shown
 from femb.elements.control.control_law import Law, LinearControl
 from femb.elements.control.controller import Controller, sensor_of
@@ -73,8 +73,8 @@ class PDController(Controller):
     setpoint: Annotated[Profile | Callable[..., Any] | None, Unit("rad", stroke="m")] = None
     proportional: Gains | None = None
     derivative: Gains | None = None
-    bandwidth: Annotated[float | None, Unit("rad/s")] = None
-    damping_ratio: Annotated[float, Unit("")] = 0.7
+    bandwidth: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
+    damping_ratio: Annotated[float, Unit(""), POSITIVE] = 0.7
     wheels: tuple[str, ...] = ()
     allocation: Matrix | None = None
     outputs: tuple[str, ...] = ()
@@ -83,7 +83,6 @@ class PDController(Controller):
     def check(self, check: Checks) -> None:
         super().check(check)
         check.exactly_one("attitude", "input")
-        check.positive("bandwidth", "damping_ratio")
         names_in(check, "wheels")
         names_in(check, "outputs")
         if self.bandwidth is None:
@@ -269,11 +268,10 @@ class PIDController(PDController):
     kind: ClassVar[str] = "pid"
 
     integral: Gains = 0.0
-    tracking_time: Annotated[float | None, Unit("s")] = field(default=None, kw_only=True)
+    tracking_time: Annotated[float | None, Unit("s"), POSITIVE] = field(default=None, kw_only=True)
 
     def check(self, check: Checks) -> None:
         super().check(check)
-        check.positive("tracking_time")
         if self.tracking_time is not None and self.period is not None and not {"tracking_time", "period"} & check.bad:
             least = 0.5 * self.period
             check.require("tracking_time", self.tracking_time > least, f"must be above half the period, {least:g} s")
@@ -471,19 +469,17 @@ class FilterController(Controller):
     name: str
     input: str
     filter: Annotated[str, OneOf(FILTERS)] = "low_pass"
-    frequency: Annotated[float | None, Unit("rad/s")] = None
-    damping_ratio: Annotated[float, Unit("")] = 0.7071067811865476
-    depth: Annotated[float, Unit("")] = 0.0
-    zero: Annotated[float | None, Unit("rad/s")] = None
-    pole: Annotated[float | None, Unit("rad/s")] = None
+    frequency: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
+    damping_ratio: Annotated[float, Unit(""), POSITIVE] = 0.7071067811865476
+    depth: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
+    zero: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
+    pole: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
     gain: Annotated[float, Unit("own")] = 1.0
     outputs: tuple[str, ...] = ()
 
     def check(self, check: Checks) -> None:
         super().check(check)
         names_in(check, "outputs")
-        check.positive("frequency", "damping_ratio", "zero", "pole")
-        check.not_negative("depth")
         if "filter" in check.bad:
             return
         wanted = ("zero", "pole") if self.filter == "lead" else ("frequency",)

@@ -38,12 +38,8 @@ class AttitudeReference:
 
     def __post_init__(self) -> None:
         with Checks(self, "reference") as check:
-            if "quaternion" not in check.bad:
-                check.require("quaternion", np.any(self.quaternion), "a quaternion must not be zero")
             if (self.axis is None) != (self.angle is None):
                 check.fail("axis" if self.axis is None else "angle", "is missing: a turn has an axis and an angle")
-            elif self.axis is not None and "axis" not in check.bad:
-                check.require("axis", np.any(self.axis), "a direction must not be zero")
             if self.angle is not None and "angle" not in check.bad:
                 check.require("angle", hasattr(self.angle, "derivatives"), "wanted a profile with two derivatives")
 

@@ -13,10 +13,9 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Floats, OneOf, Unit, Vector
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, OneOf, Unit, Vector
 from femb.elements.control import queue
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.signals import AXES, TRUE, Signal, component_names, is_of, is_true, law_outputs
@@ -86,19 +85,13 @@ class Sensor(Item):
     width: ClassVar[int] = 3
     unit: ClassVar[str] = "-"
 
-    period: Annotated[float | None, Unit("s")] = None
-    phase: Annotated[float, Unit("s")] = 0.0
-    delay: Annotated[float, Unit("s")] = 0.0
+    period: Annotated[float | None, Unit("s"), POSITIVE] = None
+    phase: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
+    delay: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
     scale: Annotated[float, Unit("")] = 1.0
-    quantum: Annotated[float | None, Unit("own")] = None
+    quantum: Annotated[float | None, Unit("own"), POSITIVE] = None
     rounding: Annotated[str, OneOf(("round", "floor"))] = "round"
-    range: Annotated[float | None, Unit("own")] = None
-
-    def check(self, check: Checks) -> None:
-        check.positive("period", "quantum", "range")
-        check.not_negative("phase", "delay")
-        if hasattr(self, "noise") and "noise" not in check.bad:
-            check.require("noise", np.all(np.asarray(self.noise) >= 0.0), "must be at least 0")
+    range: Annotated[float | None, Unit("own"), POSITIVE] = None
 
     def width_and_unit(self, layout: Layout, model: ModelView) -> tuple[int, str]:
         """The number of components of its value, and their unit."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import OWN_UNITS, Direction, Floats, OneOf, Quaternion, Unit, Vector
+from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, OneOf, Quaternion, Unit, UnitVector, Vector
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.reference import Gravity, gravity_of, orbit_of
 from femb.elements.control.sensor import Sample, Sensor, Sizes
@@ -48,10 +48,7 @@ class PlacedSensor(AtPoint, Sensor):
     axes: Quaternion = IDENTITY
 
     def check(self, check: Checks) -> None:
-        super().check(check)
         self.on.report(check)
-        if "axes" not in check.bad:
-            check.require("axes", np.any(self.axes), "a quaternion must not be zero")
 
     @property
     def turned(self) -> Floats | None:
@@ -147,7 +144,7 @@ class AttitudeSensor(PlacedSensor):
     width: ClassVar[int] = 4
 
     name: str
-    noise: Annotated[Sizes, Unit("rad")] = 0.0
+    noise: Annotated[Sizes, Unit("rad"), NOT_NEGATIVE] = 0.0
     bias: Annotated[Sizes, Unit("rad")] = 0.0
     relative_to: Annotated[str, OneOf(("inertial", "orbit"))] = "inertial"
 
@@ -201,18 +198,11 @@ class StarTracker(AttitudeSensor):
 
     kind: ClassVar[str] = "star_tracker"
 
-    roll_noise: Annotated[float, Unit("rad")] = 0.0
-    boresight: Direction = (0.0, 0.0, 1.0)
-
-    def check(self, check: Checks) -> None:
-        super().check(check)
-        check.not_negative("roll_noise")
-        if "boresight" not in check.bad:
-            check.require("boresight", np.any(self.boresight), "a direction must not be zero")
+    roll_noise: Annotated[float, Unit("rad"), NOT_NEGATIVE] = 0.0
+    boresight: UnitVector = (0.0, 0.0, 1.0)
 
     def measured(self, true: Floats, sample: Sample) -> Floats:
-        along = np.asarray(self.boresight) / np.linalg.norm(self.boresight)
-        random = sample.normals(3)
+        along, random = np.asarray(self.boresight), sample.normals(3)
         roll = along @ random
         turn = self.noise * (random - roll * along) + self.roll_noise * roll * along + self.bias
         if not turn.any():
@@ -238,16 +228,11 @@ class Gyro(PlacedSensor):
     unit: ClassVar[str] = "rad/s"
 
     name: str
-    angle_random_walk: Annotated[float, OWN_UNITS] = 0.0
-    rate_random_walk: Annotated[float, OWN_UNITS] = 0.0
+    angle_random_walk: Annotated[float, OWN_UNITS, NOT_NEGATIVE] = 0.0
+    rate_random_walk: Annotated[float, OWN_UNITS, NOT_NEGATIVE] = 0.0
     bias: Annotated[Sizes, Unit("rad/s")] = 0.0
-    correlation_time: Annotated[float | None, Unit("s")] = None
+    correlation_time: Annotated[float | None, Unit("s"), POSITIVE] = None
     integrating: bool = False
-
-    def check(self, check: Checks) -> None:
-        super().check(check)
-        check.not_negative("angle_random_walk", "rate_random_walk")
-        check.positive("correlation_time")
 
     def more_arrays(self) -> Mapping[str, Any]:
         return {"bias": np.broadcast_to(self.bias, 3).astype(float)} | (
@@ -379,7 +364,7 @@ class Accelerometer(PlacedSensor):
     unit: ClassVar[str] = "m/s2"
 
     name: str
-    noise: Annotated[Sizes, Unit("m/s2")] = 0.0
+    noise: Annotated[Sizes, Unit("m/s2"), NOT_NEGATIVE] = 0.0
     bias: Annotated[Sizes, Unit("m/s2")] = 0.0
 
     def truth(self, layout: Layout, model: ModelView) -> Signal:
@@ -464,7 +449,7 @@ class PositionSensor(PlacedSensor):
     acts_on_attitude: ClassVar[bool] = False
 
     name: str
-    noise: Annotated[Sizes, Unit("m")] = 0.0
+    noise: Annotated[Sizes, Unit("m"), NOT_NEGATIVE] = 0.0
     bias: Annotated[Sizes, Unit("m")] = 0.0
     relative_to: str | None = None
 
@@ -500,22 +485,16 @@ class SunSensor(PlacedSensor):
     kind: ClassVar[str] = "sun"
 
     name: str
-    sun: Direction
-    noise: Annotated[Sizes, Unit("")] = 0.0
+    sun: UnitVector
+    noise: Annotated[Sizes, Unit(""), NOT_NEGATIVE] = 0.0
     bias: Annotated[Sizes, Unit("")] = 0.0
 
-    def check(self, check: Checks) -> None:
-        super().check(check)
-        if "sun" not in check.bad:
-            check.require("sun", np.any(self.sun), "a direction must not be zero")
-
     def truth(self, layout: Layout, model: ModelView) -> Signal:
-        direction = np.asarray(self.sun) / np.linalg.norm(self.sun)
         sun = Signal(
             f"{self.place}.sun",
             "-",
             3,
-            lambda state, discrete: direction,
+            lambda state, discrete: np.asarray(self.sun),
             rows=lambda t, q, v: (np.zeros((3, len(v))), np.zeros((3, len(v)))),
         )
         return self.in_own_axes(seen_from(self.motion(layout, "attitude"), sun))
@@ -529,7 +508,7 @@ class Magnetometer(PlacedSensor):
     unit: ClassVar[str] = "T"
 
     name: str
-    noise: Annotated[Sizes, Unit("T")] = 0.0
+    noise: Annotated[Sizes, Unit("T"), NOT_NEGATIVE] = 0.0
     bias: Annotated[Sizes, Unit("T")] = 0.0
 
     def truth(self, layout: Layout, model: ModelView) -> Signal:
@@ -596,7 +575,7 @@ class Encoder(CoordinateSensor):
     unit: ClassVar[str] = "rad or m"
 
     name: str
-    noise: Annotated[float, Unit("own")] = 0.0
+    noise: Annotated[float, Unit("own"), NOT_NEGATIVE] = 0.0
     bias: Annotated[float, Unit("own")] = 0.0
     rounding: Annotated[str, OneOf(("round", "floor"))] = field(default="floor", kw_only=True)
 
@@ -610,7 +589,7 @@ class Tachometer(CoordinateSensor):
     rate: ClassVar[bool] = True
 
     name: str
-    noise: Annotated[float, Unit("own")] = 0.0
+    noise: Annotated[float, Unit("own"), NOT_NEGATIVE] = 0.0
     bias: Annotated[float, Unit("own")] = 0.0
 
 
@@ -627,7 +606,7 @@ class WheelSpeedSensor(Sensor):
 
     name: str
     wheel: str
-    noise: Annotated[float, Unit("rad/s")] = 0.0
+    noise: Annotated[float, Unit("rad/s"), NOT_NEGATIVE] = 0.0
     bias: Annotated[float, Unit("rad/s")] = 0.0
 
     def truth(self, layout: Layout, model: ModelView) -> Signal:

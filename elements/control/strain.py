@@ -11,7 +11,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Floats, Pair, Unit
+from femb.base.types import NOT_NEGATIVE, Floats, Pair, Unit
 from femb.base.values import nearest, shown
 from femb.elements.beam.line import LineItem, SectionStrains
 from femb.elements.control.sensor import Sensor
@@ -40,11 +40,11 @@ class StrainGauge(Sensor):
 
     name: str
     beam: str | None = None
-    station: Annotated[float | None, Unit("m")] = None
+    station: Annotated[float | None, Unit("m"), NOT_NEGATIVE] = None
     point: Annotated[Pair, Unit("m")] = (0.0, 0.0)
     body: str | None = None
     recovery: str | None = None
-    noise: Annotated[float, Unit("")] = 0.0
+    noise: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
     bias: Annotated[float, Unit("")] = 0.0
 
     def check(self, check: Checks) -> None:
@@ -55,7 +55,6 @@ class StrainGauge(Sensor):
                 check.require(word, getattr(self, word) is None, f"but it is on no {host}")
             elif getattr(self, word) is None and word not in check.bad:
                 check.fail(word, f"is missing: the place on the {host}")
-        check.not_negative("station")
 
     @property
     def markers(self) -> Mapping[tuple[str, ...], Place]:

@@ -9,10 +9,9 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Floats, Unit, Vector
+from femb.base.types import POSITIVE, Floats, Unit, Vector
 from femb.elements.environment.orbital_frame import OrbitalMotion, motion_of, orbital_motion
 from femb.elements.item import Item
 from femb.elements.records import RecordedSystem, Records
@@ -86,13 +85,10 @@ class DipoleField(MagneticField):
     kind: ClassVar[str] = "dipole"
 
     name: str
-    strength: Annotated[float, Unit("T m3")] = EARTH_STRENGTH
+    strength: Annotated[float, Unit("T m3"), POSITIVE] = EARTH_STRENGTH
     tilt: Annotated[float, Unit("rad")] = 0.0
     longitude: Annotated[float, Unit("rad")] = 0.0
     rotation: Annotated[float, Unit("rad/s")] = EARTH_ROTATION
-
-    def check(self, check: Checks) -> None:
-        check.positive("strength")
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Nothing; the model must have an orbit."""

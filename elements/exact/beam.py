@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Floats, Numbers, SeveralForms, Unit, Vector
+from femb.base.types import POSITIVE, Floats, Numbers, SeveralForms, Unit, Vector
 from femb.base.values import as_numbers, finite_problem, frozen_array, order_problem, shown
 from femb.elements.beam.line import SectionStrains, ShapedBeam
 from femb.elements.beam.section import Section, sections_of
@@ -45,7 +45,7 @@ class ExactBeam(ShapedBeam):
 
     name: str
     section: Section | str | None = None  # type: ignore[assignment]
-    length: Annotated[float | None, Unit("m")] = None
+    length: Annotated[float | None, Unit("m"), POSITIVE] = None
     elements: int = 1
     start: Attachment | None = None
     end: Attachment | None = None

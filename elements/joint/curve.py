@@ -10,7 +10,7 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.profile import columns_of
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Floats, Numbers, OneOf, Unit
+from femb.base.types import NOT_NEGATIVE, Floats, Numbers, OneOf, Unit
 from femb.base.values import shown
 from femb.elements.joint.force import JointForce
 from femb.elements.spring.spring import SpringResults
@@ -182,12 +182,11 @@ class JointCurve(JointForce):
     file: str | None = None
     column: str | int = 2
     interpolation: Annotated[str, OneOf(("spline", "linear"))] = "spline"
-    damping: Annotated[float, Unit("N m s/rad", stroke="N s/m")] = 0.0
+    damping: Annotated[float, Unit("N m s/rad", stroke="N s/m"), NOT_NEGATIVE] = 0.0
     snaps: list[Snap] | None = None
 
     def check(self, check: Checks) -> None:
         super().check(check)
-        check.not_negative("damping")
         check_points(self, check)
         snaps = () if self.snaps is None else self.snaps
         if not isinstance(snaps, list | tuple) or not all(isinstance(each, Snap) for each in snaps):

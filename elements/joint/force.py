@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.quantity import Group
-from femb.base.types import OWN_UNITS, Floats, Unit
+from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Bound, Floats, Unit
 from femb.elements.item import is_set
 from femb.elements.joint.constraint_kernels import FRICTION, MOTOR, SPRING, STOPS
 from femb.elements.joint.coordinates import ANGLE, Z
@@ -113,16 +113,14 @@ class JointFriction(JointForce):
     kind: ClassVar[str] = "friction"
     law: ClassVar[int] = FRICTION
 
-    coulomb: Annotated[float, Unit("N m", stroke="N")]
-    transition_rate: Annotated[float, Unit("rad/s", stroke="m/s")]
-    static: Annotated[float | None, Unit("N m", stroke="N")] = None
-    stribeck_rate: Annotated[float | None, Unit("rad/s", stroke="m/s")] = None
-    viscous: Annotated[float, Unit("N m s/rad", stroke="N s/m")] = 0.0
+    coulomb: Annotated[float, Unit("N m", stroke="N"), NOT_NEGATIVE]
+    transition_rate: Annotated[float, Unit("rad/s", stroke="m/s"), POSITIVE]
+    static: Annotated[float | None, Unit("N m", stroke="N"), NOT_NEGATIVE] = None
+    stribeck_rate: Annotated[float | None, Unit("rad/s", stroke="m/s"), POSITIVE] = None
+    viscous: Annotated[float, Unit("N m s/rad", stroke="N s/m"), NOT_NEGATIVE] = 0.0
 
     def check(self, check: Checks) -> None:
         super().check(check)
-        check.not_negative("coulomb", "static", "viscous")
-        check.positive("transition_rate", "stribeck_rate")
         if self.static is not None and not check.bad:
             check.require("static", self.static >= self.coulomb, f"must be at least coulomb, {self.coulomb:g}")
 
@@ -157,11 +155,10 @@ class JointMotor(JointForce):
 
     force: Annotated[float | Callable[..., Any], Unit("N m", stroke="N")]
     profile: Profile = Constant()  # noqa: RUF009 - frozen
-    max_force: Annotated[float | None, Unit("N m", stroke="N")] = None
+    max_force: Annotated[float | None, Unit("N m", stroke="N"), POSITIVE] = None
 
     def check(self, check: Checks) -> None:
         super().check(check)
-        check.positive("max_force")
         check.require("force", self.force is not None, "wanted a number or a function (t, state) -> N m or N")
         check_profile(check, "force")
 
@@ -278,14 +275,13 @@ class JointSpringDamper(JointForce):
     kind: ClassVar[str] = "joint"
     law: ClassVar[int] = SPRING
 
-    stiffness: Annotated[float, Unit("N m/rad", stroke="N/m")] = 0.0
-    damping: Annotated[float, Unit("N m s/rad", stroke="N s/m")] = 0.0
+    stiffness: Annotated[float, Unit("N m/rad", stroke="N/m"), NOT_NEGATIVE] = 0.0
+    damping: Annotated[float, Unit("N m s/rad", stroke="N s/m"), NOT_NEGATIVE] = 0.0
     free: Annotated[float, Unit("rad", stroke="m")] = 0.0
     force: Callable[[float, float], Any] | None = None
 
     def check(self, check: Checks) -> None:
         super().check(check)
-        check.not_negative("stiffness", "damping")
         if self.force is not None and not callable(self.force):
             check.fail("force", f"got {self.force!r}, wanted a function (coordinate, rate) -> N m or N")
         if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
@@ -322,18 +318,14 @@ class JointStops(JointForce):
     kind: ClassVar[str] = "stops"
     law: ClassVar[int] = STOPS
 
-    stiffness: Annotated[float, OWN_UNITS]
+    stiffness: Annotated[float, OWN_UNITS, POSITIVE]
     lower: Annotated[float | None, Unit("rad", stroke="m")] = None
     upper: Annotated[float | None, Unit("rad", stroke="m")] = None
-    exponent: Annotated[float, Unit("")] = 1.5
-    damping: Annotated[float, Unit("s/rad", stroke="s/m")] = 0.0
+    exponent: Annotated[float, Unit(""), Bound(1.0)] = 1.5
+    damping: Annotated[float, Unit("s/rad", stroke="s/m"), NOT_NEGATIVE] = 0.0
 
     def check(self, check: Checks) -> None:
         super().check(check)
-        check.positive("stiffness")
-        check.not_negative("damping")
-        if "exponent" not in check.bad:
-            check.require("exponent", self.exponent >= 1.0, "must be at least 1")
         if self.lower is None and self.upper is None:
             check.fail("lower", "neither lower nor upper is given")
         elif self.lower is not None and self.upper is not None and not {"lower", "upper"} & check.bad:

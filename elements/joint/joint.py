@@ -11,7 +11,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group
-from femb.base.types import Coordinates, Floats, Ints, OneOf, Rows, Unit
+from femb.base.types import POSITIVE, Coordinates, Floats, Ints, OneOf, Rows, Unit
 from femb.base.values import frozen_array, shown
 from femb.elements.item import Item
 from femb.elements.joint.constraint_kernels import CONSTANT
@@ -454,7 +454,7 @@ class Distance(Joint):
     needs_axis: ClassVar[bool] = False
     acts_on_attitude: ClassVar[bool] = False
 
-    length: Annotated[float | None, Unit("m")] = None
+    length: Annotated[float | None, Unit("m"), POSITIVE] = None
 
     def relative(self) -> tuple[Floats, Floats]:
         return np.array([0.0, 0.0, self.length or 0.0]), np.eye(3)
@@ -471,7 +471,6 @@ class Distance(Joint):
 
     def check(self, check: Checks) -> None:
         super().check(check)
-        check.positive("length")
 
     def constant(self, k: int, layout: Layout) -> float:
         """The length. Raises ModelError if it is not given and the ends coincide at the start."""

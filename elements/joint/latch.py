@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.types import Unit
+from femb.base.types import NOT_NEGATIVE, Unit
 from femb.base.values import whole_number
 from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.joint.coordinates import coordinate_row
@@ -44,7 +44,7 @@ class Latch(OnCoordinate):
     joint: str
     coordinate: str | None = None
     at: Annotated[float | None, Unit("rad", stroke="m")] = None
-    time: Annotated[float | None, Unit("s")] = None
+    time: Annotated[float | None, Unit("s"), NOT_NEGATIVE] = None
     direction: int = 0
     engaged: bool = False
     when: Callable[[float, Any], float] | None = None
@@ -53,7 +53,6 @@ class Latch(OnCoordinate):
         check.exactly_one("at", "time", "when")
         known = whole_number(self.direction) and self.direction in (-1, 0, 1)
         check.require("direction", known, "must be -1, 0 or 1")
-        check.not_negative("time")
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """One more row of its joint."""

@@ -10,7 +10,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Floats, Unit
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Unit
 from femb.base.values import shown
 from femb.elements.item import ItemStates
 from femb.elements.joint.joint import OnCoordinate
@@ -35,15 +35,13 @@ class DriveHarmonic:
     Raises ModelError: an order that is not positive, neither torque nor angle, numbers below zero.
     """
 
-    order: Annotated[float, Unit("")]
-    torque: Annotated[float, Unit("N m")] = 0.0
-    angle: Annotated[float, Unit("rad")] = 0.0
+    order: Annotated[float, Unit(""), POSITIVE]
+    torque: Annotated[float, Unit("N m"), NOT_NEGATIVE] = 0.0
+    angle: Annotated[float, Unit("rad"), NOT_NEGATIVE] = 0.0
     phase: Annotated[float, Unit("rad")] = 0.0
 
     def __post_init__(self) -> None:
         with Checks(self, "harmonic") as check:
-            check.positive("order")
-            check.not_negative("torque", "angle")
             if not check.bad and self.torque == 0.0 and self.angle == 0.0:
                 check.fail("torque", "neither torque nor angle is given")
 
@@ -87,19 +85,17 @@ class StepperMotor(OnCoordinate):
 
     name: str
     joint: str
-    holding_torque: Annotated[float, Unit("N m")]
-    teeth: Annotated[float, Unit("")]
+    holding_torque: Annotated[float, Unit("N m"), POSITIVE]
+    teeth: Annotated[float, Unit(""), POSITIVE]
     motion: Annotated[Profile | Callable[[float], float], Unit("rad")]
-    step: Annotated[float | None, Unit("rad")] = None
-    step_rate: Annotated[float | None, Unit("Hz")] = None
-    damping: Annotated[float, Unit("N m s/rad")] = 0.0
+    step: Annotated[float | None, Unit("rad"), POSITIVE] = None
+    step_rate: Annotated[float | None, Unit("Hz"), POSITIVE] = None
+    damping: Annotated[float, Unit("N m s/rad"), NOT_NEGATIVE] = 0.0
     harmonics: list[DriveHarmonic] | None = None
     coordinate: str | None = None
 
     def check(self, check: Checks) -> None:
         super().check(check)
-        check.positive("holding_torque", "teeth", "step", "step_rate")
-        check.not_negative("damping")
         check.require("motion", callable(self.motion), "wanted a profile or a function of time")
         if (self.step is None) != (self.step_rate is None):
             missing, given = ("step", "step_rate") if self.step is None else ("step_rate", "step")

@@ -9,7 +9,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group
-from femb.base.types import Floats, Numbers, OneOf, Pair, Rows, Strains, Unit, Vector
+from femb.base.types import NOT_NEGATIVE, Floats, Numbers, OneOf, Pair, Rows, Strains, Unit, Vector
 from femb.base.values import as_numbers, finite_problem, frozen_array, order_problem, shown
 from femb.elements.item import Item
 from femb.elements.load.load import LoadResults
@@ -247,19 +247,16 @@ class Drag(Item):
 
     name: str
     beam: str
-    density: Annotated[float, Unit("kg/m3")] = 0.0
-    width: Annotated[float, Unit("m")] = 0.0
-    coefficient: Annotated[float, Unit("")] = 0.0
-    tangential_coefficient: Annotated[float, Unit("")] = 0.0
-    viscous: Annotated[float, Unit("N s/m2")] = 0.0
+    density: Annotated[float, Unit("kg/m3"), NOT_NEGATIVE] = 0.0
+    width: Annotated[float, Unit("m"), NOT_NEGATIVE] = 0.0
+    coefficient: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
+    tangential_coefficient: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
+    viscous: Annotated[float, Unit("N s/m2"), NOT_NEGATIVE] = 0.0
     wind: Annotated[Vector, Unit("m/s")] = (0.0, 0.0, 0.0)
     law: Callable[..., Any] | None = None
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def check(self, check: Checks) -> None:
-        for word in ("density", "width", *NUMBERS):
-            if word not in check.bad:
-                check.require(word, getattr(self, word) >= 0.0, "must be at least 0")
         if check.bad:
             return
         given = [word for word in NUMBERS if getattr(self, word)]

@@ -10,7 +10,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError, Problem
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Floats, OneOf, Unit, Vector
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, OneOf, Unit, Vector
 from femb.elements.item import AtPoint, is_set
 from femb.layout.element import Batch, Command, add_command, clip_count, clipped_command, command_array
 from femb.layout.layout import Layout
@@ -97,15 +97,12 @@ class Load(AtPoint):
     torque: Annotated[Vector | Callable[..., Any] | None, Unit("N m")] = None
     frame: Annotated[str, OneOf(FRAMES)] = "inertial"
     sequence: EulerSequence = "xyz"
-    damping: Annotated[float | Vector | None, Unit("N m s/rad")] = None
+    damping: Annotated[float | Vector | None, Unit("N m s/rad"), NOT_NEGATIVE] = None
     profile: Profile = Constant()  # noqa: RUF009 - frozen
-    max_force: Annotated[float | None, Unit("N")] = None
-    max_torque: Annotated[float | None, Unit("N m")] = None
+    max_force: Annotated[float | None, Unit("N"), POSITIVE] = None
+    max_torque: Annotated[float | None, Unit("N m"), POSITIVE] = None
 
     def check(self, check: Checks) -> None:
-        check.positive("max_force", "max_torque")
-        if "damping" not in check.bad and self.damping is not None:
-            check.require("damping", np.all(np.asarray(self.damping) >= 0.0), "must be at least 0")
         if self.force is None and self.torque is None and self.damping is None:
             check.fail("force", "neither force nor torque is given")
         check_profile(check, "force", "torque")

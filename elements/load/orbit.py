@@ -10,7 +10,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group
-from femb.base.types import Direction, Floats, Unit, Vector
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Unit, UnitVector, Vector
 from femb.elements.item import Item
 from femb.elements.load.load import LoadResults
 from femb.elements.records import RecordedSystem, Records
@@ -60,17 +60,15 @@ class Orbit(Item):
     name: str
     position: Annotated[Vector | None, Unit("m")] = None
     velocity: Annotated[Vector | None, Unit("m/s")] = None
-    mu: Annotated[float, Unit("m3/s2")] = kepler.EARTH
+    mu: Annotated[float, Unit("m3/s2"), POSITIVE] = kepler.EARTH
     semi_major_axis: Annotated[float | None, Unit("m")] = None
-    eccentricity: Annotated[float, Unit("")] = 0.0
+    eccentricity: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
     inclination: Annotated[float, Unit("rad")] = 0.0
     ascending_node: Annotated[float, Unit("rad")] = 0.0
     periapsis: Annotated[float, Unit("rad")] = 0.0
     anomaly: Annotated[float, Unit("rad")] = 0.0
 
     def check(self, check: Checks) -> None:
-        check.positive("mu")
-        check.not_negative("eccentricity")
         if check.bad & {"position", "velocity", "mu", *ELEMENTS}:
             return
         vectors = [word for word in VECTORS if getattr(self, word) is not None]
@@ -202,12 +200,12 @@ class GravityGradient(Item):
     results: ClassVar[type[Group]] = LoadResults
 
     name: str
-    rate: Annotated[float | None, Unit("rad/s")] = None
+    rate: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
     altitude: Annotated[float | None, Unit("m")] = None
-    radius: Annotated[float | None, Unit("m")] = None
-    mu: Annotated[float, Unit("m3/s2")] = EARTH
-    radial: Direction = (1.0, 0.0, 0.0)
-    normal: Direction = (0.0, 0.0, 1.0)
+    radius: Annotated[float | None, Unit("m"), POSITIVE] = None
+    mu: Annotated[float, Unit("m3/s2"), POSITIVE] = EARTH
+    radial: UnitVector = (1.0, 0.0, 0.0)
+    normal: UnitVector = (0.0, 0.0, 1.0)
     origin: Annotated[Vector | None, Unit("m")] = None
 
     def check(self, check: Checks) -> None:
@@ -216,23 +214,10 @@ class GravityGradient(Item):
         if len(given) != 1:
             got = " and ".join(given) or "none"
             check.fail("rate", f"got {got} of 'rate', 'altitude' and 'radius', wanted one of them")
-        for word in (*given, "mu"):
-            if word != "altitude":
-                check.positive(word)
         if "altitude" in given and "altitude" not in check.bad:
             check.require("altitude", (self.altitude or 0.0) > -EARTH_RADIUS, "must be above the centre of the Earth")
-        self._check_directions(check)
-
-    def _check_directions(self, check: Checks) -> None:
-        for word in ("radial", "normal"):
-            if word in check.bad:
-                return
-            vector = np.asarray(getattr(self, word), dtype=float)
-            length = float(np.linalg.norm(vector))
-            if length == 0.0:
-                check.fail(word, "got a vector of length 0, wanted a direction")
-                return
-            object.__setattr__(self, word, vector / length)
+        if {"radial", "normal"} & check.bad:
+            return
         cosine = float(np.dot(self.radial, self.normal))
         if abs(cosine) > 1e-6:
             angle = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))

@@ -8,7 +8,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group
-from femb.base.types import Direction, Floats, Unit, Vector
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Unit, UnitVector, Vector
 from femb.base.values import nearest
 from femb.elements.environment.plates import AirLaw, PlateLaw, SunLaw
 from femb.elements.item import AtPoint
@@ -48,9 +48,7 @@ class Plate(AtPoint):
             if (getattr(self, word) is None) == (self.shell is None) and word not in check.bad:
                 check.fail(word, "is missing" if self.shell is None else "given beside 'shell', which has its own")
         if self.shell is None:
-            check.positive("area")
             self.on.report(check)
-            self.check_direction(check, "normal")
         for word in ("body", "beam"):
             if self.shell is not None and getattr(self, word) is not None:
                 check.fail(word, "given beside 'shell': the load is on one of them")
@@ -83,19 +81,6 @@ class Plate(AtPoint):
             found.append(ExposedBatch(others, shells, layout, cls.law(others, np.ones(len(others)), model)))
         return found
 
-    def check_direction(self, check: Checks, word: str) -> None:
-        """Report a direction of length zero, and make others unit vectors."""
-        if word in check.bad:
-            return
-        if getattr(self, word) is None:
-            check.fail(word, "is missing: a direction")
-            return
-        length = float(np.linalg.norm(getattr(self, word)))
-        if length > 0.0:
-            object.__setattr__(self, word, np.asarray(getattr(self, word)) / length)
-        else:
-            check.fail(word, "got a vector of length 0, wanted a direction")
-
 
 @dataclass(frozen=True, eq=False)
 class SolarPressure(Plate):
@@ -119,27 +104,26 @@ class SolarPressure(Plate):
     law: ClassVar[type[Any]] = SunLaw
 
     name: str
-    area: Annotated[float | None, Unit("m2")] = None
-    normal: Direction | None = None
-    sun: Direction | None = None
+    area: Annotated[float | None, Unit("m2"), POSITIVE] = None
+    normal: UnitVector | None = None
+    sun: UnitVector | None = None
     body: str | None = None
     beam: str | None = None
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     node: int = -1
     shell: str | None = None
     two_sided: bool = False
-    specular: Annotated[float, Unit("")] = 0.0
-    diffuse: Annotated[float, Unit("")] = 0.0
-    pressure: Annotated[float, Unit("Pa")] = SUNLIGHT
+    specular: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
+    diffuse: Annotated[float, Unit(""), NOT_NEGATIVE] = 0.0
+    pressure: Annotated[float, Unit("Pa"), POSITIVE] = SUNLIGHT
     eclipse: bool = False
-    shadow_radius: Annotated[float, Unit("m")] = EARTH_RADIUS
+    shadow_radius: Annotated[float, Unit("m"), POSITIVE] = EARTH_RADIUS
     profile: Profile = Constant()  # noqa: RUF009 - frozen
 
     def check(self, check: Checks) -> None:
         super().check(check)
-        self.check_direction(check, "sun")
-        check.positive("pressure", "shadow_radius")
-        check.not_negative("specular", "diffuse")
+        if self.sun is None and "sun" not in check.bad:
+            check.fail("sun", "is missing: a direction")
         if not {"specular", "diffuse"} & check.bad and self.specular + self.diffuse > 1.0:
             check.fail(
                 "diffuse", f"got {self.specular:.6g} + {self.diffuse:.6g} of the light, wanted at most 1 together"
@@ -173,16 +157,16 @@ class PlateDrag(Plate):
     resists_flight: ClassVar[bool] = True
 
     name: str
-    area: Annotated[float | None, Unit("m2")] = None
-    normal: Direction | None = None
-    density: Annotated[float | None, Unit("kg/m3")] = None
+    area: Annotated[float | None, Unit("m2"), POSITIVE] = None
+    normal: UnitVector | None = None
+    density: Annotated[float | None, Unit("kg/m3"), POSITIVE] = None
     body: str | None = None
     beam: str | None = None
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     node: int = -1
     shell: str | None = None
     two_sided: bool = False
-    coefficient: Annotated[float, Unit("")] = 2.2
+    coefficient: Annotated[float, Unit(""), POSITIVE] = 2.2
     wind: Annotated[Vector, Unit("m/s")] = (0.0, 0.0, 0.0)
     rotation: Annotated[float, Unit("rad/s")] = 0.0
     profile: Profile = Constant()  # noqa: RUF009 - frozen
@@ -191,7 +175,6 @@ class PlateDrag(Plate):
         super().check(check)
         if self.density is None and "density" not in check.bad:
             check.fail("density", "is missing")
-        check.positive("density", "coefficient")
 
     @staticmethod
     def batches(items: list["PlateDrag"], layout: Layout, model: ModelView) -> list[Batch]:

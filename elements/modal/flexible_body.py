@@ -11,7 +11,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import FembError, ModelError
-from femb.base.types import Coordinates, Floats, Matrix3, OneOf, Quaternion, SeveralForms, Unit, Vector
+from femb.base.types import POSITIVE, Coordinates, Floats, Matrix3, OneOf, Quaternion, SeveralForms, Unit, Vector
 from femb.base.values import nearest, shown
 from femb.elements.body.body import OrientedBody
 from femb.elements.item import StartMotion
@@ -193,7 +193,7 @@ class FlexibleBody(OrientedBody):
     velocity: Annotated[Vector | None, Unit("m/s")] = None
     angular_velocity: Annotated[Vector | None, Unit("rad/s")] = None
     modes: int | None = None
-    max_frequency: Annotated[float | None, Unit("Hz")] = None
+    max_frequency: Annotated[float | None, Unit("Hz"), POSITIVE] = None
     damping_ratio: Annotated[Coordinates | None, Unit("")] = None
     coupling: Annotated[str, OneOf(("full", "constant"))] | None = None
     nodal_displacements: bool = False
@@ -204,7 +204,6 @@ class FlexibleBody(OrientedBody):
         super().check(check)
         if self.damping_ratio is not None:
             check_ratios(check, "damping_ratio")
-        check.positive("max_frequency")
         check.whole("modes", 0)
         check.at_most_one("modes", "max_frequency")
         check_start(check)

@@ -10,7 +10,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Floats, Ints, Unit
+from femb.base.types import NOT_NEGATIVE, Floats, Ints, Unit
 from femb.base.values import nearest, shown
 from femb.elements.item import Item
 from femb.elements.joint.constraint_set import ConstraintRow
@@ -68,8 +68,8 @@ class HingeLine(Item):
     name: str
     first: dict[str, Any]
     second: dict[str, Any]
-    stiffness: Annotated[float, Unit("N m/rad/m")] = 0.0
-    damping: Annotated[float, Unit("N m s/rad/m")] = 0.0
+    stiffness: Annotated[float, Unit("N m/rad/m"), NOT_NEGATIVE] = 0.0
+    damping: Annotated[float, Unit("N m s/rad/m"), NOT_NEGATIVE] = 0.0
     free: Annotated[float, Unit("rad")] = 0.0
 
     def check(self, check: Checks) -> None:
@@ -81,7 +81,6 @@ class HingeLine(Item):
             if set(given) not in forms or not all(isinstance(value, str) for value in given.values()):
                 other = " or { body = NAME }" if word == "first" else ""
                 check.fail(word, f"got {shown(dict(given))}, wanted {{ shell = NAME, edge = EDGE }}{other}")
-        check.not_negative("stiffness", "damping")
         if "free" not in check.bad:
             check.require("free", abs(self.free) < 2.0 * np.pi, "must be less than one turn")
 

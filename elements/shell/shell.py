@@ -13,7 +13,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import FembError, FembWarning, ModelError
 from femb.base.quantity import Group
-from femb.base.types import Direction, Floats, Matrix6, OneOf, Quaternion, Shape, Unit, Vector
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Direction, Floats, Matrix6, OneOf, Quaternion, Shape, Unit, Vector
 from femb.base.values import as_numbers, nearest, shown, whole_number
 from femb.elements.beam.laminate import Material, Ply, material_named
 from femb.elements.item import Item, StartMotion
@@ -123,19 +123,19 @@ class Shell(Item):
     corners: Annotated[Corners | None, Unit("m")] = None
     surface: Annotated[dict[str, Any] | None, Unit("m", entries=(("cylinder", ("m", "m", "rad")),))] = None
     mesh: str | Path | None = None
-    mesh_unit: Annotated[float, Unit("m")] = 1.0
+    mesh_unit: Annotated[float, Unit("m"), POSITIVE] = 1.0
     group: str | None = None
-    thickness: Annotated[float | None, Unit("m")] = None
+    thickness: Annotated[float | None, Unit("m"), POSITIVE] = None
     material: str | Material | None = None
     plies: list[Ply] | None = None
     offset: Annotated[float, Unit("m")] = 0.0
     stiffness_matrix: Annotated[Matrix6 | None, Unit("own")] = None
     shear_stiffness: Annotated[Matrix2 | None, Unit("N/m")] = None
-    mass_per_area: Annotated[float | None, Unit("kg/m2")] = None
-    rotary_inertia: Annotated[float | None, Unit("kg")] = None
-    non_structural_mass: Annotated[float, Unit("kg/m2")] = 0.0
+    mass_per_area: Annotated[float | None, Unit("kg/m2"), POSITIVE] = None
+    rotary_inertia: Annotated[float | None, Unit("kg"), POSITIVE] = None
+    non_structural_mass: Annotated[float, Unit("kg/m2"), NOT_NEGATIVE] = 0.0
     direction: Direction | None = None
-    damping: Annotated[float, Unit("s")] = 0.0
+    damping: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
     pretension: Annotated[Vector | None, Unit("N/m")] = None
     tension_only: bool = False
     frame: str | None = None
@@ -152,13 +152,9 @@ class Shell(Item):
     def check(self, check: Checks) -> None:
         self._check_mesh(check)
         self._check_wall(check)
-        check.not_negative("damping", "non_structural_mass")
         if "quaternion" not in check.bad:
             check.require("quaternion", abs(np.linalg.norm(self.quaternion) - 1.0) < 1e-6, "must be of unit length")
         if check.bad:
-            return
-        if self.direction is not None and not np.any(self.direction):
-            check.fail("direction", "got [0.0, 0.0, 0.0], a direction must not be zero")
             return
         word = next(word for word in GEOMETRY if getattr(self, word) is not None)
         try:
@@ -201,7 +197,6 @@ class Shell(Item):
         if self.mesh is not None:
             if not isinstance(self.mesh, str | Path):
                 check.fail("mesh", f"got {shown(self.mesh)}, wanted the path of a file")
-            check.positive("mesh_unit")
             if self.elements is not None:
                 check.fail("elements", "given beside 'mesh', which has them")
             return
@@ -223,7 +218,6 @@ class Shell(Item):
                 check.fail("elements", f"got {int(numbers[1])} around, wanted at least 3")
 
     def _check_wall(self, check: Checks) -> None:
-        check.positive("thickness", "mass_per_area", "rotary_inertia")
         direct = [word for word in DIRECT if getattr(self, word) is not None]
         forms = [word for word in ("thickness", "plies") if getattr(self, word) is not None] + direct[:1]
         if len(forms) != 1:

@@ -9,7 +9,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Direction, OneOf, Unit, Vector
+from femb.base.types import NOT_NEGATIVE, Direction, OneOf, Unit, Vector
 from femb.elements.item import Item
 from femb.elements.load.load import LoadResults
 from femb.elements.marker import SHORTEST, Place, SpringEnd, check_markers
@@ -111,13 +111,12 @@ class SpringDamper(TwoEndItem):
     table: ClassVar[str] = "springs"
     kind: ClassVar[str] = "point"
 
-    stiffness: Annotated[float, Unit("N/m")] = 0.0
-    damping: Annotated[float, Unit("N s/m")] = 0.0
-    free_length: Annotated[float | None, Unit("m")] = None
+    stiffness: Annotated[float, Unit("N/m"), NOT_NEGATIVE] = 0.0
+    damping: Annotated[float, Unit("N s/m"), NOT_NEGATIVE] = 0.0
+    free_length: Annotated[float | None, Unit("m"), NOT_NEGATIVE] = None
     force: Callable[[float, float], Any] | None = None
 
     def check(self, check: Checks) -> None:
-        check.not_negative("stiffness", "damping", "free_length")
         if self.force is not None and not callable(self.force):
             check.fail("force", f"got {self.force!r}, wanted a function (length, rate) -> N")
         if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
@@ -225,15 +224,12 @@ class TorsionSpringDamper(TwoEndItem):
     acts_on_attitude: ClassVar[bool] = True
 
     axis: Direction
-    stiffness: Annotated[float, Unit("N m/rad")] = 0.0
-    damping: Annotated[float, Unit("N m s/rad")] = 0.0
+    stiffness: Annotated[float, Unit("N m/rad"), NOT_NEGATIVE] = 0.0
+    damping: Annotated[float, Unit("N m s/rad"), NOT_NEGATIVE] = 0.0
     free_angle: Annotated[float, Unit("rad")] = 0.0
     torque: Callable[[float, float], Any] | None = None
 
     def check(self, check: Checks) -> None:
-        check.not_negative("stiffness", "damping")
-        if "axis" not in check.bad:
-            check.require("axis", np.linalg.norm(self.axis) > 0.0, "a direction must not be zero")
         if "free_angle" not in check.bad:
             check.require("free_angle", abs(self.free_angle) < np.pi, "must be within half a turn, -pi to pi (rad)")
         if self.torque is not None and not callable(self.torque):
@@ -276,16 +272,13 @@ class EulerSpringDamper(TwoEndItem):
     kind: ClassVar[str] = "euler"
     acts_on_attitude: ClassVar[bool] = True
 
-    stiffness: Annotated[float | Vector, Unit("N m/rad")] = 0.0
-    damping: Annotated[float | Vector, Unit("N m s/rad")] = 0.0
+    stiffness: Annotated[float | Vector, Unit("N m/rad"), NOT_NEGATIVE] = 0.0
+    damping: Annotated[float | Vector, Unit("N m s/rad"), NOT_NEGATIVE] = 0.0
     free_angles: Annotated[Vector | None, Unit("rad")] = None
     sequence: EulerSequence = "xyz"
     frame: Annotated[str, OneOf(("dual_euler", "body"))] = "dual_euler"
 
     def check(self, check: Checks) -> None:
-        for word in ("stiffness", "damping"):
-            if word not in check.bad:
-                check.require(word, np.all(np.asarray(getattr(self, word)) >= 0.0), "must be at least 0")
         if not check.bad:
             if not np.any(self.stiffness) and not np.any(self.damping):
                 check.fail("stiffness", "neither stiffness nor damping is given")

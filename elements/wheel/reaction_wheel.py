@@ -11,7 +11,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
-from femb.base.types import OWN_UNITS, Direction, Floats, Unit, Vector
+from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, Unit, UnitVector, Vector
 from femb.base.values import shown
 from femb.elements.body.body import RigidBody
 from femb.elements.item import Item, ItemStates, is_set
@@ -42,7 +42,7 @@ class WheelHarmonic:
     Raises ModelError: an order that is not above zero.
     """
 
-    order: Annotated[float, Unit("")]
+    order: Annotated[float, Unit(""), POSITIVE]
     radial_force: Annotated[float, Unit("kg m")] = 0.0
     axial_force: Annotated[float, Unit("kg m")] = 0.0
     rocking_torque: Annotated[float, Unit("kg m2")] = 0.0
@@ -50,8 +50,8 @@ class WheelHarmonic:
     phase: Annotated[float, Unit("rad")] = 0.0
 
     def __post_init__(self) -> None:
-        with Checks(self, "harmonic") as check:
-            check.positive("order")
+        with Checks(self, "harmonic"):
+            pass
 
     @property
     def row(self) -> list[float]:
@@ -169,38 +169,30 @@ class ReactionWheel(Item):
     beam: str | None = None
     at: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     node: int = -1
-    axis: Direction = field(kw_only=True)
-    spin_inertia: Annotated[float, Unit("kg m2")] = field(kw_only=True)
+    axis: UnitVector = field(kw_only=True)
+    spin_inertia: Annotated[float, Unit("kg m2"), POSITIVE] = field(kw_only=True)
     speed: Annotated[float, Unit("rad/s")] = 0.0
     torque: Annotated[float | Profile, Unit("N m")] = 0.0
-    viscous: Annotated[float, Unit("N m s/rad")] = 0.0
-    coulomb: Annotated[float, Unit("N m")] = 0.0
-    static: Annotated[float | None, Unit("N m")] = None
-    transition_speed: Annotated[float | None, Unit("rad/s")] = None
-    stribeck_speed: Annotated[float | None, Unit("rad/s")] = None
-    max_torque: Annotated[float | None, Unit("N m")] = None
-    max_speed: Annotated[float | None, Unit("rad/s")] = None
-    static_imbalance: Annotated[float, Unit("kg m")] = 0.0
-    dynamic_imbalance: Annotated[float, Unit("kg m2")] = 0.0
-    mass: Annotated[float | None, Unit("kg")] = None
-    transverse_inertia: Annotated[float | None, Unit("kg m2")] = None
+    viscous: Annotated[float, Unit("N m s/rad"), NOT_NEGATIVE] = 0.0
+    coulomb: Annotated[float, Unit("N m"), NOT_NEGATIVE] = 0.0
+    static: Annotated[float | None, Unit("N m"), NOT_NEGATIVE] = None
+    transition_speed: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
+    stribeck_speed: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
+    max_torque: Annotated[float | None, Unit("N m"), POSITIVE] = None
+    max_speed: Annotated[float | None, Unit("rad/s"), POSITIVE] = None
+    static_imbalance: Annotated[float, Unit("kg m"), NOT_NEGATIVE] = 0.0
+    dynamic_imbalance: Annotated[float, Unit("kg m2"), NOT_NEGATIVE] = 0.0
+    mass: Annotated[float | None, Unit("kg"), POSITIVE] = None
+    transverse_inertia: Annotated[float | None, Unit("kg m2"), POSITIVE] = None
     harmonics: list[WheelHarmonic] | None = None
-    motor_constant: Annotated[float | None, OWN_UNITS] = None
-    idle_power: Annotated[float, Unit("W")] = 0.0
+    motor_constant: Annotated[float | None, OWN_UNITS, POSITIVE] = None
+    idle_power: Annotated[float, Unit("W"), NOT_NEGATIVE] = 0.0
     regenerative: bool = True
 
     # Checks
 
     def check(self, check: Checks) -> None:
-        check.positive("spin_inertia", "transition_speed", "stribeck_speed", "max_torque", "max_speed")
-        check.positive("motor_constant")
-        check.not_negative("viscous", "coulomb", "static", "idle_power")
         self.host.report(check)
-        if "axis" not in check.bad:
-            length = float(np.linalg.norm(self.axis))
-            check.require("axis", length > 0.0, "a direction must not be zero")
-            if length > 0.0:
-                object.__setattr__(self, "axis", np.asarray(self.axis) / length)
         if not {"coulomb", "static", "transition_speed"} & check.bad:
             dry = self.coulomb > 0.0 or (self.static or 0.0) > 0.0
             if dry and self.transition_speed is None:
@@ -215,8 +207,6 @@ class ReactionWheel(Item):
 
     def _check_rotor(self, check: Checks) -> None:
         """The mass of a rotor is that of a body, and the list of harmonics one."""
-        check.positive("mass", "transverse_inertia")
-        check.not_negative("static_imbalance", "dynamic_imbalance")
         given = self.harmonics if self.harmonics is not None else ()
         if not isinstance(given, list | tuple) or not all(isinstance(each, WheelHarmonic) for each in given):
             check.fail("harmonics", f"got {shown(given)}, wanted a list of femb.WheelHarmonic")

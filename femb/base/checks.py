@@ -5,12 +5,13 @@ import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from math import inf
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from femb.base.errors import ModelError, Problem
-from femb.base.types import Floats, OneOf, SeveralForms, Shape, Unit
+from femb.base.types import Bound, Floats, OneOf, SeveralForms, Shape, Unit
 from femb.base.values import (
     LARGEST,
     array_problem,
@@ -56,13 +57,30 @@ def mark_of(option: Any) -> Any:
     return None
 
 
-def unit_of(hint: Any) -> Unit | None:
-    """The unit that an annotation, or one of its alternatives, declares; None without one."""
-    marks = [mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Unit)]
+M = TypeVar("M", Unit, Bound)
+
+
+def declared(hint: Any, kind: type[M]) -> M | None:
+    """The mark of a kind, as the unit, that an annotation, or one of its alternatives, has; None without one."""
+    marks = [mark for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, kind)]
     if marks:
         return marks[-1]
     options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else ()
-    return next(filter(None, map(unit_of, options)), None)
+    return next(filter(None, (declared(option, kind) for option in options)), None)
+
+
+def unit_of(hint: Any) -> Unit | None:
+    """The unit that an annotation, or one of its alternatives, declares; None without one."""
+    return declared(hint, Unit)
+
+
+def bound_problem(bound: Bound, value: Any) -> str | None:
+    """Why the numbers of a value are below a bound; None if they are not, or if it has none, as a function."""
+    least = value if isinstance(value, float | int) else inf if callable(value) else float(np.min(value))
+    if bound.above and least <= bound.least:
+        return f"got {shown(value)}, must be greater than {bound.least:g}"
+    smallest = bound.least + (1.0 / LARGEST if bound.above else 0.0)  # so that dividing by it does not overflow
+    return f"got {shown(value)}, must be at least {smallest:g}" if least < smallest else None
 
 
 # By plain type: the words for a value of it, and its test.
@@ -97,8 +115,9 @@ def alternative_of(option: Any) -> Alternative:
     if option is float:
         return Alternative(number_problem, float)
     match mark_of(option):
-        case Shape(dims):
-            return Alternative(lambda value: array_problem(value, dims), frozen_array)
+        case Shape(dims, nonzero, unit):
+            problem = _direction_problem if nonzero else array_problem
+            return Alternative(lambda value: problem(value, dims), _unit_vector if unit else frozen_array)
         case OneOf(allowed):
             return Alternative(_is_word(allowed))
     if option is type(None):
@@ -108,6 +127,20 @@ def alternative_of(option: Any) -> Alternative:
         words = "a function" if get_origin(option) is Callable else "a profile of femb.profiles or a function of time"
         return _plain(words, lambda value: callable(value) and not isinstance(value, type))
     return _plain(*PLAIN.get(get_origin(option) or option, ("", lambda _: True)))
+
+
+def _direction_problem(value: Any, dims: tuple[int | None, ...]) -> str | None:
+    """Why a value is no array of ``dims`` that is not zero."""
+    problem = array_problem(value, dims)
+    if problem is None and not any(value):
+        return f"got {shown(value)}, {'a direction' if dims == (3,) else 'a quaternion'} must not be zero"
+    return problem
+
+
+def _unit_vector(value: Any) -> Floats:
+    """A read-only copy of the length 1."""
+    vector = np.asarray(value, dtype=float)
+    return frozen_array(vector / float(np.linalg.norm(vector)))
 
 
 def _plain(words: str, fits: Callable[[Any], bool]) -> Alternative:
@@ -144,13 +177,14 @@ _UNCHECKED = object()
 @dataclass(frozen=True, eq=False)
 class _Field:
     """A field of a dataclass; required : whether it may not be None. default : a value that needs no check, and what
-    is stored in its place."""
+    is stored in its place. bound : of its numbers, if it has one."""
 
     name: str
     alternatives: tuple[Alternative, ...]
     required: bool
     default: Any
     stored_default: Any
+    bound: Bound | None
 
 
 @cache
@@ -161,7 +195,8 @@ def _fields(kind: type) -> tuple[_Field, ...]:
     for field in dataclasses.fields(kind):
         if field.name == "name":
             continue
-        options = tuple(map(alternative_of, alternatives(hints[field.name])))
+        hint = hints[field.name]
+        options = tuple(map(alternative_of, alternatives(hint)))
         # a required field of a type that these checks do not know is checked by the class of the item
         required = not any(option.empty for option in options) and first_fit(options, None)[1] is not None
         default = stored = field.default
@@ -171,7 +206,7 @@ def _fields(kind: type) -> tuple[_Field, ...]:
             default = _UNCHECKED
         else:
             stored = _stored(options, default)
-        result.append(_Field(field.name, options, required, default, stored))
+        result.append(_Field(field.name, options, required, default, stored, declared(hint, Bound)))
     return tuple(result)
 
 
@@ -226,10 +261,13 @@ class Checks:
                 self.fail(field.name, "is missing")
             return
         fitting, problem = first_fit(field.alternatives, value)
+        if not problem and fitting is not None and fitting.stored is not None:
+            value = fitting.stored(value)
+            object.__setattr__(self.item, field.name, value)
+        if not problem and field.bound is not None:
+            problem = bound_problem(field.bound, value)
         if problem:
             self.fail(field.name, problem)
-        elif fitting is not None and fitting.stored is not None:
-            object.__setattr__(self.item, field.name, fitting.stored(value))
 
     def fail(self, field: str, message: str) -> None:
         """Record a problem with a field; it replaces the message that the value does not fit the annotation."""

@@ -25,6 +25,19 @@ class Shape:
     read-only, and the schema of case files read this mark and the following ones."""
 
     dims: tuple[int | None, ...]
+    nonzero: bool = False  # whether an array of zeros is refused, as of a direction
+    unit: bool = False  # whether it is stored with the length 1
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Marks numbers of a field that are at least this, or above it where they are ``above``."""
+
+    least: float
+    above: bool = False
+
+
+POSITIVE, NOT_NEGATIVE = Bound(0.0, above=True), Bound(0.0)
 
 
 @dataclass(frozen=True)
@@ -61,10 +74,12 @@ OWN_UNITS = Unit("own")
 """Marks a field whose numbers have different units; its meaning names them."""
 Vector = Annotated[Any, Shape((3,))]
 """Three numbers; stored as a read-only float array of shape (3,)."""
-Direction = Annotated[Any, Shape((3,)), Unit("")]
-"""Three numbers without a unit, of any length; stored as a read-only float array of shape (3,)."""
-Quaternion = Annotated[Any, Shape((4,)), Unit("")]
-"""Four numbers, scalar first; stored as a read-only float array of shape (4,)."""
+Direction = Annotated[Any, Shape((3,), nonzero=True), Unit("")]
+"""Three numbers without a unit, of any length but zero; stored as a read-only float array of shape (3,)."""
+UnitVector = Annotated[Any, Shape((3,), nonzero=True, unit=True), Unit("")]
+"""A direction that is stored with the length 1."""
+Quaternion = Annotated[Any, Shape((4,), nonzero=True), Unit("")]
+"""Four numbers, scalar first, not all zero; stored as a read-only float array of shape (4,)."""
 Strains = Annotated[Any, Shape((4,)), OWN_UNITS]
 """Axial strain, twist and the curvatures about y and z; stored as a read-only float array of shape (4,)."""
 Pair = Annotated[Any, Shape((2,))]

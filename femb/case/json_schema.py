@@ -1,7 +1,7 @@
 """The JSON Schema of a case file, from the annotations that also check it: for completion and checks in editors.
 
-It has tables, keys, types, shapes of arrays, words, defaults and, from the docstrings, meanings and units. Conditions
-on values, such as a mass above zero or the name of an existing body, are checked by ``femb check`` only.
+It has tables, keys, types, shapes of arrays, bounds of numbers, words, defaults and, from the docstrings, meanings and
+units. Other conditions, such as the name of an existing body, are checked by ``femb check`` only.
 """
 
 import dataclasses
@@ -12,8 +12,8 @@ from typing import Any, get_args, get_origin
 
 import numpy as np
 
-from femb.base.checks import mark_of, unit_of
-from femb.base.types import OWN_UNITS, OneOf, SeveralForms, Shape, Unit
+from femb.base.checks import declared, mark_of, unit_of
+from femb.base.types import OWN_UNITS, Bound, OneOf, SeveralForms, Shape, Unit
 from femb.case.build import OPTIONS, kinds
 from femb.case.schema import WITH_UNIT, choices, keys_of, required_keys, takes_numbers
 from femb.profiles import PROFILES, Profile
@@ -177,6 +177,8 @@ class SchemaWriter:
                 if options := choices(hint):
                     words = {"description": texts.get(key), "default": _default(kind, key)}
                     value = self.value(options)
+                    if bound := declared(hint, Bound):
+                        value = _with_numbers(value, **{"exclusiveMinimum" if bound.above else "minimum": bound.least})
                     unit = unit_of(hint)
                     if takes_numbers(kind, key) and unit is not None and unit not in (Unit(""), OWN_UNITS):
                         value = _or_texts(value)
@@ -224,11 +226,15 @@ class SchemaWriter:
 
 def _or_texts(value: Any) -> Any:
     """A schema whose numbers may also be texts with a unit, such as "10 mm"."""
-    if value == NUMBER:
-        return {"type": ["number", "string"], "pattern": WITH_UNIT}
+    return _with_numbers(value, type=["number", "string"], pattern=WITH_UNIT)
+
+
+def _with_numbers(value: Any, **words: Any) -> Any:
+    """A schema with further keywords for its numbers."""
     if isinstance(value, dict):
-        return {word: _or_texts(entry) for word, entry in value.items()}
-    return [_or_texts(entry) for entry in value] if isinstance(value, list) else value
+        found = {word: _with_numbers(entry, **words) for word, entry in value.items()}
+        return found | words if value.get("type") == "number" else found
+    return [_with_numbers(entry, **words) for entry in value] if isinstance(value, list) else value
 
 
 def _array(dims: tuple[int | None, ...]) -> dict[str, Any]:

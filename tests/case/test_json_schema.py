@@ -1,4 +1,4 @@
-"""The JSON Schema of a case file: every case fits it, and every case with a wrong key or type does not."""
+"""The JSON Schema of a case file: every case fits it, and every case with a wrong key, type or size does not."""
 
 import json
 import re
@@ -22,12 +22,13 @@ CASES = sorted((ROOT / "cases").glob("*.toml"))
 SCHEMA = femb.schema()
 VALIDATOR = Draft7Validator(SCHEMA)
 
-# Messages about keys, types, words and shapes of arrays; all others are about values or the model as a whole.
+# Messages about keys, types, words, bounds and shapes of arrays; all others are about the model as a whole.
 STRUCTURE = re.compile(
     r"unknown key"
     r"|wanted (a number|a whole number|\d numbers|text|true or false|a list|a table|tables|a function: in a case)"
     r"|profile\.\w+: is missing|profile\.shape: |run\.duration: is missing"
     r"|(motion|transition_rate): is missing"
+    r"|(mass|length|damping): got .*, must be (greater than|at least) 0"
     r"|(kind|frame|sequence|method|formulation|start): got [^,]*, must be one of"
 )
 
@@ -92,7 +93,9 @@ def test_units_shapes_words_and_defaults():
     def key(name: str, of: str) -> dict[str, Any]:
         return SCHEMA["definitions"][of]["properties"][name]
 
-    assert key("mass", "RigidBody") == {"type": ["number", "string"], "pattern": WITH_UNIT, "description": "kg."}
+    number = {"type": ["number", "string"], "pattern": WITH_UNIT}
+    assert key("mass", "RigidBody") == number | {"exclusiveMinimum": 0.0, "description": "kg."}
+    assert key("exponent", "JointStops")["minimum"] == 1.0
     assert key("rtol", "Run")["type"] == "number"
     assert key("second_moments", "Section")["minItems"] == key("second_moments", "Section")["maxItems"] == 2
     assert [form["items"]["maxItems"] for form in key("stiffness_matrix", "Section")["anyOf"]] == [4, 6]
@@ -126,7 +129,14 @@ def test_profiles_go_by_their_shape(shape):
 def test_a_mistake_is_shown_where_it_is():
     tables = document(BAD_CASES / "six_errors.toml")
     places = {".".join(map(str, error.absolute_path)) for error in VALIDATOR.iter_errors(tables)}
-    assert places == {"sections.boom", "beams.right.elements", "loads.slew.frame", "run.method"}
+    assert places == {
+        "bodies.hub.mass",
+        "sections.boom",
+        "beams.right.elements",
+        "beams.right.length",
+        "loads.slew.frame",
+        "run.method",
+    }
 
 
 @pytest.mark.parametrize(("word", "fits"), [("revolute", True), ("hinge", True), ("knuckle", False), (None, True)])

@@ -147,7 +147,7 @@ def test_linearised_pitch_has_the_frequency_of_the_libration_and_the_mass_centre
         ({"rate": 1e-3, "altitude": 5e5}, "got rate and altitude of"),
         ({"rate": -1e-3}, "rate: got -0.001"),
         ({"rate": 1e-3, "normal": (1.0, 0.0, 1.0)}, "normal: is at 45 deg from 'radial', wanted 90 deg"),
-        ({"rate": 1e-3, "radial": (0.0, 0.0, 0.0)}, "radial: got a vector of length 0"),
+        ({"rate": 1e-3, "radial": (0.0, 0.0, 0.0)}, "radial: got .*, a direction must not be zero"),
         ({"altitude": -7e6}, "altitude: "),
     ],
 )

@@ -161,8 +161,8 @@ def test_a_stream_stops_a_body_along_it_twice_as_fast_as_across():
     ("words", "text"),
     [
         ({"area": 0.0}, "area: "),
-        ({"normal": (0.0, 0.0, 0.0)}, "normal: got a vector of length 0"),
-        ({"sun": (0.0, 0.0, 0.0)}, "sun: got a vector of length 0"),
+        ({"normal": (0.0, 0.0, 0.0)}, "normal: got .*, a direction must not be zero"),
+        ({"sun": (0.0, 0.0, 0.0)}, "sun: got .*, a direction must not be zero"),
         ({"pressure": -1.0}, "pressure: "),
         ({"specular": -0.1}, "specular: "),
         ({"specular": 0.7, "diffuse": 0.4}, r"diffuse: got 0\.7 \+ 0\.4 of the light, wanted at most 1 together"),
