@@ -9,7 +9,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.quantity import Group
-from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Bound, Floats, Unit
+from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, LowerBound, Unit
 from femb.elements.item import is_set
 from femb.elements.joint.constraint_kernels import FRICTION, MOTOR, SPRING, STOPS
 from femb.elements.joint.coordinates import ANGLE, Z
@@ -321,7 +321,7 @@ class JointStops(JointForce):
     stiffness: Annotated[float, OWN_UNITS, POSITIVE]
     lower: Annotated[float | None, Unit("rad", stroke="m")] = None
     upper: Annotated[float | None, Unit("rad", stroke="m")] = None
-    exponent: Annotated[float, Unit(""), Bound(1.0)] = 1.5
+    exponent: Annotated[float, Unit(""), LowerBound(1.0)] = 1.5
     damping: Annotated[float, Unit("s/rad", stroke="s/m"), NOT_NEGATIVE] = 0.0
 
     def check(self, check: Checks) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 import numpy as np
 
 from femb.base.errors import ModelError, Problem
-from femb.base.types import Bound, Floats, OneOf, SeveralForms, Shape, Unit
+from femb.base.types import Floats, LowerBound, OneOf, SeveralForms, Shape, Unit
 from femb.base.values import (
     LARGEST,
     array_problem,
@@ -57,7 +57,7 @@ def mark_of(option: Any) -> Any:
     return None
 
 
-M = TypeVar("M", Unit, Bound)
+M = TypeVar("M", Unit, LowerBound)
 
 
 def declared(hint: Any, kind: type[M]) -> M | None:
@@ -74,7 +74,7 @@ def unit_of(hint: Any) -> Unit | None:
     return declared(hint, Unit)
 
 
-def bound_problem(bound: Bound, value: Any) -> str | None:
+def bound_problem(bound: LowerBound, value: Any) -> str | None:
     """Why the numbers of a value are below a bound; None if they are not, or if it has none, as a function."""
     least = value if isinstance(value, float | int) else inf if callable(value) else float(np.min(value))
     if bound.above and least <= bound.least:
@@ -184,7 +184,7 @@ class _Field:
     required: bool
     default: Any
     stored_default: Any
-    bound: Bound | None
+    bound: LowerBound | None
 
 
 @cache
@@ -206,7 +206,7 @@ def _fields(kind: type) -> tuple[_Field, ...]:
             default = _UNCHECKED
         else:
             stored = _stored(options, default)
-        result.append(_Field(field.name, options, required, default, stored, declared(hint, Bound)))
+        result.append(_Field(field.name, options, required, default, stored, declared(hint, LowerBound)))
     return tuple(result)
 
 

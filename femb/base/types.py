@@ -30,14 +30,14 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Bound:
+class LowerBound:
     """Marks numbers of a field that are at least this, or above it where they are ``above``."""
 
     least: float
     above: bool = False
 
 
-POSITIVE, NOT_NEGATIVE = Bound(0.0, above=True), Bound(0.0)
+POSITIVE, NOT_NEGATIVE = LowerBound(0.0, above=True), LowerBound(0.0)
 
 
 @dataclass(frozen=True)

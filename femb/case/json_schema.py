@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin
 import numpy as np
 
 from femb.base.checks import declared, mark_of, unit_of
-from femb.base.types import OWN_UNITS, Bound, OneOf, SeveralForms, Shape, Unit
+from femb.base.types import OWN_UNITS, LowerBound, OneOf, SeveralForms, Shape, Unit
 from femb.case.build import OPTIONS, kinds
 from femb.case.schema import WITH_UNIT, choices, keys_of, required_keys, takes_numbers
 from femb.profiles import PROFILES, Profile
@@ -177,7 +177,7 @@ class SchemaWriter:
                 if options := choices(hint):
                     words = {"description": texts.get(key), "default": _default(kind, key)}
                     value = self.value(options)
-                    if bound := declared(hint, Bound):
+                    if bound := declared(hint, LowerBound):
                         value = _with_numbers(value, **{"exclusiveMinimum" if bound.above else "minimum": bound.least})
                     unit = unit_of(hint)
                     if takes_numbers(kind, key) and unit is not None and unit not in (Unit(""), OWN_UNITS):
