@@ -42,7 +42,7 @@ from femb.system.velocity_coordinates import MotionEquations
 
 # Explicit steps of rigid bodies, point masses and joints: all stages, and a projection, in one compiled call each.
 
-# Steps to a singular configuration from which on ``femb.run.time_loop`` watches every step.
+# Steps to a singular configuration from which on ``femb.run.singularity`` watches every step.
 NEAR = 4.0
 
 
