@@ -29,7 +29,7 @@ import write_python_reference as python_names  # noqa: E402  (of this folder)
 import femb  # noqa: E402
 
 LINK = re.compile(r"(?<=\]\()([^)\s#]+)(?=[)#])")
-REPORT = "reports/satellite_forced.html"  # which the home page and the gallery show
+REPORT = "reports/satellite_forced.html"  # which the home page shows
 SOFT = ("sections.boom.youngs_modulus=2e7", "sections.boom.shear_modulus=8e6")
 TITLE = re.compile(r"^(```\w+[ \t]+title=)([^\s\"]+)[ \t]*$", re.MULTILINE)
 FORMULA = re.compile(r'<(?:span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</(?:span|div)>', re.DOTALL)

@@ -250,7 +250,7 @@ class TestDeployment:
 
     def test_free_satellite_and_reduced_form(self):
         case = names_in(self.CASE)
-        table = rows_of(PAGES / f"{self.CASE}.md", "Results")
+        table = rows_of(PAGES / "array_deployment.md", "Under attitude control")
         free = femb.simulate(case["build"](held=False), **case["run"])
         for name, hinge in (("outer", "hinge_3"), ("middle", "hinge_2"), ("root", "hinge_1")):
             pair = [free.arrays[f"events/latches.{hinge}/{word}"][0] for word in ("time", "energy_loss")]
