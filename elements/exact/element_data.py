@@ -31,8 +31,6 @@ from femb.numerics import rotations
 #                         (4 x 3) and inertias J11, J12, J22 (27) in frame axes, masses h (4 x 4) of the points
 #     data (n, 279)       where a section has damping coefficients that differ: also Fm, Fq and G of the viscous
 #                         compliance, for the elements whose damping is ``BY_DIRECTION``
-#
-# Source: docs/theory/exact_beam.md, section 12.
 
 LENGTH, DAMPING, REFERENCE, MEAN, QUADRATIC, SLOPE, POINTS, ROTARY, MASSES = 0, 1, 2, 8, 44, 80, 116, 128, 155
 COLUMNS = MASSES + 16

@@ -5,7 +5,8 @@ points have the acceleration e x (e x r) = (e e^T - |e|^2) r. The inertia forces
 with mass give, are those of a linear field. A symmetric tensor G without trace is such a sum, with its eigenvectors
 as axes and its eigenvalues as weights. So the inertia forces of three rigid rotations, with the field at the frames as
 their acceleration, are the force of the field on any element, with its own distribution of mass, and give its tangent.
-As the weights add up to zero, all other forces of the elements cancel. Source: docs/theory/mass_field.md.
+As the weights add up to zero, all other forces of the elements cancel. Source: docs/theory/gravity_gradient.md,
+sections 3 to 5.
 """
 
 from abc import abstractmethod
@@ -28,7 +29,7 @@ from femb.numerics.orbits import gradient_of_gravity
 from femb.numerics.rotations import cross_matrix, normalise, rotate
 from femb.numerics.vector3 import HAS_AXES, IN_Q, IN_V, cross, dot, rotate_back, rotation
 
-# Kernels of a field of acceleration on everything that has mass: see docs/theory/mass_field.md.
+# Kernels of a field of acceleration on everything that has mass: see docs/theory/gravity_gradient.md, section 4.
 
 AXES, STRUCTURE = 2, 3
 

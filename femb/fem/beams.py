@@ -4,7 +4,7 @@ Joints and lines of hinges are rows of the model: their coordinates without a sp
 
 The stress stiffness of beams of the default kind is int N w'^2 with the tension N at the strain points and the cubics
 of the element; that of exact beams and shells is the part of their tangent that is linear in the stresses.
-Source: docs/theory/modal_body.md, section 9; docs/theory/beam.md, equations (3) and (7).
+Source: docs/theory/modal_body.md, section 4; docs/theory/beam.md, equations (3) and (7).
 """
 
 from collections.abc import Mapping

@@ -3,7 +3,7 @@
     Psi_b : unit motions of the other interfaces,   V : modes with all interfaces held                     (3), (4)
 
 The eigenproblem is of the flexibility, so that rotations without inertia are admitted.
-Source: docs/theory/modal_body.md, section 2.
+Source: R. R. Craig, M. C. C. Bampton, AIAA J. 6 (1968) 1313.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from femb.numerics.lanczos import largest_eigenvalues
 #     [ R   0  ] [ l ] = [ g ]                                                                    (4)
 #
 # K of the free degrees of freedom is definite if an interface is rigid; if none is, three nodes are supported, and
-# rigid motions are added such that the supports carry nothing. Source: docs/theory/modal_body.md, section 2.
+# rigid motions are added such that the supports carry nothing.
 
 SINGULAR = 1e14  # largest amplification of a stiffness that is not singular
 

@@ -189,8 +189,6 @@ def as_csc(matrix: Sparse) -> Sparse:
 
 # Interfaces tied to nodes: rigid sets (RBE2) replace degrees of freedom, mean motions (RBE3) are rows. Joints take away
 # as many degrees of freedom as they have independent rows.
-#
-# Source: docs/theory/modal_body.md, section 2, equation (2).
 
 RANK = 1e-8  # least part of the largest principal moment of an interface's nodes
 DEPENDENT = 1e-10  # of the largest row of a joint: one that depends on the others

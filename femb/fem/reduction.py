@@ -1,6 +1,6 @@
 """A finite element model reduced to a body for simulation, with what was kept and what was left out.
 
-Source: docs/theory/modal_body.md, sections 2, 3, 9 and 12.
+Source: docs/theory/modal_body.md, sections 1, 4 and 7.
 """
 
 import warnings
@@ -235,7 +235,7 @@ def check_loaded(loaded: str, residual: Floats) -> None:
 #
 # Solids have one scalar mass for x, y and z, and the sums are exact. Models with nodal rotations are made of particles
 # with offsets and inertias, whose mass and first moment are those of the rows of the mass matrix (7); arrays that do
-# not grow with deformation are then of the full matrix. Source: docs/theory/modal_body.md, section 3.
+# not grow with deformation are then of the full matrix. Source: docs/theory/modal_body.md, section 1.
 
 ISOTROPIC = 1e-9  # of the largest entry
 
@@ -379,7 +379,7 @@ def _with_rotary_inertia(J1: Floats, J2: Floats, Q: Floats, J: Floats, theta: Fl
 #
 # B2, the moments int X Psi2^T dm of second-order displacements, has what Q and J2 gain: ax(B2) and 2 I(B2).
 #
-# Source: docs/theory/modal_body.md, section 9.
+# Source: docs/theory/modal_body.md, section 4.
 
 PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
 # Names of the twelve accelerations.

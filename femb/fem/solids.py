@@ -1,7 +1,7 @@
 """Mass, stiffness and stress stiffness of linear elastic solids, by the elements of scikit-fem.
 
 Cells are isoparametric: tetrahedra of 4 and 10 nodes, hexahedra of 8, 20 and 27, wedges of 6, also mixed.
-Source: docs/theory/modal_body.md, sections 9 and 11; T. Gustafsson, G. D. McBain, scikit-fem, JOSS 5 (2020) 2369.
+Source: docs/theory/modal_body.md, section 4; T. Gustafsson, G. D. McBain, scikit-fem, JOSS 5 (2020) 2369.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Exact beams: the tables of docs/theory/exact_beam.md, section 13."""
+"""Exact beams: the tables of docs/theory/exact_beam.md, section 12."""
 
 from dataclasses import replace
 

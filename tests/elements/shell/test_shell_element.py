@@ -1,4 +1,4 @@
-"""Single shell elements and patches: identities of section 17 of docs/theory/shell.md. Gradient, tangent, mass, momenta
+"""Single shell elements and patches: identities of docs/theory/shell.md. Gradient, tangent, mass, momenta
 and objectivity are those of tests/contracts/test_items.py."""
 
 import numpy as np

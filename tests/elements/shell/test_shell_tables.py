@@ -1,4 +1,4 @@
-"""Tables of section 14 of docs/theory/shell.md: linear benchmarks, large rotations and modes, to the digits there."""
+"""Tables of shells (docs/theory/shell.md): linear benchmarks, large rotations and modes, to the digits there."""
 
 from dataclasses import replace
 
