@@ -124,7 +124,7 @@ class Item(Brief):
 
     @property
     def sets(self) -> tuple[str, ...]:
-        """The commands of other items that it sets, TABLE.NAME.WORD (``femb.layout.element.TakesCommands``)."""
+        """The commands of other items that it sets, TABLE.NAME.WORD (``femb.layout.commands.TakesCommands``)."""
         return ()
 
     def parts(self) -> "tuple[Item, ...]":

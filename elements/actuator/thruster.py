@@ -13,8 +13,9 @@ from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, SeveralForms, Shape,
 from femb.base.values import frozen_array
 from femb.elements.item import AtPoint, ItemStates
 from femb.elements.load.at_stations import StationForces
+from femb.layout.commands import Command
 from femb.layout.discrete import DiscreteState, Update
-from femb.layout.element import Batch, Command, Input
+from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses, StateView
 from femb.numerics import rotations

@@ -14,8 +14,9 @@ from femb.elements.environment.field import field_breakpoints, magnetic_field
 from femb.elements.item import AtPoint, ItemStates
 from femb.elements.load.at_stations import StationForces
 from femb.elements.marker import Place
+from femb.layout.commands import Command
 from femb.layout.discrete import DiscreteState
-from femb.layout.element import Batch, Command, Input, breakpoints_of
+from femb.layout.element import Batch, Input, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations

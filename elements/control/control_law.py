@@ -11,7 +11,7 @@ from femb.elements.control.errors import Errors
 from femb.elements.control.linear_law import LinearLaw, Realisation
 from femb.elements.control.sample_kernels import linear_step
 from femb.elements.control.signals import AXES, law_outputs
-from femb.layout.element import Command, TakesCommands
+from femb.layout.commands import Command, TakesCommands
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StateView
 

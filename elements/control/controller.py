@@ -42,8 +42,9 @@ from femb.elements.control.sensor import Sensor, columns_of_item
 from femb.elements.control.signals import Signal, is_of, known_signals, named_item, signal_of
 from femb.elements.item import Item, RecordedArrays
 from femb.elements.records import RecordedSystem, Records
+from femb.layout.commands import Command, TakesCommands
 from femb.layout.discrete import DiscreteState, Update, UpdateArrays
-from femb.layout.element import Batch, Command, TakesCommands
+from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses, StateView
 from femb.numerics.compiler.bound_calls import Bound

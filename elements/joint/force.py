@@ -16,16 +16,8 @@ from femb.elements.joint.coordinates import ANGLE, Z
 from femb.elements.joint.joint import OnCoordinate
 from femb.elements.load.load import LoadResults
 from femb.elements.spring.spring import SpringResults
-from femb.layout.element import (
-    Batch,
-    Command,
-    Input,
-    add_command,
-    breakpoints_of,
-    clip_count,
-    clipped_command,
-    command_array,
-)
+from femb.layout.commands import Command, add_command, clip_count, clipped_command, command_array
+from femb.layout.element import Batch, Input, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
 from femb.profiles import Constant, Profile, check_profile

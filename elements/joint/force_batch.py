@@ -23,17 +23,9 @@ from femb.elements.joint.constraint_kernels import (
 )
 from femb.elements.joint.coordinates import JointCoordinates, measure
 from femb.elements.joint.records import coordinate_rows
+from femb.layout.commands import continuous_commands, with_commands
 from femb.layout.discrete import DiscreteState
-from femb.layout.element import (
-    Batch,
-    ForceBatch,
-    Input,
-    OutputRows,
-    continuous_commands,
-    rows_of_law,
-    unlike_inputs,
-    with_commands,
-)
+from femb.layout.element import Batch, ForceBatch, Input, OutputRows, rows_of_law, unlike_inputs
 from femb.layout.layout import Layout
 from femb.layout.state import RATE
 from femb.layout.views import BlockPattern, LinearPoint, OutputStates

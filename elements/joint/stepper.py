@@ -15,8 +15,9 @@ from femb.base.values import shown
 from femb.elements.item import ItemStates
 from femb.elements.joint.joint import OnCoordinate
 from femb.elements.load.load import LoadResults
+from femb.layout.commands import Command
 from femb.layout.discrete import DiscreteState, Update
-from femb.layout.element import Batch, Command, Input, breakpoints_of
+from femb.layout.element import Batch, Input, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses, StateView
 from femb.profiles import Profile

@@ -11,16 +11,9 @@ from femb.base.types import Floats
 from femb.elements.frame_index import with_inputs
 from femb.elements.load import torque_kernels
 from femb.elements.load.euler_basis import NEAREST, axes_of, lock_vector, measure_of
+from femb.layout.commands import command_array, continuous_commands, with_commands
 from femb.layout.connections import Singularity
-from femb.layout.element import (
-    Batch,
-    ForceBatch,
-    Input,
-    breakpoints_of,
-    command_array,
-    continuous_commands,
-    with_commands,
-)
+from femb.layout.element import Batch, ForceBatch, Input, breakpoints_of
 from femb.layout.layout import Layout, Station
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, OutputStates

@@ -12,7 +12,8 @@ from femb.base.errors import ModelError, Problem
 from femb.base.quantity import Group, Quantity
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, OneOf, Unit, Vector
 from femb.elements.item import AtPoint, is_set
-from femb.layout.element import Batch, Command, add_command, clip_count, clipped_command, command_array
+from femb.layout.commands import Command, add_command, clip_count, clipped_command, command_array
+from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
 from femb.numerics.euler import gimbal_distance

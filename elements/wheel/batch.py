@@ -15,7 +15,8 @@ import numpy as np
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
 from femb.elements.private_blocks import PrivateBlocks
-from femb.layout.element import Batch, continuous_commands
+from femb.layout.commands import continuous_commands
+from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
 from femb.layout.views import BlockPattern, ModelView, OutputStates

@@ -16,8 +16,9 @@ from femb.base.values import shown
 from femb.elements.body.body import RigidBody
 from femb.elements.item import Item, ItemStates, is_set
 from femb.elements.marker import Place, axes_of
+from femb.layout.commands import Command
 from femb.layout.discrete import DiscreteState, Update
-from femb.layout.element import Batch, Command, Input, OutputRows, breakpoints_of
+from femb.layout.element import Batch, Input, OutputRows, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.numbering import InternalQuantity
 from femb.layout.views import LinearPoint, ModelView, StartPoses, StateView

@@ -3,8 +3,8 @@
     q' = H(q) v,    M(q) v' + h(q, v) + f_el(q, v) + J(q)^T lambda = f(u, q, v),    J v + Phi_t = dPhi/dt = 0
 
 with u the inputs (factors of loads, motions of drivers) and lambda the multipliers of the constraints Phi(q, t) = 0 of
-joints and drivers. M is symmetric positive definite. Evaluations do not change the object.
-Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/theory/constraints.md.
+joints and drivers. M is symmetric positive definite. Evaluations do not change the object. Source: docs/theory/beam.md,
+equation (1), docs/theory/rigid_body.md and docs/theory/constraints.md.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,14 +40,12 @@ from femb.system.pattern import Pattern
 from femb.system.rigid_kernels import project, stages, steps
 from femb.system.velocity_coordinates import MotionEquations
 
-# Explicit steps of rigid bodies, point masses and joints: all stages, and a projection, in one compiled call each.
-
-# Steps to a singular configuration from which on ``femb.run.singularity`` watches every step.
-NEAR = 4.0
+NEAR = 4.0  # steps to a singular configuration from which on ``femb.run.singularity`` watches every step
 
 
 class RigidBodies:
-    """The rates and projections of a system whose only forces are inertia, weight and those of constraints.
+    """The rates and projections of a system whose only forces are inertia, weight and those of constraints: all stages
+    of an explicit step, and a projection, in one compiled call each.
 
     Results are those of ``Equations.forward`` and ``femb.system.constraints``, without Python between their parts.
     """

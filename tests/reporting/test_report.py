@@ -28,7 +28,7 @@ from femb import ResultError, Results, Sweep
 from femb.cli import cli
 from femb.numerics import rotations
 from femb.pictures.words import channels
-from femb.reporting import scene as scenes
+from femb.reporting import carriers
 from femb.reporting.packing import COARSE, FINE, Packing
 from femb.reporting.page import SCRIPTS
 
@@ -273,7 +273,7 @@ def test_a_body_rests_in_the_axes_of_its_turned_carrier():
     model.add(femb.RigidBody("carried", 1.0, 1.0, position=(3.0, 0.2, 0.1), euler_angles=(0.1, 0.3, 2.0)))
     bodies = femb.simulate(model, duration=0.01, output_interval=0.01).bodies
     p, q, r, s = (bodies[name][word][0] for name in ("carrier", "carried") for word in ("position", "quaternion"))
-    rest = np.array(scenes._rest(bodies["carrier"], bodies["carried"]))
+    rest = np.array(carriers._rest(bodies["carrier"], bodies["carried"]))
     np.testing.assert_allclose(p + rotations.rotate(q, rest[:3]), r, atol=1e-14)
     np.testing.assert_allclose(rotations.multiply(q, rest[3:]), s, atol=1e-14)
 

@@ -14,7 +14,7 @@ import femb
 from femb import ResultError, Results
 from femb.numerics import rotations
 from femb.recording.record import attachments
-from femb.reporting.scene import carriers_of
+from femb.reporting.carriers import carriers_of
 from femb.system.system import System
 
 SCHEMA = json.loads((ROOT / "femb" / "reporting" / "web" / "schema.json").read_text())
