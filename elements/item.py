@@ -9,6 +9,7 @@ members of an item. ``batches`` builds the objects that evaluate the equations (
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from pkgutil import resolve_name
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -61,6 +62,7 @@ class Item(Brief):
     follows_origin : whether positions are relative to a moving origin that the item itself gives.
     slow_kernel : "module:name" of its kernel that takes longest to compile, if two processes share the compilation of
         all at the first use.
+    batch : "module:class" of the batch that evaluates all its items; empty of a class that builds them otherwise.
     in_case_files : whether users describe it; otherwise other items make it, as their ``parts``.
     results : its quantities (``femb.base.quantity.Quantity``), declared in a class derived from ``Group``.
 
@@ -76,6 +78,7 @@ class Item(Brief):
     resists_flight: ClassVar[bool] = False
     follows_origin: ClassVar[bool] = False
     slow_kernel: ClassVar[str] = ""
+    batch: ClassVar[str] = ""
     in_case_files: ClassVar[bool] = True
     results: ClassVar[type[Group]] = Group
 
@@ -150,10 +153,16 @@ class Item(Brief):
         ``Input.of_array``.
         """
 
-    @staticmethod
-    def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
-        """The Batches that evaluate all items of this class: one, several or none. Raises ModelError."""
-        return []
+    @classmethod
+    def batches(cls, items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
+        """The Batches that evaluate all items of this class: one, several or none; by default its ``batch`` of those
+        that it evaluates. Raises ModelError."""
+        own = [item for item in items if item.in_batch(layout, model)] if cls.batch else []
+        return [resolve_name(cls.batch)(own, layout, model)] if own else []
+
+    def in_batch(self, layout: Layout, model: ModelView) -> bool:
+        """Whether its ``batch`` evaluates it, as one on a frame that moves."""
+        return True
 
     def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
         """Its equations of constraint; ``follows`` and ``in_force`` are indices of its inputs. Raises ModelError."""

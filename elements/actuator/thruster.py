@@ -15,7 +15,7 @@ from femb.elements.item import AtPoint, ItemStates
 from femb.elements.load.at_stations import StationForces
 from femb.layout.commands import Command
 from femb.layout.discrete import DiscreteState, Update
-from femb.layout.element import Batch, Input
+from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses, StateView
 from femb.numerics import rotations
@@ -109,6 +109,7 @@ class Thruster(AtPoint):
     kind: ClassVar[str] = "thruster"
     acts_on_attitude: ClassVar[bool] = True
     results: ClassVar[type[Group]] = ThrusterResults
+    batch: ClassVar[str] = "femb.elements.actuator.thruster:ThrusterBatch"
 
     name: str
     force: Annotated[float, Unit("N"), POSITIVE]
@@ -232,16 +233,11 @@ class Thruster(AtPoint):
         count = Input.of_array(self._state("pulses"), recorded_only=True)
         return added, Input.of_array(self._state("valve"), 4), count
 
-    @staticmethod
-    def batches(items: list["Thruster"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all thrusters. Raises ModelError: one on what is fixed."""
-        return [ThrusterBatch(items, layout)]
-
 
 class ThrusterBatch(StationForces):
     """Thrusters, evaluated together; their first input is the time."""
 
-    def __init__(self, items: list[Thruster], layout: Layout) -> None:
+    def __init__(self, items: list[Thruster], layout: Layout, model: ModelView) -> None:
         super().__init__(items, layout)
         time = Input(1, lambda t: t, label="thrusters.time", unit="s", surroundings=True)
         self.inputs = (time, *(each for item in items for each in item.inputs()))

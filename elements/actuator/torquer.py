@@ -16,7 +16,7 @@ from femb.elements.load.at_stations import StationForces
 from femb.elements.marker import Place
 from femb.layout.commands import Command
 from femb.layout.discrete import DiscreteState
-from femb.layout.element import Batch, Input, breakpoints_of
+from femb.layout.element import Input, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations
@@ -71,6 +71,7 @@ class MagneticTorquer(AtPoint):
     kind: ClassVar[str] = "magnetic_torquer"
     acts_on_attitude: ClassVar[bool] = True
     results: ClassVar[type[Group]] = TorquerResults
+    batch: ClassVar[str] = "femb.elements.actuator.torquer:TorquerBatch"
 
     name: str
     axis: UnitVector
@@ -132,11 +133,6 @@ class MagneticTorquer(AtPoint):
             unit="A m2",
         )
         return own, Input.of_array(self._state("command")), Input.of_array(self._state("clips"), recorded_only=True)
-
-    @staticmethod
-    def batches(items: list["MagneticTorquer"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all torquers. Raises ModelError: one on what is fixed, or no field."""
-        return [TorquerBatch(items, layout, model)]
 
 
 class TorquerBatch(StationForces):

@@ -13,7 +13,6 @@ from femb.elements.beam.line import SectionStrains, ShapedBeam
 from femb.elements.beam.section import Section
 from femb.elements.beam.shape import Path, Sections, beam_sections
 from femb.elements.marker import Attachment
-from femb.layout.element import Batch
 from femb.layout.layout import BeamLayout, Layout, Station
 from femb.layout.numbering import InternalQuantity
 from femb.layout.views import ModelView, StartPoses
@@ -41,6 +40,7 @@ class Beam(ShapedBeam):
     """
 
     kind: ClassVar[str] = "beam"
+    batch: ClassVar[str] = "femb.elements.beam.batch:BeamBatch"
     slow_kernel: ClassVar[str] = "femb.elements.beam.force:forces"
 
     name: str
@@ -99,13 +99,6 @@ class Beam(ShapedBeam):
             if k in jumps:
                 strains[k, 0] = layout.add_internal(f"{label}, towards the end", STRAIN, frame, self.table)
         return strains
-
-    @staticmethod
-    def batches(items: list["Beam"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all elements of all beams."""
-        from femb.elements.beam.batch import BeamBatch
-
-        return [BeamBatch(items, layout, model)]
 
     def section_strains(self, layout: Layout, model: ModelView, s: float) -> SectionStrains:
         """The parabola through the strains at the three strain points of an element, which are all that its energy

@@ -15,7 +15,7 @@ from femb.base.values import shown
 from femb.elements.joint.force import JointForce
 from femb.elements.spring.spring import SpringResults
 from femb.layout.discrete import DiscreteState, Update
-from femb.layout.element import Batch, Input
+from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses, StateView
 
@@ -176,6 +176,7 @@ class JointCurve(JointForce):
 
     kind: ClassVar[str] = "curve"
     results: ClassVar[type[Group]] = CurveResults
+    batch: ClassVar[str] = "femb.elements.joint.force_batch:CurveBatch"
 
     coordinates: Annotated[Numbers, Unit("rad", stroke="m")] = ()
     forces: Annotated[Numbers, Unit("N m", stroke="N")] = ()
@@ -261,10 +262,3 @@ class JointCurve(JointForce):
         """The number of its curve, and the energy lost by snapping, which no equation reads."""
         label = f"springs.{self.name}"
         return Input.of_array(f"{label}.snapped"), Input.of_array(f"{label}.dissipated", recorded_only=True)
-
-    @staticmethod
-    def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all such springs."""
-        from femb.elements.joint.force_batch import CurveBatch
-
-        return [CurveBatch(layout, items)]

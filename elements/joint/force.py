@@ -35,6 +35,7 @@ class JointForce(OnCoordinate):
 
     table: ClassVar[str] = "springs"
     results: ClassVar[type[Group]] = SpringResults
+    batch: ClassVar[str] = "femb.elements.joint.force_batch:JointForceBatch"
     law: ClassVar[int]
     # sign of the recorded force: 1 if it resists an increase of the coordinate, -1 if it is along the coordinate
     sense: ClassVar[float] = 1.0
@@ -59,13 +60,6 @@ class JointForce(OnCoordinate):
         """Couple the two frames of its joint."""
         joint, _ = self.joint_and_index(layout)
         layout.couple_by_spring((joint.first.frame, joint.second.frame))
-
-    @staticmethod
-    def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all items of this class."""
-        from femb.elements.joint.force_batch import JointForceBatch
-
-        return [JointForceBatch(layout, items)]
 
 
 def law_of_coordinate(item: JointForce, law: Callable[[float, float], Any]) -> Callable[[float, Any], Any]:

@@ -28,7 +28,7 @@ from femb.layout.discrete import DiscreteState
 from femb.layout.element import Batch, ForceBatch, Input, OutputRows, rows_of_law, unlike_inputs
 from femb.layout.layout import Layout
 from femb.layout.state import RATE
-from femb.layout.views import BlockPattern, LinearPoint, OutputStates
+from femb.layout.views import BlockPattern, LinearPoint, ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.vector3 import scatter
@@ -256,7 +256,7 @@ class JointForceBatch(CoordinateForceBatch):
 
     joins = True
 
-    def __init__(self, layout: Layout, items: list[Any]) -> None:
+    def __init__(self, items: list[Any], layout: Layout, model: ModelView | None = None) -> None:
         self.layout, self.items = layout, items
         numbers: Ints = np.array([item.coordinate_number(layout) for item in items], dtype=np.int64)
         self.numbers = numbers
@@ -285,7 +285,7 @@ class JointForceBatch(CoordinateForceBatch):
     @staticmethod
     def joined(batches: list["JointForceBatch"]) -> "JointForceBatch":
         """One batch of all forces."""
-        return JointForceBatch(batches[0].layout, [item for batch in batches for item in batch.items])
+        return JointForceBatch([item for batch in batches for item in batch.items], batches[0].layout)
 
     def accounts(self, own: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(item.account() for item in self.items))
@@ -377,7 +377,7 @@ def curve_laws(first, own, starts, knots, pieces, energies, damping, u, values, 
 class CurveBatch(CoordinateForceBatch):
     """Springs with curves, evaluated together. The first inputs are the coordinates at the last accepted state."""
 
-    def __init__(self, layout: Layout, items: list[Any]) -> None:
+    def __init__(self, items: list[Any], layout: Layout, model: ModelView | None = None) -> None:
         self.items = items
         numbers: Ints = np.array([item.coordinate_number(layout) for item in items], dtype=np.int64)
         self.numbers = numbers
@@ -465,7 +465,7 @@ STEPS_A_PERIOD = 8.0
 class StepperBatch(CoordinateForceBatch):
     """Stepper motors, evaluated together. The first inputs are the angles at the last accepted state."""
 
-    def __init__(self, layout: Layout, items: list[Any]) -> None:
+    def __init__(self, items: list[Any], layout: Layout, model: ModelView | None = None) -> None:
         self.items = items
         numbers = np.array([item.coordinate_number(layout) for item in items], dtype=np.int64)
         self.coordinates = JointCoordinates(layout).picked(numbers)

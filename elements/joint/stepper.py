@@ -17,7 +17,7 @@ from femb.elements.joint.joint import OnCoordinate
 from femb.elements.load.load import LoadResults
 from femb.layout.commands import Command
 from femb.layout.discrete import DiscreteState, Update
-from femb.layout.element import Batch, Input, breakpoints_of
+from femb.layout.element import Input, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses, StateView
 from femb.profiles import Profile
@@ -83,6 +83,7 @@ class StepperMotor(OnCoordinate):
     kind: ClassVar[str] = "stepper_motor"
     sense: ClassVar[float] = -1.0
     results: ClassVar[type[Group]] = StepperResults
+    batch: ClassVar[str] = "femb.elements.joint.force_batch:StepperBatch"
 
     name: str
     joint: str
@@ -191,10 +192,3 @@ class StepperMotor(OnCoordinate):
         motion = (lambda t: 0.0) if self.step is not None else self.motion
         breakpoints = () if self.step is not None else breakpoints_of(self.motion)
         return Input(1, motion, breakpoints=breakpoints, label=label, unit="rad"), Input.of_array(self._state("target"))
-
-    @staticmethod
-    def batches(items: list["StepperMotor"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all stepper motors."""
-        from femb.elements.joint.force_batch import StepperBatch
-
-        return [StepperBatch(layout, items)]

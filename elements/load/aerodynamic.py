@@ -56,6 +56,7 @@ class AerodynamicLoad(AtPoint):
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "aerodynamic"
     results: ClassVar[type[Group]] = LoadResults
+    batch: ClassVar[str] = "femb.elements.load.aerodynamic:AerodynamicBatch"
     acts_on_attitude: ClassVar[bool] = True
     resists_flight: ClassVar[bool] = True
 
@@ -95,12 +96,9 @@ class AerodynamicLoad(AtPoint):
         """Its point; without ``at`` the origin of the host."""
         return Place(self.body, self.beam, (0.0, 0.0, 0.0) if self.at is None else self.at, self.node)
 
-    @staticmethod
-    def batches(items: list["AerodynamicLoad"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all aerodynamic loads; loads on fixed frames are omitted."""
-
-        moving = [item for item in items if layout.frames[layout.station(item.on).frame].freedom]
-        return [AerodynamicBatch(moving, layout, model)] if moving else []
+    def in_batch(self, layout: Layout, model: ModelView) -> bool:
+        """Whether it is on a frame that moves."""
+        return bool(layout.frames[layout.station(self.on).frame].freedom)
 
 
 # The result of an aerodynamic law: a load and its derivatives at one state.

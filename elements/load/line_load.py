@@ -22,8 +22,26 @@ from femb.profiles import Constant, Profile
 SHAPES = ((3,), (1, 3), (2, 3), (3, 3))
 
 
+class OnBeam(Item):
+    """Base class of loads along a ``beam``."""
+
+    table: ClassVar[str] = "loads"
+    results: ClassVar[type[Group]] = LoadResults
+
+    beam: str
+
+    @property
+    def markers(self) -> dict[tuple[str, ...], Place]:
+        """Its beam."""
+        return {(): Place(beam=self.beam)}
+
+    def in_batch(self, layout: Layout, model: ModelView) -> bool:
+        """Whether its beam does not carry its loads itself."""
+        return not model.beams[self.beam].carries_loads
+
+
 @dataclass(frozen=True, eq=False)
-class DistributedLoad(Item):
+class DistributedLoad(OnBeam):
     """A force (N/m) and/or torque (N m/m) per unstretched length along a beam.
 
     beam : its name. force, torque : three numbers of a uniform load, two rows (start, end) of a linear one, or three
@@ -41,9 +59,8 @@ class DistributedLoad(Item):
     Source: docs/theory/beam_loads.md, equations (6) to (12).
     """
 
-    table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "distributed"
-    results: ClassVar[type[Group]] = LoadResults
+    batch: ClassVar[str] = "femb.elements.load.line_load_batch:LineLoadBatch"
 
     name: str
     beam: str
@@ -87,11 +104,6 @@ class DistributedLoad(Item):
             check.fail("stations", problem)
         object.__setattr__(self, "stations", frozen_array(stations))
 
-    @property
-    def markers(self) -> dict[tuple[str, ...], Place]:
-        """Its beam."""
-        return {(): Place(beam=self.beam)}
-
     def values(self, s: Floats, length: float) -> Floats:
         """Force and torque (n, 6) per length at the lengths s (n,) from the start of a beam of that length."""
         values, stations = [], self.stations
@@ -106,14 +118,6 @@ class DistributedLoad(Item):
                 path, cause = (self.table, self.name, word), f"{type(error).__name__}: {error}"
                 raise ModelError.at(path, f"fails along the beam: {cause}; wanted three numbers") from error
         return np.hstack(values)
-
-    @staticmethod
-    def batches(items: list["DistributedLoad"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all distributed loads, but those on beams that carry their loads themselves."""
-        from femb.elements.load.line_load_batch import LineLoadBatch
-
-        others = [load for load in items if not model.beams[load.beam].carries_loads]
-        return [LineLoadBatch(others, layout, model)] if others else []
 
 
 def _interpolated(value: Any, s: Floats, length: float, stations: Floats | None) -> Floats:
@@ -136,7 +140,7 @@ def _interpolated(value: Any, s: Floats, length: float, stations: Floats | None)
 
 
 @dataclass(frozen=True, eq=False)
-class ThermalLoad(Item):
+class ThermalLoad(OnBeam):
     """Heating along a beam: the stress depends on the strain minus the strain of the free, heated beam.
 
     beam : its name. temperature : mean over the section, K above the temperature of the stress-free reference shape.
@@ -154,9 +158,8 @@ class ThermalLoad(Item):
     Source: docs/theory/beam_loads.md, equations (1) to (5).
     """
 
-    table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "thermal"
-    results: ClassVar[type[Group]] = LoadResults
+    batch: ClassVar[str] = "femb.elements.load.thermal_batch:ThermalBatch"
 
     name: str
     beam: str
@@ -177,11 +180,6 @@ class ThermalLoad(Item):
         """None: the stresses of a beam are in equilibrium."""
         return ()
 
-    @property
-    def markers(self) -> dict[tuple[str, ...], Place]:
-        """Its beam."""
-        return {(): Place(beam=self.beam)}
-
     def free_strain(self, expansion: float | None) -> Floats:
         """(4,) axial strain, twist and curvatures of the free beam, for a profile of one."""
         if self.strain is not None:
@@ -201,14 +199,6 @@ class ThermalLoad(Item):
                 f"needs the expansion (1/K) of the section {section.name!r} of beam {self.beam!r}: give it there",
             )
 
-    @staticmethod
-    def batches(items: list["ThermalLoad"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all thermal loads, but those on beams that carry their loads themselves."""
-        from femb.elements.load.thermal_batch import ThermalBatch
-
-        others = [load for load in items if not model.beams[load.beam].carries_loads]
-        return [ThermalBatch(others, layout, model)] if others else []
-
 
 # Drag along a beam, and other forces per length that depend on the places and the velocities of its points.
 
@@ -216,7 +206,7 @@ NUMBERS = ("coefficient", "tangential_coefficient", "viscous")
 
 
 @dataclass(frozen=True, eq=False)
-class Drag(Item):
+class Drag(OnBeam):
     """Drag along a beam of either kind: a force per unstretched length against the velocity relative to a fluid.
 
     beam : its name.
@@ -240,9 +230,7 @@ class Drag(Item):
     Source: docs/theory/beam_loads.md, section 3.
     """
 
-    table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "drag"
-    results: ClassVar[type[Group]] = LoadResults
     resists_flight: ClassVar[bool] = True
 
     name: str
@@ -271,11 +259,6 @@ class Drag(Item):
         elif given != ["viscous"]:
             for word in ("density", "width"):
                 check.require(word, getattr(self, word) > 0.0, f"must be above 0, since {given[0]!r} is given")
-
-    @property
-    def markers(self) -> dict[tuple[str, ...], Place]:
-        """Its beam."""
-        return {(): Place(beam=self.beam)}
 
     @property
     def numbers(self) -> Floats:

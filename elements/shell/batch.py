@@ -12,6 +12,7 @@ from femb.elements.element_ranges import NO_ROWS, in_ranges
 from femb.elements.private_blocks import PrivateBlocks
 from femb.elements.records import load_factors
 from femb.elements.shell import kernels, tangents
+from femb.elements.shell.load import SurfaceLoad
 from femb.elements.shell.mesh import projected_axes
 from femb.elements.shell.stiffness import areas, elements_of, middle_axes, turned_stiffness, wrinkled
 from femb.layout.element import Batch, Input
@@ -155,7 +156,8 @@ class ShellBatch(Batch):
     # docs/theory/shell.md, section 6
     largest_rotation = 0.6
 
-    def __init__(self, shells: list[Any], heating: list[Any], layout: Layout, model: ModelView) -> None:
+    def __init__(self, shells: list[Any], layout: Layout, model: ModelView) -> None:
+        heating = [item for item in model.items() if isinstance(item, SurfaceLoad) and item.heats]
         of_shells = [layout.shells[item.name] for item in shells]
         counts = {4: sum(len(each.quads) for each in of_shells), 3: sum(len(each.triangles) for each in of_shells)}
         self.cells = [Cells(n, shells, layout) for n, count in counts.items() if count]

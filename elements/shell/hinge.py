@@ -18,7 +18,6 @@ from femb.elements.joint.coordinates import ANGLE, PARALLEL, SPHERICAL, Z, make_
 from femb.elements.joint.records import joint_reactions
 from femb.elements.marker import Marker, Place, axes_of
 from femb.elements.records import RecordedSystem, Records
-from femb.layout.element import Batch
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.layout.views import ModelView, OutputStates, StartPoses
 from femb.numerics import rotations
@@ -64,6 +63,7 @@ class HingeLine(Item):
     kind: ClassVar[str] = "hinge"
     acts_on_attitude: ClassVar[bool] = True
     results: ClassVar[type[Group]] = HingeResults
+    batch: ClassVar[str] = "femb.elements.shell.hinge_batch:HingeBatch"
 
     name: str
     first: dict[str, Any]
@@ -183,13 +183,6 @@ class HingeLine(Item):
             for joint in layout.hinges[self.name]
             for number, spec in zip(joint.rows, ROWS, strict=True)
         ]
-
-    @staticmethod
-    def batches(items: list["HingeLine"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all lines."""
-        from femb.elements.shell.hinge_batch import HingeBatch
-
-        return [HingeBatch(items, layout)]
 
     @staticmethod
     def records(items: list["HingeLine"], system: RecordedSystem) -> Records:

@@ -12,7 +12,7 @@ from femb.elements.joint.force_batch import BY_COORDINATE, BY_RATE, ELASTIC, ENE
 from femb.elements.joint.records import on_frames
 from femb.layout.element import Batch, OutputRows
 from femb.layout.layout import JointLayout, Layout
-from femb.layout.views import BlockPattern, LinearPoint, OutputStates
+from femb.layout.views import BlockPattern, LinearPoint, ModelView, OutputStates
 
 OUTPUTS = ("angle", "rate", "moment")
 
@@ -26,7 +26,7 @@ def lengths_of(layout: Layout, joints: list[JointLayout]) -> Floats:
 class HingeBatch(CoordinateForceBatch):
     """The moments of all lines of hinges."""
 
-    def __init__(self, items: list[Any], layout: Layout) -> None:
+    def __init__(self, items: list[Any], layout: Layout, model: ModelView) -> None:
         self.items = items
         joints = [layout.hinges[item.name] for item in items]
         self.coordinates = JointCoordinates(layout, [joint for line in joints for joint in line])

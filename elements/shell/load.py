@@ -16,7 +16,6 @@ from femb.base.types import Floats, Unit, Vector
 from femb.base.values import nearest
 from femb.elements.item import Item
 from femb.elements.load.load import LoadResults
-from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
 from femb.profiles import Constant, Profile
@@ -43,6 +42,7 @@ class SurfaceLoad(Item):
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "surface"
     results: ClassVar[type[Group]] = LoadResults
+    batch: ClassVar[str] = "femb.elements.shell.load_batch:SurfaceBatch"
 
     name: str
     shell: str
@@ -95,11 +95,3 @@ class SurfaceLoad(Item):
             if self.edge in mesh.sets:
                 what = f"got {self.edge!r}, whose nodes are not along sides of elements"
             raise ModelError.at((self.table, self.name, "edge"), what)
-
-    @staticmethod
-    def batches(items: list["SurfaceLoad"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all of them."""
-        from femb.elements.shell.load_batch import SurfaceBatch
-
-        shells = {item.name: item for item in model.items() if item.table == "shells"}
-        return [SurfaceBatch(items, shells, layout)]

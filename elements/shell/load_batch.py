@@ -14,7 +14,7 @@ from femb.elements.shell.stiffness import R_SIGNS, S_SIGNS, shape_weights
 from femb.layout.element import Batch, ForceBatch, Input
 from femb.layout.layout import Layout
 from femb.layout.state import Stations
-from femb.layout.views import BlockPattern, OutputStates
+from femb.layout.views import BlockPattern, ModelView, OutputStates
 from femb.numerics.rotations import cross_matrix
 
 
@@ -108,7 +108,8 @@ def area_vectors(x: Floats) -> tuple[Floats, Floats]:
 class SurfaceBatch(ForceBatch):
     """Loads on the surfaces and edges of shells."""
 
-    def __init__(self, items: list[Any], shells: dict[str, Any], layout: Layout) -> None:
+    def __init__(self, items: list[Any], layout: Layout, model: ModelView) -> None:
+        shells: dict[str, Any] = {item.name: item for item in model.items() if item.table == "shells"}
         self.inputs = tuple(Input.of_profile(item.profile, f"loads.{item.name}") for item in items)
         self.patches: list[_Patch] = []
         for number, item in enumerate(items):

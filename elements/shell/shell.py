@@ -22,7 +22,6 @@ from femb.elements.marker import Marker, Place
 from femb.elements.modal.flexible_body import Interface
 from femb.elements.records import RecordedSystem, Records, StationMotions, shape_changes
 from femb.elements.shell.laminate import Wall, recovery_of_plies, wall_of_plies
-from femb.elements.shell.load import SurfaceLoad
 from femb.elements.shell.mesh import (
     ShellMesh,
     mesh_of_file,
@@ -33,7 +32,6 @@ from femb.elements.shell.mesh import (
 )
 from femb.elements.shell.results import ShellResults
 from femb.elements.shell.stiffness import areas, middle_axes
-from femb.layout.element import Batch
 from femb.layout.layout import Layout, ShellLayout, Station
 from femb.layout.views import ModelView, OutputStates, StartPoses
 from femb.numerics import rotations
@@ -117,6 +115,7 @@ class Shell(Item):
     deforms: ClassVar[bool] = True
     slow_kernel: ClassVar[str] = "femb.elements.shell.kernels:forces"
     results: ClassVar[type[Group]] = ShellResults
+    batch: ClassVar[str] = "femb.elements.shell.batch:ShellBatch"
 
     name: str
     elements: Annotated[Elements | None, Unit("")] = None
@@ -572,14 +571,6 @@ class Shell(Item):
     def frames(self, layout: Layout) -> list[int]:
         """Frames of its markers and of its nodes."""
         return [*super().frames(layout), *layout.shells[self.name].frames]
-
-    @staticmethod
-    def batches(items: list["Shell"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of the quadrilaterals and one of the triangles of all shells."""
-        from femb.elements.shell.batch import ShellBatch
-
-        heating = [item for item in model.items() if isinstance(item, SurfaceLoad) and item.heats]
-        return [ShellBatch(items, heating, layout, model)]
 
     # The results
 

@@ -14,7 +14,7 @@ from femb.layout.connections import Singularity
 from femb.layout.element import Batch, ForceBatch, Input, OutputRows, breakpoints_of, rows_of_law, unlike_inputs
 from femb.layout.layout import Layout, Station
 from femb.layout.state import motion_rows
-from femb.layout.views import BlockPattern, LinearPoint, OutputStates
+from femb.layout.views import BlockPattern, LinearPoint, ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.vector3 import (
@@ -217,7 +217,7 @@ class SpringBatch(PairBatch):
     table = "springs"  # of its records in the results
     kernels: ClassVar[PairKernels] = PairKernels(forces, tangent, energy)
 
-    def __init__(self, springs: list[Any], layout: Layout) -> None:
+    def __init__(self, springs: list[Any], layout: Layout, model: ModelView) -> None:
         self.names = [spring.name for spring in springs]
         index, data, singular, singularities = [], [], [], []
         inputs: list[Input] = []

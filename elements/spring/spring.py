@@ -13,7 +13,6 @@ from femb.base.types import NOT_NEGATIVE, Direction, OneOf, Unit, Vector
 from femb.elements.item import Item
 from femb.elements.load.load import LoadResults
 from femb.elements.marker import SHORTEST, Place, SpringEnd, check_markers
-from femb.layout.element import Batch
 from femb.layout.layout import Layout, Station
 from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations
@@ -110,6 +109,7 @@ class SpringDamper(TwoEndItem):
 
     table: ClassVar[str] = "springs"
     kind: ClassVar[str] = "point"
+    batch: ClassVar[str] = "femb.elements.spring.batch:SpringBatch"
 
     stiffness: Annotated[float, Unit("N/m"), NOT_NEGATIVE] = 0.0
     damping: Annotated[float, Unit("N s/m"), NOT_NEGATIVE] = 0.0
@@ -142,13 +142,6 @@ class SpringDamper(TwoEndItem):
         """Whether the force is not defined for coincident ends, by the length ``start_length``, m, at the start."""
         return self.free_length is None or self.rest_length(start_length) > 0.0 or self.force is not None
 
-    @staticmethod
-    def batches(items: list["SpringDamper"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all items of this class."""
-        from femb.elements.spring.batch import SpringBatch
-
-        return [SpringBatch(items, layout)]
-
 
 # Pull: a given force along the line between two points, such as that of a cable on a winch.
 
@@ -169,6 +162,7 @@ class Pull(TwoEndItem):
     table: ClassVar[str] = "loads"
     kind: ClassVar[str] = "pull"
     results: ClassVar[type[Group]] = LoadResults
+    batch: ClassVar[str] = "femb.elements.spring.batch:PullBatch"
 
     force: Annotated[float, Unit("N")]
     profile: Profile = Constant()  # noqa: RUF009 - frozen
@@ -189,13 +183,6 @@ class Pull(TwoEndItem):
                 ("loads", self.name, "end"),
                 "starts at the same point as the start, so that the pull has no direction: move one of the two",
             )
-
-    @staticmethod
-    def batches(items: list["Pull"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all items of this class."""
-        from femb.elements.spring.batch import PullBatch
-
-        return [PullBatch(items, layout)]
 
 
 # Torsion spring and dashpot about one axis.
@@ -221,6 +208,7 @@ class TorsionSpringDamper(TwoEndItem):
 
     table: ClassVar[str] = "springs"
     kind: ClassVar[str] = "torsion"
+    batch: ClassVar[str] = "femb.elements.spring.torsion_batch:TorsionBatch"
     acts_on_attitude: ClassVar[bool] = True
 
     axis: Direction
@@ -237,13 +225,6 @@ class TorsionSpringDamper(TwoEndItem):
         if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.torque is None:
             check.fail("stiffness", "neither stiffness nor damping is given")
         check_ends(check, needs_axes=True)
-
-    @staticmethod
-    def batches(items: list["TorsionSpringDamper"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all items of this class."""
-        from femb.elements.spring.torsion_batch import TorsionBatch, axis_row
-
-        return [TorsionBatch(items, layout, axis_row)]
 
 
 # Torsion springs and dashpots on the three Euler angles between two frames.
@@ -270,6 +251,7 @@ class EulerSpringDamper(TwoEndItem):
 
     table: ClassVar[str] = "springs"
     kind: ClassVar[str] = "euler"
+    batch: ClassVar[str] = "femb.elements.spring.torsion_batch:TorsionBatch"
     acts_on_attitude: ClassVar[bool] = True
 
     stiffness: Annotated[float | Vector, Unit("N m/rad"), NOT_NEGATIVE] = 0.0
@@ -298,10 +280,3 @@ class EulerSpringDamper(TwoEndItem):
                 f"got {self.sequence!r}, at whose gimbal lock its ends start, where the angles are not defined: give "
                 "another sequence",
             )
-
-    @staticmethod
-    def batches(items: list["EulerSpringDamper"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all items of this class."""
-        from femb.elements.spring.torsion_batch import TorsionBatch, euler_row
-
-        return [TorsionBatch(items, layout, euler_row)]

@@ -14,7 +14,7 @@ from femb.layout.connections import Singularity
 from femb.layout.element import Batch, Input, OutputRows, rows_of_law
 from femb.layout.layout import Layout, Station
 from femb.layout.state import motion_rows
-from femb.layout.views import LinearPoint, OutputStates
+from femb.layout.views import LinearPoint, ModelView, OutputStates
 from femb.numerics import rotations
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.euler import euler_rates, to_euler
@@ -423,9 +423,9 @@ class TorsionBatch(PairBatch):
     kernels: ClassVar[PairKernels] = PairKernels(forces, tangent, energy)
     groups: ClassVar[list[int]] = [1, 3]  # moments act on rotations only
 
-    def __init__(self, springs: list[Any], layout: Layout, row_of: Callable[[Any, Layout], _SpringRow]) -> None:
+    def __init__(self, springs: list[Any], layout: Layout, model: ModelView) -> None:
         self.springs = springs
-        self.rows = [row_of(spring, layout) for spring in springs]
+        self.rows = [(euler_row if spring.kind == "euler" else axis_row)(spring, layout) for spring in springs]
         index: list[list[int]] = []
         inputs: list[Input] = []
         self.ends: list[list[Station]] = []
