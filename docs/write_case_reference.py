@@ -30,7 +30,7 @@ NEED_FILES = PAGE.parent / "examples_with_files.toml"
 TOML = re.compile(r"^```toml[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
 FUNCTIONS = "Functions of time"
-LONGEST = 420  # characters of an example
+LONGEST = 240  # characters of an example, where one is as short
 HEAD = f"""# The case file
 
 All tables and keys of a case file, made by `python docs/write_case_reference.py` from the schema by which
@@ -38,17 +38,21 @@ All tables and keys of a case file, made by `python docs/write_case_reference.py
 [Run a case](../howto/run_a_case.md) explains the use.
 
 An item is a table with a name of your choice, such as `[bodies.hub]`. Its `kind` is the word in the title of a section,
-by default the first of its table. Each key has its type, unit, default and meaning; keys in **bold** are required.
+by default the first of its table. Keys in **bold** are required. The brackets behind a key have its type, its unit and
+its default, of several words the first.
 
-- A key with a unit alone is a number; a boolean without a default is `false`.
+- A key with a unit or a default alone is a number; a boolean without a default is `false`. A vector has three numbers,
+  a matrix 3 x 3.
 - Units are SI and radians; a text with a unit such as `"10 mm"` is read too. Of two units the first applies to angles,
   the other to strokes. "value" is the unit of a profile: none for a factor, rad or m for a motion. "own": see the text.
+- Axes are inertial unless the text names others. Directions may have any length. Paths are relative to the folder of
+  the case file. In Python some keys take functions too: see the docstrings.
 - Keys shared by the kinds of a table stand first. A kind has all of them unless it lists its own.
 - A *sequence* of Euler angles is one of {", ".join(f"`{word}`" for word in SEQUENCES)}.
 """
 TOP = {
     "title": ("text", "", '`""`', "for figures and reports"),
-    "gravity": ("3 numbers", "m/s2", "`[0, 0, 0]`", "uniform acceleration, inertial axes"),
+    "gravity": ("vector", "m/s2", "zeros", "uniform acceleration"),
     "include": (
         "text or texts", "", "", "case files whose tables belong to this case too, relative to its folder",
     ),
@@ -61,6 +65,7 @@ TOP = {
 """Type, unit, default and meaning of the keys outside tables."""
 SHARED = "Keys of several"
 PLACE = "[place](#place)"
+INDEX = "[How to read](../case_file.md)."
 
 
 class Row(NamedTuple):
@@ -74,7 +79,11 @@ class Row(NamedTuple):
 
 
 NONE: Mapping[str, Row] = {}
-IN_PYTHON = (", a Profile of femb.profiles or any callable of time", "")
+SAID = re.compile(
+    r", a Profile of femb\.profiles or any callable of time|(?:,? or|[;,.])? [Ii]n Python\b.*?(?=; |\. |$)"
+    r"|[;,]? in a case file relative to its folder|(?:, |^)inertial axes(?=[,.;]|$)|, of any length"
+)
+"""What the index says once, and what is of Python alone."""
 
 
 def pages() -> dict[Path, str]:
@@ -86,7 +95,7 @@ def pages() -> dict[Path, str]:
     for name, purpose, kinds_of in tables():
         several = "shapes" if name == FUNCTIONS else name.lower()
         shared = writer.shared(kinds_of.values()) if len(kinds_of) > 1 else NONE
-        parts = [f"# {name}\n\n{purpose}\n"]
+        parts = [f"# {name}\n\n{purpose} {INDEX}\n"]
         if shared:
             parts.append(f"## {SHARED} {several}\n\n{list_of(shared.values())}\n")
         for title, kind in kinds_of.items():
@@ -180,10 +189,18 @@ def line_of(group: list[Row], meanings: Iterable[str] = ()) -> str:
 
 
 def facts_of(row: Row) -> str:
-    """Type, unit and default of a key; a unit alone is that of a number."""
+    """Type, unit and default of a key, of several words the first; numbers without their type."""
     unit = row.unit if row.unit != "-" else ""
-    default = f"default {row.default}" if row.default else ""
-    return ", ".join(filter(None, ["" if row.type == "number" and unit else row.type, unit, default]))
+    kind = row.type
+    words = re.findall(r"`([^`]+)`", kind)
+    if words and all(f'"{word}"' in row.meaning.replace("\\", "") for word in words):
+        kind = ("" if row.default else "text") + kind[kind.rindex("`") + 1 :]
+        kind = kind.removeprefix(" or ")
+    elif row.default.strip('`"') in words:
+        words.sort(key=lambda word: word != row.default.strip('`"'))
+        return ", ".join(f"`{word}`" for word in words)
+    known = kind == "number" and (unit or row.default)
+    return ", ".join(filter(None, ["" if known else kind, unit, row.default]))
 
 
 class Writer:
@@ -214,14 +231,15 @@ class Writer:
             if key not in keys_of(kind):
                 continue  # kind or shape
             unit = unit_words(kind, key)
-            default = "" if value.get("default") in (None, []) else f"`{written(value['default'])}`"
+            given = value.get("default")
+            default = "" if given in (None, []) or isinstance(given, dict) else f"`{written(given)}`"
             default = "" if default == "`false`" else default.replace(".0`", "`")
             default = "zeros" if re.fullmatch(r"`\[[\[\]0., ]*0[\[\]0., ]*\]`", default) else default
             name = f"**`{key}`**" if key in required_keys(kind) else f"`{key}`"
             meaning = value.get("description", "")
             meaning = re.sub(r"^body and at \(.*?\), or beam, node and at \(.*?\) : ", f"{PLACE}: ", meaning)
-            rows[key] = Row(name, typed(value), unit, default, escaped(meaning).replace(*IN_PYTHON))
-            if key == "profile" and default:
+            rows[key] = Row(name, typed(value), unit, default, escaped(SAID.sub("", " ".join(meaning.split()))))
+            if key == "profile" and given:
                 rows[key] = rows[key]._replace(default="`1`", meaning="factor over time")
         return rows
 
@@ -247,8 +265,9 @@ class Writer:
         rest = [f"`{key}`" for key in shared if key not in own]
         parts = [list_of(rows)] if rows else []
         if rest:
-            listed = f"all but {', '.join(rest)}" if len(rest) < len(others) else ", ".join(others) or "none"
-            parts.append(f"[Shared](#{SHARED.lower().replace(' ', '-')}-{table.replace(' ', '-')}): {listed}.")
+            listed = f"all but {', '.join(rest)}" if len(rest) < len(others) else ", ".join(others)
+            if listed:
+                parts.append(f"[Shared](#{SHARED.lower().replace(' ', '-')}-{table.replace(' ', '-')}): {listed}.")
         example = self.examples.get(kind.__name__)
         parts += [f"```text\n{example}\n```"] if example else []
         body = "\n\n".join(parts) or ("" if own else "It has no further keys.")
@@ -285,11 +304,8 @@ def array(value: dict[str, Any]) -> str:
     entries = typed(value)
     if entries != "number":
         return {"text": "texts"}.get(entries, f"list of {entries}")
-    return (
-        (f"{sizes[0]} numbers" if sizes != ["n"] else "numbers")
-        if len(sizes) == 1
-        else (" x ".join(sizes) + " numbers")
-    )
+    known = {"n": "numbers", "3": "vector", "3 x 3": "matrix"}
+    return known.get(" x ".join(sizes), " x ".join(sizes) + " numbers")
 
 
 def unit_words(kind: type, key: str) -> str:
@@ -313,16 +329,15 @@ def _classes(hint: Any) -> Iterator[type]:
 
 
 def examples() -> dict[str, str]:
-    """An item of each kind by its class: of those in the cases and how-tos the one with most keys, if it is short."""
+    """An item of each kind by its class: the short one with most keys in the cases and how-tos."""
     texts = [path.read_text() for path in (EXAMPLES, NEED_FILES, *sorted((ROOT / "cases").glob("*.toml")))]
     for path in sorted((ROOT / "docs" / "howto").glob("*.md")):
         texts += TOML.findall(path.read_text()) if not path.stem.startswith("add_") else []
-    found: dict[str, list[tuple[int, str]]] = {}
+    found: dict[str, list[tuple[int, int, str]]] = {}
     for text in texts:
         for kind, keys, shown in items(tomllib.loads(text)):
-            if len(shown) <= LONGEST:
-                found.setdefault(kind.__name__, []).append((len(keys), shown))
-    return {name: max(each, key=lambda pair: (pair[0], -len(pair[1]), pair[1]))[1] for name, each in found.items()}
+            found.setdefault(kind.__name__, []).append((min(LONGEST - len(shown), 0), len(keys), shown))
+    return {name: max(each, key=lambda one: (*one[:2], -len(one[2]), one[2]))[2] for name, each in found.items()}
 
 
 def items(document: dict[str, Any]) -> Iterator[tuple[type, set[str], str]]:

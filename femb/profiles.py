@@ -85,8 +85,7 @@ class Polynomial(SmoothProfile):
 class Sine(SmoothProfile):
     """mean + amplitude sin(2 pi frequency t + phase), with the frequency in Hz and the phase in rad.
 
-    frequency : Hz. amplitude : half of the difference between the largest and the least value. phase : rad, at t = 0.
-    mean : of the largest and the least value.
+    frequency : Hz. amplitude : half of the range. phase : rad, at t = 0. mean : of the largest and the least value.
     """
 
     shape: ClassVar[str] = "sine"
@@ -187,8 +186,8 @@ class Slew(SmoothProfile):
     the opposite, with a constant rate between them where ``max_rate`` is reached.
 
     after : the value at the end. before : the value up to the start. start : s, the first instant of the motion.
-    max_acceleration : the acceleration. duration : s, in place of it: the acceleration that takes this time. max_rate :
-    by default no limit. A ``bang_bang`` profile of the same times is its acceleration, for loads.
+    max_acceleration : the acceleration. duration : s, in place of it. max_rate : by default no limit. A ``bang_bang``
+    profile of the same times is its acceleration, for loads.
     """
 
     shape: ClassVar[str] = "slew"

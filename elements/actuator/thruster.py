@@ -91,11 +91,10 @@ class ThrusterResults(Group):
 class Thruster(AtPoint):
     """A force at a point of a body or of a beam's section, in a direction that is fixed there, switched by a valve.
 
-    force : full thrust, N. direction : of the force on the host, opposite to the plume, in axes of the body or section,
-    of any length. body and at (m, body axes), or beam, node and at (m, section axes) : its point.
-    rise_time : s, time constant with which the force follows the valve, both ways; zero for a jump. The impulse of a
-    pulse, with its tail, is force times on-time. minimum_pulse : s; shorter pulses do not fire. specific_impulse : s,
-    for the record of the propellant alone: masses do not change.
+    force : full thrust, N. direction : of the force, opposite to the plume, in axes of the body or section, of any
+    length. body and at (m, body axes), or beam, node and at (m, section axes) : its point. rise_time : s, time constant
+    with which the force follows the valve, both ways. The impulse of a pulse is force times on-time. minimum_pulse : s;
+    shorter pulses do not fire. specific_impulse : s, for the record of propellant; masses do not change.
 
     pulses : rows (start, on-time) in s, in the order of time. A controller commands thrusters.NAME.on_time (s) at its
     samples: a command replaces the pulse before, zero closes the valve. Steps end at switches; a run that goes on from

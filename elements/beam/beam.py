@@ -24,17 +24,15 @@ STRAIN = InternalQuantity("strain", "-")
 class Beam(ShapedBeam):
     """A beam of equal elements between its ``start`` and its ``end``.
 
-    section : a Section, or its name in the model. length : m; omitted if the path defines it, or if start and end are
-    given: then it is their distance. elements : their number. start, end : Attachments; an omitted end is free. A free
-    beam has a ``start`` without body; it may have a velocity (of its start, inertial axes, m/s) and an angular_velocity
-    (rad/s, axes of its first section).
-    curvature : uniform twist and curvatures about the section's y and z axes of the undeformed beam, 1/m; (0, 0, 1/R)
-    is an arc of radius R towards y. path : Path of the undeformed beam: points, an arc or a function. Without both, the
-    beam is straight.
-    strain : "exact" curvatures per unit stretched length, or "source" for those of the thesis.
-    share_strain : one axial strain for all elements that meet at a node, and for collinear beams that end on one body,
-    as in the thesis. By default clamped ends, and the sides of inner nodes with a load, mass, spring or beam, have
-    strains of their own, since the axial force jumps there.
+    section : a Section, or its name in the model. length : m; by default that of the path, or the distance of start and
+    end. elements : their number. start, end : Attachments; an omitted end is free. velocity (m/s), angular_velocity
+    (rad/s) : of a free beam, whose ``start`` has no body: of the start in inertial axes, and in axes of the first
+    section. curvature : uniform twist and curvatures about the section's y and z axes of the undeformed beam, 1/m; (0,
+    0, 1/R) is an arc of radius R towards y. path : Path of the undeformed beam: points, an arc or a function. The beam
+    is straight without both. strain : "exact" curvatures per unit stretched length, or "source" for those of the
+    thesis. share_strain : one axial strain for all elements that meet at a node, and for collinear beams that end on
+    one body, as in the thesis. By default clamped ends, and the sides of inner nodes with a load, mass, spring or beam,
+    have strains of their own.
 
     Raises ModelError. Source: docs/theory/beam.md.
     """

@@ -230,8 +230,8 @@ class LineItem(Item):
     """Base class of beams. A kind is a dataclass with these fields or properties:
 
     section : a Section, or its name in the model. length : m; omitted where it is the distance of both ends. elements :
-    their number. start, end : Attachments; an omitted end is free. velocity (m/s, of the start, inertial axes) and
-    angular_velocity (rad/s, axes of the first section) of a free beam.
+    their number. start, end : Attachments; an omitted end is free. velocity (m/s), angular_velocity (rad/s) : of a free
+    beam, whose ``start`` has no body: of the start in inertial axes, and in axes of the first section.
 
     carries_loads : whether its own batches evaluate distributed and thermal loads along it.
     """

@@ -248,33 +248,27 @@ class Section(Item):
     density; or by mass_per_length and inertia_per_length; or by mass_matrix.
 
     area : m2. second_moments : about the section's principal y and z axes, m4. torsion_constant : Saint-Venant's, m4;
-    for a square of side b it is 0.1406 b4, not the polar moment. youngs_modulus : Pa. shear_modulus : Pa.
-    axial_stiffness : EA, N. torsional_stiffness : GJ, N m2. bending_stiffness : [EIy, EIz], N m2.
-    stiffness_matrix : symmetric 4 x 4, of axial strain, twist and curvatures about y and z. Or symmetric 6 x 6, forces
-    then moments by extension, shear along y and z, twist and curvatures, order and signs of VABS.
-    shear_stiffness : [kGAy, kGAz], N, beside another stiffness than the 6 x 6: then, and with a 6 x 6, the section
-    shears, which takes a beam of the kind "exact".
-    density : kg/m3, with area and second_moments. polar_moment : of inertia in twist, m4; by default the sum of the
-    second moments. mass_per_length : kg/m; the whole mass, which gives the density with the area, before that of the
-    material. inertia_per_length : [x, y, z] about axes through the mass centre, kg m. mass_axis : the mass centre, [y,
-    z], m, by default on the reference axis of the stiffness. mass_matrix : symmetric 6 x 6, momentum and angular
-    momentum per length by velocity and spin, order of VABS.
-    file : of VABS (.K) or BECAS with both matrices, or a table (.csv) of one row; in a case file relative to its
-    folder.
-    shape : the outer sizes (m), {"rectangle": [y, z]}, {"circle": radius}, {"tube": [radius, wall]},
-    {"box": [y, z, wall]}, {"i": [y, z, web, flange]} or {"channel": [y, z, web, flange]} about the centroid. It gives
-    area, second_moments, torsion_constant and torsion_modulus unless given, and the pictures, by default of a rectangle
-    with the same area and radii of gyration.
-    material : one of femb.MATERIALS by its name, or a Material; it gives moduli, density and expansion unless given.
-    plies : of a laminated tube, from inside to outside, as thick as its wall; they give stiffness and inertia.
-    non_structural_mass : mass per length in addition to the density, such as of wires, without rotary inertia, kg/m.
-    damping : stiffness-proportional, stress per strain rate divided by stress per strain, s. A beam of the kind "exact"
-    takes six, d, of extension, shear along y and z, twist and curvatures about y and z: stress i per rate of strain j
-    is sqrt(d_i d_j) K_ij.
-    recovery_points : [[y, z], ...] (m) for stresses; by default the corners of the shape, or of the rectangle with the
-    radii of gyration. torsion_modulus : torque divided by the largest shear stress, m3; by default that of the same
-    circle or rectangle with this torsion_constant.
-    expansion : coefficient of thermal expansion for thermal loads, 1/K; that of some fibres is negative.
+    0.1406 b4 of a square of side b, not the polar moment. youngs_modulus : Pa. shear_modulus : Pa. axial_stiffness :
+    EA, N. torsional_stiffness : GJ, N m2. bending_stiffness : [EIy, EIz], N m2. stiffness_matrix : symmetric 4 x 4, of
+    axial strain, twist and curvatures about y and z. Or symmetric 6 x 6, forces then moments by extension, shear along
+    y and z, twist and curvatures, order and signs of VABS. shear_stiffness : [kGAy, kGAz], N, beside another stiffness
+    than the 6 x 6: then, and with a 6 x 6, the section shears, which takes a beam of the kind "exact". density : kg/m3,
+    with area and second_moments. polar_moment : of inertia in twist, m4; by default the sum of the second moments.
+    mass_per_length : kg/m; the whole mass, before the density of the material. inertia_per_length : [x, y, z] about
+    axes through the mass centre, kg m. mass_axis : the mass centre, [y, z], m, by default on the reference axis of the
+    stiffness. mass_matrix : symmetric 6 x 6, momentum and angular momentum per length by velocity and spin, order of
+    VABS. file : of VABS (.K) or BECAS with both matrices, or a table (.csv) of one row; in a case file relative to its
+    folder. shape : the outer sizes (m), {"rectangle": [y, z]}, {"circle": radius}, {"tube": [radius, wall]}, {"box":
+    [y, z, wall]}, {"i": [y, z, web, flange]} or {"channel": [y, z, web, flange]} about the centroid. It gives area,
+    second_moments, torsion_constant and torsion_modulus unless given, and the pictures. material : one of
+    femb.MATERIALS by its name, or a Material; it gives moduli, density and expansion unless given. plies : of a
+    laminated tube, from inside to outside, as thick as its wall; they give stiffness and inertia. non_structural_mass :
+    kg/m, in addition, such as wires, without rotary inertia. damping : stiffness-proportional, stress per strain rate
+    divided by stress per strain, s. A beam of the kind "exact" takes six, d, of extension, shear along y and z, twist
+    and curvatures about y and z: stress i per rate of strain j is sqrt(d_i d_j) K_ij. recovery_points : [[y, z], ...]
+    (m) for stresses; by default the corners of the shape, or of the rectangle with the radii of gyration.
+    torsion_modulus : torque divided by the largest shear stress, m3; by default that of the same circle or rectangle
+    with this torsion_constant. expansion : coefficient of thermal expansion, 1/K; negative of some fibres.
 
     Raises ModelError: a value that is not positive, a stiffness or inertia given twice or incompletely, a matrix that
     is not symmetric and positive definite. Warns if one moment of inertia exceeds the sum of the others, or if the

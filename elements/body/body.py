@@ -87,7 +87,10 @@ class Body(Item):
 
 
 class OrientedBody(Body):
-    """Base class of bodies with axes, whose attitude is quaternion, or euler_angles in euler_sequence."""
+    """Base class of bodies with axes.
+
+    quaternion or euler_angles (rad, in euler_sequence) : attitude, body to inertial.
+    """
 
     position: Floats | None
     quaternion: Floats | None
@@ -161,8 +164,8 @@ class Ground(OrientedBody):
 class PointMass(Body):
     """A mass without inertia.
 
-    mass : kg. Free: position (m) and velocity (m/s), inertial axes; it then has three degrees of freedom.
-    Fixed: on a point of a body or of a beam's section at a node.
+    mass : kg. position (m), velocity (m/s) : of a free mass, inertial axes. on : the point of a body or section to
+    which it is fixed.
 
     Raises ModelError: mass not positive, both free and fixed. Source: docs/theory/rigid_body.md.
     """
@@ -280,14 +283,14 @@ class RigidBody(OrientedBody):
     """A rigid body; position and velocity are those of its reference point, the origin of its frame.
 
     mass : kg. inertia : about the mass centre in body axes, kg m2; three numbers are principal moments. center_of_mass
-    : offset of the mass centre from the reference point, body axes, m.
-    inertia_about : the point that inertia is about, if not the mass centre, from the reference point, body axes, m.
-    position : of the reference point, inertial axes, m; by default from beams and joints to known bodies, else the
-    origin. quaternion or euler_angles (rad, in ``euler_sequence``, intrinsic: three letters, or any three axes, a row
-    each) : attitude, body to inertial. velocity : of the reference point, inertial axes, m/s. angular_velocity (body
-    axes, rad/s) or euler_rates. moves_alone : whether the velocities are those of the body alone; else they are those
-    of the whole connected structure, which starts as one rigid body. shape : for pictures only, {"box": [x, y, z]},
-    {"sphere": radius} or {"cylinder": [radius, length]} in m.
+    : mass centre from the reference point, body axes, m. inertia_about : the point that inertia is about, if not the
+    mass centre, from the reference point, body axes, m. position : of the reference point, inertial axes, m; by default
+    from beams and joints to known bodies, else the origin. quaternion or euler_angles (rad, in ``euler_sequence``,
+    intrinsic: three letters, or any three axes, a row each) : attitude, body to inertial. velocity : of the reference
+    point, inertial axes, m/s. angular_velocity : rad/s, body axes. euler_rates : rad/s, in place of it. moves_alone :
+    whether the velocities are those of the body alone; else they are those of the whole connected structure as one
+    rigid body. shape : for pictures only, {"box": [x, y, z]}, {"sphere": radius} or {"cylinder": [radius, length]} in
+    m.
 
     Raises ModelError: mass not positive, inertia not that of a body, quaternion not of unit length.
     Source: docs/theory/rigid_body.md.

@@ -58,8 +58,7 @@ class SloshingTank(AtPoint):
     body or section. body and at (m, body axes), or beam, node and at (m, section axes) : the middle of the liquid.
 
     modes : 1 to 3. damping_ratio : of each, a number. model : "pendulum", masses on massless rods, brought back by the
-    model's acceleration; or "spring", across the axis, with the stiffness for gravity. They agree for small motions
-    about a steady gravity.
+    model's acceleration; or "spring", across the axis, with the stiffness for gravity.
 
     It makes the point masses NAME_rest, NAME_1 ... and joints and springs NAME_1, NAME_1_x, NAME_1_y ...
 

@@ -26,7 +26,7 @@ PROBED = frozenset({0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 98
 class SampledController(Controller):
     """A law in Python: ``function(t, y, x) -> (u, x)``, with the time (s), what it reads, and its state.
 
-    state : x at the start, a list of numbers.
+    state : x at the start.
 
     y : the values of ``inputs``, one after the other. u : the numbers of ``outputs``. x : its state, ``state`` at the
     start; a law without a state returns u alone. The function must depend on its arguments alone and leave them as they

@@ -50,17 +50,16 @@ class PDController(Controller):
 
     attitude : the sensor of the attitude, or a body, "bodies.hub". input : in place of it the sensor of a coordinate,
     or its name, "joints.hinge.angle". rate : the sensor of e', or a name as these. reference : the attitude that is
-    held. setpoint : of a coordinate, a profile with derivatives. wheels : names of those that take the torque, with
-    the commands -pinv(G) tau, with their axes G. allocation : the matrix in place of -pinv(G), a row a wheel.
-    outputs : in place of wheels, commands with three numbers, as "loads.torquer.torque"; of a coordinate one command.
-    proportional : gain K_p, N m/rad (N/m of a stroke), a number, one an axis, or a matrix. derivative : gain K_d, N m
-    s/rad (N s/m), likewise. bandwidth : rad/s, w in K_p = J w^2 and K_d = 2 z w J, in place of both, with the inertia J
-    of the whole model at the start. damping_ratio : z of these, dimensionless.
-    feed_forward : inertia J_f, kg m2 (kg of a stroke); adds to u the torque that the reference needs, J_f a_r + w_r x
-    J_f w_r with its acceleration and rate, of a coordinate J_f a_r. A sampled law takes the mean acceleration over the
-    period of its command.
-    Raises ModelError: gains given twice or missing, unknown names, wheels on another body, a reference along an orbit
-    that a continuous law would feed forward. Source: docs/theory/controllers.md, equations (4), (5) and (9).
+    held. setpoint : of a coordinate, a profile with derivatives. wheels : names of those that take the torque, with the
+    commands -pinv(G) tau, with their axes G. allocation : the matrix in place of -pinv(G), a row a wheel. outputs : in
+    place of wheels, commands with three numbers, as "loads.torquer.torque"; of a coordinate one command. proportional :
+    gain K_p, N m/rad (N/m of a stroke). derivative : gain K_d, N m s/rad (N s/m). bandwidth : rad/s, w in K_p = J w^2
+    and K_d = 2 z w J, in place of both, with the inertia J of the whole model at the start. damping_ratio : z of these,
+    dimensionless. feed_forward : inertia J_f, kg m2 (kg of a stroke); adds to u the torque that the reference needs,
+    J_f a_r + w_r x J_f w_r with its acceleration and rate, of a coordinate J_f a_r. A sampled law takes the mean
+    acceleration over the period of its command. Raises ModelError: gains given twice or missing, unknown names, wheels
+    on another body, a reference along an orbit that a continuous law would feed forward. Source:
+    docs/theory/controllers.md, equations (4), (5) and (9).
     """
 
     kind: ClassVar[str] = "pd"
@@ -259,8 +258,7 @@ class PIDController(PDController):
     """A pd law with the integral of the error: u = -K_p e - K_i int e - K_d e'.
 
     integral : gains. At a sample at which a command exceeds its limit the integral is held. tracking_time : s, T_t,
-    back-calculation in place of that, which a continuous law needs: xi' = e - K_i^-1 (tau_limited - tau)/T_t. Otherwise
-    as a pd law.
+    back-calculation in place of that, which a continuous law needs: xi' = e - K_i^-1 (tau_limited - tau)/T_t.
 
     Raises ModelError: as a pd law; a tracking time below half a period.
     """

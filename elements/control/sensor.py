@@ -77,7 +77,7 @@ class Sensor(Item):
     period, phase : s, of its samples phase + k period; by default those of the controller that reads it. delay : s,
     from a sample to its value. scale : a factor. quantum : in the unit of the value. rounding : to it, "round" or
     "floor". range : in the unit of the value, the largest size of a component. bias : constant, in the unit of the
-    value. noise : in the unit of the value, the standard deviation of independent normal numbers at each sample.
+    value. noise : in the unit of the value, the standard deviation of normal numbers at each sample.
     """
 
     table: ClassVar[str] = "sensors"

@@ -74,8 +74,8 @@ class DipoleField(MagneticField):
     """The field of a tilted dipole that turns with the central body, such as that of the Earth, along the orbit.
 
     strength : mu_0 M/(4 pi), T m3. tilt : rad, of the dipole's axis against the inertial z axis, about which it turns
-    with ``rotation``, rad/s. longitude : rad, of the dipole's northern pole from the inertial x axis at time 0. All by
-    default of the Earth, but for the longitude; its dipole has a tilt of about 9.4 deg.
+    with ``rotation``, rad/s. longitude : rad, of the dipole's northern pole from the inertial x axis at time 0. The
+    defaults are of the Earth, whose dipole has a tilt of about 9.4 deg.
 
     The model has an orbit or a gravity gradient, whose position from the centre of the body and whose axes are used: z
     is along the rotation of the Earth. Raises ModelError: a strength that is not positive, no orbit.

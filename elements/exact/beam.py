@@ -30,9 +30,8 @@ class ExactBeam(ShapedBeam):
 
     section : a Section, or its name in the model; one without shear stiffness makes a beam that does not shear.
     sections and stations : instead, two or more Sections or names at lengths from 0 to that of the beam (m); stiffness,
-    mass, damping and expansion are linear between them. Or sections is a file that femb.read_sections reads, a blade of
-    BeamDyn, a table (.csv), or one section of VABS or BECAS; in a case file relative to its folder. The other fields
-    are those of Beam, without its axial strains.
+    mass, damping and expansion are linear between them. Or sections is a file: a blade of BeamDyn, a table (.csv), or
+    one section of VABS or BECAS; in a case file relative to its folder.
 
     Raises ModelError: beside the problems of a Beam, stations out of order or not from the start to the end, sections
     of which some shear and some do not, a file that cannot be read or whose matrices are not those of sections.

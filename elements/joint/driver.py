@@ -411,11 +411,10 @@ class OrientationDriver(PlaceDriver):
     """The attitude of the second end relative to the first follows a function of time; their positions are free.
 
     first, second : bodies, the ground or beam nodes. first_angle, second_angle, third_angle : motions of the Euler
-    angles (rad) of the second in the axes of the first, by default zero; sequence : of those angles, one of the
-    twelve, intrinsic, or any three axes, a row each. The angles may pass gimbal lock, because only the attitude is
-    driven.
-    motion : in Python, instead of angles, a function of time that returns the quaternion (4,) second to first, and the
-    angular velocity and angular acceleration (3,) of the second relative to the first, in the axes of the second.
+    angles (rad) of the second in the axes of the first, by default zero; sequence : of those angles, intrinsic, or any
+    three axes, a row each. The angles may pass gimbal lock. motion : in Python, instead of angles, a function of time
+    that returns the quaternion (4,) second to first, and the angular velocity and angular acceleration (3,) of the
+    second relative to the first, in the axes of the second.
 
     Value: the quaternion; rate: the relative angular velocity (rad/s); force: the torque (N m) on the second; both in
     the axes of the second. Raises ModelError: no motion, both motion and angles, a motion without two derivatives.

@@ -86,10 +86,9 @@ class JointFriction(JointForce):
 
     coulomb : N m or N, at rates far above the two other rates. transition_rate : rad/s or m/s, over which friction
     develops; below it the joint creeps as on a dashpot of coulomb/transition_rate. Take a hundredth of the typical rate
-    with an implicit method; an explicit one needs steps below inertia times transition_rate/coulomb.
-    static : N m or N, by default ``coulomb``: the peak before sliding; the transition reduces it by a few per cent.
-    stribeck_rate : rad/s or m/s, over which friction decreases to coulomb, by default 10 transition_rate. viscous :
-    N m s/rad or N s/m.
+    with an implicit method; an explicit one needs steps below inertia times transition_rate/coulomb. static : N m or N,
+    by default ``coulomb``: the peak before sliding; the transition reduces it by a few per cent. stribeck_rate : rad/s
+    or m/s, over which it falls to coulomb, by default 10 transition_rate. viscous : N m s/rad or N s/m.
 
     The friction does not depend on the reaction of the joint.
 
@@ -125,10 +124,8 @@ class JointMotor(JointForce):
 
     force : times the profile; in Python also a callable (t, state) -> force, or -> (force, by coordinate, by rate), of
     the femb.layout.state.State, whose joints[joint] is the motion; derivatives that are not given count as zero in
-    Newton's iteration.
-    profile : a Profile of femb.profiles or any callable of time (without declared breakpoints).
-    A controller may set the command ``force``, which adds to it. max_force : N m or N, of the command; what exceeds it
-    is clipped.
+    Newton's iteration. profile : a Profile of femb.profiles or any callable of time (without declared breakpoints). A
+    controller may set the command ``force``, which adds to it. max_force : N m or N, limit of the command.
 
     Source: docs/theory/joint_forces.md, equation (9).
     """
@@ -292,10 +289,10 @@ class JointStops(JointForce):
     """Resists motion beyond ``upper`` and below ``lower`` with stiffness depth^exponent g; depth is beyond the limit.
 
     lower, upper : rad or m; one of them may be omitted. stiffness : N m/rad^exponent or N/m^exponent. exponent : at
-    least 1; by default 1.5, the contact of two spheres, where the force is smooth at the limit.
-    damping : s/rad or s/m. g = y + sqrt(1 + y^2) with y = damping d(depth)/dt, about 1 + y as of Hunt and Crossley,
-    positive at any rate: the stop never pulls. An impact at the speed w rebounds at about (1 - 2/3 damping w) w.
-    stiffness depth^exponent stores energy; damping counts as work.
+    least 1; 1.5 is the contact of two spheres, smooth at the limit. damping : s/rad or s/m. g = y + sqrt(1 + y^2) with
+    y = damping d(depth)/dt, about 1 + y as of Hunt and Crossley, positive at any rate: the stop never pulls. An impact
+    at the speed w rebounds at about (1 - 2/3 damping w) w. stiffness depth^exponent stores energy; damping counts as
+    work.
 
     Raises ModelError: no limit, a lower limit not below the upper one, numbers below zero.
     Source: docs/theory/joint_forces.md, equations (6) to (8).

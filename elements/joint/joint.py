@@ -60,10 +60,10 @@ class Joint(Item):
     """Base class of joints between two ends.
 
     first, second : points of bodies, the ground or beam nodes. axis and reference of the first end are the joint's z
-    and x axis. Those of the second end follow by default from the start pose and the coordinates start; given, they are
-    the attitude of the joint in the second body.
-    start : the joint's coordinates at the start (rad, m), by default zero. They determine the pose of a body without a
-    given position. rates : their rates at the start (rad/s, m/s); by default those of the bodies' start velocities.
+    and x axis; those of the second end follow by default from the start pose and the coordinates start; given, they are
+    the attitude of the joint in the second body. start : the joint's coordinates at the start (rad, m), by default
+    zero; they place a body without a position. rates : at the start (rad/s, m/s); by default those of the bodies'
+    velocities.
     """
 
     table: ClassVar[str] = "joints"
@@ -489,7 +489,7 @@ class Distance(Joint):
 @dataclass(frozen=True, eq=False)
 class Components(Joint):
     """Constant components of the vector from the first to the second point along general directions: the second point
-    is in a plane (one direction), on a line (two) or at a point (three) relative to the first; both ends may move.
+    is in a plane (one direction), on a line (two) or at a point (three).
 
     directions : one to three, linearly independent, of any length: (3,) or a list of them. frame : in which they are
     fixed, "inertial", or "first" for the axes of the first end. values : the components (m) along the unit vectors, by

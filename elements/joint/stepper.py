@@ -66,10 +66,10 @@ class StepperMotor(OnCoordinate):
 
     joint : its name. coordinate : an angle of the joint, by default its first. motion : rad, what the target follows, a
     profile of time or in Python a function of it. step : rad, of the target; by default it is the motion itself, as of
-    fine microsteps. step_rate : Hz, the most steps a second: at each instant the target takes the step towards the
-    motion, if one brings it nearer; a faster motion is followed at step times step_rate. holding_torque : N m, at the
-    joint. teeth : periods of the torque in a revolution of the joint, the teeth of the rotor times the ratio of a gear.
-    damping : N m s/rad. harmonics : ripple of torque and target.
+    fine microsteps. step_rate : Hz, the most steps a second: at each instant the target takes a step towards the
+    motion, if that brings it nearer. holding_torque : N m, at the joint. teeth : periods of the torque in a revolution
+    of the joint: the teeth of the rotor times the ratio of a gear. damping : N m s/rad. harmonics : ripple of torque
+    and target.
 
     A controller commands ``loads.NAME.angle`` (rad), which adds to the motion, for steps from the next instant of
     step_rate on. Beyond half a period of the torque the motor loses steps. Friction and play of the gear are items of

@@ -46,10 +46,9 @@ class DistributedLoad(OnBeam):
 
     beam : its name. force, torque : three numbers of a uniform load, two rows (start, end) of a linear one, or three
     (start, middle, end) of a quadratic one. In Python also a function s -> (3,) of the length (m) from the start.
-    stations : lengths (m) from the start of the beam, in ascending order, with a row of force and of torque for each of
-    them; the load is linear between two stations, and zero before the first and after the last.
-    frame : "inertial", or "body" for the axes of the section, with which the load rotates. profile : factor of the
-    load, a Profile of femb.profiles or any callable of time.
+    stations : lengths (m) from the start of the beam, in ascending order, with a row of force and of torque for each;
+    linear between them, zero outside. frame : "inertial", or "body" for the axes of the section, with which the load
+    rotates. profile : factor of the load, a Profile of femb.profiles or any callable of time.
 
     The interpolation of the element gives the forces on the nodes. Loads of constant direction are integrated exactly
     up to quadratic ones, others with three Gauss points per element: put nodes where a load jumps or bends.
@@ -144,11 +143,10 @@ class ThermalLoad(OnBeam):
     """Heating along a beam: the stress depends on the strain minus the strain of the free, heated beam.
 
     beam : its name. temperature : mean over the section, K above the temperature of the stress-free reference shape.
-    gradient : of the temperature along the section's y and z axes, K/m. With the section's expansion (1/K) the free
-    beam stretches by expansion times temperature and bends away from its warmer side with the radius 1/(expansion times
-    gradient).
-    strain : instead of both, the strain of the free beam: axial strain, twist and curvatures about y and z (1/m).
-    profile : factor of the load, a Profile of femb.profiles or any callable of time.
+    gradient : of the temperature along the section's y and z axes, K/m. The free beam bends away from its warmer side
+    with the radius 1/(expansion times gradient). strain : instead of both, the strain of the free beam: axial strain,
+    twist and curvatures about y and z (1/m). profile : factor of the load, a Profile of femb.profiles or any callable
+    of time.
 
     Several loads on one beam are added. In the energy audit, the action of the heating on the structure is work, and
     the potential energy is that of the stress. Material damping depends on the rate of the total strain: the

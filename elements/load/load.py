@@ -67,16 +67,15 @@ class Load(AtPoint):
     their discontinuities.
 
     frame : base vectors of the components: "inertial" or "body" (a beam node's section axes). A torque also takes
-    "euler", the unit axes g_m of the body's Euler rotations, or "dual_euler", g^m with g^m . g_n = 1 if m = n else 0:
-    component m does work on Euler angle m alone.
-    sequence : of those angles, one of the twelve, intrinsic.
+    "euler", the unit axes g_m of the body's Euler rotations, or "dual_euler", g^m with g^m . g_n = 1 if m = n else 0,
+    which does work on Euler angle m alone. sequence : of those angles, intrinsic.
 
     A controller may set the commands ``force`` and ``torque``, three numbers that add to it in its frame, inertial or
-    body. max_force (N), max_torque (N m) : of each of these numbers; what exceeds it is clipped.
+    body. max_force (N), max_torque (N m) : limits of each of these numbers.
 
-    damping : N m s/rad, a number or three. It adds the torque component -damping b_m . omega along each base vector
-    b_m, whatever the profile. This rate is a component of omega, the Euler rate in "dual_euler", and in "euler" the
-    projection on g_m, which is not the Euler rate.
+    damping : N m s/rad. It adds the torque component -damping b_m . omega along each base vector b_m, whatever the
+    profile. This rate is a component of omega, the Euler rate in "dual_euler", and in "euler" the projection on g_m,
+    which is not the Euler rate.
 
     Towards gimbal lock, the length of g^1 and g^3 grows as 1/|cos phi| (1/|sin phi| if the first axis is also the
     last), and g_2 is not defined there: a run with a torque along these vectors ends at a distance of 1e-4 from it.

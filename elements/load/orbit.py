@@ -34,12 +34,11 @@ class Orbit(Item):
     and velocities of all items and of the results are relative to this origin: a model that is described at the origin
     is in orbit with this one item. No differences of positions in space are formed, so that none is lost in rounding.
 
-    mu : gravitational constant times mass of the central body, m3/s2; by default that of the Earth. position (m),
-    velocity (m/s) : of the frame's origin relative to the centre of the body at time 0, inertial axes, not parallel.
-    Ellipses, parabolas and hyperbolas.
-    semi_major_axis (m) : with the elements after it in place of position and velocity; negative of a hyperbola.
-    eccentricity (-) : not 1. inclination (rad) : against the x-y plane. ascending_node (rad) : its longitude from x.
-    periapsis (rad) : its argument. anomaly (rad) : the true one at time 0.
+    mu : gravitational constant times mass of the central body, m3/s2. position (m), velocity (m/s) : of the frame's
+    origin relative to the centre of the body at time 0, inertial axes, not parallel. Ellipses, parabolas and
+    hyperbolas. semi_major_axis (m) : in place of position and velocity, with the next elements; negative of a
+    hyperbola. eccentricity (-) : not 1. inclination (rad) : against the x-y plane. ascending_node (rad) : its longitude
+    from x. periapsis (rad) : its argument. anomaly (rad) : the true one at time 0.
 
     The force on every frame is the difference of gravity between its position and the origin, exact at any distance;
     within a body or an element, gravity varies linearly, with the gradient at the middle of its connected structure:
@@ -186,10 +185,10 @@ class GravityGradient(Item):
     acceleration n^2 (3 (o . r) o - r) at the distance r, to first order. The local vertical o, away from the attracting
     body, rotates about the normal of the orbit with the rate n. On a rigid body this is the torque 3 n^2 o x (J o).
 
-    rate : n, rad/s; or altitude (m) above the Earth's equator, or radius (m) of the orbit, from which n follows by mu
-    (m3/s2, by default of the Earth). radial : o at t = 0; normal : of the orbit, perpendicular to it; inertial axes, of
-    any length. origin : the inertial point on the orbit, m; by default the mass centre as it moves, or at the start if
-    the model has fixed parts.
+    rate : n, rad/s; or altitude (m) above the Earth's equator, or radius (m) of the orbit, from which n follows by mu,
+    m3/s2. radial : o at t = 0; normal : of the orbit, perpendicular to it; inertial axes, of any length. origin : the
+    inertial point on the orbit, m; by default the mass centre as it moves, or at the start if the model has fixed
+    parts.
 
     Raises ModelError: none or several of rate, altitude and radius; directions that are not perpendicular.
     Source: docs/theory/gravity_gradient.md.

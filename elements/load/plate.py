@@ -147,9 +147,9 @@ class PlateDrag(Plate):
     density : of the air, kg/m3. coefficient : of the drag, relative to the area across the flow. wind : velocity of the
     air, inertial axes, m/s. profile : factor; a Profile of femb.profiles or any callable of time.
 
-    In a model with an orbit or a gravity gradient the velocity of its origin counts, and the air turns about the
-    inertial z axis with ``rotation``, rad/s. No part of the model shelters another one. Raises ModelError: numbers that
-    are not positive, a direction of length zero. Source: docs/theory/actuators.md, equation (10).
+    rotation : rad/s, of the air about the inertial z axis in a model with an orbit or a gravity gradient, the velocity
+    of whose origin counts. No part of the model shelters another one. Raises ModelError: numbers that are not positive,
+    a direction of length zero. Source: docs/theory/actuators.md, equation (10).
     """
 
     kind: ClassVar[str] = "plate_drag"

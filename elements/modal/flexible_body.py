@@ -163,16 +163,14 @@ class FlexibleBody(OrientedBody):
     """A flexible body from a finite element model, with small deformation in a frame that moves freely.
 
     file : path of a reduced body, .npz or .h5, or in Python a ReducedBody. start : an Attachment of the root, its first
-    interface, on a body: direction is its x axis and up towards its y axis, by default the axes of that body. Without
-    it the root has position (m), quaternion or euler_angles, velocity (m/s, inertial axes) and angular_velocity (rad/s,
-    body axes) of its own, as a RigidBody.
-    interfaces : by name, Attachments of other interfaces on bodies, as of the root. An interface that is not attached
-    is a body NAME.INTERFACE for joints, beams, springs and loads.
-    modes or max_frequency (Hz) : how many modes with all interfaces held to keep; by default all.
-    damping_ratio : of the modes with the root held, a number, or a list of them by frequency, whose last is also that
-    of all modes above; by default those of the file, else 0.005.
-    coupling : "full" (default if the file has the arrays) for inertia of second order with geometric stiffening, or
-    "constant". nodal_displacements : record the displacement of every node that the file holds.
+    interface, on a body: direction is its x axis and up towards its y axis, by default the axes of that body. position
+    (m), quaternion, euler_angles, velocity (m/s), angular_velocity (rad/s) : of the root without ``start``, the last in
+    body axes. interfaces : by name, Attachments of other interfaces on bodies. One that is not attached is a body
+    NAME.INTERFACE for joints, beams, springs and loads. modes or max_frequency (Hz) : how many modes with all
+    interfaces held to keep; by default all. damping_ratio : of the modes with the root held, a number, or a list by
+    frequency, whose last is that of all modes above; by default those of the file, else 0.005. coupling : "full"
+    (default if the file has the arrays) for inertia of second order with geometric stiffening, or "constant".
+    nodal_displacements : record the displacement of every node that the file holds.
 
     Raises ModelError: the file cannot be read or describes no body, an interface that it does not have, or "full"
     without its arrays. Source: docs/theory/modal_body.md.

@@ -50,10 +50,10 @@ class HingeLine(Item):
 
     first : {"shell": name, "edge": edge}, or {"body": name}. second : {"shell": name, "edge": edge}. An edge is that of
     a shell by corners, or a set of nodes of its mesh. Both edges have equally many nodes, which face each other;
-    between edges that are apart, as of folded panels, the line is in the middle, rigid to both. The axis points to the
-    side where its largest component, in the axes of the second shell's geometry, is positive. stiffness : moment per
-    length and angle, N m/rad/m. damping : N m s/rad/m. free : the angle without moment, rad; the angle is zero as the
-    shells are given, and within half a turn of free / 2.
+    between edges that are apart the line is in the middle, rigid to both. The largest component of the axis in the axes
+    of the second shell's geometry is positive. stiffness : moment per length and angle, N m/rad/m. damping : N m
+    s/rad/m. free : the angle without moment, rad; the angle is zero as the shells are given, and within half a turn of
+    free / 2.
 
     Raises ModelError: an edge that is not there or not straight, nodes that do not face each other, two edges on the
     same bodies.

@@ -77,29 +77,25 @@ class Shell(Item):
     along x and the middle line from the origin, {"disc": [outer radius, inner radius]}, {"paraboloid": [focal length,
     outer radius, inner radius]} or {"sphere": [radius, outer radius, inner radius]}, a cap, about z. elements : numbers
     from corner 1 to 2 and from 2 to 3, of a cylinder along and around, of others along the radius and around. From the
-    side of the normal, corners are counter-clockwise.
-    mesh : in place of them, a file of triangles and quadrilaterals of Gmsh, Abaqus, NASTRAN or another format of
-    meshio; mesh_unit : its unit of length, m; group : the cell set or physical group of the mesh that is the shell, by
-    default all. Elements that meet by more than 20 degrees have normals of their own. Sets of nodes in the file, and
-    planes such as "x=0.5", are edges in attach, points and loads.
-    frame : the name of a body in whose axes at the start the geometry is given; by default inertial axes. position : m,
-    of these axes. quaternion : of these axes.
-    The wall is of a thickness and a material, or of plies, or of matrices.
-    thickness : m. material : one of femb.MATERIALS by its name, or a Material. plies : in place of both, from the side
-    behind the normal to that in front. offset : of the reference surface above the middle of the wall, along the
-    normal, m. stiffness_matrix : in place of these, 6 x 6, membrane forces and moments by strains and curvatures 11, 22
-    and 12. shear_stiffness : beside it, 2 x 2, N/m. mass_per_area : beside it, kg/m2. rotary_inertia : per area, kg; by
-    default that of a homogeneous wall.
-    non_structural_mass : in addition, kg/m2. direction : the material axis 1 is its projection; by default from corner
-    1 to 2, or x. damping : stress per strain rate divided by stress per strain, s. pretension : membrane forces 11, 22
-    and 12 of the shape that is described, N/m. tension_only : a membrane with an isotropic wall that wrinkles instead
-    of taking pressure; results have the states of its elements, wrinkling.
-    attach : by edge ("edge1" from corner 1 to 2, and so on) or corner, a body's name to which its nodes are fixed, or
-    {"beam": name} or {"shell": name, "edge": edge} whose nodes they are. points : by name, nodes that are bodies
-    NAME.POINT: the middle of an edge, a corner, the number of a node, or its position in the axes of the geometry, m.
-    drilling : about the normal at nodes: "stiff" (default of flat shells without tension_only), for moments on flat
-    panels, or "weak". velocity (m/s, inertial axes) and angular_velocity (rad/s, axes of the first node) of a free
-    shell.
+    side of the normal, corners are counter-clockwise. mesh : in place of them, a file of triangles and quadrilaterals
+    of Gmsh, Abaqus, NASTRAN or another format of meshio; mesh_unit : its unit of length, m; group : the cell set or
+    physical group of the mesh that is the shell, by default all. Elements that meet by more than 20 degrees have
+    normals of their own. Sets of nodes in the file, and planes such as "x=0.5", are edges in attach, points and loads.
+    frame : a body in whose axes at the start the geometry is given; by default inertial axes. position : m, of these
+    axes. quaternion : of these axes. The wall is of a thickness and a material, or of plies, or of matrices. thickness
+    : m. material : one of femb.MATERIALS by its name, or a Material. plies : in place of both, from the side behind the
+    normal to that in front. offset : of the reference surface above the middle of the wall, along the normal, m.
+    stiffness_matrix : in place of these, 6 x 6, membrane forces and moments by strains and curvatures 11, 22 and 12.
+    shear_stiffness : beside it, 2 x 2, N/m. mass_per_area : beside it, kg/m2. rotary_inertia : per area, kg; by default
+    that of a homogeneous wall. non_structural_mass : in addition, kg/m2. direction : the material axis 1 is its
+    projection; by default from corner 1 to 2, or x. damping : stress per strain rate divided by stress per strain, s.
+    pretension : membrane forces 11, 22 and 12 of the shape that is described, N/m. tension_only : an isotropic membrane
+    that wrinkles instead of taking pressure. attach : by edge ("edge1" from corner 1 to 2, and so on) or corner: the
+    body to which its nodes are fixed, or {"beam": name} or {"shell": name, "edge": edge} whose nodes they are. points :
+    by name, nodes that are bodies NAME.POINT: the middle of an edge, a corner, the number of a node, or its position in
+    the axes of the geometry, m. drilling : about the normal at nodes: "stiff" (default of flat shells without
+    tension_only), for moments on flat panels, or "weak". velocity (m/s), angular_velocity (rad/s) : of a free shell, in
+    inertial axes and in those of the first node.
 
     Raises ModelError: corners that coincide or are not in order, a mesh that cannot be read or is no surface, a wall
     that is not positive definite or given twice, an unknown edge, a point beside the nodes, two names for a node, a

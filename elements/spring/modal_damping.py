@@ -61,11 +61,9 @@ class ModalDamping(Item):
     """Damps the modes of the appendages of a body, each with a ratio of its own.
 
     held : the body, or "ground". What hangs on it is an appendage, whose modes are those of femb modes --held of the
-    unloaded structure.
-    ratio : or one by mode; a mode of the free structure is damped more, by the ratio of its frequency to that of the
-    appendage. modes : how many modes of each appendage are damped, from the lowest; by default as many as there are
-    ratios, of one ratio 10, or all of fewer. Higher modes are not damped.
-    appendage : the name of the only one to damp, by default all.
+    unloaded structure. ratio : or one by mode; a mode of the free structure is damped more, by the ratio of its
+    frequency to that of the appendage. modes : how many modes of each appendage are damped, from the lowest; by default
+    as many as there are ratios, of one ratio 10. appendage : the name of the only one to damp, by default all.
 
     The force acts on the rates of deformation relative to the body: it vanishes in every rigid motion, conserves
     momenta and never adds energy. Modes of equal frequency should have equal ratios. Analyses find the modes when they

@@ -94,10 +94,10 @@ class SpringDamper(TwoEndItem):
     positive.
 
     start, end : points of bodies or beam nodes, or an inertial ``anchor``. stiffness : N/m. damping : N s/m.
-    free_length : m, by default the length at the start; zero for a spring that is unstressed at coincident points.
-    force : in Python, a callable ``(length, rate) -> N`` (tension positive) for an additional force; or
-    ``-> (N, N/m, N s/m)`` with its derivatives by length and rate; Newton's iteration uses zeros for derivatives that
-    are not given. The energy of force and damping counts as work; only the stiffness stores energy.
+    free_length : m, by default the length at the start. force : in Python, a callable ``(length, rate) -> N`` (tension
+    positive) for an additional force; or ``-> (N, N/m, N s/m)`` with its derivatives by length and rate; Newton's
+    iteration uses zeros for derivatives that are not given. The energy of force and damping counts as work; only the
+    stiffness stores energy.
 
     A run ends if the two points coincide, because the direction of the force is not defined, unless free_length is zero
     and there is no callable. For start velocities, a spring does not connect its ends to one structure.
@@ -234,14 +234,14 @@ class TorsionSpringDamper(TwoEndItem):
 class EulerSpringDamper(TwoEndItem):
     """Moments stiffness_m (angle_m - free_m) + damping_m rate_m against the Euler angles from ``start`` to ``end``.
 
-    start, end : bodies (or the ground) or beam nodes (section axes). sequence : of the angles, one of the twelve,
-    intrinsic, from the axes of the start to those of the end. stiffness (N m/rad), damping (N m s/rad) : a number or
-    three. free_angles : rad, by default those at the start.
+    start, end : bodies (or the ground) or beam nodes (section axes). sequence : of the angles, intrinsic, from the axes
+    of the start to those of the end. stiffness (N m/rad), damping (N m s/rad) : of each angle. free_angles : rad, by
+    default those at the start.
 
     frame : directions of the moments. "dual_euler": moment m does work on angle m alone, and the torque is the
     derivative of sum stiffness_m (angle_m - free_m)^2 / 2 (B^+ in the source). "body": the axes of the end in the
-    sequence, with the components of the relative angular velocity as rates (B = 1), for small angles: it agrees to
-    first order and has no potential energy, its energy counts as work.
+    sequence, with the components of the relative angular velocity as rates (B = 1), for small angles: no potential
+    energy, its energy counts as work.
 
     A run ends at gimbal lock (a distance of 1e-4 from it), and if an angle with a stiffness reaches 180 degrees.
 

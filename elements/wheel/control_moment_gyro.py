@@ -74,13 +74,11 @@ class ControlMomentGyro(ReactionWheel):
     """A control-moment gyro: a wheel on a gimbal that turns about ``gimbal_axis``, or on two gimbals.
 
     Fields of ``ReactionWheel`` are those of the wheel; body, or beam and node, and ``at`` : the host and the crossing
-    of the axes. axis : of the wheel at the gimbal angle zero, host axes.
-    gimbal_axis : host axes (at the outer angle zero). gimbal_mass : kg, of the gimbal with the wheel, unless that has a
-    mass of its own. gimbal_inertia : kg m2, the same about the crossing with the wheel locked, host axes at the angle
-    zero. gimbal_angle : rad, at the start; or a profile of the angle, which the gimbal follows. gimbal_rate : rad/s, at
-    the start; or a profile of the rate, which the gimbal follows from the angle at the start. gimbal_torque : of the
-    motor of the gimbal, N m, a number, a profile or a function of time.
-    outer : a femb.Gimbal between the host and this one.
+    of the axes. axis : of the wheel at the gimbal angle zero, host axes. gimbal_axis : host axes (at the outer angle
+    zero). gimbal_mass : kg, of the gimbal with the wheel, unless that has a mass of its own. gimbal_inertia : kg m2,
+    the same about the crossing with the wheel locked, host axes at the angle zero. gimbal_angle : rad, at the start; or
+    a profile, which the gimbal follows. gimbal_rate : rad/s, at the start; or a profile, followed from the angle at the
+    start. gimbal_torque : of the motor of the gimbal, N m. outer : a femb.Gimbal between the host and this one.
 
     It makes the body, the joint and the motor NAME_gimbal (of a profile of angle or rate the driver), and those of the
     outer gimbal NAME_outer: stops, friction and springs name these joints, controllers the motors.

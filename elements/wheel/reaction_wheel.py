@@ -141,20 +141,18 @@ class ReactionWheel(Item):
     """A flywheel with a motor. Without ``mass`` its body contains it, with its inertia as if it were locked.
 
     body and at (m, body axes), or beam, node and at (m, section axes) : where it is. An interface of a flexible body is
-    a body. axis : of rotation, body or section axes, of any length. spin_inertia : about it, kg m2.
-    speed : at the start, relative to the body, rad/s.
-    torque : of the motor on the wheel, N m, and against it on the body; the command torque of a controller adds to it.
-    coulomb : dry friction, N m. static : N m, by default coulomb: its peak at small speeds. transition_speed : rad/s,
-    over which dry friction is developed. stribeck_speed : rad/s, over which it falls from static to coulomb, by default
-    10 transition_speed. viscous : N m s/rad.
-    mass : kg, of a rotor that the body does not contain. transverse_inertia : kg m2, of such a rotor, across the axis
-    about its centre. static_imbalance : mass times distance of its mass centre from the axis, kg m. dynamic_imbalance :
-    product of inertia between the axis and one across it, kg m2. Both turn with a rotor that has mass, exactly; else
-    they are a harmonic of order 1. harmonics : a list of disturbances.
-    max_torque : N m; more is clipped, and commands that are clipped are counted. max_speed : rad/s, at which the motor
-    turns off until its torque is against the speed.
-    motor_constant : N m/W^0.5, torque by the root of the power lost in the winding; without it none is lost.
-    idle_power : W, of the electronics at any speed. regenerative : whether a motor that brakes gives power back.
+    a body. axis : of rotation, body or section axes, of any length. spin_inertia : about it, kg m2. speed : at the
+    start, relative to the body, rad/s. torque : of the motor on the wheel, N m; the command torque of a controller adds
+    to it. coulomb : dry friction, N m. static : N m, by default coulomb: its peak at small speeds. transition_speed :
+    rad/s, over which dry friction is developed. stribeck_speed : rad/s, over which it falls from static to coulomb, by
+    default 10 transition_speed. viscous : N m s/rad. mass : kg, of a rotor that the body does not contain.
+    transverse_inertia : kg m2, of such a rotor, across the axis about its centre. static_imbalance : mass times
+    distance of its mass centre from the axis, kg m. dynamic_imbalance : product of inertia between the axis and one
+    across it, kg m2. Both turn with a rotor that has mass, exactly; else they are a harmonic of order 1. harmonics :
+    disturbances. max_torque : N m; clipped commands are counted. max_speed : rad/s, at which the motor turns off until
+    its torque is against the speed. motor_constant : N m/W^0.5, torque by the root of the power lost in the winding;
+    without it none is lost. idle_power : W, of the electronics at any speed. regenerative : whether a motor that brakes
+    gives power back.
 
     Raises ModelError: no host or two, on the ground, an axis of length zero, a spin inertia that is not below that of
     the body, numbers below zero, a rotor that no body has. Source: docs/theory/wheels.md.

@@ -68,9 +68,8 @@ class Output:
     "hub/position", "hub" or "bodies"; * and ? are wildcards, and . may replace /. Time, audit and constant arrays are
     always recorded. Items without a selected quantity are not evaluated. precision : of the recorded numbers but time
     and audit: "float32" has 7 digits and half the memory. compression : level of gzip in the results file, 1 to 9, or 0
-    for none. motion_only : record positions, velocities, deflections, strains and coordinates of joints alone: no
-    forces, accelerations or audit. Where deflections and strains are left out too, the others are interpolated between
-    steps, to the tolerance of the run, at next to no cost.
+    for none. motion_only : record positions, velocities, deflections, strains and coordinates of joints alone; without
+    deflections and strains they are interpolated between steps, to the tolerance of the run, at next to no cost.
 
     Raises ModelError: patterns that are no text, an unknown precision, a level out of bounds.
     """
@@ -209,20 +208,18 @@ class Run:
     duration : s. output_interval : s, by default duration/1000. method : "radau" (Radau IIA of order 5, stiff and
     accurate), "bdf" (multistep, cheap steps), "rk" (explicit), "gauss" (symplectic, for long conservative motions that
     are not stiff), "generalized-alpha" (second order), or "auto": by the model (femb.run.method_choice); the results
-    say why.
-    tableau : of rk, "dop853" with error control, or "rk4" with a fixed step. step : s, fixed, of rk4 and gauss, and if
-    wanted of generalized-alpha; rtol and atol are then those of its equations alone. order : of gauss, 4 or 6.
-    spectral_radius : of generalized-alpha, the factor of a step on vibrations much faster than the step, 0 to 1. filter
-    : for radau and generalized-alpha, a frequency in Hz; vibrations above it are damped, not followed, and the results
-    say how much. max_order : of bdf, 1 to 5; by default 5, or 2 where a beam's section has no damping, since higher
-    orders are unstable for undamped vibrations faster than the step. formulation : coordinates of the equations:
-    "velocity" or "quaternion"; for trees of joints "reduced" (joint coordinates, no constraints); for trees of rigid
-    bodies, with rk or gauss, "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error,
-    relative and absolute. start : "as_given"; "assembled" closes joints and drivers that are open as given;
-    "equilibrium" begins in the steady motion of the start velocities, with strained beams; { results = "out/deploy" }
-    is the last state of another run. first_step, max_step : s. max_steps : largest number of steps, by default a
-    million with error control and no limit with fixed steps. output : what is recorded, by default all, and how it is
-    stored.
+    say why. tableau : of rk, "dop853" with error control, or "rk4" with a fixed step. step : s, fixed, of rk4 and
+    gauss, and if wanted of generalized-alpha; rtol and atol are then those of its equations alone. order : of gauss, 4
+    or 6. spectral_radius : of generalized-alpha, the factor of a step on vibrations much faster than the step, 0 to 1.
+    filter : Hz, of radau and generalized-alpha; vibrations above it are damped, not followed, and the results say how
+    much. max_order : of bdf, 1 to 5; by default 5, or 2 for sections without damping: higher orders are unstable for
+    undamped vibrations faster than the step. formulation : coordinates of the equations: "velocity" or "quaternion";
+    for trees of joints "reduced" (joint coordinates, no constraints); for trees of rigid bodies, with rk or gauss,
+    "hamiltonian" (the same with momenta). rtol, atol : tolerances of the local error, relative and absolute. start :
+    "as_given"; "assembled" closes joints and drivers that are open as given; "equilibrium" begins in the steady motion
+    of the start velocities, with strained beams; { results = "out/deploy" } is the last state of another run.
+    first_step, max_step : s. max_steps : largest number of steps, by default a million with error control and no limit
+    with fixed steps. output : what is recorded, by default all, and how it is stored.
 
     Raises ModelError: an unknown method, a tolerance or time that is not positive.
     """
