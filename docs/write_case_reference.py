@@ -34,7 +34,7 @@ LONGEST = 240  # characters of an example, where one is as short
 HEAD = f"""# The case file
 
 All tables and keys of a case file, made by `python docs/write_case_reference.py` from the schema by which
-`femb check CASE` checks a file and [editors complete keys](../howto/edit_case_files.md).
+`femb check CASE` checks a file and [editors complete keys](../howto/command_line.md#edit-case-files).
 [Run a case](../howto/run_a_case.md) explains the use.
 
 An item is a table with a name of your choice, such as `[bodies.hub]`. Its `kind` is the word in the title of a section,

@@ -1,7 +1,7 @@
 """Ensembles: many models integrated together, as one system that nothing couples.
 
 All members of a group take the same steps, those of the member with the largest error. The Python of a step, set-up of
-kernels and output are then shared: docs/howto/ensembles.md. Where a group cannot go on, each half of it starts anew,
+kernels and output are then shared: docs/howto/sweep.md. Where a group cannot go on, each half of it starts anew,
 down to single runs, which fail with their own message. Members with joints, discrete states and the like have runs of
 their own.
 """
