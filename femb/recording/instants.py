@@ -9,7 +9,8 @@ motion and the interpolated acceleration a, a polynomial through instants at whi
 
 F y being the solution of the same matrix for (C + K/mu) y: F is nearly one for components stiffer than mu = 10/h, with
 the step h, and nearly zero for softer ones, whose interpolated motion is not changed. Accelerations and multipliers
-follow from the forces at the corrected state. Source: docs/theory/integration.md, section 8.
+follow from the forces at the corrected state. An explicit step has no stiff components, since it would not be stable:
+its states are projected on the constraints alone. Source: docs/theory/integration.md, section 8.
 
 A run collects instants and evaluates those of many steps together.
 """
@@ -27,7 +28,7 @@ from femb.formulations.contract import Formulation
 from femb.layout.element import TrialError
 from femb.recording.frames import Frames, SystemsAt, frames_of, inputs_of, projected_frames
 from femb.steppers.contract import AcceptedStep, PassedSteps
-from femb.steppers.dense import HermiteStep, hermite_accelerations, hermite_states
+from femb.steppers.dense import Dop853Step, HermiteStep, hermite_accelerations, hermite_states
 from femb.system.block_lu import SingularError
 from femb.system.stacked import EachMatrices, Space, matrices_each, portions, projected_each
 from femb.system.system import System
@@ -42,7 +43,8 @@ class Instants:
 
     systems : see the class. time (k,), q (k, n_q), v (k, n_v), work (k, n_w), accelerations a (k, n_v), in the
     coordinates of the System; start, end (k,) : of the step of each instant, s. rates : a function that returns the
-    accelerations (k, .) of the formulation, which motion alone does not need.
+    accelerations (k, .) of the formulation, which motion alone does not need. explicit : whether the steps are those of
+    an explicit method.
     """
 
     def __init__(
@@ -53,8 +55,9 @@ class Instants:
         rates: Callable[[], Floats],
         spans: tuple[Floats, Floats],
         systems: SystemsAt,
+        explicit: bool = False,
     ) -> None:
-        self._form, self._states, self._rates = form, states[:2], rates
+        self._form, self._states, self._rates, self.explicit = form, states[:2], rates, explicit
         self.time, self.work, (self.start, self.end) = time, states[2], spans
         self.systems = systems
         self.q, self.v = form.to_system(*states[:2])
@@ -67,8 +70,8 @@ class Instants:
     def part(self, some: slice) -> "Instants":
         """Some of the instants."""
         (q, v), spans = self._states, (self.start[some], self.end[some])
-        states = q[some], v[some], self.work[some]
-        return Instants(self._form, self.time[some], states, lambda: self._rates()[some], spans, self.systems[some])
+        states, systems = (q[some], v[some], self.work[some]), self.systems[some]
+        return Instants(self._form, self.time[some], states, lambda: self._rates()[some], spans, systems, self.explicit)
 
     def of_steps(self) -> "list[Instants]":
         """The instants of each step."""
@@ -111,7 +114,7 @@ def step_instants(form: Formulation, step: AcceptedStep, times: Floats) -> Insta
         return InStep(form, step, times)
     spans = np.full(len(times), step.start), np.full(len(times), step.end)
     a, states = step.accelerations(times), step(times)  # now, since a later step may use the same arrays
-    return Instants(form, times, states, lambda: a, spans, SystemsAt.of(form, states[0]))
+    return Instants(form, times, states, lambda: a, spans, SystemsAt.of(form, states[0]), isinstance(step, Dop853Step))
 
 
 def _in_steps(parts: Sequence[InStep]) -> Instants:
@@ -131,7 +134,7 @@ def passed_instants(form: Formulation, steps: PassedSteps) -> Instants:
     """The instants inside many steps of a formulation."""
     systems = SystemsAt.of(form, steps.q, steps.angles)
     states, spans = (steps.q, steps.v, steps.work), (steps.start, steps.end)
-    return Instants(form, steps.time, states, lambda: steps.a, spans, systems)
+    return Instants(form, steps.time, states, lambda: steps.a, spans, systems, explicit=True)
 
 
 def with_states(parts: Iterable[Part]) -> Iterator[Frames | Instants]:
@@ -182,10 +185,11 @@ def interpolated(parts: Sequence[Part]) -> Frames:
 
 
 def _together(parts: Sequence[Part], evaluate: Callable[[list[Instants]], Frames]) -> Frames:
-    """The output of parts; those of the same equations are evaluated in one call."""
+    """The output of parts; those of the same equations, with steps of one kind, are evaluated in one call."""
     frames: list[Frames] = []
     for _, group in groupby(
-        with_states(parts), lambda part: id(part.systems.systems[0].solver) if isinstance(part, Instants) else 0
+        with_states(parts),
+        lambda part: (id(part.systems.systems[0].solver), part.explicit) if isinstance(part, Instants) else None,
     ):
         instants: list[Instants] = []
         for part in group:
@@ -214,14 +218,20 @@ def _interpolated(parts: list[Instants]) -> Frames:
 def _evaluated(parts: list[Instants], motion_only: bool) -> Frames:
     systems = SystemsAt.joined([part.systems for part in parts])
     system = systems.systems[0]
-    time, q, v, work, a, start, end = _joined(parts, "time", "q", "v", "work", "a", "start", "end")
+    time, q, v, work, start, end = _joined(parts, "time", "q", "v", "work", "start", "end")
+    explicit = parts[0].explicit
+    a = None if explicit and motion_only else _joined(parts, "a")[0]
     before = np.minimum(time, np.nextafter(end, start))
     mu = STIFF / (end - start)
     u = inputs_of(systems, before, q, v)
     space = Space()
     try:
         for some in portions(system, len(time)):
-            q[some], v[some] = _corrected(system, u[some], q[some], v[some], a[some], mu[some], space)
+            if explicit:
+                q[some], v[some] = projected_each(system, u[some], q[some], v[some])
+            else:
+                assert a is not None
+                q[some], v[some] = _corrected(system, u[some], q[some], v[some], a[some], mu[some], space)
     except TrialError:
         steps = [step for part in parts for step in part.of_steps()]
         if len(steps) > 1:

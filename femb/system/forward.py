@@ -5,9 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from femb.base.types import Floats
-from femb.system.block_lu import SingularError
-from femb.system.constraints import singular_mass
-from femb.system.stacked import Space, factors_each, portions, products
+from femb.system.stacked import Space, mass_factors, portions, products
 from femb.system.velocity_coordinates import MotionEquations
 
 
@@ -48,10 +46,7 @@ def _forward(
         batch.mass_each(q, data)
     if system.n_c:
         x[:, system.n_v :] = system.constraints(u, q, v, data)[1]
-    try:
-        factors_each(system.solver, data, space).solve(x)
-    except SingularError as error:
-        raise singular_mass(system, error, *(array[error.state] for array in (u, q, v))) from error
+    mass_factors(system, u, q, v, data, space).solve(x)
     # both parts as the arrays of one state are, for which kernels are compiled already
     a, multipliers = (np.ascontiguousarray(part) for part in (x[:, : system.n_v], x[:, system.n_v :]))
     return a, multipliers, force, data

@@ -7,6 +7,7 @@ those of one state at a time.
 
 import math
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ from femb.numerics.block_kernels import factor, factor_blocks, multiply, multipl
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, lanes, places_in
 from femb.system.block_lu import DEPENDENT, Factors, LinearSolver, Matrix, SingularError, Unknowns
-from femb.system.constraints import OPEN, PASSES, SETTLED, VELOCITY, position_limit, projected
+from femb.system.constraints import OPEN, PASSES, SETTLED, VELOCITY, position_limit, projected, singular_mass
 from femb.system.velocity_coordinates import MotionEquations
 
 # Block elimination of k matrices of one structure in one call; see ``femb.numerics.block_kernels``.
@@ -427,12 +428,35 @@ def least_multipliers(system: MotionEquations, u: Floats, q: Floats, multipliers
     return StackedFactors(system.solver, data + J, together=False).least_norm(J, multipliers.copy())
 
 
+def mass_factors(
+    system: MotionEquations, u: Floats, q: Floats, v: Floats, data: Floats, space: Space | None = None
+) -> EachFactors:
+    """Factors of the masses with J and J^T of k states, block data (k, size), in a space. Raises TrialError."""
+    try:
+        return factors_each(system.solver, data, space)
+    except SingularError as error:
+        raise singular_mass(system, error, *(array[error.state] for array in (u, q, v))) from error
+
+
 def projected_each(
-    system: MotionEquations, u: Floats, q: Floats, v: Floats, factors: EachFactors
+    system: MotionEquations, u: Floats, q: Floats, v: Floats, factors: EachFactors | None = None
 ) -> tuple[Floats, Floats]:
-    """q (k, n_q), v (k, n_v) of k states on the constraints: ``projected`` of each by its factors."""
+    """q (k, n_q), v (k, n_v) of k states on the constraints: ``projected`` of each by its factors.
+
+    Without factors, by those of the masses, if any state is off the constraints.
+    """
     if not system.n_c:
         return q, v
+
+    @cache
+    def known() -> EachFactors:
+        if factors is not None:
+            return factors
+        data = np.zeros((len(q), system.pattern.size))
+        for batch in system.batches:
+            batch.mass_each(q, data)
+        system.constraints(u, q, v, data)
+        return mass_factors(system, u, q, v, data)
 
     def retract(x: Floats, change: Floats) -> Floats:
         new: Floats = x + system.rates(x, change)
@@ -440,13 +464,13 @@ def projected_each(
         return new
 
     limits = np.full(len(q), position_limit(system))
-    x, closed = _closed_each(system, lambda x: system.constraints(u, x, v)[0], q, retract, limits, factors)
+    x, closed = _closed_each(system, lambda x: system.constraints(u, x, v)[0], q, retract, limits, known)
     limits = VELOCITY * (1.0 + np.max(np.abs(v), axis=1, initial=0.0))
     y, kept = _closed_each(
-        system, lambda y: system.constraint_rates(u, x, y), v, lambda y, change: y + change, limits, factors
+        system, lambda y: system.constraint_rates(u, x, y), v, lambda y, change: y + change, limits, known
     )
     for k in np.flatnonzero(~(closed & kept)).tolist():
-        x[k], y[k] = projected(system, u[k], q[k], v[k], factors.of(k))
+        x[k], y[k] = projected(system, u[k], q[k], v[k], factors and factors.of(k))
     return x, y
 
 
@@ -456,7 +480,7 @@ def _closed_each(
     x: Floats,
     retract: Callable[[Floats, Floats], Floats],
     limits: Floats,
-    factors: EachFactors,
+    factors: Callable[[], EachFactors],
 ) -> tuple[Floats, Bools]:
     """x (k, ...) on the constraints after a few passes, and which of the k are, by the criteria of ``projected``."""
     x, n_v = x.copy(), system.n_v
@@ -473,7 +497,7 @@ def _closed_each(
             break
         c = np.zeros((len(x), system.pattern.n))
         c[:, n_v:] = -gaps
-        step = np.ascontiguousarray(factors.solve(c)[:, :n_v])
+        step = np.ascontiguousarray(factors().solve(c)[:, :n_v])
         change = np.max(np.abs(step), axis=1)
         x = np.where(done[:, None], x, retract(x, step))
     return x, done
