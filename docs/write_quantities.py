@@ -12,6 +12,9 @@ from pathlib import Path
 from femb.results.groups import groups
 
 PAGE = Path(__file__).resolve().parent / "reference" / "results.md"
+NOT_THERE = "not in the file"
+# What the page says once.
+SAID = re.compile(rf"(?:, |^)inertial axes(?=[,;]|$)|; {NOT_THERE}")
 TABLE = re.compile(r"(<!-- quantities of ([\w ]+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 
 
@@ -21,14 +24,20 @@ def page() -> str:
 
 
 def table(kinds: list[str]) -> str:
-    """A line for each quantity, under the path of its group."""
+    """A line for each quantity, or several of one shape and meaning, under the path of its group."""
     lines = []
     for kind in kinds:
         path = kind if kind == "audit" else f"{kind}/NAME"
         lines += [f"\nBelow `/{path}/`:\n"]
+        groups_of: dict[tuple[str, str, bool], dict[str, str]] = {}
         for name, quantity in groups()[kind].quantities().items():
-            unit = "" if quantity.unit == "-" else f", {quantity.unit}"
-            lines.append(f"- `{name}` {quantity.shape}{unit}: {quantity.meaning}")
+            meaning, computed = SAID.sub("", quantity.meaning), NOT_THERE in quantity.meaning
+            alike = groups_of.setdefault((quantity.shape, meaning, computed), {})
+            alike[f"`{name}`"] = quantity.unit
+        for (shape, meaning, computed), units in groups_of.items():
+            told = [unit for unit in dict.fromkeys(units.values()) if unit != "-"]
+            head = f"{', '.join(units)}{'*' if computed else ''} {', '.join([shape, *told])}"
+            lines.append(f"- {head}{': ' if meaning else ''}{meaning}")
     return "\n".join(lines) + "\n\n"
 
 
