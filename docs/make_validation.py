@@ -56,7 +56,7 @@ def lines_of(word: str, data: Any) -> list[str]:
     if word == LITERATURE:
         return literature_lines(data)
     group = GROUPS[word]
-    head = [f"{group.symbol} = {value:g}" for value in data["values"]] + ["order"] * (group.order is not None)
+    head = [f"{group.symbol}={value:g}" for value in data["values"]] + ["order"] * (group.order is not None)
     lines = [f"| {group.title} | " + " | ".join(head) + " |", "| --- " * (len(head) + 1) + "|"]
     for name, errors in data["errors"].items():
         cells = [f"{error:.1e}" for error in errors]

@@ -539,7 +539,7 @@ def main(words: list[str]) -> None:
                 for name, error in problem(n).items():
                     found.setdefault(name, {})[n] = error
         last = " iterations |" if word == "STATICS" else ""
-        print(f"\n| {word.lower()}, error | " + " | ".join(f"n = {n}" for n in counts) + " |" + last)
+        print(f"\n| {word.lower()}, error | " + " | ".join(f"n={n}" for n in counts) + " |" + last)
         print("| --- " * (len(counts) + 1 + bool(last)) + "|")
         for name, errors in found.items():
             end = f" {ITERATIONS.get((name, 4), '')} |" if last else ""

@@ -67,7 +67,7 @@ def main(words: list[str]) -> None:
     """Print the tables of some groups, or all."""
     for word in words or GROUPS:
         group = GROUPS[word]
-        head = [f"{group.symbol} = {value:g}" for value in group.values] + ["order"] * (group.order is not None)
+        head = [f"{group.symbol}={value:g}" for value in group.values] + ["order"] * (group.order is not None)
         print(f"\n| {group.title} | " + " | ".join(head) + " |")
         print("| --- " * (len(head) + 1) + "|")
         for name, errors in table(group).items():

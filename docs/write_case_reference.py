@@ -30,7 +30,7 @@ NEED_FILES = PAGE.parent / "examples_with_files.toml"
 TOML = re.compile(r"^```toml[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ .*$", re.MULTILINE)
 FUNCTIONS = "Functions of time"
-LONGEST = 240  # characters of an example, where one is as short
+LONGEST = 170  # characters of an example, where one is as short
 HEAD = f"""# The case file
 
 All tables and keys of a case file, made by `python docs/write_case_reference.py` from the schema by which
