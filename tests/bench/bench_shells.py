@@ -2,7 +2,8 @@
 
 ``python tests/bench/bench_shells.py 30`` takes so many along an edge. Each line is a process of its own, with its time
 and its peak of memory: femb; scipy's splu and eigsh of the same matrices; CalculiX, where there is a program ``ccx``,
-with S4 elements; and OpenSees, where ``openseespy`` is installed, with ShellMITC4.
+with S4 elements; OpenSees, where ``openseespy`` is installed, with ShellMITC4; and Exudyn, of the extra ``bench``, with
+ANCFThinPlate, whose modes need dense matrices and are left out above 24 elements along an edge.
 """
 
 import resource
@@ -170,8 +171,61 @@ def opensees_modes(n: int) -> None:
     report(np.sqrt(squares) / (2.0 * np.pi), time.process_time() - start)
 
 
+def exudyn(n: int):
+    """The plate of Exudyn: edges whose slopes may stretch, a load that keeps its direction, and fewer points of
+    integration, with which its elements are as exact and four times as fast."""
+    import exudyn as exu
+    from exudyn.itemInterface import LoadMassProportional, MarkerBodyMass
+    from exudyn.shells import AddClampToGround, ShellMesh
+
+    system = exu.SystemContainer().AddSystem()
+    corners = [[0, 0, 0], [SIDE, 0, 0], [SIDE, SIDE, 0], [0, SIDE, 0]]
+    mesh = ShellMesh(corners, n, n, YOUNG, POISSON, DENSITY, THICKNESS)
+    mesh.CreateANCFThinPlateElements(system, useReducedOrderIntegration=1)
+    for k in set(mesh.boundaryNodeNumbers["all"]):
+        AddClampToGround(system, k, [1, 1, 1, 0, 1, 1, 1, 0, 1])
+    for k in mesh.elementNumbers:
+        marker = system.AddMarker(MarkerBodyMass(bodyNumber=k))
+        push = [0, 0, PRESSURE / (DENSITY * THICKNESS)]
+        system.AddLoad(LoadMassProportional(markerNumber=marker, loadVector=push))
+    system.Assemble()
+    settings = exu.SimulationSettings()
+    settings.linearSolver.solverType = exu.LinearSolverType.EigenSparse
+    settings.parallel.numberOfThreads = 1
+    settings.solution.file.write = False
+    static = settings.staticSolver
+    static.numberOfLoadSteps, static.newton.relativeTolerance, static.verboseMode = 1, 1e-6, 0
+    static.newton.useModifiedNewton = True
+    return exu, system, mesh, settings
+
+
+def exudyn_statics(n: int) -> None:
+    """Set-up and a load step with large displacements; Newton's matrix is kept while it converges."""
+    start = time.process_time()
+    exu, system, mesh, settings = exudyn(n)
+    system.SolveStatic(settings)
+    used = time.process_time() - start
+    middle = mesh.nodeNumbers[(n + 1) * (n // 2) + n // 2]
+    report([1e3 * system.GetNodeOutput(middle, exu.OutputVariableType.Displacement)[2]], used)
+
+
+def exudyn_modes(n: int) -> None:
+    """ARPACK of scipy, of matrices that are made dense."""
+    if n > 24:
+        print("left out: 9 coordinates a node in dense matrices")
+        return
+    start = time.process_time()
+    _, system, mesh, settings = exudyn(n)
+    edges = [system.GetNodeODE2Index(k) for k in set(mesh.boundaryNodeNumbers["all"])]
+    held = [first + k for first in edges for k in (0, 1, 2, 4, 5, 6, 8)]
+    words = {"useSparseSolver": True, "numberOfEigenvalues": MODES, "convert2Frequencies": True}
+    found = system.ComputeODE2Eigenvalues(settings, ignoreAlgebraicEquations=True, constrainedCoordinates=held, **words)
+    report(np.sort(found[0]), time.process_time() - start)
+
+
 TASKS = {f.__name__: f for f in (
-    femb_modes, scipy_modes, ccx_modes, opensees_modes, femb_statics, scipy_statics, ccx_statics,
+    femb_modes, scipy_modes, ccx_modes, opensees_modes, exudyn_modes,
+    femb_statics, scipy_statics, ccx_statics, exudyn_statics,
 )}  # fmt: skip
 
 
