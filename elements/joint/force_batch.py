@@ -1,7 +1,7 @@
 """Forces along coordinates of joints, evaluated together: springs, friction, stops, motors, curves and steppers."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -182,21 +182,37 @@ def tangent(index, frames, rows, signs, offset, stride, q, v, fixed, L, damping,
 
 
 class CoordinateForceBatch(ForceBatch):
-    """Forces along coordinates of joints, by whatever law: ``measure`` has it.
+    """Forces along coordinates of joints, by whatever law: ``set_laws`` has it.
 
-    items : one for each force. coordinates : those it acts on. index (n, 5) : as of the kernels. offset, stride : of
-    its blocks in the pattern.
+    items : one for each force. coordinates : those it acts on. index (n, 5) : as of the kernels. limits : rows, senses
+    and coordinates at which the stiffness jumps. The first inputs are the coordinates at the last accepted state.
     """
 
-    items: list[Any]
-    coordinates: JointCoordinates
-    index: Ints
-    offset: Ints
-    stride: Ints
+    def __init__(self, items: list[Any], coordinates: JointCoordinates, numbers: Ints, inputs: Iterable[Input]) -> None:
+        self.items, self.coordinates, self.numbers = items, coordinates, numbers
+        self.inputs = (*([Input.of_angles(numbers)] if numbers.size else []), *inputs)
+        self.index: Ints = np.zeros((coordinates.count, 5), dtype=np.int64)
+        self.index[:, IS_ANGLE] = coordinates.is_angle
+        self.limits = np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))
+
+    def set_laws(self, u: Floats, values: Floats, rates: Floats, L: Floats) -> None:
+        """Set the results L (s, n, 5) of the law, which are zeros, at unwrapped coordinates and rates (s, n)."""
+        raise NotImplementedError
+
+    def unwrapped(self, u: Floats, values: Floats) -> Floats:
+        """Coordinates (s, n) with full turns."""
+        last = u[:, self.first_input : self.first_input + len(self.numbers)]
+        return self.coordinates.unwrapped(values, last)
 
     def measure(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Unwrapped coordinates and rates (s, n), gradients (s, n, 12), and results L (s, n, 5) of the law."""
-        raise NotImplementedError
+        values, rates, gradients = self.coordinates.measure(q, v)
+        values, L = self.unwrapped(u, values), np.zeros((*values.shape, 5))
+        self.set_laws(u, values, rates, L)
+        return values, rates, gradients, L
 
     def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
         _, _, gradients, L = self.measure(u, q, v)
@@ -224,7 +240,26 @@ class CoordinateForceBatch(ForceBatch):
 
     def by_inputs(self, point: LinearPoint, k: int) -> list[tuple[int, float]]:
         """Index in u and derivative of force k by each value that it contains."""
-        raise NotImplementedError
+        return []
+
+    def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        rows, sense, limits = self.limits
+        if not rows.size:
+            return super().gaps(discrete, q, v)
+        values, rates, _ = self.coordinates.measure(q, v)
+        values = self.coordinates.unwrapped(values, discrete.angles[self.numbers])
+        return sense * (values[:, rows] - limits), sense * rates[:, rows]
+
+    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        values, rates, _, L = self.measure(frames.u, frames.q, frames.v)
+        block: dict[str, Floats] = {}
+        for k, item in enumerate(self.items):
+            path = f"{item.table}/{item.name}"
+            # a motor and its command are two forces
+            block[f"{path}/force"] = block.get(f"{path}/force", 0.0) + item.sense * (L[:, k, ELASTIC] + L[:, k, REST])
+            block[f"{path}/{'angle' if self.coordinates.is_angle[k] else 'length'}"] = values[:, k]
+            block[f"{path}/rate"] = rates[:, k]
+        return with_commands(block, continuous_commands(batches, frames.u, frames.q, frames.v))
 
     def output_rows(self, point: LinearPoint, item: str, quantity: str) -> OutputRows:
         """Rows of the force in the sense in which it is recorded; a motor and its command are two forces. Raises
@@ -251,35 +286,38 @@ class CoordinateForceBatch(ForceBatch):
         )
 
 
+def coordinates_of(items: list[Any], layout: Layout) -> tuple[JointCoordinates, Ints]:
+    """The coordinates that items act on, and their numbers (n,) among those of all joints."""
+    numbers: Ints = np.array([item.coordinate_number(layout) for item in items], dtype=np.int64)
+    return JointCoordinates(layout).picked(numbers), numbers
+
+
 class JointForceBatch(CoordinateForceBatch):
-    """Forces of the laws of ``laws``. The first inputs are the unwrapped coordinates at the last accepted state."""
+    """Forces of the laws of ``laws``."""
 
     joins = True
 
     def __init__(self, items: list[Any], layout: Layout, model: ModelView | None = None) -> None:
-        self.layout, self.items = layout, items
-        numbers: Ints = np.array([item.coordinate_number(layout) for item in items], dtype=np.int64)
-        self.numbers = numbers
-        self.coordinates = JointCoordinates(layout).picked(numbers)
-        inputs = [Input.of_angles(numbers)]
-        index: list[list[int]] = []
+        coordinates, numbers = coordinates_of(items, layout)
+        inputs, columns = [], []
         width = len(items)
-        for k, item in enumerate(items):
+        for item, is_angle in zip(items, coordinates.is_angle, strict=True):
             given = item.input()
-            columns = (-1, 0) if given is None else (width, given.width)
-            index.append([item.law, *columns, k, int(self.coordinates.is_angle[k])])
+            columns.append((-1, 0) if given is None else (width, given.width))
             if given is not None:
                 units = given.unit.split(" or ")  # of an angle, and of a length
-                inputs.append(replace(given, unit=units[0 if self.coordinates.is_angle[k] else -1]))
+                inputs.append(replace(given, unit=units[0 if is_angle else -1]))
                 width += given.width
-        self.inputs = tuple(inputs)
-        limits = [(k, *limit) for k, item in enumerate(items) for limit in item.limits()]
-        rows, sense, values = np.array(limits, dtype=float).reshape(-1, 3).T
+        super().__init__(items, coordinates, numbers, inputs)
+        self.layout = layout
+        rows, sense, values = np.array(
+            [(k, *limit) for k, item in enumerate(items) for limit in item.limits()], dtype=float
+        ).reshape(-1, 3).T  # fmt: skip
         self.limits = rows.astype(np.int64), sense, values
-        self.local_index: Ints = np.array(index, dtype=np.int64)
-        law, count = self.local_index[:, LAW], self.local_index[:, INPUTS]
-        self.switches = bool(np.any(np.isin(law, (STOPS, FRICTION)) | (count == 3)))
-        self.index = self.local_index
+        law = self.index[:, LAW] = [item.law for item in items]
+        self.index[:, [INPUT, INPUTS]], self.index[:, LAST] = columns, np.arange(len(items))
+        self.local_index = self.index
+        self.switches = bool(np.any(np.isin(law, (STOPS, FRICTION)) | (self.index[:, INPUTS] == 3)))
         self.data: Floats = np.array([item.numbers() for item in items], dtype=float)
 
     @staticmethod
@@ -300,15 +338,11 @@ class JointForceBatch(CoordinateForceBatch):
         law_powers(*self._arguments, self._columns, u, q, v, out)
 
     def allocate(self, pattern: BlockPattern) -> None:
+        super().allocate(pattern)
         self.index = with_inputs(self.local_index, self.first_input, INPUT, LAST)
-        self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))
 
-    def measure(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Unwrapped coordinates and rates (s, n), gradients (s, n, 12), and results L (s, n, 5) of the laws."""
-        values, rates, gradients = self.coordinates.measure(q, v)
-        L = np.empty((*values.shape, 5))
+    def set_laws(self, u: Floats, values: Floats, rates: Floats, L: Floats) -> None:
         laws(self.index, self.data, u, values, rates, L)
-        return values, rates, gradients, L
 
     def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
         law_forces(*self._arguments, u, q, v, elastic, rest, out)
@@ -324,23 +358,6 @@ class JointForceBatch(CoordinateForceBatch):
     def by_inputs(self, point: LinearPoint, k: int) -> list[tuple[int, float]]:
         factor = -float(self.data[k, 0]) if self.index[k, LAW] == MOTOR else 1.0
         return [(int(self.index[k, INPUT]), factor)] if self.index[k, INPUT] >= 0 else []
-
-    def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        values, rates, _ = self.coordinates.measure(q, v)
-        values = self.coordinates.unwrapped(values, discrete.angles[self.numbers])
-        rows, sense, limits = self.limits
-        return sense * (values[:, rows] - limits), sense * rates[:, rows]
-
-    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        values, rates, _, L = self.measure(frames.u, frames.q, frames.v)
-        block: dict[str, Floats] = {}
-        for k, item in enumerate(self.items):
-            path = f"{item.table}/{item.name}"
-            # a motor and its command are two forces
-            block[f"{path}/force"] = block.get(f"{path}/force", 0.0) + item.sense * (L[:, k, ELASTIC] + L[:, k, REST])
-            block[f"{path}/{'angle' if self.coordinates.is_angle[k] else 'length'}"] = values[:, k]
-            block[f"{path}/rate"] = rates[:, k]
-        return with_commands(block, continuous_commands(batches, frames.u, frames.q, frames.v))
 
 
 # Springs with curves along coordinates of joints, evaluated together.
@@ -375,14 +392,10 @@ def curve_laws(first, own, starts, knots, pieces, energies, damping, u, values, 
 
 
 class CurveBatch(CoordinateForceBatch):
-    """Springs with curves, evaluated together. The first inputs are the coordinates at the last accepted state."""
+    """Springs with curves, evaluated together."""
 
-    def __init__(self, items: list[Any], layout: Layout, model: ModelView | None = None) -> None:
-        self.items = items
-        numbers: Ints = np.array([item.coordinate_number(layout) for item in items], dtype=np.int64)
-        self.numbers = numbers
-        self.coordinates = JointCoordinates(layout).picked(numbers)
-        self.inputs = (Input.of_angles(numbers), *(each for item in items for each in item.inputs()))
+    def __init__(self, items: list[Any], layout: Layout, model: ModelView) -> None:
+        super().__init__(items, *coordinates_of(items, layout), (each for item in items for each in item.inputs()))
         groups = [item.curves() for item in items]
         curves = [curve for group in groups for curve in group]
         self.own: Ints = np.cumsum([0, *map(len, groups[:-1])], dtype=np.int64)
@@ -392,38 +405,20 @@ class CurveBatch(CoordinateForceBatch):
         self.energies = np.concatenate([curve.energies for curve in curves])
         self.damping = np.array([item.damping for item in items])
         self.switches = any(item.snaps or item.interpolation == "linear" for item in items)
-        self._corners = self._slopes_jump()
-        self.index = np.zeros((len(items), 5), dtype=np.int64)
-        self.index[:, -1] = self.coordinates.is_angle  # all that the kernel of tangents reads
-
-    def _slopes_jump(self) -> tuple[Ints, Floats]:
-        """The springs and the coordinates where slopes of linear curves jump."""
-        rows = [
+        corners = [
             (k, knot)
-            for k, item in enumerate(self.items)
+            for k, (item, group) in enumerate(zip(items, groups, strict=True))
             if item.interpolation == "linear"
-            for knot in sorted({float(x) for curve in item.curves() for x in curve.knots[1:-1]})
+            for knot in sorted({float(x) for curve in group for x in curve.knots[1:-1]})
         ]
-        numbers, knots = np.array(rows, dtype=float).reshape(-1, 2).T
-        return numbers.astype(np.int64), knots
+        rows, knots = np.array(corners, dtype=float).reshape(-1, 2).T
+        self.limits = rows.astype(np.int64), np.ones(len(rows)), knots
 
-    def allocate(self, pattern: BlockPattern) -> None:
-        self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))
-
-    def measure(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Unwrapped coordinates and rates (s, n), gradients (s, n, 12), and results (s, n, 5) of the law."""
-        values, rates, gradients = self.coordinates.measure(q, v)
-        count = len(self.items)
-        values = self.coordinates.unwrapped(values, u[:, self.first_input : self.first_input + count])
-        L = np.empty((*values.shape, 5))
+    def set_laws(self, u: Floats, values: Floats, rates: Floats, L: Floats) -> None:
         curve_laws(
-            self.first_input + count, self.own, self.starts, self.knots, self.pieces, self.energies, self.damping,
-            u, values, rates, L,
+            self.first_input + len(self.items), self.own, self.starts, self.knots, self.pieces, self.energies,
+            self.damping, u, values, rates, L,
         )  # fmt: skip
-        return values, rates, gradients, L
-
-    def by_inputs(self, point: LinearPoint, k: int) -> list[tuple[int, float]]:
-        return []
 
     def _dissipated(self, u: Floats) -> Floats:
         """(s,) J, lost by snapping since the start."""
@@ -439,22 +434,6 @@ class CurveBatch(CoordinateForceBatch):
     def prestress_energy(self, u: Floats, q: Floats, out: Floats) -> None:
         out -= self._dissipated(u)
 
-    def gaps(self, discrete: DiscreteState, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        values, rates, _ = self.coordinates.measure(q, v)
-        values = self.coordinates.unwrapped(values, discrete.angles[self.numbers])
-        rows, knots = self._corners
-        return values[:, rows] - knots, rates[:, rows]
-
-    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        values, rates, _, L = self.measure(frames.u, frames.q, frames.v)
-        block: dict[str, Floats] = {}
-        for k, item in enumerate(self.items):
-            path = f"springs/{item.name}"
-            block[f"{path}/force"] = L[:, k, ELASTIC] + L[:, k, REST]
-            block[f"{path}/{'angle' if self.coordinates.is_angle[k] else 'length'}"] = values[:, k]
-            block[f"{path}/rate"] = rates[:, k]
-        return block
-
 
 # Stepper motors of all joints, evaluated together.
 
@@ -463,19 +442,12 @@ STEPS_A_PERIOD = 8.0
 
 
 class StepperBatch(CoordinateForceBatch):
-    """Stepper motors, evaluated together. The first inputs are the angles at the last accepted state."""
+    """Stepper motors, evaluated together."""
 
-    def __init__(self, items: list[Any], layout: Layout, model: ModelView | None = None) -> None:
-        self.items = items
-        numbers = np.array([item.coordinate_number(layout) for item in items], dtype=np.int64)
-        self.coordinates = JointCoordinates(layout).picked(numbers)
-        self.inputs = (Input.of_angles(numbers), *(each for item in items for each in item.inputs()))
+    def __init__(self, items: list[Any], layout: Layout, model: ModelView) -> None:
+        super().__init__(items, *coordinates_of(items, layout), (each for item in items for each in item.inputs()))
         self.orders = np.array([max((each.order for each in item.harmonics or ()), default=0.0) for item in items])
         self.limits_steps = bool(self.orders.any())
-        self.index = np.ones((len(items), 5), dtype=np.int64)  # as of the kernels of other laws: all are angles
-
-    def allocate(self, pattern: BlockPattern) -> None:
-        self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))
 
     def given(self, u: Floats) -> Floats:
         """(s, n) rad: targets without the errors of the motors."""
@@ -483,13 +455,9 @@ class StepperBatch(CoordinateForceBatch):
         total: Floats = u[:, at : at + 2 * count].reshape(len(u), count, 2).sum(axis=2)
         return total
 
-    def measure(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Unwrapped angles and rates (s, n), gradients (s, n, 12), and results (s, n, 5) of the law: see ``laws`` in
-        ``femb.elements.joint.force_batch``. Source: docs/theory/joint_forces.md, equation (10)."""
-        values, rates, gradients = self.coordinates.measure(q, v)
-        values = self.coordinates.unwrapped(values, u[:, self.first_input : self.first_input + len(self.items)])
+    def set_laws(self, u: Floats, values: Floats, rates: Floats, L: Floats) -> None:
+        """Source: docs/theory/joint_forces.md, equation (10)."""
         given = self.given(u)
-        L = np.zeros((*values.shape, 5))
         for k, item in enumerate(self.items):
             c, own = values[:, k], L[:, k]
             phase = item.teeth * (c - item.with_errors(given[:, k]))
@@ -501,7 +469,6 @@ class StepperBatch(CoordinateForceBatch):
                 own[:, ELASTIC] += each.torque * np.sin(angle)
                 own[:, BY_COORDINATE] += each.torque * each.order * np.cos(angle)
                 own[:, ENERGY] += each.torque / each.order * (1.0 - np.cos(angle))
-        return values, rates, gradients, L
 
     def longest_step(self, q: Floats, v: Floats) -> float:
         rates = np.abs(self.coordinates.measure(q[None], v[None])[1][0])
@@ -529,12 +496,3 @@ class StepperBatch(CoordinateForceBatch):
         out = np.zeros((1, len(v)))
         generalized_forces(self.coordinates.index, gradients, L, 0.0, 1.0, out)
         return np.asarray(out[0])
-
-    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        values, rates, _, L = self.measure(frames.u, frames.q, frames.v)
-        block: dict[str, Floats] = {}
-        for k, item in enumerate(self.items):
-            path = f"loads/{item.name}"
-            block[f"{path}/force"] = item.sense * (L[:, k, ELASTIC] + L[:, k, REST])
-            block[f"{path}/angle"], block[f"{path}/rate"] = values[:, k], rates[:, k]
-        return block

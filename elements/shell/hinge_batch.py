@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 
 from femb.base.types import Floats
-from femb.elements.frame_index import pair_starts
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.elements.joint.force_batch import BY_COORDINATE, BY_RATE, ELASTIC, ENERGY, REST, CoordinateForceBatch
 from femb.elements.joint.records import on_frames
 from femb.layout.element import Batch, OutputRows
 from femb.layout.layout import JointLayout, Layout
-from femb.layout.views import BlockPattern, LinearPoint, ModelView, OutputStates
+from femb.layout.views import LinearPoint, ModelView, OutputStates
 
 OUTPUTS = ("angle", "rate", "moment")
 
@@ -27,31 +26,25 @@ class HingeBatch(CoordinateForceBatch):
     """The moments of all lines of hinges."""
 
     def __init__(self, items: list[Any], layout: Layout, model: ModelView) -> None:
-        self.items = items
         joints = [layout.hinges[item.name] for item in items]
-        self.coordinates = JointCoordinates(layout, [joint for line in joints for joint in line])
+        coordinates = JointCoordinates(layout, [joint for line in joints for joint in line])
+        super().__init__(items, coordinates, np.zeros(0, dtype=np.int64), ())
         ends = np.cumsum([0, *map(len, joints)]).tolist()
         self.parts = [slice(a, b) for a, b in pairwise(ends)]
         self.lengths = np.concatenate([lengths_of(layout, line) for line in joints])
         owner = np.repeat(np.arange(len(items)), list(map(len, joints)))
         self.free, stiffness, damping = np.array([[x.free, x.stiffness, x.damping] for x in items])[owner].T
         self.stiffness, self.damping = stiffness * self.lengths, damping * self.lengths
-        self.index = np.ones((len(owner), 5), dtype=np.int64)  # as of the kernels of other laws: all are angles
 
-    def allocate(self, pattern: BlockPattern) -> None:
-        self.offset, self.stride = pattern.offsets(pair_starts(self.coordinates.index[::2]))
+    def unwrapped(self, u: Floats, values: Floats) -> Floats:
+        """Angles (s, n) within half a turn of half the free one."""
+        return np.asarray(values + 2.0 * np.pi * np.round((0.5 * self.free - values) / (2.0 * np.pi)))
 
-    def measure(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Angles within half a turn of half the free one, their rates (s, n), gradients (s, n, 12), and results
-        (s, n, 5) of the law."""
-        values, rates, gradients = self.coordinates.measure(q, v)
-        values += 2.0 * np.pi * np.round((0.5 * self.free - values) / (2.0 * np.pi))
-        L = np.zeros((*values.shape, 5))
+    def set_laws(self, u: Floats, values: Floats, rates: Floats, L: Floats) -> None:
         turned = values - self.free
         L[..., ELASTIC], L[..., REST] = self.stiffness * turned, self.damping * rates
         L[..., BY_COORDINATE], L[..., BY_RATE] = self.stiffness, self.damping
         L[..., ENERGY] = 0.5 * self.stiffness * turned**2
-        return values, rates, gradients, L
 
     def linear_outputs(self) -> dict[str, tuple[str, ...]]:
         return {f"{item.table}.{item.name}": OUTPUTS for item in self.items}
