@@ -8,14 +8,15 @@ tangents are the derivatives.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from femb.base.types import Floats, Ints
+from femb.base.values import shallow_copy
 from femb.layout.element import Batch, OfMotion, OutputRows
 from femb.layout.state import frame_pose
-from femb.layout.views import LinearPoint
+from femb.layout.views import BlockPattern, LinearPoint
 from femb.numerics.rotations import cross_matrix
 
 
@@ -59,6 +60,54 @@ class PrivateBlocks:
             change(v, a, damping, stiffness)
             result[:, :, j] = stiffness.reshape(self.count, self.n, self.n)
         return result
+
+
+class MassiveElements(Batch):
+    """Base of elements with mass, a row of ``index`` each, whose velocities are in equal groups.
+
+    in_v : columns of ``index`` with the first velocities of the groups. sizes : of the groups.
+    """
+
+    in_v: ClassVar[list[int]]
+    sizes: ClassVar[tuple[int, ...]]
+    index: Ints
+    offset: Ints
+    stride: Ints
+
+    def allocate(self, pattern: BlockPattern) -> None:
+        self.offset, self.stride = pattern.offsets(self.index[:, self.in_v])
+
+    def add_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> None:
+        """Add the mass at each of s states to block data (s, size) with these blocks."""
+        raise NotImplementedError
+
+    def mass(self, q: Floats, mass: Floats) -> None:
+        self.mass_each(q[None], mass[None])
+
+    def mass_each(self, q: Floats, mass: Floats) -> None:
+        self.add_masses(q, self.offset, self.stride, mass)
+
+    def alone(self) -> tuple[Self, PrivateBlocks]:
+        """The elements with velocities and block data of their own."""
+        private, other = PrivateBlocks(self.index[:, self.in_v], self.sizes), shallow_copy(self)
+        other.index = self.index.copy()
+        other.index[:, self.in_v] = private.starts
+        other.offset, other.stride = private.offset, private.stride
+        return other, private
+
+    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
+        private = PrivateBlocks(self.index[:, self.in_v], self.sizes)
+        out = np.zeros(private.count * private.n**2)
+        self.add_masses(q[None], private.offset, private.stride, out[None])
+        return [(private.indices, private.matrices(out))]
+
+    def inertial(self) -> Self:
+        """The batch without weight, stiffness and other forces, whose residual at rest is M a."""
+        raise NotImplementedError
+
+    def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
+        other, private = self.inertial().alone()
+        return [(private.indices, private.by_columns(partial(other.tangent, np.zeros(0), q)))]
 
 
 # Free-body diagram: the forces on the ends of one element, at an operating point, and their exact derivatives.

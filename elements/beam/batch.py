@@ -52,7 +52,6 @@ from femb.elements.beam.strain import (
     twist_angles,
 )
 from femb.elements.element_ranges import NO_ROWS, in_ranges
-from femb.elements.private_blocks import PrivateBlocks
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift
@@ -427,23 +426,16 @@ class BeamBatch(BeamElements):
         return self.index, *self._kinds, self.has_mass_offset
 
     def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
-        self.check(matrices(*self._groups, *self._blocks, q, v, self.fixed, True, mass, damping, stiffness))
+        blocks = self.offset, self.stride
+        self.check(matrices(*self._groups, *blocks, q, v, self.fixed, True, mass, damping, stiffness))
 
     def add_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> None:
         self.check(matrices(*self._groups, offset, stride, q, q, self.fixed, False, mass, mass, mass))
 
-    def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        # the exact tangent at rest without stiffness and gravity, where the residual is M a
-        data = self.without_stiffness().data
-        private = PrivateBlocks(self.index[:, VELOCITIES], SIZES)
-        index = self.index.copy()
-        index[:, VELOCITIES] = private.starts
-        elements = (index, self.ends, data, self.has_mass_offset, private.offset, private.stride)
-
-        def change(v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-            self.check(beam_tangent.tangent(*elements, q, v, a, self.fixed, np.zeros(3), damping, stiffness))
-
-        return [(private.indices, private.by_columns(change))]
+    def inertial(self) -> Self:
+        other = self.without_stiffness()
+        other.gravity = np.zeros(3)
+        return other
 
     def without_stiffness(self) -> Self:
         other, data = copy(self), self.data.copy()
@@ -453,13 +445,9 @@ class BeamBatch(BeamElements):
         other.damped = False
         return other
 
-    @property
-    def _blocks(self) -> tuple[Ints, Ints]:
-        return self.offset, self.stride
-
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-        state = (q, v, a, self.fixed, self.gravity)
-        self.check(beam_tangent.tangent(*self._elements, *self._blocks, *state, damping, stiffness))
+        blocks, state = (self.offset, self.stride), (q, v, a, self.fixed, self.gravity)
+        self.check(beam_tangent.tangent(*self._elements, *blocks, *state, damping, stiffness))
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(e, 12) strains less reference at the three strain points."""

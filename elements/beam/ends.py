@@ -9,15 +9,14 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from femb.base.types import Floats, Ints
+from femb.base.types import Floats
 from femb.base.values import shallow_copy
 from femb.elements.beam.shape import IDENTITY
 from femb.elements.beam.strain import natural_coordinates, twist_directions
-from femb.elements.private_blocks import FreeBody, PrivateBlocks
-from femb.layout.element import Batch, FoldedError
+from femb.elements.private_blocks import FreeBody, MassiveElements
+from femb.layout.element import FoldedError
 from femb.layout.layout import BeamLayout, Layout, unfixed_frames
 from femb.layout.stacking import Shift, shifted
-from femb.layout.views import BlockPattern
 from femb.numerics.compiler.compile import inlined
 from femb.numerics.compiler.lanes import every
 from femb.numerics.rotations import multiply, rotation_matrix
@@ -178,21 +177,18 @@ def section_arrays(slices: Mapping[str, slice], section: Floats, middle: Floats)
     return block
 
 
-class BeamElements(Batch):
+class BeamElements(MassiveElements):
     """Base of the elements of both kinds of beams, with a row for each in arrays.
 
-    in_q, in_v : columns of ``index``, of coordinates and of velocities; sizes : of the groups of these, of which
-    ``end_groups`` are the frames. slices[name] : the rows of the elements of a beam, in their order along it.
+    in_q : columns of ``index`` with coordinates. end_groups : those of the groups that are frames. slices[name] : the
+    rows of the elements of a beam, in their order along it.
     damped : whether one has material damping, undamped : whether one has none.
     """
 
     slow_to_compile = True
     in_q: ClassVar[list[int]]
-    in_v: ClassVar[list[int]]
-    sizes: ClassVar[tuple[int, ...]]
     end_groups: ClassVar[tuple[int, int]]
 
-    index: Ints
     labels: list[str]
     slices: dict[str, slice]
     fixed: Floats
@@ -219,9 +215,6 @@ class BeamElements(Batch):
         result.fixed, result.slices = layout.fixed, {}
         return result
 
-    def allocate(self, pattern: BlockPattern) -> None:
-        self.offset, self.stride = pattern.offsets(self.index[:, self.in_v])
-
     def unfixed(self, n_q: int, n_v: int) -> Self:
         other = shallow_copy(self)
         other.index = unfixed_frames(self.index, n_q, n_v, self.in_q, self.in_v)
@@ -233,22 +226,6 @@ class BeamElements(Batch):
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self.matrices_each(*(part[None] for part in (u, q, v, mass, damping, stiffness)))
-
-    def mass(self, q: Floats, mass: Floats) -> None:
-        self.mass_each(q[None], mass[None])
-
-    def mass_each(self, q: Floats, mass: Floats) -> None:
-        self.add_masses(q, self.offset, self.stride, mass)
-
-    def add_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> None:
-        """Add the mass at each of s states to block data (s, size) with these blocks."""
-        raise NotImplementedError
-
-    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        private = PrivateBlocks(self.index[:, self.in_v], self.sizes)
-        out = np.zeros(private.count * private.n**2)
-        self.add_masses(q[None], private.offset, private.stride, out[None])
-        return [(private.indices, private.matrices(out))]
 
     def element_number(self, path: str, k: int) -> int:
         """The number of element k of the beam "beams.NAME"; -1 of another item."""

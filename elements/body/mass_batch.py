@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from femb.base.types import Floats, Ints
-from femb.elements.private_blocks import PrivateBlocks
+from femb.elements.private_blocks import MassiveElements
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
 from femb.layout.stacking import Shift, shifted
@@ -176,11 +176,13 @@ def points_residual(in_v, masses, weight, a, out):
             out[state, in_v[k]] += masses[k] * a[state, in_v[k]] - weight[k]
 
 
-class MassBatch(Batch):
+class MassBatch(MassiveElements):
     """Masses and inertias at offsets in moving frames with axes.
 
     entries : (frame, mass, offset of the mass centre in the frame (3,), inertia about the mass centre (3, 3)).
     """
+
+    in_v, sizes = [IN_V], (6,)
 
     def __init__(self, layout: Layout, gravity: Floats, entries: list[tuple[int, float, Floats, Floats]]) -> None:
         frames = np.array([frame for frame, *_ in entries])
@@ -195,9 +197,6 @@ class MassBatch(Batch):
         result.data = np.concatenate([batch.data for batch in batches])
         return result
 
-    def allocate(self, pattern: BlockPattern) -> None:
-        self.offset, self.stride = pattern.offsets(self.index[:, 1:2])
-
     def residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> None:
         residual(self.index, self.data, q, v, a, self.gravity, out)
 
@@ -210,28 +209,11 @@ class MassBatch(Batch):
     def matrices_each(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self.mass_each(q, mass)
 
-    def mass(self, q: Floats, mass: Floats) -> None:
-        self.mass_each(q[None], mass[None])
+    def add_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> None:
+        add_mass(self.index, self.data, offset, stride, q, mass)
 
-    def mass_each(self, q: Floats, mass: Floats) -> None:
-        add_mass(self.index, self.data, self.offset, self.stride, q, mass)
-
-    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        private = PrivateBlocks(self.index[:, 1:2], (6,))
-        out = np.zeros(private.count * private.n**2)
-        add_mass(self.index, self.data, private.offset, private.stride, q[None], out[None])
-        return [(private.indices, private.matrices(out))]
-
-    def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        # the exact tangent at rest without gravity, where the residual is M a
-        private = PrivateBlocks(self.index[:, 1:2], (6,))
-        index = np.column_stack([self.index[:, 0], private.starts])
-        elements = (index, self.data, private.offset, private.stride)
-
-        def change(v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-            tangent(*elements, q, v, a, np.zeros(3), damping, stiffness)
-
-        return [(private.indices, private.by_columns(change))]
+    def inertial(self) -> Self:
+        return self.weighed(np.zeros(3))
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         tangent(self.index, self.data, self.offset, self.stride, q, v, a, self.gravity, damping, stiffness)

@@ -28,7 +28,6 @@ from femb.elements.exact.element_data import (
     free_strains,
 )
 from femb.elements.exact.force import angular_momenta, element_coordinates, forces, gather_poses, gather_rates
-from femb.elements.private_blocks import PrivateBlocks
 from femb.elements.records import load_factors
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout
@@ -247,7 +246,8 @@ class ExactBatch(SectionRecords):
         return other
 
     def _set_rows(self, ends: Floats, data: Floats) -> None:
-        self._ends, self._data, self._kinds = SharedRows(ends), SharedRows(data), self._kinds_of(ends, data)
+        self._ends, self._data = SharedRows(ends), SharedRows(data)
+        self._kinds = kinds(groups(ends), groups(data if data.shape[1] == COLUMNS else damped_by_direction(data)))
 
     @property
     def ends(self) -> Floats:
@@ -258,9 +258,6 @@ class ExactBatch(SectionRecords):
     def data(self) -> Floats:
         """The rows (e, 171 or 279) of parameters of all elements, a copy."""
         return self._data.all()
-
-    def _kinds_of(self, ends: Floats, data: Floats) -> tuple[Any, ...]:
-        return kinds(groups(ends), groups(data if data.shape[1] == COLUMNS else damped_by_direction(data)))
 
     def free(self, u: Floats) -> Floats:
         """(s, n, 6) free strains times the lengths, of inputs u (s, n_u)."""
@@ -335,19 +332,10 @@ class ExactBatch(SectionRecords):
     def add_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> None:
         kernels.masses(self.index, *self._kinds, q, self.fixed, offset, stride, mass)
 
-    def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        # the exact tangent at rest without stiffness and gravity, where the residual is M a
-        private, index = PrivateBlocks(self.index[:, VELOCITIES], SIZES), self.index.copy()
-        index[:, VELOCITIES] = private.starts
-        free, own = np.zeros((0, 0, 0, LANES)), groups(np.full(self.own.shape, np.nan))
-        elements = (index, *self.without_stiffness()._kinds, free, own)
-
-        def change(*parts: Floats) -> None:
-            v, a, damping, stiffness = (part[None] for part in parts)
-            rest = self.fixed, np.zeros(3), True, private.offset, private.stride
-            self.check(kernels.tangents(*elements, q[None], v, a, *rest, damping, damping, stiffness))
-
-        return [(private.indices, private.by_columns(change))]
+    def inertial(self) -> Self:
+        other = self.without_stiffness().strained(np.zeros(0), np.full(self.own.shape, np.nan))
+        other.gravity, other.inputs = np.zeros(3), ()
+        return other
 
     def stress_stiffness(self, q: Floats, own: Floats) -> list[tuple[Ints, Floats]]:
         """Velocities (n, 12) and matrices (n, 12, 12): what stresses ``own`` (n, 6) add to the stiffness at q (n_q,).
@@ -356,23 +344,28 @@ class ExactBatch(SectionRecords):
         """
         data = self.data
         data[:, DAMPING] = 0.0
-        private, index = PrivateBlocks(self.index[:, VELOCITIES], SIZES), self.index.copy()
-        index[:, VELOCITIES] = private.starts
-        still = np.zeros((1, private.count * private.n))
+        other, private = self._with(data).alone()
+        other.gravity, other.inputs = np.zeros(3), ()
+        u, still = np.zeros((2, private.count * private.n))
         found = []
         for stress in (own, np.zeros_like(own)):
-            elements = (index, *self._kinds_of(self.ends, data), np.zeros((0, 0, 0, LANES)), groups(stress))
-            unused, stiffness = np.zeros((2, 1, private.count * private.n**2))
-            rest = self.fixed, np.zeros(3), True, private.offset, private.stride
-            self.check(kernels.tangents(*elements, q[None], still, still, *rest, unused, unused, stiffness))
+            unused, stiffness = np.zeros((2, private.count * private.n**2))
+            other.strained(q, stress).tangent(u, q, still, still, unused, stiffness)
             found.append(private.matrices(stiffness))
         return [(private.indices, found[0] - found[1])]
 
+    def _with(self, data: Floats) -> Self:
+        """The elements with other parameters."""
+        other = shallow_copy(self)
+        other._set_rows(self.ends, data)
+        return other
+
     def without_stiffness(self) -> Self:
-        other, data = shallow_copy(self), self.data
+        data = self.data
         data[:, DAMPING] = 0.0
         data[:, MEAN : MEAN + 36] += SOFT * np.eye(6).ravel()
-        other._data, other._kinds, other.damped = SharedRows(data), self._kinds_of(self.ends, data), False
+        other = self._with(data)
+        other.damped = False
         return other
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
@@ -396,10 +389,10 @@ class ExactBatch(SectionRecords):
         sigma, change = self.own_strains(u, q, none), self.own_strains(u, q, x)
         change -= sigma
         # with a unit compliance the stresses are (d - d0 - free)/L
-        unit, data = shallow_copy(self), self.data
+        data = self.data
         data[:, DAMPING], data[:, MEAN:POINTS] = 0.0, 0.0
         data[:, MEAN : MEAN + 36] = np.eye(6).ravel()
-        unit._data, unit._kinds = SharedRows(data), self._kinds_of(self.ends, data)
+        unit = self._with(data)
         length, reference = data[:, LENGTH, None], data[:, REFERENCE : REFERENCE + 6]
         d = reference + length * (unit.own_strains(u, q, none) + free)
         d_change = length * (unit.own_strains(u, q, x) + free) + reference - d

@@ -342,9 +342,10 @@ class ModalBatch(Batch):
         """A length of v that contains all velocities of the body."""
         return int((self._groups[0] + self.sizes).max())
 
-    def _private(self) -> tuple["ModalBatch", PrivateBlocks]:
-        """The body alone, with velocities and block data of its own."""
-        private = PrivateBlocks(self._groups, tuple(self.sizes.tolist()))
+    def _private(self, starts: Ints) -> tuple["ModalBatch", PrivateBlocks]:
+        """The body alone, with velocities and block data of its own, where the groups with first velocities
+        ``starts`` (1, k + 1) that are not negative move."""
+        private = PrivateBlocks(starts, tuple(self.sizes.tolist()))
         other = copy(self)
         other.index = self.index.copy()
         other.index[:, IN_V] = private.starts[0]
@@ -352,14 +353,14 @@ class ModalBatch(Batch):
         return other, private
 
     def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        other, private = self._private()
+        other, private = self._private(self._groups)
         out = np.zeros(private.n**2)
         other.mass(q, out)
         return [(private.indices, private.matrices(out))]
 
     def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
         # the exact tangent at rest without gravity and elastic forces, where the residual is M a
-        other, private = self._private()
+        other, private = self._private(self._groups)
         other.gravity = np.zeros(3)
         place, rests, rigid, linear, pairs, quad, psi2 = self.arrays
         inertial = pairs * np.array([1.0, 0.0, 0.0])[:, None, None]
@@ -379,14 +380,10 @@ class ModalBatch(Batch):
 
     def free_body(self, number: int) -> FreeBody:
         """The body alone; its ends are the interfaces."""
-        sizes = tuple(self.sizes.tolist())
-        private, other = FreeBody.blocks(sizes), copy(self)
-        other.index = self.index.copy()
-        other.index[:, IN_V] = private.starts[0]
-        other.offset, other.stride = private.offset[0], private.stride[0]
+        other = self._private(np.arange(len(self.sizes))[None])[0]
         place, rests = self.arrays[:2]
         ends = tuple((k, place[k, OFFSET:POINT], rests[k, IN_FRAME]) for k in range(len(self.names)))
-        return FreeBody(other, sizes, tuple(self.index[:, IN_V].tolist()), ends)
+        return FreeBody(other, tuple(self.sizes.tolist()), tuple(self.index[:, IN_V].tolist()), ends)
 
     def interface_forces(self, q: Floats, v: Floats, a: Floats) -> Floats:
         """(s, k, 6) force (N, inertial axes) and torque (N m, axes of the frame, about its origin) on the frames that

@@ -14,7 +14,8 @@ import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints
-from femb.elements.private_blocks import PrivateBlocks
+from femb.base.values import shallow_copy
+from femb.elements.private_blocks import MassiveElements
 from femb.layout.commands import continuous_commands
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
@@ -395,12 +396,14 @@ def energy_momentum(index, data, q, v, gravity, out):
                 out[state, 5 + o] += c[o]
 
 
-class WheelBatch(Batch):
+class WheelBatch(MassiveElements):
     """The wheels of a model.
 
     places, data, harmonics : rows for the kernels, of ``places`` without the first input of the batch. contained : the
     wheels that are part of what no rigid body has, by their row: at beam nodes and interfaces.
     """
+
+    in_v, sizes = [IN_V, SPEED], (6, 1)
 
     def __init__(self, items: Sequence[Any], layout: Layout, model: ModelView) -> None:
         index: list[list[int]] = []
@@ -462,7 +465,7 @@ class WheelBatch(Batch):
     def allocate(self, pattern: BlockPattern) -> None:
         self.index = self.places.copy()
         self.index[:, INPUTS] += self.first_input
-        self.offset, self.stride = pattern.offsets(self.index[:, [IN_V, SPEED]])
+        super().allocate(pattern)
         self.pattern = pattern
 
     def bind(self, batches: Sequence[Batch]) -> None:
@@ -514,11 +517,8 @@ class WheelBatch(Batch):
     def bound_residual(self, u: Floats, q: Floats, v: Floats, a: Floats, out: Floats) -> Callable[[], object]:
         return Bound(residual, self.index, self.data, self.harmonics, u, q, v, a, self.weight, out)
 
-    def mass(self, q: Floats, mass: Floats) -> None:
-        self.mass_each(q[None], mass[None])
-
-    def mass_each(self, q: Floats, mass: Floats) -> None:
-        add_mass(self.index, self.data, self.offset, self.stride, q, mass)
+    def add_masses(self, q: Floats, offset: Ints, stride: Ints, mass: Floats) -> None:
+        add_mass(self.index, self.data, offset, stride, q, mass)
 
     def matrices(self, u: Floats, q: Floats, v: Floats, mass: Floats, damping: Floats, stiffness: Floats) -> None:
         self.mass(q, mass)
@@ -528,24 +528,11 @@ class WheelBatch(Batch):
         arrays = self.index, self.data, self.harmonics, self.offset, self.stride
         tangent(*arrays, q, v, a, self.weight, damping, stiffness)
 
-    def element_masses(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        private = PrivateBlocks(self.index[:, [IN_V, SPEED]], (6, 1))
-        out = np.zeros(private.count * private.n**2)
-        add_mass(self.index, self.data, private.offset, private.stride, q[None], out[None])
-        return [(private.indices, private.matrices(out))]
-
-    def mass_changes(self, q: Floats) -> list[tuple[Ints, Floats]]:
-        # the exact tangent at rest without gravity, where the residual is M a
-        private = PrivateBlocks(self.index[:, [IN_V, SPEED]], (6, 1))
-        index = self.index.copy()
-        index[:, [IN_V, SPEED]] = private.starts
-        index[:, LAST] = index[:, FIRST]
-        arrays = index, self.data, self.harmonics, private.offset, private.stride
-
-        def change(v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
-            tangent(*arrays, q, v, a, np.zeros(3), damping, stiffness)
-
-        return [(private.indices, private.by_columns(change))]
+    def inertial(self) -> Self:
+        other = shallow_copy(self)
+        other.index, other.weight = self.index.copy(), np.zeros(3)
+        other.index[:, LAST] = other.index[:, FIRST]
+        return other
 
     def energy_momentum(self, q: Floats, v: Floats, out: Floats) -> None:
         energy_momentum(self.index, self.data, q, v, self.weight, out)

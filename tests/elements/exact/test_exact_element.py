@@ -281,7 +281,7 @@ def test_exact_tangent_in_motion(damped, turn):
     system, batch, given, offsets, turns = soft
     parameters = batch.data
     parameters[:, MEAN : MEAN + 36] += 1e30 * np.eye(6).ravel()
-    batch._kinds = batch._kinds_of(batch.ends, parameters)
+    batch._set_rows(batch.ends, parameters)
     split = [[x[:6], x[6:]] for x in (v, a)]
     axes = [oracle.matrix(p) for p in turns]
 
