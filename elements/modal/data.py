@@ -252,17 +252,18 @@ class ReducedBody(ReducedArrays):
     """A finite element model reduced to k interfaces and n coordinates, with the root held.
 
     The coordinates are six for each interface but the root, in their order, displacement and rotation in body axes,
-    then the amplitudes of the modes. interfaces (k, 3) m and interface_axes (k, 3, 3), columns, with interface_names:
-    interface 0 is the root, at the origin with the axes of the body frame. mass kg, first_moment (3,) kg m, inertia
-    (3, 3) about the origin, S1, C0, M, K: as in the table of docs/theory/modal_body.md. J1, J2, Q: inertia of second
-    order. S2, psi2: geometric stiffening; included tells that J2 and Q contain it too, B2 (n, n, 3, 3) which part of
-    them it is: with it the mass matrix stays positive definite at large deformation. damping_ratio (n,) of the modes
-    with the root held, in the order of their frequencies, or the matrix D. nodes (N, 3) m, node_shapes (n, N, 3) and
-    cells, the nodes (c, m) of the cells by their type in meshio: for pictures and meshes. recovery (r, n):
-    quantities by recovery_names, such as stresses, per unit coordinate. stress_shapes (n, N, 3, 3) : stresses (Pa, body
-    axes) of the nodes per unit coordinate. Loads inside the body, by load_names (l,), of unit size: load_force and
-    load_torque (l, 3), their resultants about the origin in body axes; load_modal (l, n), their work per unit
-    coordinate; load_stress (l, N, 3, 3), the stress of a heated body that is held (Pa).
+    then the amplitudes of the modes. interfaces (k, 3) m and interface_axes (k, 3, 3), columns, with
+    interface_names: interface 0 is the root, at the origin with the axes of the body frame. mass kg, first_moment
+    (3,) kg m, inertia (3, 3) about the origin, S1, C0, M, K: as in the table of docs/theory/modal_body.md. J1, J2,
+    Q: inertia of second order. S2, and of forces on interfaces psi2 (k - 1, 3, n, n): geometric stiffening;
+    included tells that J2 and Q contain it too, B2 (n, n, 3, 3) which part of them it is: with it the mass matrix
+    stays positive definite at large deformation. damping_ratio (n,) of the modes with the root held, in the order
+    of their frequencies, or the matrix D. nodes (N, 3) m, node_shapes (n, N, 3) and cells, the nodes (c, m) of the
+    cells by their type in meshio: for pictures and meshes. recovery (r, n): quantities by recovery_names, such as
+    stresses, per unit coordinate. stress_shapes (n, N, 3, 3) : stresses (Pa, body axes) of the nodes per unit
+    coordinate. Loads inside the body, by load_names (l,), of unit size: load_force and load_torque (l, 3), their
+    resultants about the origin in body axes; load_modal (l, n), their work per unit coordinate; load_stress (l, N,
+    3, 3), the stress of a heated body that is held (Pa).
 
     Raises ModelError: names the arrays that have another shape, are not symmetric or describe no body.
     Source: docs/theory/modal_body.md.

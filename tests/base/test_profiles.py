@@ -383,12 +383,18 @@ def test_a_table_needs_values():
         Table()
 
 
-def test_the_page_lists_every_profile():
-    page = (checkout.ROOT / "docs/howto/profiles.md").read_text()
+def test_pages_list_every_profile():
+    """The how-to every shape, the reference its keys."""
+    page, reference = (
+        (checkout.ROOT / "docs" / name).read_text()
+        for name in ("howto/profiles.md", "reference/case/functions_of_time.md")
+    )
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
     for shape, kind in PROFILES.items():
-        row = next(line for line in page.splitlines() if line.startswith(f"| `{shape}` |"))
+        assert any(f"`{shape}`" in row for row in rows), shape
+        section = reference.split(f"## shape: {shape}\n")[1].split("\n## ")[0]
         for field in dataclasses.fields(kind):
-            assert f"`{field.name}`" in row, (shape, field.name)
+            assert f"`{field.name}`" in section, (shape, field.name)
 
 
 def test_profiles_in_case_files(tmp_path):
