@@ -36,6 +36,7 @@ FORMULA = re.compile(r'<(?:span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</(
 TAG = re.compile(r"\\tag\{(\w+)\}")
 ALIGNED = re.compile(r"\\(begin|end)\{aligned\}")
 TWO_PRIMES = re.compile(r"(_(?:\w|\{[^}]*\}))''")
+SCRIPT = re.compile(r"\\mathcal (\w)")
 ACCENTS = ("\u02d9", "\u00a8", "\u0307", "\u0308", "~", "^", "\u02c6", "\u02dc", "\u20db")  # dots, tilde and hat
 MATHML = "http://www.w3.org/1998/Math/MathML"
 ElementTree.register_namespace("", MATHML)
@@ -113,8 +114,10 @@ def mathml(match: re.Match[str]) -> str:
 
 
 def lines(text: str) -> str:
-    """A formula with the name of aligned lines that latex2mathml knows, and with two primes as one sign."""
-    return ALIGNED.sub(r"\\\1{align*}", TWO_PRIMES.sub("\\1^{\u2033}", text))
+    """A formula with the names of aligned lines and of script letters that latex2mathml knows, and with two primes as
+    one sign.
+    """
+    return ALIGNED.sub(r"\\\1{align*}", SCRIPT.sub(r"\\mathcal{\1}", TWO_PRIMES.sub("\\1^{\u2033}", text)))
 
 
 def arranged(formula: str) -> str:

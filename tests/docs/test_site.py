@@ -159,6 +159,9 @@ def test_site_is_built_without_a_warning(site):
     beam = (site / "theory" / "beam.html").read_text()
     assert beam.count("<math ") > 100
     assert "arithmatex" not in beam
+    shell = (site / "theory" / "shell.html").read_text()
+    assert "\N{MATHEMATICAL SCRIPT CAPITAL P}" in shell
+    assert 'mathvariant="script"' not in shell  # which browsers do not show
     home = (site / "index.html").read_text()
     assert "satellite_deployment_film.gif" in home
     assert "reports/satellite_forced.html" in home
