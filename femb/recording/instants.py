@@ -41,10 +41,10 @@ from femb.system.system import System
 class Instants:
     """Consecutive output instants inside steps, interpolated and not corrected yet.
 
-    systems : see the class. time (k,), q (k, n_q), v (k, n_v), work (k, n_w), accelerations a (k, n_v), in the
-    coordinates of the System; start, end (k,) : of the step of each instant, s. rates : a function that returns the
-    accelerations (k, .) of the formulation, which motion alone does not need. explicit : whether the steps are those of
-    an explicit method.
+    form : the formulation. systems : see the class. time (k,), q (k, n_q), v (k, n_v), work (k, n_w), accelerations
+    a (k, n_v), in the coordinates of the System; start, end (k,) : of the step of each instant, s. rates : a function
+    that returns the accelerations (k, .) of the formulation, which motion alone does not need. explicit : whether the
+    steps are those of an explicit method.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Instants:
         systems: SystemsAt,
         explicit: bool = False,
     ) -> None:
-        self._form, self._states, self._rates, self.explicit = form, states[:2], rates, explicit
+        self.form, self._states, self._rates, self.explicit = form, states[:2], rates, explicit
         self.time, self.work, (self.start, self.end) = time, states[2], spans
         self.systems = systems
         self.q, self.v = form.to_system(*states[:2])
@@ -65,13 +65,13 @@ class Instants:
     @cached_property
     def a(self) -> Floats:
         """Accelerations (k, n_v)."""
-        return self._form.accelerations_to_system(*self._states, self._rates())
+        return self.form.accelerations_to_system(*self._states, self._rates())
 
     def part(self, some: slice) -> "Instants":
         """Some of the instants."""
         (q, v), spans = self._states, (self.start[some], self.end[some])
         states, systems = (q[some], v[some], self.work[some]), self.systems[some]
-        return Instants(self._form, self.time[some], states, lambda: self._rates()[some], spans, systems, self.explicit)
+        return Instants(self.form, self.time[some], states, lambda: self._rates()[some], spans, systems, self.explicit)
 
     def of_steps(self) -> "list[Instants]":
         """The instants of each step."""
@@ -227,11 +227,11 @@ def _evaluated(parts: list[Instants], motion_only: bool) -> Frames:
     space = Space()
     try:
         for some in portions(system, len(time)):
-            if explicit:
-                q[some], v[some] = projected_each(system, u[some], q[some], v[some])
-            else:
+            if not explicit:
                 assert a is not None
                 q[some], v[some] = _corrected(system, u[some], q[some], v[some], a[some], mu[some], space)
+            elif parts[0].form.n_c:  # coordinates of joints satisfy their constraints
+                q[some], v[some] = projected_each(system, u[some], q[some], v[some])
     except TrialError:
         steps = [step for part in parts for step in part.of_steps()]
         if len(steps) > 1:
