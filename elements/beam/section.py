@@ -158,8 +158,8 @@ def complete(section: CompletedFields, check: Checks) -> None:
         check.bad.update(SHAPED)  # which are not reported as missing too
     if section.plies is not None and not {"plies", "shape"} & check.bad:
         _laminate(section, section.plies, check)
-        if "plies" in check.bad:
-            check.bad.update(MATERIAL, ("density",))
+    if "plies" in check.bad:
+        check.bad.update(MATERIAL, ("density",))
     direct = _given(section, (*DIRECT, "stiffness_matrix"))
     masses = _given(section, (*DIRECT_MASSES, "mass_matrix"))
     if section.shape is not None and "shape" not in check.bad and not direct:
@@ -199,9 +199,8 @@ def _spread_mass(section: CompletedFields) -> None:
 
 def _laminate(section: CompletedFields, plies: list[Ply], check: Checks) -> None:
     """Set stiffness and inertia of a laminated tube."""
-    given_list = isinstance(plies, list | tuple) and len(plies) > 0
-    if not given_list or not all(isinstance(ply, Ply) for ply in plies):
-        check.fail("plies", f"got {shown(plies)}, wanted a list of plies, from inside to outside")
+    check.require("plies", plies, "wanted a list of plies, from inside to outside")
+    if "plies" in check.bad:
         return
     shape, wall = section.shape, sum(ply.thickness for ply in plies)
     if shape is None or "tube" not in shape:

@@ -385,8 +385,6 @@ class Path(Brief):
                 check.fail("angle" if self.angle is None else "radius", "is missing: an arc has a radius and an angle")
             if "kinks" not in check.bad and self.kinks and self.points is None:
                 check.fail("kinks", "only points have corners")
-            if self.curve is not None and not callable(self.curve):
-                check.fail("curve", f"got {self.curve!r}, wanted a function of the length in Python")
             if self.points is not None:
                 self._check_points(check)
 

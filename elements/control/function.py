@@ -48,8 +48,7 @@ class SampledController(Controller):
         super().check(check)
         check.exactly_one("function", "python")
         check.require("period", self.period is not None, "is missing: a function in Python is sampled")
-        names_in(check, "inputs")
-        names_in(check, "outputs")
+        names_in(check, "inputs", "outputs")
         if self.state is not None:
             check.numbers("state")
         if "outputs" not in check.bad:

@@ -30,15 +30,15 @@ Gains: TypeAlias = Annotated[float | Vector | Matrix3, Unit("own")]
 Matrix = Annotated[Any, Shape((None, None)), Unit("own")]
 
 
-def names_in(check: Checks, field: str) -> None:
-    """Store a field as a tuple of texts; report what is none."""
-    value = getattr(check.item, field)
-    if isinstance(value, str):
-        value = (value,)
-    if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
-        check.fail(field, f"got {shown(value)}, wanted a list of names, TABLE.NAME.QUANTITY")
-        return
-    object.__setattr__(check.item, field, tuple(value))
+def names_in(check: Checks, *fields: str) -> None:
+    """Store fields as tuples of texts; report what is none."""
+    for word in fields:
+        value = getattr(check.item, word)
+        value = (value,) if isinstance(value, str) else value
+        if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+            object.__setattr__(check.item, word, tuple(value))
+        else:
+            check.fail(word, f"got {shown(value)}, wanted a list of names, TABLE.NAME.QUANTITY")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +82,7 @@ class PDController(Controller):
     def check(self, check: Checks) -> None:
         super().check(check)
         check.exactly_one("attitude", "input")
-        names_in(check, "wheels")
-        names_in(check, "outputs")
+        names_in(check, "wheels", "outputs")
         if self.bandwidth is None:
             check.require("proportional", self.proportional is not None, "is missing: give gains, or a bandwidth")
         else:
@@ -357,8 +356,7 @@ class LinearController(Controller):
     def check(self, check: Checks) -> None:
         matrices = self._given(check)
         super().check(check)
-        names_in(check, "inputs")
-        names_in(check, "outputs")
+        names_in(check, "inputs", "outputs")
         if check.bad or matrices is None:
             return
         A, B, C, D = matrices

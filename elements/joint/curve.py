@@ -189,14 +189,7 @@ class JointCurve(JointForce):
     def check(self, check: Checks) -> None:
         super().check(check)
         check_points(self, check)
-        snaps = () if self.snaps is None else self.snaps
-        if not isinstance(snaps, list | tuple) or not all(isinstance(each, Snap) for each in snaps):
-            check.fail("snaps", f"got {shown(snaps)}, wanted a list of snaps")
-            return
-        object.__setattr__(self, "snaps", tuple(snaps))
-        if check.bad:
-            return
-        for k, each in enumerate(snaps):
+        for k, each in enumerate(() if check.bad else self.snaps or ()):
             lost = self.lost(k + 1, each.at)
             if lost < 0.0:
                 check.fail_at(

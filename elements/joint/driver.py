@@ -440,8 +440,6 @@ class OrientationDriver(PlaceDriver):
             check_motion(check, angle)
         if self.motion is None and not given:
             check.fail("first_angle", "no motion is given: give one or more of the three angles")
-        if self.motion is not None and not callable(self.motion):
-            check.fail("motion", f"got {shown(self.motion)}, wanted a function of time")
         if self.motion is not None and given:
             check.fail("motion", f"given beside {given[0]!r}: give the angles or the motion as a whole")
 

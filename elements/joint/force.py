@@ -265,8 +265,6 @@ class JointSpringDamper(JointForce):
 
     def check(self, check: Checks) -> None:
         super().check(check)
-        if self.force is not None and not callable(self.force):
-            check.fail("force", f"got {self.force!r}, wanted a function (coordinate, rate) -> N m or N")
         if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
             check.fail("stiffness", "neither stiffness nor damping is given")
 

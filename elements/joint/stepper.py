@@ -11,7 +11,6 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Unit
-from femb.base.values import shown
 from femb.elements.item import ItemStates
 from femb.elements.joint.joint import OnCoordinate
 from femb.elements.load.load import LoadResults
@@ -98,15 +97,9 @@ class StepperMotor(OnCoordinate):
 
     def check(self, check: Checks) -> None:
         super().check(check)
-        check.require("motion", callable(self.motion), "wanted a profile or a function of time")
         if (self.step is None) != (self.step_rate is None):
             missing, given = ("step", "step_rate") if self.step is None else ("step_rate", "step")
             check.fail(missing, f"is missing beside {given!r}")
-        harmonics = () if self.harmonics is None else self.harmonics
-        if not isinstance(harmonics, list | tuple) or not all(isinstance(each, DriveHarmonic) for each in harmonics):
-            check.fail("harmonics", f"got {shown(harmonics)}, wanted a list of harmonics")
-        else:
-            object.__setattr__(self, "harmonics", tuple(harmonics))
 
     @property
     def changes_momenta(self) -> tuple[str, ...]:

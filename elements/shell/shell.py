@@ -239,13 +239,8 @@ class Shell(Item):
             check.fail("rotary_inertia", f"given beside {forms[0]!r}, which says it: give one of them")
         if direct and self.offset:
             check.fail("offset", "given beside 'stiffness_matrix', which contains it")
-        plies = self.plies
-        if (
-            plies is not None
-            and "plies" not in check.bad
-            and not (isinstance(plies, list | tuple) and plies and all(isinstance(ply, Ply) for ply in plies))
-        ):
-            check.fail("plies", f"got {shown(plies)}, wanted a list of plies, from behind to in front of the normal")
+        if self.plies is not None:
+            check.require("plies", self.plies, "wanted a list of plies, from behind to in front of the normal")
         if check.bad & {"thickness", "material", "plies", "offset", *DIRECT, "rotary_inertia", "non_structural_mass"}:
             return
         C = self.wall.stiffness
@@ -255,7 +250,7 @@ class Shell(Item):
         scale = np.sqrt(np.abs(np.diag(C)))
         lowest = np.linalg.eigvalsh(C / np.outer(scale, scale)).min() if scale.all() else 0.0
         if not lowest > 1e-12:
-            word = "plies" if plies else "stiffness_matrix" if direct else "offset" if self.offset else "thickness"
+            word = "plies" if self.plies else "stiffness_matrix" if direct else "offset" if self.offset else "thickness"
             check.fail(word, "the stiffness of the wall is not positive definite: a strain has none")
         elif self.tension_only and "tension_only" not in check.bad:
             self._check_membrane(check)

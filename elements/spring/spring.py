@@ -117,8 +117,6 @@ class SpringDamper(TwoEndItem):
     force: Callable[[float, float], Any] | None = None
 
     def check(self, check: Checks) -> None:
-        if self.force is not None and not callable(self.force):
-            check.fail("force", f"got {self.force!r}, wanted a function (length, rate) -> N")
         if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
             check.fail("stiffness", "neither stiffness nor damping is given")
         check_ends(check, needs_axes=False)
@@ -220,8 +218,6 @@ class TorsionSpringDamper(TwoEndItem):
     def check(self, check: Checks) -> None:
         if "free_angle" not in check.bad:
             check.require("free_angle", abs(self.free_angle) < np.pi, "must be within half a turn, -pi to pi (rad)")
-        if self.torque is not None and not callable(self.torque):
-            check.fail("torque", f"got {self.torque!r}, wanted a function (angle, rate) -> N m")
         if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.torque is None:
             check.fail("stiffness", "neither stiffness nor damping is given")
         check_ends(check, needs_axes=True)

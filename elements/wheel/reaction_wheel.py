@@ -205,12 +205,7 @@ class ReactionWheel(Item):
         self._check_rotor(check)
 
     def _check_rotor(self, check: Checks) -> None:
-        """The mass of a rotor is that of a body, and the list of harmonics one."""
-        given = self.harmonics if self.harmonics is not None else ()
-        if not isinstance(given, list | tuple) or not all(isinstance(each, WheelHarmonic) for each in given):
-            check.fail("harmonics", f"got {shown(given)}, wanted a list of femb.WheelHarmonic")
-        else:
-            object.__setattr__(self, "harmonics", tuple(given))
+        """The mass of a rotor is that of a body."""
         if (self.mass is None) != (self.transverse_inertia is None):
             word = "mass" if self.mass is None else "transverse_inertia"
             check.fail(word, "is missing: a rotor that the body does not contain has both mass and transverse_inertia")

@@ -126,7 +126,15 @@ def alternative_of(option: Any) -> Alternative:
         # a Profile is a protocol: anything that can be called with a time
         words = "a function" if get_origin(option) is Callable else "a profile of femb.profiles or a function of time"
         return _plain(words, lambda value: callable(value) and not isinstance(value, type))
+    if get_origin(option) is list and dataclasses.is_dataclass(kind := get_args(option)[0]):
+        test = _plain(f"a list of femb.{kind.__name__}", lambda value: _all_of(kind, value))  # type: ignore[union-attr]
+        return dataclasses.replace(test, stored=tuple)
     return _plain(*PLAIN.get(get_origin(option) or option, ("", lambda _: True)))
+
+
+def _all_of(kind: Any, value: Any) -> bool:
+    """Whether a value is a list of objects of a class."""
+    return isinstance(value, list | tuple) and all(isinstance(each, kind) for each in value)
 
 
 def _direction_problem(value: Any, dims: tuple[int | None, ...]) -> str | None:

@@ -194,7 +194,7 @@ def test_balanced_plies_do_not_couple():
             {"shape": {"tube": [0.02, 0.001]}, "plies": [femb.Ply(0.001, 0.0, **CARBON)], "material": ALUMINIUM},
             "material: given beside 'plies'",
         ),
-        ({"shape": {"tube": [0.02, 0.001]}, "plies": [1.0]}, "wanted a list of plies"),
+        ({"shape": {"tube": [0.02, 0.001]}, "plies": [1.0]}, "wanted a list of femb.Ply"),
     ],
 )
 def test_what_does_not_fit_is_refused(words, message):

@@ -198,7 +198,7 @@ def test_a_file_has_the_points(tmp_path):
         ({"forces": (1.0,)}, "forces: got (1.0,), wanted 2, one a point"),
         ({"coordinates": ()}, "coordinates: is missing: give coordinates and forces, or a file"),
         ({"interpolation": "cubic"}, "interpolation: got 'cubic'"),
-        ({"snaps": [3]}, "snaps: got [3], wanted a list of snaps"),
+        ({"snaps": [3]}, "snaps: got [3], wanted a list of femb.Snap"),
         ({"damping": -1.0}, "damping: got -1.0, must be at least 0"),
         (
             {"snaps": [Snap(at=0.9, back=0.0, coordinates=(0.0, 1.0), forces=(9.0, 9.0))]},
