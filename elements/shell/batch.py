@@ -119,15 +119,18 @@ def _arrays_of(cells: Ints, item: Any, stations: list[Any], layout: Layout) -> t
     turn = rotations.multiply(quaternions[0], rotations.conjugate(item.geometry.axes(item.material_direction)[0]))
     x, normals = nodes[cells], rotations.rotate(turn, item.geometry.corner_normals(cells))
     axes = middle_axes(x)
-    material = projected_axes(axes[:, :, 2], rotations.rotate(turn, item.material_direction))
+    material = projected_axes(axes[:, :, 2], rotations.rotate(turn, item.directions(cells.shape[1])))
     angle = np.arctan2(np.sum(material[:, :, 0] * axes[:, :, 1], 1), np.sum(material[:, :, 0] * axes[:, :, 0], 1))
-    C = item.wall.stiffness
+    which = item.wall_of(cells.shape[1])
+    C = np.array([wall.stiffness for wall in item.walls])
     if item.tension_only:
         # directors that follow the slopes exactly would be clamped at edges, where the layer is thinner than elements
-        C = C.copy()
-        C[6:, 6:] *= item.wall.thickness**2 / (item.wall.thickness**2 + areas(x).mean())
+        for each, wall in zip(C, item.walls, strict=True):
+            each[6:, 6:] *= wall.thickness**2 / (wall.thickness**2 + areas(x).mean())
+    flexibility = np.linalg.inv(C[:, :6, :6])[which]
     # without an expansion nothing heats it
-    free = np.vstack([np.nan_to_num(item.wall.free), item.pretension_strain])
+    free = np.array([[*np.nan_to_num(wall.free), item.pretension_strain(wall)] for wall in item.walls])[which]
+    C = C[which]
     found = elements_of(x, normals, C, angle, free, item.stiff_drilling, item.tension_only)
     stretched = found.reference + found.free[:, 2]
     after, before = np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x
@@ -135,17 +138,17 @@ def _arrays_of(cells: Ints, item: Any, stations: list[Any], layout: Layout) -> t
     local = [np.einsum("enij,enj->eni", to_frame, part) for part in (normals, after, before)]
     corners = np.concatenate([offsets[cells], *local, factor[..., None]], axis=2)
     count, n = cells.shape
-    mass = np.hstack([found.weights.reshape(count, n * n), np.tile([*item.wall.mass, item.damping], (count, 1))])
+    per_area = np.array([[*wall.mass, item.damping] for wall in item.walls])[which]
+    mass = np.hstack([found.weights.reshape(count, n * n), per_area])
     T = turned_stiffness(C, angle)[1]
     recovery = np.linalg.solve(np.swapaxes(T, 1, 2), found.recovery)
-    flexibility = np.tile(np.linalg.inv(C[:6, :6]), (count, 1, 1))
     # membrane strains are of the corners alone where drilling is weak
     points = found.points[..., : 5 if n == 4 else 3].reshape(count, found.points.shape[1], -1)
-    Y, ratio = item.wall.plane_constants
+    Y, ratio = np.array([wall.plane_constants for wall in item.walls])[which].T[:, :, None]
     stretch = (1.0 - COMPRESSION) * Y * found.point_areas
-    tension = np.hstack([np.dstack([points, stretch]).reshape(count, -1), np.full((count, 1), ratio)])
+    tension = np.hstack([np.dstack([points, stretch]).reshape(count, -1), ratio])
     tension *= item.tension_only
-    strained = np.tile(free, (count, 1, 1)), found.free[:, :2], angle
+    strained = free, found.free[:, :2], angle
     return found.stiffness, stretched, corners, mass, tension, recovery, flexibility, found.area, *strained
 
 

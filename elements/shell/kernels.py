@@ -457,7 +457,9 @@ def drilling_inertia(n, mass, i):
     total = mass[n * i]
     for j in range(1, n):
         total += mass[n * i + j]
-    return total * mass[n * n + 2]
+    # about the middle of the mass: an offset has no inertia about the normal; of a wall without mass, zero
+    r0, r1, r2 = mass[n * n], mass[n * n + 1], mass[n * n + 2]
+    return total * (r2 - r1 * r1 / (r0 + 1e-300))
 
 
 @kernel_with_entry

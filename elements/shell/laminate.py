@@ -50,6 +50,19 @@ class Wall:
         )
 
 
+def wall_of_sheet(
+    membrane: Floats, bending: Floats, shear: Floats, thickness: float, density: float, offset: float
+) -> Wall:
+    """The wall of a homogeneous sheet with a bending and a shear stiffness of its own: forces (3, 3) N/m and moments
+    (3, 3) N m about its middle, shear forces (2, 2) N/m; ``offset`` as of ``wall_of_plies``. Heat is unknown."""
+    C = np.zeros((8, 8))
+    C[:3, :3], C[6:, 6:] = membrane, shear
+    C[:3, 3:6] = C[3:6, :3] = -offset * membrane
+    C[3:6, 3:6] = bending + offset**2 * membrane
+    mass = density * thickness * np.array([1.0, -offset, thickness**2 / 12.0 + offset**2])
+    return Wall(C, mass, thickness, np.full((2, 6), np.nan))
+
+
 def wall_of_plies(plies: Sequence[Ply], offset: float) -> Wall:
     """The wall of plies from bottom to top; offset : of the reference surface above the middle of the wall, m."""
     thicknesses = np.array([ply.thickness for ply in plies])

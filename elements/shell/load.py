@@ -85,7 +85,7 @@ class SurfaceLoad(Item):
             names = ", ".join(map(repr, shells)) or "none"
             what = f"got {self.shell!r}, which is not in the model{nearest(self.shell, shells)}; shells: {names}"
             raise ModelError.at((self.table, self.name, "shell"), what)
-        if self.heats and isnan(shells[self.shell].wall.free[0, 0]):
+        if self.heats and any(isnan(wall.free[0, 0]) for wall in shells[self.shell].walls):
             word = next(word for word in HEAT if getattr(self, word) is not None)
             what = f"needs the expansion (1/K) of the wall of shell {self.shell!r}: give it in its material or plies"
             raise ModelError.at((self.table, self.name, word), what)

@@ -37,13 +37,18 @@ SAME_PLACE = 1e-3
 
 
 class NodeSets(Mapping[str, Ints]):
-    """Sets of nodes by name, also of those on a plane such as "x=0.5", in the axes of the geometry."""
+    """Sets of nodes by name, also of those on a plane such as "x=0.5", in the axes of the geometry; and of those with
+    numbers as "3,7" in the file, where it has some."""
 
-    def __init__(self, named: Mapping[str, Ints], nodes: Floats) -> None:
+    def __init__(self, named: Mapping[str, Ints], nodes: Floats, numbers: Ints | None = None) -> None:
         self.named, self.nodes = named, nodes
+        self.rows = {} if numbers is None else {str(number): k for k, number in enumerate(numbers.tolist())}
 
     def __getitem__(self, name: str) -> Ints:
         found = self.named.get(name)
+        numbers = str(name).replace(" ", "").split(",")
+        if found is None and all(number in self.rows for number in numbers):
+            return np.array([self.rows[number] for number in numbers])
         try:
             found = nodes_on_plane(name, self.nodes) if found is None else found
         except ModelError as error:
@@ -164,16 +169,18 @@ class ShellMesh:
 
 
 def projected_axes(normals: Floats, direction: Floats) -> Floats:
-    """(n, 3, 3) axes as columns: the third along normals (n, 3), the first along the projection of a direction (3,).
+    """(n, 3, 3) axes as columns: the third along normals (n, 3), the first along the projection of a direction (3,), or
+    of one for each, (n, 3).
 
     Raises ModelError where the direction is along a normal.
     """
-    size = np.linalg.norm(direction)
-    x = direction / size - np.sum(normals * (direction / size), axis=1)[:, None] * normals
+    unit = direction / np.linalg.norm(direction, axis=-1, keepdims=True)
+    x = unit - np.sum(normals * unit, axis=1)[:, None] * normals
     lengths = np.linalg.norm(x, axis=1)
     if not lengths.min() > LEAST_SINE:
+        which = np.broadcast_to(direction, normals.shape)[lengths.argmin()]
         raise ModelError(
-            f"got {shown(direction.tolist())}, which is along the normal of the shell at a place: give another one"
+            f"got {shown(which.tolist())}, which is along the normal of the shell at a place: give another one"
         )
     x = x / lengths[:, None]
     return np.stack([x, np.cross(normals, x), normals], axis=2)
@@ -359,12 +366,13 @@ def mesh_of_file(path: str | Path, unit: float = 1.0, group: str | None = None) 
     """
     file = read_mesh_file(path, SIZES)
     try:
-        return _mesh_of(file, unit, group)
+        return mesh_of(file, unit, group)
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from error
 
 
-def _mesh_of(file: MeshFile, unit: float, group: str | None) -> ShellMesh:
+def mesh_of(file: MeshFile, unit: float, group: str | None) -> ShellMesh:
+    """The mesh of a file that is read, as ``mesh_of_file``. Raises ModelError."""
     file.check_nodes()
     cells = {kind: file.cells.get(kind, np.zeros((0, n), dtype=np.int64)) for kind, n in SIZES.items()}
     if group is not None:
@@ -388,7 +396,8 @@ def _mesh_of(file: MeshFile, unit: float, group: str | None) -> ShellMesh:
     named_sets = {name: place[rows] for name, rows in file.node_sets.items()}
     sets = {name: rows[rows >= 0] for name, rows in named_sets.items() if np.any(rows >= 0)}
     nodes = file.points[used] * unit
-    bare = ShellMesh(nodes, np.zeros_like(nodes), place[cells["quad"]], place[cells["triangle"]], NodeSets(sets, nodes))
+    known = NodeSets(sets, nodes, None if file.numbers is None else file.numbers[used])
+    bare = ShellMesh(nodes, np.zeros_like(nodes), place[cells["quad"]], place[cells["triangle"]], known)
     return _with_normals(bare)
 
 

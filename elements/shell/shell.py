@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -13,7 +14,19 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import FembError, FembWarning, ModelError
 from femb.base.quantity import Group
-from femb.base.types import NOT_NEGATIVE, POSITIVE, Direction, Floats, Matrix6, OneOf, Quaternion, Shape, Unit, Vector
+from femb.base.types import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Direction,
+    Floats,
+    Ints,
+    Matrix6,
+    OneOf,
+    Quaternion,
+    Shape,
+    Unit,
+    Vector,
+)
 from femb.base.values import as_numbers, nearest, shown, whole_number
 from femb.elements.beam.laminate import Material, Ply, material_named
 from femb.elements.item import Item, StartMotion
@@ -21,6 +34,7 @@ from femb.elements.load.load import Load
 from femb.elements.marker import Marker, Place
 from femb.elements.modal.flexible_body import Interface
 from femb.elements.records import RecordedSystem, Records, StationMotions, shape_changes
+from femb.elements.shell.bulk_shell import BulkShell, is_bulk_data, read_bulk_shell
 from femb.elements.shell.laminate import Wall, recovery_of_plies, wall_of_plies
 from femb.elements.shell.mesh import (
     ShellMesh,
@@ -81,6 +95,8 @@ class Shell(Item):
     of Gmsh, Abaqus, NASTRAN or another format of meshio; mesh_unit : its unit of length, m; group : the cell set or
     physical group of the mesh that is the shell, by default all. Elements that meet by more than 20 degrees have
     normals of their own. Sets of nodes in the file, and planes such as "x=0.5", are edges in attach, points and loads.
+    Bulk data of NASTRAN has walls too, for shells without one, groups "property 3" and sets "12,13" of grids; mesh_unit
+    is then of all its lengths, beside N and s.
     frame : a body in whose axes at the start the geometry is given; by default inertial axes. position : m, of these
     axes. quaternion : of these axes. The wall is of a thickness and a material, or of plies, or of matrices. thickness
     : m. material : one of femb.MATERIALS by its name, or a Material. plies : in place of both, from the side behind the
@@ -161,7 +177,9 @@ class Shell(Item):
             check.fail("elements" if word == "surface" else word, problem)
             return
         try:
-            for normals in (mesh.normals, *(mesh.corner_normals(cells).reshape(-1, 3) for cells in mesh.cells)):
+            of_nodes = self.bulk is not None and self.direction is None
+            corners = [] if of_nodes else [mesh.corner_normals(cells).reshape(-1, 3) for cells in mesh.cells]
+            for normals in (mesh.normals, *corners):
                 projected_axes(normals, self.material_direction)
         except ModelError as error:
             check.fail("direction", str(error))
@@ -179,6 +197,8 @@ class Shell(Item):
                 stacklevel=4,
             )
         remarks = list(mesh.remarks)
+        if self._of_bulk is not None and self._of_bulk.remark:
+            remarks.append(f"has {self._of_bulk.remark}")
         if self.mesh is not None and size > LARGE:
             remarks.append(f'is {size:.3g} m large: is it in millimetres? Then give mesh_unit = "1 mm"')
         if remarks:
@@ -215,6 +235,17 @@ class Shell(Item):
     def _check_wall(self, check: Checks) -> None:
         direct = [word for word in DIRECT if getattr(self, word) is not None]
         forms = [word for word in ("thickness", "plies") if getattr(self, word) is not None] + direct[:1]
+        if self._wall_of_file:
+            for word in ("material", "offset", "rotary_inertia"):
+                if getattr(self, word):
+                    check.fail(word, f"given without a wall: {self.mesh} has them; give the wall too, or leave it out")
+            if {"mesh", "mesh_unit", "group", "material", "offset", "rotary_inertia"} & check.bad:
+                return
+            try:
+                self._check_stiffness(check, "mesh")
+            except FembError as error:
+                check.fail("mesh", str(error))
+            return
         if len(forms) != 1:
             wanted = "thickness with material, plies, or stiffness_matrix with shear_stiffness and mass_per_area"
             check.fail(forms[1] if forms else "thickness", f"got {' and '.join(forms) or 'no wall'}, wanted {wanted}")
@@ -243,20 +274,24 @@ class Shell(Item):
             check.require("plies", self.plies, "wanted a list of plies, from behind to in front of the normal")
         if check.bad & {"thickness", "material", "plies", "offset", *DIRECT, "rotary_inertia", "non_structural_mass"}:
             return
-        C = self.wall.stiffness
-        if np.abs(C - C.T).max() > 1e-9 * np.abs(C).max():
-            check.fail("stiffness_matrix", "is not symmetric, or the shear_stiffness is not")
-            return
-        scale = np.sqrt(np.abs(np.diag(C)))
-        lowest = np.linalg.eigvalsh(C / np.outer(scale, scale)).min() if scale.all() else 0.0
-        if not lowest > 1e-12:
-            word = "plies" if self.plies else "stiffness_matrix" if direct else "offset" if self.offset else "thickness"
-            check.fail(word, "the stiffness of the wall is not positive definite: a strain has none")
-        elif self.tension_only and "tension_only" not in check.bad:
+        word = "plies" if self.plies else "stiffness_matrix" if direct else "offset" if self.offset else "thickness"
+        self._check_stiffness(check, word)
+
+    def _check_stiffness(self, check: Checks, word: str) -> None:
+        for C in (wall.stiffness for wall in self.walls):
+            if np.abs(C - C.T).max() > 1e-9 * np.abs(C).max():
+                check.fail("stiffness_matrix", "is not symmetric, or the shear_stiffness is not")
+                return
+            scale = np.sqrt(np.abs(np.diag(C)))
+            lowest = np.linalg.eigvalsh(C / np.outer(scale, scale)).min() if scale.all() else 0.0
+            if not lowest > 1e-12:
+                check.fail(word, "the stiffness of the wall is not positive definite: a strain has none")
+                return
+        if self.tension_only and "tension_only" not in check.bad:
             self._check_membrane(check)
 
     def _check_membrane(self, check: Checks) -> None:
-        if not self.wall.isotropic:
+        if not all(wall.isotropic for wall in self.walls):
             what = "needs an isotropic wall with the reference surface in its middle: one material, without an offset"
             check.fail("tension_only", what)
         elif self.drilling == "stiff":
@@ -339,6 +374,8 @@ class Shell(Item):
     @cached_property
     def geometry(self) -> ShellMesh:
         """The mesh, in the axes of the geometry."""
+        if self._of_bulk is not None:
+            return self._of_bulk.mesh
         if self.mesh is not None:
             return mesh_of_file(self.mesh, self.mesh_unit, self.group)
         assert self.elements is not None
@@ -352,6 +389,8 @@ class Shell(Item):
         """(3,) in the axes of the geometry."""
         if self.direction is not None:
             return np.asarray(self.direction)
+        if self.bulk is not None:
+            return self.bulk.direction
         return np.array([1.0, 0.0, 0.0]) if self.corners is None else np.asarray(self.corners[1] - self.corners[0])
 
     @property
@@ -363,23 +402,65 @@ class Shell(Item):
     def _isotropic(self) -> Material:
         return material_named(self.material) if isinstance(self.material, str) else self.material  # type: ignore[return-value]
 
+    def directions(self, corners: int) -> Floats:
+        """The material direction of all elements (3,), or of each with so many corners (e, 3); axes of the geometry."""
+        if self.direction is None and self.bulk is not None:
+            return self.bulk.directions[corners]
+        return self.material_direction
+
+    @property
+    def _wall_of_file(self) -> bool:
+        """Whether its file is bulk data, which gives the walls."""
+        words = ("thickness", "plies", *DIRECT)
+        of_file = isinstance(self.mesh, str | Path) and is_bulk_data(self.mesh)
+        return of_file and all(getattr(self, word) is None for word in words)
+
     @cached_property
+    def bulk(self) -> BulkShell | None:
+        """Its mesh and walls in bulk data; None where walls are not of such a file."""
+        return self._of_bulk if self._wall_of_file else None
+
+    @cached_property
+    def _of_bulk(self) -> BulkShell | None:
+        """What is read of its file, if it is bulk data; without pyyeti meshio reads the mesh."""
+        if self.mesh is None or not is_bulk_data(self.mesh) or not (self._wall_of_file or find_spec("pyyeti")):
+            return None
+        return read_bulk_shell(self.mesh, self.mesh_unit, self.group, self._wall_of_file)
+
+    @cached_property
+    def walls(self) -> tuple[Wall, ...]:
+        """Stiffness and mass per area of its walls."""
+        if self.bulk is not None:
+            return tuple(self._loaded(laid.wall) for laid in self.bulk.walls)
+        return (self._loaded(self._described_wall),)
+
+    def wall_of(self, corners: int) -> Ints:
+        """(e,) number of the wall of each element with so many corners."""
+        if self.bulk is not None:
+            return self.bulk.wall_of[corners]
+        return np.zeros(len(self.geometry.quads if corners == 4 else self.geometry.triangles), dtype=np.int64)
+
+    @property
     def wall(self) -> Wall:
-        """Its stiffness and mass per area."""
+        """Stiffness and mass per area; the first of several walls."""
+        return self.walls[0]
+
+    @property
+    def _described_wall(self) -> Wall:
         if self.stiffness_matrix is not None:
             C = np.zeros((8, 8))
             C[:6, :6], C[6:, 6:] = self.stiffness_matrix, self.shear_stiffness
             thickness = float(np.sqrt(12.0 * max(C[3, 3], 0.0) / C[0, 0])) if C[0, 0] > 0.0 else 0.0
             rotary = self.rotary_inertia
             rotary = self.mass_per_area * thickness**2 / 12.0 if rotary is None else rotary  # type: ignore[operator]
-            return self._loaded(
-                Wall(C, np.array([self.mass_per_area, 0.0, rotary]), thickness, np.full((2, 6), np.nan))
-            )
-        return self._loaded(wall_of_plies(self._layers, self.offset))
+            return Wall(C, np.array([self.mass_per_area, 0.0, rotary]), thickness, np.full((2, 6), np.nan))
+        return wall_of_plies(self._layers, self.offset)
 
     @property
     def _layers(self) -> list[Ply]:
-        """The plies, or the material as one; none of a wall of matrices."""
+        """The plies, or the material as one; none of a wall of matrices, or of several walls."""
+        if self.bulk is not None:
+            return self.bulk.walls[0].plies if len(self.walls) == 1 else []
         if self.plies is not None:
             return self.plies
         if self.thickness is None:
@@ -389,12 +470,11 @@ class Shell(Item):
         expansion = None if one.expansion is None else (one.expansion, one.expansion)
         return [Ply(self.thickness, 0.0, *moduli, one.density, expansion=expansion)]
 
-    @property
-    def pretension_strain(self) -> Floats:
-        """(6,) strains and curvatures at which the pretension would vanish, material axes."""
+    def pretension_strain(self, wall: Wall) -> Floats:
+        """(6,) strains and curvatures of a wall at which the pretension would vanish, material axes."""
         forces = np.zeros(6)
         forces[:3] = 0.0 if self.pretension is None else self.pretension
-        return np.asarray(-np.linalg.solve(self.wall.stiffness[:6, :6], forces))
+        return np.asarray(-np.linalg.solve(wall.stiffness[:6, :6], forces))
 
     def _loaded(self, wall: Wall) -> Wall:
         return replace(wall, mass=wall.mass + np.array([self.non_structural_mass, 0.0, 0.0]))
@@ -594,16 +674,17 @@ def shell_records(items: list[Shell], system: RecordedSystem) -> Records:
         static[f"{path}/quadrilaterals"] = entry.quads.astype(float)
         static[f"{path}/triangles"] = entry.triangles.astype(float)
         corners = [position[part][cells] for cells in item.geometry.cells]
-        direction = rotations.rotate(
-            rotations.multiply(
-                quaternion[part][0], rotations.conjugate(item.geometry.axes(item.material_direction)[0])
-            ),
-            item.material_direction,
+        turn = rotations.multiply(
+            quaternion[part][0], rotations.conjugate(item.geometry.axes(item.material_direction)[0])
         )
-        axes_of = [projected_axes(middle_axes(x)[:, :, 2], direction) for x in corners]
+        axes_of = [
+            projected_axes(middle_axes(x)[:, :, 2], rotations.rotate(turn, item.directions(x.shape[1])))
+            for x in corners
+        ]
         static[f"{path}/element_axes"] = np.concatenate(axes_of)
         if item._layers:
-            recovery = recovery_of_plies(item._layers, item.offset, item.wall)
+            offset = item.offset if item.bulk is None else item.bulk.walls[0].offset
+            recovery = recovery_of_plies(item._layers, offset, item.walls[0])
             static[f"{path}/ply_recovery"], static[f"{path}/ply_heat"] = recovery.loads, recovery.heat
             static[f"{path}/ply_angle"] = recovery.angle
             if not np.isnan(recovery.strengths).all():

@@ -53,8 +53,8 @@ def _points(rule: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
 
 
 def turned_stiffness(C: Floats, angle: Floats) -> tuple[Floats, Floats]:
-    """C (8, 8) in axes from which the material axes are turned by the angles (e,), and T (e, 8, 8) from the strains in
-    these axes to those in material axes."""
+    """C (8, 8), or of each (e, 8, 8), in axes from which the material axes are turned by the angles (e,), and T (e, 8,
+    8) from the strains in these axes to those in material axes."""
     c, s = np.cos(angle), np.sin(angle)
     T = np.zeros((len(angle), 8, 8))
     for o in (0, 3):
@@ -205,13 +205,13 @@ def elements_of(
 ) -> ShellElements:
     """The constant arrays of elements with corners x and directors d (e, n, 3).
 
-    C (8, 8) : of the laminate in material axes, which are turned by ``angle`` (e,) from the axes of the middles. free
-    (r, 6) : strains and curvatures without stress, material axes, as by unit temperature and unit gradient.
+    C (e, 8, 8) : of the laminates in material axes, which are turned by ``angle`` (e,) from the axes of the middles.
+    free (e, r, 6) : strains and curvatures without stress, material axes, as by unit temperature and unit gradient.
     stiff_drilling : section 3.1, for flat meshes of quadrilaterals. membrane : section 11.
     """
     axes = middle_axes(x)
     C_own, T = turned_stiffness(C, angle)
-    free_own = np.zeros((len(x), len(free), 8))
+    free_own = np.zeros((len(x), free.shape[1], 8))
     free_own[:, :, :6] = free @ np.linalg.inv(np.swapaxes(T, 1, 2))[:, :6, :6]
     compliance = np.asarray(np.linalg.inv(C_own), dtype=float)
     build = _quadrilaterals if x.shape[1] == 4 else _triangles

@@ -12,15 +12,10 @@ from typing import Any
 import numpy as np
 
 from femb.base.array_files import check_file, reading_foreign
+from femb.base.bulk_data import is_bulk_data, left_out
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints
 
-# Suffixes of NASTRAN bulk data, and its cards of parts and walls that are no mesh: meshio leaves them out.
-BULK = (".bdf", ".dat", ".nas", ".fem")
-NO_MESH = (
-    "PSHELL", "PCOMP", "PCOMPG", "CONM1", "CONM2", "CBAR", "CBEAM", "CROD", "CBUSH", "CELAS1", "CELAS2", "RBAR", "RBE1",
-    "RBE2", "RBE3", "MPC",
-)  # fmt: skip
 # Nodes of a plane are within this part of the size of the mesh.
 PLANE = 1e-6
 
@@ -30,13 +25,14 @@ class MeshFile:
     """points (N, 3) in the unit of the file. cells : rows of points by type, as of meshio, of the types that were asked
     for, in the order of the file; others : the types of all other cells. node_sets : rows of points by the names of
     point sets, cell sets and Gmsh's physical groups. cell_sets : rows of ``cells`` by the names of cell sets and
-    groups, and by type."""
+    groups, and by type. numbers (N,) : of the points in the file, where sets may be lists of them; or None."""
 
     points: Floats
     cells: Mapping[str, Ints]
     others: tuple[str, ...]
     node_sets: Mapping[str, Ints]
     cell_sets: Mapping[str, Mapping[str, Ints]]
+    numbers: Ints | None = None
 
     def check_nodes(self) -> None:
         """Raise ModelError for cells and sets of nodes that are not there, and places that are no numbers."""
@@ -64,10 +60,8 @@ def read_mesh_file(path: str | Path, kinds: Container[str]) -> MeshFile:
         mesh = meshio.read(path)
     if said.getvalue().strip():
         warnings.warn(f"{path}: meshio says: {' '.join(said.getvalue().split())}", FembWarning)
-    if Path(path).suffix.lower() in BULK and (left := _no_mesh(Path(path))):
-        warnings.warn(
-            f"{path}: {', '.join(left)}: are not read: give walls, masses, beams and joints here", FembWarning
-        )
+    if is_bulk_data(path) and (left := left_out(path)):
+        warnings.warn(f"{path}: {left}", FembWarning)
     cells: dict[str, Ints] = {}
     others: dict[str, None] = {}
     with reading_foreign(path, "a mesh"):
@@ -79,13 +73,6 @@ def read_mesh_file(path: str | Path, kinds: Container[str]) -> MeshFile:
             elif len(block.data):
                 others[block.type] = None
         return MeshFile(points, cells, tuple(others), _node_sets(mesh), _cell_sets(mesh))
-
-
-def _no_mesh(path: Path) -> list[str]:
-    """Names of the cards of bulk data, in their order, that a mesh does not have."""
-    lines = path.read_text(encoding="utf-8", errors="replace").upper().splitlines()
-    names = dict.fromkeys(re.split(r"[,*\s]", line[:8], maxsplit=1)[0] for line in lines)
-    return [name for name in names if name in NO_MESH]
 
 
 def nodes_on_plane(text: str, nodes: Floats) -> Ints | None:

@@ -133,7 +133,7 @@ def reduce(
                 given = {"nodes": nodes, "names": names, "unit": unit, "stress": stress}
                 found = fem.reduce_matrices(source, interfaces, **given, **words)
             else:
-                found = fem.reduce_mesh(source, interfaces, unit=unit, **_materials(of_mesh), **words)
+                found = fem.reduce_mesh(source, interfaces, unit=unit, **_materials(source, of_mesh), **words)
             body = found.body
         importlib.import_module("femb.elements.modal.data").write_reduced_body(file, body)
         say(*_account(found), "", file, quiet=quiet)
@@ -167,8 +167,11 @@ def _positions(interfaces: tuple[str, ...]) -> dict[str, list[float] | int]:
     }
 
 
-def _materials(of_mesh: dict[str, Any]) -> dict[str, Any]:
-    """The material of a mesh, and those of its cell sets. Raises OptionError."""
+def _materials(source: Path, of_mesh: dict[str, Any]) -> dict[str, Any]:
+    """The material of a mesh, and those of its cell sets; none of bulk data that has its own. Raises OptionError."""
+    own = importlib.import_module("femb.base.bulk_data").is_bulk_data(source)
+    if own and of_mesh["youngs_modulus"] is None and of_mesh["density"] is None and not of_mesh["material"]:
+        return {}
     wanted = "SET=E,NU,RHO: Young's modulus in Pa, Poisson's ratio, density in kg/m3; or with the expansion in 1/K"
     texts = pairs("--material", of_mesh.pop("material"), wanted)
     parts = {

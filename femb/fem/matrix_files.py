@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from femb.base.array_files import check_file, numbers_in, reading_foreign
+from femb.base.bulk_data import located, pyyeti_nastran
 from femb.base.errors import ModelError
 from femb.base.types import Floats, Ints, Sparse
 from femb.fem.model import FeModel, GivenStress, as_csc
@@ -173,20 +174,9 @@ STIFFNESS = ("kgg", "kff", "kaa", "kaax", "kxx", "kcb", "stiff", "stiffness", "k
 SAME_AXES = 1e-12  # difference of direction cosines
 
 
-def _pyyeti() -> Any:
-    try:
-        import pyyeti.nastran
-        import pyyeti.nastran.n2p
-    except ImportError as error:
-        raise ModelError(
-            "pip install 'femb[fe]': OP4, DMIG and bulk data files are read by pyyeti, which is not installed"
-        ) from error
-    return pyyeti.nastran
-
-
 def read_op4_matrices(path: str | Path, mass: str = "", stiffness: str = "") -> tuple[Sparse, Sparse]:
     """Mass and stiffness of an OP4 file; names are looked for if none are given. Raises ModelError, ResultError."""
-    nastran = _pyyeti()
+    nastran = pyyeti_nastran()
     with reading_foreign(path, "an OP4 file"):
         found = {name.lower(): entry[0] for name, entry in nastran.op4.load(str(path), into="dct").items()}
     return tuple(
@@ -205,7 +195,7 @@ def _named(found: dict[str, Any], word: str, given: str, known: tuple[str, ...],
 
 def _read_punch(path: str | Path, mass: str, stiffness: str) -> tuple[list[Floats], Ints]:
     """Mass and stiffness of DMIG, and the number and component (n, 2) of each row. Raises ModelError, ResultError."""
-    nastran = _pyyeti()
+    nastran = pyyeti_nastran()
     with reading_foreign(path, "a punch file of DMIG"):
         found = {name.lower(): frame for name, frame in nastran.bulk.rddmig(str(path)).items()}
     M, K = _named(found, "mass", mass, MASS, path), _named(found, "stiffness", stiffness, STIFFNESS, path)
@@ -288,16 +278,7 @@ def read_grid_frames(path: str | Path) -> dict[int, tuple[Floats, Floats]]:
 
     Raises ModelError, ResultError.
     """
-    nastran = _pyyeti()
-    with reading_foreign(path, "bulk data"):
-        table = nastran.bulk.bulk2uset(str(path))[0]
-        numbers = [int(number) for number, component in table.index if component == 1]
-        places = table.to_numpy()[np.flatnonzero(table.index.get_level_values("dof") == 1), 1:]
-        # displacements along a grid's axes by unit translations along the basic ones
-        moved = nastran.n2p.rbgeom_uset(table)[:, :3].reshape(len(numbers), -1, 3)[:, :3] if numbers else []
-    if not numbers:
-        raise ModelError(f"{path}: has no GRID")
-    return {number: (place, axes.T) for number, place, axes in zip(numbers, places, moved, strict=True)}
+    return located(path)[0]
 
 
 # Tables of nodes beside matrices: numbers, positions and node sets.

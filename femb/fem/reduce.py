@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import block_diag, eigh
 
 from femb.base.array_files import check_file, of_file, read_arrays
+from femb.base.bulk_data import is_bulk_data
 from femb.base.errors import ModelError, Problem, ResultError
 from femb.base.mesh_files import nodes_on_plane
 from femb.base.types import Floats, Ints, Sparse
@@ -252,12 +253,14 @@ def reduce_mesh(
     unit: float = 1.0,
     **options: Unpack[ReduceOptions],
 ) -> Reduction:
-    """Reduce a mesh of solid cells to its interfaces and modes.
+    """Reduce a mesh of solid cells, or a structure in bulk data, to its interfaces and modes.
 
-    mesh : a file of Gmsh, Abaqus, NASTRAN, VTU or another format of meshio, with tetrahedra of 4 or 10 nodes, hexahedra
-    of 8, 20 or 27, or wedges of 6. interfaces : texts as "root=left", "tip=x=1.5:mean", "tip=3,7,9@1.5,0,0" or
-    "tip=right/0,1,0/0,0,1", with its x axis and a direction towards y: the first is the root; or a dictionary of these,
-    or ``femb.fem.MeshInterface``. modes : how many to keep; also max_frequency (Hz) and effective_mass (part).
+    mesh : bulk data of NASTRAN with shells, bars, masses and rigid elements, without a material here, whose lengths are
+    in ``unit`` beside N and s; or a file of Gmsh, Abaqus, NASTRAN, VTU or another format of meshio, with tetrahedra of
+    4 or 10 nodes, hexahedra of 8, 20 or 27, or wedges of 6. interfaces : texts as "root=left", "tip=x=1.5:mean",
+    "tip=3,7,9@1.5,0,0" or "tip=right/0,1,0/0,0,1", with its x axis and a direction towards y: the first is the root; or
+    a dictionary of these, or ``femb.fem.MeshInterface``. modes : how many to keep; also max_frequency (Hz) and
+    effective_mass (part).
     youngs_modulus Pa, poissons_ratio, density kg/m3, expansion 1/K : of all cells but those of materials, which gives
     these by the name of a cell set or physical group, as {"core": (1e8, 0.3, 50.0)}. loads : inside the body, texts as
     "push=tip:0,0,1" (N), "sun=front:pressure" (1 Pa) or "warm=all:heat" (1 K), for ``femb.ModalLoad``. stresses :
@@ -269,6 +272,12 @@ def reduce_mesh(
     from femb.fem.solids import SolidMaterial, read_mesh
 
     given = {"youngs_modulus": youngs_modulus, "poissons_ratio": poissons_ratio, "density": density}
+    if is_bulk_data(mesh) and youngs_modulus is None and density is None and not materials:
+        from femb.fem.bulk_model import read_structure
+
+        model = read_structure(mesh, unit)
+        with of_file(mesh):
+            return _reduced(model, interfaces, modes, options)
     absent = [word for word, value in given.items() if value is None]
     if absent and (len(absent) < len(given) or not materials):
         raise ModelError(f"{', '.join(absent)}: missing; give youngs_modulus, poissons_ratio and density, or materials")

@@ -1,0 +1,420 @@
+"""Structures in NASTRAN bulk data: each card beside the same structure as items, closed forms and NASTRAN itself."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh, null_space
+from shared_runs import said
+
+import femb
+from femb.base.errors import FembWarning, ModelError
+from femb.elements.modal.data import read_reduced_body
+from femb.fem import reduce_beams, reduce_mesh
+from femb.fem.bulk_model import read_structure
+
+pytest.importorskip("pyyeti", reason="pyyeti, the extra fe, is not installed")
+FILES = Path(__file__).parent / "files"
+E, NU, RHO = 7e10, 0.3, 2700.0
+METAL = femb.Material(E, 0.5 * E / (1.0 + NU), RHO)
+PLY = {"youngs_moduli": (1.3e11, 9e9), "shear_modulus": 5e9, "poissons_ratio": 0.3, "density": 1600.0,
+       "transverse_shear": (4e9, 3e9)}  # fmt: skip
+MATERIALS = "MAT1,1,7.+10,,.3,2700.\nMAT8,8,1.3+11,9.+9,.3,5.+9,4.+9,3.+9,1600.\n"
+
+
+def file_of(path, *cards):
+    """A file of cards, between the lines that are around them."""
+    path.write_text("\n".join(["SOL 103", "CEND", "TITLE = PLATE, FLAT", "BEGIN BULK", *cards, "ENDDATA", ""]))
+    return path
+
+
+def grids(nx, ny, x=(0.0, 1.0), y=(0.0, 0.5), first=1):
+    """Cards of a grid of places, numbered along x."""
+    places = [(a, b) for b in np.linspace(*y, ny + 1) for a in np.linspace(*x, nx + 1)]
+    return [f"GRID,{first + k},,{a!r},{b!r},0." for k, (a, b) in enumerate((float(a), float(b)) for a, b in places)]
+
+
+def quads(nx, ny, pid, rest="", first=1):
+    """Cards of the elements of such a grid."""
+    corners = [(j * (nx + 1) + i + first, j * (nx + 1) + i + first + nx + 1) for j in range(ny) for i in range(nx)]
+    return [f"CQUAD4,{k},{pid},{a},{a + 1},{b + 1},{b}{rest}" for k, (a, b) in enumerate(corners, first)]
+
+
+def panel(nx=4, ny=2, **words):
+    """The same panel of femb's own shells on a hub."""
+    model = femb.Model()
+    model.add(femb.RigidBody("hub", mass=10.0, inertia=1.0))
+    corners = [[0, 0, 0], [1, 0, 0], [1, 0.5, 0], [0, 0.5, 0]]
+    model.add(femb.Shell("p", (nx, ny), corners, attach={"edge4": "hub"}, points={"tip": "corner2"}, **words))
+    return model
+
+
+ROOT = "root=1,6,11"
+DIRECTION = (np.cos(np.pi / 6), 0.5, 0.0)
+ANGLES = [np.pi / 4, -np.pi / 4, -np.pi / 4, np.pi / 4]
+
+
+def plies(angles, thickness=1e-3, **words):
+    return [femb.Ply(thickness, angle, **{**PLY, **words}) for angle in angles]
+
+
+def sheet(bending, factor=5.0 / 6.0):
+    """The matrices of a sheet of metal that bends as one so many times as stiff."""
+    C = femb.Shell("s", (1, 1), [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], thickness=0.01, material=METAL).wall
+    K, shear = C.stiffness[:6, :6].copy(), C.stiffness[6:, 6:] * factor / (5.0 / 6.0)
+    K[3:, 3:] *= bending
+    return {"stiffness_matrix": K, "shear_stiffness": shear, "mass_per_area": 27.0, "rotary_inertia": 27.0 * 1e-4 / 12}
+
+
+WALLS = [
+    ("PSHELL,2,1,.01,1,,1", "", {"thickness": 0.01, "material": METAL}),
+    ("PSHELL,2,1,.01,1,,1,,3.", ",,-.004", {"thickness": 0.01, "material": METAL, "offset": 0.004,
+                                           "non_structural_mass": 3.0}),
+    ("PSHELL,2,1,.01,1,8.,1,.5", "", sheet(8.0, 0.5)),
+    ("PCOMP,2,,,,,,,SYM\n,8,.001,45.,YES,,,-45.", ",30.", {"plies": plies(ANGLES), "direction": DIRECTION}),
+    ("PCOMP   2               2.\n        8       .001    0.      NO              .002    30.", ",30.,.0007",
+     {"plies": [*plies([0.0]), *plies([np.pi / 6], 2e-3)], "offset": -0.0007, "non_structural_mass": 2.0,
+      "direction": DIRECTION}),
+    ("PCOMP,2,-.0005\n,8,.001,0.,,1,.002", ",30.",
+     {"plies": [*plies([0.0]), femb.Ply(0.002, 0.0, (E, E), METAL.shear_modulus, NU, RHO)], "offset": -0.001,
+      "direction": DIRECTION}),
+    ("CORD2R,7,,0.,0.,0.,0.,0.,1.\n,.8660254037844387,.5,0.\nPCOMP,2\n,8,.001,45.,,,,-45.", ",7",
+     {"plies": plies(ANGLES[:2]), "direction": DIRECTION}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("card", "rest", "words"), WALLS)
+def test_walls_are_those_of_a_case(tmp_path, card, rest, words):
+    """Frequencies of a panel of PSHELL and PCOMP, with offsets, options and material directions."""
+    path = file_of(tmp_path / "p.bdf", *grids(4, 2), *quads(4, 2, 2, rest), card, MATERIALS)
+    found = reduce_mesh(path, [ROOT], 8)
+    wanted = reduce_beams(panel(**words), "hub", {}, 8)
+    np.testing.assert_allclose(found.free, wanted.free, rtol=1e-9)
+    np.testing.assert_allclose(found.body.mass, panel(**words).tables["shells"]["p"].wall.mass[0] * 0.5, rtol=1e-12)
+
+
+def test_triangles_and_a_wall_that_does_not_shear(tmp_path):
+    """Without MID3 a thick plate is as stiff as a thin one of the same bending stiffness; triangles are read."""
+    cells = [card for k, card in enumerate(quads(8, 4, 2)) if k]
+    cells += ["CTRIA3,90,2,1,2,11,90.", "CTRIA3,91,2,1,11,10"]
+    thick = file_of(tmp_path / "a.bdf", *grids(8, 4), *cells, "PSHELL,2,1,.1,1", MATERIALS)
+    thin = file_of(tmp_path / "b.bdf", *grids(8, 4), *cells, "PSHELL,2,1,.001,1,,1,,267.3", MATERIALS)
+    roots = ["root=1,10,19,28,37"]
+    ratio = reduce_mesh(thick, roots, 1).free / reduce_mesh(thin, roots, 1).free
+    np.testing.assert_allclose(ratio, 1e3, rtol=4e-3)  # rotary inertia of the thick one
+
+
+def test_several_walls_in_one_file(tmp_path):
+    """Two properties side by side are two shells that share an edge; formats and unit are any."""
+    cards, whole = grids(4, 2), quads(4, 2, 2)
+    cells = [f"CQUAD4,{k + 1},{2 if k % 4 < 2 else 3}," + card.split(",", 3)[3] for k, card in enumerate(whole)]
+    walls = ["PSHELL,2,1,.01,1,,1", "PCOMP,3,,,,,,,SYM\n,8,.001,45.,YES,,,-45."]
+    found = reduce_mesh(file_of(tmp_path / "p.bdf", *cards, *cells, *walls, MATERIALS), [ROOT, "tip=5,10,15"], 6)
+    model = femb.Model()
+    model.add(femb.RigidBody("hub", mass=10.0, inertia=1.0))
+    first = [[0, 0, 0], [0.5, 0, 0], [0.5, 0.5, 0], [0, 0.5, 0]]
+    second = [[0.5, 0, 0], [1, 0, 0], [1, 0.5, 0], [0.5, 0.5, 0]]
+    model.add(femb.Shell("a", (2, 2), first, thickness=0.01, material=METAL, attach={"edge4": "hub"}))
+    model.add(femb.RigidBody("end", mass=1e-9, inertia=1e-12, position=(1.0, 0.25, 0.0)))
+    joined = {"edge4": {"shell": "a", "edge": "edge2"}, "edge2": "end"}
+    model.add(femb.Shell("b", (2, 2), second, plies=plies(ANGLES), attach=joined))
+    wanted = reduce_beams(model, "hub", {"tip": "bodies.end"}, 6)
+    np.testing.assert_allclose(found.free, wanted.free, rtol=1e-8)
+    # large format, and millimetres, tonnes and newtons
+    large = [f"GRID*{k + 1:>19}{'':16}{1e3 * float(x[3]):16.9f}{1e3 * float(x[4]):16.9f}\n*{'':7}{0.0:16.9f}"
+             for k, x in enumerate(card.split(",") for card in cards)]  # fmt: skip
+    walls = ["PSHELL,2,1,10.,1,,1", "PCOMP,3,,,,,,,SYM\n,8,1.,45.,YES,,,-45."]
+    materials = "MAT1,1,7.+4,,.3,2.7-9\nMAT8,8,1.3+5,9.+3,.3,5.+3,4.+3,3.+3,1.6-9"
+    path = file_of(tmp_path / "mm.bdf", *large, *cells, *walls, materials)
+    scaled = reduce_mesh(path, [ROOT, "tip=5,10,15"], 6, unit=1e-3)
+    np.testing.assert_allclose(scaled.free, found.free, rtol=1e-9)
+    np.testing.assert_allclose(scaled.body.inertia, found.body.inertia, rtol=1e-9, atol=1e-12)
+    with_factor = file_of(tmp_path / "kg.bdf", *cards, *cells, "PARAM,WTMASS,4.", "PSHELL,2,1,.01,1,,1",
+                          "PCOMP,3,,,,,,,SYM\n,8,.001,45.,YES,,,-45.", MATERIALS)  # fmt: skip
+    np.testing.assert_allclose(reduce_mesh(with_factor, [ROOT], 3).body.mass, 4.0 * found.body.mass, rtol=1e-12)
+
+
+def bars(count, extra=(), pbar="PBAR,2,1,1.-4,2.857142857142857-9,4.285714285714286-9,3.7142857142857143-9"):
+    """A line of bars along x, 1 m long, whose plane 1 has the z axis."""
+    points = [f"GRID,{k + 1},,{k / count!r},0.,0." for k in range(count + 1)]
+    return [*points, *(f"CBAR,{k},2,{k},{k + 1},0.,0.,1." for k in range(1, count + 1)), pbar, MATERIALS, *extra]
+
+
+def boom(count, stiffness=(300.0, 200.0), up=(0.0, 0.0, 1.0), **words):
+    """The same of an exact beam, with what else is on it."""
+    model = femb.Model()
+    model.add(femb.RigidBody("hub", mass=10.0, inertia=1.0))
+    y, z = stiffness
+    section = femb.Section(
+        "s", axial_stiffness=7e6, torsional_stiffness=1e2, bending_stiffness=stiffness, mass_per_length=0.27,
+        inertia_per_length=(27e2 * (y + z) / 7e10, 27e2 * y / 7e10, 27e2 * z / 7e10), **words,
+    )  # fmt: skip
+    start = femb.Attachment("hub", direction=(1.0, 0.0, 0.0), up=up)
+    model.add(femb.ExactBeam("b", section, 1.0, count, start=start))
+    return model
+
+
+def test_bars_are_exact_beams(tmp_path):
+    """I1 bends in the plane of the orientation vector; shear factors, products of inertia, PBEAM and shapes."""
+    found = reduce_mesh(file_of(tmp_path / "a.bdf", *bars(3)), ["root=1"], 8)
+    np.testing.assert_allclose(found.free, reduce_beams(boom(3), "hub", {}, 8).free, rtol=1e-9)
+    shear = bars(
+        3, pbar=f"PBAR,2,1,1.-4,2.857142857142857-9,4.285714285714286-9,{100 / METAL.shear_modulus!r}\n,\n,.5,.4"
+    )
+    G = METAL.shear_modulus
+    wanted = reduce_beams(boom(3, shear_stiffness=(0.5e-4 * G, 0.4e-4 * G)), "hub", {}, 8)
+    np.testing.assert_allclose(
+        reduce_mesh(file_of(tmp_path / "b.bdf", *shear), ["root=1"], 8).free, wanted.free, rtol=1e-9
+    )
+
+
+def test_product_of_inertia_turns_the_section(tmp_path):
+    """Moments in axes at an angle, with their product, and the orientation vector turned back, are the same bar."""
+    angle = 0.4
+    c, s = float(np.cos(angle)), float(np.sin(angle))
+    first, second = 2e-9, 6e-9  # int y2, int z2 in principal axes
+    turned = c * c * first + s * s * second, s * s * first + c * c * second, -c * s * (first - second)
+    bar = "PBAR,2,1,1.-4,{!r},{!r},1.-9\n,\n,,,{!r}"
+    plain = [card.replace("0.,0.,1.", "0.,1.,0.") for card in bars(3, pbar=bar.format(first, second, 0.0))]
+    # the y axis of the section at an angle behind that of the orientation vector
+    other = [card.replace("0.,0.,1.", f"0.,{c!r},{s!r}") for card in bars(3, pbar=bar.format(*turned))]
+    frequencies = [reduce_mesh(file_of(tmp_path / "a.bdf", *cards), ["root=1"], 8).free for cards in (plain, other)]
+    np.testing.assert_allclose(frequencies[1], frequencies[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("card", "shape", "factor"),
+    [
+        ("PBARL,2,1,,ROD\n,.02", {"circle": 0.02}, None),
+        ("PBARL,2,1,,TUBE\n,.02,.018,.3", {"tube": [0.02, 0.002]}, None),
+        ("PBARL,2,1,,BAR\n,.01,.03", {"rectangle": [0.03, 0.01]}, None),
+        ("PBARL,2,1,,BOX\n,.02,.03,.001,.001", {"box": [0.03, 0.02, 0.001]}, None),
+        ("PBEAML,2,1,,ROD\n,.02", {"circle": 0.02}, 0.9),
+        ("PBEAML,2,1,,BAR\n,.01,.03", {"rectangle": [0.03, 0.01]}, 5 / 6),
+    ],
+)
+def test_shapes_of_sections(tmp_path, card, shape, factor):
+    """PBARL does not shear, PBEAML does."""
+    cards = bars(3, pbar=card)
+    if card.startswith("PBEAML"):
+        cards = [each.replace("CBAR", "CBEAM") for each in cards]
+    found = reduce_mesh(file_of(tmp_path / "a.bdf", *cards), ["root=1"], 8)
+    model = femb.Model()
+    model.add(femb.RigidBody("hub", mass=10.0, inertia=1.0))
+    torsion = {}
+    if "box" in shape:
+        y, z, t = shape["box"]
+        torsion["torsion_constant"] = 2.0 * t * ((y - t) * (z - t)) ** 2 / (y + z - 2.0 * t)
+    plain = femb.Section("s", shape=shape, material=METAL, non_structural_mass=0.3 * (".018" in card), **torsion)
+    shear = {} if factor is None else {"shear_stiffness": (factor * plain.area * METAL.shear_modulus,) * 2}
+    section = femb.Section("s", shape=shape, material=METAL, non_structural_mass=plain.non_structural_mass, **shear,
+                           **torsion)  # fmt: skip
+    start = femb.Attachment("hub", direction=(1.0, 0.0, 0.0), up=(0.0, 0.0, 1.0))
+    model.add(femb.ExactBeam("b", section, 1.0, 3, start=start))
+    np.testing.assert_allclose(found.free, reduce_beams(model, "hub", {}, 8).free, rtol=1e-9)
+
+
+def test_masses_rigid_elements_and_offsets(tmp_path):
+    """A body by CONM2 at the end of two rigid elements, and bars that are offset from their grids."""
+    axes = "CORD2R,5,,0.,0.,0.,1.,0.,0.\n,0.,1.,0."  # z along x, x along y
+    body = "CONM2,9,102,5,2.,.1,.2,.3\n,.03,.001,.04,.002,.003,.05"
+    rigid = ["GRID,101,,1.,.2,0.", "GRID,102,,1.,.2,.5", "RBE2,50,4,123456,101", "RBE2,51,101,123456,102,1.-5"]
+    moved = [card + ",\n,,,0.,.1,0.,0.,.1,0." if card.startswith("CBAR") else card for card in bars(3)]
+    found = reduce_mesh(file_of(tmp_path / "a.bdf", *moved, *rigid, axes, body), ["root=1"], 8)
+    model = femb.Model()
+    model.add(femb.RigidBody("hub", mass=10.0, inertia=1.0))
+    section = boom(3).tables["sections"]["s"]
+    start = femb.Attachment("hub", at=(0.0, 0.1, 0.0), direction=(1.0, 0.0, 0.0), up=(0.0, 0.0, 1.0))
+    model.add(femb.ExactBeam("b", section, 1.0, 3, start=start))
+    R = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    J = np.array([[0.03, -0.001, -0.002], [-0.001, 0.04, -0.003], [-0.002, -0.003, 0.05]])
+    centre = np.array([1.0, 0.2, 0.5]) + R @ [0.1, 0.2, 0.3]
+    model.add(femb.RigidBody("tip", mass=2.0, inertia=R @ J @ R.T, position=centre))
+    joint = femb.JointEnd(beam="b", node=-1), femb.JointEnd("tip", at=np.array([1.0, 0.1, 0.0]) - centre)
+    model.add(femb.Fixed("weld", *joint))
+    wanted = reduce_beams(model, "hub", {}, 8)
+    np.testing.assert_allclose(found.body.mass, 2.27, rtol=1e-12)
+    np.testing.assert_allclose(found.free, wanted.free, rtol=1e-8)
+    basic = f"CONM2,9,102,-1,2.,{centre[0]!r},{centre[1]!r},{centre[2]!r}".replace("np.float64(", "").replace(")", "")
+    turned = R @ J @ R.T
+    values = (turned[0, 0], -turned[1, 0], turned[1, 1], -turned[2, 0], -turned[2, 1], turned[2, 2])
+    basic += "\n," + ",".join(repr(float(value)) for value in values)
+    other = reduce_mesh(file_of(tmp_path / "b.bdf", *moved, *rigid, basic), ["root=1"], 8)
+    np.testing.assert_allclose(other.free, found.free, rtol=1e-9)
+
+
+def test_rigid_elements_of_some_components(tmp_path):
+    """A bar clamped at one end and pinned at the other by RBE2 of 123, in axes of the grid."""
+    axes = "CORD2R,5,,0.,0.,0.,1.,0.,0.\n,0.,1.,0."
+    cards = [card + ",,,5" if card.startswith("GRID,17") else card for card in bars(16)]
+    turned = "PBAR,3,1,1.,1.,1.,1."
+    far = ["GRID,100,,1.,0.,0.", "GRID,101,,2.,0.,0.", "CBAR,99,3,100,101,0.,0.,1.", "RBE2,9,100,123,17"]
+    fe = read_structure(file_of(tmp_path / "a.bdf", *cards, axes, turned, *far))
+    held = np.isin(fe.numbers[fe.node_of], [1, 100, 101])
+    free = null_space(np.vstack([fe.joints.toarray(), np.eye(fe.size)[held]]))
+    K, M = (free.T @ each.toarray() @ free for each in (fe.stiffness, fe.mass))
+    found = np.sqrt(eigh(K, M, eigvals_only=True)[:2])
+    np.testing.assert_allclose(found, 3.926602**2 * np.sqrt(np.array([200.0, 300.0]) / 0.27), rtol=1e-3)
+
+
+def test_means_of_grids_are_interfaces_of_means(tmp_path):
+    """The reference grid of an RBE3 moves as a mean interface; of part of the components and with weights too."""
+    cards = [*grids(4, 2), *quads(4, 2, 2), "PSHELL,2,1,.01,1,,1", MATERIALS]
+    plain = file_of(tmp_path / "a.bdf", *cards)
+    ref = ["GRID,100,,1.,.25,0.", "RBE3,9,,100,123456,1.,123,5,9\n,10,15"]
+    tied = file_of(tmp_path / "b.bdf", *cards, *ref)
+    wanted = reduce_mesh(plain, [ROOT, "tip=5,9,10,15:mean@1,0.25,0"], 6)
+    found = reduce_mesh(tied, [ROOT, "tip=100"], 6)
+    np.testing.assert_allclose(found.held, wanted.held, rtol=1e-8)
+    np.testing.assert_allclose(found.free, wanted.free, rtol=1e-8)
+    np.testing.assert_allclose(found.body.K[:6, :6], wanted.body.K[:6, :6], rtol=1e-6, atol=1e-6 * wanted.body.K[0, 0])
+    # weights, and rotations of a grid
+    ref = ["GRID,100,,1.,.125,0.", "RBE3,9,,100,12356,3.,123,5,1.,\n,123,1,1.,123,10", "RBE3,8,,100,4,1.,123456,5"]
+    fe = read_structure(file_of(tmp_path / "c.bdf", *cards, *ref))
+    row = {int(number): fe.dofs[k] for k, number in enumerate(fe.numbers)}
+    ties = fe.joints.toarray()
+    np.testing.assert_allclose(ties @ fe.rigid_motions(np.array([0.3, -0.2, 0.1])), 0.0, atol=1e-12)
+    # the motion of least squares, by weights on the equations
+    roots = np.repeat(np.sqrt([3.0, 1.0, 1.0]), 3)
+    arms = np.array([[0.0, -0.125, 0.0], [-1.0, -0.125, 0.0], [0.0, 0.125, 0.0]])
+    A = np.vstack([np.hstack([np.eye(3), np.cross(np.eye(3), arm).T]) for arm in arms])
+    fit = np.linalg.pinv(roots[:, None] * A) * roots
+    places = np.concatenate([row[number][:3] for number in (5, 1, 10)])
+    np.testing.assert_allclose(ties[:5][:, places], -fit[[0, 1, 2, 4, 5]], atol=1e-12)
+    np.testing.assert_allclose(ties[5, [row[100][3], row[5][3]]], [1.0, -1.0], atol=1e-12)
+
+
+def test_shells_and_bars_share_grids(tmp_path):
+    """A stiffener of bars along the edge of a panel, offset from it, beside femb's own stiffener."""
+    stiff = [f"CBAR,{90 + k},5,{k},{k + 1},0.,0.,1.,,\n,,,0.,0.,-.02,0.,0.,-.02" for k in range(1, 5)]
+    pbar = "PBAR,5,1,1.-4,2.-9,6.-9,3.-9"
+    path = file_of(tmp_path / "p.bdf", *grids(4, 2), *quads(4, 2, 2), "PSHELL,2,1,.01,1,,1", *stiff, pbar, MATERIALS)
+    found = reduce_mesh(path, [ROOT], 8)
+    model = femb.Model()
+    model.add(femb.RigidBody("hub", mass=10.0, inertia=1.0))
+    K = np.diag([E * 1e-4, METAL.shear_modulus * 3e-9, E * 6e-9, E * 2e-9])
+    section = femb.Section(
+        "s", stiffness_matrix=K, mass_per_length=0.27, inertia_per_length=(8e-9 * RHO, 6e-9 * RHO, 2e-9 * RHO)
+    )
+    start = femb.Attachment("hub", at=(0.0, 0.0, -0.02), direction=(1.0, 0.0, 0.0), up=(0.0, 0.0, 1.0))
+    model.add(femb.ExactBeam("s", section, 1.0, 4, start=start))
+    corners = [[0, 0, 0], [1, 0, 0], [1, 0.5, 0], [0, 0.5, 0]]
+    attach = {"edge4": "hub", "edge1": {"beam": "s"}}
+    wall = {"thickness": 0.01, "material": METAL}
+    model.add(femb.Shell("p", (4, 2), corners, attach=attach, **wall))
+    np.testing.assert_allclose(found.free, reduce_beams(model, "hub", {}, 8).free, rtol=1e-8)
+
+
+def test_a_truss_has_the_frequencies_that_nastran_prints():
+    """117 bars with grids for orientation and a rigid element, of the data of pyyeti's tests (BSD), free."""
+    fe = read_structure(FILES / "nastran" / "full.dat")
+    rigid = fe.rigid_motions(np.zeros(3))
+    whole = rigid.T @ (fe.mass @ rigid)
+    np.testing.assert_allclose(whole[0, 0], 3.345436, rtol=2e-7)
+    np.testing.assert_allclose(whole[4, [0, 2]], [501.8153, -2118.899], rtol=2e-7)
+    squares = eigh(fe.stiffness.toarray(), fe.mass.toarray(), eigvals_only=True)
+    printed = [1.698800, 1.767487, 1.857720, 3.419612, 7.024210, 7.025409, 10.72361, 10.98255, 13.86678, 14.38990]
+    found = np.sqrt(squares[6:16]) / (2.0 * np.pi)
+    np.testing.assert_allclose(found[:3], printed[:3], rtol=2e-5)
+    np.testing.assert_allclose(found, printed, rtol=8e-4)  # of bars as one element, by another mass matrix
+
+
+def test_a_shell_of_a_case_takes_the_walls_of_its_file(tmp_path):
+    """As the panel of corners; a group is one property, grids are sets, plies have stresses; a wall goes before."""
+    cards = [*grids(4, 2), *quads(4, 2, 2, ",30."), "PCOMP,2,,,,,,,SYM\n,8,.001,45.,YES,,,-45.", MATERIALS]
+    path = file_of(tmp_path / "p.bdf", *cards)
+    case = tmp_path / "case.toml"
+    case.write_text('[shells.p]\nmesh = "p.bdf"\nattach = { "1,6,11" = "ground" }\npoints = { tip = "5" }\n')
+    model = femb.load_case(case).model
+    own = panel(plies=plies(ANGLES), direction=DIRECTION)
+    wanted = femb.modes(own, 6, held="hub").frequencies
+    np.testing.assert_allclose(femb.modes(model, 6).frequencies, wanted, rtol=1e-9)
+    model.add(femb.Load("push", "p.tip", force=(0.0, 0.0, 1.0)))
+    assert femb.static(model).shells["p"].ply_stress.shape[2] == 4
+    whole = femb.Shell("q", mesh=path, group="property 2")
+    assert len(whole.geometry.quads) == 8
+    with pytest.raises(ModelError, match="group: got 'property 3'; did you mean 'property 2'"):
+        femb.Shell("q", mesh=path, group="property 3")
+    with pytest.raises(ModelError, match=r"offset: given without a wall: .*has them"):
+        femb.Shell("q", mesh=path, offset=0.1)
+    with pytest.warns(FembWarning, match="PCOMP: are not read"):
+        thick = femb.Shell("q", mesh=path, thickness=0.01, material=METAL)
+    assert thick.wall.mass[0] == pytest.approx(27.0)
+
+
+def test_the_command_reduces_a_file(tmp_path):
+    """With supports left out and said; the body is that of Python. A folded box has axes of nodes everywhere."""
+    cards = [*grids(4, 2), *quads(4, 2, 2), "PSHELL,2,1,.01,1,,1", MATERIALS, "SPC1,1,123456,1", "EIGRL,1,,,3"]
+    path, out = file_of(tmp_path / "p.bdf", *cards), tmp_path / "p.npz"
+    text = said("reduce", path, "--interfaces", ROOT, "--interfaces", "tip=5", "--modes", "4", "--out", out)
+    assert "1 m long, 13.5 kg" in text
+    assert "SPC1: supports are left out" in text
+    body = read_reduced_body(out)
+    assert body.interface_names == ("root", "tip")
+    assert body.cells["quad"].shape == (8, 4)
+    assert "node 77 is not in the model" in said("reduce", path, "--interfaces", "root=77", "--modes", "2", code=2)
+    fold = ["GRID,20,,0.,0.,.5", "GRID,21,,.25,0.,.5", "CQUAD4,77,2,2,1,20,21"]
+    assert len(reduce_mesh(file_of(tmp_path / "f.bdf", *cards[:-2], *fold), [ROOT], 2).free) == 2
+
+
+def refused(path, *cards):
+    with pytest.raises(ModelError) as found:
+        read_structure(file_of(path / "r.bdf", *cards))
+    return str(found.value)
+
+
+GOOD = [*grids(1, 1), *quads(1, 1, 2), "PSHELL,2,1,.01,1,,1", MATERIALS]
+
+
+@pytest.mark.parametrize(
+    ("cards", "message"),
+    [
+        ([*GOOD, "CELAS2,7,1.,1,1", "RBAR,8,1,2,123456"], "CELAS2, RBAR: not read, beside CQUAD4"),
+        ([*GOOD, "CBUSH,7,1,1,2"], "CBUSH: not read"),
+        ([*GOOD[:-2], "PSHELL,2,1,.01", MATERIALS], r"PSHELL 2: a wall without .* of bending \(MID2\)"),
+        ([*GOOD[:-2], "PSHELL,2,1,.01,1,,1\n,,,1", MATERIALS], "PSHELL 2: field 12, 1, the material of coupling"),
+        ([*GOOD[:-2], "PSHELL,2,1,0.,1,,1", MATERIALS], "PSHELL 2: got 0.0 in field 4, wanted a thickness"),
+        ([*GOOD[:-2], "PSHELL,2,4,.01,4", MATERIALS], "PSHELL 2: material 4 of field 3 is not in the file"),
+        ([*GOOD[:-2], "PSHELL,2,4,.01,4", "MAT2,4,1.", MATERIALS], "MAT2: not read"),
+        ([*GOOD[:-2], MATERIALS], "PSHELL 2: is not in the file"),
+        ([*GOOD[:-2], "PCOMP,2,,,,,,,SMEAR\n,8,.1", MATERIALS], "PCOMP 2: the option SMEAR, beside which SYM"),
+        ([*GOOD[:-2], "PCOMPG,2", MATERIALS], "PCOMPG"),
+        ([*GOOD[:-2], "PCOMP,2\n,,.1,45.", MATERIALS], "PCOMP 2: .* the material and the thickness of the first"),
+        ([*GOOD[:-1], "MAT1,1,7.+10"], "MAT1 1: wanted two of E, G and NU"),
+        ([*GOOD[:-1], "MAT1,1,7.+10,,.6"], "MAT1 1: has Poisson's ratio 0.6"),
+        ([*GOOD, "CQUAD4,9,2,1,2,77,3"], "CQUAD4 9: grid 77 of field 6 is not in the file"),
+        ([*GOOD[:4], "CQUAD4,1,2,1,2,4,3\n,,,.1", *GOOD[5:]], "CQUAD4 1: field 12, 0.1, a thickness at corners"),
+        ([*GOOD, "CTRIA3,1,2,1,2,3,x"], "CTRIA3 1: got 'x' in field 7, wanted a number"),
+        ([*GOOD, "CQUAD8,9,2,1,2,3,4"], "CQUAD8: not read"),
+        ([*GOOD, "GRID,1,,5.,5.,5."], "GRID 1: its number is that of GRID 1 too"),
+        ([*GOOD, "CORD2C,7,,0.,0.,0.,0.,0.,1.\n,1.,0.,0.", "CTRIA3,9,2,1,2,3,7"], "CTRIA3 9: axes of the cylindrical"),
+        ([*bars(2), "CBAR,9,2,1,2,0.,0.,1.,,\n,456"], r"CBAR 9: field 10, 456, pin flags, PA and PB: is not read"),
+        ([*bars(2), "CBAR,9,2,1,2,0.,0.,1.,OOO"], "CBAR 9: the option 'OOO' of offsets"),
+        ([*bars(2), "CBAR,9,2,1,2,1.,0.,0."], "CBAR 9: its ends are at one place, or its orientation vector is along"),
+        ([*bars(2), "CBAR,9,3,1,2,0.,0.,1."], "CBAR 9: property 3 of field 3 is no PBAR or PBARL"),
+        (bars(2, pbar="PBARL,2,1,,I\n,.1,.1,.1,.01,.01,.01"), "PBARL 2: the section I, beside which ROD, TUBE, BAR"),
+        (bars(2, pbar="PBAR,2,1,1.-4,0.,1.-9"), "PBAR 2: got A, I1, I2, J"),
+        ([*bars(2), "CONM2,9,77,,1."], "CONM2 9: grid 77 of field 3"),
+        ([*bars(2), "CONM2,9,2,,-1."], "CONM2 9: its mass or a principal moment of inertia is negative"),
+        ([*bars(2), "RBE2,9,1,123456,2", "RBE2,8,2,123456,1"], "RBE2: grid 1 depends on itself|grid 2 depends"),
+        ([*bars(2), "RBE2,9,1,123456,2", "RBE2,8,3,123456,2"], "RBE2 8: grid 2 depends on grid 1 already"),
+        ([*bars(2), "RBE2,9,1,178,2"], "RBE2 9: got 178 in field 4, wanted components"),
+        ([*bars(2), "RBE3,9,,2,123,1.,123,1,3\n,UM,1,3"], "RBE3 9: field .*, UM"),
+        ([*bars(2), "RBE3,9,,2,123,1.,123,1,3"], "RBE3 9: the components of its grids define no motion of grid 2"),
+        ([*bars(2), "RBE3,9,,2,123"], "RBE3 9: has no weights and grids"),
+        (["GRID,1,,0.,0.,0.", MATERIALS], "has no shells and no bars"),
+        ([MATERIALS], "has no GRID|has no shells"),
+    ],
+)
+def test_what_is_not_read_is_named(tmp_path, cards, message):
+    assert re.search(message, refused(tmp_path, *cards))
+
+
+def test_without_its_reader_the_install_line_comes_first(tmp_path, monkeypatch):
+    path = file_of(tmp_path / "p.bdf", *GOOD)
+    for name in ("pyyeti", "pyyeti.nastran"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ModelError, match=r"pip install 'femb\[fe\]'"):
+        read_structure(path)
