@@ -422,7 +422,7 @@ class Shell(Item):
 
     @cached_property
     def _of_bulk(self) -> BulkShell | None:
-        """What is read of its file, if it is bulk data; without pyyeti meshio reads the mesh."""
+        """The shells of its file, if that is bulk data; without pyyeti meshio reads the mesh."""
         if self.mesh is None or not is_bulk_data(self.mesh) or not (self._wall_of_file or find_spec("pyyeti")):
             return None
         return read_bulk_shell(self.mesh, self.mesh_unit, self.group, self._wall_of_file)

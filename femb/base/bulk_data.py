@@ -66,7 +66,7 @@ class Card:
         return f"{self.name} {self.fields[0] if self.fields else ''}".strip()
 
     def value(self, k: int) -> Any:
-        """What is in a field, None where it is blank; lines have eight fields, of which the first is 2, then 10."""
+        """The content of a field, None where it is blank; lines have eight fields, of which the first is 2, then 10."""
         place = k - 2
         return self.fields[place] if 0 <= place < len(self.fields) else None
 
