@@ -24,7 +24,7 @@ from femb.linear.state_space import StateSpace, names_of_states
 from femb.model.model import Model
 from femb.numerics.newton import Iteration, largest, newton
 from femb.numerics.tableaux import GAUSS
-from femb.recording.instants import evaluated
+from femb.recording.evaluation import evaluated
 from femb.results.array_file import write_arrays
 from femb.run.time_loop import RunSummary, integrate
 from femb.system.system import System

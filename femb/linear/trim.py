@@ -301,7 +301,7 @@ def fastest(balance: Balance) -> str:
 def _speeds_after(balance: Balance, time: float) -> Floats:
     """The free speeds (P,) after a time (s), a shorter one where an unstable motion amplifies rounding errors."""
     from femb.base.options import Run, Tolerances
-    from femb.recording.instants import evaluated
+    from femb.recording.evaluation import evaluated
     from femb.run.time_loop import RunSummary, integrate
     from femb.steppers import make_stepper
 

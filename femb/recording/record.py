@@ -21,8 +21,9 @@ from femb.elements.records import Records
 from femb.elements.registry import is_of_others
 from femb.model.model import Model
 from femb.numerics.rotations import cross
+from femb.recording.evaluation import evaluated, interpolated
 from femb.recording.frames import Frames
-from femb.recording.instants import Part, evaluated, interpolated
+from femb.recording.instants import Part
 from femb.recording.root_loads import RootLoads
 from femb.results.groups import Audit, declarations, groups
 from femb.results.results import Results

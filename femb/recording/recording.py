@@ -13,8 +13,9 @@ from femb.base.memory import recall, remembered
 from femb.base.options import EVERYTHING, Output
 from femb.base.progress import Reporter
 from femb.base.types import Floats
+from femb.recording.evaluation import evaluated
 from femb.recording.frames import Frames
-from femb.recording.instants import Part, evaluated
+from femb.recording.instants import Part
 from femb.recording.named_state import named_state, names_of
 from femb.recording.record import Recorder
 from femb.results.results import Results

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from femb.base.types import ErrorScale, Floats, Ints
+from femb.base.types import Bools, ErrorScale, Floats, Ints
 from femb.formulations.contract import Formulation, WithSteps
 from femb.numerics import dop853 as dop
 from femb.numerics.compiler.compile import inlined, kernel
@@ -185,29 +185,47 @@ def hermite_states(steps: Sequence[HermiteStep], times: Sequence[Floats]) -> tup
     """q (k, n_q) with unit quaternions, v (k, n_v) and work (k, n_w) at the times inside each of several steps of one
     formulation: to the last bit those of each time alone, and those of the end where the time is that but for rounding.
     """
-    of_step = np.repeat(np.arange(len(steps)), [len(each) for each in times])
-    time, ends = np.concatenate(times), np.array([step.end for step in steps])[of_step]
-    inside = np.abs(time - ends) > ROUNDINGS * np.spacing(ends)
+    return *hermite_motion(steps, times), hermite_work(steps, times)
+
+
+def hermite_motion(steps: Sequence[HermiteStep], times: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Coordinates and velocities of ``hermite_states``."""
+    of_step, time, inside = _places(steps, times)
     if inside.all():
-        return _hermite_states(steps, of_step, time)
-    q, v, work = (np.array([step.state1[k] for step in steps])[of_step] for k in (0, 1, 3))
+        return _hermite_motion(steps, of_step, time)
+    q, v = (np.array([step.state1[k] for step in steps])[of_step] for k in range(2))
     if inside.any():
         used, numbers = np.unique(of_step[inside], return_inverse=True)
-        q[inside], v[inside], work[inside] = _hermite_states([steps[k] for k in used], numbers, time[inside])
-    return q, v, work
+        q[inside], v[inside] = _hermite_motion([steps[k] for k in used], numbers, time[inside])
+    return q, v
 
 
-def _hermite_states(steps: Sequence[HermiteStep], of_step: Ints, time: Floats) -> tuple[Floats, Floats, Floats]:
-    """``hermite_states`` at times (k,) by the polynomials of the steps with the numbers of_step (k,)."""
-    form, works = steps[0].form, _works(steps)
-    q, slope, _ = _interpolated(steps, of_step, time)
-    theta = _passed(steps, of_step, time)[1][:, None]
-    work = works[-1][of_step]
+def hermite_work(steps: Sequence[HermiteStep], times: Sequence[Floats]) -> Floats:
+    """Work of ``hermite_states``."""
+    of_step, time, inside = _places(steps, times)
+    works, theta = _works(steps), _passed(steps, of_step, time)[1][:, None]
+    work: Floats = works[-1][of_step]
     for each in works[-2::-1]:
         work = work * theta + each[of_step]
+    return (
+        work if inside.all() else np.where(inside[:, None], work, np.array([step.state1[3] for step in steps])[of_step])
+    )
+
+
+def _places(steps: Sequence[HermiteStep], times: Sequence[Floats]) -> tuple[Ints, Floats, Bools]:
+    """(k,): the number of the step of each time, the times, and whether they are not the ends of these steps."""
+    of_step = np.repeat(np.arange(len(steps)), [len(each) for each in times])
+    time, ends = np.concatenate(times), np.array([step.end for step in steps])[of_step]
+    return of_step, time, np.abs(time - ends) > ROUNDINGS * np.spacing(ends)
+
+
+def _hermite_motion(steps: Sequence[HermiteStep], of_step: Ints, time: Floats) -> tuple[Floats, Floats]:
+    """q and v at times (k,) by the polynomials of the steps with the numbers of_step (k,)."""
+    form = steps[0].form
+    q, slope, _ = _interpolated(steps, of_step, time)
     v = form.tangents(q, slope)
     form.normalise(q)
-    return q, v, work
+    return q, v
 
 
 def _passed(steps: Sequence[HermiteStep], of_step: Ints, time: Floats) -> tuple[Floats, Floats]:

@@ -79,32 +79,36 @@ def factor_groups(
 
 @kernel
 def solve_groups(start, n_v, diagonal, order, first, later, lower, upper, grouped, pivots, rank, together, x):
-    """``solve`` for one right-hand side of each matrix in groups, x (k, n); factors are those of ``factor_groups``."""
-    columns = np.empty((x.shape[1], LANES))
+    """``solve`` for m right-hand sides of each matrix in groups, x (m, k, n), with the factors of ``factor_groups``."""
+    columns = np.empty((x.shape[2], LANES))
     in_lanes, columns_in_lanes = lanes(grouped), lanes(columns)
     for g in range(together.size):
         if together[g]:
             s = g * LANES
-            gather(x, s, columns)
-            solve_blocks(
-                start, n_v, diagonal, order, first, later, lower, upper, in_lanes[g], pivots[s], rank[s],
-                columns_in_lanes,
-            )  # fmt: skip
-            spread(columns, s, x)
+            for m in range(x.shape[0]):
+                gather(x[m], s, columns)
+                solve_blocks(
+                    start, n_v, diagonal, order, first, later, lower, upper, in_lanes[g], pivots[s], rank[s],
+                    columns_in_lanes,
+                )  # fmt: skip
+                spread(columns, s, x[m])
 
 
 @kernel
 def multiply_groups(start, diagonal, order, first, later, lower, upper, data, x, y):
-    """y (k, n) = A x for as many of k matrices, data (k, size), as are in groups of LANES."""
-    matrix, columns = np.empty((data.shape[1], LANES)), np.empty((x.shape[1], LANES))
-    result = np.empty((y.shape[1], LANES))
+    """y (m, k, n) = A x for as many of k matrices, data (k, size), as are in groups of LANES."""
+    matrix, columns = np.empty((data.shape[1], LANES)), np.empty((x.shape[2], LANES))
+    result = np.empty((y.shape[2], LANES))
     in_lanes, columns_in_lanes, result_in_lanes = lanes(matrix), lanes(columns), lanes(result)
-    for g in range(x.shape[0] // LANES):
+    for g in range(x.shape[1] // LANES):
         s = g * LANES
         gather(data, s, matrix)
-        gather(x, s, columns)
-        multiply_blocks(start, diagonal, order, first, later, lower, upper, in_lanes, columns_in_lanes, result_in_lanes)
-        spread(result, s, y)
+        for m in range(x.shape[0]):
+            gather(x[m], s, columns)
+            multiply_blocks(
+                start, diagonal, order, first, later, lower, upper, in_lanes, columns_in_lanes, result_in_lanes
+            )
+            spread(result, s, y[m])
 
 
 @inlined
@@ -193,7 +197,7 @@ class EachFactors(Protocol):
     """Factors of k matrices."""
 
     def solve(self, x: Floats, /) -> Floats:
-        """Solve in place for contiguous right-hand sides (k, n), one of each matrix, and return them."""
+        """Solve in place for contiguous right-hand sides (k, n) or (m, k, n) of the k matrices, and return them."""
 
     def of(self, k: int, /) -> Factors:
         """The factors of one matrix."""
@@ -255,12 +259,14 @@ class StackedFactors:
                 raise SingularError(int(start[bad]), int(start[bad + 1]), s)
 
     def solve(self, x: Floats) -> Floats:
-        """Solve in place for contiguous right-hand sides (k, n), one of each matrix, and return them."""
+        """Solve in place for contiguous right-hand sides (k, n) or (m, k, n) of the k matrices, and return them."""
         own, pivots, rank = self._arrays
+        sides = x if x.ndim == 3 else x[None]
         if len(self._together):
-            solve_groups(*self._structure, self._grouped, pivots, rank, self._together, x)
+            solve_groups(*self._structure, self._grouped, pivots, rank, self._together, sides)
         for s in self._alone:
-            solve(*self._structure, own[s], pivots[s], rank[s], self._no_scale[0], x[s])
+            for each in sides:
+                solve(*self._structure, own[s], pivots[s], rank[s], self._no_scale[0], each[s])
         return x
 
     def least_norm(self, J: Floats, x: Floats) -> Floats:
@@ -306,14 +312,16 @@ def factors_each(solver: LinearSolver, data: Floats, space: Space | None = None)
 
 
 def products(solver: LinearSolver, data: Floats, x: Floats) -> Floats:
-    """A x (k, n) of k matrices, block data, and contiguous x (k, n)."""
+    """A x of k matrices, block data, and contiguous x (k, n) or (m, k, n)."""
     y = np.empty_like(x)
     start, _, *blocks = solver.structure
-    groups = len(x) // LANES if LANES > 1 else 0
+    groups = len(data) // LANES if LANES > 1 else 0
+    sides, results = (x, y) if x.ndim == 3 else (x[None], y[None])
     if groups:
-        multiply_groups(start, *blocks, data, x, y)
-    for s in range(groups * LANES, len(x)):
-        multiply(start, *blocks, data[s], x[s], y[s])
+        multiply_groups(start, *blocks, data, sides, results)
+    for s in range(groups * LANES, len(data)):
+        for each, result in zip(sides, results, strict=True):
+            multiply(start, *blocks, data[s], each[s], result[s])
     return y
 
 
@@ -338,12 +346,12 @@ class StackedMatrices:
         self._stiff: Floats = stiffness
 
     def filtered(self, x: Floats) -> Floats:
-        """F x in place, x (k, n): F y is the solution for (C + K/mu) y; multipliers are zero."""
-        x[:, self._n_v :] = 0.0
+        """F x in place, x (k, n) or (m, k, n): F y is the solution for (C + K/mu) y; multipliers are zero."""
+        x[..., self._n_v :] = 0.0
         self.factors.solve(x)
-        x[:, self._n_v :] = 0.0
+        x[..., self._n_v :] = 0.0
         product = products(self._solver, self._stiff, x)
-        product[:, self._n_v :] = 0.0
+        product[..., self._n_v :] = 0.0
         return self.factors.solve(product)
 
 
@@ -354,9 +362,10 @@ class ListedFactors:
         self._factors = factors
 
     def solve(self, x: Floats) -> Floats:
-        """Solve in place for contiguous right-hand sides (k, n), one of each matrix, and return them."""
-        for row, factors in zip(x, self._factors, strict=True):
-            factors.solve(row)
+        """Solve in place for contiguous right-hand sides (k, n) or (m, k, n) of the k matrices, and return them."""
+        for each in x if x.ndim == 3 else x[None]:
+            for row, factors in zip(each, self._factors, strict=True):
+                factors.solve(row)
         return x
 
     def of(self, k: int) -> Factors:
@@ -379,12 +388,13 @@ class ListedMatrices:
 
     def filtered(self, x: Floats) -> Floats:
         """Filter as ``StackedMatrices.filtered`` does."""
-        for k, (damping, stiffness, reach) in enumerate(self._stiff):
-            x[k, self._n_v :] = 0.0
-            self.factors.of(k).solve(x[k])
-            x[k, self._n_v :] = 0.0
-            x[k] = self._solver.multiply(damping, x[k]) + reach * self._solver.multiply(stiffness, x[k])
-            x[k, self._n_v :] = 0.0
+        x[..., self._n_v :] = 0.0
+        self.factors.solve(x)
+        x[..., self._n_v :] = 0.0
+        for each in x if x.ndim == 3 else x[None]:
+            for row, (damping, stiffness, reach) in zip(each, self._stiff, strict=True):
+                row[:] = self._solver.multiply(damping, row) + reach * self._solver.multiply(stiffness, row)
+        x[..., self._n_v :] = 0.0
         return self.factors.solve(x)
 
 

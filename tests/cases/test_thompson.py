@@ -14,7 +14,7 @@ from femb import load_case, simulate
 from femb.formulations.joint_tree_kernels import UNIVERSAL
 from femb.formulations.reduced import ReducedForm, Root
 from femb.numerics.rotations import cross_matrix, rotation_matrix
-from femb.recording.instants import evaluated
+from femb.recording.evaluation import evaluated
 from femb.run.time_loop import RunSummary, integrate
 from femb.steppers import make_stepper
 from femb.system.system import System

@@ -22,7 +22,7 @@ from femb.elements import Load, PointMass, RigidBody
 from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.numerics import rotations
 from femb.profiles import Step
-from femb.recording.instants import evaluated
+from femb.recording.evaluation import evaluated
 from femb.run.time_loop import Event, RunSummary, integrate
 from femb.steppers import make_stepper, methods_of, needs
 from femb.steppers.contract import Stepper

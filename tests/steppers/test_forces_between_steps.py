@@ -28,8 +28,9 @@ from femb.case import load_case
 from femb.formulations import make_formulation
 from femb.numerics import rotations
 from femb.profiles import Step, Versine
+from femb.recording.evaluation import evaluated
 from femb.recording.frames import output_frames, unbalanced
-from femb.recording.instants import evaluated, step_instants
+from femb.recording.instants import step_instants
 from femb.run.inverse import inverse
 from femb.steppers import make_stepper
 from femb.system.system import System
