@@ -17,15 +17,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 import validation_pictures
+from validation_pictures import write
 
 from femb import FembError, Results, linearize, load_case, modes, pointing, shaper, simulate, static
 from femb.cli import cli
 from femb.elements import Load
 from femb.numerics.euler import to_euler
 from femb.numerics.rotations import multiply
-from femb.pictures.drawing import Panel, table
+from femb.pictures.drawing import PALETTE, Panel, table
 from femb.pictures.figures import plot
 from femb.pictures.picture import picture
 from femb.profiles import Constant
@@ -118,7 +120,7 @@ def draw_fold(path: Path, folder: Path) -> None:
     release.plot(results.time, turned)
     release.axvline(0.6, color="0.5", lw=0.9, ls="--")
     release.set(xlabel="time, s", ylabel="angle of the panel, degrees")
-    figure.savefig(path)
+    write(figure, path)
 
 
 def draw_bulge(path: Path, folder: Path) -> None:
@@ -136,7 +138,7 @@ def draw_bulge(path: Path, folder: Path) -> None:
     axes.plot(results.time, 1e3 * np.abs(results.bodies["plate.middle"].displacement[:, 2]), label="run")
     axes.set(xlabel="temperature over the critical one", ylabel="deflection of the middle, mm")
     axes.legend()
-    figure.savefig(path)
+    write(figure, path)
 
 
 def draw_dish(path: Path, folder: Path) -> None:
@@ -155,7 +157,7 @@ def draw_dish(path: Path, folder: Path) -> None:
         axes.add_patch(Circle((0, 0), 100.0, color="w"))
         axes.set(aspect="equal", title=title, xlabel="x, mm", ylabel="y, mm")
         figure.colorbar(drawn, ax=axes, label="displacement along the axis, um")
-    figure.savefig(path)
+    write(figure, path)
 
 
 def draw_array(path: Path, folder: Path) -> None:
@@ -176,7 +178,7 @@ def draw_array(path: Path, folder: Path) -> None:
     gain.loglog(found["frequencies"], np.abs(found["loop"]))
     gain.axhline(1.0, color="0.5", lw=0.9)
     gain.set(xlabel="frequency, Hz", ylabel="gain of the loop", xlim=(1e-3, 100.0), ylim=(1e-4, None))
-    figure.savefig(path)
+    write(figure, path)
 
 
 def draw_snap(path: Path, folder: Path) -> None:
@@ -213,7 +215,7 @@ def draw_path(path: Path, folder: Path) -> None:
         shapes.plot(*frame.position[k, :, :2].T, ".-", label=f"{load[k]:.3g} kN")
     shapes.set_aspect("equal")
     shapes.legend()
-    figure.savefig(path)
+    write(figure, path)
 
 
 def draw_mast(path: Path, folder: Path) -> None:
@@ -306,7 +308,7 @@ def draw_shapers(path: Path, folder: Path) -> None:
     axes.axhline(5.0, color="0.5", linewidth=0.8)
     axes.set(xlabel="frequency over that of the shaper", ylabel="residual vibration, %", ylim=(0.0, 100.0))
     axes.legend()
-    figure.savefig(path)
+    write(figure, path)
 
 
 def draw_cycles(path: Path, folder: Path) -> None:
@@ -329,7 +331,7 @@ def draw_cycles(path: Path, folder: Path) -> None:
         axes.set_xlabel("turn, mrad")
     figure.axes[0].set_ylabel("rate, urad/s")
     figure.axes[0].legend(["hub", "mean of all: momentum by inertia"], fontsize=8)
-    figure.savefig(path)
+    write(figure, path)
 
 
 def draw_held(path: Path, folder: Path) -> None:
@@ -365,9 +367,8 @@ def draw_budget(path: Path, folder: Path) -> None:
     for k, (word, colour) in enumerate((("mean", "C0"), ("relative", "C1"))):
         axes.loglog(windows, linear[:, k], color=colour, lw=2.5, ls="--", label=f"{word} error, linear; thin: runs")
     axes.set(xlabel="window, s", ylabel="RMS of all three axes, urad")
-    axes.grid(alpha=0.3)
     axes.legend()
-    figure.savefig(path)
+    write(figure, path)
 
 
 def draw_slews(path: Path, folder: Path) -> None:
@@ -533,6 +534,7 @@ LONG: dict[str, Callable[[Path, Path], None]] = {
 def main(names: list[str]) -> None:
     """Draw the pictures of some names, or all but the long ones."""
     IMAGES.mkdir(parents=True, exist_ok=True)
+    matplotlib.rcParams["axes.prop_cycle"] = matplotlib.cycler(color=list(PALETTE))
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
 

@@ -11,10 +11,26 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from validation_problems import GROUPS, table
 
+from femb.pictures.drawing import INK, styled
+
 DATA = Path(__file__).resolve().parent / "validation.json"
 # Smaller differences are drawn here: rounding.
 FLOOR = 1e-16
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+def write(figure: Figure, path: Path) -> None:
+    """Write a figure, with axes, titles and legends as all figures of femb have them."""
+    for axes in figure.axes:
+        if axes.name == "rectilinear":
+            styled(axes)
+        axes.title.set(fontsize=10, color=INK)
+        legend = axes.get_legend()
+        if legend is not None:
+            legend.set_frame_on(False)
+            for text in legend.get_texts():
+                text.set(fontsize=8, color=INK)
+    figure.savefig(path)
 
 
 def errors_of(
@@ -47,7 +63,6 @@ def slope_marks(axes: Axes, values: Sequence[float], slopes: Sequence[int]) -> N
 
 def finish(axes: Axes, columns: int = 2) -> None:
     """The grid, and the legend below the axes."""
-    axes.grid(alpha=0.3)
     axes.legend(fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=columns, frameon=False)
 
 
@@ -101,9 +116,8 @@ def draw_literature(path: Path, folder: Path) -> None:
     axes.set_yticks(heights, named, fontsize=7)
     axes.set_ylim(heights[-1] - 0.8, 0.8)
     axes.set_xlabel("error, of the largest reference value")
-    axes.grid(alpha=0.3)
     axes.legend(fontsize=7.5, loc="lower left")
-    figure.savefig(path)
+    write(figure, path)
 
 
 def draw_elements(path: Path, folder: Path) -> None:
@@ -117,7 +131,7 @@ def draw_elements(path: Path, folder: Path) -> None:
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("elements (n)")
     all_axes[0].set_ylabel("relative error")
-    figure.savefig(path)
+    write(figure, path)
 
 
 def draw_pulse(path: Path, folder: Path) -> None:
@@ -132,7 +146,7 @@ def draw_pulse(path: Path, folder: Path) -> None:
     for axes in (left, right):
         axes.set_xlabel("torque on the hub (N m)")
     left.set_ylabel("difference from the simulation, of the largest value")
-    figure.savefig(path)
+    write(figure, path)
 
 
 def draw_transfer(path: Path, folder: Path) -> None:
@@ -152,7 +166,7 @@ def draw_transfer(path: Path, folder: Path) -> None:
     for axes, columns in ((left, 2), (right, 5)):
         axes.set_xlabel("frequency (Hz)")
         finish(axes, columns)
-    figure.savefig(path)
+    write(figure, path)
 
 
 def draw_truncation(path: Path, folder: Path) -> None:
@@ -177,7 +191,7 @@ def draw_truncation(path: Path, folder: Path) -> None:
         axes.set_ylim(1e-10, 30.0)
         finish(axes, 4)
     all_axes[0].set_ylabel("difference from the full model, of its value")
-    figure.savefig(path)
+    write(figure, path)
 
 
 def draw_sums(path: Path, folder: Path) -> None:
@@ -194,7 +208,7 @@ def draw_sums(path: Path, folder: Path) -> None:
     for axes in (left, right):
         axes.set_xlabel("kept modes of the array, of 60")
         finish(axes)
-    figure.savefig(path)
+    write(figure, path)
 
 
 def draw_loads(path: Path, folder: Path) -> None:
@@ -205,7 +219,7 @@ def draw_loads(path: Path, folder: Path) -> None:
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("elements (n)")
     all_axes[0].set_ylabel("relative error")
-    figure.savefig(path)
+    write(figure, path)
 
 
 DRAWN: dict[str, Callable[[Path, Path], None]] = {
