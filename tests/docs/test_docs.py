@@ -26,7 +26,7 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 # Pages that add a file to femb: their code runs in a copy of it.
 ELEMENT_PAGE = ROOT / "docs" / "howto" / "add_an_element.md"
 LOAD_PAGE = ROOT / "docs" / "howto" / "add_a_load.md"
-ADDING = [page for page in PAGES if re.search(r"^```python title=use$", page.read_text(), re.MULTILINE)]
+ADDING = [page for page in PAGES if re.search(r"^```python title=use$|\]\(added/use_", page.read_text(), re.MULTILINE)]
 # Long runs, of cases that other tests follow too, over a shorter time or with fewer outputs.
 LONG = (
     "attitude_loop.md",
