@@ -37,6 +37,7 @@ TAG = re.compile(r"\\tag\{(\w+)\}")
 ALIGNED = re.compile(r"\\(begin|end)\{aligned\}")
 TWO_PRIMES = re.compile(r"(_(?:\w|\{[^}]*\}))''")
 SCRIPT = re.compile(r"\\mathcal (\w)")
+GAINS = re.compile(r"\\mathrel\{([+-])\}=")
 ACCENTS = ("\u02d9", "\u00a8", "\u0307", "\u0308", "~", "^", "\u02c6", "\u02dc", "\u20db")  # dots, tilde and hat
 MATHML = "http://www.w3.org/1998/Math/MathML"
 ElementTree.register_namespace("", MATHML)
@@ -114,10 +115,12 @@ def mathml(match: re.Match[str]) -> str:
 
 
 def lines(text: str) -> str:
-    """A formula with the names of aligned lines and of script letters that latex2mathml knows, and with two primes as
-    one sign.
+    """A formula with the names of aligned lines and of script letters that latex2mathml knows, and with two primes, or
+    += and -=, as one sign.
     """
-    return ALIGNED.sub(r"\\\1{align*}", SCRIPT.sub(r"\\mathcal{\1}", TWO_PRIMES.sub("\\1^{\u2033}", text)))
+    text = TWO_PRIMES.sub("\\1^{\u2033}", SCRIPT.sub(r"\\mathcal{\1}", text))
+    text = GAINS.sub(r"\\;\\text{\1=}\\;", text).replace("{-=}", "{\u2212=}")
+    return ALIGNED.sub(r"\\\1{align*}", text)
 
 
 def arranged(formula: str) -> str:
