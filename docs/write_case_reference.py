@@ -157,7 +157,7 @@ def sections() -> Iterator[tuple[str, type, str]]:
 
 
 def list_of(rows: Iterable[Row]) -> str:
-    """A list of keys; those with one meaning, which names them all, share a line."""
+    """A list of keys; those with one meaning, which names them all, or with none share a line."""
     rows = list(rows)
     names = "|".join(row.name.strip("*`").replace("_", r"\\_") for row in rows)
     name = rf"(?:{names})(?: \([^()]*\))?"
@@ -165,7 +165,9 @@ def list_of(rows: Iterable[Row]) -> str:
     groups: dict[str, list[Row]] = {}
     for row in rows:
         meaning = prefix.sub("", row.meaning)
-        groups.setdefault(meaning or row.name, []).append(row._replace(meaning=meaning))
+        if meaning.strip(" .;,") in (row.unit, " or ".join(row.unit.split(", "))):
+            meaning = ""  # the unit stands in the brackets
+        groups.setdefault(meaning or f" {'*' in row.name}", []).append(row._replace(meaning=meaning))
     return "\n".join(line_of(group, [meaning for meaning in groups if len(meaning) > 25]) for group in groups.values())
 
 
