@@ -113,7 +113,7 @@ def in_order(found: Iterable[type[Item]]) -> list[type[Item]]:
 
 
 def register(kind: Kind) -> Kind:
-    """Add a class of items for this process, and return it, so that it can decorate the class; again is the same.
+    """Add a class of items for this process. Returns it, so that this can decorate the class; again is the same.
 
     A frozen dataclass derived from ``femb.elements.item.Item``, with ``table`` and ``kind``. Raises ModelError where it
     is none, or where the table has another kind of this word.

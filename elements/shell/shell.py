@@ -69,7 +69,7 @@ DIRECT = ("stiffness_matrix", "shear_stiffness", "mass_per_area")
 
 @dataclass(frozen=True, eq=False)
 class ShellPoint(Interface):
-    """A named node of a shell, a body named SHELL.POINT, to which joints, beams, springs, loads and sensors attach.
+    """A named node of a shell, a body named SHELL.POINT. Joints, beams, springs, loads and sensors attach to it.
 
     A Shell adds it to the model. of : the name of the shell. interface : its name there.
     """

@@ -244,7 +244,8 @@ def reduce_further(
     damping_ratio: float | Sequence[float] | None = None,
     mean_axes: bool = False,
 ) -> Reduction:
-    """A body with fewer interfaces or modes, or with another root, of a reduced body or of shapes of any reference.
+    """A body with fewer interfaces or modes, or with another root. It is made of a reduced body or of shapes of any
+    reference.
 
     source : a file of format femb-modal-1 or femb-shapes-1, or a body. interfaces : names of those that are kept, the
     root first; by default all. modes, max_frequency (Hz) : which modes with all interfaces held are kept; by default

@@ -414,7 +414,7 @@ def write_flex42(
     damping: float | None = None,
     points: Points | None = None,
 ) -> list[Path]:
-    """Write the flexible-body input of 42 for the ``model`` of a satellite to a folder; the paths of its files.
+    """Write the flexible-body input of 42 for the ``model`` of a satellite to a folder. Returns the paths of its files.
 
     count : modes. held : the hub, whose axes are those of body 0. reference : "cm", free modes of the whole satellite
     in mean axes as body 0; or "joint", a rigid hub and each appendage with its root held, as outer bodies on locked

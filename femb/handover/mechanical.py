@@ -229,8 +229,8 @@ def sliding_masses(plant: HybridCoordinates, modes: Selection = 1) -> Mechanical
 
 
 def hinged_panels(plant: HybridCoordinates, modes: Selection = 1) -> MechanicalModel[HingedPanel]:
-    """The ``modes`` of a ``plant`` as rigid panels on hinges at the roots of their appendages, whose mass they share by
-    effective mass.
+    """The ``modes`` of a ``plant`` as rigid panels on hinges. These are at the roots of their appendages, whose mass
+    they share by effective mass.
 
     A warning names small screws, whose translation along their axis is left out. Raises ModelError: a mode that does
     not turn its mass centre about the root, or moves it along the axis by more than a twentieth, an unknown mode, or a

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Differentiated(tuple[float, ...]):
-    """Three components of a force or torque that is a function of the state, and their derivatives for linearisation.
+    """Three components of a force or torque with their derivatives by the state, for linearisation.
 
     value (3,) : what the function would return without derivatives. by : derivatives (3, k) by quantities of the state
     with k components, or (3,) by a single one, by the names of outputs of linear models:

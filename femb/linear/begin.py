@@ -30,7 +30,7 @@ def operating_point(
     t: float = 0.0,
     differences: bool = False,
 ) -> OperatingPoint:
-    """A state of a model, or of a System of it, with its accelerations and reactions, for linearisation.
+    """A state of a model, or of a System of it, with accelerations and reactions, for linearisation.
 
     start : as of a run, "as_given", "assembled" or "equilibrium". at_rest : set all speeds to zero but those of drivers
     and of ``state``. state : coordinates of joints (rad or m) and speeds (per s) by the names of states, such as

@@ -35,7 +35,7 @@ class StateFeedback(Brief):
 
 
 def lqr(space: StateSpace, Q: Weights, R: Weights = 1.0) -> StateFeedback:
-    """The linear quadratic regulator: least integral, or sum of a sampled model, of y.Q y + u.R u.
+    """The linear quadratic regulator. It has the least integral, or sum of a sampled model, of y.Q y + u.R u.
 
     space : of the plant. Q : weights, numbers, of the outputs y, such as {"bodies.hub.turn": 1.0,
     "bodies.hub.angular_velocity": 10.0}. R : of the inputs. What is conserved is left out of the plant first: it is not
@@ -64,7 +64,7 @@ def h2(
     name: str = "h2",
     delay: float = 0.0,
 ) -> LinearLaw:
-    """The law of ``measured`` outputs with the least mean of y.Q y + u.R u: a regulator of estimated states.
+    """The law of ``measured`` outputs with the least mean of y.Q y + u.R u. It is a regulator of estimated states.
 
     space, Q, R : as of ``lqr``. disturbance : intensities of white noise that adds to the inputs, by unit squared times
     s; variances of a sampled model. noise : of white noise that adds to the measured outputs. name : of the law. delay

@@ -64,7 +64,7 @@ def linearize(
     frequencies: ArrayLike | None = None,
     closed: bool = False,
 ) -> StateSpace:
-    """The state space of small changes about a state of a model, or of a System of it; by default about its start.
+    """The state space of small changes about a state. It is of a model or of a System of it, by default the start.
 
     model : or an OperatingPoint of ``trim`` or ``operating_point``. The state is given by q (n_q,), v (n_v,),
     coordinates and velocities of the System, or by start, at_rest, trim, vary and state as of ``operating_point``, the

@@ -76,7 +76,7 @@ def periodic(
     rtol: float = 1e-11,
     atol: float = 1e-12,
 ) -> Periodic:
-    """A periodic motion of given period (s) near the start of a model, or of a System of it.
+    """A periodic motion of given period (s). It is sought near the start of a model, or of a System of it.
 
     vary : names of states, as in `linearize`, that may change; by default all. intervals : of the period, for the
     linearised motion. rtol, atol : relative and absolute tolerances of the integration. Angles of joints are periodic

@@ -351,7 +351,7 @@ REVOLVING = 2.0  # speed, relative to the frequency about the equilibrium, above
 
 
 def trim(model: Model | System, *, vary: Sequence[str] | None = None, t: float = 0.0) -> OperatingPoint:
-    """A state of steady motion, in equilibrium or in steady rotation, from the start of a model or of a System of it.
+    """A state of steady motion, in equilibrium or in steady rotation. It is sought from the start of a model or System.
 
     vary : names of states, as in `linearize`, that may change: coordinates, or their "rate". By default all
     coordinates; speeds of coordinates on which no force depends stay, the others come to rest. In a steady motion the

@@ -75,7 +75,7 @@ def _wrap(angle: Floats) -> Floats:
 
 
 def lock_angles(sequence: Any = "xyz") -> tuple[float, float]:
-    """The two middle angles (rad) at which a sequence locks, which differ by pi; the first is in (-pi, 0].
+    """The two middle angles (rad) at which a sequence locks. They differ by pi; the first is in (-pi, 0].
 
     sequence : three letters, or any three axes (3, 3), for which they are atan2(u . (v x w), u . w - (u . v)(v . w))
     and this angle plus or minus pi. Raises ModelError. Source: Thompson, AIAA 2011-6277, section II.

@@ -242,7 +242,7 @@ def report(
 
 
 def show(results: Results | HasTable, *, height: int = HEIGHT, frames: int = FRAMES) -> Shown:
-    """The page of `report` for a notebook, which shows it inline where this is the last value of a cell.
+    """The page of ``report`` for a notebook. It stands inline where this is the last value of a cell.
 
     height : in pixels. frames : as of `report`. Raises ResultError: results with nothing to show.
     """

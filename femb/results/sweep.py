@@ -38,6 +38,7 @@ class Sweep:
     name (runs,) numbers, NaN where a run failed. failed (runs,). messages : why each run failed, or notes on it.
     units : of variables and outputs. design, samples : of the study, and the number of its samples. limits : by output,
     its least and largest value in its unit, or None. wanted : "least NAME" or "largest NAME" of an output, or "".
+    fingerprint : of the study's files and options, by which a repeated study is known.
     """
 
     variables: Mapping[str, Sequence[Any]]

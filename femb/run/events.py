@@ -34,7 +34,7 @@ from femb.system.system import System
 
 @dataclass(frozen=True)
 class Event:
-    """An event: a zero of a function of (t, state), t in s; with ``direction`` 1 or -1, only a rising or a falling one.
+    """A zero of a function of (t, state), t in s. With ``direction`` 1 or -1 only a rising or a falling one counts.
 
     name : in ``results.events``. update : of discrete states, which waits for the zero; None for events of users.
 

@@ -263,7 +263,7 @@ def small_motion(
     q: ArrayLike | Mapping[str, float] | None = None,
     rate: ArrayLike | Mapping[str, float] | None = None,
 ) -> SmallMotion:
-    """Equations of small motion of some joint coordinates while the others are at q and move at constant rates.
+    """Equations of small motion of some joint coordinates. The others are at q and move at constant rates.
 
     q, rate : values by name, others as at the model's start; or arrays (n,). Second-order terms that large motions
     cause in the equations, such as centrifugal stiffness, are included: equations (19) and (20). The derivatives that a
