@@ -20,16 +20,16 @@ def line(point: dict[str, Any]) -> str:
 
 
 def table(data: dict[str, Any]) -> str:
-    """The comparisons as a table in Markdown, grouped by problem, peer and what its runs have in common."""
+    """The comparisons as a table in Markdown, a row for each problem, peer and what its runs have in common."""
     lines = [
-        "| peer's setting | error | its CPU s | femb's setting | CPU s | ratio |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| problem: peer; femb | peer's setting | error | CPU s | femb's setting | CPU s | ratio |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for problem in data["problems"].values():
         likes = {point.get("like", "") for point in problem["points"]}
         groups: dict[tuple[str, str], list[list[str]]] = {}
         for row in problem["comparisons"]:
-            ratio = "-" if row["ratio"] is None else f"{row['ratio']:.2g}"
+            ratio = "-" if row["ratio"] is None else f"{float(format(row['ratio'], '.2g')):g}"
             cpu = f"{row['cpu']:.3g}" if "cpu" in row else "-"
             cells = [row["peer_setting"], f"{row['error']:.1e}", f"{row['peer_cpu']:.3g}", row["setting"], cpu, ratio]
             last = row["peer_setting"].rpartition(", ")[2]
@@ -39,11 +39,12 @@ def table(data: dict[str, Any]) -> str:
                 groups.setdefault((point["program"], ""), []).append([point["setting"], point["failure"], *[""] * 4])
         for (peer, _), rows in groups.items():
             mine, its = (common([cells[k] for cells in rows if cells[k]]) for k in (3, 0))
-            heading = ", ".join([f"{problem['title']}: {peer}", *its])
-            lines.append(f"| **{'; femb '.join([heading, ', '.join(mine)]) if mine else heading}** |" + " |" * 5)
-            for cells in rows:
-                own = [short(cells[0], its), *cells[1:3], short(cells[3], mine), *cells[4:]]
-                lines.append("| " + " | ".join(own) + " |")
+            heading = exponent(", ".join([f"{problem['title']}: {peer}", *its]))
+            own = [[short(cells[0], its), *cells[1:3], short(cells[3], mine), *cells[4:]] for cells in rows]
+            stacks = ["<br>".join(map(exponent, column)) for column in zip(*own, strict=True)]
+            lines.append(
+                "| " + " | ".join(["; ".join(filter(None, [heading, exponent(", ".join(mine))])), *stacks]) + " |"
+            )
     return "\n".join(lines)
 
 
@@ -55,9 +56,13 @@ def common(settings: list[str]) -> list[str]:
 
 
 def short(setting: str, left_out: list[str]) -> str:
-    """A setting without the parts that stand in the heading."""
-    text = ", ".join(part for part in setting.split(", ") if part not in left_out)
-    return re.sub(r"e-0(?=\d)", "e-", text.replace(" = ", "="))
+    """A setting without the parts that stand in the first cell."""
+    return ", ".join(part for part in setting.split(", ") if part not in left_out)
+
+
+def exponent(text: str) -> str:
+    """A number or setting, with exponents of as few digits as they need and no blanks about signs of equality."""
+    return re.sub(r"e-0(?=\d)", "e-", text).replace(" = ", "=")
 
 
 def setup_table(data: dict[str, Any]) -> str:
