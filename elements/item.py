@@ -9,6 +9,7 @@ members of an item. ``batches`` builds the objects that evaluate the equations (
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from math import inf
 from pkgutil import resolve_name
 from typing import Any, ClassVar, Protocol
 
@@ -22,6 +23,7 @@ from femb.base.types import Floats
 from femb.elements.joint.constraint_set import ConstraintRow, ConstraintTable
 from femb.elements.marker import Marker, Place
 from femb.elements.records import RecordedSystem, Records
+from femb.layout.commands import Command, add_command, clip_count, clipped_command, command_array
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
@@ -214,6 +216,40 @@ class AtPoint(Item):
     def markers(self) -> dict[tuple[str, ...], Place]:
         """Its marker, which has the fields of the item."""
         return {(): self.on}
+
+
+class HoldsCommands(Item):
+    """Base of items that do nothing but hold sampled commands, each within the limit in its field ``max_WORD``."""
+
+    def held(self, word: str, unit: str, width: int = 1, columns: Floats | None = None) -> Command:
+        """The command ``word`` of so many numbers; unit, columns : as of ``femb.layout.commands.Command``."""
+        name, limit = f"{self.table}.{self.name}.{word}", getattr(self, f"max_{word}")
+        states = command_array(name), clip_count(name)
+        return Command(unit, name, width, inf if limit is None else limit, False, columns, *states)
+
+    def commands(self, layout: Any) -> Mapping[str, Command]:
+        """Its commands by word, of a ``layout`` or of none."""
+        raise NotImplementedError
+
+    def commanded(self, word: str, value: Floats, t: float, discrete: Mapping[str, Floats]) -> dict[str, Any]:
+        """The command ``word`` of ``value`` (k,) at t (s), within its limit, and the count of those beyond.
+
+        discrete : the present discrete state.
+        """
+        return clipped_command(f"{self.table}.{self.name}.{word}", value, getattr(self, f"max_{word}"), discrete)
+
+    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
+        """Its commands, where a controller sets them."""
+        for word, command in self.commands(layout).items():
+            if is_set(model, f"{self.table}.{self.name}.{word}"):
+                add_command(layout, command.input, command.width)
+
+    @classmethod
+    def clips(cls, items: "list[Any]", layout: Layout) -> list[Batch]:
+        """The batch that records how often commands of items were clipped, of those that are set."""
+        names = [(item.name, word) for item in items for word in item.commands(layout)]
+        arrays = {f"{cls.table}/{name}/{word}_clips": clip_count(f"{cls.table}.{name}.{word}") for name, word in names}
+        return RecordedArrays.of(arrays, layout)
 
 
 def is_set(model: ModelView, command: str) -> bool:

@@ -32,7 +32,6 @@ class Marker(Brief):
 
     wanted: ClassVar[str]  # for messages
     directions: ClassVar[tuple[str, ...]] = ()
-    zero: ClassVar[str] = "got [0.0, 0.0, 0.0], a direction must not be zero"
     along: ClassVar[str] = ""
 
     body: str | None
@@ -75,16 +74,13 @@ class Marker(Brief):
 
     def _check_directions(self, check: Checks) -> None:
         # in Python numbers, for which numpy's calls take longer
-        given = {word: getattr(self, word).tolist() for word in self.directions if getattr(self, word) is not None}
-        lengths = [_length(value) for value in given.values()]
-        for word, length in zip(given, lengths, strict=True):
-            if not length > 0.0:
-                check.fail(word, self.zero)
-        if len(given) == 2 and not check.bad:
-            (x0, x1, x2), (y0, y1, y2) = given.values()
-            sine = _length((x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0))
-            if sine <= LEAST_SINE * lengths[0] * lengths[1]:
-                check.fail(self.directions[1], self.along.format(shown(getattr(self, self.directions[1]))))
+        first, second = (getattr(self, word) for word in self.directions)
+        if first is None or second is None:
+            return
+        (x0, x1, x2), (y0, y1, y2) = x, y = first.tolist(), second.tolist()
+        sine = _length((x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0))
+        if sine <= LEAST_SINE * _length(x) * _length(y):
+            check.fail(self.directions[1], self.along.format(shown(second)))
 
 
 def _length(x: Sequence[float]) -> float:
@@ -160,7 +156,6 @@ class JointEnd(Place):
 
     wanted = "a JointEnd, body.at(...) or beam.node(...)"
     directions = ("axis", "reference")
-    zero = "got (0, 0, 0): a direction must not be zero"
     along = "is along the axis: it must show a direction across it"
 
     axis: Direction | None = None

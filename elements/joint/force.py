@@ -1,8 +1,7 @@
 """Forces along a coordinate of a joint: springs, dry friction, end stops and motors."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -10,13 +9,13 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.quantity import Group
 from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, LowerBound, Unit
-from femb.elements.item import is_set
+from femb.elements.item import HoldsCommands
 from femb.elements.joint.constraint_kernels import FRICTION, MOTOR, SPRING, STOPS
 from femb.elements.joint.coordinates import ANGLE, Z
 from femb.elements.joint.joint import OnCoordinate
 from femb.elements.load.load import LoadResults
 from femb.elements.spring.spring import SpringResults
-from femb.layout.commands import Command, add_command, clip_count, clipped_command, command_array
+from femb.layout.commands import Command, command_array
 from femb.layout.element import Batch, Input, breakpoints_of
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StartPoses
@@ -58,6 +57,7 @@ class JointForce(OnCoordinate):
 
     def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
         """Couple the two frames of its joint."""
+        super().declare_dofs(layout, placement, model)
         joint, _ = self.joint_and_index(layout)
         layout.couple_by_spring((joint.first.frame, joint.second.frame))
 
@@ -119,7 +119,7 @@ class JointFriction(JointForce):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class JointMotor(JointForce):
+class JointMotor(JointForce, HoldsCommands):
     """A torque (N m) on an angle or a force (N) on a stroke, positive in the direction of increasing coordinate.
 
     force : times the profile; in Python also a callable (t, state) -> force, or -> (force, by coordinate, by rate), of
@@ -158,10 +158,7 @@ class JointMotor(JointForce):
         """A torque or force along its coordinate; none where it is a function."""
         if callable(self.force):
             return {}
-        limit = inf if self.max_force is None else self.max_force
-        held, clips = command_array(self._command), clip_count(self._command)
-        columns = self._columns(layout)
-        return {"force": Command("N m or N", self._command, limit=limit, columns=columns, held=held, clips=clips)}
+        return {"force": self.held("force", "N m or N", columns=self._columns(layout))}
 
     def _columns(self, layout: Layout) -> Floats | None:
         """(1, n_v) generalized forces of a unit torque, constant about an axis of both bodies that the joint keeps
@@ -178,27 +175,12 @@ class JointMotor(JointForce):
                 columns[0, j : j + 3] += sign * end.axes[:, Z]
         return columns
 
-    def commanded(self, word: str, value: Floats, t: float, discrete: Mapping[str, Floats]) -> dict[str, Any]:
-        """The command ``word`` of ``value`` (k,), N or N m, at t (s), within its limit, and the count of those beyond.
-
-        discrete : the present discrete state.
-        """
-        return clipped_command(self._command, value, self.max_force, discrete)
-
-    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        super().declare_dofs(layout, placement, model)
-        if self.commands(layout) and is_set(model, self._command):
-            add_command(layout, self._command)
-
-    @staticmethod
-    def batches(items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
+    @classmethod
+    def batches(cls, items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all motors, with a force of its own for each command."""
-        from femb.elements.item import RecordedArrays
-
         own = [_WithCommand(item) if command_array(item._command) in layout.discrete else item for item in items]
         commands = [_MotorCommand(each.motor) for each in own if isinstance(each, _WithCommand)]
-        clips = {f"loads/{each.name}/force_clips": clip_count(each._command) for each in items}
-        return [*JointForce.batches([*own, *commands], layout, model), *RecordedArrays.of(clips, layout)]
+        return [*super().batches([*own, *commands], layout, model), *JointMotor.clips(items, layout)]
 
     def numbers(self) -> list[float]:
         return [1.0 if callable(self.force) else self.force, 0.0, 0.0, 0.0, 0.0]

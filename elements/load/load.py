@@ -1,8 +1,7 @@
 """Point load: a force and a torque on a body or a beam node."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -11,11 +10,11 @@ from femb.base.checks import Checks
 from femb.base.errors import ModelError, Problem
 from femb.base.quantity import Group, Quantity
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, OneOf, Unit, Vector
-from femb.elements.item import AtPoint, is_set
-from femb.layout.commands import Command, add_command, clip_count, clipped_command, command_array
+from femb.elements.item import AtPoint, HoldsCommands
+from femb.layout.commands import Command
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
-from femb.layout.views import ModelView, StartPoses
+from femb.layout.views import ModelView
 from femb.numerics.euler import gimbal_distance
 from femb.numerics.rotations import rotation_matrix
 from femb.numerics.turns import EulerSequence
@@ -57,7 +56,7 @@ class LoadResults(Group):
 
 
 @dataclass(frozen=True, eq=False)
-class Load(AtPoint):
+class Load(AtPoint, HoldsCommands):
     """A force (N) and/or torque (N m) at a point of a body or of a beam's section at a node.
 
     force, torque : times the profile; in Python also a callable (t, state) -> (3,) of the read-only
@@ -136,20 +135,10 @@ class Load(AtPoint):
 
     def commands(self, layout: Layout) -> dict[str, Command]:
         """A force and a torque in its frame, of those that it has."""
-        if self.frame not in FRAMES[:2]:
-            return {}
-        units = {"force": ("N", self.max_force), "torque": ("N m", self.max_torque)}
+        given = {"force": "N", "torque": "N m"} if self.frame in FRAMES[:2] else {}
         return {
-            word: Command(
-                unit,
-                f"loads.{self.name}.{word}",
-                3,
-                inf if limit is None else limit,
-                columns=self._columns(layout) if word == "torque" else None,
-                held=command_array(f"loads.{self.name}.{word}"),
-                clips=clip_count(f"loads.{self.name}.{word}"),
-            )
-            for word, (unit, limit) in units.items()
+            word: self.held(word, unit, 3, self._columns(layout) if word == "torque" else None)
+            for word, unit in given.items()
             if getattr(self, word) is not None and not callable(getattr(self, word))
         }
 
@@ -164,24 +153,9 @@ class Load(AtPoint):
             columns[:, j : j + 3] = rotation_matrix(station.rotation).T
         return columns
 
-    def commanded(self, word: str, value: Floats, t: float, discrete: Mapping[str, Floats]) -> dict[str, Any]:
-        """The command ``word`` of ``value`` (k,), N or N m, at t (s), within its limit, and the count of those beyond.
-
-        discrete : the present discrete state.
-        """
-        limit = self.max_force if word == "force" else self.max_torque
-        return clipped_command(f"loads.{self.name}.{word}", value, limit, discrete)
-
-    def declare_dofs(self, layout: Layout, placement: StartPoses, model: ModelView) -> None:
-        """Its commands, where a controller sets them."""
-        for word in self.commands(layout):
-            if is_set(model, f"loads.{self.name}.{word}"):
-                add_command(layout, f"loads.{self.name}.{word}", 3)
-
     @staticmethod
     def batches(items: list["Load"], layout: Layout, model: ModelView) -> list[Batch]:
         """One batch of all point loads, without those on fixed frames. Raises ModelError at gimbal lock."""
-        from femb.elements.item import RecordedArrays
         from femb.elements.load.batch import LoadBatch
 
         moving = [item for item in items if layout.frames[layout.station(item.on).frame].freedom]
@@ -189,9 +163,7 @@ class Load(AtPoint):
         if problems:
             raise ModelError(*problems)
         loads: list[Batch] = [LoadBatch(moving, layout)] if moving else []
-        pairs = [(item.name, word) for item in moving for word in item.commands(layout)]
-        clips = {f"loads/{name}/{word}_clips": clip_count(f"loads.{name}.{word}") for name, word in pairs}
-        return [*loads, *RecordedArrays.of(clips, layout)]
+        return [*loads, *Load.clips(moving, layout)]
 
     def _locked(self) -> Problem:
         return Problem(

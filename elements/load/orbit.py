@@ -208,13 +208,9 @@ class GravityGradient(Item):
     origin: Annotated[Vector | None, Unit("m")] = None
 
     def check(self, check: Checks) -> None:
-        words = ("rate", "altitude", "radius")
-        given = [word for word in words if word in check.bad or getattr(self, word) is not None]
-        if len(given) != 1:
-            got = " and ".join(given) or "none"
-            check.fail("rate", f"got {got} of 'rate', 'altitude' and 'radius', wanted one of them")
-        if "altitude" in given and "altitude" not in check.bad:
-            check.require("altitude", (self.altitude or 0.0) > -EARTH_RADIUS, "must be above the centre of the Earth")
+        check.exactly_one("rate", "altitude", "radius")
+        if self.altitude is not None and "altitude" not in check.bad:
+            check.require("altitude", self.altitude > -EARTH_RADIUS, "must be above the centre of the Earth")
         if {"radial", "normal"} & check.bad:
             return
         cosine = float(np.dot(self.radial, self.normal))

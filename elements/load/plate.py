@@ -67,8 +67,9 @@ class Plate(AtPoint):
             raise ModelError.at((self.table, self.name, "shell"), what)
 
     @classmethod
-    def batches_of(cls, items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of all on bodies and sections, and one of all on shells."""
+    def batches(cls, items: list[Any], layout: Layout, model: ModelView) -> list[Batch]:
+        """One batch of all on bodies and sections, and one of all on shells. Raises ModelError: a plate on what is
+        fixed, or eclipses without an orbit."""
         plates, others = ([item for item in items if (item.shell is None) == flat] for flat in (True, False))
         found: list[Batch] = []
         if plates:
@@ -129,12 +130,6 @@ class SolarPressure(Plate):
                 "diffuse", f"got {self.specular:.6g} + {self.diffuse:.6g} of the light, wanted at most 1 together"
             )
 
-    @staticmethod
-    def batches(items: list["SolarPressure"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of plates, and one of shells. Raises ModelError: a plate on what is fixed, or eclipses without an
-        orbit."""
-        return SolarPressure.batches_of(items, layout, model)
-
 
 @dataclass(frozen=True, eq=False)
 class PlateDrag(Plate):
@@ -175,11 +170,6 @@ class PlateDrag(Plate):
         super().check(check)
         if self.density is None and "density" not in check.bad:
             check.fail("density", "is missing")
-
-    @staticmethod
-    def batches(items: list["PlateDrag"], layout: Layout, model: ModelView) -> list[Batch]:
-        """One batch of plates, and one of shells. Raises ModelError: a plate on what is fixed."""
-        return PlateDrag.batches_of(items, layout, model)
 
 
 class PlateBatch(StationForces):

@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.profile import Integral, check_rate
-from femb.base.types import Direction, Inertia, Unit
+from femb.base.types import POSITIVE, Direction, Inertia, Unit
 from femb.base.values import shown
 from femb.elements.body.body import RigidBody, inertia_matrix
 from femb.elements.item import Item
@@ -22,10 +22,7 @@ from femb.profiles import Constant, Profile
 
 def check_gimbal(check: Checks, prefix: str = "") -> None:
     """Report problems of the fields of a gimbal, whose names begin with ``prefix``."""
-    item, axis = check.item, f"{prefix}axis"
-    check.positive(f"{prefix}mass")
-    if axis not in check.bad:
-        check.require(axis, np.any(getattr(item, axis)), "a direction must not be zero")
+    item = check.item
     matrix, problem = inertia_matrix(getattr(item, f"{prefix}inertia"), 0.0, np.zeros(3))
     if problem:
         check.fail(f"{prefix}inertia", problem)
@@ -58,7 +55,7 @@ class Gimbal:
     """
 
     axis: Direction
-    mass: Annotated[float, Unit("kg")]
+    mass: Annotated[float, Unit("kg"), POSITIVE]
     inertia: Inertia
     angle: Annotated[float | Profile, Unit("rad")] = 0.0
     rate: Annotated[float | Profile, Unit("rad/s")] = 0.0
@@ -90,7 +87,7 @@ class ControlMomentGyro(ReactionWheel):
     kind: ClassVar[str] = "control_moment"
 
     gimbal_axis: Direction = field(kw_only=True)
-    gimbal_mass: Annotated[float, Unit("kg")] = field(kw_only=True)
+    gimbal_mass: Annotated[float, Unit("kg"), POSITIVE] = field(kw_only=True)
     gimbal_inertia: Inertia = field(kw_only=True)
     gimbal_angle: Annotated[float | Profile, Unit("rad")] = 0.0
     gimbal_rate: Annotated[float | Profile, Unit("rad/s")] = 0.0

@@ -143,8 +143,8 @@ def test_linearised_pitch_has_the_frequency_of_the_libration_and_the_mass_centre
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ({}, "got none of 'rate', 'altitude' and 'radius', wanted one of them"),
-        ({"rate": 1e-3, "altitude": 5e5}, "got rate and altitude of"),
+        ({}, "got none, wanted one of rate, altitude and radius"),
+        ({"rate": 1e-3, "altitude": 5e5}, "got rate and altitude, wanted one of"),
         ({"rate": -1e-3}, "rate: got -0.001"),
         ({"rate": 1e-3, "normal": (1.0, 0.0, 1.0)}, "normal: is at 45 deg from 'radial', wanted 90 deg"),
         ({"rate": 1e-3, "radial": (0.0, 0.0, 0.0)}, "radial: got .*, a direction must not be zero"),
