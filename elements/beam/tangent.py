@@ -471,6 +471,7 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
     dM1, dforce = np.empty((DIRECTIONS, 3)), np.empty(DIRECTIONS)
     t, m, axes = np.empty(3), np.empty(3), np.empty((3, 3))
     spin_rows, column, work = np.empty((3, 11)), np.empty(14), np.empty((4, 3))
+    weighs = gravity.any()
     for k in range(index.shape[0]):
         end_states(index[k], q, fixed, states)
         end_rates(index[k], v, speeds)
@@ -527,12 +528,13 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
         C[:] = 0.0
         expand(K11, K)
         expand(C11, C)
-        # inertia force
-        inertia_changes(
-            X, data[k], has_mass_offset, spins, twist_rate, twist_second, rates, seconds,
-            dx, dv, dx2, dspins, dtwist, dF, dM1, dforce,
-        )  # fmt: skip
-        inertia_tangent(Q, beta, gamma, length, s1, s2, F, dF, dM1, dforce, column, work, K, C)
+        # without weight an element at rest has no inertia force, as in statics
+        if weighs or speeds.any() or accelerations.any():
+            inertia_changes(
+                X, data[k], has_mass_offset, spins, twist_rate, twist_second, rates, seconds,
+                dx, dv, dx2, dspins, dtwist, dF, dM1, dforce,
+            )  # fmt: skip
+            inertia_tangent(Q, beta, gamma, length, s1, s2, F, dF, dM1, dforce, column, work, K, C)
         # from the motion of the ends to that of the frames
         if ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0:
             element_mass(X, Q, beta, gamma, s2, data[k], has_mass_offset, axes, spin_rows, K11, G, centres, M)
