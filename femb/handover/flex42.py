@@ -139,7 +139,7 @@ def changes(of: Particles) -> tuple[Floats, Floats, Floats]:
 def _particles(
     motion: EigenProblem, inside: Flags, shapes: Floats, point: Floats, axes: Floats, D: Floats
 ) -> Particles:
-    """Particles at the frames of each element: the rows of its mass matrix. Source: docs/theory/handover.md, (9)."""
+    """Particles at the frames of each element: the rows of its mass matrix. Source: docs/theory/handover.md, (8)."""
     layout, k = motion.system.layout, shapes.shape[1]
     frame_of, part_of = np.full(motion.system.n_v, -1), np.full(motion.system.n_v, -1)
     for number in range(len(layout.frames)):

@@ -1,6 +1,6 @@
 """A linear model as a functional mock-up unit, FMI 2 for co-simulation, by pythonfmu.
 
-Source: docs/theory/handover.md, equation (20); FMI standard 2.0.4, section 2.2.9 (names of variables) and chapter 4
+Source: docs/theory/handover.md, equation (16); FMI standard 2.0.4, section 2.2.9 (names of variables) and chapter 4
 (co-simulation).
 """
 

@@ -3,7 +3,7 @@
     sliding mass    m = |l_t|^2,   e = l_t / |l_t|,   rho = l_t x l_r / m,   k = m omega^2,   c = 2 zeta omega m
     hinged panel    I = |l_r|^2,   d = |l_t| |l_r| / m,   I_centre = I - m d^2,   k = I omega^2,   c = 2 zeta omega I
 
-The whole mass of what slides or turns is taken from the hub. Source: docs/theory/handover.md, equations (16) to (19).
+The whole mass of what slides or turns is taken from the hub. Source: docs/theory/handover.md, equations (12) to (15).
 """
 
 import json

@@ -4,7 +4,7 @@
     a_C = tau a_P + Phi_C eta'',     W_P = tau^T F_C - M_PP a_P - L^T eta''
 
 The modes are those of the Craig-Bampton basis of both ports, diagonalised with the child port free: a heavy child needs
-few of them. Source: docs/theory/handover.md, equations (13) to (15); D. Alazard, J. A. Perez, T. Cumer, C. Loquen, AIAA
+few of them. Source: docs/theory/handover.md, equations (9) to (11); D. Alazard, J. A. Perez, T. Cumer, C. Loquen, AIAA
 GNC 2015.
 """
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 #
 # The six static shapes are those by forces on the child port; they span the same as its unit displacements do. Forces,
 # too, hold the child port for the other modes, so that one factorisation, in the order that the held root needs, does.
-# Source: docs/theory/handover.md, equation (15).
+# Source: docs/theory/handover.md, equation (11).
 
 # Part of the lowest omega^2 that makes every block of the stiffness regular, and the passes that take it out again.
 SHIFT, PASSES = 1e-3, 6

@@ -502,7 +502,7 @@ def test_pages_that_the_code_names_exist():
         ("beam", 36),
         ("constraints", 17),
         ("exact_beam", 28),
-        ("handover", 20),
+        ("handover", 16),
         ("linearisation", 26),
         ("rigid_body", 10),
     ],
