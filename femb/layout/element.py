@@ -292,8 +292,9 @@ class Batch:
 
     def mass_each(self, q: Floats, mass: Floats) -> None:
         """``mass`` at each of s states: block data (s, size)."""
-        for state in zip(q, mass, strict=True):
-            self.mass(*state)
+        if type(self).mass is not Batch.mass:
+            for state in zip(q, mass, strict=True):
+                self.mass(*state)
 
     def element_masses(self, q: Floats) -> "list[tuple[Ints, Floats]]":
         """The mass matrices of the elements, each on its own, at one state; their sum is ``mass``.

@@ -28,6 +28,7 @@ import numpy as np
 
 from femb.base.types import Bools, Floats, Ints
 from femb.layout.element import TrialError
+from femb.numerics.compiler.lanes import LANES
 from femb.recording.frames import Frames, SystemsAt, frames_of, inputs_of, projected_frames
 from femb.recording.instants import NODES, PLACES, Instants, InStep, Part, in_steps, with_states
 from femb.system.block_lu import SingularError
@@ -102,9 +103,9 @@ def _interpolated(parts: list[Instants]) -> Frames:
 
 def _evaluated(parts: list[Instants], motion_only: bool) -> Frames:
     systems = SystemsAt.joined([part.systems for part in parts])
-    time, work, end = _joined(parts, "time", "work", "end")
+    time, end = _joined(parts, "time", "end")
     try:
-        u, q, v = _consistent(systems, parts)
+        u, q, v = _consistent(systems, parts, motion_only)
     except TrialError:
         steps = [step for part in parts for step in part.of_steps()]
         if len(steps) > 1:
@@ -113,7 +114,8 @@ def _evaluated(parts: list[Instants], motion_only: bool) -> Frames:
         if part.with_nodes:
             return _evaluated([part.alone(np.ones(len(time), dtype=bool))], motion_only)
         # beyond a singularity or a fold that the step itself did not reach
-        return projected_frames(systems, time, part.q, part.v, work, motion_only)
+        return projected_frames(systems, time, part.q, part.v, part.work, motion_only)
+    work = np.zeros((len(time), systems.systems[0].budget.size)) if motion_only else _joined(parts, "work")[0]
     a = None if motion_only else _joined(parts, "a")[0]
     frames = frames_of(systems, time, u, q, v, work, a, motion_only)
     for k in np.flatnonzero(time >= end).tolist():
@@ -121,10 +123,13 @@ def _evaluated(parts: list[Instants], motion_only: bool) -> Frames:
     return frames
 
 
-def _consistent(systems: SystemsAt, parts: list[Instants]) -> tuple[Floats, Floats, Floats]:
-    """Inputs u (k, n_u), q (k, n_q) and v (k, n_v) at instants, corrected: one by one, or between nodes of steps."""
+def _consistent(systems: SystemsAt, parts: list[Instants], motion_only: bool) -> tuple[Floats, Floats, Floats]:
+    """Inputs u (k, n_u), q (k, n_q) and v (k, n_v) at instants, corrected: one by one, or between nodes of steps.
+
+    motion_only : whether inputs between nodes, on which no motion depends, may be left at zero.
+    """
     system, space, count = systems.systems[0], Space(), len(systems.systems)
-    q, v, u = (np.empty((count, n)) for n in (system.n_q, system.n_v, system.n_u))
+    q, v, u = (np.zeros((count, n)) for n in (system.n_q, system.n_v, system.n_u))
     single, alone, first = np.ones(count, dtype=bool), [], 0
     for part in parts:
         here, first = slice(first, first + len(part.time)), first + len(part.time)
@@ -144,7 +149,7 @@ def _consistent(systems: SystemsAt, parts: list[Instants]) -> tuple[Floats, Floa
             elif parts[0].form.n_c:  # coordinates of joints satisfy their constraints
                 at_q[some], at_v[some] = projected_each(system, *state)
         u[single], q[single], v[single] = at_u, at_q, at_v
-    if system.inputs_of_state or not single.all():
+    if system.inputs_of_state or not (motion_only or single.all()):
         u = inputs_of(systems, _before(parts), q, v)
     return u, q, v
 
@@ -188,21 +193,26 @@ def _nodes(steps: list[InStep], space: Space) -> tuple[Floats, Floats, Bools]:
     def state(which: Ints) -> tuple[Floats, Floats, Floats]:
         return u[which], instants.q[which], instants.v[which]
 
-    def corrected(some: Ints, at: tuple[Floats, Floats, Floats]) -> tuple[Floats, Floats, Floats]:
-        """q, v and the ratios (m, .) at the nodes of some of the steps, by matrices at u, q, v."""
+    def corrected(some: Ints, *at: Floats) -> tuple[Floats, Floats, Floats]:
+        """q, v and the ratios (m, .) at the nodes of some of the steps, by matrices at u, q, v of all steps."""
+        kept = len(some)
+        if kept > LANES and not system.pattern.net:
+            # the last ones again, since those that fill no register take as long as one that is full
+            some = np.append(some, np.full(-kept % LANES, some[-1]))
         which = of[:, some].ravel()
-        at_u, q, v = state(which)
-        matrices = TurnedMatrices(system, matrices_each(system, *at, mu[of[0, some]], space), at[1], q)
-        _, found, ratio = _iterated(system, at_u, (q, v), instants.a[which], mu[which], matrices)
-        new_q, new_v = (array.reshape(NODES, len(some), -1) for array in found)
-        return new_q, new_v, ratio.reshape(NODES, len(some))
+        (here_u, q, v), (there_u, there_q, there_v) = state(which), (array[some] for array in at)
+        shared = matrices_each(system, there_u, there_q, there_v, mu[of[0, some]], space)
+        matrices = TurnedMatrices(system, shared, there_q, q)
+        _, found, ratio = _iterated(system, here_u, (q, v), instants.a[which], mu[which], matrices)
+        new_q, new_v, ratio = (array.reshape(NODES, len(some), -1)[:, :kept] for array in (*found, ratio))
+        return new_q, new_v, ratio[:, :, 0]
 
     try:
-        q, v, ratio = corrected(np.arange(count), state(of[MIDDLE]))
+        q, v, ratio = corrected(np.arange(count), *state(of[MIDDLE]))
         slow = np.flatnonzero(~(ratio <= SLOW).all(axis=0))
         if len(slow):
             # as for single instants: with matrices at a corrected state
-            q[:, slow], v[:, slow], now = corrected(slow, (u[of[MIDDLE, slow]], q[MIDDLE, slow], v[MIDDLE, slow]))
+            q[:, slow], v[:, slow], now = corrected(slow, u[of[MIDDLE]], q[MIDDLE], v[MIDDLE])
             settled = (now <= SLOW) | ((now > BETTER * ratio[:, slow]) & (now <= GROWN))
             slow = slow[~settled.all(axis=0)]
     except SingularError as error:

@@ -6,7 +6,7 @@ Their correction by the equations of motion is that of ``femb.recording.evaluati
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -177,7 +177,8 @@ def in_steps(parts: Sequence[InStep], nodes: bool = True) -> Instants:
     if form is form.system:
         # the angles of the last step, whatever the states
         angles = np.array([part.form.system.discrete.angles for part in parts])[of_step]
-        systems = SystemsAt([part.form.system for part, k in zip(parts, counts, strict=True) for _ in range(k)], angles)
+        each = [[part.form.system] * k for part, k in zip(parts, counts, strict=True)]
+        systems = SystemsAt([*chain.from_iterable(each)], angles)
     else:
         of_parts = zip(parts, np.split(states()[0], np.cumsum(counts[:-1])), strict=True)
         systems = SystemsAt.joined([SystemsAt.of(part.form, q) for part, q in of_parts])

@@ -155,9 +155,8 @@ class RootLoads:
                 for body in root.flexible:
                     add = body.about(point, system, frames)
                     force, torque = force + add[0], torque + add[1]
-                path = f"appendages/{root.name}"
-                result[f"{path}/force"] = rotations.rotate_back(axes, force)
-                result[f"{path}/torque"] = rotations.rotate_back(axes, torque)
+                loads = rotations.rotate_back(axes, np.stack([force, torque]))
+                result |= {f"appendages/{root.name}/{word}": loads[k] for k, word in enumerate(("force", "torque"))}
         return result
 
     def _point(self, root: RootPlace) -> Floats:
@@ -179,8 +178,8 @@ class RootLoads:
         position, quaternion = station_pose(self.system.layout, station, frames.q)
         # on the start, the material beyond the face is the beam; on the end it is the parent
         sign = 1.0 if end == 0 else -1.0
-        force = sign * rotations.rotate(quaternion, block[f"{path}/section_force"][:, end, end])
-        moment = sign * rotations.rotate(quaternion, block[f"{path}/section_moment"][:, end, end])
+        loads = np.stack([block[f"{path}/{word}"][:, end, end] for word in ("section_force", "section_moment")])
+        force, moment = sign * rotations.rotate(quaternion, loads)
         return force, moment + rotations.cross(position - point, force)
 
     def _connected(self, root: RootPlace, point: Floats, frames: Frames, system: System) -> tuple[Floats, Floats]:

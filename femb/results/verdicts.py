@@ -81,11 +81,12 @@ class AuditWatch:
         for energy in (kinetic, potential):
             self._total = max(self._total, float(np.max(np.abs(energy[np.isfinite(energy)]), initial=0.0)))
         last = self._errors[-1][1] if self._errors else 0.0
-        for t, error in zip(time.tolist(), np.abs(audit["energy_error"]).tolist(), strict=True):
-            error = error if math.isfinite(error) else math.inf
-            if error > GROWTH * last:
-                self._errors.append((t, error))
-                last = error
+        errors = np.where(np.isfinite(audit["energy_error"]), np.abs(audit["energy_error"]), math.inf)
+        highest = np.maximum.accumulate(np.append(last, errors))
+        for k in np.flatnonzero(errors > highest[:-1]).tolist():
+            if errors[k] > GROWTH * last:
+                last = float(errors[k])
+                self._errors.append((float(time[k]), last))
         for name, limit in (
             ("constraint_position", POSITION),
             ("constraint_velocity", VELOCITY * (1.0 + speed)),
