@@ -88,8 +88,8 @@ def error_norm(start, size, atol, rtol, error, x):
 
 
 @kernel_with_entry
-def newton_tolerance(scale_q, scale_v, q, v, h, limits):
-    """limits (groups,) : absolute tolerances of the velocities for Newton's iteration in a step h (s).
+def newton_tolerance(scale_q, scale_v, q, v, step, limits):
+    """limits (groups,) : absolute tolerances of the velocities for Newton's iteration in a step (1,) of length h (s).
 
     ``error_norm`` takes them instead of the tolerances of velocities, with a relative tolerance of zero. An error x of
     a velocity causes an error h x of its coordinate: the limit is the smaller of the tolerance of the velocity at v and
@@ -97,6 +97,7 @@ def newton_tolerance(scale_q, scale_v, q, v, h, limits):
     """
     start_q, size_q, atol_q, rtol = scale_q
     start, size, atol, _ = scale_v
+    h = step[0]
     for k in range(start.size):
         x = 0.0
         y = 0.0

@@ -16,20 +16,22 @@ E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8: 
 import math
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.formulations.contract import Formulation, ImplicitFormulation
+from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.kinematics import error_norm, newton_tolerance
 from femb.numerics.vector3 import hamilton
 from femb.steppers.contract import OF_LOW_ORDER, AcceptedStep, left_limit
 from femb.steppers.dense import Nodes, through_nodes
-from femb.steppers.implicit import RESTORING, Convergence, OneStateStepper
+from femb.steppers.implicit import OneStateStepper
 from femb.steppers.radau_kernels import frame_rotations, rotate_frames
+from femb.steppers.step_program import RESTORING, Convergence
 from femb.steppers.variable_step import WORTHWHILE
 
 # Backward differences of a multistep method in quasi-constant-step form.
@@ -166,21 +168,21 @@ def implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, mu, known, v
 
 @kernel_with_entry
 def start_end(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, h, known, v_predicted, v_slope, d, q, v, a,
+    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, shift, known, v_predicted, v_slope, d, q, v, a,
     rotations,
 ):  # fmt: skip
     """The state q (1, n_q), v, a (1, n_v) before the first iteration, with d (n_v,) = 0, and the rotations (1, F, 4) of
-    frames to it from ``matrices_q`` (n_q,). h : the shift mu, 1/s. known (n_q,) : of ``implicit_coordinates``."""
+    frames to it from ``matrices_q`` (n_q,). shift (1,) : mu, 1/s. known (n_q,) : of ``implicit_coordinates``."""
     for k in range(d.size):
         d[k], v[0, k], a[0, k] = 0.0, v_predicted[k], v_slope[k]
-    implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, h, known, v[0], q[0])
+    implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, shift[0], known, v[0], q[0])
     frame_rotations(corotated_q, matrices_q, q, rotations)
 
 
 @kernel_with_entry
 def finish_correction(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_v, scale, h, known, v_predicted, v_slope, reference, rotations,
-    x, d, q, v, a, multipliers,
+    linear_q, linear_v, quaternion_q, omega_v, corotated_v, scale, shift, known, v_predicted, v_slope, reference,
+    rotations, x, d, q, v, a, multipliers,
 ):  # fmt: skip
     """Apply a correction x (n,) of velocities and multipliers (1, n_c): d (n_v,) += x, rotated to the end of the step,
     and the state that follows. Returns the norm of x at the velocities ``reference`` (n_v,)."""
@@ -188,10 +190,10 @@ def finish_correction(
     n_v = d.size
     for k in range(n_v):
         d[k] += x[k]
-        v[0, k], a[0, k] = v_predicted[k] + d[k], v_slope[k] + h * d[k]
+        v[0, k], a[0, k] = v_predicted[k] + d[k], v_slope[k] + shift[0] * d[k]
     for k in range(n_v, x.size):
         multipliers[0, k - n_v] += x[k]
-    implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, h, known, v[0], q[0])
+    implicit_coordinates(linear_q, linear_v, quaternion_q, omega_v, shift[0], known, v[0], q[0])
     start, size, atol, rtol = scale
     return error_norm(start, size, atol, rtol, x, reference)
 
@@ -305,7 +307,7 @@ class BdfEquations(OneStateStepper[SolvedStep]):
             kept[:] = values
         u, q, v, a, multipliers = self._end
         multipliers[0], t = self.multipliers, left_limit(end, self.t)
-        newton_tolerance(self.scale_q, self.scale_v, self.q, self.v, 1.0 / mu, self._scale[2])
+        newton_tolerance(self.scale_q, self.scale_v, self.q, self.v, np.array([1.0 / mu]), self._scale[2])
         doubted = self.tolerance if not full and form.system.switches else 0.0
         diverging = np.inf if full else DIVERGING
         newton = Convergence(self.tolerance, MAX_ITERATIONS, doubted, RESTORING, diverging)
@@ -318,18 +320,17 @@ class BdfEquations(OneStateStepper[SolvedStep]):
         d = np.concatenate([q_end - predicted[:n_q], v_end - v_predicted, (power - slope[self._in_work]) / mu])
         return SolvedStep(d, q_end, v_end, a[0].copy(), *at, power, self._rotations[0].copy(), newton.done)
 
-    def _kernels(self, h: float) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def _kernels(self) -> tuple[Bound, Bound]:
         coordinates, (quaternion_q, corotated_v) = self.form.coordinates, self.form.corotated_frames
         _, q, v, a, multipliers = self._end
         known, v_predicted, v_slope, reference, d = self._of_step
-        of_step, rotations = (h, known, v_predicted, v_slope), self._rotations
-        return (
-            (start_end, *coordinates, quaternion_q, self._matrices_q, *of_step, d, q, v, a, rotations),
-            (
-                finish_correction, *coordinates, corotated_v, self._scale, *of_step, reference, rotations, self._x, d,
-                q, v, a, multipliers,
-            ),
+        of_step, rotations = (self._length, known, v_predicted, v_slope), self._rotations
+        start = Bound(start_end, *coordinates, quaternion_q, self._matrices_q, *of_step, d, q, v, a, rotations)
+        finish = Bound(
+            finish_correction, *coordinates, corotated_v, self._scale, *of_step, reference, rotations, self._x, d, q, v,
+            a, multipliers,
         )  # fmt: skip
+        return start, finish
 
     def _projected(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """A solution projected on the constraints; the lengths of its quaternions do not change."""

@@ -25,20 +25,21 @@ import math
 from collections import deque
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from femb.base.options import Run
 from femb.base.types import Floats
 from femb.formulations.contract import ImplicitFormulation
+from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.kinematics import error_norm, rates
 from femb.numerics.vector3 import hamilton
 from femb.steppers.contract import OF_LOW_ORDER, AcceptedStep, check_fixed_step, left_limit
 from femb.steppers.dense import HermiteStep, Nodes, through_nodes
-from femb.steppers.implicit import Convergence, OneStateStepper
+from femb.steppers.implicit import OneStateStepper
 from femb.steppers.radau_kernels import NEGLIGIBLE, frame_rotations, rotate_frames
+from femb.steppers.step_program import Convergence
 
 # Kernels of the generalized-alpha stepper.
 
@@ -74,18 +75,20 @@ def states(linear_q, linear_v, quaternion_q, omega_v, weights, h, q0, v0, a0, A0
 
 @kernel_with_entry
 def start_end(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, weights, h, q0, v0, a0, A0, a, q, v, A, work,
+    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, weights, step, q0, v0, a0, A0, a, q, v, A, work,
     rotations,
 ):  # fmt: skip
     """The state q (1, n_q), v (1, n_v), A (1, n_v) of ``states`` before the first iteration, and the rotations
-    (1, F, 4) of frames to it from ``matrices_q`` (n_q,); a (1, n_v). work : see ``finish_correction``."""
+    (1, F, 4) of frames to it from ``matrices_q`` (n_q,); a (1, n_v). step (1,) : its length, s. work : see
+    ``finish_correction``."""
+    h = step[0]
     states(linear_q, linear_v, quaternion_q, omega_v, weights, h, q0[0], v0, a0, A0, a[0], q[0], v[0], A[0], work[0][0])
     frame_rotations(corotated_q, matrices_q, q, rotations)
 
 
 @kernel_with_entry
 def finish_correction(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_v, scale_q, scale_v, weights, h, share, q0, v0, a0, A0,
+    linear_q, linear_v, quaternion_q, omega_v, corotated_v, scale_q, scale_v, weights, step, share, q0, v0, a0, A0,
     rotations, x, a, multipliers, work, q, v, A,
 ):  # fmt: skip
     """Apply a correction x (n,) of velocities and multipliers: a += x / (share h), and ``states``. Returns its norm.
@@ -94,7 +97,7 @@ def finish_correction(
     (1, n_c). work : (1, n_v) and (1, n_q).
     """
     rotate_frames(rotations[0], corotated_v, x)
-    n_v = v0.size
+    n_v, h = v0.size, step[0]
     change, rate = work
     for k in range(n_v):
         a[0, k] += x[k] / (share * h)
@@ -272,21 +275,20 @@ class GeneralizedAlpha(OneStateStepper[_AlphaTrial]):
         self._slow = newton.done > 1 and newton.ratio > SLOW
         return _AlphaTrial(*(each[0].copy() for each in (q, v, at, self._A_end, multipliers, u)))
 
-    def _kernels(self, h: float) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def _kernels(self) -> tuple[Bound, Bound]:
         coordinates, (quaternion_q, corotated_v) = self.form.coordinates, self.form.corotated_frames
         _, q, v, a, multipliers = self._end
-        weights, A = (self.alpha_m, self.alpha_f, self.gamma, self.beta), self._A_end
-        scales = self.scale_q, self.scale_v, weights, h, self.gamma_a
-        return (
-            (
-                start_end, *coordinates, quaternion_q, self._matrices_q, weights, h, *self._start, a, q, v, A,
-                self._work, self._rotations,
-            ),
-            (
-                finish_correction, *coordinates, corotated_v, *scales, *self._start, self._rotations, self._x, a,
-                multipliers, self._work, q, v, A,
-            ),
+        weights, A, rotations = (self.alpha_m, self.alpha_f, self.gamma, self.beta), self._A_end, self._rotations
+        of_step = weights, self._length
+        start = Bound(
+            start_end, *coordinates, quaternion_q, self._matrices_q, *of_step, *self._start, a, q, v, A, self._work,
+            rotations,
         )  # fmt: skip
+        finish = Bound(
+            finish_correction, *coordinates, corotated_v, self.scale_q, self.scale_v, *of_step, self.gamma_a,
+            *self._start, rotations, self._x, a, multipliers, self._work, q, v, A,
+        )  # fmt: skip
+        return start, finish
 
     # Error and acceptance
 

@@ -12,26 +12,13 @@ from femb.base.options import Run
 from femb.base.types import ErrorScale, Floats
 from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.layout.discrete import DiscreteState
-from femb.numerics.block_kernels import solve
-from femb.numerics.compiler.bound_calls import Bound, Known, program
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence
+from femb.steppers import step_program
 from femb.steppers.contract import Statistics
-from femb.steppers.radau_kernels import (
-    CONVERGED,
-    DONE,
-    GOES_ON,
-    RATE,
-    RATIO,
-    UNDEFINED,
-    frame_rotations,
-    judged,
-    right_hand_side,
-    rotate_frames,
-    rotate_frames_back,
-    try_step,
-)
+from femb.steppers.radau_kernels import CONVERGED, frame_rotations, right_hand_side, rotate_frames, rotate_frames_back
+from femb.steppers.step_program import BoundSolution, Call, Convergence, StepProgram
 from femb.steppers.variable_step import EnergyWatch, T, VariableStep
-from femb.system.block_lu import Factorisation, Factors, Matrix, Solver
-from femb.system.system import BoundEquations
+from femb.system.block_lu import DEPENDENT, Factorisation, Factors, Matrix, Solver
 
 # Vibrations above a frequency are damped, not followed: the part of an error estimate that controls the steps.
 #
@@ -170,115 +157,6 @@ class LowPass:
         return form.from_system(Q, slower)[1], float(before - after)
 
 
-# The second correction also removes the quadratic part of the first one, such as the stretch of members that turn: from
-# this fraction of the first one on, it does not tell the rate.
-RESTORING = 0.3
-
-
-class Convergence:
-    """Judges a simplified Newton iteration by the sizes of its corrections and by their rate.
-
-    tolerance : of the remaining error. iterations : the largest number of them; infinity to omit the test whether they
-    suffice. doubted : corrections up to this size, with reused matrices, must decrease. restoring : a second correction
-    of at least this fraction of the first gives no rate; of more than ``diverging`` times the first it ends the
-    iteration. least : a rate between `NEGLIGIBLE` and this counts as this. rounding : third and later corrections up to
-    this size that do not decrease are rounding, and end the iteration. memory (5,) : of ``judged``, which compiled
-    steps call with the same ``limits``.
-    E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8.
-    """
-
-    __slots__ = ("limits", "memory")
-
-    def __init__(
-        self, tolerance: float, iterations: float, doubted: float = 0.0, restoring: float = inf, diverging: float = inf,
-        least: float = 0.0, rounding: float = 0.0,
-    ) -> None:  # fmt: skip
-        self.limits = (tolerance, float(iterations), doubted, restoring, diverging, least, rounding)
-        self.memory: list[float] = [0.0] * 5
-
-    def reached(self, size: float) -> bool | None:
-        """True if the iteration has converged with a correction of this size, False if it will not, None to iterate."""
-        outcome = judged(self.limits, self.memory, size)
-        return None if outcome == GOES_ON else outcome == CONVERGED
-
-    @property
-    def done(self) -> int:
-        """Number of corrections."""
-        return int(self.memory[DONE])
-
-    @property
-    def rate(self) -> float:
-        """The rate of the last corrections above rounding."""
-        return self.memory[RATE]
-
-    @rate.setter
-    def rate(self, value: float) -> None:
-        self.memory[RATE] = value
-
-    @property
-    def ratio(self) -> float:
-        """The size of the last correction over that of the one before."""
-        return self.memory[RATIO]
-
-
-# Steps of a run before their kernels are put together for one call, which costs as much as it saves in so many steps.
-FIRST_STEPS = 10
-
-
-class StepProgram:
-    """Kernels bound to the arrays of a stepper, for one call; see ``try_step``."""
-
-    # all of them, and the coordinates at the matrices to which they point
-    _kernels: tuple[Bound, ...]
-    _matrices_q: Floats | None = None
-
-    def points_anew(self, matrices_q: Floats) -> bool:
-        """Let the kernels read the coordinates (n_q,) at which matrices were formed; whether these are new."""
-        if matrices_q is self._matrices_q:
-            return False
-        self._matrices_q = matrices_q
-        for kernel in self._kernels:
-            if kernel.has("matrices_q"):
-                kernel.point("matrices_q", matrices_q)
-        return True
-
-
-class NewtonProgram(StepProgram):
-    """Newton's iteration on the equations of one state for one call.
-
-    start, before, after : kernels bound to the arrays of a stepper, before the first iteration, and around the solution
-    of each for x (n,); the last returns the size of a correction. equations : ``BoundEquations`` of the state. factors
-    : those of the iteration matrix, in whose arrays the next ones are factorised.
-    """
-
-    def __init__(
-        self, factors: Factorisation, equations: BoundEquations, x: Floats, start: list[Bound], before: Bound,
-        after: Bound,
-    ) -> None:  # fmt: skip
-        self.factors, self._equations = factors, equations
-        self._kernels = *start, before, after
-        solution = Bound(solve, *factors.arguments, x)
-        known: Known = {}
-        self._calls = start, before, solution, after  # kept as long as their addresses
-        none, error = np.zeros((0, 2), dtype=np.int64), np.zeros((1, len(x)))
-        first, correction = program(start, known), program([before, solution, after], known)
-        of_state: Any = equations.compiled
-        self._programs = first, of_state, correction, none, of_state, error, none
-
-    def run(self, h: float, matrices_q: Floats, most: int, newton: "Convergence") -> bool:
-        """Whether the iteration of a step of length h (s), or with the shift h (1/s), converges. Raises TrialError."""
-        self.points_anew(matrices_q)
-        for kernel in self._kernels:
-            if kernel.has("h"):
-                kernel.set("h", h)
-        memory = np.zeros(5)
-        outcome, _, _ = try_step(*self._programs, most, newton.limits, memory)
-        newton.memory[:] = memory.tolist()
-        if outcome == UNDEFINED:
-            self._equations()  # raises the error that says why
-        return bool(outcome == CONVERGED)
-
-
 # Where matrices were formed: the discrete state, and as arrays inputs, q, v, accelerations and multipliers.
 FormedAt = tuple[Any, ...]
 
@@ -303,6 +181,8 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self._factored: Factors | None = None
         # mu or h of the factorisation, zero for none; and whether the matrices are of the present step
         self._factored_for, self._fresh = 0.0, False
+        # what kernels read of a step: its length (s) or the shift of the method (1/s), and where matrices were formed
+        self._length, self._matrices_q = np.empty(1), np.empty(form.n_q)
         # whether the error estimate is above the tolerance before it is filtered, and its value then
         self._hidden, self._unfiltered = False, np.zeros(form.n_v)
         self._initial_form = form
@@ -371,7 +251,7 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
         self._matrices = matrices
         arrays = (each.copy() for each in (u, q, v, self.a, self.multipliers))
         self._formed_at = (form.system.discrete, *arrays)
-        self._matrices_q = q.copy()
+        self._matrices_q[:] = q
         self._factored_for, self._fresh = 0.0, True
         self.statistics.jacobians += 1
         return matrices
@@ -397,6 +277,38 @@ class ImplicitStepper(VariableStep[ImplicitFormulation, T]):
                 self._factorise(of_matrices[0])
         self.form, self.a, self.multipliers = of_state
         self._factored_for, self._fresh, self.statistics = of_matrices
+
+    def _factors_for(
+        self, mu: complex, earlier: Factors | None, dependent: float = DEPENDENT, reach: float | None = None
+    ) -> Factors:
+        """Factors of mu M + C + reach K, in the arrays of earlier ones of blocks, to which kernels are bound."""
+        matrices, solver = self._matrices, cast(Any, self.form.solver)
+        assert matrices is not None
+        if type(earlier) is Factorisation and type(matrices[1]) is np.ndarray:
+            solver.refactorise(earlier, matrices, mu, dependent, reach)
+            return earlier
+        factors: Factors = solver.factorise(solver.shifted(*matrices, mu, reach), dependent)
+        return factors
+
+    def _equations_of(
+        self, set_inputs: Call, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats, switched: bool = False
+    ) -> tuple[Call, Floats]:
+        """The equations at states in given arrays, as a call, and the array of its result; see ``BoundEquations``.
+
+        set_inputs : called before, where an input depends on the state.
+        """
+        form = self.form
+        if form is form.system:
+            bound = form.system.bound_equations(u, q, v, a, multipliers, switched=switched)
+            return BoundSequence([set_inputs, bound]) if form.inputs_of_state else bound, bound.result
+        result = np.empty((len(u), form.n_v + form.n_c))
+
+        def evaluate() -> None:
+            if form.inputs_of_state:
+                set_inputs()
+            result[:] = self.form.equations(u, q, v, a, multipliers)
+
+        return evaluate, result
 
     @abstractmethod
     def _factorise(self, length: float) -> None:
@@ -472,8 +384,8 @@ class OneStateStepper(ImplicitStepper[T]):
     """
 
     _allocated_for: object = None
-    _program: NewtonProgram | None = None
     _end: tuple[Floats, ...] = ()
+    _program: StepProgram
 
     def _allocate(self) -> None:
         """Allocate the arrays of steps, whose sizes depend on the discrete state; those that fit are kept."""
@@ -481,21 +393,30 @@ class OneStateStepper(ImplicitStepper[T]):
         sizes = (len(self._u), form.n_q, form.n_v, form.n_v, form.n_c)
         if self._allocated_for is form.system.batches and sizes == tuple(each.shape[1] for each in self._end):
             return
-        self._allocated_for, self._program = form.system.batches, None
+        self._allocated_for, self._factored = form.system.batches, None
         self._end = u, q, v, a, multipliers = tuple(np.empty((1, size)) for size in sizes)
         # the correction, and the rotations of frames since the matrices were formed
         self._x, self._rotations = np.empty(form.n_v + form.n_c), np.empty((1, len(form.corotated_frames[1]), 4))
-        self._bound = form.system.bound_equations(u, q, v, a, multipliers) if form is form.system else None
         self._allocate_start()
+        self._solution = BoundSolution(self._x)
+        equations, result = self._equations_of(self._set_inputs, u, q, v, a, multipliers)
+        start, finish = self._kernels()
+        turned = Bound(right_hand_side, form.corotated_frames[1], self._rotations, result, self._x)
+        self._program = StepProgram([start], equations, [turned, self._solution, finish])
+
+    def _set_inputs(self) -> None:
+        """Evaluate the inputs at the end of the step, at the present state of the iteration."""
+        u, q, v, *_ = self._end
+        u[0] = self.form.inputs_at(self._time, q[0], v[0])
 
     @abstractmethod
     def _allocate_start(self) -> None:
         """Allocate what a step knows before its iteration."""
 
     @abstractmethod
-    def _kernels(self, h: float) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Two kernels with their arguments, of a step of length h (s) or with the shift h (1/s): the state and the
-        rotations before the first iteration; and a correction, which returns its size."""
+    def _kernels(self) -> tuple[Bound, Bound]:
+        """The kernels of the state and the rotations before the first iteration, and of a correction, which returns its
+        size. They read the length of the step (s), or the shift of the method (1/s), in ``_length``."""
 
     def recalled(self) -> None:
         """Allocate the arrays of steps before matrices are formed again."""
@@ -503,62 +424,38 @@ class OneStateStepper(ImplicitStepper[T]):
         super().recalled()
 
     def _factorise_shifted(self, mu: float, reach: float | None = None) -> None:
-        """Factorise mu M + C + reach K, in the arrays of earlier factors where a program has their addresses."""
-        matrices, solver = self._matrices, cast(Any, self.form.solver)
-        assert matrices is not None
+        """Factorise mu M + C + reach K."""
         self._factored_for = 0.0  # in case of an error
-        if self._program is not None and type(matrices[1]) is np.ndarray:
-            solver.refactorise(self._program.factors, matrices, mu, reach=reach)
-        else:
-            self._program, self._factored = None, solver.factorise(solver.shifted(*matrices, mu, reach))
+        factors = self._factors_for(mu, self._factored, reach=reach)
+        if factors is not self._factored:
+            self._factored = factors
+            self._solution.by(factors)
+            self._program.take_apart()
         self.statistics.factorizations += 1
 
     def _iterated(self, h: float, t: float, most: int, newton: Convergence, forming: int = 0) -> bool:
         """Whether Newton's iteration converges for the state at t (s). Raises TrialError.
 
-        h : as of ``_kernels``. forming : the number of iterations for which matrices are formed anew.
+        h : the length of the step (s), or the shift of the method. forming : the number of iterations for which
+        matrices are formed anew.
         """
-        form, bound, factors = self.form, self._bound, self._factored
-        u = self._end[0]
-        of_system = bound is not None and bound.batches is form.system.batches
-        bindable = of_system and not form.inputs_of_state and not forming and type(factors) is Factorisation
-        if not bindable or self.statistics.steps < FIRST_STEPS or bound.compiled is None:  # type: ignore[union-attr]
-            return self._iterated_by_python(h, t, most, newton, forming)
-        u[0] = form.inputs_at(t, self.q, self.v)
-        if self._program is None:
-            (start, *of_start), (finish, *of_correction) = self._kernels(h)
-            before = Bound(right_hand_side, form.corotated_frames[1], self._rotations, bound.result, self._x)  # type: ignore[union-attr]
-            kernels = [Bound(start, *of_start)], before, Bound(finish, *of_correction)
-            self._program = NewtonProgram(factors, bound, self._x, *kernels)  # type: ignore[arg-type]
+        form, (u, q, v, *_) = self.form, self._end
+        self._length[0], self._time = h, t
+        if not form.inputs_of_state:
+            u[0] = form.inputs_at(t, self.q, self.v)
+
+        def renew() -> None:
+            if form.inputs_of_state:
+                self._set_inputs()
+            self._form_matrices(u[0], q[0], v[0])
+            self._factorise(h)
+            newton.rate = 0.0
+            frame_rotations(form.corotated_frames[0], self._matrices_q, q, self._rotations)
+
+        if not self._program.tried and not forming and self.statistics.steps >= step_program.FIRST_STEPS:
+            self._program.put_together({})
         try:
-            return self._program.run(h, self._matrices_q, most, newton)
+            return self._program.run(most, newton, forming, renew)[0] == CONVERGED
         finally:
             self.statistics.evaluations += newton.done
             self.statistics.newton_iterations += newton.done
-
-    def _iterated_by_python(self, h: float, t: float, most: int, newton: Convergence, forming: int) -> bool:
-        form, bound = self.form, self._bound
-        u, q, v, a, multipliers = self._end
-        quaternion_q, corotated_v = form.corotated_frames
-        (start, *of_start), (finish, *of_correction) = self._kernels(h)
-        start(*of_start)
-        for count in range(most):
-            if count == 0 or form.inputs_of_state:
-                u[0] = form.inputs_at(t, q[0], v[0])
-            if count < forming:
-                self._form_matrices(u[0], q[0], v[0])
-                self._factorise(h)
-                newton.rate = 0.0
-                frame_rotations(quaternion_q, self._matrices_q, q, self._rotations)
-            if bound is not None and bound.batches is form.system.batches:
-                residual = bound()
-            else:
-                residual = form.equations(u, q, v, a, multipliers)
-            self.statistics.evaluations += 1
-            self.statistics.newton_iterations += 1
-            right_hand_side(corotated_v, self._rotations, residual, self._x)
-            self._factored.solve(self._x)  # type: ignore[union-attr]
-            converged = newton.reached(finish(*of_correction))
-            if converged is not None:
-                return converged
-        return False

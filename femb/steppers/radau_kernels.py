@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from femb.numerics.compiler.bound_calls import call_bound, call_for_number
+from femb.numerics.compiler.bound_calls import call_each, call_for_number
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.kinematics import error_norm, rates, tangents
+from femb.numerics.tableaux import RADAU_REAL
 from femb.numerics.vector3 import hamilton, quaternion_times
 
 # Sweeps of quaternions, see stage_coordinates. For a literal number, numba would compile a variant of the kernel.
@@ -91,14 +92,14 @@ def to_eigenvectors(inverse, rotations, corotated_v, residual, real, pair):
 
 @kernel_with_entry
 def finish_iteration(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_q, corotated_v, matrices_q, A, inverse, T, h, scale, q, v,
+    linear_q, linear_v, quaternion_q, omega_v, corotated_q, corotated_v, matrices_q, A, inverse, T, step, scale, q, v,
     rotations, real, pair, Z, V, K, Q, L,
 ):  # fmt: skip
     """Z (3, n_v), L (3, n_c) += T (real, Re pair, Im pair), rotated to the stages; updates V, K, Q and rotations.
 
-    Returns the norm of the largest change of Z.
+    Returns the norm of the largest change of Z. step (1,) : its length, s.
     """
-    n_v = v.size
+    n_v, h = v.size, step[0]
     start, size, atol, rtol = scale
     change = np.empty(real.size)
     worst = 0.0
@@ -176,14 +177,16 @@ def extrapolated(x, first, second, d1, d2):
 
 @kernel_with_entry
 def start_stages(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_q, matrices_q, C, A, inverse, h, trend, q, v, Z, V, K, Q, L,
-    rotations,
+    linear_q, linear_v, quaternion_q, omega_v, turning_q, turning_v, matrices_q, C, A, inverse, step, trend, q, v, Z, V,
+    K, Q, L, rotations,
 ):  # fmt: skip
-    """Stages of a step h before the first iteration, and the rotations of frames to them from ``matrices_q`` (n_q,).
+    """Stages of a step before the first iteration, and the rotations of frames to them from ``matrices_q`` (n_q,).
 
-    trend : the attributes of ``Trend``. Z, V, K, Q : see ``stage_coordinates``; K = A^-1 Z / h. L (3, n_c).
+    step (1,) : its length, s. trend : of ``femb.steppers.radau_stages.Trend``. turning_q (F,), turning_v (F, 2) : the
+    frames, as of ``rotate_frames``. Z, V, K, Q : see ``stage_coordinates``; K = A^-1 Z / h. L (3, n_c).
     """
-    length, earlier, velocity, slope, bend, third, deviation, growing, of_multipliers, turning_q, turning_v = trend
+    lengths, velocity, slope, bend, third, deviation, growing, of_multipliers = trend
+    h, length, earlier = step[0], lengths[0], lengths[1]
     first, second = C[0] - 1.0, C[1] - 1.0
     ratio = h / length if length > 0.0 else 0.0
     for i in range(3):
@@ -193,65 +196,73 @@ def start_stages(
             L[i, k] = a + theta * (b + theta * c)
         for k in range(q.size):
             Q[i, k] = q[k]
+    # at a start inertial accelerations are constant
+    turning = turning_q.size if length > 0.0 else 0
+    in_q, in_v = turning_q[:turning], turning_v[:turning]
     # angular velocities are the same in all axes: the second attitudes follow from them. Rates of quaternions are not,
     # and their attitudes are iterated.
-    for _ in range(1 if turning_q.size == 0 else 2 if quaternion_q.size > 0 else 4):
+    for _ in range(1 if turning == 0 else 2 if quaternion_q.size > 0 else 4):
         for i in range(3):
-            attitudes(turning_q, Q[i], rotations[i])
+            attitudes(in_q, Q[i], rotations[i])
             for k in range(v.size):
+                Z[i, k] = velocity[k]
+                if length == 0.0:
+                    Z[i, k] += C[i] * h * slope[k]
+                    continue
                 if growing[k]:
                     more = extrapolated(C[i] * ratio, first, second, deviation[0, k], deviation[1, k])
                 else:
                     more = ratio * ratio * ratio * deviation[i, k]
-                Z[i, k] = velocity[k] + more
+                Z[i, k] += more
                 Z[i, k] += along(C[i] * h, length, earlier, slope[k], bend[k], third[k])
-            rotate_frames(rotations[i], turning_v, Z[i])
+            rotate_frames(rotations[i], in_v, Z[i])
             for k in range(v.size):
                 Z[i, k] -= v[k]
         stage_coordinates(linear_q, linear_v, quaternion_q, omega_v, A, inverse, h, q, v, Z, V, K, Q, FIRST_SWEEPS)
-    frame_rotations(corotated_q, matrices_q, Q, rotations)
+    frame_rotations(turning_q, matrices_q, Q, rotations)
 
 
-@kernel
-def find_trend(
-    turning_q, turning_v, C, h, length, earlier, old_velocity, old_slope, old_bend, old_third, old_deviation, q0, v0,
-    q1, v1, Z, Q, rotations, velocity, slope, bend, third, deviation, growing,
-):  # fmt: skip
-    """velocity, slope, bend, third (n_v,), deviation (3, n_v), growing (n_v,) of ``Trend`` after a step h from q0, v0
-    to q1, v1.
+@kernel_with_entry
+def find_trend(turning_q, turning_v, C, through, step, trend, q0, v0, q1, v1, V, Q, L, rotations, ends):
+    """The trend after a step from q0, v0 to q1, v1 with stages V (3, n_v), Q (3, n_q), L (3, n_c), in place of the one
+    before it.
 
-    length, earlier and those with ``old`` : after the step before. Z (3, n_v), Q (3, n_q) : the stages, as of
-    ``start_stages``. rotations (3, F, 4) is overwritten.
+    through (3, 3) : from values at the stages to coefficients of their polynomial. step, turning_q, turning_v : as of
+    ``start_stages``. V, rotations (3, F, 4) and ends (2, n_v) are overwritten.
     """
+    lengths, velocity, slope, bend, third, deviation, growing, multipliers = trend
+    h, length, earlier = step[0], lengths[0], lengths[1]
     attitudes(turning_q, q0, rotations[0])
     attitudes(turning_q, q1, rotations[1])
     for k in range(v0.size):
-        slope[k], velocity[k] = v0[k], v1[k]
-    rotate_frames_back(rotations[0], turning_v, slope)
-    rotate_frames_back(rotations[1], turning_v, velocity)
-    for k in range(v0.size):
-        slope[k] = (velocity[k] - slope[k]) / h
-        bend[k] = 2.0 * (slope[k] - old_slope[k]) / (h + length) if length > 0.0 else 0.0
-        third[k] = 3.0 * (bend[k] - old_bend[k]) / (h + length + earlier) if earlier > 0.0 else 0.0
+        ends[0, k], ends[1, k] = v0[k], v1[k]
+    for i in range(2):
+        rotate_frames_back(rotations[i], turning_v, ends[i])
     for i in range(3):
         attitudes(turning_q, Q[i], rotations[i])
-        for k in range(v0.size):
-            deviation[i, k] = v0[k] + Z[i, k]
-        rotate_frames_back(rotations[i], turning_v, deviation[i])
+        rotate_frames_back(rotations[i], turning_v, V[i])
     ratio = h / length if length > 0.0 else 0.0
     first, second = C[0] - 1.0, C[1] - 1.0
     for k in range(v0.size):
+        chord = (ends[1, k] - ends[0, k]) / h
+        curve = 2.0 * (chord - slope[k]) / (h + length) if length > 0.0 else 0.0
+        change = 3.0 * (curve - bend[k]) / (h + length + earlier) if earlier > 0.0 else 0.0
         kept = grown = 0.0
         for i in range(3):
-            old = old_velocity[k] + along(C[i] * h, length, earlier, old_slope[k], old_bend[k], old_third[k])
-            more = deviation[i, k] - old
-            kept += abs(more - ratio * ratio * ratio * old_deviation[i, k])
-            grown += abs(more - extrapolated(C[i] * ratio, first, second, old_deviation[0, k], old_deviation[1, k]))
-            deviation[i, k] -= velocity[k] + along((C[i] - 1.0) * h, h, length, slope[k], bend[k], third[k])
+            more = V[i, k] - (velocity[k] + along(C[i] * h, length, earlier, slope[k], bend[k], third[k]))
+            kept += abs(more - ratio * ratio * ratio * deviation[i, k])
+            grown += abs(more - extrapolated(C[i] * ratio, first, second, deviation[0, k], deviation[1, k]))
         growing[k] = grown < kept or length == 0.0
+        velocity[k], slope[k], bend[k], third[k] = ends[1, k], chord, curve, change
+        for i in range(3):
+            deviation[i, k] = V[i, k] - (velocity[k] + along((C[i] - 1.0) * h, h, length, chord, curve, change))
+    for i in range(3):
+        for k in range(L.shape[1]):
+            multipliers[i, k] = through[i, 0] * L[0, k] + through[i, 1] * L[1, k] + through[i, 2] * L[2, k]
+    lengths[0], lengths[1] = h, length
 
 
-# Convergence of a simplified Newton iteration; see ``femb.steppers.implicit.Convergence``.
+# Convergence of a simplified Newton iteration; see ``femb.steppers.step_program.Convergence``.
 
 # Corrections below this fraction of the tolerance may be rounding and give no rate of convergence.
 NEGLIGIBLE = 1e-3
@@ -305,7 +316,7 @@ judged_inside = inlined(judged)
 
 @kernel_with_entry
 def start_estimate(
-    linear_q, linear_v, quaternion_q, omega_v, corotated_q, corotated_v, matrices_q, weights, h, q0, q, v, Z, Q,
+    linear_q, linear_v, quaternion_q, omega_v, corotated_q, corotated_v, matrices_q, weights, step, q0, q, v, Z, Q,
     change, rate, drift, rotations,
 ):  # fmt: skip
     """The kinematic terms of the error estimate at q, v (1, ...) of a step from q0 (1, n_q), from its stages Z and Q.
@@ -313,6 +324,7 @@ def start_estimate(
     change (1, n_v) : minus the weighted sum of Z over h. rate (1, n_q) : H(q) v plus that of Q - q0. drift (1, n), zero
     on entry : rate as velocities, rotated back by rotations (1, F, 4) to the attitude of frames at matrices_q (n_q,).
     """
+    h = step[0]
     a, b, c = weights[0] / h, weights[1] / h, weights[2] / h
     for k in range(change.shape[1]):
         change[0, k] = -(a * Z[0, k] + b * Z[1, k] + c * Z[2, k])
@@ -325,33 +337,23 @@ def start_estimate(
 
 
 @kernel_with_entry
-def estimate_force(corotated_v, n_v, rotations, mu, residual, elastic):
-    """residual (1, n) becomes the right-hand side: minus itself, rotated back, less elastic (n,) / mu; 0 beyond n_v."""
+def estimate_force(corotated_v, n_v, rotations, step, residual, elastic, x):
+    """x (1, n): minus the residual (1, n), rotated back in place, less elastic (n,) / mu; zero beyond n_v."""
+    mu = RADAU_REAL / step[0]
     rotate_frames_back(rotations[0], corotated_v, residual[0])
     for k in range(n_v):
-        residual[0, k] = -residual[0, k] - elastic[k] / mu
+        x[0, k] = -residual[0, k] - elastic[k] / mu
     for k in range(n_v, elastic.size):
-        residual[0, k] = 0.0
+        x[0, k] = 0.0
 
 
 @kernel_with_entry
 def estimate_size(
-    linear_q,
-    linear_v,
-    quaternion_q,
-    omega_v,
-    corotated_v,
-    scale_q,
-    scale_v,
-    mu,
-    q0,
-    v0,
-    rotations,
-    rate,
-    error_v,
+    linear_q, linear_v, quaternion_q, omega_v, corotated_v, scale_q, scale_v, step, q0, v0, rotations, rate, error_v,
     error_q,
-):
+):  # fmt: skip
     """Norm of the estimate; error_v (1, n) is rotated to q0, error_q (1, n_q) = (H(q0) error_v + rate) / mu."""
+    mu = RADAU_REAL / step[0]
     rotate_frames(rotations[0], corotated_v, error_v[0])
     rates(linear_q, linear_v, quaternion_q, omega_v, q0, error_v, error_q)
     for k in range(error_q.shape[1]):
@@ -362,27 +364,45 @@ def estimate_size(
     return max(norm, error_norm(start, size, atol, rtol, error_v[0], v0[0]))
 
 
+# Accelerations and multipliers after a change of inputs, which only predict the next stages. Their change is that of an
+# implicit step, in which stiff members are at rest already; see ``femb.steppers.radau_stages``.
+
+
+@kernel_with_entry
+def take_difference(residual, u, other, x):
+    """The velocities of x (n,) become the residual (1, n_v) less them; the inputs u (1, n_u) are exchanged with other
+    (n_u,)."""
+    for k in range(residual.shape[1]):
+        x[k] = residual[0, k] - x[k]
+    for k in range(other.size):
+        other[k], u[0, k] = u[0, k], other[k]
+
+
+@kernel_with_entry
+def start_response(corotated_q, corotated_v, matrices_q, q, rotations, x):
+    """Set rotations (1, F, 4) of frames from ``matrices_q`` (n_q,) to q (1, n_q), and rotate x (n,) back by them."""
+    frame_rotations(corotated_q, matrices_q, q, rotations)
+    rotate_frames_back(rotations[0], corotated_v, x)
+
+
+@kernel_with_entry
+def finish_response(corotated_v, step, rotations, x, slope, multipliers, of_multipliers):
+    """Add a solution x (n,), rotated forth, to slope (n_v,) and multipliers (1, n_c), the first row of of_multipliers
+    too."""
+    mu = RADAU_REAL / step[0]
+    rotate_frames(rotations[0], corotated_v, x)
+    n_v = slope.size
+    for k in range(n_v):
+        slope[k] += mu * x[k]
+    for k in range(n_v, x.size):
+        multipliers[0, k - n_v] += x[k]
+        of_multipliers[0, k - n_v] = multipliers[0, k - n_v]
+
+
 # A whole trial step in one call: kernels that are bound to the arrays of the stepper, see ``bound_calls``.
 
-
-@inlined
-def evaluate(equations):
-    """Whether the equations of bound kernels are defined, which add to force (s, n_v) and set rates (s, n_c); both are
-    copied to result (s, n). See ``femb.system.system.BoundEquations``."""
-    program, force, rates, result = equations
-    for i in range(force.shape[0]):
-        for k in range(force.shape[1]):
-            force[i, k] = 0.0
-    for k in range(program.shape[0]):
-        if call_bound(program[k, 0], program[k, 1]) != -1:
-            return False
-    if rates.shape[1] > 0:
-        for i in range(force.shape[0]):
-            for k in range(force.shape[1]):
-                result[i, k] = force[i, k]
-            for k in range(rates.shape[1]):
-                result[i, force.shape[1] + k] = rates[i, k]
-    return True
+# Places in the numbers of a step, behind the memory of its iteration.
+OUTCOME, NORM, EVALUATIONS = range(5, 8)
 
 
 @inlined
@@ -394,67 +414,29 @@ def called(program):
     return number
 
 
-@kernel
-def try_step(start, equations, correction, estimate, equations_of_one, error, size, most, limits, memory):
-    """A step by Newton's iteration, with the estimate of its error, as a stepper does it by the same kernels.
+@kernel_with_entry
+def try_step(start, equations, correction, before, of_one, after, limits, numbers):
+    """A step by Newton's iteration, with the estimate of its error, as ``StepProgram`` does it by the same kernels.
 
-    start, correction, estimate, size : bound kernels of the prediction, of a correction, whose size the last one
-    returns, before the equations of the estimate, and after them up to its size. equations, equations_of_one : of the
-    stages, and of one state for the estimate, which begins with error (1, n) equal to them; without it ``size`` is
-    empty. most : the largest number of iterations. limits, memory : of ``judged``.
-
-    Returns whether the iteration CONVERGED, FAILED, GOES_ON, or met equations that are UNDEFINED; the size of the
-    error, infinite where its equations are undefined; and the number of evaluations for it.
+    Bound kernels of its parts; without an estimate ``after`` is empty. limits : the largest number of iterations, and
+    those of ``judged``. numbers (8,) : its memory; whether the iteration CONVERGED, FAILED, GOES_ON, or met equations
+    that are UNDEFINED; the norm of the estimate, infinite where its equations are undefined; and the number of
+    evaluations for it.
     """
+    for k in range(EVALUATIONS + 1):
+        numbers[k] = 0.0
+    numbers[NORM] = math.inf
     called(start)
     outcome = GOES_ON
-    for _ in range(most):
-        if not evaluate(equations):
-            return UNDEFINED, math.inf, 0
-        outcome = judged_inside(limits, memory, called(correction))
+    for _ in range(int(limits[0])):
+        if call_each(equations) < equations.shape[0]:
+            outcome = UNDEFINED
+            break
+        outcome = judged_inside(limits[1:], numbers, called(correction))
         if outcome != GOES_ON:
             break
-    if outcome != CONVERGED or size.shape[0] == 0:
-        return outcome, math.inf, 0
-    called(estimate)
-    if not evaluate(equations_of_one):
-        return outcome, math.inf, 0
-    for k in range(error.shape[1]):
-        error[0, k] = equations_of_one[3][0, k]
-    return outcome, called(size), 1
-
-
-@kernel_with_entry
-def respond(
-    corotated_q, corotated_v, matrices_q, mu, u, q, a, multipliers, slope, of_multipliers, rotations, before, x,
-    equations, solution,
-):  # fmt: skip
-    """Change slope (n_v,), multipliers (1, n_c) and the first row of of_multipliers (3, n_c) with the inputs, from
-    ``before`` (n_u,) to u (1, n_u), as an implicit step of the length 1/mu does.
-
-    equations : bound, of one state u, q, a. solution : of x (n,) by the factors for mu. rotations (1, F, 4) is
-    overwritten, and x. Where equations are not defined nothing changes: the step will tell.
-    """
-    n_v = slope.size
-    for k in range(n_v):
-        a[0, k] = 0.0
-    defined = True
-    for i in range(2):
-        for k in range(before.size):
-            before[k], u[0, k] = u[0, k], before[k]
-        defined = defined and evaluate(equations)
-        for k in range(n_v):
-            x[k] = x[k] - equations[3][0, k] if i else equations[3][0, k]
-    if not defined:
-        return
-    for k in range(n_v, x.size):
-        x[k] = 0.0
-    frame_rotations(corotated_q, matrices_q, q, rotations)
-    rotate_frames_back(rotations[0], corotated_v, x)
-    called(solution)
-    rotate_frames(rotations[0], corotated_v, x)
-    for k in range(n_v):
-        slope[k] += mu * x[k]
-    for k in range(n_v, x.size):
-        multipliers[0, k - n_v] += x[k]
-        of_multipliers[0, k - n_v] = multipliers[0, k - n_v]
+    numbers[OUTCOME] = outcome
+    if outcome == CONVERGED and after.shape[0] > 0:
+        called(before)
+        if call_each(of_one) == of_one.shape[0]:
+            numbers[NORM], numbers[EVALUATIONS] = called(after), 1.0

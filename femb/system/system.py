@@ -5,18 +5,18 @@
 Source: docs/theory/beam.md, equation (1), docs/theory/rigid_body.md and docs/theory/constraints.md.
 """
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from femb.base.types import Floats, Ints, Loop
+from femb.base.types import Floats, Loop
 from femb.base.values import shallow_copy
 from femb.layout.discrete import ANGLES
 from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.model.model import Model
-from femb.numerics.compiler.bound_calls import program
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence
+from femb.numerics.compiler.compile import kernel_with_entry
 from femb.system.degrees_of_freedom import check_pairs
 from femb.system.equations import Equations
 from femb.system.initial_state import assembled, shared_velocity, start_velocities
@@ -27,53 +27,49 @@ if TYPE_CHECKING:
 # The equations of a System at states in given arrays, which a stepper evaluates again and again.
 #
 # The arguments of the kernels and the arrays of the result, which no iteration changes, are put together once; an
-# evaluation then calls the kernels one after the other.
+# evaluation then calls the kernels one after the other, or compiled code does.
 
 
-class BoundEquations:
+@kernel_with_entry
+def clear(force: Floats) -> None:
+    """Zero the forces (s, n_v)."""
+    for i in range(force.shape[0]):
+        for k in range(force.shape[1]):
+            force[i, k] = 0.0
+
+
+@kernel_with_entry
+def join(force: Floats, rates: Floats, result: Floats) -> None:
+    """Copy forces (s, n_v) and rates of constraints (s, n_c) to result (s, n_v + n_c)."""
+    n_v = force.shape[1]
+    for i in range(force.shape[0]):
+        for k in range(n_v):
+            result[i, k] = force[i, k]
+        for k in range(rates.shape[1]):
+            result[i, n_v + k] = rates[i, k]
+
+
+class BoundEquations(BoundSequence):
     """``Equations.equations`` of u, q, v, a and multipliers: arrays whose entries change between the calls.
 
-    batches : those of the system, by which a stepper knows that the equations are still those of its formulation. The
-    result is overwritten by the next call. switched : only the forces of what reads discrete states, (s, n_v).
+    Each call overwrites ``result`` (s, n), and raises TrialError where the equations are not defined. switched : only
+    the forces of what reads discrete states, (s, n_v).
     """
 
     def __init__(
         self, system: "Equations", u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats,
         switched: bool = False,
     ) -> None:  # fmt: skip
-        self.batches, n_v = system.batches, system.n_v
-        n_c = 0 if switched else system.n_c
-        self._force, rates = np.zeros((len(v), n_v)), np.zeros((len(v), n_c))
+        n_v, n_c = system.n_v, 0 if switched else system.n_c
+        force, rates = np.zeros((len(v), n_v)), np.zeros((len(v), n_c))
         batches = [batch for batch in system.batches if not switched or any(map(_switches, batch.inputs))]
-        self._evaluations = [batch.bound_residual(u, q, v, a, self._force) for batch in batches]
-        self._parts: tuple[tuple[Floats, Floats], ...] = ()
-        self._result = self._force
+        parts = [batch.bound_residual(u, q, v, a, force) for batch in batches]
+        self.result = force
         if n_c:
-            self._evaluations.append(system.constraint_set.bound_force(u, q, v, multipliers, self._force, rates))
-            self._result = np.empty((len(v), n_v + n_c))
-            self._parts = ((self._result[:, :n_v], self._force), (self._result[:, n_v:], rates))
-        self._rates = rates
-
-    def __call__(self) -> Floats:
-        """(s, n). Raises TrialError."""
-        self._force.fill(0.0)
-        for evaluate in self._evaluations:
-            evaluate()
-        for part, values in self._parts:
-            part[:] = values
-        return self._result
-
-    @property
-    def result(self) -> Floats:
-        """(s, n) where an evaluation puts its result."""
-        return self._result
-
-    @cached_property
-    def compiled(self) -> tuple[Ints, Floats, Floats, Floats] | None:
-        """The evaluation for kernels, which call it: ``program``, force, rates of the constraints and result; None
-        where a batch is evaluated in Python."""
-        calls = program(self._evaluations)
-        return None if calls is None else (calls, self._force, self._rates, self._result)
+            self.result = np.empty((len(v), n_v + n_c))
+            parts.append(system.constraint_set.bound_force(u, q, v, multipliers, force, rates))
+            parts.append(Bound(join, force, rates, self.result))
+        super().__init__([Bound(clear, force), *parts])
 
 
 def _switches(input_: Input) -> bool:

@@ -142,7 +142,7 @@ def end_error(stepper, end):
 def test_order(name, monkeypatch):
     """The error at the end, with steps of one length, falls as the order says."""
     end, errors = 2.0, []
-    monkeypatch.setattr("femb.steppers.radau.MAX_ITERATIONS", 60)
+    monkeypatch.setattr("femb.steppers.radau_stages.MAX_ITERATIONS", 60)
     for count in COUNTS[name]:
         stepper = make_stepper(top(), run(name, end, end / count))
         assert stepper.order == ORDERS[name]

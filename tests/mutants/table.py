@@ -124,7 +124,7 @@ MUTANTS = (
            "tangent of accelerations by rotation"),
     # --- steppers
     Mutant("femb/steppers/radau_kernels.py",
-           "residual[0, k] = -residual[0, k] - elastic[k] / mu", "residual[0, k] = -residual[0, k] + elastic[k] / mu",
+           "x[0, k] = -residual[0, k] - elastic[k] / mu", "x[0, k] = -residual[0, k] + elastic[k] / mu",
            "tests/steppers/test_tolerances.py::test_the_estimate_of_radau_is_that_of_its_authors",
            "error estimate of radau"),
     Mutant("femb/steppers/radau_kernels.py",
@@ -178,7 +178,7 @@ MUTANTS = (
            "2.0 * pi * frequency, -inf", "frequency, -inf",
            "tests/steppers/test_filter.py", "frequency of a filter in Hz"),
     Mutant("femb/steppers/radau_kernels.py",
-           "third[k] = 3.0 * (bend[k] - old_bend[k])", "third[k] = (bend[k] - old_bend[k])",
+           "change = 3.0 * (curve - bend[k])", "change = (curve - bend[k])",
            "tests/steppers/test_stage_prediction.py", "predicted stages of radau"),
     # --- results
     Mutant("femb/results/spectrum.py",

@@ -12,7 +12,7 @@ from femb.elements import Ground, JointEnd, Revolute, RigidBody, SpringDamper, S
 from femb.steppers import bdf, make_stepper
 from femb.steppers import bdf as bdf_equations
 from femb.steppers import generalized_alpha as alpha
-from femb.steppers import radau as radau_equations
+from femb.steppers import radau_stages as radau_equations
 from femb.system.system import System
 
 END = 1.0

@@ -17,13 +17,11 @@ from scipy.special import ellipj
 from femb import Attachment, Beam, Ground, Load, Model, PointMass, RigidBody, Run, Section, SolveError, Tolerances
 from femb.elements import JointEnd, Revolute, Spherical, SpringDamper, SpringEnd
 from femb.numerics import rotations
-from femb.numerics.compiler.bound_calls import AVAILABLE
+from femb.numerics.compiler.bound_calls import AVAILABLE, BoundSequence, call_each
 from femb.profiles import Step, Versine
 from femb.run.simulate import simulate
 from femb.run.time_loop import Event, RunSummary, integrate
-from femb.steppers import implicit, make_stepper, radau
-from femb.steppers.implicit import NewtonProgram
-from femb.steppers.radau import TrialProgram
+from femb.steppers import make_stepper, radau_stages, step_program
 from femb.system.system import System
 
 X = (1.0, 0.0, 0.0)
@@ -140,7 +138,7 @@ def fixed_steps(system, name, count, end, monkeypatch):
     stepper = make_stepper(system, Run(duration=end, method=method, rtol=1e-8, atol=tight, first_step=h, max_step=h))
     stepper._error = lambda *_: 1e-8
     stepper.tolerance = 1e-5
-    monkeypatch.setattr(radau, "MAX_ITERATIONS", 60)  # the stages solved, whatever the step
+    monkeypatch.setattr(radau_stages, "MAX_ITERATIONS", 60)  # the stages solved, whatever the step
     return stepper
 
 
@@ -551,6 +549,10 @@ def counted(system):
         counts["factorizations"] += 1
         return factorise(*args)
 
+    def count_refactorise(*args):
+        counts["factorizations"] += 1
+        return refactorise(*args)
+
     def count_bound(u, q, *arrays, **words):
         evaluate = bind(u, q, *arrays, **words)
 
@@ -558,11 +560,13 @@ def counted(system):
             counts["residuals"] += len(q)
             return evaluate()
 
-        count_evaluation.batches, count_evaluation.compiled = evaluate.batches, None
-        return count_evaluation
+        counting = BoundSequence([count_evaluation])
+        counting.result = evaluate.result
+        return counting
 
     bind, system.bound_equations = system.bound_equations, count_bound
     system.residual, system.matrices, system.solver.factorise = count_residual, count_matrices, count_factorise
+    refactorise, system.solver.refactorise = system.solver.refactorise, count_refactorise
     return counts
 
 
@@ -848,20 +852,15 @@ def masses_on_a_spring():
 
 def motion_of(model, monkeypatch, compiled, duration, method="radau", **options):
     """Results of a run by trial steps of one call each or by Python, and how many were of one call."""
-    calls, programs = [], (TrialProgram, NewtonProgram)
-    runs = [program.run for program in programs]
+    calls = []
 
-    def counted(run):
-        def counted_run(program, *args):
-            calls.append(program)
-            return run(program, *args)
-
-        return counted_run
+    def counted(entries):
+        calls.append(entries)
+        return call_each(entries)
 
     with monkeypatch.context() as patch:
-        for program, run in zip(programs, runs, strict=True):
-            patch.setattr(program, "run", counted(run))
-        patch.setattr(implicit, "FIRST_STEPS", FIRST if compiled else 10**9)
+        patch.setattr(step_program, "call_each", counted)
+        patch.setattr(step_program, "FIRST_STEPS", FIRST if compiled else 10**9)
         results = simulate(model, duration=duration, method=method, output_interval=duration / 4.0, **options)
     return results, len(calls)
 

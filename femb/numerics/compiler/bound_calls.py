@@ -10,6 +10,7 @@ not compiled (NUMBA_DISABLE_JIT), none can, and Python calls them.
 """
 
 from collections.abc import Callable, Sequence
+from ctypes import addressof, c_char
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -38,10 +39,10 @@ class Bound:
 
     def __init__(self, kernel: Any, *args: Any, check: Callable[[int], object] | None = None) -> None:
         self.kernel, self.args, self.check = kernel, args, check
-        # the arguments, kept as long as their address, and the first word of each by name
+        # the arguments, kept as long as their address, and the first word of each
         self._block: Ints | None = None
-        self._places: dict[str, int] = {}
-        self._address = 0
+        self._places: list[int] = []
+        self._entry: tuple[int, int] | None = None
 
     def __call__(self) -> Any:
         """Call the kernel; returns its result."""
@@ -52,36 +53,38 @@ class Bound:
 
     def entry(self, known: Known) -> tuple[int, int] | None:
         """The addresses of the kernel and of its block of arguments, for ``call_bound``; None where it has none."""
-        if self._block is None:
-            address_for = getattr(self.kernel, "address_for", None)
-            if address_for is None:
-                return None
-            parts = [_described(each, known) for each in self.args]
-            self._address = address_for(self.args, tuple(key for key, _ in parts))
+        if self._block is None and (address_for := getattr(self.kernel, "address_for", None)) is not None:
+            keys: list[Any] = []
             words: list[int] = []
-            for name, (_, of_argument) in zip(self.kernel.py_func.__code__.co_varnames, parts, strict=False):
-                self._places[name] = len(words)
+            for value in self.args:
+                key, of_argument = _described(value, known)
+                self._places.append(len(words))
+                keys.append(key)
                 words += of_argument
             self._block = np.array(words, dtype=np.int64)
-        return (self._address, self._block.ctypes.data) if self._address else None
+            if address := address_for(self.args, tuple(keys)):
+                self._entry = address, _address(self._block)
+        return self._entry
 
     @cached_property
     def _numbers(self) -> Floats:
         assert self._block is not None
         return self._block.view(np.float64)
 
-    def has(self, name: str) -> bool:
-        """Whether the kernel has an argument of this name."""
-        return name in self._places
+    def _number_of(self, name: str) -> int:
+        names: tuple[str, ...] = self.kernel.py_func.__code__.co_varnames
+        return names.index(name)
 
     def set(self, name: str, number: float, part: int = 0) -> None:
         """Set an argument of the kernel, or this part of a tuple that begins with numbers, for calls by address."""
-        self._numbers[self._places[name] + part] = number
+        self._numbers[self._places[self._number_of(name)] + part] = number
 
     def point(self, name: str, array: Floats) -> None:
-        """Let an argument of the kernel be another array of the same type and shape, for calls by address."""
-        assert self._block is not None
-        self._block[self._places[name] + ADDRESS] = array.__array_interface__["data"][0]
+        """Let an argument of the kernel be another array of the same type and shape."""
+        number = self._number_of(name)
+        self.args = *self.args[:number], array, *self.args[number + 1 :]
+        if self._block is not None:
+            self._block[self._places[number] + ADDRESS] = _address(array)
 
 
 class BoundSequence:
@@ -90,34 +93,58 @@ class BoundSequence:
     def __init__(self, calls: Sequence[Callable[[], object]]) -> None:
         self.calls = calls
 
-    def __call__(self) -> None:
-        """Call them."""
+    def __call__(self) -> Any:
+        """Call them; returns the result of the last."""
+        result: Any = None
         for call in self.calls:
-            call()
+            result = call()
+        return result
 
 
 def program(calls: Sequence[Callable[[], object]], known: Known | None = None) -> Ints | None:
     """(n, 2) the entries of calls, which must be kept; None where one has none. known : of calls with equal arrays."""
-    known = {} if known is None else known
-    entries: list[tuple[int, int] | None] = []
+    entries: list[tuple[int, int]] = []
+    found = _add(calls, entries, {} if known is None else known)
+    return np.array(entries, dtype=np.int64).reshape(-1, 2) if found else None
+
+
+def _add(calls: Sequence[Callable[[], object]], entries: list[tuple[int, int]], known: Known) -> bool:
+    """Add the entries of calls; whether all have one."""
     for call in calls:
-        parts = call.calls if isinstance(call, BoundSequence) else [call]
-        entries += [part.entry(known) if isinstance(part, Bound) else None for part in parts]
-    if None in entries:
-        return None
-    return np.array(entries, dtype=np.int64).reshape(-1, 2)
+        if isinstance(call, BoundSequence):
+            if not _add(call.calls, entries, known):
+                return False
+        elif isinstance(call, Bound) and (entry := call.entry(known)) is not None:
+            entries.append(entry)
+        else:
+            return False
+    return True
+
+
+# Of the flags of an array those that tell its type: contiguous, in columns, and writable.
+FLAGS = 0x403
+
+
+def _address(array: Any) -> int:
+    """The address of the first entry of an array."""
+    if array.size and array.flags.num & FLAGS in (0x401, 0x403):
+        # a third of the time of the other, which also describes the type
+        return addressof(c_char.from_buffer(array))
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def _described(value: Any, known: Known) -> tuple[Any, list[int]]:
     """A key that is equal for arguments of equal types, and an argument in 64-bit words, as machine code of numba reads
     it; ``kernel_compiler.words_of`` counts them."""
     if isinstance(value, np.ndarray):
-        if id(value) not in known:
-            flags, address = value.flags, value.__array_interface__["data"][0]
-            key = value.dtype.char, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable
+        found = known.get(id(value))
+        if found is None:
+            key = value.dtype.char, value.ndim, value.flags.num & FLAGS
             # no owner: machine code counts no references to it
-            known[id(value)] = key, [0, 0, value.size, value.itemsize, address, *value.shape, *value.strides]
-        return known[id(value)]
+            words = [0, 0, value.size, value.itemsize, _address(value), *value.shape, *value.strides]
+            found = known[id(value)] = key, words
+        return found
     if isinstance(value, tuple):
         parts = [_described(each, known) for each in value]
         return tuple(key for key, _ in parts), [word for _, words in parts for word in words]

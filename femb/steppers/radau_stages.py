@@ -1,0 +1,366 @@
+"""The stage equations of Radau IIA(5): prediction of the stages, Newton's iteration and the error estimate.
+
+See ``femb.steppers.radau`` for the equations. E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section
+IV.8 (transformation, Newton's iteration).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from femb.base.options import Run
+from femb.base.types import Bools, Floats
+from femb.formulations.contract import ImplicitFormulation
+from femb.layout.element import TrialError
+from femb.numerics import tableaux
+from femb.numerics.block_kernels import multiply
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Known
+from femb.numerics.kinematics import newton_tolerance
+from femb.numerics.threads import concurrently, divided, one_after_another
+from femb.steppers import step_program
+from femb.steppers.contract import left_limit
+from femb.steppers.implicit import ImplicitStepper
+from femb.steppers.radau_kernels import (
+    CONVERGED,
+    NEGLIGIBLE,
+    estimate_force,
+    estimate_size,
+    find_trend,
+    finish_iteration,
+    finish_response,
+    start_estimate,
+    start_response,
+    start_stages,
+    take_difference,
+    to_eigenvectors,
+)
+from femb.steppers.step_program import RESTORING, BoundSolution, Call, Calls, Convergence, StepProgram
+from femb.system.block_lu import DEPENDENT, NEARLY_DEPENDENT, Factorisation, Factors, Matrix, SingularError
+
+C, A, INVERSE, ESTIMATE = tableaux.RADAU_C, tableaux.RADAU_A, tableaux.RADAU_INVERSE, tableaux.RADAU_ESTIMATE
+# The nodes inside a step.
+FIRST, SECOND, _ = C.tolist()
+REAL, COMPLEX = tableaux.RADAU_REAL, tableaux.RADAU_COMPLEX
+T, T_INVERSE = tableaux.RADAU_T, tableaux.RADAU_T_INVERSE
+
+# Prediction of the stages of an implicit Runge-Kutta step from the steps before it.
+#
+# The velocities follow a cubic through the last four ends of steps. Stages deviate from it, for one of two reasons. In
+# stiff members their errors are of third order in the step length, those of the ends of fifth, and they are similar
+# from step to step: the deviations of the last stages are added, times the cube of the ratio of the step lengths. Where
+# the motion is smooth, the deviations are what the cubic misses, and grow beyond its nodes: they are extrapolated, and
+# the prediction is the polynomial through the last stages. Each component takes what was nearer in the last step.
+#
+# Velocities of the frames of flexible members are those in axes of the frames: in a member that rotates they hardly
+# change, while their inertial components turn with it. Without this, the first iteration of Newton's method would find
+# the strains of an extrapolation along tangents. Multipliers follow the parabola through the last stages.
+
+# From values at the stages to coefficients of their polynomial, of powers 0 to 2.
+THROUGH_STAGES = np.linalg.inv(C[:, None] ** np.arange(3))
+
+
+class Trend(NamedTuple):
+    """The data that stages are predicted from, in place; see ``start_stages`` and ``find_trend``.
+
+    lengths (2,) : of the last step and of the one before, s; 0 for none. velocity, slope, bend, third (n_v,) : at its
+    end; that of the chord of the step; second and third derivative; in axes of the frames, unless there was no step.
+    deviation (3, n_v) : of the stages of the step. growing (n_v,) : whether it is extrapolated, not repeated.
+    multipliers (3, n_c) : coefficients of powers 0 to 2 of its fraction.
+    """
+
+    lengths: Floats
+    velocity: Floats
+    slope: Floats
+    bend: Floats
+    third: Floats
+    deviation: Floats
+    growing: Bools
+    multipliers: Floats
+
+    @staticmethod
+    def at_rest(n_v: int, n_c: int) -> "Trend":
+        """Without any motion."""
+        rest, growing = np.zeros((7, n_v)), np.zeros(n_v, dtype=bool)
+        return Trend(np.zeros(2), rest[0], rest[1], rest[2], rest[3], rest[4:], growing, np.zeros((3, n_c)))
+
+    def begin(self, v: Floats, a: Floats, multipliers: Floats) -> None:
+        """Predict constant inertial accelerations a (n_v,) and multipliers (n_c,) from velocities v (n_v,)."""
+        self.lengths[:], self.velocity[:], self.slope[:] = 0.0, v, a
+        self.multipliers[1:], self.multipliers[0] = 0.0, multipliers
+
+
+MAX_ITERATIONS = 7
+# With a filter, and matrices of the step itself: vibrations that no step resolves are decades above the tolerance where
+# an iteration begins, and more iterations cost less than shorter steps, which they would take without end.
+MAX_WITH_FILTER = 14
+# Tolerance of Newton's iteration, as a fraction of that of the step: the root of rtol, within these bounds. Residual
+# moments have the same sign in every step and accumulate in the angular momentum.
+SOLVED = 3e-4, 3e-3
+# The second correction over the first one, above which Newton's iteration diverges.
+DIVERGING = 1.0
+# Steps whose lengths differ by this part have the same factors: those between samples differ in the last digits.
+SAME_LENGTH = 1e-9
+# A lower rate is not relied on: the first corrections also remove quadratic parts, which later ones do not have.
+LEAST_RATE = 0.05
+# Part of the tolerance of the step below which corrections that do not decrease are rounding.
+ROUNDING = 0.05
+
+
+@dataclass
+class Stages:
+    """A solved step: the inputs of its stages, number and rate of the iterations, and the norm of its error, filtered
+    once; then the state at its end."""
+
+    u: Floats
+    iterations: int
+    rate: float
+    norm: float
+    q: Floats = field(init=False)
+    v: Floats = field(init=False)
+    work: Floats = field(init=False)
+    power: Floats = field(init=False)
+
+
+class RadauEquations(ImplicitStepper[Stages]):
+    """The stage equations of Radau IIA(5) and their solution by simplified Newton iteration."""
+
+    _allocated_for: tuple[Any, ...] | None = None
+    _factors: Sequence[Factors] = ()
+    _trend: Trend
+    # inputs, accelerations and multipliers at the present state before inputs changed there; None if they have not
+    _replaced: tuple[Floats, Floats, Floats] | None = None
+
+    def __init__(self, form: ImplicitFormulation, run: Run) -> None:
+        super().__init__(form, run)
+        self.tolerance = max(10.0 * np.finfo(float).eps / run.rtol, float(np.clip(run.rtol**0.5, *SOLVED)))
+        self._dependent, self._ceiling = DEPENDENT, np.inf
+        # how the real and the complex matrix are factorised and solved with
+        at_the_same_time = form is form.system and divided(2 * len(form.system.pattern.diagonal))
+        self._each = concurrently if at_the_same_time else one_after_another
+
+    # The arrays of a step, and the kernels bound to them
+
+    def _allocate(self) -> None:
+        """Allocate arrays for the steps of a smooth interval, in which the number of multipliers is constant; those of
+        the last one are kept where they fit."""
+        form = self.form
+        n_u, n_q, n_v, n_c, frames = len(self._u), form.n_q, form.n_v, form.n_c, form.corotated_frames[0].size
+        kept, self._allocated_for = self._allocated_for, (n_q, n_v, n_c, frames, n_u, form.system.batches)
+        if kept is not None and kept[:-1] == self._allocated_for[:-1] and kept[-1] is form.system.batches:
+            return
+        self._trend = Trend.at_rest(n_v, n_c)
+        # the state of the error estimate: u, q, v and multipliers; q and v at the start of the step, and at its end
+        self._state = np.empty(n_u + n_q + n_v + n_c + n_q + n_v)
+        ends = np.cumsum([n_u, n_q, n_v, n_c, n_q])
+        self._at, self._start = (parts := [part[None] for part in np.split(self._state, ends)])[:4], parts[4:]
+        self._end = np.empty(n_q), np.empty(n_v)
+        # Z, V, K, Q, L of the stages, their inputs, and rotations of frames to them
+        self._stages = (*np.empty((3, 3, n_v)), np.empty((3, n_q)), np.empty((3, n_c)))
+        self._stage_inputs, self._rotations = np.empty((3, n_u)), np.empty((3, frames, 4))
+        # right-hand sides in eigenvectors of A^-1, and that of the estimate
+        self._real, self._pair = np.empty(n_v + n_c), np.empty(n_v + n_c, dtype=complex)
+        self._error_q, self._error_v = np.empty((1, n_q)), np.empty((1, n_v + n_c))
+        # see ``start_estimate``
+        self._estimate = (np.empty((1, n_v)), np.empty((1, n_q)), np.zeros((1, n_v + n_c)), np.empty((1, frames, 4)))
+        self._before, self._factors = np.empty(n_u), ()
+        self._bind()
+
+    def _bind(self) -> None:
+        """Bind the kernels of a step to its arrays."""
+        form, h, (q0, v0), trend = self.form, self._length, self._start, tuple(self._trend)
+        Z, V, K, Q, L = self._stages
+        change, rate, drift, rotations = self._estimate
+        u, q, v, multipliers = self._at
+        real, pair, turns, error_v = self._real, self._pair, self._rotations, self._error_v
+        turning_q, turning_v = turning = form.corotated_frames
+        coordinates, at_matrices = form.coordinates, self._matrices_q
+        scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
+        scales, elastic = (self.scale_q, self.scale_v), np.empty(form.n_v + form.n_c)
+        solutions = self._solutions = BoundSolution(real), BoundSolution(pair), BoundSolution(error_v[0])
+        of_real, of_pair, of_error = solutions
+        self._stretched, self._elastic = (drift[0], elastic), BoundSequence([])
+
+        start = [
+            Bound(
+                start_stages, *coordinates, *turning, at_matrices, C, A, INVERSE, h, trend, q0[0], v0[0], Z, V, K, Q, L,
+                turns,
+            ),
+            Bound(newton_tolerance, *scales, q0[0], v0[0], h, scale[2]),
+        ]  # fmt: skip
+        equations, residual = self._equations_of(self._set_inputs, self._stage_inputs, Q, V, K, L)
+        correction = [
+            Bound(to_eigenvectors, T_INVERSE, turns, turning_v, residual, real, pair),
+            *([of_pair, of_real] if self._each is one_after_another else [partial(self._each, [of_pair, of_real])]),
+            Bound(
+                finish_iteration, *coordinates, *turning, at_matrices, A, INVERSE, T, h, scale, q0[0], v0[0], turns,
+                real, pair, Z, V, K, Q, L,
+            ),
+        ]  # fmt: skip
+        before = [
+            Bound(start_estimate, *coordinates, *turning, at_matrices, ESTIMATE, h, q0, q, v, Z, Q, *self._estimate)
+        ]
+        of_one, force = self._equations_of(lambda: None, u, q, v, change, multipliers)
+        after: list[Call] = [
+            self._elastic,
+            Bound(estimate_force, turning_v, form.n_v, rotations, h, force, elastic, error_v),
+            of_error,
+            Bound(estimate_size, *coordinates, turning_v, *scales, h, q0, v0, rotations, rate, error_v, self._error_q),
+        ]
+        self._program = StepProgram(start, equations, correction, before, of_one, after)
+
+        switched, force = self._equations_of(lambda: None, u, q, v, change, multipliers, switched=True)
+        difference = Bound(take_difference, force[:, : form.n_v], u, self._before, real)
+        parts: list[Call] = [
+            switched, difference, switched, difference,
+            Bound(start_response, turning_q, turning_v, at_matrices, q, rotations, real),
+            of_real,
+            Bound(
+                finish_response, turning_v, h, rotations, real, self._trend.slope, multipliers, self._trend.multipliers
+            ),
+        ]  # fmt: skip
+        self._response, ends = Calls(parts), np.empty((2, form.n_v))
+        states = q0[0], v0[0], *self._end
+        self._find_trend = Calls(
+            [Bound(find_trend, *turning, C, THROUGH_STAGES, h, trend, *states, V, Q, L, turns, ends)]
+        )
+
+    def _set_inputs(self) -> None:
+        """Evaluate the inputs of the stages, at the present state of the iteration."""
+        _, V, _, Q, _ = self._stages
+        for k, time in enumerate(self._times):
+            self._stage_inputs[k] = self.form.inputs_at(time, Q[k], V[k])
+
+    def recalled(self) -> None:
+        """Allocate the arrays of steps, whose sizes depend on the discrete state, before matrices are formed again."""
+        trend, self._allocated_for = self._trend, None
+        self._allocate()
+        for kept, values in zip(self._trend, trend, strict=True):
+            kept[:] = values
+        super().recalled()
+
+    def _reset_excluded(self) -> None:
+        """Zero the multipliers of excluded rows: extrapolated, they would grow without bound."""
+        form, system = self.form, self.form.system
+        if form is system and system.solver.excludes and self.multipliers[system.solver.excluded_rows].any():
+            a, self.multipliers = form.forward(self._u, self.q, self.v)
+            if self._replaced:
+                self._replaced = self._u, a, self.multipliers
+            self._trend.multipliers[1:], self._trend.multipliers[0] = 0.0, self.multipliers
+            self._matrices = None
+
+    # Matrices
+
+    def _factorise(self, h: float) -> None:
+        _, _, stiffness = self._matrices or self._form_matrices(self._u, self.q, self.v)
+        if self._factors and abs(self._factored_for - h) <= SAME_LENGTH * h:
+            return
+        self._factored_for = 0.0  # in case of an error
+        earlier = self._factors or (None, None)
+        shifts = zip((REAL / h, COMPLEX / h), earlier, strict=True)
+        self._factors = self._each([partial(self._factors_for, mu, old, self._dependent) for mu, old in shifts])
+        self._factored_for = h
+        self.statistics.factorizations += 2
+        of_real, of_pair = self._factors
+        if self._factors != [*earlier]:
+            for solution, factors in zip(self._solutions, (of_real, of_pair, of_real), strict=True):
+                solution.by(factors)
+            self._elastic.calls = []
+            self._program.take_apart()
+            self._response.take_apart()
+        self._multiply_by(stiffness)
+
+    def _multiply_by(self, stiffness: Matrix) -> None:
+        """Let the error estimate take this stiffness."""
+        x, y = self._stretched
+        solver: Any = self.form.solver
+        if type(self._factors[0]) is not Factorisation:
+            self._elastic.calls = [lambda: np.copyto(y, solver.multiply(stiffness, x))]
+        elif self._elastic.calls:
+            self._elastic.calls[0].point("data", stiffness)  # type: ignore[attr-defined]
+        else:
+            structure = solver.structure
+            self._elastic.calls = [Bound(multiply, structure[0], *structure[2:], stiffness, x, y)]
+
+    def _exclude_nearly_dependent(self) -> bool:
+        """Exclude nearly dependent rows in this step; False where that has been tried, or matrices are reused.
+
+        Within a step through a singular posture of a loop such a row changes its sign, and the matrices of one state do
+        not represent it at others. Its extrapolated multiplier is accurate enough for one step.
+        """
+        if not self._fresh or not self.form.layout.has_loops or self._dependent != DEPENDENT:
+            return False
+        self._dependent, self._factored_for = NEARLY_DEPENDENT, 0.0
+        return True
+
+    # A trial step
+
+    def _solve(self, h: float, end: float) -> Stages | None:
+        try:
+            trial = self._newton(h, end)
+            if trial is not None and self.form.singular_batches:
+                Q, V = np.vstack([self.q, self._stages[3]]), np.vstack([self.v, self._stages[1]])
+                self.form.check_singularities(self.t, Q, V)
+        except (TrialError, SingularError):
+            if not self._exclude_nearly_dependent():
+                raise
+            return self._solve(h, end)
+        return self._solve(h, end) if trial is None and self._exclude_nearly_dependent() else trial
+
+    def _newton(self, h: float, end: float) -> Stages | None:
+        """The stage equations by Newton's iteration, and the error estimate; None where it does not converge."""
+        form, system, t = self.form, self.form.system, self.t
+        self._factorise(h)
+        self._length[0], self._times = h, (t + FIRST * h, t + SECOND * h, left_limit(end, t))
+        multipliers = self._replaced[2] if self._replaced else self.multipliers
+        np.concatenate((self._u, self.q, self.v, multipliers, self.q, self.v), out=self._state)
+        u = self._stage_inputs
+        if not form.inputs_of_state:
+            for k, time in enumerate(self._times):
+                u[k] = form.inputs_at(time, self.q, self.v)
+        if not self._program.tried and self.statistics.steps >= step_program.FIRST_STEPS:
+            known: Known = {}
+            self._program.put_together(known)
+            self._find_trend.put_together(known)
+        if self._replaced:
+            self._respond(*self._replaced)
+        doubted = NEGLIGIBLE * self.tolerance if system.switches and not self._fresh else 0.0
+        most = MAX_WITH_FILTER if self._low_pass and self._fresh else MAX_ITERATIONS
+        newton = Convergence(self.tolerance, most, doubted, RESTORING, DIVERGING, LEAST_RATE, ROUNDING)
+        try:
+            outcome, norm, evaluations = self._program.run(most, newton)
+            self.statistics.evaluations += evaluations
+        finally:
+            self.statistics.evaluations += 3 * newton.done
+            self.statistics.newton_iterations += newton.done
+        return Stages(u.copy(), newton.done, newton.rate, norm) if outcome == CONVERGED else None
+
+    def _respond(self, before: Floats, a: Floats, multipliers: Floats) -> None:
+        """Accelerations and multipliers after a change of inputs, which only predict the next stages.
+
+        Their change is that of an implicit step, in which stiff members are at rest already. before, a, multipliers :
+        inputs, accelerations and multipliers until then.
+        """
+        self._before[:], self._trend.slope[:] = before, a
+        self._estimate[0].fill(0.0)
+        self._real.fill(0.0)
+        if self._program.tried and not self._response.tried:
+            self._response.put_together({})
+        if not self._response.made():
+            self._at[0][0] = self._u  # undefined equations, as the step will tell
+        self.multipliers = self._at[3][0].copy()
+
+    def _filter_again(self) -> float:
+        """Norm of the error estimate from forces at the state that its first value leads to."""
+        self._at[1] += self._error_q
+        self._at[2] += self._error_v[:, : self.form.n_v]
+        norm, evaluations = self._program.estimated()
+        self.statistics.evaluations += evaluations
+        return norm
+
+    @property
+    def _errors(self) -> tuple[Floats, Floats]:
+        """The last estimate of the errors of q (n_q,) and v (n_v,)."""
+        return self._error_q[0].copy(), self._error_v[0, : self.form.n_v].copy()

@@ -1,0 +1,199 @@
+"""Newton's iteration of a step: as calls of bound kernels, by Python or in one call, and what its corrections tell."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import inf
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from femb.base.types import Ints
+from femb.layout.element import TrialError
+from femb.numerics.block_kernels import solve
+from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Known, call_each, program
+from femb.steppers.radau_kernels import CONVERGED, DONE, EVALUATIONS, GOES_ON, RATE, RATIO, UNDEFINED, judged, try_step
+from femb.system.block_lu import Factorisation, Factors
+
+# The second correction also removes the quadratic part of the first one, such as the stretch of members that turn: from
+# this fraction of the first one on, it does not tell the rate.
+RESTORING = 0.3
+
+
+class Convergence:
+    """Judges a simplified Newton iteration by the sizes of its corrections and by their rate.
+
+    tolerance : of the remaining error. iterations : the largest number of them; infinity to omit the test whether they
+    suffice. doubted : corrections up to this size, with reused matrices, must decrease. restoring : a second correction
+    of at least this fraction of the first gives no rate; of more than ``diverging`` times the first it ends the
+    iteration. least : a rate between `NEGLIGIBLE` and this counts as this. rounding : third and later corrections up to
+    this size that do not decrease are rounding, and end the iteration. memory (5,) : of ``judged``, which compiled
+    steps call with the same ``limits``.
+    E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.8.
+    """
+
+    __slots__ = ("limits", "memory")
+
+    def __init__(
+        self, tolerance: float, iterations: float, doubted: float = 0.0, restoring: float = inf, diverging: float = inf,
+        least: float = 0.0, rounding: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.limits = (tolerance, float(iterations), doubted, restoring, diverging, least, rounding)
+        self.memory: list[float] = [0.0] * 5
+
+    def reached(self, size: float) -> bool | None:
+        """True if the iteration has converged with a correction of this size, False if it will not, None to iterate."""
+        outcome = judged(self.limits, self.memory, size)
+        return None if outcome == GOES_ON else outcome == CONVERGED
+
+    @property
+    def done(self) -> int:
+        """Number of corrections."""
+        return int(self.memory[DONE])
+
+    @property
+    def rate(self) -> float:
+        """The rate of the last corrections above rounding."""
+        return self.memory[RATE]
+
+    @rate.setter
+    def rate(self, value: float) -> None:
+        self.memory[RATE] = value
+
+    @property
+    def ratio(self) -> float:
+        """The size of the last correction over that of the one before."""
+        return self.memory[RATIO]
+
+
+# Steps of a run before their kernels are put together for one call, which costs as much as it saves in so many steps.
+FIRST_STEPS = 10
+
+Call: TypeAlias = Callable[[], Any]
+
+
+class BoundSolution(BoundSequence):
+    """The solution for x (n,), in place, by factors that the next ones replace."""
+
+    def __init__(self, x: Any) -> None:
+        super().__init__([])
+        self._x = x
+
+    def by(self, factors: Factors) -> None:
+        """Solve by these factors from now on."""
+        blocks = type(factors) is Factorisation
+        self.calls = [Bound(solve, *factors.arguments, self._x) if blocks else partial(factors.solve, self._x)]  # type: ignore[attr-defined]
+
+
+class Calls(BoundSequence):
+    """Calls without arguments, in order: by Python, or once they are ``put_together`` by one call of compiled code, to
+    the same numbers."""
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        super().__init__(calls)
+        self.take_apart()
+
+    def take_apart(self) -> None:
+        """Let Python make the calls, of which some have been replaced."""
+        self.tried = False
+        self._entries: Ints | None = None
+
+    def put_together(self, known: Known) -> None:
+        """Let one call make all of them from now on, if each is a kernel."""
+        self.tried, self._entries = True, program(self.calls, known)
+
+    def made(self) -> bool:
+        """Make the calls, up to equations that are not defined; whether there are none."""
+        if self._entries is not None:
+            return bool(call_each(self._entries) == len(self._entries))
+        try:
+            self()
+        except TrialError:
+            return False
+        return True
+
+
+class StepProgram:
+    """A trial step as calls without arguments: kernels bound to the arrays of a stepper, and functions of Python where
+    an input, an element or a solver has no kernel.
+
+    start : before the iteration. equations : of the iteration, which raise TrialError. correction : of the unknowns;
+    the last call returns its size. before, of_one, after : of the error estimate, around the equations of one state;
+    the last call returns its norm; none where there is no estimate.
+
+    Python makes the calls one by one. Once they are ``put_together``, one call of compiled code makes all of them, to
+    the same numbers.
+    """
+
+    def __init__(
+        self, start: Sequence[Call], equations: Call, correction: Sequence[Call], before: Sequence[Call] = (),
+        of_one: Call | None = None, after: Sequence[Call] = (),
+    ) -> None:  # fmt: skip
+        self._start, self._equations, self._correction = start, equations, correction
+        self._before, self._of_one, self._after = before, of_one, after
+        # of ``try_step``
+        self._numbers = np.zeros(EVALUATIONS + 1)
+        self.take_apart()
+
+    def take_apart(self) -> None:
+        """As of ``Calls``."""
+        self.tried = False
+        self._whole: Bound | None = None
+        self._entry: Ints | None = None
+        self._limits: tuple[float, ...] = ()
+
+    def put_together(self, known: Known) -> None:
+        """As of ``Calls``."""
+        self.tried = True
+        of_one = [] if self._of_one is None else [self._of_one]
+        parts = self._start, [self._equations], self._correction, self._before, of_one, self._after
+        programs: list[Ints] = []
+        for part in parts:
+            if (entries := program(part, known)) is None:
+                return
+            programs.append(entries)
+        self._whole = Bound(try_step, *programs, (0.0,) * 8, self._numbers)
+        self._entry = program([self._whole], known)
+
+    def run(
+        self, most: int, newton: Convergence, forming: int = 0, form: Callable[[], None] | None = None
+    ) -> tuple[int, float, int]:
+        """The outcome of ``judged`` for the iteration; the norm of the error estimate, infinity where there is none;
+        and the number of its evaluations. Raises TrialError.
+
+        most : the largest number of iterations. form : called before the first ``forming`` of them.
+        """
+        if self._entry is None or forming:
+            for call in self._start:
+                call()
+            outcome = GOES_ON
+            for count in range(most):
+                if count < forming and form is not None:
+                    form()
+                self._equations()
+                outcome = judged(newton.limits, newton.memory, [call() for call in self._correction][-1])
+                if outcome != GOES_ON:
+                    break
+            return outcome, *(self.estimated() if outcome == CONVERGED else (inf, 0))
+        limits = float(most), *newton.limits
+        if limits != self._limits:
+            self._limits = limits
+            for k, each in enumerate(limits):
+                self._whole.set("limits", each, k)  # type: ignore[union-attr]
+        call_each(self._entry)
+        *newton.memory, found, norm, evaluations = self._numbers.tolist()
+        if found == UNDEFINED:
+            self._equations()  # raises the error that says why
+        return int(found), norm, int(evaluations)
+
+    def estimated(self) -> tuple[float, int]:
+        """The norm of the error estimate and the number of its evaluations; infinity and 0 without equations."""
+        if self._of_one is None:
+            return inf, 0
+        for call in self._before:
+            call()
+        try:
+            self._of_one()
+        except TrialError:
+            return inf, 0
+        norm: float = [call() for call in self._after][-1]
+        return norm, 1
