@@ -129,6 +129,7 @@ class RadauEquations(ImplicitStepper[Stages]):
 
     _allocated_for: tuple[Any, ...] | None = None
     _factors: Sequence[Factors] = ()
+    _stiffness: Matrix = None
     _trend: Trend
     # inputs, accelerations and multipliers at the present state before inputs changed there; None if they have not
     _replaced: tuple[Floats, Floats, Floats] | None = None
@@ -267,10 +268,12 @@ class RadauEquations(ImplicitStepper[Stages]):
         if self._factors != [*earlier]:
             for solution, factors in zip(self._solutions, (of_real, of_pair, of_real), strict=True):
                 solution.by(factors)
-            self._elastic.calls = []
+            self._stiffness, self._elastic.calls = None, []
             self._program.take_apart()
             self._response.take_apart()
-        self._multiply_by(stiffness)
+        if self._stiffness is not stiffness:
+            self._stiffness = stiffness
+            self._multiply_by(stiffness)
 
     def _multiply_by(self, stiffness: Matrix) -> None:
         """Let the error estimate take this stiffness."""

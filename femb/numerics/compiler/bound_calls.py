@@ -12,6 +12,8 @@ not compiled (NUMBA_DISABLE_JIT), none can, and Python calls them.
 from collections.abc import Callable, Sequence
 from ctypes import addressof, c_char
 from functools import cached_property
+from itertools import accumulate
+from struct import pack
 from typing import Any, TypeAlias
 
 import numba
@@ -21,13 +23,13 @@ from femb.base.types import Floats, Ints
 from femb.numerics.compiler import kernel_compiler
 from femb.numerics.compiler.compile import kernel
 
-# The word of an array in which its address is.
-ADDRESS = 4
+# Bytes of a word, and the word of an array in which its address is.
+WORD, ADDRESS = 8, 4
 AVAILABLE = kernel_compiler.KNOWN and not numba.config.DISABLE_JIT
 
 
-Known: TypeAlias = dict[int, tuple[Any, list[int]]]
-"""Descriptions of arrays by their numbers, while they exist: see ``_described``."""
+Known: TypeAlias = dict[int, tuple[Any, bytes]]
+"""Descriptions of arguments by their numbers, while they exist: see ``_described``."""
 
 
 class Bound:
@@ -54,15 +56,10 @@ class Bound:
     def entry(self, known: Known) -> tuple[int, int] | None:
         """The addresses of the kernel and of its block of arguments, for ``call_bound``; None where it has none."""
         if self._block is None and (address_for := getattr(self.kernel, "address_for", None)) is not None:
-            keys: list[Any] = []
-            words: list[int] = []
-            for value in self.args:
-                key, of_argument = _described(value, known)
-                self._places.append(len(words))
-                keys.append(key)
-                words += of_argument
-            self._block = np.array(words, dtype=np.int64)
-            if address := address_for(self.args, tuple(keys)):
+            parts = [_described(each, known) for each in self.args]
+            self._places = [0, *accumulate(len(words) // WORD for _, words in parts)]
+            self._block = np.frombuffer(bytearray().join([words for _, words in parts]), dtype=np.int64)
+            if address := address_for(self.args, tuple([key for key, _ in parts])):
                 self._entry = address, _address(self._block)
         return self._entry
 
@@ -134,23 +131,26 @@ def _address(array: Any) -> int:
     return address
 
 
-def _described(value: Any, known: Known) -> tuple[Any, list[int]]:
+def _described(value: Any, known: Known) -> tuple[Any, bytes]:
     """A key that is equal for arguments of equal types, and an argument in 64-bit words, as machine code of numba reads
     it; ``kernel_compiler.words_of`` counts them."""
+    found = known.get(id(value))
+    if found is None:
+        found = known[id(value)] = _description(value, known)
+    return found
+
+
+def _description(value: Any, known: Known) -> tuple[Any, bytes]:
     if isinstance(value, np.ndarray):
-        found = known.get(id(value))
-        if found is None:
-            key = value.dtype.char, value.ndim, value.flags.num & FLAGS
-            # no owner: machine code counts no references to it
-            words = [0, 0, value.size, value.itemsize, _address(value), *value.shape, *value.strides]
-            found = known[id(value)] = key, words
-        return found
+        # no owner: machine code counts no references to it
+        words = 0, 0, value.size, value.itemsize, _address(value), *value.shape, *value.strides
+        return (value.dtype.char, value.ndim, value.flags.num & FLAGS), pack(f"{len(words)}q", *words)
     if isinstance(value, tuple):
         parts = [_described(each, known) for each in value]
-        return tuple(key for key, _ in parts), [word for _, words in parts for word in words]
+        return tuple([key for key, _ in parts]), b"".join([words for _, words in parts])
     if isinstance(value, float):
-        return float, [int(np.float64(value).view(np.int64))]
-    return type(value), [int(value)] if isinstance(value, int | np.integer) else []
+        return float, pack("d", value)
+    return type(value), pack("q", value) if isinstance(value, int | np.integer) else b""
 
 
 if AVAILABLE:
