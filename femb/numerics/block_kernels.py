@@ -153,7 +153,7 @@ def subtract_vector(data, A, m, n, x, o, p):
         x[p + i] = s
 
 
-@kernel
+@kernel_with_entry
 def factor(
     start, n_v, diagonal, order, first, later, lower, upper, targets, data, pivots, rank, diagonal_scale, dependent
 ):

@@ -16,6 +16,7 @@ from femb.base.types import Bools, Floats, Ints
 from femb.numerics.block_kernels import factor, factor_blocks, multiply, multiply_blocks, solve, solve_blocks
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, lanes, places_in
+from femb.numerics.row_calls import RowCalls
 from femb.system.block_lu import DEPENDENT, Factors, LinearSolver, Matrix, SingularError, Unknowns
 from femb.system.constraints import OPEN, PASSES, SETTLED, VELOCITY, position_limit, projected, singular_mass
 from femb.system.velocity_coordinates import MotionEquations
@@ -189,6 +190,16 @@ def least_norm_each(start, n_v, diagonal, order, first, later, lower, upper, dat
             found += 1
 
 
+# Numbers of a matrix from which lanes, which are three times as fast, save more than they take to be compiled: that of
+# one or two free bodies has fewer.
+FEWEST = 100
+
+
+def takes_lanes(data: Floats) -> bool:
+    """Whether matrices (k, size) are treated in lanes."""
+    return bool(LANES > 1 and data.shape[1] >= FEWEST)
+
+
 # Distance of a row of J from the combination of others, relative to its size, up to which it depends on them.
 PARALLEL = 1e-10
 
@@ -235,10 +246,11 @@ class StackedFactors:
         k, n, n_v = len(data), solver.pattern.n, solver.pattern.n_v
         pivots: Ints = np.empty((k, n), dtype=np.int64)
         rank: Ints = np.empty((k, len(solver.sizes)), dtype=np.int64)
-        scale = np.zeros((k, n if n > n_v else 0))
+        none = np.zeros(n if n > n_v else 0)
         if n > n_v:
-            scale[:, n_v:][:, solver.excluded_rows] = -np.inf
-        groups = k // LANES if together and LANES > 1 else 0
+            none[n_v:][solver.excluded_rows] = -np.inf
+        scale = np.tile(none, (k, 1))
+        groups = k // LANES if together and takes_lanes(data) else 0
         grouped, own = space.array("in lanes", groups, data.shape[1], LANES), space.array("alone", *data.shape)
         self._together: Bools = np.zeros(groups, dtype=bool)
         self._structure, self._arrays, self._grouped = solver.structure, (own, pivots, rank), grouped
@@ -250,13 +262,18 @@ class StackedFactors:
         self._no_scale = scale[:1]
         in_group = np.zeros(k, dtype=bool)
         in_group[: groups * LANES] = np.repeat(self._together, LANES)
-        self._alone: list[int] = np.flatnonzero(~in_group).tolist()
-        for s in self._alone:
-            own[s] = data[s]
+        self._alone: Ints = np.flatnonzero(~in_group)
+        if not len(self._alone):
+            return
+        own[self._alone] = data[self._alone]
+        arguments = *solver.structure, solver.targets, own, pivots, rank, scale, DEPENDENT
+        done = RowCalls(factor, (9, 10, 11, 12), *arguments).call(self._alone)
+        if done < len(self._alone):
+            s = int(self._alone[done])
+            own[s], scale[s] = data[s], none
             bad = factor(*solver.structure, solver.targets, own[s], pivots[s], rank[s], scale[s], DEPENDENT)
-            if bad >= 0:
-                start = solver.pattern.block_start
-                raise SingularError(int(start[bad]), int(start[bad + 1]), s)
+            start = solver.pattern.block_start
+            raise SingularError(int(start[bad]), int(start[bad + 1]), s)
 
     def solve(self, x: Floats) -> Floats:
         """Solve in place for contiguous right-hand sides (k, n) or (m, k, n) of the k matrices, and return them."""
@@ -264,9 +281,10 @@ class StackedFactors:
         sides = x if x.ndim == 3 else x[None]
         if len(self._together):
             solve_groups(*self._structure, self._grouped, pivots, rank, self._together, sides)
-        for s in self._alone:
+        if len(self._alone):
             for each in sides:
-                solve(*self._structure, own[s], pivots[s], rank[s], self._no_scale[0], each[s])
+                arguments = *self._structure, own, pivots, rank, self._no_scale[0], each
+                RowCalls(solve, (8, 9, 10, 12), *arguments).call(self._alone)
         return x
 
     def least_norm(self, J: Floats, x: Floats) -> Floats:
@@ -315,13 +333,14 @@ def products(solver: LinearSolver, data: Floats, x: Floats) -> Floats:
     """A x of k matrices, block data, and contiguous x (k, n) or (m, k, n)."""
     y = np.empty_like(x)
     start, _, *blocks = solver.structure
-    groups = len(data) // LANES if LANES > 1 else 0
+    groups = len(data) // LANES if takes_lanes(data) else 0
     sides, results = (x, y) if x.ndim == 3 else (x[None], y[None])
     if groups:
         multiply_groups(start, *blocks, data, sides, results)
-    for s in range(groups * LANES, len(data)):
+    others = np.arange(groups * LANES, len(data))
+    if len(others):
         for each, result in zip(sides, results, strict=True):
-            multiply(start, *blocks, data[s], each[s], result[s])
+            RowCalls(multiply, (7, 8, 9), start, *blocks, data, each, result).call(others)
     return y
 
 

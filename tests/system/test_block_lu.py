@@ -9,9 +9,10 @@ import pytest
 from femb.elements.beam.beam import STRAIN
 from femb.layout.layout import Layout
 from femb.numerics.compiler.lanes import LANES
+from femb.numerics.row_calls import FEW
 from femb.system.block_lu import LinearSolver, SingularError
 from femb.system.pattern import Pattern
-from femb.system.stacked import StackedFactors, products
+from femb.system.stacked import FEWEST, StackedFactors, products
 
 ONE = np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -205,6 +206,26 @@ def test_matrices_together_are_those_alone(seed, extra):
         products(solver, data, x), [solver.multiply(*each) for each in zip(data, x, strict=True)]
     )
     np.testing.assert_array_equal(data, given)
+
+
+def test_many_small_matrices_are_those_alone():
+    """To the last bit: one loop calls the kernels of one matrix for rows of arrays; a singular one has its number."""
+    rng, layout = np.random.default_rng(1), random_layout(np.random.default_rng(0), 1)
+    pattern, count = Pattern(layout), 20
+    data, solver = rng.standard_normal((count, pattern.size)), LinearSolver(pattern)
+    x = rng.standard_normal((count, pattern.n))
+    assert pattern.size < FEWEST
+    assert count > FEW
+    alone = [solver.factorise(each.copy()).solve(right.copy()) for each, right in zip(data, x, strict=True)]
+    np.testing.assert_array_equal(StackedFactors(solver, data).solve(x.copy()), alone)
+    np.testing.assert_array_equal(
+        products(solver, data, x), [solver.multiply(*each) for each in zip(data, x, strict=True)]
+    )
+    data[13] = 0.0
+    with pytest.raises(SingularError) as caught:
+        StackedFactors(solver, data)
+    assert caught.value.state == 13
+    assert caught.value.last > caught.value.first
 
 
 def ring(rng, links):
