@@ -3,10 +3,10 @@
 Source: docs/theory/controllers.md, section 1.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import exp, isinf, sqrt
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,18 @@ from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, OneOf, Qu
 from femb.elements.control.linear_law import LinearLaw
 from femb.elements.control.reference import Gravity, gravity_of, orbit_of
 from femb.elements.control.sensor import Sample, Sensor, Sizes
-from femb.elements.control.signals import Moment, Rows, Signal, joint_signal, signal_of, station_signal, turn_error
+from femb.elements.control.signals import (
+    Moment,
+    Rows,
+    Signal,
+    joint_signal,
+    rows_of,
+    seen_from,
+    signal_of,
+    station_signal,
+    turn_error,
+    turned_rows,
+)
 from femb.elements.environment.field import field_gradient, magnetic_field
 from femb.elements.item import AtPoint
 from femb.layout.element import Batch, OutputRows
@@ -68,68 +79,7 @@ class PlacedSensor(AtPoint, Sensor):
 
     def in_own_axes(self, signal: Signal) -> Signal:
         """A vector ``signal`` in the axes of the host as one in the axes of the sensor."""
-        turned = self.turned
-        if turned is None:
-            return signal
-        value, matrix, integrated = signal.value, turned, None
-        if signal.integrated is not None:
-            velocity, rest = signal.integrated
-            integrated = self.in_own_axes(velocity), self.in_own_axes(rest)
-        return Signal(
-            signal.name,
-            signal.unit,
-            3,
-            lambda state, discrete: matrix @ value(state, discrete),
-            signal.linear,
-            turned_rows(matrix, signal.rows),
-            gain=matrix if signal.linear else None,
-            integrated=integrated,
-        )
-
-
-RowsOf: TypeAlias = Callable[[float, Floats, Floats], Rows]
-"""A function of t, q (n_q,) and v (n_v,): rows of derivatives by the pose and by the velocities."""
-
-
-def rows_of(signal: Signal) -> RowsOf:
-    """The rows of a signal of positions and velocities."""
-    assert signal.rows is not None, signal.name
-    return signal.rows
-
-
-def turned_rows(matrix: Floats, rows: RowsOf | None) -> RowsOf | None:
-    """A matrix times ``rows``; None of none."""
-    if rows is None:
-        return None
-
-    def result(t: float, q: Floats, v: Floats) -> Rows:
-        pose, velocity = rows(t, q, v)
-        return matrix @ pose, matrix @ velocity
-
-    return result
-
-
-def seen_from(attitude: Signal, vector: Signal) -> Signal:
-    """A ``vector`` in inertial axes as one in those of an ``attitude``; both have rows.
-
-    Source: docs/theory/controllers.md, equation (0).
-    """
-    of_attitude, of_vector = rows_of(attitude), rows_of(vector)
-
-    def value(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
-        return rotations.rotate_back(
-            rotations.normalise(attitude.value(state, discrete)), vector.value(state, discrete)
-        )
-
-    def rows(t: float, q: Floats, v: Floats) -> Rows:
-        at = Moment(q, v, t, np.zeros(0))
-        back = rotations.rotation_matrix(rotations.normalise(attitude.value(at, {}))).T  # type: ignore[arg-type]
-        x: Floats = vector.value(at, {})  # type: ignore[arg-type]
-        seen = back @ x
-        pose, velocity = of_vector(t, q, v)
-        return back @ pose + rotations.cross_matrix(seen) @ of_attitude(t, q, v)[0], back @ velocity
-
-    return Signal(vector.name, vector.unit, 3, value, (), rows)
+        return signal if self.turned is None else signal.in_axes(self.turned)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ with the sign of its q_0, in body axes: for small angles the rotation vector.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,8 @@ from femb.numerics import rotations
 
 Discrete = Mapping[str, Floats]
 Rows = tuple[Floats, Floats]
+RowsOf: TypeAlias = Callable[[float, Floats, Floats], Rows]
+"""A function of t, q (n_q,) and v (n_v,): rows of derivatives by the pose and by the velocities."""
 AXES = ("x", "y", "z")
 TRUE = "true"
 """The word of the true quantity of a sensor."""
@@ -56,11 +58,18 @@ class Signal:
     width: int
     value: Callable[[StateView, Discrete], Floats]
     linear: tuple[str, ...] = ()
-    rows: Callable[[float, Floats, Floats], Rows] | None = None
+    rows: RowsOf | None = None
     held: str = ""
     gain: Floats | None = None
     place: tuple[str, int] | None = None
     integrated: "tuple[Signal, Signal] | None" = None
+
+    def in_axes(self, matrix: Floats) -> "Signal":
+        """A vector in other axes: its components times ``matrix`` (3, 3)."""
+        value, parts, gain = self.value, self.integrated, matrix if self.linear else None
+        turned = replace(self, value=lambda state, discrete: matrix @ value(state, discrete), gain=gain, held="")
+        integrated = None if parts is None else (parts[0].in_axes(matrix), parts[1].in_axes(matrix))
+        return replace(turned, rows=turned_rows(matrix, self.rows), place=None, integrated=integrated)
 
     def component(self, k: int) -> "Signal":
         """One of its numbers."""
@@ -362,3 +371,44 @@ def joined(signals: Sequence[Signal]) -> tuple[list[slice], int]:
     """The parts of several signals in their concatenation, and its width."""
     ends = np.cumsum([0, *(each.width for each in signals)]).tolist()
     return [slice(a, b) for a, b in pairwise(ends)], ends[-1]
+
+
+def rows_of(signal: Signal) -> RowsOf:
+    """The rows of a signal of positions and velocities."""
+    assert signal.rows is not None, signal.name
+    return signal.rows
+
+
+def turned_rows(matrix: Floats, rows: RowsOf | None) -> RowsOf | None:
+    """A matrix times ``rows``; None of none."""
+    if rows is None:
+        return None
+
+    def result(t: float, q: Floats, v: Floats) -> Rows:
+        pose, velocity = rows(t, q, v)
+        return matrix @ pose, matrix @ velocity
+
+    return result
+
+
+def seen_from(attitude: Signal, vector: Signal) -> Signal:
+    """A ``vector`` in inertial axes as one in those of an ``attitude``; both have rows.
+
+    Source: docs/theory/controllers.md, equation (0).
+    """
+    of_attitude, of_vector = rows_of(attitude), rows_of(vector)
+
+    def value(state: StateView, discrete: Mapping[str, Floats]) -> Floats:
+        return rotations.rotate_back(
+            rotations.normalise(attitude.value(state, discrete)), vector.value(state, discrete)
+        )
+
+    def rows(t: float, q: Floats, v: Floats) -> Rows:
+        at = Moment(q, v, t, np.zeros(0))
+        back = rotations.rotation_matrix(rotations.normalise(attitude.value(at, {}))).T  # type: ignore[arg-type]
+        x: Floats = vector.value(at, {})  # type: ignore[arg-type]
+        seen = back @ x
+        pose, velocity = of_vector(t, q, v)
+        return back @ pose + rotations.cross_matrix(seen) @ of_attitude(t, q, v)[0], back @ velocity
+
+    return Signal(vector.name, vector.unit, 3, value, (), rows)
