@@ -167,7 +167,7 @@ def list_of(rows: Iterable[Row]) -> str:
         meaning = prefix.sub("", row.meaning)
         if meaning.strip(" .;,") in (row.unit, " or ".join(row.unit.split(", "))):
             meaning = ""  # the unit stands in the brackets
-        groups.setdefault(meaning or f" {'*' in row.name}", []).append(row._replace(meaning=meaning))
+        groups.setdefault(meaning or " ", []).append(row._replace(meaning=meaning))
     return "\n".join(line_of(group, [meaning for meaning in groups if len(meaning) > 25]) for group in groups.values())
 
 
@@ -241,16 +241,20 @@ class Writer:
             meaning = value.get("description", "")
             meaning = re.sub(r"^body and at \(.*?\), or beam, node and at \(.*?\) : ", f"{PLACE}: ", meaning)
             rows[key] = Row(name, typed(value), unit, default, escaped(SAID.sub("", " ".join(meaning.split()))))
+            if kind in PROFILES.values() and told_by(self.definitions[kind.__name__]["description"], key, rows[key]):
+                rows[key] = rows[key]._replace(meaning="")
             if key == "profile" and given:
                 rows[key] = rows[key]._replace(default="`1`", meaning="factor over time")
         return rows
 
     def shared(self, of: Iterable[type]) -> dict[str, Row]:
         """Rows that several kinds of a table have alike, by key; of a key with several such rows the most frequent."""
+        of = list(of)
+        profiles = set(of) <= set(PROFILES.values())  # of these, keys without a meaning stand in one line of each
         counts = Counter(pair for kind in of for pair in self.rows(kind).items())
         found: dict[str, Row] = {}
         for (key, row), count in sorted(counts.items(), key=lambda each: -each[1]):
-            if count > 1:
+            if count > 1 and (row.meaning or not profiles):
                 found.setdefault(key, row)
         return found
 
@@ -276,6 +280,11 @@ class Writer:
         purpose = escaped(self.definitions[kind.__name__]["description"])
         heading = f"## {title}\n\n" if title else ""
         return f"{heading}{tag}{purpose}\n\n{body}".rstrip() + "\n"
+
+
+def told_by(purpose: str, key: str, row: Row) -> bool:
+    """Whether the purpose of a profile, a formula or sentence with the key, says what a short meaning says."""
+    return re.search(rf"\b{key}\b", purpose) is not None and len(row.meaning.split()) < 8
 
 
 def typed(value: dict[str, Any]) -> str:
