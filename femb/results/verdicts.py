@@ -31,6 +31,9 @@ ENERGY, LEAST_ENERGY, MOST_ENERGY = 1e4, 1e-2, 0.1
 # Part of the energies themselves, with weight and preload, up to which an error is rounding: where nothing moves, their
 # changes are no scale.
 ROUNDED = 1e-14
+# J, and N s or N m s: up to these, energies and momenta may be rounding where nothing moves, that of strains of 1e-16
+# in stiff members.
+REST, REST_MOMENTUM = 1e-20, 1e-12
 # Limits of constraints (m or -, and per s and unit of speed) and of lengths of quaternions; being projected, these do
 # not depend on rtol.
 POSITION, VELOCITY, LENGTH = 1e-5, 1e-4, 1e-8
@@ -133,7 +136,8 @@ class AuditWatch:
     def _of_motion(self, rtol: float) -> str:
         limit = min(max(ENERGY * rtol, LEAST_ENERGY), MOST_ENERGY)
         found = []
-        beyond = [error for error in self._errors if error[1] > max(limit * self._largest, ROUNDED * self._total)]
+        least = max(limit * self._largest, ROUNDED * self._total, REST)
+        beyond = [error for error in self._errors if error[1] > least]
         if beyond:
             worst = max(error for _, error in beyond)
             found.append(
@@ -186,7 +190,7 @@ def _energy(results: Results) -> Verdict | None:
         return None
     error = _largest(audit.energy_error)
     kinds = [audit[f"{kind}_energy"] for kind in ("kinetic", "potential") if f"{kind}_energy" in audit]
-    rounded = ROUNDED * max(map(_largest, kinds), default=0.0)
+    rounded = max(ROUNDED * max(map(_largest, kinds), default=0.0), REST)
     kinds = [values - values[0] if k else values for k, values in enumerate(kinds)] + (
         [audit.work - audit.work[0]] if "work" in audit else []
     )
@@ -237,6 +241,8 @@ def _of_momentum(results: Results, word: str, change: float, scale: float) -> tu
         return GOOD, "It is constant."
     if change <= WELL * LEAST_ENERGY * scale:
         return GOOD, f"Nothing acts from outside, and it is constant to {_part(change, scale)}."
+    if change <= REST_MOMENTUM:
+        return GOOD, "Nothing acts from outside, and it is constant to rounding."
     reason = f"Nothing acts from outside, so that it must be constant, and it drifts by {_part(change, scale)}"
     return (FAIR if change <= LEAST_ENERGY * scale else POOR), f"{reason}: compare with a run of smaller rtol."
 
@@ -274,7 +280,9 @@ def _balances(results: Results) -> Iterator[Verdict]:
         meaning = f"What the equations leave on a body or node{between}"
         if not scale:
             yield Verdict(subject, value, NEUTRAL, f"{meaning}; no {words[0]} is recorded to compare it with.")
-        elif size <= max(BALANCED * scale, ROUNDING):
+        elif BALANCED * scale < size <= ROUNDING:
+            yield Verdict(subject, value, GOOD, f"{meaning} is rounding.")
+        elif size <= BALANCED * scale:
             yield Verdict(subject, value, GOOD, f"{meaning} is small against the forces: {_part(size, scale)}.")
         elif size <= UNBALANCED * scale:
             reason = f"{meaning} is {_part(size, scale)} of the largest: vibrations that the steps do not resolve."
