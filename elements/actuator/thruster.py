@@ -96,9 +96,8 @@ class Thruster(AtPoint):
     with which the force follows the valve, both ways. The impulse of a pulse is force times on-time. minimum_pulse : s;
     shorter pulses do not fire. specific_impulse : s, for the record of propellant; masses do not change.
 
-    pulses : rows (start, on-time) in s, in the order of time. A controller commands thrusters.NAME.on_time (s) at its
-    samples: a command replaces the pulse before, zero closes the valve. Steps end at switches; a run that goes on from
-    another starts with closed valves.
+    pulses : rows (start, on-time) in s, in the order of time. A controller commands thrusters.NAME.on_time (s): a
+    command replaces the pulse before, zero closes the valve. A run that goes on from another starts with closed valves.
 
     Raises ModelError: a force that is not positive, no direction, times below zero, pulses that overlap or are shorter
     than ``minimum_pulse``. Source: docs/theory/actuators.md, section 1.

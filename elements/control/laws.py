@@ -56,10 +56,9 @@ class PDController(Controller):
     gain K_p, N m/rad (N/m of a stroke). derivative : gain K_d, N m s/rad (N s/m). bandwidth : rad/s, w in K_p = J w^2
     and K_d = 2 z w J, in place of both, with the inertia J of the whole model at the start. damping_ratio : z of these,
     dimensionless. feed_forward : inertia J_f, kg m2 (kg of a stroke); adds to u the torque that the reference needs,
-    J_f a_r + w_r x J_f w_r with its acceleration and rate, of a coordinate J_f a_r. A sampled law takes the mean
-    acceleration over the period of its command. Raises ModelError: gains given twice or missing, unknown names, wheels
-    on another body, a reference along an orbit that a continuous law would feed forward. Source:
-    docs/theory/controllers.md, equations (4), (5) and (9).
+    J_f a_r + w_r x J_f w_r, of a coordinate J_f a_r; a sampled law takes the mean acceleration over the period of its
+    command. Raises ModelError: gains given twice or missing, unknown names, wheels on another body, a reference along
+    an orbit that a continuous law would feed forward. Source: docs/theory/controllers.md, equations (4), (5) and (9).
     """
 
     kind: ClassVar[str] = "pd"

@@ -28,8 +28,8 @@ class StrainGauge(Sensor):
     """The strain along a beam at a point of a section, or what a row of recovery of a flexible body gives.
 
     beam, station, point : the beam; the length from its start (m); y and z (m) in the section, by default on the axis.
-    The strain is that of the fibre, gamma_11 + z kappa_2 - y kappa_3, heat included, twist and shear not. body,
-    recovery : in place of these, a flexible body and the name of one of its rows, whose unit is that of the file.
+    The strain is gamma_11 + z kappa_2 - y kappa_3 of the fibre, heat included. body, recovery : in place of these, a
+    flexible body and the name of one of its rows, whose unit is that of the file.
 
     Raises ModelError: no such beam, flexible body or row, a station that is not on the beam.
     """

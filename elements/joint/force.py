@@ -85,10 +85,10 @@ class JointFriction(JointForce):
     + viscous rate.
 
     coulomb : N m or N, at rates far above the two other rates. transition_rate : rad/s or m/s, over which friction
-    develops; below it the joint creeps as on a dashpot of coulomb/transition_rate. Take a hundredth of the typical rate
-    with an implicit method; an explicit one needs steps below inertia times transition_rate/coulomb. static : N m or N,
-    by default ``coulomb``: the peak before sliding; the transition reduces it by a few per cent. stribeck_rate : rad/s
-    or m/s, over which it falls to coulomb, by default 10 transition_rate. viscous : N m s/rad or N s/m.
+    develops; below it the joint creeps as on a dashpot of coulomb/transition_rate. Take a hundredth of the typical
+    rate; explicit methods need steps below inertia times transition_rate/coulomb. static : N m or N, by default
+    ``coulomb``: the peak before sliding; the transition reduces it by a few per cent. stribeck_rate : rad/s or m/s,
+    over which it falls to coulomb, by default 10 transition_rate. viscous : N m s/rad or N s/m.
 
     The friction does not depend on the reaction of the joint.
 
@@ -270,9 +270,8 @@ class JointStops(JointForce):
 
     lower, upper : rad or m; one of them may be omitted. stiffness : N m/rad^exponent or N/m^exponent. exponent : at
     least 1; 1.5 is the contact of two spheres, smooth at the limit. damping : s/rad or s/m. g = y + sqrt(1 + y^2) with
-    y = damping d(depth)/dt, about 1 + y as of Hunt and Crossley, positive at any rate: the stop never pulls. An impact
-    at the speed w rebounds at about (1 - 2/3 damping w) w. stiffness depth^exponent stores energy; damping counts as
-    work.
+    y = damping d(depth)/dt, about 1 + y as of Hunt and Crossley: the stop never pulls. An impact at the speed w
+    rebounds at about (1 - 2/3 damping w) w. Damping counts as work.
 
     Raises ModelError: no limit, a lower limit not below the upper one, numbers below zero.
     Source: docs/theory/joint_forces.md, equations (6) to (8).

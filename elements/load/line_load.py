@@ -44,11 +44,11 @@ class OnBeam(Item):
 class DistributedLoad(OnBeam):
     """A force (N/m) and/or torque (N m/m) per unstretched length along a beam.
 
-    beam : its name. force, torque : three numbers of a uniform load, two rows (start, end) of a linear one, or three
-    (start, middle, end) of a quadratic one. In Python also a function s -> (3,) of the length (m) from the start.
-    stations : lengths (m) from the start of the beam, in ascending order, with a row of force and of torque for each;
-    linear between them, zero outside. frame : "inertial", or "body" for the axes of the section, with which the load
-    rotates. profile : factor of the load, a Profile of femb.profiles or any callable of time.
+    beam : its name. force, torque : three numbers of a uniform load, rows (start, end) of a linear or (start, middle,
+    end) of a quadratic one. In Python also a function s -> (3,) of the length (m) from the start. stations : lengths
+    (m) from the start of the beam, in ascending order, with a row of force and of torque for each; linear between them,
+    zero outside. frame : "inertial", or "body" for the axes of the section, with which the load rotates. profile :
+    factor of the load, a Profile of femb.profiles or any callable of time.
 
     The interpolation of the element gives the forces on the nodes. Loads of constant direction are integrated exactly
     up to quadratic ones, others with three Gauss points per element: put nodes where a load jumps or bends.

@@ -73,8 +73,7 @@ class Load(AtPoint, HoldsCommands):
     body. max_force (N), max_torque (N m) : limits of each of these numbers.
 
     damping : N m s/rad. It adds the torque component -damping b_m . omega along each base vector b_m, whatever the
-    profile. This rate is a component of omega, the Euler rate in "dual_euler", and in "euler" the projection on g_m,
-    which is not the Euler rate.
+    profile: by a component of omega, in "dual_euler" by the Euler rate, in "euler" by the projection on g_m.
 
     Towards gimbal lock, the length of g^1 and g^3 grows as 1/|cos phi| (1/|sin phi| if the first axis is also the
     last), and g_2 is not defined there: a run with a torque along these vectors ends at a distance of 1e-4 from it.

@@ -190,12 +190,11 @@ class Pull(TwoEndItem):
 class TorsionSpringDamper(TwoEndItem):
     """A moment about an axis: stiffness (angle - free_angle) + damping d(angle)/dt, against the rotation of ``end``.
 
-    start, end : bodies (or the ground) or beam nodes. axis : in axes of the start (section axes at a beam node).
-    angle : of the end relative to the start, zero in the start pose: the twist about the axis in the swing-twist
-    decomposition of the rotation; the moment is the derivative of stiffness (angle - free_angle)^2 / 2.
-    stiffness : N m/rad. damping : N m s/rad. free_angle : rad, where the moment is zero.
-    torque : in Python, a callable ``(angle, rate) -> N m`` for an additional torque, or ``-> (N m, N m/rad, N m
-    s/rad)`` with its derivatives; Newton's iteration uses zeros for derivatives that are not given. Its energy counts
+    start, end : bodies (or the ground) or beam nodes. axis : in axes of the start (section axes at a beam node). angle
+    : the twist of the end about the axis, zero in the start pose, of the swing-twist decomposition; the potential is
+    stiffness (angle - free_angle)^2 / 2. stiffness : N m/rad. damping : N m s/rad. free_angle : rad, where the moment
+    is zero. torque : in Python, a callable ``(angle, rate) -> N m`` for an additional torque, or ``-> (N m, N m/rad, N
+    m s/rad)`` with its derivatives; Newton's iteration uses zeros for derivatives that are not given. Its energy counts
     as work.
 
     The angle is not unwrapped: a run ends if it reaches 180 degrees, unless the spring is a pure dashpot.
@@ -234,10 +233,9 @@ class EulerSpringDamper(TwoEndItem):
     of the start to those of the end. stiffness (N m/rad), damping (N m s/rad) : of each angle. free_angles : rad, by
     default those at the start.
 
-    frame : directions of the moments. "dual_euler": moment m does work on angle m alone, and the torque is the
-    derivative of sum stiffness_m (angle_m - free_m)^2 / 2 (B^+ in the source). "body": the axes of the end in the
-    sequence, with the components of the relative angular velocity as rates (B = 1), for small angles: no potential
-    energy, its energy counts as work.
+    frame : directions of the moments. "dual_euler": moment m does work on angle m alone, with the potential sum
+    stiffness_m (angle_m - free_m)^2 / 2 (B^+ in the source). "body": along the axes of the end, with the relative
+    angular velocity as rates (B = 1), for small angles: its energy counts as work.
 
     A run ends at gimbal lock (a distance of 1e-4 from it), and if an angle with a stiffness reaches 180 degrees.
 

@@ -64,12 +64,12 @@ class Output:
     """The quantities that a run records, and how they are stored.
 
     select : patterns of quantities to record, by default all; exclude : patterns of those to leave out. A pattern is a
-    path of the results file or its beginning, with or without the kind of item, such as "bodies/hub/position",
-    "hub/position", "hub" or "bodies"; * and ? are wildcards, and . may replace /. Time, audit and constant arrays are
-    always recorded. Items without a selected quantity are not evaluated. precision : of the recorded numbers but time
-    and audit: "float32" has 7 digits and half the memory. compression : level of gzip in the results file, 1 to 9, or 0
-    for none. motion_only : record positions, velocities, deflections, strains and coordinates of joints alone; without
-    deflections and strains they are interpolated between steps, to the tolerance of the run, at next to no cost.
+    path of the results file or its beginning, with or without the kind of item: "bodies/hub/position", "hub.position",
+    "hub", "bodies"; * and ? are wildcards. Time, audit and constant arrays are always recorded. precision : of the
+    recorded numbers but time and audit: "float32" has 7 digits and half the memory. compression : level of gzip in the
+    results file, 1 to 9, or 0 for none. motion_only : record positions, velocities, deflections, strains and
+    coordinates of joints alone; without deflections and strains they are interpolated between steps, to the tolerance
+    of the run, at next to no cost.
 
     Raises ModelError: patterns that are no text, an unknown precision, a level out of bounds.
     """
