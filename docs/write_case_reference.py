@@ -95,7 +95,7 @@ def pages() -> dict[Path, str]:
     for name, purpose, kinds_of in tables():
         several = "shapes" if name == FUNCTIONS else name.lower()
         shared = writer.shared(kinds_of.values()) if len(kinds_of) > 1 else NONE
-        parts = [f"# {name}\n\n{purpose} {INDEX}\n"]
+        parts = [f"# {name}\n\n{purpose} {INDEX}\n" if len(kinds_of) > 1 else f"# {name}\n\n{INDEX}\n"]
         if shared:
             parts.append(f"## {SHARED} {several}\n\n{list_of(shared.values())}\n")
         for title, kind in kinds_of.items():
