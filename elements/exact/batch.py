@@ -337,23 +337,6 @@ class ExactBatch(SectionRecords):
         other.gravity, other.inputs = np.zeros(3), ()
         return other
 
-    def stress_stiffness(self, q: Floats, own: Floats) -> list[tuple[Ints, Floats]]:
-        """Velocities (n, 12) and matrices (n, 12, 12): what stresses ``own`` (n, 6) add to the stiffness at q (n_q,).
-
-        They are linear in the stresses.
-        """
-        data = self.data
-        data[:, DAMPING] = 0.0
-        other, private = self._with(data).alone()
-        other.gravity, other.inputs = np.zeros(3), ()
-        u, still = np.zeros((2, private.count * private.n))
-        found = []
-        for stress in (own, np.zeros_like(own)):
-            unused, stiffness = np.zeros((2, private.count * private.n**2))
-            other.strained(q, stress).tangent(u, q, still, still, unused, stiffness)
-            found.append(private.matrices(stiffness))
-        return [(private.indices, found[0] - found[1])]
-
     def _with(self, data: Floats) -> Self:
         """The elements with other parameters."""
         other = shallow_copy(self)

@@ -325,24 +325,6 @@ class ShellBatch(Batch):
             found.append(ungrouped(out, len(cells.index)))
         return found
 
-    def stress_stiffness(self, q: Floats, own: Floats) -> list[tuple[Ints, Floats]]:
-        """Velocities (e, g) and matrices (e, g, g) of each kind of cells: what the stresses of the strains ``own``, as
-        of ``own_strains``, add to the stiffness at q (n_q,). They are linear in the strains."""
-        found = []
-        for cells, strains in zip(self.cells, self.strained(q, own).own or [], strict=True):
-            private, undamped = PrivateBlocks(cells.in_v, cells.sizes), cells.with_stiffness(cells.stiffness, 0.0)
-            index = cells.index.copy()
-            index[:, cells.n :] = private.starts
-            still, matrices = np.zeros((1, private.count * private.n)), []
-            for each in (strains, 0.0 * strains):
-                unused, stiffness = np.zeros((2, 1, private.count * private.n**2))
-                words = (index, undamped.kind, *undamped.shared, NO_FREE, groups(each), q[None], still, still)
-                rest = self.fixed, np.zeros(3), True, private.offset, private.stride
-                tangents.tangents(*words, *rest, unused, unused, stiffness)
-                matrices.append(private.matrices(stiffness))
-            found.append((private.indices, matrices[0] - matrices[1]))
-        return found
-
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         return np.concatenate([strains.ravel() for strains in self._strains(q[None], x[None])])
 

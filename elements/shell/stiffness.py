@@ -3,7 +3,7 @@
 Source: docs/theory/shell.md, sections 2, 3, 7, 9 and 10.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ TRIANGLE_POINTS = np.array([[1.0, 1.0], [4.0, 1.0], [1.0, 4.0]]) / 6.0
 R_SIGNS, S_SIGNS = np.array([-1.0, 1.0, 1.0, -1.0]), np.array([-1.0, -1.0, 1.0, 1.0])
 # Corners at the ends of its edges A, B, C, D: where they lead to and where they begin.
 EDGES = np.array([[2, 3], [1, 0], [2, 1], [3, 0]])
+# Elements at a time.
+PORTION = 2000
 # Strains that may be the rounding of positions: a sheet of no stress is taut.
 LEAST_STRAIN = 1e-12
 # Drilling in proportion to the membrane and to the bending stiffness: equation (10).
@@ -209,6 +211,12 @@ def elements_of(
     free (e, r, 6) : strains and curvatures without stress, material axes, as by unit temperature and unit gradient.
     stiff_drilling : section 3.1, for flat meshes of quadrilaterals. membrane : section 11.
     """
+    if len(x) > PORTION:
+        # arrays of all points of all elements are much larger than those that are kept
+        portions = [slice(k, k + PORTION) for k in range(0, len(x), PORTION)]
+        parts = [elements_of(x[k], d[k], C[k], angle[k], free[k], stiff_drilling, membrane) for k in portions]
+        words = [each.name for each in fields(ShellElements)]
+        return ShellElements(*(np.concatenate([getattr(part, word) for part in parts]) for word in words))
     axes = middle_axes(x)
     C_own, T = turned_stiffness(C, angle)
     free_own = np.zeros((len(x), free.shape[1], 8))

@@ -29,6 +29,7 @@ from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.system.appendages import Appendage
+from femb.system.equations import Equations
 from femb.system.system import System
 from femb.vibration.appendages import alone_of, appendages, place_of, root_frame, stations
 
@@ -42,8 +43,7 @@ def appendage_model(
     its name, which is needed if the body has several. Raises ModelError: drivers and latches within; what is not on the
     appendage.
     """
-    system = System(model)
-    motion = EigenProblem.of(system, False)
+    motion = EigenProblem.of(System(model), False)
     layout = motion.system.layout
     if root not in layout.bodies and root != "ground":
         raise ModelError(f"root: got {root!r}, wanted one of {', '.join(['ground', *layout.bodies])}")
@@ -176,25 +176,35 @@ def _mass(motion: EigenProblem, inside: Bools, own: Bools) -> Sparse:
     """(n, n) of the elements that move something inside."""
     from scipy.sparse import coo_array
 
-    n = motion.system.n_v
-    whole: Sparse = as_csc(coo_array((n, n)))
-    for places, masses in motion.element_masses:
-        moved = np.any(inside[places], axis=1)
-        rows, blocks = places[moved], masses[moved]
-        across = np.broadcast_to(rows[:, :, None], blocks.shape), np.broadcast_to(rows[:, None, :], blocks.shape)
-        whole = whole + as_csc(coo_array((blocks.ravel(), (across[0].ravel(), across[1].ravel())), shape=(n, n)))
-    return whole[own][:, own]
+    whole, outer = _beside_the_root(motion, motion.mass, inside, own), own & ~inside
+    if not np.any(outer):
+        return whole
+    size = motion.system.n_v
+    row, column, value = [], [], []
+    for batch in motion.system.batches:
+        for places, masses in batch.element_masses(motion.q):
+            shared = np.any(inside[places], axis=1) & np.any(outer[places], axis=1)
+            rows, blocks = places[shared], masses[shared]
+            on_root = outer[rows][:, :, None] & outer[rows][:, None, :]
+            row.append(np.broadcast_to(rows[:, :, None], blocks.shape)[on_root])
+            column.append(np.broadcast_to(rows[:, None, :], blocks.shape)[on_root])
+            value.append(blocks[on_root])
+    entries = np.concatenate(value), (np.concatenate(row), np.concatenate(column))
+    return as_csc(whole + coo_array(entries, shape=(size, size)).tocsc()[:, np.flatnonzero(own)][np.flatnonzero(own)])
 
 
 def _stiffness(motion: EigenProblem, inside: Bools, own: Bools) -> Sparse:
     """(n, n) without the stiffness of the root with itself, to which other appendages add."""
-    from scipy.sparse import diags_array
-
-    n = motion.system.n_v
-    whole = motion.system.pattern.to_csc(motion.stiffness)[:n, :n]
-    alone = whole - diags_array((~inside).astype(float)) @ whole @ diags_array((~inside).astype(float))
-    kept = alone[own][:, own]
+    kept = _beside_the_root(motion, motion.stiffness, inside, own)
     return 0.5 * (kept + kept.T)
+
+
+def _beside_the_root(motion: EigenProblem, data: Floats, inside: Bools, own: Bools) -> Sparse:
+    """(n, n) of block data, zero between velocities that are not inside."""
+    kept = motion.system.pattern.to_csc(data)[:, np.flatnonzero(own)][np.flatnonzero(own)].tocoo()
+    alone = inside[own][kept.row] | inside[own][kept.col]
+    kept.data *= alone
+    return as_csc(kept)
 
 
 def _balanced(stiffness: Sparse, nodes: Floats, of: tuple[Ints, Ints]) -> Sparse:
@@ -218,10 +228,12 @@ class AppendageStress:
     @classmethod
     def of(cls, motion: EigenProblem, turn: Sparse, stored: Ints) -> "AppendageStress":
         """By freedoms in common axes."""
+        words = motion.system, motion.u, motion.q, turn, stored
         found = motion.system.batches
-        beams = [BeamStress(motion, each, turn, stored) for each in found if isinstance(each, BeamBatch)]
-        exact = [ExactStress(motion, each, turn, stored) for each in found if isinstance(each, ExactBatch | ShellBatch)]
-        return cls((*beams, *exact))
+        beams = [BeamStress(each, *words) for each in found if isinstance(each, BeamBatch)]
+        return cls(
+            (*beams, *(ExactStress(each, *words) for each in found if isinstance(each, ExactBatch | ShellBatch)))
+        )
 
     def __call__(self, fields: Floats, shapes: Floats) -> Floats:
         G = np.zeros((fields.shape[1], shapes.shape[1], shapes.shape[1]))
@@ -235,27 +247,33 @@ class ExactStress:
     """Stress stiffness of exact beams and shells: the part of their stiffness that is linear in their stresses,
     equation (15) of docs/theory/exact_beam.md and (12) of docs/theory/shell.md."""
 
-    motion: EigenProblem
     batch: ExactBatch | ShellBatch
+    system: Equations
+    u: Floats
+    q: Floats
     turn: Sparse
     stored: Ints
 
     def __call__(self, fields: Floats, shapes: Floats) -> Floats:
-        motion, batch = self.motion, self.batch
-        place = np.full(motion.system.n_v, -1)
-        place[self.stored] = np.arange(len(self.stored))
-        own_fields, own_shapes = (self.turn.T @ each for each in (fields, shapes))
-        u, q = np.zeros(motion.system.n_u), motion.q
-        rest = batch.own_strains(u, q, np.zeros(motion.system.n_v))
+        system, batch, u, q = self.system, self.batch, self.u, self.q
+        n, still = system.n_v, np.zeros(system.n_v)
+        moved, inner = np.zeros((fields.shape[1], n)), np.zeros((n, shapes.shape[1]))
+        moved[:, self.stored], inner[self.stored] = (self.turn.T @ fields).T, self.turn.T @ shapes
+        rest = batch.own_strains(u, q, still)
+
+        def stiffness(own: Floats) -> Floats:
+            unused, data = np.zeros((2, system.pattern.size))
+            batch.strained(q, own.reshape(rest.shape)).tangent(u, q, still, still, unused, data)
+            return data
+
+        unstressed = stiffness(0.0 * rest)
         G = np.zeros((fields.shape[1], shapes.shape[1], shapes.shape[1]))
-        for f, field in enumerate(own_fields.T):
-            moved = np.zeros(motion.system.n_v)
-            moved[self.stored] = field
-            stress = batch.own_strains(u, q, moved) - rest
-            for indices, stiffness in batch.stress_stiffness(q, stress):
-                inside = np.all((indices >= 0) & (place[indices] >= 0), axis=1)
-                local = own_shapes[place[indices[inside]]]
-                G[f] += np.einsum("eai,eab,ebj->ij", local, stiffness[inside], local, optimize=True)
+        for f, field in enumerate(moved):
+            own = batch.own_strains(u, q, field) - rest
+            # as large as the strains of the stiffness itself, so that no digits are lost
+            if size := float(np.max(np.abs(own), initial=0.0)):
+                change = system.pattern.to_csc(stiffness(own / size) - unstressed)[:n, :n]
+                G[f] = size * (inner.T @ (change @ inner))
         return 0.5 * (G + G.swapaxes(1, 2))
 
 
@@ -263,14 +281,16 @@ class ExactStress:
 class BeamStress:
     """Stress stiffness of beams of the default kind: int N w'^2 over each element."""
 
-    motion: EigenProblem
     batch: BeamBatch
+    system: Equations
+    u: Floats
+    q: Floats
     turn: Sparse
     stored: Ints
 
     def __call__(self, fields: Floats, shapes: Floats) -> Floats:
-        motion, batch = self.motion, self.batch
-        place = np.full(motion.system.n_v, -1)
+        batch, u, q, n = self.batch, self.u, self.q, self.system.n_v
+        place = np.full(n, -1)
         place[self.stored] = np.arange(len(self.stored))
         own_fields, own_shapes = (self.turn.T @ each for each in (fields, shapes))
         inside = np.flatnonzero(np.all(place[batch.index[:, [2, 3]]] >= 0, axis=1))
@@ -278,13 +298,12 @@ class BeamStress:
         if not len(inside):
             return G
         velocities = (batch.index[inside][:, [2, 3], None] + np.arange(6)).reshape(-1, 12)
-        slopes = np.array([_slopes(motion, batch, int(e)) for e in inside])
+        slopes = np.array([_slopes(q, batch, int(e)) for e in inside])
         bent = np.einsum("epck,eki->epci", slopes, own_shapes[place[velocities]], optimize=True)
         axial, lengths = batch.data[inside, STIFFNESS : STIFFNESS + 4], batch.data[inside, LENGTH]
-        u, q = np.zeros(motion.system.n_u), motion.q
-        rest = batch.own_strains(u, q, np.zeros(motion.system.n_v))[inside]
+        rest = batch.own_strains(u, q, np.zeros(n))[inside]
         for f, field in enumerate(own_fields.T):
-            moved = np.zeros(motion.system.n_v)
+            moved = np.zeros(n)
             moved[self.stored] = field
             strains = (batch.own_strains(u, q, moved)[inside] - rest).reshape(-1, 3, 4)
             tension = np.einsum("ea,epa->ep", axial, strains) * WEIGHTS * lengths[:, None]
@@ -292,11 +311,11 @@ class BeamStress:
         return G
 
 
-def _slopes(motion: EigenProblem, batch: BeamBatch, e: int) -> Floats:
+def _slopes(q: Floats, batch: BeamBatch, e: int) -> Floats:
     """(3, 3, 12): rotations w'/L across and zero along element e at its strain points, inertial, by the velocities of
     its ends."""
     out = np.zeros((3, 3, 12))
-    length, q = batch.data[e, LENGTH], motion.q
+    length = batch.data[e, LENGTH]
     x = POINTS  # derivatives of the cubics of equation (3)
     hermite = np.stack([6 * x * (x - 1), (1 - x) * (1 - 3 * x), 6 * x * (1 - x), x * (3 * x - 2)], axis=1)
     chord = []
