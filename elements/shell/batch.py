@@ -59,7 +59,7 @@ class Cells:
         self.stiffness, self.reference, self.corners, self.mass, self.tension = joined[:5]
         self.recovery, self.flexibility, self.area, self.free, self.heat, self.turn = joined[5:]
         if not np.any(self.tension):
-            self.tension = self.tension[:, :0]
+            self.tension = np.zeros((len(self.tension), 0))
         self.sizes = (6,) * n
         self._group()
 

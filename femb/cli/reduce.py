@@ -12,7 +12,7 @@ from femb.cli.output import check_free, check_writable, reported, say
 
 DAMPING = 0.005
 OF_MESH = ("youngs_modulus", "poissons_ratio", "density", "expansion", "material")
-MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".mtx", ".sti", ".mas", ".dof")
+MATRICES = (".npz", ".h5", ".mat", ".op4", ".op2", ".pch", ".mtx", ".sti", ".mas", ".dof")
 
 
 @click.command()
@@ -50,8 +50,8 @@ MATRICES = (".npz", ".h5", ".mat", ".op4", ".pch", ".mtx", ".sti", ".mas", ".dof
 )
 @click.option("--stress", type=click.Path(path_type=Path), metavar="FILE", help="Stress stiffness beside matrices.")
 @click.option("--nodes", type=click.Path(path_type=Path), metavar="FILE", help="Table of nodes beside matrices.")
-@click.option("--mass-name", default="", metavar="NAME", help="Of the mass in .op4 and .pch.")
-@click.option("--stiffness-name", default="", metavar="NAME", help="Of the stiffness in .op4 and .pch.")
+@click.option("--mass-name", default="", metavar="NAME", help="Of the mass in .op4, .op2, .pch.")
+@click.option("--stiffness-name", default="", metavar="NAME", help="Of the stiffness in .op4, .op2, .pch.")
 @click.option("--craig-bampton", is_flag=True, help="Matrices reduced already; interfaces NAME=X,Y,Z or NAME=GRID.")
 @click.option("--coupling", type=click.Choice(("full", "constant")), help="With or without geometric stiffening.")
 @click.option(
@@ -85,7 +85,7 @@ def reduce(
 
     NODES are a node set, node numbers as 3,7,9 or a plane as x=0.5; then :mean for the mean motion of the nodes, and
     @X,Y,Z for the position, and /X,Y,Z/X,Y,Z for the x axis and a direction towards y. Matrices are .npz, .h5, .mat,
-    .op4, .pch, .mtx, .sti; anything else is a mesh.
+    .op4, .op2, .pch, .mtx, .sti; bulk data is a structure, anything else a mesh.
 
     Of a case file, .toml, an appendage of beams, shells and bodies is reduced: the first of --interfaces is the body
     that carries it, or ground, the others are NAME=PLACE, as tip=beams.boom.-1 or tip=bodies.panel.tip.

@@ -174,11 +174,16 @@ STIFFNESS = ("kgg", "kff", "kaa", "kaax", "kxx", "kcb", "stiff", "stiffness", "k
 SAME_AXES = 1e-12  # difference of direction cosines
 
 
-def read_op4_matrices(path: str | Path, mass: str = "", stiffness: str = "") -> tuple[Sparse, Sparse]:
-    """Mass and stiffness of an OP4 file; names are looked for if none are given. Raises ModelError, ResultError."""
+def read_output_matrices(path: str | Path, mass: str = "", stiffness: str = "") -> tuple[Sparse, Sparse]:
+    """Mass and stiffness of an OP4 or OP2 file; names are looked for if none are given. Raises ModelError,
+    ResultError."""
     nastran = pyyeti_nastran()
-    with reading_foreign(path, "an OP4 file"):
-        found = {name.lower(): entry[0] for name, entry in nastran.op4.load(str(path), into="dct").items()}
+    if Path(path).suffix.lower() == ".op2":
+        with reading_foreign(path, "an OP2 file"):
+            found = {name.lower(): matrix for name, matrix in nastran.op2.rdmats(str(path)).items()}
+    else:
+        with reading_foreign(path, "an OP4 file"):
+            found = {name.lower(): entry[0] for name, entry in nastran.op4.load(str(path), into="dct").items()}
     return tuple(
         as_csc(_named(found, word, given, known, path))
         for word, given, known in (("mass", mass, MASS), ("stiffness", stiffness, STIFFNESS))
@@ -190,7 +195,7 @@ def _named(found: dict[str, Any], word: str, given: str, known: tuple[str, ...],
         if name in found:
             return found[name]
     wanted = given or ", ".join(known).upper()
-    raise ModelError(f"{path}: has no {word}: wanted {wanted}, it has {', '.join(found).upper()}")
+    raise ModelError(f"{path}: has no {word}: wanted {wanted}, it has {', '.join(found).upper() or 'no matrices'}")
 
 
 def _read_punch(path: str | Path, mass: str, stiffness: str) -> tuple[list[Floats], Ints]:

@@ -302,12 +302,12 @@ def reduce_matrices(
 ) -> Reduction:
     """Reduce the mass and stiffness of a finite element model in files to interfaces and modes.
 
-    matrices : .npz, .h5 or .mat of arrays (``femb.fem.matrix_files``), .op4 or .pch of NASTRAN, .sti, .mas or .dof of
-    CalculiX, .mtx of Abaqus. nodes : table of nodes, .csv, .inp or bulk data; OP4 and punch files need it. names : of
-    mass and stiffness in .op4 and .pch. unit : of lengths in positions and matrices, m, beside forces in N and times in
-    s: 0.001 for mm and tonnes. stress : .npz, .h5 or .mat with the stress stiffness of unit loads, see
-    ``femb.fem.model.GivenStress``; by default those in the file of arrays itself, with which the coupling is
-    "full". Other options : as ``reduce_mesh``. Raises ModelError, ResultError.
+    matrices : .npz, .h5 or .mat of arrays (``femb.fem.matrix_files``), .op4, .op2 or .pch of NASTRAN, .sti, .mas, .dof
+    of CalculiX, .mtx of Abaqus. nodes : table of nodes, .csv, .inp or bulk data; OP4 and punch files need it. names :
+    of mass and stiffness in .op4, .op2, .pch. unit : of lengths in positions and matrices, m, beside forces in N and
+    times in s: 0.001 for mm and tonnes. stress : .npz, .h5 or .mat with the stress stiffness of unit loads, see
+    ``femb.fem.model.GivenStress``; by default those in the file of arrays itself, with which the coupling is "full".
+    Other options : as ``reduce_mesh``. Raises ModelError, ResultError.
     """
     with of_file(matrices):
         return _reduced(read_matrices(matrices, nodes, names, unit, stress), interfaces, modes, options)
@@ -361,8 +361,8 @@ def reduced_craig_bampton(
             raise ModelError.at(("interfaces",), f"{path}: is DMIG of grids: give the numbers of theirs, as root=3")
         mass, stiffness = nastran.read_punch_superelement(path, grids, *names)
         nodes = nodes or path
-    elif path.suffix.lower() == ".op4":
-        mass, stiffness = nastran.read_op4_matrices(path, *names)
+    elif path.suffix.lower() in (".op4", ".op2"):
+        mass, stiffness = nastran.read_output_matrices(path, *names)
     else:
         arrays = read_arrays(path, MATRICES)
         mass, stiffness = (matrix_files.matrix(arrays, word, str(path)) for word in ("mass", "stiffness"))
@@ -425,13 +425,13 @@ def _model_of(path: Path, nodes: str | Path | None, names: tuple[str, str]) -> F
     if kind == ".mtx":
         return matrix_files.read_generated(path, nodes)
     numbers, places, sets = node_tables.read_nodes(nodes) if nodes is not None else (None, None, {})
-    if kind in (".op4", ".pch"):
+    if kind in (".op4", ".op2", ".pch"):
         if numbers is None or places is None:
             raise ModelError(f"{path}: has no positions of nodes: give the table of nodes, or the bulk data")
         if kind == ".pch":
             model = nastran.read_punch_model(path, numbers, places, *names)
         else:
-            mass, stiffness = nastran.read_op4_matrices(path, *names)
+            mass, stiffness = nastran.read_output_matrices(path, *names)
             model = FeModel.of(places, mass, stiffness, numbers=numbers, node_sets=sets)
         if nodes is not None and node_tables.is_bulk_data(nodes):
             return nastran.along_basic_axes(model, nastran.read_grid_frames(nodes))
@@ -441,7 +441,7 @@ def _model_of(path: Path, nodes: str | Path | None, names: tuple[str, str]) -> F
         model = matrix_files.model_of_arrays(arrays, places, numbers, str(path))
         return matrix_files.with_stress(model, arrays, str(path))
     raise ResultError(
-        f"{path}: got the suffix {path.suffix!r}, wanted matrices in .npz, .h5, .mat, .op4, .pch, .mtx, or .sti, "
+        f"{path}: got the suffix {path.suffix!r}, wanted matrices in .npz, .h5, .mat, .op4, .op2, .pch, .mtx, or .sti, "
         ".mas, .dof"
     )
 

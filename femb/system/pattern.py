@@ -329,7 +329,8 @@ class Pattern:
         # linear in their number, as no sort is
         numbers = coo_array((np.arange(self.size), self.rows_columns()), shape=(self.n, self.n)).tocsc()
         numbers.sort_indices()
-        return numbers.data, numbers.indices, numbers.indptr
+        kind = np.int32 if self.size < np.iinfo(np.int32).max else np.int64
+        return numbers.data.astype(kind), numbers.indices.astype(kind), numbers.indptr.astype(kind)
 
     def from_csc(self, matrix: Any) -> Floats:
         """Block data of a scipy.sparse matrix (n, n) without entries outside the blocks."""

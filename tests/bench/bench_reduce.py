@@ -1,7 +1,8 @@
-"""What the reduction of a meshed solid to 30 modes costs: a panel of 100,000 nodes with geometric stiffening.
+"""What the reduction of a panel of 100,000 nodes to 30 modes costs, with geometric stiffening: solids, and shells.
 
 ``python tests/bench/bench_reduce.py 56 19 3`` takes a panel of so many bricks, and with the word ``scipy`` compares the
-factors and the modes of the panel held at one end with those of scipy's splu and eigsh.
+factors and the modes of the panel held at one end with those of scipy's splu and eigsh. ``bench_reduce.py shells``, or
+``shells 270 94``, takes the panel of so many quadrilaterals, its edges being the interfaces.
 """
 
 import resource
@@ -14,7 +15,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from femb.fem import MeshInterface, reduce_model
 from femb.fem.model import FeModel
-from femb.fem.reduction import Keep
+from femb.fem.reduction import Keep, Reduction
 from femb.fem.solids import SolidMaterial, solid_model
 from femb.numerics.fronts import Multifrontal, dissection
 from femb.numerics.lanczos import largest_eigenvalues
@@ -73,8 +74,41 @@ def beside_scipy(model: FeModel, count: int = 30) -> None:
         print(f"entries {found.nnz / 2:.4g} and as many of the other factor")
 
 
+def shells(n: int, m: int) -> None:
+    """Print the time and the memory of a panel of shells."""
+    import femb
+    from femb.fem.beams import appendage_model
+
+    def described(*elements: int) -> femb.Model:
+        model, corners = femb.Model(), [[0, 0, 0], [2, 0, 0], [2, 0.7, 0], [0, 0.7, 0]]
+        model.add(femb.RigidBody("hub", mass=10.0, inertia=1.0))
+        metal, attach = femb.Material(7e10, 7e10 / 2.6, 2700.0), {"edge4": "hub"}
+        words = {"thickness": 0.03, "material": metal, "attach": attach, "points": {"tip": "edge2"}}
+        model.add(femb.Shell("panel", elements, corners, **words))
+        return model
+
+    tip = {"tip": "bodies.panel.tip"}
+    femb.fem.reduce_beams(described(8, 3), "hub", tip, 4)  # compiles
+    start, used = time.perf_counter(), time.process_time()
+    model, ties = appendage_model(described(n, m), "hub", tip)
+    assembled = time.perf_counter() - start
+    found = reduce_model(model, ties, Keep(30), pictures=False)
+    report(f"{(n + 1) * (m + 1)} nodes", start, used, assembled, found)
+
+
+def report(what: str, start: float, used: float, assembled: float, found: Reduction) -> None:
+    wall, used = time.perf_counter() - start, time.process_time() - used
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(
+        f"{what}: assembled in {assembled:.3g} s, {wall:.3g} s in all, {used:.3g} s of CPU, "
+        f"{memory:.2g} GB, {found.free[0]:.6g} to {found.free[29]:.6g} Hz, bounds {BOUND} s and {MEMORY} GB"
+    )
+
+
 def main() -> None:
     """Print times and the memory of the process, of the given numbers of bricks or of 100 x 35 x 3."""
+    if "shells" in sys.argv:
+        return shells(*(map(int, sys.argv[2:4]) if len(sys.argv) > 3 else (534, 186)))
     counts = tuple(map(int, sys.argv[1:4])) if len(sys.argv) > 3 else (100, 35, 3)
     nodes, cells = panel(counts)
     start, used = time.perf_counter(), time.process_time()
@@ -85,12 +119,7 @@ def main() -> None:
     root = np.flatnonzero((nodes[:, 0] == 0.0) & (np.abs(nodes[:, 1] - 0.35) < 0.1))
     tip = np.flatnonzero((nodes[:, 0] == 2.0) & (np.abs(nodes[:, 1] - 0.35) < 0.1))
     found = reduce_model(model, [MeshInterface("root", root), MeshInterface("tip", tip)], Keep(30), pictures=False)
-    wall, used = time.perf_counter() - start, time.process_time() - used
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(
-        f"{len(nodes)} nodes: assembled in {assembled:.3g} s, {wall:.3g} s in all, {used:.3g} s of CPU, "
-        f"{memory:.2g} GB, {found.free[0]:.6g} to {found.free[29]:.6g} Hz, bounds {BOUND} s and {MEMORY} GB"
-    )
+    report(f"{len(nodes)} nodes", start, used, assembled, found)
 
 
 if __name__ == "__main__":

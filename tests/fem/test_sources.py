@@ -13,7 +13,7 @@ import femb
 from femb.base.errors import ModelError, ResultError
 from femb.cli import cli
 from femb.fem.craig_bampton import root_held, shapes
-from femb.fem.matrix_files import along_basic_axes, read_op4_matrices
+from femb.fem.matrix_files import along_basic_axes, read_output_matrices
 from femb.fem.model import FeModel, tied
 from femb.fem.reduce import read_matrices
 from femb.fem.reduction import LOADS, acceleration_fields
@@ -224,6 +224,17 @@ def test_craig_bampton_matrices_that_nastran_wrote(tmp_path):
         femb.fem.reduced_craig_bampton(files / "outboard.op4", {"a": 5}, nodes=files / "outboard.asm")
 
 
+def test_matrices_in_op2(tmp_path):
+    """The modal stiffness of two superelements, in OP2 that NASTRAN wrote (pyyeti's tests, BSD): the squares of the
+    frequencies that it prints, beside rigid motions; a file without mass is named."""
+    printed = [113.9316, 123.3310, 136.2450, 461.6507, 1947.847, 1948.512]
+    found = read_output_matrices(FILES / "nastran" / "assemble.op2", "KHH", "KHH")[1].toarray()
+    np.testing.assert_allclose(found, np.diag(np.diag(found)), atol=1e-5)
+    np.testing.assert_allclose(np.diag(found)[6:12], printed, rtol=5e-7)
+    with pytest.raises(ModelError, match=r"assemble.op2: has no mass: wanted MGG.* it has .*KHH"):
+        femb.fem.reduced_craig_bampton(FILES / "nastran" / "assemble.op2", {"root": (0.0, 0.0, 0.0)})
+
+
 @pytest.mark.filterwarnings("ignore:.*check the units")
 def test_external_superelement_in_dmig(tmp_path):
     """The same superelement in one punch file, as EXTSEOUT(DMIGPCH) writes it: grids, scalar points and DMIG."""
@@ -259,7 +270,7 @@ def test_extras_that_are_not_installed_are_named(monkeypatch):
     for name in ("pyyeti", "pyyeti.nastran", "skfem"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ModelError, match=r"pip install 'femb\[fe\]': "):
-        read_op4_matrices(FILES / "bar.op4")
+        read_output_matrices(FILES / "bar.op4")
     with pytest.raises(ModelError, match=r"pip install 'femb\[fem\]': "):
         femb.fem.reduce_mesh(FILES / "bar.vtu", PLANES, 3, **MATERIAL)
 
