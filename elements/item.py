@@ -222,7 +222,7 @@ class HoldsCommands(Item):
     """Base of items that do nothing but hold sampled commands, each within the limit in its field ``max_WORD``."""
 
     def held(self, word: str, unit: str, width: int = 1, columns: Floats | None = None) -> Command:
-        """The command ``word`` of so many numbers; unit, columns : as of ``femb.layout.commands.Command``."""
+        """The command ``word`` of ``width`` numbers; unit, columns : as of ``femb.layout.commands.Command``."""
         name, limit = f"{self.table}.{self.name}.{word}", getattr(self, f"max_{word}")
         states = command_array(name), clip_count(name)
         return Command(unit, name, width, inf if limit is None else limit, False, columns, *states)
@@ -234,7 +234,7 @@ class HoldsCommands(Item):
     def commanded(self, word: str, value: Floats, t: float, discrete: Mapping[str, Floats]) -> dict[str, Any]:
         """The command ``word`` of ``value`` (k,) at t (s), within its limit, and the count of those beyond.
 
-        discrete : the present discrete state.
+        discrete : the present discrete state, arrays (k,) by name.
         """
         return clipped_command(f"{self.table}.{self.name}.{word}", value, getattr(self, f"max_{word}"), discrete)
 

@@ -135,14 +135,14 @@ class StepProgram:
         self.take_apart()
 
     def take_apart(self) -> None:
-        """As of ``Calls``."""
+        """Let Python make the calls."""
         self.tried = False
         self._whole: Bound | None = None
         self._entry: Ints | None = None
         self._limits: tuple[float, ...] = ()
 
     def put_together(self, known: Known) -> None:
-        """As of ``Calls``."""
+        """Let one compiled call make the step, if each part is a kernel."""
         self.tried = True
         of_one = [] if self._of_one is None else [self._of_one]
         parts = self._start, [self._equations], self._correction, self._before, of_one, self._after
