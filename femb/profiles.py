@@ -26,7 +26,7 @@ from femb.base.profile import (
 from femb.base.profile import Motion as Motion
 from femb.base.profile import Profile as Profile
 from femb.base.shaper import EI, ZV, ZVD, ZVDD, Shaped
-from femb.base.types import OWN_UNITS, Numbers, Unit
+from femb.base.types import OWN_UNITS, POSITIVE, Numbers, Unit
 from femb.base.values import LARGEST
 
 
@@ -89,8 +89,7 @@ class Sine(SmoothProfile):
     """
 
     shape: ClassVar[str] = "sine"
-    positive: ClassVar[tuple[str, ...]] = ("frequency",)
-    frequency: Annotated[float, Unit("Hz")]
+    frequency: Annotated[float, Unit("Hz"), POSITIVE]
     amplitude: Annotated[float, Unit("value")] = 1.0
     phase: Annotated[float, Unit("rad")] = 0.0
     mean: Annotated[float, Unit("value")] = 0.0
@@ -116,8 +115,7 @@ class Versine(CheckedProfile):
     """
 
     shape: ClassVar[str] = "versine"
-    positive: ClassVar[tuple[str, ...]] = ("duration",)
-    duration: Annotated[float, Unit("s")]
+    duration: Annotated[float, Unit("s"), POSITIVE]
     start: Annotated[float, Unit("s")] = 0.0
 
     @property
@@ -153,8 +151,7 @@ class SmoothStep(SmoothProfile):
     """
 
     shape: ClassVar[str] = "smooth_step"
-    positive: ClassVar[tuple[str, ...]] = ("duration",)
-    duration: Annotated[float, Unit("s")]
+    duration: Annotated[float, Unit("s"), POSITIVE]
     start: Annotated[float, Unit("s")] = 0.0
     before: Annotated[float, Unit("value")] = 0.0
     after: Annotated[float, Unit("value")] = 1.0
@@ -191,12 +188,11 @@ class Slew(SmoothProfile):
     """
 
     shape: ClassVar[str] = "slew"
-    positive: ClassVar[tuple[str, ...]] = ("max_acceleration", "max_rate", "duration")
     after: Annotated[float, Unit("value")]
     before: Annotated[float, Unit("value")] = 0.0
-    max_acceleration: Annotated[float | None, Unit("value/s2")] = None
-    max_rate: Annotated[float | None, Unit("value/s")] = None
-    duration: Annotated[float | None, Unit("s")] = None
+    max_acceleration: Annotated[float | None, Unit("value/s2"), POSITIVE] = None
+    max_rate: Annotated[float | None, Unit("value/s"), POSITIVE] = None
+    duration: Annotated[float | None, Unit("s"), POSITIVE] = None
     start: Annotated[float, Unit("s")] = 0.0
 
     def check(self, check: Checks) -> None:
@@ -272,9 +268,8 @@ class Step(CheckedProfile):
     """
 
     shape: ClassVar[str] = "step"
-    positive: ClassVar[tuple[str, ...]] = ("duration",)
     start: Annotated[float, Unit("s")] = 0.0
-    duration: Annotated[float, Unit("s")] = math.inf
+    duration: Annotated[float, Unit("s"), POSITIVE] = math.inf
 
     def __post_init__(self) -> None:
         if isinstance(self.duration, float) and self.duration == math.inf:
@@ -299,8 +294,7 @@ class Exponential(CheckedProfile):
     """
 
     shape: ClassVar[str] = "exponential"
-    positive: ClassVar[tuple[str, ...]] = ("time_constant",)
-    time_constant: Annotated[float, Unit("s")]
+    time_constant: Annotated[float, Unit("s"), POSITIVE]
     start: Annotated[float, Unit("s")] = 0.0
 
     @property

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from femb.base.checks import Checks
-from femb.base.types import OneOf, Unit
+from femb.base.types import POSITIVE, OneOf, Unit
 from femb.base.values import shown
 
 # The catalogue of methods of integration: their names, and where the class of each stepper is.
@@ -157,14 +157,14 @@ class Tolerances:
     it.
     """
 
-    position: Annotated[float | None, Unit("m")] = None
-    quaternion: Annotated[float | None, Unit("")] = None
-    strain: Annotated[float | None, Unit("")] = None
-    time: Annotated[float, Unit("s")] = 0.01
+    position: Annotated[float | None, Unit("m"), POSITIVE] = None
+    quaternion: Annotated[float | None, Unit(""), POSITIVE] = None
+    strain: Annotated[float | None, Unit(""), POSITIVE] = None
+    time: Annotated[float, Unit("s"), POSITIVE] = 0.01
 
     def __post_init__(self) -> None:
-        with Checks(self, "run", "atol") as check:
-            check.positive(*TOLERANCES, "time")
+        with Checks(self, "run", "atol"):
+            pass
 
     def values(self, rtol: float) -> list[float]:
         """The tolerances of position, quaternion and strain."""
@@ -226,27 +226,26 @@ class Run:
 
     table: ClassVar[str] = "run"
 
-    duration: Annotated[float, Unit("s")]
-    output_interval: Annotated[float | None, Unit("s")] = None
+    duration: Annotated[float, Unit("s"), POSITIVE]
+    output_interval: Annotated[float | None, Unit("s"), POSITIVE] = None
     method: Annotated[str, OneOf((*METHODS, AUTO))] = "radau"
     formulation: Annotated[str, OneOf(FORMULATIONS)] = "velocity"
-    rtol: Annotated[float, Unit("")] = DEFAULT_RTOL
+    rtol: Annotated[float, Unit(""), POSITIVE] = DEFAULT_RTOL
     atol: Tolerances = Tolerances()
     start: Annotated[str, OneOf(STARTS)] | StartState = "as_given"
     tableau: Annotated[str, OneOf(TABLEAUX)] = "dop853"
-    step: Annotated[float | None, Unit("s")] = None
+    step: Annotated[float | None, Unit("s"), POSITIVE] = None
     order: int = 4
     max_order: int | None = None
     spectral_radius: Annotated[float, Unit("")] = 0.8
-    filter: Annotated[float | None, Unit("Hz")] = None
-    first_step: Annotated[float | None, Unit("s")] = None
-    max_step: Annotated[float | None, Unit("s")] = None
+    filter: Annotated[float | None, Unit("Hz"), POSITIVE] = None
+    first_step: Annotated[float | None, Unit("s"), POSITIVE] = None
+    max_step: Annotated[float | None, Unit("s"), POSITIVE] = None
     max_steps: int | None = None
     output: Output = EVERYTHING
 
     def __post_init__(self) -> None:
         with Checks(self, "run") as check:
-            check.positive("duration", "output_interval", "rtol", "step", "first_step", "max_step", "filter")
             check.whole("max_steps", 1)
             if self.output_interval is not None and not {"duration", "output_interval"} & check.bad:
                 within = self.output_interval <= self.duration * (1.0 + 1e-9)

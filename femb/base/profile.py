@@ -15,7 +15,7 @@ import numpy as np
 from femb.base.array_files import content_of
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
-from femb.base.types import Numbers, Pair, Unit
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Numbers, Pair, Unit
 from femb.base.values import shown
 
 Derivatives = tuple[float, float, float]
@@ -52,15 +52,13 @@ class CheckedProfile:
     """Base of the profiles: the word in case files, and the checks of the fields."""
 
     shape: ClassVar[str]
-    positive: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         with Checks(self, "profile") as check:
             self.check(check)
 
     def check(self, check: Checks) -> None:
-        """Check the fields: by default, those named in ``positive`` must be above zero."""
-        check.positive(*self.positive)
+        """Report problems of the fields that their annotations do not find."""
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
@@ -152,14 +150,12 @@ class BangBang(CheckedProfile):
     """
 
     shape: ClassVar[str] = "bang_bang"
-    positive: ClassVar[tuple[str, ...]] = ("duration",)
-    duration: Annotated[float, Unit("s")]
+    duration: Annotated[float, Unit("s"), POSITIVE]
     start: Annotated[float, Unit("s")] = 0.0
-    coast: Annotated[float, Unit("s")] = 0.0
+    coast: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
 
     def check(self, check: Checks) -> None:
         super().check(check)
-        check.not_negative("coast")
         if not check.bad:
             check.require("coast", self.coast < self.duration, f"must be less than the duration, {self.duration:g} s")
 
@@ -273,9 +269,8 @@ class Repeat(CheckedProfile):
     """
 
     shape: ClassVar[str] = "repeat"
-    positive: ClassVar[tuple[str, ...]] = ("period",)
     profile: Annotated[Profile, Unit("value")]
-    period: Annotated[float, Unit("s")]
+    period: Annotated[float, Unit("s"), POSITIVE]
     count: int
     start: Annotated[float, Unit("s")] = 0.0
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.errors import ResultError
-from femb.base.types import Floats, OneOf, Unit
+from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, OneOf, Unit
 from femb.elements.beam.results import BeamResults
 from femb.results.names import STRESSES, named
 from femb.results.pointing import MEASURES, PERCENT, pointing
@@ -316,12 +316,11 @@ class PointingError(StudyOutput):
 
     of: str
     measure: Annotated[str, OneOf(MEASURES)] = "absolute"
-    window: Annotated[float | None, Unit("s")] = None
+    window: Annotated[float | None, Unit("s"), POSITIVE] = None
     percent: Annotated[float, Unit("")] = PERCENT
     first: Annotated[float | None, Unit("s")] = None
 
     def check(self, check: Checks) -> None:
-        check.positive("window")
         needs = self.measure != "absolute"
         if "window" not in check.bad:
             check.require("window", (self.window is None) != needs, "is of mean and relative errors, which need it")
@@ -350,15 +349,13 @@ class SettlingTime(Statistic):
     own_unit: ClassVar[str | None] = "s"
 
     target: float | None = None
-    band: float | None = None
-    tolerance: float | None = None
-    hold: Annotated[float, Unit("s")] = 0.0
+    band: Annotated[float | None, POSITIVE] = None
+    tolerance: Annotated[float | None, POSITIVE] = None
+    hold: Annotated[float, Unit("s"), NOT_NEGATIVE] = 0.0
 
     def check(self, check: Checks) -> None:
         super().check(check)
-        check.positive("band", "tolerance")
         check.at_most_one("band", "tolerance")
-        check.not_negative("hold")
 
     def reduced(self, time: Floats, x: Floats) -> float:
         distance = np.abs(x - (x[-1] if self.target is None else self.target))

@@ -13,7 +13,7 @@ from femb.base.checks import Checks
 from femb.base.errors import FembWarning, ModelError, Problem
 from femb.base.html import Brief
 from femb.base.options import Run
-from femb.base.types import Floats, OneOf, SeveralForms
+from femb.base.types import POSITIVE, Floats, OneOf, SeveralForms
 from femb.base.values import shown
 from femb.case.build import kind_in, read_table
 from femb.case.compose import override
@@ -146,12 +146,11 @@ class Normal(Variable):
     kind: ClassVar[str] = "normal"
 
     mean: float
-    standard_deviation: float
+    standard_deviation: Annotated[float, POSITIVE]
     low: float | None = None
     high: float | None = None
 
     def check(self, check: Checks) -> None:
-        check.positive("standard_deviation")
         if not check.bad and self.low is not None and self.high is not None:
             check.require("high", self.high > self.low, f"must be above low = {self.low:g}")
         if not check.bad and not self._share()[1] > self._share()[0]:

@@ -28,7 +28,7 @@ STRUCTURE = re.compile(
     r"|wanted (a number|a whole number|\d numbers|text|true or false|a list|a table|tables|a function: in a case)"
     r"|profile\.\w+: is missing|profile\.shape: |run\.duration: is missing"
     r"|(motion|transition_rate): is missing"
-    r"|(mass|length|damping): got .*, must be (greater than|at least) 0"
+    r"|(mass|length|damping|duration): got .*, must be (greater than|at least) 0"
     r"|(kind|frame|sequence|method|formulation|start): got [^,]*, must be one of"
 )
 
