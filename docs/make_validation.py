@@ -66,20 +66,29 @@ def lines_of(word: str, data: Any) -> list[str]:
 
 
 def literature_lines(rows: list[dict[str, Any]]) -> list[str]:
-    """A table for each subject, with a row for each value of the literature."""
+    """A table for each subject: a row for each problem, in which cases of the same values stand below each other."""
     lines: list[str] = []
     for subject in dict.fromkeys(row["subject"] for row in rows):
-        lines += ["", f"| {subject} | known | error |", "| --- | --- | --- |"]
+        lines += ["", f"| {subject} | case | known | error |", "| --- | --- | --- | --- |"]
+        groups: dict[str, list[tuple[str, str, str]]] = {}
         for row in rows:
             if row["subject"] != subject:
                 continue
             # what is rounding beside the largest value is zero
             least = 1e-12 * max(abs(x) for x in row["reference"])
             known = ", ".join(f"{x if abs(x) > least else 0.0:.8g}" for x in row["reference"])
-            source = "" if row["source"] == "computed" else f" ({row['source']})"
-            name = f"{row['problem']}; {row['mesh']}: {row['quantity']}{source}"
-            lines.append(f"| {name} | {known} | {row['error']:.1e} |")
+            cells = (row["problem"].partition(", ")[2], known, f"{row['error']:.1e}")
+            groups.setdefault(problem_of(row), []).append(cells)
+        for name, alike in groups.items():
+            columns = ("<br>".join(column) for column in zip(*alike, strict=True))
+            lines.append("| " + " | ".join([name, *columns]) + " |")
     return [*lines, ""]
+
+
+def problem_of(row: dict[str, Any]) -> str:
+    """What rows have in common: problem, mesh, quantity and source."""
+    source = "" if row["source"] == "computed" else f" ({row['source']})"
+    return f"{row['problem'].partition(', ')[0]}; {row['mesh']}: {row['quantity']}{source}"
 
 
 def page_with(text: str, data: dict[str, Any]) -> str:
