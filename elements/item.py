@@ -367,14 +367,14 @@ def declared_records(items: list[Any], system: DeclaringSystem) -> Records:
     motion = {name: quantity for name, quantity in quantities.items() if quantity.level != "forces"}
 
     def series(of: dict[str, Quantity], frames: OutputStates) -> dict[str, Floats]:
-        found = {}
+        arrays = {}
         for item in items:
             at = ItemStates(
                 item, layout, frames.time, frames.q, frames.v, frames.u, inputs, frames.a, frames.multipliers
             )
             for name, quantity in of.items():
-                found[f"{item.table}/{item.name}/{name}"] = given_values(name, quantity, at)
-        return found
+                arrays[f"{item.table}/{item.name}/{name}"] = given_values(name, quantity, at)
+        return arrays
 
     return Records(series=partial(series, quantities), motion=partial(series, motion))
 

@@ -101,7 +101,7 @@ def is_known(kind: type[Item]) -> bool:
     return not is_of_others(kind) or kind in _of_others()
 
 
-def in_order(found: Iterable[type[Item]]) -> list[type[Item]]:
+def in_order(classes: Iterable[type[Item]]) -> list[type[Item]]:
     """Classes in the order of `kinds`: the catalogue's, then those of others."""
     place = {name: k for k, name in enumerate(entries())}
     others = _of_others()
@@ -109,7 +109,7 @@ def in_order(found: Iterable[type[Item]]) -> list[type[Item]]:
     def key(kind: type[Item]) -> int:
         return len(place) + others.index(kind) if is_of_others(kind) else place[kind.__name__]
 
-    return sorted(found, key=key)
+    return sorted(classes, key=key)
 
 
 def register(kind: Kind) -> Kind:
@@ -145,7 +145,7 @@ def _of_packages() -> tuple[type[Item], ...]:
     """The classes that installed packages offer; a package that cannot be used is warned of and left out."""
     from importlib.metadata import entry_points
 
-    found: list[type[Item]] = []
+    items: list[type[Item]] = []
     for entry in entry_points(group=GROUP):
         try:
             loaded = entry.load()
@@ -153,15 +153,15 @@ def _of_packages() -> tuple[type[Item], ...]:
             problem = f"{type(error).__name__}: {error}"
         else:
             offered = _items_of(loaded) if isinstance(loaded, ModuleType) else [loaded]
-            known = (*_of_catalogue(), *found)
+            known = (*_of_catalogue(), *items)
             problem = next((text for kind in offered if (text := _problem(kind, known))), "")
             if not problem:
-                found += offered
+                items += offered
         if problem:
             package = entry.dist.name if entry.dist is not None else "?"
             text = f"items {entry.name!r} of the package {package!r} are left out: {problem}"
             warnings.warn(FembWarning(text), stacklevel=2)
-    return tuple(found)
+    return tuple(items)
 
 
 def _items_of(module: ModuleType) -> list[type[Item]]:

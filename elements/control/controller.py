@@ -118,8 +118,8 @@ class Controller(Item):
         """Its commands. Raises ModelError: unknown ones, and those that another controller sets."""
         result, start, known = [], 0, _commands_of(layout, model) if self.sets else {}
         for name in self.sets:
-            found = named_item(model, name)
-            if found is None or name not in known:
+            named = named_item(model, name)
+            if named is None or name not in known:
                 listed = ", ".join(known) or "none: add a wheel, a thruster, a load or a motor"
                 text = f"sets {name!r}; there are the commands {listed}{nearest(name, known)}"
                 raise ModelError.at(self._path, text)
@@ -131,7 +131,7 @@ class Controller(Item):
                         "other",
                     )
             command = known[name]
-            result.append(Setting(found[0], found[1], command, slice(start, start + command.width)))
+            result.append(Setting(*named, command, slice(start, start + command.width)))
             start += command.width
         return result
 
@@ -152,13 +152,13 @@ class Controller(Item):
 
     def signals(self, layout: Layout, model: ModelView) -> list[Signal]:
         """The signals that it reads. Raises ModelError with its name for an unknown one."""
-        found = []
+        signals = []
         for name in self.reads:
             try:
-                found.append(signal_of(layout, model, name))
+                signals.append(signal_of(layout, model, name))
             except ModelError as error:
                 raise ModelError.at(self._path, f"reads {name!r}: {error}") from None
-        return found
+        return signals
 
     def array(self, word: str) -> str:
         """The name of one of its discrete states."""

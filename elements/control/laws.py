@@ -218,15 +218,15 @@ class PDController(Controller):
         errors = [(item, *item.true_error(system.layout, system.model)) for item in items]
 
         def series(frames: OutputStates) -> dict[str, Floats]:
-            found = {}
+            arrays = {}
             for item, signal, law, wanted in errors:
                 states = map(partial(Moment.of_output, frames), range(len(frames.time)))
                 values = [signal.value(each, NO_ARRAYS) for each in states]
                 pairs = zip(values, frames.time.tolist(), strict=True)
-                found[f"{item.table}/{item.name}/error"] = np.array([law(value, t) for value, t in pairs])
+                arrays[f"{item.table}/{item.name}/error"] = np.array([law(value, t) for value, t in pairs])
                 references = [np.atleast_1d(wanted(t)) for t in frames.time.tolist()]
-                found[f"{item.table}/{item.name}/reference"] = np.array(references)
-            return found
+                arrays[f"{item.table}/{item.name}/reference"] = np.array(references)
+            return arrays
 
         return replace(Controller.records(items, system), series=series)
 
@@ -383,7 +383,7 @@ class LinearController(Controller):
         check.at_most_one("system", "file")
         if self.system is not None:
             try:
-                found = [np.atleast_2d(np.asarray(getattr(self.system, word), dtype=float)) for word in words]
+                matrices = [np.atleast_2d(np.asarray(getattr(self.system, word), dtype=float)) for word in words]
             except (AttributeError, TypeError, ValueError):
                 check.fail("system", f"got {shown(self.system)}, wanted a state space with A, B, C and D")
                 return None
@@ -391,7 +391,7 @@ class LinearController(Controller):
             if dt and dt is not True and self.period is None:
                 object.__setattr__(self, "period", float(dt))
             object.__setattr__(self, "system", None)
-            return [None if matrix.size == 0 else matrix for matrix in found]
+            return [None if matrix.size == 0 else matrix for matrix in matrices]
         if self.file is not None and "file" not in check.bad:
             from femb.base.array_files import read_arrays
 

@@ -24,7 +24,7 @@ from femb.elements.item import ItemStates, given_values
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.elements.joint.records import coordinate_rows
 from femb.layout.layout import Layout, Station
-from femb.layout.state import RATE, internal_rows, station_motion, station_rows
+from femb.layout.state import RATE, internal_rows, motion_rows, station_motion
 from femb.layout.views import ModelView, OutputStates, StateView
 from femb.numerics import rotations
 
@@ -128,15 +128,15 @@ def signal_of(layout: Layout, model: ModelView, name: str) -> Signal:
     """The signal of a name. Raises ModelError, which says what there is, for an unknown one."""
     whole, _, component = name.rpartition(".")
     if component in AXES and whole:
-        found = _signal(layout, model, whole)
-        if found is not None and found.width == 3:
-            return found.component(AXES.index(component))
-    found = _signal(layout, model, name)
-    if found is None:
+        vector = _signal(layout, model, whole)
+        if vector is not None and vector.width == 3:
+            return vector.component(AXES.index(component))
+    signal = _signal(layout, model, name)
+    if signal is None:
         known = known_signals(layout, model)
         listed = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
         raise ModelError(f"got {name!r}, which is no signal{nearest(name, known) or f'; there are {listed}'}")
-    return found
+    return signal
 
 
 def known_signals(layout: Layout, model: ModelView) -> list[str]:
@@ -165,12 +165,12 @@ def is_true(signal: str) -> bool:
 
 def named_item(model: ModelView, name: str) -> tuple[Any, str] | None:
     """The item with which a name TABLE.NAME.WORD begins, and the word; None if there is none."""
-    found = None
+    named = None
     for item in model.items():
         start = f"{item.table}.{item.name}."
-        if name.startswith(start) and (found is None or len(start) > len(name) - len(found[1])):
-            found = item, name[len(start) :]
-    return found
+        if name.startswith(start) and (named is None or len(start) > len(name) - len(named[1])):
+            named = item, name[len(start) :]
+    return named
 
 
 def _table(model: ModelView, table: str) -> list[str]:
@@ -193,10 +193,8 @@ def _signal(layout: Layout, model: ModelView, name: str) -> Signal | None:
             return station_signal(layout, station, word, name)
     if table == "joints":
         return _joint_signal(layout, name)
-    found = named_item(model, name)
-    if found is not None and found[1] in _of_motion(found[0]):
-        return _declared(layout, *found)
-    return None
+    named = named_item(model, name)
+    return _declared(layout, *named) if named is not None and named[1] in _of_motion(named[0]) else None
 
 
 def _held(layout: Layout, model: ModelView, table: str, rest: str) -> Signal | None:
@@ -206,8 +204,7 @@ def _held(layout: Layout, model: ModelView, table: str, rest: str) -> Signal | N
         if item.table == table == "sensors" and rest == f"{item.name}.{TRUE}":
             true = item.truth(layout, model)
             linear = true.linear or component_names(f"{table}.{rest}", 3 if true.width == 4 else true.width)
-            found: Signal = replace(true, name=f"{table}.{rest}", linear=linear)
-            return found
+            return replace(true, name=f"{table}.{rest}", linear=linear)  # type: ignore[no-any-return]
         if item.table == table and rest in (item.name, f"{item.name}.{word}"):
             return _of_array(f"{table}.{item.name}", word, item, layout, model)
     return None
@@ -268,9 +265,7 @@ def station_signal(layout: Layout, station: Station, word: str, name: str) -> Si
 
     def rows(t: float, q: Floats, v: Floats) -> Rows:
         quantity = "turn" if word == "attitude" else word
-        found = station_rows(Instant(layout, q, v), station, quantity)  # type: ignore[arg-type]
-        assert found is not None
-        pose, velocity = (np.zeros((3, len(v))) if each is None else each for each in (found.pose, found.velocity))
+        pose, velocity = motion_rows(Instant(layout, q, v), station, quantity)  # type: ignore[arg-type]
         if word == "turn":
             error = rotations.multiply(start, station_motion(layout, station, q[None], v[None])[1][0])
             pose = turn_rows(error) @ pose
@@ -322,10 +317,9 @@ def joint_signal(layout: Layout, number: int, unit: str, rate: bool, name: str) 
         return rates
 
     def rows(t: float, q: Floats, v: Floats) -> Rows:
-        found = coordinate_rows(Instant(layout, q, v, coordinates), joint, word)  # type: ignore[arg-type]
-        assert found is not None
-        none = np.zeros((1, len(v)))
-        return none if found.pose is None else found.pose, none if found.velocity is None else found.velocity
+        of_coordinate = coordinate_rows(Instant(layout, q, v, coordinates), joint, word)  # type: ignore[arg-type]
+        assert of_coordinate is not None
+        return of_coordinate.by_motion
 
     return Signal(name, unit, 1, value, (name,), rows)
 
@@ -345,10 +339,8 @@ def _declared(layout: Layout, item: Any, word: str) -> Signal:
             return (state.v if in_v else state.q)[at : at + 1]
 
         def rows(t: float, q: Floats, v: Floats) -> Rows:
-            instant = Instant(layout, q, v)
-            found = internal_rows(instant, number, bool(quantity.rate) and not first_order)  # type: ignore[arg-type]
-            none = np.zeros((1, len(v)))
-            return none if found.pose is None else found.pose, none if found.velocity is None else found.velocity
+            rate = bool(quantity.rate) and not first_order
+            return internal_rows(Instant(layout, q, v), number, rate).by_motion  # type: ignore[arg-type]
 
         return Signal(name, quantity.unit, 1, value, (name,), rows, place=("v" if in_v else "q", int(at)))
     width = int(np.prod([int(size) for size in quantity.sizes[1:]] or [1]))
@@ -359,9 +351,8 @@ def _declared(layout: Layout, item: Any, word: str) -> Signal:
         return np.ravel(given_values(word, quantity, at)[0])
 
     def rows_of(t: float, q: Floats, v: Floats) -> Rows:
-        found = quantity.rows(item, Instant(layout, q, v))
-        none = np.zeros((width, len(v)))
-        return none if found.pose is None else found.pose, none if found.velocity is None else found.velocity
+        result: Rows = quantity.rows(item, Instant(layout, q, v)).by_motion
+        return result
 
     linear = component_names(name, width)
     return Signal(name, quantity.unit, width, of_state, linear, rows_of if quantity.rows else None)

@@ -37,12 +37,12 @@ def orbital_motion(model: ModelView) -> OrbitalMotion | None:
 
 def motion_of(model: ModelView, path: tuple[str, ...], needs: str) -> OrbitalMotion:
     """``orbital_motion`` for an item at a path that needs it. Raises ModelError: there is no orbit."""
-    found = orbital_motion(model)
-    if found is None:
+    motion = orbital_motion(model)
+    if motion is None:
         raise ModelError.at(
             path, f"{needs}, but the model has no orbit: add a load of kind 'orbit' or 'gravity_gradient'"
         )
-    return found
+    return motion
 
 
 def frame_of(motion: OrbitalMotion, t: float) -> tuple[Floats, Floats]:

@@ -274,13 +274,10 @@ class CoordinateForceBatch(ForceBatch):
         name = joint.coordinates[number].name
         value, rate = (coordinate_rows(point, joint, word) for word in (name, name + RATE))
         assert value is not None
-        assert value.pose is not None
         assert rate is not None
-        assert rate.pose is not None
-        assert rate.velocity is not None
         slopes = of.sense * np.sum(L[own], axis=0)
         given = [(n, of.sense * factor) for k in own for n, factor in self.by_inputs(point, k)]
-        changes = value.pose, rate.pose, rate.velocity
+        changes = value.by_motion[0], *rate.by_motion
         return rows_of_law(
             point, self, quantity, value.unit, changes, (slopes[[BY_COORDINATE]], slopes[[BY_RATE]]), given
         )

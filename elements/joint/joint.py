@@ -135,14 +135,14 @@ class Joint(Item):
         path = (self.table, self.name, "start")
         poses = [layout.pose(end) for end in (entry.first, entry.second)]
         for coordinate, given in zip(self.coordinates, self._start.tolist(), strict=True):
-            found = coordinate.value(*poses)
-            gap, unit, size = given - found, "m", max(abs(given), abs(found))
+            there = coordinate.value(*poses)
+            gap, unit, size = given - there, "m", max(abs(given), abs(there))
             if coordinate.is_angle:
                 gap, unit, size = math.remainder(gap, 2.0 * math.pi), "rad", 1.0
             if abs(gap) > START_ERROR * size + ROUNDING:
                 raise ModelError.at(
                     path,
-                    f"got {given:.6g} {unit} for {coordinate.name!r}, but it is {found:.6g} {unit} where both ends are "
+                    f"got {given:.6g} {unit} for {coordinate.name!r}, but it is {there:.6g} {unit} where both ends are "
                     "placed already, by hand or by other joints: leave out this 'start', or the position of a body",
                 )
         turned = self._placed_without_attitude(layout, entry, model)

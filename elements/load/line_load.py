@@ -107,9 +107,9 @@ class DistributedLoad(OnBeam):
         """Force and torque (n, 6) per length at the lengths s (n,) from the start of a beam of that length."""
         values, stations = [], self.stations
         if stations is not None and (stations[0] < -1e-9 * length or stations[-1] > (1.0 + 1e-6) * length):
-            found = f"got stations from {stations[0]:.6g} to {stations[-1]:.6g} m"
+            got = f"got stations from {stations[0]:.6g} to {stations[-1]:.6g} m"
             path = (self.table, self.name, "stations")
-            raise ModelError.at(path, f"{found}, wanted them within 0 and {length:.6g} m, the length of the beam")
+            raise ModelError.at(path, f"{got}, wanted them within 0 and {length:.6g} m, the length of the beam")
         for word, load in (("force", self.force), ("torque", self.torque)):
             try:
                 values.append(_interpolated(load, s, length, stations))

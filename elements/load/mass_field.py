@@ -148,8 +148,8 @@ class MassField(ForceBatch):
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        found = components(len(layout.frames), (frames for frames, _ in layout.couplings))
-        numbers, structure = np.unique(found, return_inverse=True)
+        structures = components(len(layout.frames), (frames for frames, _ in layout.couplings))
+        numbers, structure = np.unique(structures, return_inverse=True)
         self.count = len(numbers)
         moving: Bools = layout.frame_v >= 0
         self.own = np.flatnonzero(moving)
@@ -461,8 +461,7 @@ class OrbitBatch(MassField):
 
     def set_field(self, u: Floats, of: Rotations) -> bool:
         field = of.acceleration, of.weights, of.axes
-        found: bool = gravity(self.index, self.mu, self.origin, u, self.first, of.q, of.middle, *field)
-        return found
+        return bool(gravity(self.index, self.mu, self.origin, u, self.first, of.q, of.middle, *field))
 
     def slopes(self, u: Floats, q: Floats) -> Floats:
         structure = self.index[:, STRUCTURE]
@@ -531,8 +530,7 @@ class GravityGradientBatch(MassField):
     def set_field(self, u: Floats, of: Rotations) -> bool:
         centre = self._centres(of.q)[1] if self.follows else np.zeros((len(u), 3))
         field = of.acceleration, of.weights, of.axes
-        found: bool = gradient(self.index, u, self.first_input, centre, of.q, *field)
-        return found
+        return bool(gradient(self.index, u, self.first_input, centre, of.q, *field))
 
     def slopes(self, u: Floats, q: Floats) -> Floats:
         factor, vertical = u[self.first_input], u[self.first_input + 1 : self.first_input + 4]

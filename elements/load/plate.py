@@ -71,16 +71,16 @@ class Plate(AtPoint):
         """One batch of all on bodies and sections, and one of all on shells. Raises ModelError: a plate on what is
         fixed, or eclipses without an orbit."""
         plates, others = ([item for item in items if (item.shell is None) == flat] for flat in (True, False))
-        found: list[Batch] = []
+        batches: list[Batch] = []
         if plates:
             law = cls.law(plates, np.array([item.area for item in plates]), model)
-            found.append(PlateBatch(plates, layout, law))
+            batches.append(PlateBatch(plates, layout, law))
         if others:
             from femb.elements.shell.exposed_batch import ExposedBatch
 
             shells = {item.name: item for item in model.items() if item.table == "shells"}
-            found.append(ExposedBatch(others, shells, layout, cls.law(others, np.ones(len(others)), model)))
-        return found
+            batches.append(ExposedBatch(others, shells, layout, cls.law(others, np.ones(len(others)), model)))
+        return batches
 
 
 @dataclass(frozen=True, eq=False)

@@ -466,6 +466,12 @@ class OutputRows:
     inputs: Floats | None = None
     components: tuple[str, ...] = ("x", "y", "z")
 
+    @property
+    def by_motion(self) -> tuple[Floats, Floats]:
+        """Rows (k, n_v) on pose and velocity, of which one is not None; zeros for the other."""
+        still = np.zeros_like(self.velocity if self.pose is None else self.pose, dtype=float)
+        return still if self.pose is None else self.pose, still if self.velocity is None else self.velocity
+
 
 def rows_of_law(
     point: LinearPoint,

@@ -283,9 +283,7 @@ def motion_rows(point: LinearPoint, station: Station, quantity: str) -> tuple[Fl
     """(3, n_v) twice: ``station_rows`` of one of ``STATION_MOTION`` by the pose and by the velocities."""
     rows = station_rows(point, station, quantity)
     assert rows is not None
-    assert rows.pose is not None
-    assert rows.velocity is not None
-    return rows.pose, rows.velocity
+    return rows.by_motion
 
 
 def internal_rows(point: LinearPoint, number: int, rate: bool = False) -> OutputRows:
