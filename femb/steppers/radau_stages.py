@@ -128,9 +128,12 @@ class RadauEquations(ImplicitStepper[Stages]):
     """The stage equations of Radau IIA(5) and their solution by simplified Newton iteration."""
 
     _allocated_for: tuple[Any, ...] | None = None
+    # the real and the complex ones, and the stiffness that the error estimate takes
     _factors: Sequence[Factors] = ()
     _stiffness: Matrix = None
     _trend: Trend
+    # of ``_respond``, once inputs have changed
+    _response: Calls | None = None
     # inputs, accelerations and multipliers at the present state before inputs changed there; None if they have not
     _replaced: tuple[Floats, Floats, Floats] | None = None
 
@@ -155,8 +158,8 @@ class RadauEquations(ImplicitStepper[Stages]):
         self._trend = Trend.at_rest(n_v, n_c)
         # the state of the error estimate: u, q, v and multipliers; q and v at the start of the step, and at its end
         self._state = np.empty(n_u + n_q + n_v + n_c + n_q + n_v)
-        ends = np.cumsum([n_u, n_q, n_v, n_c, n_q])
-        self._at, self._start = (parts := [part[None] for part in np.split(self._state, ends)])[:4], parts[4:]
+        parts = [part[None] for part in np.split(self._state, np.cumsum([n_u, n_q, n_v, n_c, n_q]))]
+        self._at, self._start = parts[:4], parts[4:]
         self._end = np.empty(n_q), np.empty(n_v)
         # Z, V, K, Q, L of the stages, their inputs, and rotations of frames to them
         self._stages = (*np.empty((3, 3, n_v)), np.empty((3, n_q)), np.empty((3, n_c)))
@@ -176,7 +179,7 @@ class RadauEquations(ImplicitStepper[Stages]):
         change, rate, drift, rotations = self._estimate
         u, q, v, multipliers = self._at
         real, pair, turns, error_v = self._real, self._pair, self._rotations, self._error_v
-        turning_q, turning_v = turning = form.corotated_frames
+        _, turning_v = turning = form.corotated_frames
         coordinates, at_matrices = form.coordinates, self._matrices_q
         scale = (*self.scale_v[:2], np.empty(len(self.scale_v[0])), 0.0)
         scales, elastic = (self.scale_q, self.scale_v), np.empty(form.n_v + form.n_c)
@@ -212,21 +215,26 @@ class RadauEquations(ImplicitStepper[Stages]):
         ]
         self._program = StepProgram(start, equations, correction, before, of_one, after)
 
-        switched, force = self._equations_of(lambda: None, u, q, v, change, multipliers, switched=True)
-        difference = Bound(take_difference, force[:, : form.n_v], u, self._before, real)
-        parts: list[Call] = [
-            switched, difference, switched, difference,
-            Bound(start_response, turning_q, turning_v, at_matrices, q, rotations, real),
-            of_real,
-            Bound(
-                finish_response, turning_v, h, rotations, real, self._trend.slope, multipliers, self._trend.multipliers
-            ),
-        ]  # fmt: skip
-        self._response, ends = Calls(parts), np.empty((2, form.n_v))
-        states = q0[0], v0[0], *self._end
+        self._response = None
+        states, ends = (q0[0], v0[0], *self._end), np.empty((2, form.n_v))
         self._find_trend = Calls(
             [Bound(find_trend, *turning, C, THROUGH_STAGES, h, trend, *states, V, Q, L, turns, ends)]
         )
+
+    def _bound_response(self) -> Calls:
+        """The kernels of ``_respond``, from the inputs ``_before`` to the present ones."""
+        form, (u, q, v, multipliers), trend = self.form, self._at, self._trend
+        change, _, _, rotations = self._estimate
+        (turning_q, turning_v), x = form.corotated_frames, self._real
+        switched, force = self._equations_of(lambda: None, u, q, v, change, multipliers, switched=True)
+        difference = Bound(take_difference, force[:, : form.n_v], u, self._before, x)
+        parts: list[Call] = [
+            switched, difference, switched, difference,
+            Bound(start_response, turning_q, turning_v, self._matrices_q, q, rotations, x),
+            self._solutions[0],
+            Bound(finish_response, turning_v, self._length, rotations, x, trend.slope, multipliers, trend.multipliers),
+        ]  # fmt: skip
+        return Calls(parts)
 
     def _set_inputs(self) -> None:
         """Evaluate the inputs of the stages, at the present state of the iteration."""
@@ -270,7 +278,8 @@ class RadauEquations(ImplicitStepper[Stages]):
                 solution.by(factors)
             self._stiffness, self._elastic.calls = None, []
             self._program.take_apart()
-            self._response.take_apart()
+            if self._response is not None:
+                self._response.take_apart()
         if self._stiffness is not stiffness:
             self._stiffness = stiffness
             self._multiply_by(stiffness)
@@ -349,6 +358,8 @@ class RadauEquations(ImplicitStepper[Stages]):
         self._before[:], self._trend.slope[:] = before, a
         self._estimate[0].fill(0.0)
         self._real.fill(0.0)
+        if self._response is None:
+            self._response = self._bound_response()
         if self._program.tried and not self._response.tried:
             self._response.put_together({})
         if not self._response.made():
