@@ -178,7 +178,7 @@ def write_hdf5(
     with ForgivingFile(path) as target, h5py.File(target, "w", libver=("v108", "v108")) as file:
         for kind in ORDERED:
             file.create_group(kind, track_order=True)
-        groups = _Groups(file)
+        groups = _FileGroups(file)
         for name, array in static.items():
             _create(groups, name, np.asarray(array))
         for group, values in attributes.items():
@@ -202,7 +202,7 @@ def write_hdf5(
     return shapes
 
 
-class _Groups(dict[str, Any]):
+class _FileGroups(dict[str, Any]):
     """The numbers of the groups of a file by path, made where they are not there."""
 
     def __init__(self, file: Any) -> None:
@@ -214,7 +214,7 @@ class _Groups(dict[str, Any]):
         return self[path]
 
 
-def _create(groups: _Groups, path: str, array: np.ndarray) -> None:
+def _create(groups: _FileGroups, path: str, array: np.ndarray) -> None:
     import h5py
 
     if array.dtype.kind == "U":
@@ -228,7 +228,9 @@ def _create(groups: _Groups, path: str, array: np.ndarray) -> None:
         dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, np.ascontiguousarray(array))
 
 
-def _create_series(groups: _Groups, path: str, frames: int, array: np.ndarray, together: int, compression: int) -> Any:
+def _create_series(
+    groups: _FileGroups, path: str, frames: int, array: np.ndarray, together: int, compression: int
+) -> Any:
     """A dataset that can grow along time."""
     import h5py
 
@@ -240,7 +242,7 @@ def _create_series(groups: _Groups, path: str, frames: int, array: np.ndarray, t
 
 
 def _dataset(
-    groups: _Groups,
+    groups: _FileGroups,
     path: str,
     kind: np.dtype[Any],
     shape: tuple[int, ...],
