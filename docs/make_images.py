@@ -496,6 +496,23 @@ def draw_task(path: Path, folder: Path) -> None:
         shutil.copyfile(file, path)
 
 
+SCRIPTS = {
+    "task_antenna": ("reduce_beams", "torque of antenna | rotation_rate of hub"),
+    "task_wheel": ("Reaction wheel and PD", "euler_angles.z of hub | rates of spin"),
+}
+"""Name of a picture -> what the script on the page of tasks contains whose results it shows, and its quantities."""
+
+
+def draw_script(path: Path, folder: Path) -> None:
+    """A figure of the results of a script on the page of tasks."""
+    word, what = SCRIPTS[path.stem]
+    text = (ROOT / "docs" / "howto" / "what_it_takes.md").read_text()
+    (code,) = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if word in block]
+    namespace: dict[str, Any] = {}
+    exec(code, namespace)
+    plot(namespace["results"], path, what, dpi=70)
+
+
 DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "thermal_snap": draw_snap,
     "lees_frame": draw_path,
@@ -515,6 +532,7 @@ DRAWN: dict[str, Callable[[Path, Path], None]] = {
     "lattice_mast": draw_mast,
     "lattice_mast_slew": draw_mast,
     **dict.fromkeys(TASKS, draw_task),
+    **dict.fromkeys(SCRIPTS, draw_script),
     "tutorial_deployment": draw_tutorial,
     "attitude_loop": draw_loop,
     "attitude_loop_slew": draw_loop,

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from matplotlib.figure import Figure
 from oracles import page_numbers
 
-from femb import Results, load_case
+from femb import Results, load_case, simulate
 from femb.cli import cli
 from femb.pictures.figures import request, rows
 
@@ -289,7 +289,7 @@ def test_lines_of_tasks_are_as_many_as_the_page_says():
     """Of the longest block of code of each task, without blank lines and comments."""
     page = ROOT / "docs" / "howto" / "what_it_takes.md"
     text = page.read_text()
-    rows = re.findall(r"^\| .* \| \[.*\]\(([^)]+)\) \| (\d+) \|$", text, re.MULTILINE)
+    rows = re.findall(r"^\| .* \| \[.*\]\(([^)]+)\) \| (\d+) \| \d* \| [\d.]+ \|$", text, re.MULTILINE)
     assert len(rows) == 13
     for target, count in rows:
         path, _, title = target.partition("#")
@@ -306,6 +306,28 @@ def test_lines_of_tasks_are_as_many_as_the_page_says():
         ]
         assert max(lines) == int(count), target
         assert max(lines) < 40, "a short task takes no more"
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::femb.FembWarning")
+def test_steps_of_tasks_are_as_many_as_the_page_says(tmp_path, monkeypatch):
+    """Of the tasks that are case files, up to a tenth: they depend on the last digits of the processor."""
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs" / "howto" / "what_it_takes.md"
+    rows = re.findall(r"^\| .* \| \[.*\]\(([^)]+)\) \| \d+ \| (\d+) \| [\d.]+ \|$", page.read_text(), re.MULTILINE)
+    said = [int(steps) for _, steps in rows]
+    files: list[str] = []
+    for target in dict.fromkeys(["", *(target.partition("#")[0] for target, _ in rows)]):
+        text = (page.parent / target).read_text() if target else page.read_text()
+        for name, block in re.findall(r"```(?:toml|text) title=(\S+)\n(.*?)```", text, re.DOTALL):
+            Path(name).write_text(block)
+            files += [name] if name.endswith(".toml") and "[run]" in block else []
+    steps = [simulate(name).statistics["steps"] for name in files]
+    for _, code in blocks(page, "python"):
+        if "femb.simulate(" in code:
+            exec(code, namespace := {})
+            steps.append(namespace["results"].statistics["steps"])
+    assert [number for number in said if not any(abs(number - each) <= 0.1 * each for each in steps)] == []
 
 
 def test_stale_numbers_are_found():
