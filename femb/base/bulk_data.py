@@ -31,6 +31,8 @@ NO_MESH = (
     "CELAS1", "CELAS2", "RBAR", "RBE1", "RBE2", "RBE3", "MPC",
 )  # fmt: skip
 LEFT_OUT = "are not read: give walls, masses, beams and joints here"
+# Of numbers, and of numbers of cards.
+LARGEST, MOST = 1e60, 2**31
 # Of files that include others.
 DEPTH = 16
 SUPPORTS = ("SPC", "SPC1", "SUPORT", "SUPORT1")
@@ -74,7 +76,7 @@ class Card:
         found = self.value(k)
         if found is None and default is not None:
             return default
-        if isinstance(found, str) or found is None or not np.isfinite(found):
+        if not isinstance(found, int | float) or not abs(found) < LARGEST:
             raise self.fault(k, "a number")
         return float(found)
 
@@ -86,9 +88,9 @@ class Card:
         found = self.value(k)
         if found is None and default is not None:
             return default
-        if not isinstance(found, int | np.integer):
+        if not isinstance(found, int) or abs(found) >= MOST:
             raise self.fault(k, "a whole number")
-        return int(found)
+        return found
 
     def text(self, k: int, default: str = "") -> str:
         found = self.value(k)
@@ -154,7 +156,11 @@ class BulkData:
     @cached_property
     def _located(self) -> tuple[dict[int, tuple[Floats, Floats]], dict[int, Floats]]:
         self.by_id("GRID")
-        return located(self.path)
+        found = located(self.path)
+        for number, (place, _) in found[0].items():
+            if not np.abs(place).max() < LARGEST:
+                raise ModelError(f"GRID {number}: its place, {place.tolist()}, is out of range")
+        return found
 
     @cached_property
     def grids(self) -> dict[int, tuple[Floats, Floats]]:
