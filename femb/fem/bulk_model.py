@@ -250,7 +250,7 @@ def _mean_rows(data: BulkData, card: Card) -> dict[int, Floats]:
                 raise card.refuse(f"field {k}, {value.strip()}")
             break
         if isinstance(value, float):
-            groups.append((value, _components(card, k + 1), []))
+            groups.append((card.number(k), _components(card, k + 1), []))
             skip = k + 1
         elif value is not None and groups and k != skip:
             groups[-1][2].append(data.grid(card, k))
