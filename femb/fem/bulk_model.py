@@ -1,4 +1,4 @@
-"""A whole structure in NASTRAN bulk data as a finite element model: shells, bars, masses and rigid elements.
+"""A whole structure in NASTRAN bulk data as a finite element model: shells, bars, masses, rigid elements; or solids.
 
 It is a femb model of shells, exact beams and grid points, whose matrices are those of its start. Rigid elements carry
 their grids; other RBE2 and RBE3 are rows.
@@ -27,6 +27,15 @@ from femb.model.model import Model
 from femb.numerics.rotations import cross_matrix
 
 CARDS = (*READ, "CBAR", "CBEAM", "PBAR", "PBARL", "PBEAM", "PBEAML", "CONM2", "RBE2", "RBE3")
+# Solids: by their number of grids, the kind of meshio and its order of the grids.
+SOLIDS: dict[str, dict[int, tuple[str, list[int]]]] = {
+    "CTETRA": {4: ("tetra", [*range(4)]), 10: ("tetra10", [*range(10)])},
+    "CHEXA": {
+        8: ("hexahedron", [*range(8)]),
+        20: ("hexahedron20", [*range(12), *range(16, 20), *range(12, 16)]),
+    },
+    "CPENTA": {6: ("wedge", [*range(6)])},
+}
 SHELL = "shell"
 # Shear factors of PBEAML along y and z, by its shape; those of a PBARL do not shear.
 FACTORS = {"ROD": 0.9, "TUBE": 0.5, "BAR": 5.0 / 6.0}
@@ -37,17 +46,46 @@ NO_SHEAR = 1e6
 def read_structure(path: str | Path, unit: float = 1.0) -> FeModel:
     """The finite element model of a file, without supports. unit : of its lengths, m, beside N and s.
 
-    Nodes are the grids that rigid elements do not carry. Warns of supports, which are left out. Raises ModelError:
-    cards, fields and options that are not read, by name; ResultError.
+    Nodes are the grids that rigid elements do not carry; or those of a solid, whose file has nothing else. Warns of
+    supports, which are left out. Raises ModelError: cards, fields and options that are not read, by name; ResultError.
     """
     data = read_bulk_data(path, unit)
     try:
-        if supports := data.check_names(*CARDS):
+        solid = any(name in data.cards for name in SOLIDS)
+        if supports := data.check_names(*((*SOLIDS, "PSOLID") if solid else CARDS)):
             said = f"{path}: {', '.join(supports)}: supports are left out: name interfaces"
             warnings.warn(said, FembWarning)
-        return _Reader(data).fe_model()
+        return _solid(data) if solid else _Reader(data).fe_model()
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from error
+
+
+def _solid(data: BulkData) -> FeModel:
+    """A solid of PSOLID and MAT1."""
+    from femb.fem.solids import SolidMaterial, solid_model
+
+    row = {grid: k for k, grid in enumerate(data.grids)}
+    properties, materials = data.by_id("PSOLID"), dict[int, SolidMaterial]()
+    cells, owned = dict[str, list[list[int]]](), dict[str, list[SolidMaterial]]()
+    for card in data.all(*SOLIDS):
+        number = card.whole(3, card.id)
+        if number not in properties:
+            raise ModelError(f"{card}: property {number} of field 3 is no PSOLID of the file")
+        if number not in materials:
+            properties[number].refuse_fields(4, 4, "axes of the material")
+            E, _, nu, rho = isotropic(data, data.material(properties[number], 3, "MAT1"))
+            heat = data.material(properties[number], 3, "MAT1").number(7, 0.0)
+            materials[number] = SolidMaterial(E, nu, rho, heat)
+        count = max(k for k in range(len(card.fields) + 2) if card.value(k) is not None) - 3
+        if count not in SOLIDS[card.name]:
+            raise card.refuse(f"{count} grids, beside which {' and '.join(map(str, SOLIDS[card.name]))} are read")
+        kind, order = SOLIDS[card.name][count]
+        grids = [row[data.grid(card, 4 + k)] for k in range(count)]
+        cells.setdefault(kind, []).append([grids[k] for k in order])
+        owned.setdefault(kind, []).append(materials[number])
+    points = np.array([place for place, _ in data.grids.values()])
+    arrays = {kind: np.array(each, dtype=np.int64) for kind, each in cells.items()}
+    return solid_model(points, arrays, owned, numbers=np.array(list(data.grids)))
 
 
 class _Reader:

@@ -4,6 +4,7 @@ import re
 import sys
 from pathlib import Path
 
+import meshio
 import numpy as np
 import pytest
 from scipy.linalg import eigh, null_space
@@ -305,6 +306,35 @@ def test_shells_and_bars_share_grids(tmp_path):
     wall = {"thickness": 0.01, "material": METAL}
     model.add(femb.Shell("p", (4, 2), corners, attach=attach, **wall))
     np.testing.assert_allclose(found.free, reduce_beams(model, "hub", {}, 8).free, rtol=1e-8)
+
+
+def test_solids_have_the_materials_of_their_file(tmp_path):
+    """Two bricks of 20 nodes, whose nodes in the middle of edges are in the order of the guide, as of another mesh."""
+    pytest.importorskip("skfem", reason="scikit-fem, the extra fem, is not installed")
+    words = {"youngs_modulus": E, "poissons_ratio": NU, "density": RHO}
+    x, y, z = np.meshgrid(np.linspace(0.0, 0.4, 5), [-0.05, 0.0, 0.05], [-0.025, 0.0, 0.025], indexing="ij")
+    text = "000200220020002202222022100210120010102212122012001201221021"
+    first = np.array([*map(int, text)]).reshape(20, 3) @ [9, 3, 1]
+    nodes = np.column_stack([x.ravel(), y.ravel(), z.ravel()])
+    mesh = meshio.Mesh(nodes, [("hexahedron20", np.array([first, first + 18]))])
+    mesh.write(tmp_path / "bar.vtu")
+    wanted = reduce_mesh(tmp_path / "bar.vtu", ["root=x=0"], 3, **words)
+    edges = [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (1, 5), (2, 6), (3, 7), (4, 5), (5, 6), (6, 7), (7, 4)]
+    cards = [f"GRID,{k + 1},,{x!r},{y!r},{z!r}" for k, (x, y, z) in enumerate(mesh.points.tolist())]
+    for number, cell in enumerate(mesh.cells_dict["hexahedron20"], 1):
+        corners = mesh.points[cell[:8]]
+        middles = [np.linalg.norm(mesh.points - corners[[a, b]].mean(axis=0), axis=1).argmin() for a, b in edges]
+        grids = [str(k + 1) for k in (*cell[:8], *middles)]
+        lines = [grids[:6], grids[6:14], grids[14:]]
+        cards.append(f"CHEXA,{number},4," + "\n,".join(",".join(line) for line in lines))
+    path = file_of(tmp_path / "bar.bdf", *cards, "PSOLID,4,1", MATERIALS)
+    found = reduce_mesh(path, ["root=x=0"], 3)
+    np.testing.assert_allclose(found.free, wanted.free, rtol=1e-9)
+    assert found.body.second_order
+    with pytest.raises(ModelError, match="RBE2: not read, beside CTETRA, CHEXA"):
+        reduce_mesh(file_of(path, *cards, "PSOLID,4,1", "RBE2,9,1,123,2", MATERIALS), ["root=x=0"], 3)
+    with pytest.raises(ModelError, match="CTETRA 9: 3 grids, beside which 4 and 10 are read"):
+        reduce_mesh(file_of(path, *cards, "PSOLID,4,1", "CTETRA,9,4,1,2,3", MATERIALS), ["root=x=0"], 3)
 
 
 def test_a_truss_has_the_frequencies_that_nastran_prints():
