@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,7 +14,7 @@ from femb.elements.frame_index import frame_indices, pair_starts, with_inputs
 from femb.elements.marker import SHORTEST
 from femb.layout.connections import Singularity
 from femb.layout.element import Batch, ForceBatch, Input, OutputRows, breakpoints_of, rows_of_law, unlike_inputs
-from femb.layout.layout import Layout, Station
+from femb.layout.layout import Layout
 from femb.layout.state import motion_rows
 from femb.layout.views import BlockPattern, LinearPoint, ModelView, OutputStates
 from femb.numerics.compiler.bound_calls import Bound
@@ -171,26 +173,49 @@ class PairKernels(NamedTuple):
     energy: Callable[..., None]
 
 
+@dataclass(frozen=True)
+class PairRow:
+    """A force between two frames: its data, further columns of its index, its input and its singularities.
+
+    Without further columns the index has the number of inputs.
+    """
+
+    data: list[float]
+    index: list[int] | None = None
+    given: Input | None = None
+    singularities: tuple[Singularity, ...] = ()
+
+
 class PairBatch(ForceBatch):
-    """Forces between pairs of frames by ``kernels``.
+    """Forces between pairs of frames by ``kernels``, a ``row`` for each item.
 
     index (n, 7 or more) : both frames, the first input or -1, and further columns of the kernels. groups : the groups
-    of velocities on which the forces act: 0, 1 translation and rotation of the first frame, 2, 3 of the second.
+    of velocities on which the forces act: 0, 1 translation and rotation of the first frame, 2, 3 of the second. names :
+    TABLE.NAME of the items. ends : stations of both ends of each.
     """
 
     kernels: ClassVar[PairKernels]
     groups: ClassVar[list[int]] = [0, 1, 2, 3]
 
-    def __init__(self, layout: Layout, index: list[list[int]], data: list[list[float]]) -> None:
-        self.local_index: Ints = np.array(index, dtype=np.int64)
-        self.index = self.local_index
-        self.data: Floats = np.array(data, dtype=float)
-        self.fixed = layout.fixed
+    def __init__(self, springs: list[Any], layout: Layout, model: ModelView) -> None:
+        self.springs, self.fixed = springs, layout.fixed
+        self.names = [f"{spring.table}.{spring.name}" for spring in springs]
+        self.ends = [[layout.station(end) for end in (spring.start, spring.end)] for spring in springs]
+        self.rows = [self.row(k, layout) for k in range(len(springs))]
+        index, width = [], 0
+        for row, ends in zip(self.rows, self.ends, strict=True):
+            first, count = (-1, 0) if row.given is None else (width, row.given.width)
+            frames = [number for end in ends for number in frame_indices(layout, end.frame)]
+            index.append([*frames, first, *(row.index or [count])])
+            width += count
+        self.index = self.local_index = np.array(index, dtype=np.int64)
+        self.data: Floats = np.array([row.data for row in self.rows], dtype=float)
+        self.inputs = tuple(row.given for row in self.rows if row.given is not None)
+        self.singularities = tuple(each for row in self.rows for each in row.singularities)
 
-    @staticmethod
-    def index_row(layout: Layout, ends: list[Station], first: int) -> list[int]:
-        """The first columns of the index."""
-        return [*(k for end in ends for k in frame_indices(layout, end.frame)), first]
+    def row(self, k: int, layout: Layout) -> PairRow:
+        """The row of spring k."""
+        raise NotImplementedError
 
     def allocate(self, pattern: BlockPattern) -> None:
         self.index = with_inputs(self.local_index, self.first_input, FIRST_INPUT)
@@ -214,35 +239,19 @@ class PairBatch(ForceBatch):
 class SpringBatch(PairBatch):
     """Pairs of points. A callable force has three inputs: value, and derivatives with respect to length and rate."""
 
-    table = "springs"  # of its records in the results
     kernels: ClassVar[PairKernels] = PairKernels(forces, tangent, energy)
 
-    def __init__(self, springs: list[Any], layout: Layout, model: ModelView) -> None:
-        self.names = [spring.name for spring in springs]
-        index, data, singular, singularities = [], [], [], []
-        inputs: list[Input] = []
-        self.ends: list[list[Station]] = []
-        for k, spring in enumerate(springs):
-            ends = [layout.station(spring.start), layout.station(spring.end)]
-            self.ends.append(ends)
-            length = float(np.linalg.norm(layout.pose(ends[1])[0] - layout.pose(ends[0])[0]))
-            numbers, given, singularity = self.parts(spring, k, length)
-            first, width = (-1, 0) if given is None else (sum(each.width for each in inputs), given.width)
-            index.append([*self.index_row(layout, ends, first), width])
-            data.append([*ends[0].offset, *ends[1].offset, *numbers])
-            if given is not None:
-                inputs.append(given)
-            if singularity is not None:
-                singular.append(k)
-                singularities.append(singularity)
-        super().__init__(layout, index, data)
-        self.inputs, self.singularities = tuple(inputs), tuple(singularities)
-        self._singular: Ints = np.array(singular, dtype=np.int64)
+    def row(self, k: int, layout: Layout) -> PairRow:
+        ends = self.ends[k]
+        length = float(np.linalg.norm(layout.pose(ends[1])[0] - layout.pose(ends[0])[0]))
+        numbers, given, singularity = self.parts(k, length)
+        singularities = () if singularity is None else (singularity,)
+        return PairRow([*ends[0].offset, *ends[1].offset, *numbers], None, given, singularities)
 
-    def parts(self, spring: Any, k: int, length: float) -> tuple[list[float], Input | None, Singularity | None]:
+    def parts(self, k: int, length: float) -> tuple[list[float], Input | None, Singularity | None]:
         """Stiffness, damping and free length of spring k, from its length at the start; its input; its singularity."""
-        free, item = spring.rest_length(length), f"springs.{spring.name}"
-        given = singularity = None
+        spring, item = self.springs[k], self.names[k]
+        free, given, singularity = spring.rest_length(length), None, None
         if spring.force is not None:
             given = Input.of_law(law_of(self.lengths, k, spring.force), f"{item}.force")
         if spring.needs_direction(length):
@@ -261,18 +270,17 @@ class SpringBatch(PairBatch):
             if self.index[k, INPUT] >= 0:
                 force[:, k] += frames.u[:, self.index[k, INPUT]]
             values = {"force": force, "length": length, "rate": rate}
-            block |= {f"{self.table}/{name}/{word}": value[:, k] for word, value in values.items()}
+            block |= {f"{name.replace('.', '/', 1)}/{word}": value[:, k] for word, value in values.items()}
         return block
 
     def linear_outputs(self) -> dict[str, tuple[str, ...]]:
-        items = [f"{self.table}.{name}" for name in self.names]
-        return {item: unlike_inputs(self, item, "force", "length", "rate") for item in items}
+        return {item: unlike_inputs(self, item, "force", "length", "rate") for item in self.names}
 
     def output_rows(self, point: LinearPoint, item: str, quantity: str) -> OutputRows:
         """Rows of length, rate and force, with the direction n: dl = n . dd, dl' = P d'/l . dd + n . dd'. Raises
         ModelError: the ends coincide.
         """
-        k = self.names.index(item.partition(".")[2])
+        k = self.names.index(item)
         d, rate = (each[0, 0] for each in self._vectors(np.array([k]), point.q[None], point.v[None]))
         length = float(np.linalg.norm(d))
         if length == 0.0:
@@ -303,6 +311,11 @@ class SpringBatch(PairBatch):
         """Vectors (s, k, 3) between the ends of every spring that is singular at zero length, and their rates."""
         return self._vectors(self._singular, q, v)
 
+    @cached_property
+    def _singular(self) -> Ints:
+        """The springs that are singular at zero length."""
+        return np.flatnonzero([bool(row.singularities) for row in self.rows])
+
     def _vectors(self, rows: Ints, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         d, rate = np.empty((2, len(q), len(rows), 3))
         vectors(self.index[rows], self.data[rows], q, v, self.fixed, d, rate)
@@ -326,10 +339,8 @@ def coincident_ends(item: str, size: float, advice: str) -> Singularity:
 class PullBatch(SpringBatch):
     """Springs without stiffness whose force is a function of time only."""
 
-    table = "loads"
-
-    def parts(self, spring: Any, k: int, length: float) -> tuple[list[float], Input | None, Singularity | None]:
-        force, profile, item = spring.force, spring.profile, f"loads.{spring.name}"
+    def parts(self, k: int, length: float) -> tuple[list[float], Input | None, Singularity | None]:
+        force, profile, item = self.springs[k].force, self.springs[k].profile, self.names[k]
         label = f"{item}.force"
         given = Input(1, lambda t: force * profile(t), breakpoints=breakpoints_of(profile), label=label, unit="N")
         return [0.0, 0.0, 0.0], given, coincident_ends(item, length, "end the pull before they meet")

@@ -2,19 +2,19 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from femb.base.types import Floats
 from femb.elements.load.euler_basis import NEAREST, axes_of, basis, basis_change, lock_vector, measure_of
-from femb.elements.spring.batch import PairBatch, PairKernels, law_of
+from femb.elements.spring.batch import PairBatch, PairKernels, PairRow, law_of
 from femb.layout.connections import Singularity
 from femb.layout.element import Batch, Input, OutputRows, rows_of_law
 from femb.layout.layout import Layout, Station
 from femb.layout.state import motion_rows
-from femb.layout.views import LinearPoint, ModelView, OutputStates
+from femb.layout.views import LinearPoint, OutputStates
 from femb.numerics import rotations
 from femb.numerics.compiler.compile import inlined, kernel, kernel_with_entry
 from femb.numerics.euler import euler_rates, to_euler
@@ -325,17 +325,14 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
 HALF_TURN_ADVICE = "its angle is not followed beyond half a turn"
 
 
-@dataclass(frozen=True)
-class _SpringRow:
-    """One spring: the last columns of its index, and its data. law : a callable moment, if there is one.
+@dataclass(frozen=True, kw_only=True)
+class _SpringRow(PairRow):
+    """One spring. law : a callable moment, if there is one.
 
     vectors, motion : functions of the rotation (s, 4) of the end relative to the start, and of its angular velocity.
     They return the vectors (s, k, 2) that vanish at singularities, with rates; and angle and rate, (s,) or (s, 3).
     """
 
-    index: list[int]
-    data: list[float]
-    singularities: tuple[Singularity, ...]
     vectors: Callable[[Floats, Floats], list[tuple[Floats, Floats]]]
     motion: Callable[[Floats, Floats], tuple[Floats, Floats]]
     law: Callable[[float, float], Any] | None = None
@@ -367,14 +364,9 @@ def axis_row(spring: Any, layout: Layout) -> _SpringRow:
         return 2.0 * np.arctan2(sign * y, sign * x), rate
 
     moments = [spring.stiffness, 0.0, 0.0, spring.damping, 0.0, 0.0, spring.free_angle, 0.0, 0.0]
-    return _SpringRow(
-        [ONE_AXIS, 0, 0, 0, 1],
-        [*start.rotation, *aligned, *axis, *moments, 0.0],
-        (singularity,),
-        vectors,
-        motion,
-        spring.torque,
-    )
+    data, index = [*start.rotation, *aligned, *axis, *moments, 0.0], [ONE_AXIS, 0, 0, 0, 1]
+    of = {"vectors": vectors, "motion": motion, "law": spring.torque}
+    return _SpringRow(data, index, singularities=(singularity,), **of)
 
 
 def euler_row(spring: Any, layout: Layout) -> _SpringRow:
@@ -414,7 +406,8 @@ def euler_row(spring: Any, layout: Layout) -> _SpringRow:
     kind = DUAL_EULER if spring.frame == "dual_euler" else BENDING
     moments = [*stiffness, *np.broadcast_to(spring.damping, 3), *free]
     data = [*start.rotation, *end.rotation, 0.0, 0.0, 0.0, *moments, sign]
-    return _SpringRow([kind, first, second, last, 3], data, tuple(singularities), vectors, motion)
+    index = [kind, first, second, last, 3]
+    return _SpringRow(data, index, singularities=tuple(singularities), vectors=vectors, motion=motion)
 
 
 class TorsionBatch(PairBatch):
@@ -423,22 +416,14 @@ class TorsionBatch(PairBatch):
     kernels: ClassVar[PairKernels] = PairKernels(forces, tangent, energy)
     groups: ClassVar[list[int]] = [1, 3]  # moments act on rotations only
 
-    def __init__(self, springs: list[Any], layout: Layout, model: ModelView) -> None:
-        self.springs = springs
-        self.rows = [(euler_row if spring.kind == "euler" else axis_row)(spring, layout) for spring in springs]
-        index: list[list[int]] = []
-        inputs: list[Input] = []
-        self.ends: list[list[Station]] = []
-        for k, (spring, row) in enumerate(zip(springs, self.rows, strict=True)):
-            ends = [layout.station(end) for end in (spring.start, spring.end)]
-            self.ends.append(ends)
-            first = -1 if row.law is None else 3 * len(inputs)
-            index.append([*self.index_row(layout, ends, first), *row.index])
-            if row.law is not None:
-                inputs.append(Input.of_law(law_of(self.angle, k, row.law), f"springs.{spring.name}.torque"))
-        super().__init__(layout, index, [row.data for row in self.rows])
-        self.inputs = tuple(inputs)
-        self.singularities = tuple(singularity for row in self.rows for singularity in row.singularities)
+    rows: list[_SpringRow]  # type: ignore[assignment]
+
+    def row(self, k: int, layout: Layout) -> _SpringRow:
+        spring = self.springs[k]
+        row = (euler_row if spring.kind == "euler" else axis_row)(spring, layout)
+        if row.law is None:
+            return row
+        return replace(row, given=Input.of_law(law_of(self.angle, k, row.law), f"{self.names[k]}.torque"))
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Moment, angle and rate of every spring; three each on Euler angles."""
@@ -447,7 +432,7 @@ class TorsionBatch(PairBatch):
         for k, (spring, row) in enumerate(zip(self.springs, self.rows, strict=True)):
             angle, rate = row.motion(p[:, k], w[:, k])
             moments = np.reshape(self.data[k, STIFFNESS : FREE + 3], (3, 3))
-            stiffness, damping, free = moments if row.index[0] != ONE_AXIS else moments[:, 0]
+            stiffness, damping, free = moments if self.index[k, KIND] != ONE_AXIS else moments[:, 0]
             force = stiffness * (angle - free) + damping * rate
             if self.index[k, INPUT] >= 0:
                 force = force + frames.u[:, self.index[k, INPUT]]
@@ -456,11 +441,11 @@ class TorsionBatch(PairBatch):
         return block
 
     def linear_outputs(self) -> dict[str, tuple[str, ...]]:
-        return {f"springs.{spring.name}": ("force", "angle", "rate") for spring in self.springs}
+        return dict.fromkeys(self.names, ("force", "angle", "rate"))
 
     def output_rows(self, point: LinearPoint, item: str, quantity: str) -> OutputRows:
         """The rows on the turns and angular velocities of both stations; three on Euler angles."""
-        k = [f"springs.{spring.name}" for spring in self.springs].index(item)
+        k = self.names.index(item)
         of = slice(k, k + 1)
         by_turn, rate_by_turn, rate_by_spin, R = np.zeros((4, 1, 3, 3))
         at = self.index[of], self.data[of], point.q, point.v, self.fixed
