@@ -33,7 +33,7 @@ from femb.recording.frames import Frames, SystemsAt, frames_of, inputs_of, proje
 from femb.recording.instants import NODES, PLACES, Instants, InStep, Part, in_steps, with_states
 from femb.system.block_lu import SingularError
 from femb.system.relative_motion import between_nodes, links_of, to_relative, turn
-from femb.system.stacked import EachMatrices, Space, matrices_each, portions, projected_each
+from femb.system.stacked import EachMatrices, Space, matrices_each, on_constraints, portions, projected_each
 from femb.system.system import System
 
 State: TypeAlias = tuple[Floats, Floats]
@@ -167,14 +167,20 @@ def _interpolate(part: Instants, q: Floats, v: Floats, space: Space) -> Bools:
     found = [_nodes(steps[some], space) for some in portions(system, len(steps))]
     nodes_q, nodes_v = (np.concatenate([each[k] for each in found], axis=1) for k in range(2))
     solved = np.concatenate([each[2] for each in found])
-    to_relative(links, nodes_q.reshape(-1, system.n_q), nodes_v.reshape(-1, system.n_v))
+    to_relative(*links, nodes_q.reshape(-1, system.n_q), nodes_v.reshape(-1, system.n_v))
     inside = (part.between >= 0) & solved[part.between]
     start, end, of_step = part.start[inside], part.end[inside], part.between[inside]
     at_q, at_v = np.empty((len(of_step), system.n_q)), np.empty((len(of_step), system.n_v))
     passed = (part.time[inside] - start) / (end - start)
     between_nodes(
-        links, system.coordinates[2], PLACES, of_step, passed, nodes_q, nodes_v, np.empty(NODES), at_q, at_v
+        *links, system.coordinates[2], PLACES, of_step, passed, nodes_q, nodes_v, np.empty(NODES), at_q, at_v
     )  # fmt: skip
+    if system.n_c:
+        its = SystemsAt([part.systems.systems[k] for k in np.flatnonzero(inside).tolist()], part.systems.angles[inside])
+        u = inputs_of(its, part.time[inside], at_q, at_v)
+        apart = np.unique(of_step[~on_constraints(system, u, at_q, at_v)])
+        kept = ~np.isin(of_step, apart)
+        inside[inside], at_q, at_v = kept, at_q[kept], at_v[kept]
     q[inside], v[inside] = at_q, at_v
     left: Bools = ~inside
     return left
@@ -183,7 +189,7 @@ def _interpolate(part: Instants, q: Floats, v: Floats, space: Space) -> Bools:
 def _nodes(steps: list[InStep], space: Space) -> tuple[Floats, Floats, Bools]:
     """q (m, s, n_q), v (m, s, n_v) at the nodes of steps, and for which of them (s,) corrections were found.
 
-    The nodes of a step share the matrices of one, which turn with the frames.
+    The nodes of a step share the matrices of one, which turn with the frames, unless there are constraints.
     """
     count, instants = len(steps), in_steps([step.at(PLACES) for step in steps], nodes=False)
     system, mu = instants.systems.systems[0], STIFF / (instants.end - instants.start)
@@ -192,6 +198,13 @@ def _nodes(steps: list[InStep], space: Space) -> tuple[Floats, Floats, Bools]:
 
     def state(which: Ints) -> tuple[Floats, Floats, Floats]:
         return u[which], instants.q[which], instants.v[which]
+
+    if system.n_c:
+        at_q, at_v, failed = np.empty_like(instants.q), np.empty_like(instants.v), np.empty(len(mu), dtype=bool)
+        for some in portions(system, len(mu)):
+            here = u[some], instants.q[some], instants.v[some]
+            at_q[some], at_v[some], failed[some] = _corrected(system, *here, instants.a[some], mu[some], space)
+        return at_q[of], at_v[of], np.logical_not(failed[of].any(axis=0))
 
     def corrected(some: Ints, *at: Floats) -> tuple[Floats, Floats, Floats]:
         """q, v and the ratios (m, .) at the nodes of some of the steps, by matrices at u, q, v of all steps."""

@@ -16,9 +16,11 @@ from femb.formulations.contract import Formulation
 from femb.recording.frames import Frames, SystemsAt
 from femb.steppers.contract import AcceptedStep, PassedSteps
 from femb.steppers.dense import ROUNDINGS, Dop853Step, HermiteStep, hermite_accelerations, hermite_motion, hermite_work
+from femb.system.relative_motion import keep_to_joints
 
-# A step with more instants than the first number inside it has so many nodes, which are corrected in their place. The
-# nodes are Chebyshev's; between them, motions relative to a frame are of degree five, as between the ends of a step.
+# A step with more instants inside it than the first number, with constraints the second, has so many nodes, which are
+# corrected in their place. The nodes are Chebyshev's; relative motions between them are of degree five, as between the
+# ends of a step.
 FEW, NODES = 3, 6
 PLACES: Floats = 0.5 - 0.5 * np.cos((np.arange(NODES) + 0.5) * np.pi / NODES)
 
@@ -100,10 +102,11 @@ class Instants:
     def between(self) -> Ints:
         """(k,): the number of the step in ``with_nodes`` that has the instant inside it; -1 for others."""
         result = np.full(len(self.time), -1)
-        if self._steps and not self.form.system.n_c:
+        if self._steps and keep_to_joints(self.form.layout):
+            few = NODES if self.form.layout.n_c else FEW
             of_step = np.repeat(np.arange(len(self._steps)), [len(step.time) for step in self._steps])
             inside = self.end - self.time > ROUNDINGS * np.spacing(self.end)
-            many = np.bincount(of_step[inside], minlength=len(self._steps)) > FEW
+            many = np.bincount(of_step[inside], minlength=len(self._steps)) > few
             result[inside] = np.where(many, np.cumsum(many) - 1, -1)[of_step[inside]]
         return result
 

@@ -467,6 +467,14 @@ def mass_factors(
         raise singular_mass(system, error, *(array[error.state] for array in (u, q, v))) from error
 
 
+def on_constraints(system: MotionEquations, u: Floats, q: Floats, v: Floats) -> Bools:
+    """Which of k states (k,) ``projected_each`` would leave as they are."""
+    gaps, rates = system.constraints(u, q, v)[0], system.constraint_rates(u, q, v)
+    closed, kept = (np.max(np.abs(each), axis=1, initial=0.0) for each in (gaps, rates))
+    result: Bools = (closed <= position_limit(system)) & (kept <= VELOCITY * (1.0 + np.max(np.abs(v), axis=1)))
+    return result
+
+
 def projected_each(
     system: MotionEquations, u: Floats, q: Floats, v: Floats, factors: EachFactors | None = None
 ) -> tuple[Floats, Floats]:
