@@ -5,10 +5,9 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Floats, Unit, Vector
+from femb.base.types import POSITIVE, Floats, Unit, Vector
 from femb.elements.body.body import RigidBody
 from femb.elements.item import Item, ItemStates
 from femb.layout.discrete import Update
@@ -68,16 +67,13 @@ class Flywheel(Item):
 
     name: str
     body: str
-    inertia: Annotated[float, Unit("kg m2")]
+    inertia: Annotated[float, Unit("kg m2"), POSITIVE]
     axis: Annotated[Vector, Unit("")] = (0.0, 0.0, 1.0)
     torque: Annotated[float, Unit("N m")] = 0.0
     profile: Profile = CONSTANT
     friction: Annotated[float, Unit("N m s/rad")] = 0.0
     speed: Annotated[float, Unit("rad/s")] = 0.0
     max_speed: Annotated[float | None, Unit("rad/s")] = None
-
-    def check(self, check: Checks) -> None:
-        check.positive("inertia")
 
     @property
     def switch(self) -> str:
