@@ -1,7 +1,9 @@
 """Runs that are resumed, extended, and started from the last state of another run."""
 
+import shutil
 from dataclasses import replace
 
+import h5py
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -15,7 +17,8 @@ from femb.cli import cli
 from femb.elements import Ground, JointEnd, JointFriction, JointStops, Latch, PointMass, Revolute, RigidBody
 from femb.profiles import Polynomial
 from femb.results.results import Results
-from femb.results.storage.read import unfinished
+from femb.results.storage.journal import arrays_of
+from femb.results.storage.read import RECORD, unfinished
 from femb.run import checkpoints
 from femb.run.events import Event
 from femb.run.overview import overview
@@ -153,6 +156,21 @@ def test_an_extended_run_is_a_longer_one(tmp_path, often):
     # the steps differ from the end of the first run on, which they land at, and so do their errors
     assert extended.events[0].time == pytest.approx(whole.events[0].time, abs=1e-6)
     assert np.max(np.abs(extended.audit.energy_error)) < 1.5 * np.max(np.abs(whole.audit.energy_error))
+
+
+def test_results_with_a_checkpoint_of_many_arrays_are_extended_too(tmp_path):
+    """As femb wrote them before it kept the record of the journal in one array."""
+    new, old = tmp_path / "new.h5", tmp_path / "old.h5"
+    run(hinged(), new, 0.3)
+    shutil.copy(new, old)
+    with h5py.File(old, "r+") as file:
+        for path, array in arrays_of(file[RECORD][()].tobytes()).items():
+            text = np.char.encode(array, "utf-8") if array.dtype.kind == "U" else array
+            file[path] = (
+                text.astype(h5py.string_dtype("utf-8", max(1, text.dtype.itemsize))) if text is not array else text
+            )
+        del file[RECORD]
+    same(run(hinged(), new, 0.3, extend=0.2), run(hinged(), old, 0.3, extend=0.2))
 
 
 def test_the_last_state_starts_another_run(tmp_path):

@@ -23,7 +23,7 @@ from femb.base.arrays import NOTHING, Arrays, Attributes, Block, Content, Growin
 from femb.base.errors import ResultError
 from femb.results.storage.hdf5 import ORDERED, OpenFile, write_hdf5
 from femb.results.storage.journal import JournalReader, ResultJournal
-from femb.results.storage.read import FRAMES, Earlier, is_finished, lazily, opened, part_of, read_content
+from femb.results.storage.read import FRAMES, RECORD, Earlier, is_finished, lazily, opened, part_of, read_content
 
 # The results of a file that this process has just written: names and shapes are known without reading it again.
 
@@ -214,8 +214,10 @@ class ResultWriter(Writer):
             try:
                 with OpenFile(self.file) as file:
                     journal = JournalReader(file, self.file)
-                    kept = journal.checkpoint
-                    static = journal.static | kept | ({FRAMES: np.array(journal.kept)} if kept else {})
+                    static = journal.static
+                    if journal.record:
+                        record = np.frombuffer(journal.record, np.uint8)
+                        static = static | {RECORD: record, FRAMES: np.array(journal.kept)}
                     content = journal.attributes, static, journal.frames, journal.blocks()
                     series = write_hdf5(draft, *content, compression=self._compression)
                 self._written = content[0], {name: np.shape(array) for name, array in static.items()}, series

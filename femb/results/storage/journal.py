@@ -159,7 +159,7 @@ class JournalReader:
     """The complete records of a journal at the time of opening, of a run that continues or has ended.
 
     attributes, with the status of the run, and static : as in `Results`. frames : number of output times.
-    checkpoint : the last one, empty if there is none; kept : number of output times before it.
+    kept : number of output times before the last checkpoint; record : its content, empty if there is none.
     dropped : bytes after the last complete record. live : whether the run continues.
     Raises ResultError where the beginning cannot be read.
     """
@@ -172,7 +172,7 @@ class JournalReader:
         self.frames = self.kept = 0
         self._status: dict[str, Any] = {}
         self._form: list[Row] = []
-        self._checkpoint = b""
+        self.record = b""
         self._rows: list[tuple[int, int]] = []
         size = os.fstat(file.fileno()).st_size
         if not is_journal(file):
@@ -199,7 +199,7 @@ class JournalReader:
     @property
     def checkpoint(self) -> dict[str, np.ndarray]:
         """The arrays of the last checkpoint."""
-        return _unpacked(self._checkpoint)[0] if self._checkpoint else {}
+        return arrays_of(self.record) if self.record else {}
 
     def blocks(self, frames: int | None = None) -> Iterator[dict[str, np.ndarray]]:
         """The output times in order, in blocks as they were written; only the first ``frames`` if given."""
@@ -246,7 +246,7 @@ class JournalReader:
             self.frames += count
             self._rows.append((offset, len(content)))
         elif kind == b"KEEP":
-            self._checkpoint, self.kept = content, self.frames
+            self.record, self.kept = content, self.frames
         else:
             raise ValueError(f"a record of unknown kind {kind!r}")
 
@@ -288,6 +288,11 @@ def _unpacked(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     (length,) = COUNT.unpack_from(content)
     about = json.loads(content[COUNT.size : COUNT.size + length])
     return _arrays([_row(entry) for entry in about["arrays"]], content, COUNT.size + length), about
+
+
+def arrays_of(record: bytes) -> dict[str, np.ndarray]:
+    """The arrays of a record of a checkpoint."""
+    return _unpacked(record)[0]
 
 
 def _row(entry: Any) -> Row:

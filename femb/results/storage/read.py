@@ -16,14 +16,14 @@ from femb.base.errors import ContinuationError, ResultError
 from femb.base.quantity import selection_note
 from femb.base.values import shown
 from femb.results.storage.hdf5 import Listing, OpenFile, read_array
-from femb.results.storage.journal import JournalReader, is_journal
+from femb.results.storage.journal import JournalReader, arrays_of, is_journal
 
 STATUSES = ("running", "complete", "failed")
 KILLED = "the process ended before the run did"
 # Attributes in JSON, and the type of their content.
 STRUCTURED = {"shape": dict, "names": list, "attachments": dict}
-# The number of output times before the checkpoint, in result files.
-FRAMES = CHECKPOINT + "frames"
+# The number of output times before the checkpoint, and the journal's record of its arrays, in result files.
+FRAMES, RECORD = CHECKPOINT + "frames", CHECKPOINT + "record"
 # Output times that are read at a time.
 ROWS = 1024
 
@@ -253,7 +253,7 @@ def _part(name: str, shape: tuple[int, ...], node: int, over_time: bool) -> tupl
 #
 # A checkpoint has the state of the integration, of the recorder and of the model after the output times before it, as
 # arrays below ``checkpoint/``; see `femb.run.checkpoints`. A journal has the last one as a record, a result file as
-# constant arrays; `femb.Results` does not show them.
+# that record in one array, since each array costs HDF5 time and room; `femb.Results` does not show it.
 
 
 @dataclass(frozen=True)
@@ -320,6 +320,8 @@ def read_earlier(path: Path) -> Earlier:
                 _check_attributes(names.attributes)
                 attributes = {name: values for name, values in visible(names.attributes).items() if values}
                 arrays = {name: read_array(content[name]) for name in names.static}
+            if RECORD in arrays:
+                arrays |= arrays_of(arrays.pop(RECORD).tobytes())
             frames = int(arrays.pop(FRAMES, np.array(0)))
 
     def blocks() -> Iterator[dict[str, np.ndarray]]:
