@@ -13,14 +13,14 @@ from femb.base.quantity import Group
 from femb.base.types import Floats, Matrix3, Unit, Vector
 from femb.base.values import shown
 from femb.elements.item import AtPoint
+from femb.elements.load.at_stations import StationForces
 from femb.elements.load.load import LoadResults
 from femb.elements.marker import Place
-from femb.layout.element import Batch, ForceBatch, Input, breakpoints_of
+from femb.layout.element import Batch, Input, breakpoints_of
 from femb.layout.layout import Layout, Station
 from femb.layout.state import station_motion
-from femb.layout.views import BlockPattern, ModelView, OutputStates
+from femb.layout.views import ModelView, OutputStates
 from femb.numerics import rotations
-from femb.numerics.vector3 import scatter
 from femb.profiles import Constant, Profile
 
 NO_COEFFICIENTS = ((0.0, 0.0, 0.0),) * 3
@@ -139,91 +139,75 @@ class Airload(Brief):
 # axes. The batch uses numpy, since a model has few such loads. Source: docs/theory/rigid_body.md, equations (9) and
 # (10).
 
-STARTS, SIZES = np.array([0]), np.array([6])
 LAW_WIDTH = 60  # inputs of a law: load (6) and derivatives (6, 9)
 
 
-@dataclass(frozen=True)
-class _StationLoad:
-    """One load: its station, indices i in q and j in v, axes C (3, 3) of the station in the frame, and first input."""
-
-    load: Any
-    station: Station
-    i: int
-    j: int
-    axes: Floats
-    first: int
-
-
-class AerodynamicBatch(ForceBatch):
+class AerodynamicBatch(StationForces):
     """Loads by coefficients, times an input; or by laws, whose value and derivatives are inputs."""
 
     def __init__(self, loads: list[Any], layout: Layout, model: ModelView) -> None:
-        self.loads: list[_StationLoad] = []
-        inputs: list[Input] = []
-        for load in loads:
-            station = layout.station(load.on)
+        super().__init__(loads, layout)
+        for k, load in enumerate(loads):
             if load.body is not None and load.at is None:
-                station = replace(station, offset=np.array(model.body(load.body).center_of_mass))
-            indices = int(layout.frame_q[station.frame]), int(layout.frame_v[station.frame])
-            axes = rotations.rotation_matrix(station.rotation)
-            self.loads.append(_StationLoad(load, station, *indices, axes, sum(input_.width for input_ in inputs)))
-            inputs.append(_input(load, station, layout))
-        self.inputs = tuple(inputs)
+                self.offset[k] = model.body(load.body).center_of_mass
+        stations = [
+            replace(layout.station(load.on), offset=offset) for load, offset in zip(loads, self.offset, strict=True)
+        ]
+        self.inputs = tuple(_input(load, station, layout) for load, station in zip(loads, stations, strict=True))
+        self.own_input = np.cumsum([0, *(each.width for each in self.inputs[:-1])])
+        self.wind = np.array([load.wind for load in loads])
 
-    def allocate(self, pattern: BlockPattern) -> None:
-        self.offset, self.stride = pattern.offsets(np.array([[entry.j] for entry in self.loads]))
+    def _laws(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Loads (s, n, 6), their derivatives (s, n, 6, 9), velocities (s, n, 3) of the frames through the air, frame
+        axes, and attitudes (s, n, 4) of the frames."""
+        attitude, axes = self.attitudes(q), np.arange(3)
+        linear, omega = (v[:, self.in_v[:, None] + first + axes] for first in (0, 3))
+        through = rotations.rotate_back(attitude, linear - self.wind)
+        velocity = np.einsum("sni,nij->snj", through + np.cross(omega, self.offset), self.axes)
+        turning = np.einsum("sni,nij->snj", omega, self.axes)
+        value, slopes = np.empty((*velocity.shape[:2], 6)), np.zeros((*velocity.shape[:2], 6, 9))
+        for k, (load, first) in enumerate(zip(self.items, self.first_input + self.own_input, strict=True)):
+            if load.law is not None:
+                value[:, k] = u[:, first : first + 6]
+                slopes[:, k] = u[:, first + 6 : first + LAW_WIDTH].reshape(-1, 6, 9)
+                continue
+            state = np.concatenate([velocity[:, k] - load.velocity, turning[:, k] - load.angular_velocity], axis=1)
+            coefficients = np.block(
+                [
+                    [load.force_by_velocity, load.force_by_angular_velocity],
+                    [load.torque_by_velocity, load.torque_by_angular_velocity],
+                ]
+            )
+            value[:, k] = u[:, first, None] * (np.concatenate([load.force, load.torque]) + state @ coefficients.T)
+            slopes[:, k, :, :6] = u[:, first, None, None] * coefficients
+        return value, slopes, through, attitude
 
-    def _law(self, entry: _StationLoad, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
-        """Load (s, 6), derivatives (s, 6, 9), and velocity (s, 3) of the frame through the air, frame axes."""
-        load, k = entry.load, self.first_input + entry.first
-        quaternion, omega = q[:, entry.i + 3 : entry.i + 7], v[:, entry.j + 3 : entry.j + 6]
-        through = rotations.rotate_back(rotations.normalise(quaternion), v[:, entry.j : entry.j + 3] - load.wind)
-        if load.law is not None:
-            return u[:, k : k + 6], u[:, k + 6 : k + LAW_WIDTH].reshape(-1, 6, 9), through
-        velocity = (through + np.cross(omega, entry.station.offset)) @ entry.axes
-        state = np.concatenate([velocity - load.velocity, omega @ entry.axes - load.angular_velocity], axis=1)
-        slopes = np.block(
-            [
-                [load.force_by_velocity, load.force_by_angular_velocity, np.zeros((3, 3))],
-                [load.torque_by_velocity, load.torque_by_angular_velocity, np.zeros((3, 3))],
-            ]
-        )
-        value = np.concatenate([load.force, load.torque]) + state @ slopes[:, :6].T
-        return u[:, k : k + 1] * value, u[:, k, None, None] * slopes, through
+    def wrench(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        value, _, _, attitude = self._laws(u, q, v)
+        force, torque = (np.einsum("nij,snj->sni", self.axes, part) for part in (value[..., :3], value[..., 3:]))
+        return rotations.rotate(attitude, force), torque + np.cross(self.offset, force)
 
-    def add_forces(self, u: Floats, q: Floats, v: Floats, elastic: float, rest: float, out: Floats) -> None:
-        for entry in self.loads:
-            value, _, _ = self._law(entry, u, q, v)
-            force, torque = value[:, :3] @ entry.axes.T, value[:, 3:] @ entry.axes.T
-            i, j = entry.i, entry.j
-            out[:, j : j + 3] -= rest * rotations.rotate(rotations.normalise(q[:, i + 3 : i + 7]), force)
-            out[:, j + 3 : j + 6] -= rest * (torque + np.cross(entry.station.offset, force))
+    def slopes(self, u: Floats, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Equation (10)."""
+        value, slopes, through, attitude = (x[0] for x in self._laws(u[None], q[None], v[None]))
+        R, C, arm = rotations.rotation_matrix(attitude), self.axes, rotations.cross_matrix(self.offset)
+        back = np.swapaxes(C, 1, 2)
+        to_frame, (by_v, by_q) = np.zeros((len(C), 6, 6)), np.zeros((2, len(C), 9, 6))
+        to_frame[:, :3, :3], to_frame[:, 3:, :3], to_frame[:, 3:, 3:] = R @ C, arm @ C, C
+        by_v[:, :3, :3], by_v[:, :3, 3:], by_v[:, 3:6, 3:] = back @ np.swapaxes(R, 1, 2), -back @ arm, back
+        by_q[:, :3, 3:], by_q[:, 6:, 3:] = back @ rotations.cross_matrix(through), back
+        change = to_frame @ slopes @ by_q
+        change[:, :3, 3:] -= R @ rotations.cross_matrix(np.einsum("nij,nj->ni", C, value[:, :3]))
+        return to_frame @ slopes @ by_v, change
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Force (inertial axes) and torque about its point (axes of the body or section) of every load."""
+        value, _, _, attitude = self._laws(frames.u, frames.q, frames.v)
+        force = rotations.rotate(attitude, np.einsum("nij,snj->sni", self.axes, value[..., :3]))
         block: dict[str, Floats] = {}
-        for entry in self.loads:
-            value, _, _ = self._law(entry, frames.u, frames.q, frames.v)
-            attitude = rotations.normalise(frames.q[:, entry.i + 3 : entry.i + 7])
-            block[f"loads/{entry.load.name}/force"] = rotations.rotate(attitude, value[:, :3] @ entry.axes.T)
-            block[f"loads/{entry.load.name}/torque"] = value[:, 3:]
+        for k, load in enumerate(self.items):
+            block |= {f"loads/{load.name}/force": force[:, k], f"loads/{load.name}/torque": value[:, k, 3:]}
         return block
-
-    def force_tangent(self, u: Floats, q: Floats, v: Floats, damping: Floats, stiffness: Floats) -> None:
-        """Equation (10)."""
-        for k, entry in enumerate(self.loads):
-            value, slopes, through = (x[0] for x in self._law(entry, u[None], q[None], v[None]))
-            R = rotations.rotation_matrix(rotations.normalise(q[entry.i + 3 : entry.i + 7]))
-            C, arm = entry.axes, rotations.cross_matrix(entry.station.offset)
-            to_frame = np.block([[R @ C, np.zeros((3, 3))], [arm @ C, C]])
-            by_v, by_q = np.zeros((2, 9, 6))
-            by_v[:3, :3], by_v[:3, 3:], by_v[3:6, 3:] = C.T @ R.T, -C.T @ arm, C.T
-            by_q[:3, 3:], by_q[6:, 3:] = C.T @ rotations.cross_matrix(through), C.T
-            change = to_frame @ slopes @ by_q
-            change[:3, 3:] -= R @ rotations.cross_matrix(C @ value[:3])
-            scatter(-(to_frame @ slopes @ by_v), STARTS, SIZES, self.offset[k], self.stride[k], damping)
-            scatter(-change, STARTS, SIZES, self.offset[k], self.stride[k], stiffness)
 
 
 def _input(load: Any, station: Station, layout: Layout) -> Input:
