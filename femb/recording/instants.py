@@ -102,7 +102,8 @@ class Instants:
     def between(self) -> Ints:
         """(k,): the number of the step in ``with_nodes`` that has the instant inside it; -1 for others."""
         result = np.full(len(self.time), -1)
-        if self._steps and keep_to_joints(self.form.layout):
+        # a fixed step may pass over a jump of stiffness, through which no polynomial leads
+        if self._steps and keep_to_joints(self.form.layout) and not self.form.system.has_gaps:
             few = NODES if self.form.layout.n_c else FEW
             of_step = np.repeat(np.arange(len(self._steps)), [len(step.time) for step in self._steps])
             inside = self.end - self.time > ROUNDINGS * np.spacing(self.end)

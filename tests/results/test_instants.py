@@ -8,9 +8,10 @@ from checkout import CASES
 from long_runs import slow_but
 from models import satellite
 
-from femb import Load, Model, PointMass, simulate
+from femb import Load, Model, PointMass, Prismatic, RigidBody, simulate
 from femb.base.errors import SolveError
 from femb.case import load_case
+from femb.elements import JointEnd, JointStops
 from femb.formulations import make_formulation
 from femb.recording import evaluation
 from femb.recording.evaluation import evaluated
@@ -134,3 +135,15 @@ def test_instants_between_nodes_keep_to_joints(monkeypatch):
             np.testing.assert_allclose(
                 getattr(many, group)[name][word][::20], wanted, rtol=0.0, atol=1e-6 * np.abs(wanted).max(), err_msg=name
             )
+
+
+def test_no_polynomial_leads_through_a_jump_of_stiffness():
+    """Fixed steps pass over the moment at which a body meets a stop: there each instant is corrected alone."""
+    model = Model("stopped")
+    model.add(RigidBody("b", mass=1.0, inertia=1.0, velocity=(1.0, 0, 0)))
+    model.add(Prismatic("rail", JointEnd("ground", axis=(1, 0, 0)), JointEnd("b", axis=(1, 0, 0))))
+    model.add(JointStops("stop", joint="rail", stiffness=1e4, upper=0.055))
+    words = {"duration": 0.1, "method": "generalized-alpha", "step": 0.01}
+    many, few = (simulate(model, output_interval=interval, **words) for interval in (0.0005, 0.005))
+    np.testing.assert_array_equal(many.bodies["b"].acceleration[::10], few.bodies["b"].acceleration)
+    assert np.ptp(few.bodies["b"].acceleration) > 10.0
