@@ -165,8 +165,8 @@ OF_ITEMS = (
            "tests/elements/joint/test_joint.py tests/model/test_placement.py", "start of a joint at an angle of axes"),
     # --- loads
     Mutant("elements/load/aerodynamic.py",
-           "by_q[:3, 3:], by_q[6:, 3:] = C.T @ rotations.cross_matrix(through), C.T",
-           "by_q[:3, 3:], by_q[6:, 3:] = C.T @ rotations.cross_matrix(through), 0.0 * C.T",
+           "by_q[:, :3, 3:], by_q[:, 6:, 3:] = back @ rotations.cross_matrix(through), back",
+           "by_q[:, :3, 3:], by_q[:, 6:, 3:] = back @ rotations.cross_matrix(through), 0.0 * back",
            "tests/elements/load/test_aerodynamic.py", "tangent by attitude of a law of air"),
     Mutant("elements/load/drag_batch.py",
            "c_t * (2.0 * turn + along * (one - tt))", "c_t * (turn + along * (one - tt))",
