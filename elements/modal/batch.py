@@ -45,7 +45,7 @@ from femb.numerics.compiler.bound_calls import Bound
 from femb.numerics.compiler.compile import kernel
 from femb.numerics.vector3 import IN_Q, IN_V, cross, dot, rotate, rotate_back
 
-# Kernel: energies and momenta of a flexible body; equation (13).
+# Kernel: energies and momenta of a flexible body; equation (8).
 
 
 @kernel
@@ -122,7 +122,7 @@ def coordinates(index, stations, rests, psi2, q, v, a, fixed, out):
 # dm. Of all fields with these moments that which moves the least mass is a combination of the fields f_r e_b, with the
 # functions f_r of 1, x, y, z that are orthonormal in the mass. Its amplitudes are further coordinates zeta, of which
 # the field is linear; the mass matrix is then that of linear shapes, and positive definite wherever the body is.
-# Source: docs/theory/modal_body.md, section 4, equations (30) to (32).
+# Source: docs/theory/modal_body.md, section 4, equations (21) to (23).
 
 THIN = 1e-9  # least mass of a function of position, of the largest
 SMALL = 1e-8  # least amplitude of a field, of the largest
@@ -161,7 +161,7 @@ def moving_arrays(body: ReducedBody, full: bool, free: bool = False) -> MovingAr
 
 
 def _about_mass_centre(body: ReducedBody) -> MovingArrays:
-    """Arrays with the inertia of second order of the whole mass at the mass centre: equation (33).
+    """Arrays with the inertia of second order of the whole mass at the mass centre: equation (24).
 
     Inertia and momenta about the mass centre are then constant, as in mean axes.
     """
@@ -176,7 +176,7 @@ def _about_mass_centre(body: ReducedBody) -> MovingArrays:
 
 
 def _with_second_order(body: ReducedBody, S2: Floats, B2: Floats) -> MovingArrays:
-    """Equations (30) to (32)."""
+    """Equations (21) to (23)."""
     assert body.J1 is not None  # B2 is refused without these
     assert body.J2 is not None
     assert body.Q is not None
@@ -269,7 +269,7 @@ class ModalBatch(Batch):
 
     def spin_error(self, v: Floats) -> Floats:
         """(s,) by what part the first frequency is too low in spin at velocities v (s, n_v), since the coupling is
-        "constant": about that of a cantilever, equation (34)."""
+        "constant": about that of a cantilever, equation (25)."""
         first = int(self.index[0, IN_V])
         if not self.unstiffened or first < 0:
             return np.zeros(len(v))

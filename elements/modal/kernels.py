@@ -1,6 +1,6 @@
 """Kernels of flexible bodies: inertia, motion of the interfaces, and the force on these and on the modes.
 
-Source: docs/theory/modal_body.md, equations (6) to (23).
+Source: docs/theory/modal_body.md, equations (2) to (15).
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ S2, Q, J2 = 0, 3, 6
 R, RATE, ACC, OMEGA, ALPHA, ARM_RATE, ARM_ACC, FRAME_OMEGA = range(8)
 
 # The relative motion of an interface, rows of (9, 3): x, theta; difference of velocities and of accelerations in body
-# axes; y, c = C^T omega, e = C^T alpha, g of equation (21); h and 1 + tau, one number each.
+# axes; y, c = C^T omega, e = C^T alpha, g of equation (13); h and 1 + tau, one number each.
 X, THETA, DV, DA, Y, TURNED, TURNED_ALPHA, G, SCALARS = range(9)
 
 
@@ -46,7 +46,7 @@ def six(matrix: Floats) -> Floats:
     return packed
 
 
-# Kernels: mass moments of the deformed body, and the force of inertia and elasticity; equations (6), (9) to (11).
+# Kernels: mass moments of the deformed body, and the force of inertia and elasticity; equations (2), (4) to (6).
 
 # Kernels over 3 x 3 matrices, and blocks of them in larger ones.
 
@@ -100,7 +100,7 @@ def add_half_turn_rate(theta, y, out):
 
 @inlined
 def turn_rates(theta, sign, B, inverse):
-    """B = (1 - theta~/2)/(1 + tau) and its inverse 1 + theta~/2 + theta theta^T/4, equation (16); sign 1.
+    """B = (1 - theta~/2)/(1 + tau) and its inverse 1 + theta~/2 + theta theta^T/4, equation (11); sign 1.
 
     With sign -1, their transposes.
     """
@@ -161,7 +161,7 @@ WIDTH = 27
 
 @inlined
 def moments(rigid, linear, quad, eta, body, each):
-    """The moments ``body`` (8, 6), and those of every coordinate, ``each`` (n, 27), at eta (3, n); equation (6)."""
+    """The moments ``body`` (8, 6), and those of every coordinate, ``each`` (n, 27), at eta (3, n); equation (2)."""
     n = linear.shape[0]
     for j in range(n):
         for o in range(3):
@@ -208,7 +208,7 @@ def moments(rigid, linear, quad, eta, body, each):
 
 @inlined
 def inner_force(m, pairs, eta, body, each, acc, omega, alpha, inertial, elastic, damped, work, wrench, N):
-    """Force, torque about the origin, body axes (2, 3), and forces N (n,) on the coordinates; equations (9) to (11).
+    """Force, torque about the origin, body axes (2, 3), and forces N (n,) on the coordinates; equations (4) to (6).
 
     acc : acceleration of the origin less gravity, body axes. inertial, elastic and damped are factors of the terms.
     work (6, 3).
@@ -273,7 +273,7 @@ def product_of(inertia: Floats, twist: Floats) -> Floats:
     return np.asarray(0.25 * trace * np.eye(3) - 0.5 * inertia - 0.5 * np.cross(np.eye(3), twist[..., None, :]))
 
 
-# Kernels: the motion of the interfaces, and the coordinates of the body that follow; equations (16) to (21).
+# Kernels: the motion of the interfaces, and the coordinates of the body that follow; equations (11) to (13).
 
 # Smallest 1 + tr C: the relative rotation of an interface stays below about 179 degrees.
 LEAST_TRACE = 1e-4
@@ -365,8 +365,8 @@ def bent_coordinate(p, bends, n):
 
 @inlined
 def interface_motion(station, A, axes, root, its_axes, its, w, C, x, s):
-    """Relative displacement and rotation of one interface, and their first and second rates; equations (16), (20),
-    (21). Returns whether the rotation is below half a turn."""
+    """Relative displacement and rotation of one interface, and their first and second rates; equations (11), (12),
+    (13). Returns whether the rotation is below half a turn."""
     omega, alpha = root[OMEGA], root[ALPHA]
     at = 6 * (s - 1)
     for m in range(3):
@@ -501,7 +501,7 @@ def less_gravity(axes, acceleration, gravity, work, out):
 
 @inlined
 def by_measured(psi2, x, N, f):
-    """f (n,) on the measured coordinates x from N on those that move the mass, the transpose of equation (29)."""
+    """f (n,) on the measured coordinates x from N on those that move the mass, the transpose of equation (20)."""
     n = f.size
     bends = psi2.shape[0] - (N.size - n)
     for j in range(n):
@@ -517,7 +517,7 @@ def by_measured(psi2, x, N, f):
 
 @inlined
 def station_forces(rests, axes, relative, turns, wrench, f, work, out):
-    """Forces, inertial axes, and torques, axes of the station, at every interface, (k, 2, 3); equation (23)."""
+    """Forces, inertial axes, and torques, axes of the station, at every interface, (k, 2, 3); equation (15)."""
     rotate(axes[0], wrench[0], out[0, 0])
     for o in range(3):
         out[0, 1, o] = wrench[1, o]

@@ -64,7 +64,7 @@ from femb.elements.modal.kernels import (
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import cross, dot, product, rotate, rotate_back, scatter
 
-# Kernels: mass matrix and tangents of a body by the motion of its frame and its coordinates; (12), (14), (15).
+# Kernels: mass matrix and tangents of a body by the motion of its frame and its coordinates; (7), (9), (10).
 #
 # Rows: force, inertial axes; torque, body axes; forces on the coordinates. Columns: velocity of the origin, inertial
 # axes; angular velocity or rotation, body axes; coordinates.
@@ -72,7 +72,7 @@ from femb.numerics.vector3 import cross, dot, product, rotate, rotate_back, scat
 
 @inlined
 def mass_matrix(m, axes, pairs, body, each, blocks, out):
-    """out (6 + n, 6 + n) = the mass matrix, equation (12). blocks (4, 3, 3) : workspace."""
+    """out (6 + n, 6 + n) = the mass matrix, equation (7). blocks (4, 3, 3) : workspace."""
     n = each.shape[0]
     out[:, :] = 0.0
     skew(body[S, :3], blocks[0])
@@ -96,7 +96,7 @@ def mass_matrix(m, axes, pairs, body, each, blocks, out):
 
 @inlined
 def by_velocities(axes, pairs, quad, body, each, omega, work, blocks, out):
-    """out (6 + n, 6 + n) = derivatives by velocities, equation (14)."""
+    """out (6 + n, 6 + n) = derivatives by velocities, equation (9)."""
     n = each.shape[0]
     out[:, :] = 0.0
     # -(omega x s)~ - omega~ s~ - 2 sdot~, and the torque
@@ -139,7 +139,7 @@ def by_velocities(axes, pairs, quad, body, each, omega, work, blocks, out):
 
 @inlined
 def by_positions(m, axes, pairs, quad, eta, body, each, acc, omega, alpha, force, work, blocks, out):
-    """out (6 + n, 6 + n) = derivatives by a rotation of the body and by the coordinates, equation (15).
+    """out (6 + n, 6 + n) = derivatives by a rotation of the body and by the coordinates, equation (10).
 
     force (3,) : F_b, body axes.
     """
@@ -191,14 +191,14 @@ def by_positions(m, axes, pairs, quad, eta, body, each, acc, omega, alpha, force
             out[o, 6 + k] = work[5, o]
 
 
-# Kernels: the rows of the coordinates measured at interfaces by the motion of their stations; equations (22), (25).
+# Kernels: the rows of the coordinates measured at interfaces by the motion of their stations; equations (14), (17).
 #
 # Columns: velocity, inertial axes, and angular velocity, axes of the station, of every station; then the modes.
 
 
 @inlined
 def measured_rows(rests, axes, relative, turns, W, blocks):
-    """W (6 (k - 1), columns) : rates of the measured coordinates, equation (22); blocks (8, 3, 3): workspace."""
+    """W (6 (k - 1), columns) : rates of the measured coordinates, equation (14); blocks (8, 3, 3): workspace."""
     W[:, :] = 0.0
     B, inverse = blocks[0], blocks[1]
     for s in range(1, rests.shape[0]):
@@ -222,7 +222,7 @@ def measured_rows(rests, axes, relative, turns, W, blocks):
 @inlined
 def rate_changes(motion, relative, turns, x, W, E_q, E_v, E_a, blocks, work):
     """Derivatives of the rates by displacements, E_q, and of the second rates by velocities, E_v, and displacements,
-    E_a: equation (25), and (21) differentiated likewise. All as W; blocks (8, 3, 3), work (6, 3): workspace."""
+    E_a: equation (17), and (13) differentiated likewise. All as W; blocks (8, 3, 3), work (6, 3): workspace."""
     columns = W.shape[1]
     E_q[:, :] = 0.0
     E_v[:, :] = 0.0
@@ -297,7 +297,7 @@ def rate_changes(motion, relative, turns, x, W, E_q, E_v, E_a, blocks, work):
 
 @inlined
 def strained_rows(psi2, x, W, E_q, E_v, E_a, J, P_q, P_v, P_a):
-    """J, P_q, P_v, P_a : the same of the coordinates that move the mass but are no modes, equations (29), (30)."""
+    """J, P_q, P_v, P_a : the same of the coordinates that move the mass but are no modes, equations (20), (21)."""
     first, columns = W.shape
     n = x.shape[1]
     bends = psi2.shape[0] - (J.shape[0] - first)
@@ -463,7 +463,7 @@ def times_changes(A, changes, first, out):
 
 @inlined
 def turned_forces(rests, axes, relative, turns, W, f, blocks, work, K):
-    """K += the change of the forces on the stations with their positions at constant f, equation (24)."""
+    """K += the change of the forces on the stations with their positions at constant f, equation (16)."""
     B, inverse, dB = blocks[0], blocks[1], blocks[2]
     z = K.shape[0]
     for s in range(1, rests.shape[0]):

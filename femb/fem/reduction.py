@@ -306,7 +306,7 @@ def _second_order(B: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _of_lumps(model: FeModel, point: Floats, shapes: Floats, D: Floats) -> tuple[Floats, Floats, Floats]:
-    """Equations (7) and (8)."""
+    """Moments of the lumps of the mass matrix, with their rotary inertia: docs/theory/modal_body.md, equation (3)."""
     n, s = len(model.nodes), shapes.shape[1]
     momenta = (model.mass @ D).T  # E^T M and G^T M, by columns
     m, X, J = np.zeros(n), model.nodes - point, np.zeros((n, 3, 3))
@@ -359,7 +359,7 @@ def _between_nodes(model: FeModel, offsets: Floats, turn: NDArray[np.bool_]) -> 
 
 
 def _with_rotary_inertia(J1: Floats, J2: Floats, Q: Floats, J: Floats, theta: Floats) -> tuple[Floats, Floats, Floats]:
-    """Equation (8), of inertias (N, 3, 3) and rotations (N, 3, n)."""
+    """Equation (3), of inertias (N, 3, 3) and rotations (N, 3, n)."""
     t = np.cross(np.eye(3), theta.transpose(0, 2, 1)[:, :, None, :])  # (N, n, 3, 3) cross matrices
     tJ = t @ J[:, None]
     J1 = J1 + np.sum(tJ + tJ.swapaxes(-1, -2), axis=0)

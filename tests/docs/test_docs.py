@@ -526,6 +526,7 @@ def test_pages_that_the_code_names_exist():
         ("exact_beam", 28),
         ("handover", 16),
         ("linearisation", 26),
+        ("modal_body", 26),
         ("rigid_body", 10),
     ],
 )

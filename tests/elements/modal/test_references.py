@@ -75,7 +75,7 @@ def test_the_same_motion_to_second_order(host):
 
 
 def test_constant_coupling_of_free_bodies_stays_positive_definite():
-    """In mean axes S1 = 0 and C0 = 0; by its root the whole mass moves as it does at the mass centre, equation (33). A
+    """In mean axes S1 = 0 and C0 = 0; by its root the whole mass moves as it does at the mass centre, equation (24). A
     body that a joint holds keeps to the first order."""
     for body, held, lost in ((bodies()[0], True, "boom"), (bodies()[0], False, ""), (bodies()[2], False, "")):
         model = femb.Model("boom")
