@@ -20,19 +20,10 @@ from femb.base.types import Floats, Ints, Sparse
 from femb.elements.beam.shape import section_axes
 from femb.elements.marker import Place
 from femb.elements.modal.data import ReducedBody
+from femb.fem.checks import GROUNDED, MASS_FORM, check_size, check_supports, rounding_of
 from femb.fem.loads import InnerLoad, force_on, heat_of, pressure_on
 from femb.fem.model import FeModel, MeshInterface, scaled
-from femb.fem.reduction import (
-    GROUNDED,
-    MASS_FORM,
-    Coupling,
-    Keep,
-    Reduction,
-    check_size,
-    check_supports,
-    reduce_model,
-    rounding_of,
-)
+from femb.fem.reduction import Coupling, Keep, Reduction, reduce_model
 from femb.model.model import Model
 from femb.numerics.rotations import cross_matrix, rotation_matrix
 

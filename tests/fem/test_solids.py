@@ -8,9 +8,10 @@ from fem.solids import SIZE, bar
 from scipy.linalg import eigh
 
 from femb.fem import MeshInterface, reduce_model
+from femb.fem.checks import properties
 from femb.fem.model import as_csc
 from femb.fem.reduce import interfaces_of
-from femb.fem.reduction import Keep, properties
+from femb.fem.reduction import Keep
 
 MASS = 2700.0 * np.prod(SIZE)
 KINDS = ("tetra", "tetra10", "hexahedron", "hexahedron20", "hexahedron27")
