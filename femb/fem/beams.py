@@ -30,7 +30,6 @@ from femb.numerics.rotations import cross_matrix
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.system.appendages import Appendage
 from femb.system.equations import Equations
-from femb.system.system import System
 from femb.vibration.appendages import alone_of, appendages, place_of, root_frame, stations
 
 
@@ -43,7 +42,7 @@ def appendage_model(
     its name, which is needed if the body has several. Raises ModelError: drivers and latches within; what is not on the
     appendage.
     """
-    motion = EigenProblem.of(System(model), False)
+    motion = EigenProblem.at_rest(model)
     layout = motion.system.layout
     if root not in layout.bodies and root != "ground":
         raise ModelError(f"root: got {root!r}, wanted one of {', '.join(['ground', *layout.bodies])}")
@@ -78,7 +77,7 @@ def appendage_model(
 def free_model(model: Model, numbers: Mapping[str, int], ties: Sequence[Mapping[int, Floats]]) -> FeModel:
     """A whole model without a root. numbers : of its nodes, by the labels of frames. ties : by number of a node, (c, 6)
     by its motion in common axes: their sums are zero."""
-    motion = EigenProblem.of(System(model), False)
+    motion = EigenProblem.at_rest(model)
     layout, own = motion.system.layout, ~motion.held
     frames = [k for k in range(len(layout.frames)) if np.any(own[motion.velocities_of(k)])]
     of, turn, stored = _freedoms(motion, frames, own)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from femb.base.errors import FembWarning, ModelError
 from femb.base.types import Floats, Ints, Sparse
 from femb.layout.element import LowRank
+from femb.model.model import Model
 from femb.small_motions.spinning import in_own_axes
 from femb.small_motions.strains import ExactProducts
 from femb.system.block_lu import AnyFactorisation
@@ -89,7 +90,20 @@ class EigenProblem:
         """
         layout = FreeLayout(held)
         system = about_mass_centres(system) if loaded else system
-        free = System(system.model, assemble=None, layout=layout).with_discrete(system.discrete)
+        free = System(system.model, assemble=None, layout=layout)
+        return cls._about(system, free.with_discrete(system.discrete), layout, loaded, own_axes, states)
+
+    @classmethod
+    def at_rest(cls, model: Model) -> "EigenProblem":
+        """About the start of a model, at rest and without loads; equations are built once where no joint closes."""
+        layout = FreeLayout()
+        free = System(model, assemble=None, layout=layout)
+        return cls._about(System(model) if free.n_c else free, free, layout, False, False, False)
+
+    @classmethod
+    def _about(
+        cls, system: System, free: System, layout: FreeLayout, loaded: bool, own_axes: bool, states: bool
+    ) -> "EigenProblem":
         q, v, a = start_of(system, free), _velocities(system, free, system.v0), np.zeros(free.n_v)
         free = free.at(q)
         u = free.inputs_at(0.0, q, v)
