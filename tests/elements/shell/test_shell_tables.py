@@ -167,6 +167,21 @@ def test_beam_by_all_loads_and_a_curved_one():
     found = [straight(0.0, component=k) for k in (0, 2, 3)]
     found += [straight(shift, component=k) for shift, k in ((TRAPEZOIDS, 2), (PARALLELOGRAMS, 1), (PARALLELOGRAMS, 2))]
     np.testing.assert_allclose(found, [0.996, 0.981, 0.946, 0.974, 0.625, 0.986], atol=1e-3)
+    found = [curved(component) / reference for component, reference in ((0, 0.08734), (2, 0.5022))]
+    np.testing.assert_allclose(found, [0.877, 0.950], atol=1e-3)
+
+
+def test_beam_of_triangles_by_all_loads():
+    """Pull and bending out of the plane are right; in the plane, straight, distorted and curved beams lock."""
+    found = [straight(0.0, kind="triangles", component=k) for k in (0, 2)]
+    found += [straight(shift, kind="triangles", component=2) for shift in (TRAPEZOIDS, PARALLELOGRAMS)]
+    np.testing.assert_allclose(found, [0.992, 0.973, 0.969, 0.963], atol=1e-3)
+    found = [straight(shift, kind="triangles") for shift in (0.0, TRAPEZOIDS, PARALLELOGRAMS)]
+    np.testing.assert_allclose([*found, curved(0, "triangles") / 0.08734], [0.03, 0.02, 0.01, 0.02], atol=6e-3)
+
+
+def curved(component, kind="quads"):
+    """The displacement at the tip of a quarter of a circle of MacNeal and Harder, six elements, under a unit load."""
 
     def at(r, s):
         turn, radius = 0.5 * np.pi * (1.0 - r), 4.12 + 0.2 * s
@@ -174,13 +189,12 @@ def test_beam_by_all_loads_and_a_curved_one():
         return x, np.tile([0.0, 0.0, 1.0], (len(r), 1))
 
     mesh = grid(at, 6, 1)
+    mesh = triangulated(mesh) if kind == "triangles" else mesh
     shell = shell_on(mesh, thickness=0.1, material=material(1e7, 0.25), drilling="weak")
     one, tip = Supported(shell, held(mesh, (mesh.sets["edge4"], range(6)))), mesh.sets["edge2"]
-    for component, reference, wanted in ((0, 0.08734, 0.877), (2, 0.5022, 0.950)):
-        loads = np.zeros((14, 6))
-        loads[tip, component] = 0.5
-        moved = one.linear(one.loads(loads))[tip, component].mean()
-        np.testing.assert_allclose(moved / reference, wanted, atol=1e-3)
+    loads = np.zeros((14, 6))
+    loads[tip, component] = 0.5
+    return one.linear(one.loads(loads))[tip, component].mean()
 
 
 MORLEY = [[0, 0, 0], [1, 0, 0], [1 + np.sqrt(0.75), 0.5, 0], [np.sqrt(0.75), 0.5, 0]]
@@ -309,6 +323,44 @@ def test_slit_annulus():
     x = one.displacements(q)
     np.testing.assert_allclose([x[sets["corner4"][0], 2], x[sets["corner3"][0], 2]], [13.379, 17.022], atol=1e-3)
     assert max(counts) <= 6
+
+
+@pytest.mark.slow
+def test_large_rotations_on_fine_meshes():
+    """End shear of 16 and 32, roll-up of 32 and 64, hemisphere of 16 and 24, slit annulus of 10 x 80, triangles."""
+    for n, wanted in ((16, [3.293, 6.705]), (32, [3.291, 6.701])):
+        one, tip = cantilever(n)
+        loads = np.zeros((len(one.places), 6))
+        loads[tip, 2] = 2.0
+        q, count = one.equilibrium(one.loads(loads))
+        x = one.displacements(q)[tip[0]]
+        np.testing.assert_allclose([-x[0], x[2]], wanted, atol=1e-3)
+        assert count <= 9
+    for n, wanted in ((32, [11.916, 0.002]), (64, [11.975, 0.0])):
+        one, tip = cantilever(n, 12.0)
+        loads = np.zeros((len(one.places), 6))
+        loads[tip, 4] = -0.5 * 50.0 * np.pi / 3.0
+        q = None
+        for step in range(1, 11):
+            q, count = one.equilibrium(0.1 * step * one.loads(loads), q, limit=0.3)
+            assert count <= 8
+        x = one.displacements(q)[tip[0]]
+        np.testing.assert_allclose([-x[0], x[2]], wanted, atol=2e-3)
+    for n, kind, wanted in ((16, "quads", [4.080, 8.264]), (24, "quads", [4.076, 8.198]),
+                            (16, "triangles", [4.021, 7.982])):  # fmt: skip
+        one, loads, sets = hemisphere(n, kind)
+        q, count = one.equilibrium(one.loads(200.0 * loads))
+        x = one.displacements(q)
+        found = [x[sets["corner1"][0], 0], -x[sets["corner2"][0], 1]]
+        np.testing.assert_allclose(found, wanted, atol=2e-3 if kind == "quads" else 1e-2)
+        assert count <= 10
+    one, f, sets = annulus(10, 80)
+    q = None
+    for step in range(1, 11):
+        q, count = one.equilibrium(0.1 * step * f, q)
+        assert count <= 6
+    x = one.displacements(q)
+    np.testing.assert_allclose([x[sets["corner4"][0], 2], x[sets["corner3"][0], 2]], [13.776, 17.415], atol=1e-3)
 
 
 def quarter_of_a_tube(radius, length, n, m):
