@@ -112,20 +112,15 @@ def _second_order(B: Floats) -> tuple[Floats, Floats, Floats]:
 def _of_lumps(model: FeModel, point: Floats, shapes: Floats, D: Floats) -> tuple[Floats, Floats, Floats]:
     """Moments of the lumps of the mass matrix, with their rotary inertia: docs/theory/modal_body.md, equation (3)."""
     n, s = len(model.nodes), shapes.shape[1]
-    momenta = (model.mass @ D).T  # E^T M and G^T M, by columns
-    m, X, J = np.zeros(n), model.nodes - point, np.zeros((n, 3, 3))
-    u, theta = np.zeros((n, 3, s)), np.zeros((n, 3, s))
-    for k, dofs in enumerate(model.dofs):
-        line, turn = np.zeros((6, 3)), np.zeros((6, 3))
-        has, turns = dofs[:3] >= 0, dofs[3:] >= 0
-        line[:, has], turn[:, turns] = momenta[:, dofs[:3][has]], momenta[:, dofs[3:][turns]]
-        m[k] = np.trace(line[:3]) / 3.0
-        u[k, has], theta[k, turns] = shapes[dofs[:3][has]], shapes[dofs[3:][turns]]
-        across = turn[:3]
-        d = axial(across) / (2.0 * m[k]) if m[k] > 0.0 else np.zeros(3)
-        X[k] = X[k] + d
-        J[k] = symmetric(turn[3:] - cross_matrix(X[k]) @ across)
-        u[k] -= cross_matrix(d) @ theta[k]
+    # M E and M G; what a node lacks is zero, the last row
+    momenta, shapes = np.vstack([model.mass @ D, np.zeros(6)]), np.vstack([shapes, np.zeros(s)])
+    line, turn = (momenta[dofs].swapaxes(1, 2) for dofs in (model.dofs[:, :3], model.dofs[:, 3:]))
+    u, theta = shapes[model.dofs[:, :3]], shapes[model.dofs[:, 3:]]
+    m, across = np.einsum("naa->n", line[:, :3]) / 3.0, turn[:, :3]
+    d = np.where(m > 0.0, 0.5 / np.where(m > 0.0, m, 1.0), 0.0)[:, None] * axial(across)
+    X = model.nodes - point + d
+    J = symmetric(turn[:, 3:] - cross_matrix(X) @ across)
+    u -= cross_matrix(d) @ theta
     whole = np.concatenate([X[:, :, None], u], axis=2).reshape(n, -1)
     between = _between_nodes(model, X - model.nodes + point, np.any(theta, axis=(1, 2)))
     lumps = m - np.asarray(between.sum(axis=1)).ravel()
