@@ -18,7 +18,8 @@ IN_PLANE = ("11", "22", "12")
 def ply_stress_at(shell: Group, chosen: Any = slice(None)) -> Floats:
     """(k, e, p, 2, 3) Pa at the chosen output times. Raises ResultError: a wall of matrices, which has no plies."""
     if "ply_recovery" not in shell:
-        raise ResultError(f"{shell.path}: has no stresses: its wall is of matrices, or the file of an earlier version")
+        why = "its wall is of matrices, it has several walls, or the file is of an earlier version"
+        raise ResultError(f"{shell.path}: has no stresses: {why}")
     loads = np.concatenate([shell["membrane_force"][chosen], shell["bending_moment"][chosen]], axis=-1)
     stress: Floats = np.einsum("psil,kel->kepsi", shell["ply_recovery"], loads)
     if "temperature" in shell:

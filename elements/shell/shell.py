@@ -3,9 +3,8 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from importlib.util import find_spec
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -33,9 +32,9 @@ from femb.elements.item import Item, StartMotion
 from femb.elements.load.load import Load
 from femb.elements.marker import Marker, Place
 from femb.elements.modal.flexible_body import Interface
-from femb.elements.records import RecordedSystem, Records, StationMotions, shape_changes
+from femb.elements.records import RecordedSystem, Records
 from femb.elements.shell.bulk_shell import BulkShell, is_bulk_data, read_bulk_shell
-from femb.elements.shell.laminate import Wall, recovery_of_plies, wall_of_plies
+from femb.elements.shell.laminate import Wall, wall_of_plies
 from femb.elements.shell.mesh import (
     ShellMesh,
     mesh_of_file,
@@ -44,10 +43,10 @@ from femb.elements.shell.mesh import (
     surface_mesh,
     surface_problem,
 )
+from femb.elements.shell.records import shell_records
 from femb.elements.shell.results import ShellResults
-from femb.elements.shell.stiffness import areas, middle_axes
 from femb.layout.layout import Layout, ShellLayout, Station
-from femb.layout.views import ModelView, OutputStates, StartPoses
+from femb.layout.views import ModelView, StartPoses
 from femb.numerics import rotations
 
 # An element needs about 10 kB; a larger number is probably a typing error.
@@ -454,10 +453,10 @@ class Shell(Item):
             rotary = self.rotary_inertia
             rotary = self.mass_per_area * thickness**2 / 12.0 if rotary is None else rotary  # type: ignore[operator]
             return Wall(C, np.array([self.mass_per_area, 0.0, rotary]), thickness, np.full((2, 6), np.nan))
-        return wall_of_plies(self._layers, self.offset)
+        return wall_of_plies(self.layers, self.offset)
 
     @property
-    def _layers(self) -> list[Ply]:
+    def layers(self) -> list[Ply]:
         """The plies, or the material as one; none of a wall of matrices, or of several walls."""
         if self.bulk is not None:
             return self.bulk.walls[0].plies if len(self.walls) == 1 else []
@@ -653,64 +652,3 @@ class Shell(Item):
 def _names(given: Mapping[str, Any], *words: str) -> bool:
     """Whether a mapping has these words alone, each with a name."""
     return set(given) == set(words) and all(isinstance(given[word], str) for word in words)
-
-
-def shell_records(items: list[Shell], system: RecordedSystem) -> Records:
-    """The motion of the nodes of shells, and what does not change; the batch records forces."""
-    layout = system.layout
-    static: dict[str, Floats] = {}
-    attributes: dict[str, dict[str, Any]] = {}
-    entries = [layout.shells[item.name] for item in items]
-    stations = [station for entry in entries for station in entry.stations]
-    ends = np.cumsum([0, *(len(entry.stations) for entry in entries)]).tolist()
-    rows = [slice(a, b) for a, b in pairwise(ends)]
-    owner = np.repeat(np.arange(len(items)), np.diff(ends))
-    position, quaternion = layout.poses(stations)
-    carriers: list[Station] = []
-    for item, entry, part in zip(items, entries, rows, strict=True):
-        path = f"shells/{item.name}"
-        static[f"{path}/reference_position"] = layout.origin + position[part]
-        static[f"{path}/reference_quaternion"] = quaternion[part]
-        static[f"{path}/quadrilaterals"] = entry.quads.astype(float)
-        static[f"{path}/triangles"] = entry.triangles.astype(float)
-        corners = [position[part][cells] for cells in item.geometry.cells]
-        turn = rotations.multiply(
-            quaternion[part][0], rotations.conjugate(item.geometry.axes(item.material_direction)[0])
-        )
-        axes_of = [
-            projected_axes(middle_axes(x)[:, :, 2], rotations.rotate(turn, item.directions(x.shape[1])))
-            for x in corners
-        ]
-        static[f"{path}/element_axes"] = np.concatenate(axes_of)
-        if item._layers:
-            offset = item.offset if item.bulk is None else item.bulk.walls[0].offset
-            recovery = recovery_of_plies(item._layers, offset, item.walls[0])
-            static[f"{path}/ply_recovery"], static[f"{path}/ply_heat"] = recovery.loads, recovery.heat
-            static[f"{path}/ply_angle"] = recovery.angle
-            if not np.isnan(recovery.strengths).all():
-                static[f"{path}/ply_strengths"] = recovery.strengths
-        static[f"{path}/element_area"] = np.concatenate([areas(x) for x in corners])
-        body = next((body for body, _ in item.hosts.values() if body is not None), None)
-        carriers.append(entry.stations[0] if body is None else Station(layout.bodies[body]))
-        attributes[path] = {"kind": item.kind} | ({} if body is None else {"deflection_body": body})
-    motions, of_carriers = StationMotions(layout, stations), StationMotions(layout, carriers)
-    origin, axes = layout.poses(carriers)
-    shape = rotations.rotate_back(axes[owner], position - origin[owner])
-
-    def series(accelerations: bool, frames: OutputStates) -> dict[str, Floats]:
-        motion = motions.at(frames, accelerations)
-        nodes = motion["position"]
-        motion["position"], motion["velocity"] = layout.to_inertial(frames.time, nodes, motion["velocity"])
-        motion["rotation"], motion["deflection"] = np.empty_like(motion["quaternion"]), np.empty_like(nodes)
-        carried = of_carriers.at(frames, accelerations=False)
-        shape_changes(
-            owner, carried["position"], carried["quaternion"], shape, quaternion, nodes, motion["quaternion"],
-            motion["rotation"], motion["deflection"],
-        )  # fmt: skip
-        return {
-            f"shells/{item.name}/{word}": values[:, part]
-            for item, part in zip(items, rows, strict=True)
-            for word, values in motion.items()
-        }
-
-    return Records(static, attributes, partial(series, True), partial(series, False))
