@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.html import Brief
-from femb.base.types import POSITIVE, Floats, Ints, Unit, Vector
+from femb.base.types import POSITIVE, Arguments, Floats, Ints, Unit, Vector
 from femb.base.values import frozen_array
 from femb.numerics import rotations
 from femb.numerics.components import norm
@@ -372,7 +372,7 @@ class Path(Brief):
     kinks: bool = False
     radius: Annotated[float | None, Unit("m"), POSITIVE] = None
     angle: Annotated[float | None, Unit("rad"), POSITIVE] = None
-    curve: Callable[[float], Any] | None = None
+    curve: Annotated[Callable[[float], Any], Arguments("of the length in Python")] | None = None
 
     def __post_init__(self) -> None:
         with Checks(self, "path") as check:

@@ -9,7 +9,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import FembError, ModelError, SolveError
 from femb.base.quantity import Group, Quantity
-from femb.base.types import Direction, Floats, Matrix3, OneOf, Unit
+from femb.base.types import Arguments, Direction, Floats, Matrix3, OneOf, Unit
 from femb.base.values import as_numbers, shown
 from femb.elements.body.body import check_sequence
 from femb.elements.item import Item
@@ -430,7 +430,7 @@ class OrientationDriver(PlaceDriver):
     second_angle: Annotated[Profile | Callable[..., Any] | None, Unit("rad")] = None
     third_angle: Annotated[Profile | Callable[..., Any] | None, Unit("rad")] = None
     sequence: Annotated[EulerSequence | Matrix3, Unit("")] = "xyz"
-    motion: Callable[..., Any] | None = None
+    motion: Annotated[Callable[..., Any], Arguments("of time")] | None = None
 
     def check(self, check: Checks) -> None:
         super().check(check)

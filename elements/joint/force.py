@@ -8,7 +8,7 @@ import numpy as np
 
 from femb.base.checks import Checks
 from femb.base.quantity import Group
-from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Floats, LowerBound, Unit
+from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Arguments, Floats, LowerBound, Unit
 from femb.elements.item import HoldsCommands
 from femb.elements.joint.constraint_kernels import FRICTION, MOTOR, SPRING, STOPS
 from femb.elements.joint.coordinates import ANGLE, Z
@@ -243,7 +243,7 @@ class JointSpringDamper(JointForce):
     stiffness: Annotated[float, Unit("N m/rad", stroke="N/m"), NOT_NEGATIVE] = 0.0
     damping: Annotated[float, Unit("N m s/rad", stroke="N s/m"), NOT_NEGATIVE] = 0.0
     free: Annotated[float, Unit("rad", stroke="m")] = 0.0
-    force: Callable[[float, float], Any] | None = None
+    force: Annotated[Callable[[float, float], Any], Arguments("(coordinate, rate) -> N m or N")] | None = None
 
     def check(self, check: Checks) -> None:
         super().check(check)

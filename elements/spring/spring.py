@@ -9,7 +9,7 @@ import numpy as np
 from femb.base.checks import Checks
 from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
-from femb.base.types import NOT_NEGATIVE, Direction, OneOf, Unit, Vector
+from femb.base.types import NOT_NEGATIVE, Arguments, Direction, OneOf, Unit, Vector
 from femb.elements.item import Item
 from femb.elements.load.load import LoadResults
 from femb.elements.marker import SHORTEST, Place, SpringEnd, check_markers
@@ -114,7 +114,7 @@ class SpringDamper(TwoEndItem):
     stiffness: Annotated[float, Unit("N/m"), NOT_NEGATIVE] = 0.0
     damping: Annotated[float, Unit("N s/m"), NOT_NEGATIVE] = 0.0
     free_length: Annotated[float | None, Unit("m"), NOT_NEGATIVE] = None
-    force: Callable[[float, float], Any] | None = None
+    force: Annotated[Callable[[float, float], Any], Arguments("(length, rate) -> N")] | None = None
 
     def check(self, check: Checks) -> None:
         if not check.bad and self.stiffness == 0.0 and self.damping == 0.0 and self.force is None:
@@ -212,7 +212,7 @@ class TorsionSpringDamper(TwoEndItem):
     stiffness: Annotated[float, Unit("N m/rad"), NOT_NEGATIVE] = 0.0
     damping: Annotated[float, Unit("N m s/rad"), NOT_NEGATIVE] = 0.0
     free_angle: Annotated[float, Unit("rad")] = 0.0
-    torque: Callable[[float, float], Any] | None = None
+    torque: Annotated[Callable[[float, float], Any], Arguments("(angle, rate) -> N m")] | None = None
 
     def check(self, check: Checks) -> None:
         if "free_angle" not in check.bad:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_typ
 import numpy as np
 
 from femb.base.errors import ModelError, Problem
-from femb.base.types import Floats, LowerBound, OneOf, SeveralForms, Shape, Unit
+from femb.base.types import Arguments, Floats, LowerBound, OneOf, SeveralForms, Shape, Unit
 from femb.base.values import (
     LARGEST,
     array_problem,
@@ -52,9 +52,14 @@ def alternatives(hint: Any) -> list[Any]:
 def mark_of(option: Any) -> Any:
     """The mark of femb.base.types for the form of a value in an annotation; None without one."""
     for mark in getattr(option, "__metadata__", ()):
-        if isinstance(mark, (Shape, OneOf, SeveralForms)):
+        if isinstance(mark, (Arguments, Shape, OneOf, SeveralForms)):
             return mark
     return None
+
+
+def is_function(option: Any) -> bool:
+    """Whether an alternative of an annotation is a function in Python, which files do not express."""
+    return get_origin(option) is Callable or isinstance(mark_of(option), Arguments)
 
 
 M = TypeVar("M", Unit, LowerBound)
@@ -120,16 +125,23 @@ def alternative_of(option: Any) -> Alternative:
             return Alternative(lambda value: problem(value, dims), _unit_vector if unit else frozen_array)
         case OneOf(allowed):
             return Alternative(_is_word(allowed))
+        case Arguments(text):
+            return _plain(f"a function {text}", _is_callable)
     if option is type(None):
         return Alternative(lambda value: None if value is None else f"got {shown(value)}, wanted nothing", empty=True)
     if get_origin(option) is Callable or getattr(option, "_is_protocol", False):
         # a Profile is a protocol: anything that can be called with a time
         words = "a function" if get_origin(option) is Callable else "a profile of femb.profiles or a function of time"
-        return _plain(words, lambda value: callable(value) and not isinstance(value, type))
+        return _plain(words, _is_callable)
     if get_origin(option) is list and dataclasses.is_dataclass(kind := get_args(option)[0]):
         test = _plain(f"a list of femb.{kind.__name__}", lambda value: _all_of(kind, value))  # type: ignore[union-attr]
         return dataclasses.replace(test, stored=tuple)
     return _plain(*PLAIN.get(get_origin(option) or option, ("", lambda _: True)))
+
+
+def _is_callable(value: Any) -> bool:
+    """Whether a value can be called and is no class."""
+    return callable(value) and not isinstance(value, type)
 
 
 def _all_of(kind: Any, value: Any) -> bool:

@@ -48,6 +48,13 @@ class OneOf:
 
 
 @dataclass(frozen=True)
+class Arguments:
+    """Marks a function in Python with what it takes and returns, such as "(length, rate) -> N", for messages."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class SeveralForms:
     """Marks a field that may be given in several forms; its class checks and converts it."""
 

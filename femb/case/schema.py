@@ -15,7 +15,7 @@ from dataclasses import dataclass, is_dataclass
 from functools import cache, partial
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
-from femb.base.checks import alternatives, fit, mark_of, unit_of
+from femb.base.checks import alternatives, fit, is_function, mark_of, unit_of
 from femb.base.errors import ModelError
 from femb.base.types import OWN_UNITS, OneOf, SeveralForms, Shape
 from femb.base.values import LARGEST, shown
@@ -144,7 +144,7 @@ def choices(hint: Any) -> tuple[Any, ...]:
     options = [
         alternative
         for alternative in alternatives(hint)
-        if alternative is not type(None) and get_origin(alternative) is not Callable
+        if alternative is not type(None) and not is_function(alternative)
     ]
     other = tuple(option for option in options if not (isinstance(option, type) and issubclass(option, Item)))
     return other or (str,) * len(options)

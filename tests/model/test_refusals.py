@@ -227,3 +227,16 @@ def test_ends_that_are_no_ends(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(ModelError, match=message):
         load_case(path)
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (lambda: SpringDamper("s", "a", "b", force=3.0), r"force: got 3.*wanted a function \(length, rate\) -> N"),
+        (lambda: femb.OrientationDriver("d", "a", "b", motion=3.0), "motion: got 3.*wanted a function of time"),
+        (lambda: Path(curve=3.0), "curve: got 3.*wanted a function of the length in Python"),
+    ],
+)
+def test_what_a_function_takes_is_said(item, message):
+    with pytest.raises(ModelError, match=message):
+        item()
