@@ -27,7 +27,7 @@ class GridPoint(Interface):
     name: str
     of: str = ""
     interface: str = ""
-    position: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)  # type: ignore[assignment]
+    position: Annotated[Vector, Unit("m")] = (0.0, 0.0, 0.0)
     masses: tuple[tuple[float, Floats, Floats], ...] = ()
 
     def start_pose(self) -> StartPose:

@@ -396,8 +396,8 @@ def mesh_of(file: MeshFile, unit: float, group: str | None) -> ShellMesh:
     named_sets = {name: place[rows] for name, rows in file.node_sets.items()}
     sets = {name: rows[rows >= 0] for name, rows in named_sets.items() if np.any(rows >= 0)}
     nodes = file.points[used] * unit
-    known = NodeSets(sets, nodes, None if file.numbers is None else file.numbers[used])
-    bare = ShellMesh(nodes, np.zeros_like(nodes), place[cells["quad"]], place[cells["triangle"]], known)
+    of_nodes = NodeSets(sets, nodes, None if file.numbers is None else file.numbers[used])
+    bare = ShellMesh(nodes, np.zeros_like(nodes), place[cells["quad"]], place[cells["triangle"]], of_nodes)
     return _with_normals(bare)
 
 
