@@ -175,7 +175,7 @@ def _interpolate(part: Instants, q: Floats, v: Floats, space: Space) -> Bools:
     between_nodes(
         *links, system.coordinates[2], PLACES, of_step, passed, nodes_q, nodes_v, np.empty(NODES), at_q, at_v
     )  # fmt: skip
-    if system.n_c:
+    if system.n_c and inside.any():
         its = SystemsAt([part.systems.systems[k] for k in np.flatnonzero(inside).tolist()], part.systems.angles[inside])
         u = inputs_of(its, part.time[inside], at_q, at_v)
         apart = np.unique(of_step[~on_constraints(system, u, at_q, at_v)])
