@@ -109,6 +109,14 @@ def unit_of(group: Group, word: str) -> str:
     return "" if " or " in unit or unit in ("-", "own") else unit
 
 
+def unit_of_coordinate(group: Group, word: str, coordinate: str) -> str:
+    """The unit of a coordinate of a joint, its rate or acceleration; "" of other quantities."""
+    powers = {"coordinates": "", "rates": "/s", "accelerations": "/s2"}
+    if not group.path.startswith("joints/") or word not in powers or coordinate not in coordinates_of(group):
+        return ""
+    return ("m" if coordinate in LINEAR else "rad") + powers[word]
+
+
 def array_of(group: Group, word: str) -> tuple[Floats | None, str]:
     """The array of a quantity and its unit; None where there is none."""
     if word in COMPUTED and hasattr(type(group), word) and "quaternion" in group:
@@ -256,7 +264,7 @@ def _named(results: NamedArrays, group: Group, rest: str) -> Named | None:
         for ending, word in COORDINATES.items():
             coordinate, names = rest.removesuffix(ending), coordinates_of(group)
             if rest.endswith(ending) and coordinate in names and word in group:
-                unit = ("m" if coordinate in LINEAR else "rad") + {"": "", " rate": "/s"}.get(ending, "/s2")
+                unit = unit_of_coordinate(group, word, coordinate)
                 return Named(group, word, None, group[word], unit, names.index(coordinate))
     node: int | None = None
     if isinstance(group, BeamResults):
@@ -281,4 +289,5 @@ def _named(results: NamedArrays, group: Group, rest: str) -> Named | None:
     column = names.index(component) if component in names else -1
     if column < 0 and component.isdecimal() and array.ndim == 2 and int(component) < array.shape[-1]:
         column = int(component)
+    unit = unit or unit_of_coordinate(group, word, component)
     return None if column < 0 else Named(group, word, node, array, unit, column)

@@ -24,7 +24,15 @@ from femb.base.types import Floats
 from femb.base.values import check_text
 from femb.results import spectrum as spectra
 from femb.results.groups import Audit, EventRecord, event_records, groups, table_names, tables_of, with_declarations
-from femb.results.names import COMPONENTS, LINEAR, Named, coordinates_of, named, short_names, unit_of
+from femb.results.names import (
+    COMPONENTS,
+    Named,
+    coordinates_of,
+    named,
+    short_names,
+    unit_of,
+    unit_of_coordinate,
+)
 from femb.results.storage.file import write_content
 from femb.results.storage.read import read_array_of, read_content
 from femb.results.view import INERTIAL, seen_from
@@ -76,7 +84,8 @@ def to_pandas(results: Results, names: tuple[str, ...]) -> pandas.DataFrame:
         values = quantity.values.reshape(results.time.size, -1)
         for label, column in zip(_labels(quantity), values.T, strict=True):
             name = ".".join((quantity.path, *label))
-            columns[name], units[name] = column, quantity.unit or _unit_of_coordinate(quantity, label)
+            own = unit_of_coordinate(quantity.group, quantity.word, label[-1] if label else "")
+            columns[name], units[name] = column, quantity.unit or own
     frame = pandas.DataFrame(columns, index=pandas.Index(results.time, name="time"))
     frame.attrs["units"] = units
     return frame
@@ -120,14 +129,6 @@ def _chosen(results: Results, names: tuple[str, ...]) -> list[Named]:
         for word in group.arrays
         if f"{group.path}/{word}" in series
     ]
-
-
-def _unit_of_coordinate(quantity: Named, label: tuple[str, ...]) -> str:
-    """The unit of a coordinate of a joint, its rate or acceleration; "" of other quantities."""
-    powers = {"coordinates": "", "rates": "/s", "accelerations": "/s2"}
-    if not quantity.group.path.startswith("joints/") or quantity.word not in powers or not label:
-        return ""
-    return ("m" if label[-1] in LINEAR else "rad") + powers[quantity.word]
 
 
 def _labels(quantity: Named) -> list[tuple[str, ...]]:

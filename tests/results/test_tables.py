@@ -46,6 +46,7 @@ def test_columns_of_joints_have_their_names_and_all_columns_units(results):
     assert list(table) == ["joints.slide.coordinates.stroke", "joints.slide.coordinates.angle"]
     np.testing.assert_array_equal(table["joints.slide.coordinates.angle"], 2.0 * T)
     assert table.attrs["units"] == dict(zip(table, ("m", "rad"), strict=True))
+    assert joint.to_pandas("joints.slide.coordinates.angle").attrs["units"] == {"joints.slide.coordinates.angle": "rad"}
     units = results.to_pandas().attrs["units"]
     assert (units["bodies.hub.position.x"], units["beams.boom.position.2.y"], units["audit.work"]) == ("m", "m", "J")
 
