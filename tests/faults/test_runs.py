@@ -274,6 +274,7 @@ class Watcher:
         self.late = max([self.late, *(now - at for reached, at in self.reached if reached > there)])
 
 
+@pytest.mark.slow
 def test_output_times_of_a_slow_run_are_in_the_file_within_two_seconds(tmp_path):
     def slow_load(t, state):
         time.sleep(0.025)

@@ -411,6 +411,7 @@ def test_modes():
     )
 
 
+@pytest.mark.slow
 def test_periodic_motion():
     """The state is periodic, its integral, which nothing reads, is not."""
     omega, size = 4.0, 6.0

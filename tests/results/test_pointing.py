@@ -47,6 +47,7 @@ def regulated(seed=1):
     return model
 
 
+@pytest.mark.slow
 def test_the_true_error_of_a_law(tmp_path):
     """It is that of the body, in its axes, without the noise of the tracker; by all roads alike."""
     path = tmp_path / "results.h5"

@@ -166,6 +166,7 @@ def test_the_results_and_the_command_say_why(tmp_path):
 
 
 @pytest.mark.parametrize(("later", "held_up"), [(4e4, True), (20.0, False)])
+@pytest.mark.slow
 def test_a_control_that_becomes_stiff_during_the_run_is_named(later, held_up):
     """The start does not show it, so that auto takes explicit steps: the results say what holds them up."""
     model = Model("controlled")

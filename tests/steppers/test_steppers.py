@@ -191,6 +191,7 @@ DENSE_ORDERS = {"rk4": 4.0, "dop853": 7.0, "radau": 5.0, "gauss4": 4.0, "gauss6"
 @pytest.mark.parametrize(
     ("problem", "name"), slow_but(QUICK_MESHES, [each for each in MESHES if each[0] != "free body"])
 )
+@pytest.mark.slow
 def test_order_of_dense_output(problem, name, monkeypatch):
     """Inside the last step, in q, v and work; of at least the order the interpolant has."""
     system, end = System(PROBLEMS[problem]()), 2.0

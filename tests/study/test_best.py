@@ -149,6 +149,7 @@ def lightest_of_two(**words):
     )
 
 
+@pytest.mark.slow
 def test_a_search_finds_the_lightest_tube():
     found = optimize(lightest_of_two(runs=130))
     second = FORCE * LENGTH**3 / (3.0 * E * 0.03)

@@ -157,6 +157,7 @@ def damped_run(method="radau", formulation="velocity", rtol=1e-7, model=None, **
     )
 
 
+@pytest.mark.slow
 def test_momenta_of_a_free_run():
     # the fifteenth mode is so fast that the stages of an explicit step enlarge its rounding a thousandfold
     model = satellite(femb.ModalDamping("boom", "hub", 0.05, modes=14), **SPIN)

@@ -247,6 +247,7 @@ def test_elastic_force_of_a_slightly_bent_element():
         product([one_element, with_hub], [False, True], [False, True]),
     ),
 )
+@pytest.mark.slow
 def test_inertia_and_gyroscopic_force(make, equal, offset):
     """Equal inertias about y and z take a shorter way through the kernels."""
     rng = np.random.default_rng(2)
@@ -619,6 +620,7 @@ def test_tangent_part_by_part(part, strain):
 
 
 @pytest.mark.parametrize("offset", slow_but([True], [False, True]))
+@pytest.mark.slow
 def test_tangent_of_inertia_at_equal_inertias(offset):
     rng = np.random.default_rng(22)
     system = keep(general(System(with_hub()), rng, offset), elastic=False, damping=False)

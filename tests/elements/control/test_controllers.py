@@ -406,6 +406,7 @@ def test_continuous_laws_on_bodies_and_hinges(kind, formulation):
     assert np.abs(results.audit.energy_error).max() < 1e-8
 
 
+@pytest.mark.slow
 def test_a_continuous_filter_of_an_accelerometer():
     """Equation (10) on a turning path, off the mass centre and in axes of its own, under gravity and a thrust."""
     inertia, at, thrust, g = np.array([3.0, 5.0, 4.0]), np.array([0.3, -0.2, 0.5]), np.array([4.0, -2.0, 1.0]), 9.81

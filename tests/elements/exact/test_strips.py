@@ -38,6 +38,7 @@ def errors(kind, elements, angle, wanted, **words):
 
 
 @pytest.mark.parametrize("angle", slow_but([45], [15, 45, 75]))
+@pytest.mark.slow
 def test_princeton_beam_by_components(angle):
     """The exact beam within 1e-6 with 16 elements, the default within 1e-5 and of order 4, with 8 within 0.1 %."""
     wanted = exact(angle)

@@ -82,6 +82,7 @@ def test_angles_are_counted_over_revolutions():
 
 
 @pytest.mark.parametrize("method", ["radau", "rk", "bdf"])
+@pytest.mark.slow
 def test_snaps_lose_the_area_between_the_curves(method):
     """From 1.2 rad a tape swings through and snaps to the other side, until it cannot: the energy tells how often."""
     tape = JointCurve("tape", joint="hinge", **POINTS, snaps=SNAPS)
