@@ -302,13 +302,13 @@ class _EarlierProblems:
         value = given(self.document, item)
         if isinstance(value, str):
             return value in self.names
-        return item[:2] in self.broken or not self.names.isdisjoint(_texts(given(self.document, item[:2])))
+        return item[:2] in self.broken or not self.names.isdisjoint(texts_of(given(self.document, item[:2])))
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Every text in nested tables and lists."""
+def texts_of(value: Any) -> Iterator[str]:
+    """All texts in nested tables and lists."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
         for entry in value.values() if isinstance(value, dict) else value:
-            yield from _texts(entry)
+            yield from texts_of(entry)

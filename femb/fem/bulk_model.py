@@ -24,7 +24,7 @@ from femb.elements.shell.shell import Shell
 from femb.fem.beams import free_model
 from femb.fem.model import FeModel
 from femb.model.model import Model
-from femb.numerics.rotations import cross_matrix
+from femb.numerics.rotations import rigid_transport
 
 CARDS = (*READ, "CBAR", "CBEAM", "PBAR", "PBARL", "PBEAM", "PBEAML", "CONM2", "RBE2", "RBE3")
 # Solids: by their number of grids, the kind of meshio and its order of the grids.
@@ -159,7 +159,7 @@ class _Reader:
                     continue
                 place, axes = self.data.grids[own]
                 turned = np.kron(np.eye(2), axes.T)[components]
-                led = -turned @ _transport(place - self.place(lead))
+                led = -turned @ rigid_transport(place - self.place(lead))
                 self.rows.append({own: np.asarray(turned), lead: np.asarray(led)})
         return found
 
@@ -182,7 +182,7 @@ class _Reader:
             moved: dict[int, Floats] = {}
             for grid, part in row.items():
                 host = self.host(grid)
-                own = part @ _transport(self.place(grid) - self.place(host))
+                own = part @ rigid_transport(self.place(grid) - self.place(host))
                 moved[host] = moved.get(host, 0.0) + own
                 if host not in known:
                     self.hosts.add(host)
@@ -266,13 +266,6 @@ def _components(card: Card, k: int) -> list[int]:
     return sorted(int(digit) - 1 for digit in found)
 
 
-def _transport(arm: Floats) -> Floats:
-    """(6, 6): the motion of a point at an arm (3,) from a frame by that of the frame, basic axes."""
-    T = np.eye(6)
-    T[:3, 3:] = -cross_matrix(arm)
-    return T
-
-
 def _mean_rows(data: BulkData, card: Card) -> dict[int, Floats]:
     """RBE3: EID, blank, REFGRID, REFC, then WT, C, grids of each group.
 
@@ -305,7 +298,7 @@ def _mean_rows(data: BulkData, card: Card) -> dict[int, Floats]:
     for weight, components, grids in groups:
         W = np.diag([weight * (1.0 if c < 3 else turns) * (c in components) for c in range(6)])
         for grid in grids:
-            S = _transport(data.grids[grid][0] - data.grids[lead][0])
+            S = rigid_transport(data.grids[grid][0] - data.grids[lead][0])
             A += S.T @ W @ S
             b[grid] = b.get(grid, 0.0) + S.T @ W
     if np.linalg.matrix_rank(A) < 6:

@@ -25,7 +25,7 @@ from femb.fem.loads import InnerLoad, force_on, heat_of, pressure_on
 from femb.fem.model import FeModel, MeshInterface, scaled
 from femb.fem.reduction import Coupling, Keep, Reduction, reduce_model
 from femb.model.model import Model
-from femb.numerics.rotations import cross_matrix, rotation_matrix
+from femb.numerics.rotations import rigid_transport, rotation_matrix
 
 # Bodies from Craig-Bampton matrices alone: boundary motions of the interfaces, then modes.
 #
@@ -57,9 +57,7 @@ def craig_bampton_body(
         turn = block_diag(*(each for own in axes for each in (own, own)), np.eye(len(M) - b))
         M, K = turn @ M @ turn.T, turn @ K @ turn.T
     D = np.zeros((len(M), 6))
-    for k, arm in enumerate(positions - positions[0]):
-        D[6 * k : 6 * k + 6] = np.eye(6)
-        D[6 * k : 6 * k + 3, 3:] = -cross_matrix(arm)
+    D[:b] = rigid_transport(positions - positions[0]).reshape(b, 6)
     force = np.abs(K @ D).max()
     if force > GROUNDED * np.abs(K).max():
         raise ModelError(

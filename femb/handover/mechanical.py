@@ -19,7 +19,7 @@ from femb.base.errors import FembWarning, ModelError, ResultError
 from femb.base.html import Brief
 from femb.base.types import Floats
 from femb.handover.hybrid import UNITS, HybridCoordinates
-from femb.numerics.rotations import cross_matrix
+from femb.numerics.rotations import rigid_transport
 from femb.vibration.participation import Participation
 
 # Parts that stand for a mode in an equivalent mechanical model: a sliding mass, or a hinged rigid panel.
@@ -29,7 +29,7 @@ from femb.vibration.participation import Participation
 
 def _point_mass(mass: float, place: Floats) -> Floats:
     """(6, 6) of a point mass that moves with the hub."""
-    rows = np.hstack([np.eye(3), -cross_matrix(place)])
+    rows = rigid_transport(place)[:3]
     return np.asarray(mass * rows.T @ rows)
 
 

@@ -23,7 +23,7 @@ from femb.elements.marker import Place
 from femb.handover.hybrid import check_count
 from femb.linear.state_space import StateSpace
 from femb.model.model import Model
-from femb.numerics.rotations import cross_matrix
+from femb.numerics.rotations import rigid_transport
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import free_motions
 from femb.system.block_lu import AnyFactorisation
@@ -146,9 +146,7 @@ class Port(Brief):
     @property
     def tau(self) -> Floats:
         """(6, 6): motion of the child port by that of the parent port, as a rigid body."""
-        tau = np.eye(6)
-        tau[:3, 3:] = -cross_matrix(self.child)
-        return tau
+        return rigid_transport(self.child)
 
     def state_space(self) -> StateSpace:
         """Inputs: wrench on the child port, acceleration of the parent port; outputs: acceleration of the child port,

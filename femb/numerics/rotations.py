@@ -130,6 +130,15 @@ def cross_matrix(x: ArrayLike) -> Floats:
     return result
 
 
+def rigid_transport(arm: ArrayLike) -> Floats:
+    """Matrix (..., 6, 6): displacement and rotation of a point at an ``arm`` (..., 3) by those of a rigid frame."""
+    arm = as_components(arm, 3, "vector")
+    result = np.zeros((*arm.shape[:-1], 6, 6))
+    result[..., range(6), range(6)] = 1.0
+    result[..., :3, 3:] = -cross_matrix(arm)
+    return result
+
+
 def rotation_matrix(p: ArrayLike) -> Floats:
     """Matrix (..., 3, 3) from body to inertial components; its columns are the body axes.
 

@@ -20,7 +20,7 @@ from femb.base.errors import FembError, FembWarning, ModelError, Problem, Result
 from femb.base.progress import Reporter, counted
 from femb.base.types import Floats
 from femb.base.values import as_numbers, shown, whole_number
-from femb.case.build import kinds
+from femb.case.build import kinds, texts_of
 from femb.case.compose import apply_override, composed, entry_of
 from femb.case.schema import unit_of_entry
 from femb.case.text import CaseError, text_of
@@ -184,18 +184,9 @@ def _case(source: tuple[Path, str] | Callable[..., Any]) -> list[str]:
     if path.suffix == ".py":
         return [text]
     document = composed(path, text).document
-    files = sorted({file for word in _texts(document) for file in (word, word.split(":")[0])})
+    files = sorted({file for word in texts_of(document) for file in (word, word.split(":")[0])})
     contents = [_content(path.parent / file) for file in files]
     return [json.dumps(document, sort_keys=True, default=repr), *(content for content in contents if content)]
-
-
-def _texts(value: object) -> Iterator[str]:
-    """All texts in nested tables and lists."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for entry in value.values() if isinstance(value, dict) else value:
-            yield from _texts(entry)
 
 
 def _content(file: Path) -> str:

@@ -13,7 +13,7 @@ from femb.base.types import Floats, Ints
 from femb.elements.marker import Place
 from femb.layout.layout import Station
 from femb.numerics import rotations
-from femb.numerics.rotations import cross_matrix
+from femb.numerics.rotations import cross_matrix, rigid_transport
 from femb.small_motions.eigenproblem import EigenProblem, Flags
 from femb.small_motions.free_motions import FreeMotions, free_motions
 from femb.system.appendages import Appendage, appendages_of, attachment
@@ -183,9 +183,7 @@ class ModeRows:
     @property
     def rigid(self) -> Floats:
         """(6, 6): displacement and rotation of the point by those of the hub."""
-        tau = np.eye(6)
-        tau[:3, 3:] = -cross_matrix(self.position)
-        return tau
+        return rigid_transport(self.position)
 
     def first(self, count: int) -> "ModeRows":
         """The rows of the ``count`` lowest modes."""
