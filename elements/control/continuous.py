@@ -6,7 +6,7 @@ With the errors y of positions and velocities, the states x and the generalized 
 
 The derivatives couple all that a law reads with all that it sets: they are of low rank, n_y + n_u, and part of Newton's
 matrix, so that a stiff law costs no steps. A command beyond its limit is constant; W, of integrals alone, then leads
-the state back. Source: docs/theory/controllers.md, equations (6) to (8).
+the state back. Source: docs/theory/controllers.md, equations (6), (8) and (9).
 
 A specific force is the rate of a velocity v_b plus a remainder w of positions and velocities. A law that only filters
 it, x' = A x + B a, has the states z = x - B v_b, which need no acceleration: equation (10).

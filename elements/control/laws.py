@@ -58,7 +58,7 @@ class PDController(Controller):
     dimensionless. feed_forward : inertia J_f, kg m2 (kg of a stroke); adds to u the torque that the reference needs,
     J_f a_r + w_r x J_f w_r, of a coordinate J_f a_r; a sampled law takes the mean acceleration over the period of its
     command. Raises ModelError: gains given twice or missing, unknown names, wheels on another body, a reference along
-    an orbit that a continuous law would feed forward. Source: docs/theory/controllers.md, equations (4), (5) and (9).
+    an orbit that a continuous law would feed forward. Source: docs/theory/controllers.md, equations (4), (5) and (7).
     """
 
     kind: ClassVar[str] = "pd"

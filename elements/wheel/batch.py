@@ -2,7 +2,7 @@
 
 A wheel adds to its frame, whose mass contains it locked, what its spin adds: equations (1) to (3) of
 docs/theory/wheels.md. A rotor with imbalance adds the first moment and the product of inertia that turn with it,
-equation (5) with these alone: both equations are linear in the masses. Harmonics are loads by its angle, (6).
+equation (6) with these alone: both equations are linear in the masses. Harmonics are loads by its angle, (7).
 """
 
 from collections.abc import Callable, Sequence
@@ -65,7 +65,7 @@ def motor(index, u):
 
 @inlined
 def disturbance(index, data, harmonics, angle, speed, F, T):
-    """Force F[0] and torque T[0] (3,), frame axes, of the harmonics at the centre, equation (6), and their derivatives
+    """Force F[0] and torque T[0] (3,), frame axes, of the harmonics at the centre, equation (7), and their derivatives
     by the angle, F[1] and T[1], and by the speed, F[2] and T[2]."""
     F[:] = 0.0
     T[:] = 0.0
@@ -107,7 +107,7 @@ def product_times(p, g, x, out):
 
 @inlined
 def add_rotor(s, p, g, w, z, turning, acc, work, F, T):
-    """F += turning x s + w x (z x s), T += s x acc + J turning + w x J z, J = p g^T + g p^T: equation (5)."""
+    """F += turning x s + w x (z x s), T += s x acc + J turning + w x J z, J = p g^T + g p^T: equation (6)."""
     c1, c2 = work[0], work[1]
     cross(z, s, c1)
     cross(w, c1, c2)
@@ -567,7 +567,7 @@ class WheelBatch(MassiveElements):
         return torque
 
     def _electrical_power(self, torque: Floats, v: Floats) -> Floats:
-        """(s, n) W: equation (4a)."""
+        """(s, n) W: equation (5)."""
         lost, idle, back = self.electrical.T
         motor = torque * v[:, self.index[:, SPEED]] + lost * torque**2
         result: Floats = idle + np.maximum(motor, -back)

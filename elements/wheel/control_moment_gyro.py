@@ -81,7 +81,7 @@ class ControlMomentGyro(ReactionWheel):
     outer gimbal NAME_outer: stops, friction and springs name these joints, controllers the motors.
 
     Raises ModelError: what a wheel raises; a gimbal axis along that of the wheel, an inertia that no body has, an angle
-    without two derivatives, a rate that jumps. Source: docs/theory/wheels.md, equation (7).
+    without two derivatives, a rate that jumps. Source: docs/theory/wheels.md, equation (8).
     """
 
     kind: ClassVar[str] = "control_moment"

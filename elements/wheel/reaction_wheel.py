@@ -38,7 +38,7 @@ class WheelHarmonic:
 
     order : of the angle of the wheel, as 1 for that of an imbalance. radial_force, axial_force (N s2) and
     rocking_torque, axial_torque (N m s2) : amplitudes by the square of the speed in rad/s; rocking is about axes across
-    the axis. phase : at the angle zero, rad. Source: docs/theory/wheels.md, equation (6).
+    the axis. phase : at the angle zero, rad. Source: docs/theory/wheels.md, equation (7).
 
     Raises ModelError: an order that is not above zero.
     """
