@@ -78,14 +78,15 @@ def linearize(
     """
     if no_gravity:
         loaded.model.gravity = 0.0 * loaded.model.gravity
-    start, damping, residual_vectors = (words.pop(word) for word in ("start", "damping", "residual_vectors"))
+    start = words.pop("start") or loaded.start
+    damping, residual_vectors = words.pop("damping"), words.pop("residual_vectors")
     begin = {word: words.pop(word) for word in ("at_rest", "vary")} | {"state": _states(states)}
     orders = {word: words.pop(word) for word in ORDERS}
     if closed:
         if groups or error_at or period is not None or words["rotor"] or words["blocks"]:
             raise OptionError("--closed goes without --multiblade, --rotor, --blocks, --error-at and --periodic")
         given = begin | {word: words[word] for word in ("trim", "differences")} | {"damping": damping}
-        given |= orders | {"residual_vectors": residual_vectors, "start": start or loaded.start}
+        given |= orders | {"residual_vectors": residual_vectors, "start": start}
         given = {word: value for word, value in given.items() if value}
         space = importlib.import_module("femb.linear.linearise").linearize(
             loaded.model, closed=True, inputs=inputs or None, outputs=outputs or None, **given
@@ -108,7 +109,7 @@ def linearize(
         orders["frequencies"] = None if error_at is None else numbers(f"--error-at {error_at}", error_at, wanted)
         orders |= {"start": start, "damping": damping, "residual_vectors": residual_vectors}
         module = importlib.import_module("femb.linear.report")
-        space, text = module.truncated(loaded.model, loaded.run, *named, **orders)
+        space, text = module.truncated(loaded.model, *named, **orders)
     else:
         module = importlib.import_module("femb.linear.report")
         if period is not None:
@@ -116,11 +117,11 @@ def linearize(
                 raise OptionError(
                     "--periodic goes without --trim, --multiblade, --rotor, --blocks, --input and --output"
                 )
-            motion, text = module.periodic_motion(loaded.model, loaded.run, period, start=start, **begin)
+            motion, text = module.periodic_motion(loaded.model, period, start=start, **begin)
             found = {"period": motion.period, "multipliers": motion.multipliers, "error": motion.error}
             return [text, "", motion.write(file.with_name("periodic.npz")), found]
         words["blades"] = blades
-        space, text, nine = module.linearized(loaded.model, loaded.run, *named, start=start, **begin, **words)
+        space, text, nine = module.linearized(loaded.model, *named, start=start, **begin, **words)
         paths += [nine.write(file.with_name("blocks.npz"))] if nine is not None else []
     return _written(space, text, file, *paths)
 
@@ -302,7 +303,7 @@ def shake(
     Prints for every output its peak by unit acceleration and, with --psd, its RMS and Miles' estimate of it.
     """
     module = importlib.import_module("femb.linear.base_shake")
-    density = None if psd is None else importlib.import_module("femb.linear.base_shake").Density.read(psd)
+    density = None if psd is None else module.Density.read(psd)
     span = None if sine is None else tuple(numbers(f"--sine {sine}", sine, "FIRST:LAST in Hz, as 5:100", ":", 2))
     result = module.shake(loaded.model, density=density, sine=span, start=start or loaded.start, **words)
     paths = [result.write(file.with_suffix(suffix)) for suffix in (".npz", ".h5")]

@@ -75,8 +75,7 @@ def point_at(
         raise ModelError("vary names what a trim may change: ask for trim, too")
     if not trim:
         return OperatingPoint.of(system, t=t), {}
-    steady = trimmed(system, vary=vary or None, t=t)
-    return steady.point, steady.stopped
+    return trimmed(system, vary or None, t)
 
 
 def _changed(system: "System", at_rest: bool, state: Mapping[str, float], t: float) -> "System":

@@ -205,12 +205,16 @@ def _listed(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ForceInput:
-    """One input: its name, its unit, its force (n_v,), and its index in the inputs u of the System, or -1."""
+    """One input: its name, its unit or "", its force (n_v,), and its index in the inputs u of the System, or -1.
+
+    prescribed (3, n_v) : pose, velocity and acceleration that a motion prescribes; 0.0 of others.
+    """
 
     name: str
     unit: str
     force: Floats
     component: int = -1
+    prescribed: Floats | float = 0.0
 
 
 def inputs_of(point: LinearPoint, names: Sequence[str] | None, others: Sequence[str] = ()) -> list[ForceInput | str]:

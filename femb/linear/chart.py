@@ -243,13 +243,8 @@ def resting_chart(point: OperatingPoint) -> Chart:
     names = frame_names(system)
     J = system.jacobian(point.u, point.q).toarray() @ own.H
     driven, slopes = driver_slopes(point)
-    dependent, independent = dependent_columns(J)
-    solve = np.linalg.pinv(J[:, dependent])
-    spread = np.zeros((system.n_v, len(independent) + len(driven)))
-    spread[independent, np.arange(len(independent))] = 1.0
-    spread[dependent, : len(independent)] = -solve @ J[:, independent]
-    spread[dependent, len(independent) :] = -solve @ slopes
-    H = own.H @ spread
+    solution, independent, _, _ = solved(np.hstack([J, slopes]), system.n_v)
+    H = own.H @ solution[: system.n_v]
     zero = np.zeros_like(H)  # in equilibrium velocities and accelerations do not change with the coordinates
     stiffness = H[:, : len(independent)].T @ (point.reaction_stiffness() @ H)
     chosen = tuple(names[k] for k in independent)
@@ -271,18 +266,24 @@ def driver_slopes(point: OperatingPoint) -> tuple[tuple[str, ...], Floats]:
     The rates of the constraints are linear in the rates of the drivers: a difference for a unit rate is exact.
     """
     system = point.system
-    names, columns = [], []
+    names, columns = driven_coordinates(system), []
     at_rest = np.zeros((1, system.n_v))
     base = system.constraint_rates(point.u[None], point.q[None], at_rest)[0]
-    at = system.constraint_set.first_input
+    for at in names:
+        u = point.u.copy()
+        u[at + 1] += 1.0
+        columns.append(system.constraint_rates(u[None], point.q[None], at_rest)[0] - base)
+    return tuple(names.values()), np.array(columns).reshape(len(names), system.n_c).T
+
+
+def driven_coordinates(system: System) -> dict[int, str]:
+    """Names of the coordinates that drivers prescribe, by the index of their motion in the inputs u."""
+    names, at = {}, system.constraint_set.first_input
     for input_ in system.constraint_set.inputs:
         if input_.width == 3 and not input_.of_discrete:
-            u = point.u.copy()
-            u[at + 1] += 1.0
-            columns.append(system.constraint_rates(u[None], point.q[None], at_rest)[0] - base)
-            names.append(input_.label.removesuffix(".motion"))
+            names[at] = input_.label.removesuffix(".motion")
         at += input_.width
-    return tuple(names), np.array(columns).reshape(len(names), system.n_c).T
+    return names
 
 
 def driven_inputs(system: System, names: Sequence[str]) -> dict[str, str]:
@@ -309,11 +310,23 @@ def frame_names(system: System) -> tuple[str, ...]:
     return tuple(names)
 
 
-def dependent_columns(J: Floats) -> tuple[Ints, Ints]:
-    """Columns of dependent coordinates, chosen by pivoting, and of independent ones."""
+def solved(J: Floats, n: int) -> tuple[Floats, Ints, Ints, Floats]:
+    """Solve J x = 0 for dependent ones of the first n coordinates, chosen by pivoting; all further ones are given.
+
+    Gives x (.., k) by the independent and the given coordinates, the numbers of independent and of dependent
+    coordinates, and the inverse of J for the latter.
+    """
     from scipy.linalg import qr
 
-    _, R, order = qr(J, mode="economic", pivoting=True)
-    diagonal = np.abs(np.diag(R))
-    rank = int(np.sum(diagonal > DEPENDENT * diagonal[0]))
-    return np.sort(order[:rank]), np.sort(order[rank:])
+    dependent, independent = np.arange(0, dtype=np.int64), np.arange(n, dtype=np.int64)
+    if len(J):
+        _, R, order = qr(J[:, :n], mode="economic", pivoting=True)
+        diagonal = np.abs(np.diag(R))
+        rank = int(np.sum(diagonal > DEPENDENT * diagonal[0]))
+        dependent, independent = np.sort(order[:rank]), np.sort(order[rank:])
+    inverse = np.asarray(np.linalg.pinv(J[:, dependent]), dtype=np.float64)
+    given = np.concatenate([independent, np.arange(n, J.shape[1])])
+    x = np.zeros((J.shape[1], len(given)))
+    x[given, np.arange(len(given))] = 1.0
+    x[dependent] = -inverse @ J[:, given]
+    return x, independent, dependent, inverse

@@ -21,7 +21,7 @@ from femb.elements.control.linear_law import LinearLaw
 from femb.linear.conserved import null_space, scales, without_conserved
 from femb.linear.margins import InjectedLoop, Margins, OpenedLoop, margins_of
 from femb.linear.sampled_motion import LoopInstant, SampledMotion, Tap, fundamental, part_of, period_of, with_continuous
-from femb.linear.state_space import FORMATS, StateSpace
+from femb.linear.state_space import FORMATS, StateSpace, pole_lines
 from femb.numerics.linear_systems import RIGID, continuous
 from femb.results.array_file import write_arrays
 
@@ -290,13 +290,10 @@ class Loop(Tabled):
                           [opened.C, opened.D[:, :-1], np.zeros((len(opened.C), 1))]]) + closing @ row  # fmt: skip
         whole[-1] = through * row[0]
         plant = replace(opened, A=whole[:n, :n], B=whole[:n, n:], C=whole[n:, :n], D=whole[n:, n:], truncation=None)
-        matrix, _, period = self._period_matrix
+        period = self._period_matrix[2]
         assert period is not None
-        values = np.linalg.eigvals(_without_zeros(matrix)).astype(complex)
-        poles = continuous(values[np.abs(values) > GONE], period)
-        return InjectedLoop(
-            partial(fundamental, plant, self._sampled), poles, np.linalg.eigvals(opened.A).astype(complex), period
-        )
+        own = np.linalg.eigvals(opened.A).astype(complex)
+        return InjectedLoop(partial(fundamental, plant, self._sampled), self.poles(), own, period)
 
     def margins(self, channels: Iterable[str] | None = None) -> list[Margins]:
         """The margins at each of the ``channels``, names, by default at all of them."""
@@ -513,11 +510,6 @@ def _merged(instants: Sequence[LoopInstant], times: Floats) -> list[LoopInstant]
     return sorted(result, key=lambda at: at.time)
 
 
-# A table
-
-HEAD = f"{'real 1/s':>14}{'imaginary 1/s':>16}{'frequency Hz':>14}{'damping':>11}"
-
-
 def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
     """Laws, poles, and the margins of channels, as text."""
     poles = of.poles()
@@ -546,12 +538,7 @@ def loop_table(of: Loop, margins: Sequence[Margins]) -> str:
             lines.append(f"{law.name}: vibrations above half its rate, as slow ones to it unless filtered: {listed}")
     if of.conserved:
         lines.append(f"{numbered(of.conserved, 'eigenvalue')} at zero without effect on the loop: conserved, or unseen")
-    lines += ["", HEAD]
-    for value in poles[poles.imag >= 0.0]:
-        size = abs(value)
-        real = float(without_rounding(np.array(value.real), size))
-        damping = f"{0.0 - real / size:11.3g}" if size > 0.0 else f"{'':11}"
-        lines.append(f"{real + 0.0:14.6g}{value.imag:16.6g}{size / (2.0 * np.pi):14.6g}{damping}")
+    lines += ["", *pole_lines(poles)]
     modes = of.modes()
     if modes:
         lines += ["", "vibrations without control", f"{'mode':>4}{'frequency Hz':>14}{'damping':>11}  moves most"]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from femb.base.errors import ModelError
 from femb.base.types import Floats
 from femb.base.values import numbered, shown
-from femb.linear.chart import dependent_columns, frame_names
+from femb.linear.chart import frame_names, solved
 from femb.linear.model import LinearModel
 from femb.linear.state_space import StateSpace, Truncation, names_of_states
 from femb.linear.truncate import (
@@ -111,8 +111,10 @@ def _parts(of: ModalReduction | SpinningReduction) -> tuple[StateSpace, StateSpa
     if coupled(model.damping):
         return _lasting(first_order(model, of.full), r)
     model = _separated(model, r)
-    rigid, elastic = (_part(model, part) for part in (slice(0, r), slice(r, None)))
-    return first_order(rigid, of.full), first_order(elastic, of.full)
+    units = np.eye(len(model.names))
+    # the direct part stays with the elastic ones
+    rigid = replace(model.along(units[:, :r], model.names[:r]), direct=0.0 * model.direct)
+    return first_order(rigid, of.full), first_order(model.along(units[:, r:], model.names[r:]), of.full)
 
 
 def _lasting(space: StateSpace, r: int) -> tuple[StateSpace, StateSpace]:
@@ -148,35 +150,11 @@ def _separated(model: SecondOrderModel, r: int) -> SecondOrderModel:
     """The model in coordinates whose mass does not couple the first r, which have no stiffness, with the others."""
     change = np.eye(len(model.names))
     change[:r, r:] = -np.linalg.solve(model.mass[:r, :r], model.mass[:r, r:])
-    mass, damping, stiffness = (change.T @ x @ change for x in (model.mass, model.damping, model.stiffness))
-    for matrix in (mass, damping, stiffness):
+    model = model.along(change, model.names)
+    for matrix in (model.mass, model.damping, model.stiffness):
         matrix[:r, r:] = matrix[r:, :r] = 0.0
-    damping[:r, :r] = stiffness[:r, :r] = 0.0
-    return replace(
-        model,
-        mass=mass,
-        damping=damping,
-        stiffness=stiffness,
-        forces=change.T @ model.forces,
-        position=model.position @ change,
-        rate=model.rate @ change,
-        acceleration=model.acceleration @ change,
-    )
-
-
-def _part(model: SecondOrderModel, own: slice) -> SecondOrderModel:
-    """Some of the coordinates alone; the direct part stays with the elastic ones."""
-    return SecondOrderModel(
-        model.names[own],
-        model.mass[own, own],
-        model.damping[own, own],
-        model.stiffness[own, own],
-        model.forces[own],
-        model.position[:, own],
-        model.rate[:, own],
-        model.acceleration[:, own],
-        model.direct if own.stop is None else 0.0 * model.direct,
-    )
+    model.damping[:r, :r] = model.stiffness[:r, :r] = 0.0
+    return model
 
 
 def _scales(space: StateSpace) -> tuple[Floats, Floats]:
@@ -411,24 +389,16 @@ def full_order(model: LinearModel, damping: float | None = None) -> StateSpace:
         )
     M, C, K, J = model.matrices
     names = frame_names(motion.system)
-    if motion.system.n_c:
-        rows = J.toarray()[:, moving]
-        dependent, independent = dependent_columns(rows)
-        spread = np.zeros((len(moving), len(independent)))
-        spread[independent, np.arange(len(independent))] = 1.0
-        spread[dependent] = -np.linalg.pinv(rows[:, dependent]) @ rows[:, independent]
-        chosen = moving[independent]
-    else:
-        spread, chosen = np.eye(len(moving)), moving
-    basis = np.zeros((motion.system.n_v, spread.shape[1]))
-    basis[moving] = spread
+    displacements, independent, _, _ = solved(J.toarray()[:, moving], len(moving))
+    basis = np.zeros((motion.system.n_v, len(independent)))
+    basis[moving] = displacements
     mass, by_rates, by_pose = (basis.T @ (A @ basis) for A in (M, C, K))
     low = motion.low_rank
     left = basis.T @ low.left
     by_rates, by_pose = by_rates + left @ (low.damping.T @ basis), by_pose + left @ (low.stiffness.T @ basis)
     rows_of = model.rows
     whole = SecondOrderModel(
-        tuple(names[k] for k in chosen),
+        tuple(names[k] for k in moving[independent]),
         mass,
         by_rates,
         by_pose,

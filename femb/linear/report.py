@@ -3,15 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from femb.base.errors import ModelError
 from femb.base.html import Tabled
-from femb.base.options import Run
 from femb.base.types import Floats
-from femb.base.values import numbered, shown, without_rounding
+from femb.base.values import numbered, shown
 from femb.linear.begin import point_at, prepared
 from femb.linear.chart import frames_chart
 from femb.linear.linearise import state_space
@@ -20,7 +19,7 @@ from femb.linear.orders import state_space_of
 from femb.linear.periodic import Periodic, multiblade, periodic
 from femb.linear.point import OperatingPoint
 from femb.linear.second_order import second_order
-from femb.linear.state_space import StateSpace
+from femb.linear.state_space import StateSpace, pole_lines
 from femb.linear.trim import Balance, fastest, moves, why_turning, why_unsteady
 from femb.model.model import Model
 from femb.numerics import euler, rotations
@@ -182,16 +181,12 @@ def _only_body(system: "System") -> str:
     return frames[0].label
 
 
-LINE = f"{'real 1/s':>14}{'imaginary 1/s':>16}{'frequency Hz':>14}{'damping':>11}"
-
-
 def linearized(
     model: Model,
-    run: Run | None = None,
     outputs: Sequence[str] | None = None,
     inputs: Sequence[str] | None = None,
     *,
-    start: str | None = None,
+    start: str = "as_given",
     at_rest: bool = False,
     state: Mapping[str, float] | None = None,
     trim: bool = False,
@@ -203,18 +198,17 @@ def linearized(
 ) -> tuple[StateSpace, str, NineBlocks | None]:
     """The state space about a state of a model, a text with its eigenvalues, and nine blocks or None.
 
-    start : by default that of the run. outputs, inputs : as of ``femb.linearize``. at_rest, state, trim, vary : as of
+    outputs, inputs : as of ``femb.linearize``. start, at_rest, state, trim, vary : as of
     ``femb.operating_point``. blades : multi-blade coordinates of a rotor, as of ``femb.multiblade``. rotor : name of
     the state or driver that is the rotor's angle. blocks : whether to compute ``femb.thompson.nine_blocks`` of a single
     free body. differences : as of ``femb.linearize``.
 
     Raises as femb.linearize, femb.trim, femb.multiblade and femb.thompson.nine_blocks.
     """
-    start = start or (run.start_word if run is not None else "as_given")
     point, stopped = point_at(prepared(model, start, at_rest, state, differences=differences), trim, vary)
     balance = Balance.of(point)
     space = state_space(point, balance.equations, outputs, inputs)
-    space = replace(space, unsteady=why_unsteady(point, balance) or why_turning(balance))
+    space = replace(space, unsteady=why_unsteady(balance) or why_turning(balance))
     lines = [_heading(space, balance)]
     held = [item.name for item in model.items() if item.table == "controllers" and getattr(item, "period", None)]
     if held:
@@ -233,10 +227,9 @@ def linearized(
 
 def periodic_motion(
     model: Model,
-    run: Run | None,
     period: float,
     *,
-    start: str | None = None,
+    start: str = "as_given",
     at_rest: bool = False,
     state: Mapping[str, float] | None = None,
     vary: Sequence[str] | None = None,
@@ -245,7 +238,6 @@ def periodic_motion(
 
     Raises as femb.operating_point and femb.linear.periodic.
     """
-    start = start or (run.start_word if run is not None else "as_given")
     point, _ = point_at(prepared(model, start, at_rest, state))
     motion = periodic(point.system.starting_at(point.q, point.v), period, vary=vary or None)
     largest = float(np.max(np.abs(motion.multipliers), initial=0.0))
@@ -299,14 +291,8 @@ def _rotor(balance: Balance, blades: Mapping[str, Sequence[str]] | None, rotor: 
 def eigenvalue_table(space: StateSpace) -> list[str]:
     """A line for each finite eigenvalue, or conjugate pair, sorted by absolute value."""
     values = space.eigenvalues()
-    values = values[np.isfinite(values) & (values.imag >= 0.0)]
-    lines = [LINE]
-    for value in values[np.argsort(np.abs(values), kind="stable")]:
-        size = abs(value)
-        real = float(without_rounding(np.array(value.real), size))
-        damping = f"{0.0 - real / size:11.3g}" if size > 0.0 else f"{'':11}"
-        lines.append(f"{real + 0.0:14.6g}{value.imag:16.6g}{size / (2.0 * np.pi):14.6g}{damping}")
-    return lines
+    values = values[np.isfinite(values)]
+    return pole_lines(values[np.argsort(np.abs(values), kind="stable")])
 
 
 # Truncated linear models with a printed report; the function behind the orders of ``femb linearize``.
@@ -314,35 +300,21 @@ def eigenvalue_table(space: StateSpace) -> list[str]:
 
 def truncated(
     model: Model,
-    run: Run | None = None,
     outputs: Sequence[str] | None = None,
     inputs: Sequence[str] | None = None,
     *,
-    start: str | None = None,
+    start: str = "as_given",
     held: str | None = None,
     hub: str | None = None,
-    modes: int | None = None,
-    craig_bampton: int | None = None,
-    balanced: int | None = None,
-    residual_vectors: bool = False,
     damping: float | None = None,
-    frequencies: Sequence[float] | None = None,
+    **orders: Any,
 ) -> tuple[StateSpace, str]:
     """The state space of a sparse linear model, and a text with its eigenvalues and its truncation error.
 
-    start : by default that of the run. Others as of ``femb.linearize``. Raises as that.
+    orders : those of ``femb.linear.orders.state_space_of``. Others as of ``femb.linearize``. Raises as these.
     """
-    start = start or (run.start_word if run is not None else "as_given")
     sparse = linear_model(model, inputs=inputs, outputs=outputs, held=held, hub=hub, start=start)
-    space = state_space_of(
-        sparse,
-        modes=modes,
-        craig_bampton=craig_bampton,
-        balanced=balanced,
-        residual_vectors=residual_vectors,
-        damping=damping,
-        frequencies=frequencies,
-    )
+    space = state_space_of(sparse, damping=damping, **orders)
     counts = _counts(space)
     state = "about the state without loads" if start != "equilibrium" else "about the equilibrium"
     lines = [f"{counts}; {state}" + (f", {held} held" if held else "")]

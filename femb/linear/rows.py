@@ -149,17 +149,6 @@ class Rows:
     units: Mapping[str, str]
 
 
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """An input: force (n_v,); the p, p' and p'' (3, n_v) that it prescribes; its index in u, or -1; its unit, or ""."""
-
-    name: str
-    unit: str
-    force: Floats
-    prescribed: Floats
-    component: int = -1
-
-
 def rows_of(
     motion: EigenProblem,
     inputs: Sequence[str] | None,
@@ -178,9 +167,10 @@ def rows_of(
         parts = [_part(motion, point, name, hub, loaded) for name in outputs]
     n, m = motion.system.n_v, len(columns)
     forces = np.array([column.force for column in columns]).reshape(m, n).T
-    prescribed = np.array([column.prescribed for column in columns]).reshape(m, 3, n).transpose(1, 2, 0)
+    prescribed = np.zeros((3, n, m))
     selected = np.zeros((motion.system.n_u, m))
     for k, column in enumerate(columns):
+        prescribed[:, :, k] = column.prescribed
         if column.component >= 0:
             selected[column.component, k] = 1.0
 
@@ -219,7 +209,7 @@ def grounded(motion: EigenProblem) -> list[int]:
 
 def _columns(
     motion: EigenProblem, point: OperatingPoint, names: Sequence[str] | None, held: str | None
-) -> list[_Column]:
+) -> list[ForceInput]:
     driven = _Driven(motion, point)
     if names is None:
         columns = [_of_force(motion, each) for each in inputs_of(point, None) if isinstance(each, ForceInput)]
@@ -241,9 +231,8 @@ def _columns(
     return columns
 
 
-def _of_force(motion: EigenProblem, each: ForceInput) -> _Column:
-    force = each.force if motion.axes is None else np.asarray(motion.axes.T @ each.force)
-    return _Column(each.name, each.unit, force, np.zeros((3, len(force))), each.component)
+def _of_force(motion: EigenProblem, each: ForceInput) -> ForceInput:
+    return each if motion.axes is None else replace(each, force=np.asarray(motion.axes.T @ each.force))
 
 
 class _Driven:
@@ -276,7 +265,7 @@ class _Driven:
                 raise ModelError(f"input {name!r}: the driver moves what is held")
         return found.T
 
-    def column(self, name: str) -> _Column:
+    def column(self, name: str) -> ForceInput:
         """The input of this name. Raises ModelError: a state in which a driver is no input of a sparse model."""
         motion = self.motion
         if not self.at_rest:
@@ -294,10 +283,10 @@ class _Driven:
         )[kind]
         prescribed = np.zeros((3, len(shape)))
         prescribed[kind] = shape
-        return _Column(name, self.units[name], -force, prescribed)
+        return ForceInput(name, self.units[name], -force, prescribed=prescribed)
 
 
-def _base(motion: EigenProblem, point: OperatingPoint, name: str, held: str | None) -> list[_Column] | None:
+def _base(motion: EigenProblem, point: OperatingPoint, name: str, held: str | None) -> list[ForceInput] | None:
     """Three columns of the acceleration of the base; None of another name."""
     layout, axes = motion.system.layout, np.eye(3)
     match layout.parts_of(name):
@@ -319,11 +308,11 @@ def _base(motion: EigenProblem, point: OperatingPoint, name: str, held: str | No
     D = rigid_motions(motion, origin, axes if turn else np.eye(3))[:, 3:] if turn else motion.rigid_motions()[:3].T
     still = np.zeros(motion.system.n_v)
     return [
-        _Column(
+        ForceInput(
             f"{name}.{axis}",
             BASE[name.rpartition(".")[2]],
             -motion.times(motion.mass, np.ascontiguousarray(column)),
-            np.array([still, still, column]),
+            prescribed=np.array([still, still, column]),
         )
         for axis, column in zip("xyz", D.T, strict=True)
     ]

@@ -7,7 +7,7 @@ are due give their commands in the order of their connections, and commands whos
 which they were given. Source: docs/theory/control_loop.md, section 3.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, lcm
@@ -231,7 +231,6 @@ class SampledMotion:
         added: Floats | float = 0.0,
         errors: Sequence[Floats] | None = None,
         tap: Tap | None = None,
-        watch: Callable[[LoopInstant, Floats], None] | None = None,
     ) -> list[Floats]:
         """The motion from 0 to ``end``, s, through its instants; gives what a tap reads at its samples."""
         t = 0.0
@@ -239,8 +238,6 @@ class SampledMotion:
         for at in instants:
             self.advance(blocks, at.time - t, added)
             t = at.time
-            if watch is not None:
-                watch(at, self.outputs(blocks, added))
             found = self.happen(blocks, at, added, errors, tap, len(taken))
             if found is not None:
                 taken.append(found)
@@ -328,6 +325,8 @@ def with_continuous(
 
     Raises ModelError: an algebraic loop.
     """
+    from scipy.linalg import block_diag
+
     if not laws:
         return plant
     n, m, p = len(plant.states), len(plant.inputs), len(plant.outputs)
@@ -335,7 +334,7 @@ def with_continuous(
     read = [name for law in laws for name in law.inputs]
     states = [name for law in laws for name in law.states]
     e, w = len(errors), int(opened is not None)
-    A, B, C, D = (_diagonal([getattr(law, word) for law in laws]) for word in "ABCD")
+    A, B, C, D = (block_diag(*(getattr(law, word) for law in laws)) for word in "ABCD")
     # y = (what laws read) of (x, states, commands, inputs, errors, w), by rows
     of_plant = selection(read, plant.outputs)
     of_laws = selection(read, given) * ~np.isin(read, plant.outputs)[:, None]
@@ -381,12 +380,3 @@ def with_continuous(
         rates[:, :k], rates[:, k:], values[:, :k], values[:, k:], (*plant.states, *states), inputs, outputs,
         units=plant.units,
     )  # fmt: skip
-
-
-def _diagonal(parts: Sequence[Floats]) -> Floats:
-    result = np.zeros((sum(len(each) for each in parts), sum(each.shape[1] for each in parts)))
-    i = j = 0
-    for each in parts:
-        result[i : i + len(each), j : j + each.shape[1]] = each
-        i, j = i + len(each), j + each.shape[1]
-    return result

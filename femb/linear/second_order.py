@@ -6,7 +6,6 @@ M, C, K are the System's exact tangents: derivatives of all forces at the accele
 zero. Source: docs/theory/linearisation.md, equations (7) and (8).
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +17,7 @@ from femb.elements.joint.constraint_kernels import ANGLE, DISTANCE, DOT1, DOT2, 
 from femb.elements.joint.constraint_set import ConstraintRow
 from femb.formulations.joint_tree import JointTree, coordinate_names
 from femb.formulations.reduced.null_space import TreeTangent
-from femb.linear.chart import Chart, OwnAxes, dependent_columns, frames_chart, resting_chart
+from femb.linear.chart import Chart, OwnAxes, driven_coordinates, frames_chart, resting_chart, solved
 from femb.linear.point import OperatingPoint
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
@@ -118,23 +117,22 @@ class _Vector:
 def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
     """Impose the constraints of the system on the chart ``base``, whose coordinates are all free.
 
-    Coordinates that drivers prescribe come last. Raises ModelError, by name, for drivers of orientations.
+    Coordinates that drivers prescribe come last.
     """
     system, n = point.system, base.free
-    driven, driven_columns = _driven(system)
+    driven = driven_coordinates(system)
+    driven_columns = {at: k for k, at in enumerate(driven)}
     D = len(driven)
     M = n + D
     padded = {k: np.pad(getattr(base, k), ((0, 0), (0, D))) for k in ("H", "eta_p", "alpha_p", "alpha_w")}
     wide = replace(base, **padded)  # type: ignore[arg-type]
-    rows = [_row(point, wide, row, u, driven_columns, n) for row, u in _rows_inputs(system)]
+    of_rows = zip(system.constraint_set.rows, system.constraint_set.index[:, [INPUT, IN_FORCE]].tolist(), strict=True)
+    rows = [_row(point, wide, row, motion, active, driven_columns, n) for row, (motion, active) in of_rows]
     changes = np.array([change for change, _ in rows]).reshape(-1, 3, 2 * M)
     J, P, Qp, Qw = changes[:, 0, :M], changes[:, 1, :M], changes[:, 2, :M], changes[:, 2, M:]
-    dependent, independent = dependent_columns(J[:, :n])
-    solve = np.linalg.pinv(J[:, dependent])
+    S, independent, dependent, solve = solved(J, n)
     columns = np.concatenate([independent, np.arange(n, M)])
-    S, S1, S2, S3 = np.zeros((4, M, len(columns)))
-    S[columns, np.arange(len(columns))] = 1.0
-    S[dependent] = -solve @ J[:, columns]
+    S1, S2, S3 = np.zeros((3, *S.shape))
     S1[dependent] = -solve @ P @ S
     S2[dependent] = -solve @ (Qp @ S + Qw @ S1)
     S3[dependent] = -solve @ Qw @ S
@@ -153,7 +151,7 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
     prescribed = [[point.u[at + k] for at in driven_columns] for k in (1, 2)]
     return Chart(
         tuple(base.names[k] for k in independent),
-        driven,
+        tuple(driven.values()),
         H,
         wide.eta_p @ S + wide.H @ S1,
         wide.alpha_p @ S + wide.alpha_w @ S1 + wide.H @ S2,
@@ -167,39 +165,21 @@ def closed_chart(point: OperatingPoint, base: Chart) -> Chart:
     )
 
 
-def _driven(system: System) -> tuple[tuple[str, ...], dict[int, int]]:
-    """Names of the coordinates that drivers prescribe, and the column of each by the index of its input."""
-    names: list[str] = []
-    columns: dict[int, int] = {}
-    at = system.constraint_set.first_input
-    for input_ in system.constraint_set.inputs:
-        if input_.width > 3:
-            raise ModelError(f"{input_.label}: a driven orientation is linearised in equilibrium only")
-        if input_.width == 3 and not input_.of_discrete:
-            columns[at] = len(names)
-            names.append(input_.label.removesuffix(".motion"))
-        at += input_.width
-    return tuple(names), columns
-
-
-def _rows_inputs(system: System) -> Iterator[tuple[ConstraintRow, tuple[int, int]]]:
-    """Rows of constraints, with the indices of the inputs for their motion and for whether they are active; or -1."""
-    for row, index in zip(system.constraint_set.rows, system.constraint_set.index, strict=True):
-        yield row, (int(index[INPUT]), int(index[IN_FORCE]))
-
-
 def _row(
     point: OperatingPoint,
     chart: Chart,
     row: ConstraintRow,
-    inputs: tuple[int, int],
+    motion: int,
+    active: int,
     driven_columns: dict[int, int],
     n: int,
 ) -> tuple[Floats, tuple[int, Floats]]:
     """Changes (3, 2 M) of a row and its two rates; where the direction of its reaction depends on a driver, the column
-    of the latter, else -1, and the derivative (n,) of the generalized reaction."""
+    of the latter, else -1, and the derivative (n,) of the generalized reaction.
+
+    motion, active : indices in u of the driver's motion, and of whether the row is active; or -1.
+    """
     M = chart.H.shape[1]
-    motion, active = inputs
     fixed_direction: tuple[int, Floats] = (-1, np.zeros(n))
     if row.primitive == ORIENTATION or (active >= 0 and point.u[active] == 0.0):
         return np.zeros((3, 2 * M)), fixed_direction

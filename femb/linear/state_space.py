@@ -383,6 +383,17 @@ class Truncation(Tabled):
         return "\n".join(lines)
 
 
+def pole_lines(poles: Complexes) -> list[str]:
+    """A table with a line for each of the poles (1/s), in their order, that is not below the real axis."""
+    lines = [f"{'real 1/s':>14}{'imaginary 1/s':>16}{'frequency Hz':>14}{'damping':>11}"]
+    for value in poles[poles.imag >= 0.0]:
+        size = abs(value)
+        real = float(without_rounding(np.array(value.real), size))
+        damping = f"{0.0 - real / size:11.3g}" if size > 0.0 else f"{'':11}"
+        lines.append(f"{real + 0.0:14.6g}{value.imag:16.6g}{size / (2.0 * np.pi):14.6g}{damping}")
+    return lines
+
+
 # Linear models at a glance, for notebooks: sizes, frequencies and damping, and the Bode plot of one channel.
 
 # Of larger models there is no picture, which would take longer than a second.

@@ -94,9 +94,8 @@ def _or_one(x: Floats) -> Floats:
 # Steady motion: conditions at a point, relative to the forces of the problem, and a check by integration.
 #
 # A motion is steady (equilibrium or relative equilibrium) if the speeds w of its independent coordinates are constant,
-# M w' = 0, and remain so along the motion: K w = 0 with the exact stiffness K. A pendulum at its lowest point has w' =
-# 0,
-# but K w is not zero.
+# M w' = 0, and remain so along the motion: K w = 0 with the exact stiffness K. A pendulum at its lowest point has
+# w' = 0, but K w is not zero.
 # Source: docs/theory/linearisation.md, section 6.
 
 NEAR = 1e-8  # rad, or relative to the structure's size: largest distance from a steady state
@@ -225,9 +224,8 @@ def moves(balance: Balance) -> bool:
     return bool(np.any(np.abs(balance.chart.speeds) > 0.0)) and not balance.point.at_rest
 
 
-def why_unsteady(point: OperatingPoint, balance: Balance | None = None) -> str:
+def why_unsteady(balance: Balance) -> str:
     """The reason, as text, why a motion is not steady; empty for a steady motion."""
-    balance = Balance.of(point) if balance is None else balance
     return why_accelerated(balance) or (why_passing(balance) if moves(balance) else "")
 
 
@@ -361,20 +359,11 @@ def trim(model: Model | System, *, vary: Sequence[str] | None = None, t: float =
     Raises ModelError: an unknown name, or a model that cannot be linearised; SolveError where there is no such state
     nearby, with the name of a coordinate that revolves while forces depend on it: its motion may be periodic.
     """
-    return trimmed(model, vary=vary, t=t).point
+    return trimmed(model, vary, t)[0]
 
 
-@dataclass(frozen=True, eq=False)
-class Trimmed:
-    """A steady state; stopped : the speeds of the start that it does not have, by the names of their coordinates."""
-
-    point: OperatingPoint
-    balance: Balance
-    stopped: dict[str, float]
-
-
-def trimmed(model: Model | System, *, vary: Sequence[str] | None = None, t: float = 0.0) -> Trimmed:
-    """The steady state of ``trim``, and the speeds that were set to zero."""
+def trimmed(model: Model | System, vary: Sequence[str] | None, t: float) -> tuple[OperatingPoint, dict[str, float]]:
+    """The steady state of ``trim``, and the speeds of the start that it does not have, by names of coordinates."""
     system = system_of(model)
     q, v = _near(system)
     given = Balance.of(OperatingPoint.of(system, q, v, t))
@@ -386,10 +375,10 @@ def trimmed(model: Model | System, *, vary: Sequence[str] | None = None, t: floa
             # coordinates without forces in the steady state, though not at the start, keep their speeds as well
             persistent = _persistent(given) | ~np.any(balance.nonzero_stiffness, axis=0)[: given.chart.free]
             balance = _nearest(balance, lambda state: _resting(state, given.chart.speeds, persistent))
-    why = why_unsteady(balance.point, balance)
+    why = why_unsteady(balance)
     if why:
         raise SolveError(f"no steady motion found near the start: {why}; {_advice(balance)}")
-    return Trimmed(balance.point, balance, {} if vary is not None else _stopped_speeds(given.chart, balance.chart))
+    return balance.point, {} if vary is not None else _stopped_speeds(given.chart, balance.chart)
 
 
 def _near(system: System) -> tuple[Floats, Floats]:

@@ -59,9 +59,11 @@ class SecondOrderModel:
         """(p, r): P + s V + s^2 A."""
         return np.asarray(self.position + s * self.rate + s * s * self.acceleration, dtype=complex)
 
-    def transfer(self, s: complex) -> Complexes:
-        """(p, m) transfer matrix at s, 1/s."""
-        return np.asarray(self.rows(s) @ self.inverse(s) @ self.forces + self.direct)
+    def along(self, basis: Floats, names: tuple[str, ...]) -> "SecondOrderModel":
+        """The motions q = basis x, with the names of the coordinates x."""
+        M, C, K = (basis.T @ matrix @ basis for matrix in (self.mass, self.damping, self.stiffness))
+        P, V, A = (rows @ basis for rows in (self.position, self.rate, self.acceleration))
+        return SecondOrderModel(names, M, C, K, basis.T @ self.forces, P, V, A, self.direct)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,12 +166,6 @@ def modes_of_appendages(alone: EigenProblem, count: int) -> tuple[Floats, Floats
         names += [f"{part.name}.mode {k + 1}" for k in range(len(values))]
         following = min(following, after)
     return np.hstack(shapes), np.concatenate(squares), names, following
-
-
-def largest_gap(motion: EigenProblem, columns: Floats) -> float:
-    if not motion.system.n_c:
-        return 0.0
-    return float(max(np.max(np.abs(motion.gaps(np.ascontiguousarray(x)))) for x in columns.T))
 
 
 def products(motion: EigenProblem, data: Floats, columns: Floats) -> Floats:
@@ -342,15 +338,20 @@ class ModalReduction:
 
     def compared(self, space: StateSpace, kind: str, frequencies: ArrayLike | None, bound: object) -> StateSpace:
         """A state space of the same inputs and outputs with its truncation error."""
-        if frequencies is None:
-            low, high = np.min(self.omega) / (2 * np.pi), np.max(self.omega) / (2 * np.pi)
-            frequencies = np.geomspace(FIRST * low, max(LAST * high, FIRST * low), COUNT)
-        found = checked_frequencies(frequencies)
+        found = compared_at(self.omega, frequencies)
         full = self.full.frequency_response(found)
         space = replace(space, units=self.full.units)
         reduced = space.frequency_response(found)
         truncation = Truncation(kind, full, reduced, bound, UNBOUNDED)  # type: ignore[arg-type]
         return replace(space, truncation=truncation)
+
+
+def compared_at(omega: Floats, frequencies: ArrayLike | None) -> Floats:
+    """The frequencies (Hz) at which a model is compared that keeps modes of omega (rad/s); those given are checked."""
+    if frequencies is None:
+        low, high = np.min(omega) / (2 * np.pi), np.max(omega) / (2 * np.pi)
+        frequencies = np.geomspace(FIRST * low, max(LAST * high, FIRST * low), COUNT)
+    return checked_frequencies(frequencies)
 
 
 def modal(model: LinearModel, count: int, *, damping: float | None = None, correction: bool = True) -> ModalReduction:
@@ -403,7 +404,8 @@ def craig_bampton(
     pull = products(motion, motion.stiffness, interface)
     size = np.max(np.abs(motion.stiffness), initial=0.0)
     elsewhere = np.where(alone.held[:, None], 0.0, pull)
-    if np.max(np.abs(elsewhere), initial=0.0) > 1e-10 * size or largest_gap(motion, interface) > 1e-9:
+    gap = max(np.max(np.abs(motion.gaps(x)), initial=0.0) for x in np.ascontiguousarray(interface.T))
+    if np.max(np.abs(elsewhere), initial=0.0) > 1e-10 * size or gap > 1e-9:
         raise ModelError(
             f"Craig-Bampton: what the hub {model.hub!r} carries is also held by the ground, so that it does not follow "
             "the hub as a rigid body: ask for modes instead"

@@ -19,10 +19,10 @@ from femb.base.types import Complexes, Floats
 from femb.base.values import shown
 from femb.layout.element import LowRank
 from femb.linear.model import LinearModel
-from femb.linear.response import FrequencyResponse, checked_frequencies
+from femb.linear.response import FrequencyResponse
 from femb.linear.rows import Rows
 from femb.linear.state_space import StateSpace, Truncation
-from femb.linear.truncate import COUNT, FIRST, LAST, by_columns, products
+from femb.linear.truncate import by_columns, compared_at, products
 from femb.small_motions.eigenproblem import EigenProblem
 from femb.small_motions.free_motions import FreeMotions, free_motions
 from femb.vibration.complex_modes import REAL, RigidStates, complex_modes, rigid_states, shape_errors
@@ -255,10 +255,7 @@ class SpinningReduction:
 
         The full model is the one in which the kept modes have their ratios of damping.
         """
-        if frequencies is None:
-            low, high = np.min(self.omega) / (2 * np.pi), np.max(self.omega) / (2 * np.pi)
-            frequencies = np.geomspace(FIRST * low, max(LAST * high, FIRST * low), COUNT)
-        found = checked_frequencies(frequencies)
+        found = compared_at(self.omega, frequencies)
         full = self.full.frequency_response(found)
         space = replace(space, units=full.units)
         change = self.elastic.frequency_response(found).values - self.undamped.frequency_response(found).values

@@ -723,7 +723,7 @@ def test_a_passing_state_is_unsteady():
     model = load_case(CASES / "thompson_pendulum.toml", [f"joints.hinge.start={angle}"]).model
     point = OperatingPoint.of(System(model))
     np.testing.assert_allclose(chart_of(point).rates, 0.0, atol=1e-14)
-    assert "joints.hinge.angle moves at 0.5 per s, and the forces change on the way" in why_unsteady(point)
+    assert "joints.hinge.angle moves at 0.5 per s, and the forces change on the way" in why_unsteady(Balance.of(point))
 
 
 def test_slow_drift_is_seen_by_going_on():
@@ -735,7 +735,7 @@ def test_slow_drift_is_seen_by_going_on():
     model.add(SpringDamper("string", *ends, stiffness=50.0, free_length=0.5))
     point = OperatingPoint.of(System(model))
     np.testing.assert_allclose(Balance.of(point).drift, 0.0, atol=1e-12)
-    assert "joints.rail.stroke changes its speed" in why_unsteady(point)
+    assert "joints.rail.stroke changes its speed" in why_unsteady(Balance.of(point))
 
 
 def test_trim_of_long_wires():
