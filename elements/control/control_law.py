@@ -106,6 +106,8 @@ class LinearControl(Law):
 
     def on_plant(self, item: InLoop, layout: Layout, model: ModelView) -> LinearLaw:
         """The law on the outputs and inputs of the linear plant, about the reference at the start."""
+        from scipy.linalg import block_diag
+
         A, B, C, D = self.realisation
         names: list[str] = []
         gains = []
@@ -116,7 +118,7 @@ class LinearControl(Law):
             gains.append(np.eye(len(signal.linear)) if signal.gain is None else signal.gain)
         derivatives = self.errors.derivatives(self.errors.at_reference(), self.errors.reference(0.0))
         inputs, merge = _merged(names)
-        S = np.hstack(derivatives) @ _diagonal(gains) @ merge
+        S = np.hstack(derivatives) @ block_diag(*gains) @ merge
         outputs, scales = self._outputs(item, layout, model)
         scale = np.array(scales)[:, None]
         channels = () if self.allocation is None else tuple(f"{item.name}.{axis}" for axis in AXES)
@@ -144,13 +146,3 @@ def _merged(names: Sequence[str]) -> tuple[tuple[str, ...], Floats]:
     """Names without repetitions, and the matrix from their values to those of all."""
     unique = tuple(dict.fromkeys(names))
     return unique, np.array([[float(name == each) for each in unique] for name in names]).reshape(-1, len(unique))
-
-
-def _diagonal(blocks: Sequence[Floats]) -> Floats:
-    """A matrix with blocks on its diagonal."""
-    result = np.zeros((sum(len(each) for each in blocks), sum(each.shape[1] for each in blocks)))
-    i = j = 0
-    for block in blocks:
-        result[i : i + len(block), j : j + block.shape[1]] = block
-        i, j = i + len(block), j + block.shape[1]
-    return result

@@ -14,7 +14,7 @@ from femb.base.values import shown
 from femb.elements.control.control_law import Law
 from femb.elements.control.controller import Controller
 from femb.elements.control.laws import names_in
-from femb.elements.control.signals import Signal, joined
+from femb.elements.control.signals import Signal
 from femb.layout.layout import Layout
 from femb.layout.views import ModelView, StateView
 
@@ -99,7 +99,6 @@ class FunctionLaw(Law):
 
     def __init__(self, function: Callable[..., Any], signals: list[Signal], has_state: bool) -> None:
         self._function, self._signals, self._has_state = function, signals, has_state
-        self.parts, self.width = joined(signals)
 
     def read(self, t: float, state: StateView, discrete: Any) -> Floats:
         none = np.zeros(0)

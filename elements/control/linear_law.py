@@ -53,24 +53,6 @@ class Realisation(NamedTuple):
             X @ (k * np.eye(len(self.A)) + self.A), root * X @ self.B, root * self.C @ X, self.D + self.C @ X @ self.B
         )
 
-    def zero_order_hold(self, period: float) -> "Realisation":
-        """The sampled law of a continuous one whose inputs are constant between samples, a ``period`` (s) apart."""
-        from scipy.linalg import expm
-
-        _check_positive("zero-order hold: period", period)
-        n, m = self.B.shape
-        block = np.zeros((n + m, n + m))
-        block[:n] = np.hstack([self.A, self.B])
-        whole = expm(block * period)
-        return Realisation(whole[:n, :n], whole[:n, n:], self.C, self.D)
-
-    def after(self, first: "Realisation") -> "Realisation":
-        """The law whose inputs are the outputs of ``first``; its states follow those of that."""
-        n, k = len(first.A), len(self.A)
-        A = np.block([[first.A, np.zeros((n, k))], [self.B @ first.C, self.A]])
-        B = np.vstack([first.B, self.B @ first.D])
-        return Realisation(A, B, np.hstack([self.D @ first.C, self.C]), self.D @ first.D)
-
     def on_each(self, count: int) -> "Realisation":
         """The law on each of ``count`` groups of inputs alone, one after the other."""
         return Realisation(*(np.asarray(np.kron(np.eye(count), part), dtype=float) for part in self))
@@ -97,21 +79,6 @@ def lead_lag(zero: float, pole: float) -> Realisation:
     p = _check_positive("lead-lag: pole", pole)
     a = zero if zero == inf else _check_positive("lead-lag: zero", zero)
     return _single([[-p]], [p], [1.0 - p / a], p / a)
-
-
-def pid(proportional: float, integral: float, derivative: float, time: float) -> Realisation:
-    """The law k_p + k_i/s + k_d s/(tau s + 1), whose derivative has the time constant ``time`` tau, s."""
-    tau = _check_positive("pid: time", time)
-    for word, gain in (("proportional", proportional), ("integral", integral), ("derivative", derivative)):
-        problem = number_problem(gain)
-        if problem:
-            raise ModelError(f"pid: {word}: {problem}")
-    return _single(
-        [[0.0, 0.0], [0.0, -1.0 / tau]],
-        [1.0, 1.0 / tau],
-        [integral, -derivative / tau],
-        proportional + derivative / tau,
-    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,6 @@ from femb.elements.control.signals import (
     Moment,
     Rows,
     Signal,
-    joint_signal,
     rows_of,
     seen_from,
     signal_of,
@@ -33,7 +32,7 @@ from femb.elements.item import AtPoint
 from femb.layout.element import Batch, OutputRows
 from femb.layout.layout import Layout
 from femb.layout.numbering import InternalQuantity
-from femb.layout.state import station_acceleration, station_rows
+from femb.layout.state import RATE, station_acceleration, station_rows
 from femb.layout.views import BlockPattern, LinearPoint, ModelView, StartPoses, StateView
 from femb.numerics import rotations
 from femb.numerics.vector3 import scatter
@@ -118,15 +117,13 @@ class AttitudeSensor(PlacedSensor):
         rows = signal.rows if self.turned is None else turned_rows(self.turned, signal.rows)
         return Signal(signal.name, "-", 4, attitude, signal.linear, rows, gain=self.turned)
 
-    def turn_noise(self) -> Sizes:
-        """Standard deviations of the small turns about the axes of the sensor, rad."""
-        return self.noise
+    def turn(self, sample: Sample) -> Floats:
+        """(3,) the small turn about the axes of the sensor by noise and bias, rad."""
+        noise: Floats = self.noise * sample.normals(3) if np.any(self.noise) else np.zeros(3)
+        return noise + self.bias
 
     def measured(self, true: Floats, sample: Sample) -> Floats:
-        turn = np.zeros(3)
-        if np.any(self.turn_noise()):
-            turn = self.turn_noise() * sample.normals(3)
-        turn = turn + self.bias
+        turn = self.turn(sample)
         if not turn.any():
             return true
         return positive(rotations.normalise(rotations.multiply(true, np.array([1.0, *(0.5 * turn)]))))
@@ -151,13 +148,10 @@ class StarTracker(AttitudeSensor):
     roll_noise: Annotated[float, Unit("rad"), NOT_NEGATIVE] = 0.0
     boresight: UnitVector = (0.0, 0.0, 1.0)
 
-    def measured(self, true: Floats, sample: Sample) -> Floats:
+    def turn(self, sample: Sample) -> Floats:
         along, random = np.asarray(self.boresight), sample.normals(3)
         roll = along @ random
-        turn = self.noise * (random - roll * along) + self.roll_noise * roll * along + self.bias
-        if not turn.any():
-            return true
-        return positive(rotations.normalise(rotations.multiply(true, np.array([1.0, *(0.5 * turn)]))))
+        return np.asarray(self.noise * (random - roll * along) + self.roll_noise * roll * along + self.bias)
 
 
 def positive(quaternion: Floats) -> Floats:
@@ -509,12 +503,8 @@ class CoordinateSensor(Sensor):
         if self.wheel is not None:
             return wheel_signal(self, layout, model, self.wheel, "speed" if self.rate else "angle")
         assert self.joint is not None
-        joint = layout.joints[self.joint]
-        names = [each.name for each in joint.coordinates]
-        k = 0 if self.coordinate is None else names.index(self.coordinate)
-        unit = "rad" if joint.coordinates[k].is_angle else "m"
-        name = f"joints.{self.joint}.{names[k]}{' rate' if self.rate else ''}"
-        return joint_signal(layout, joint.part.start + k, f"{unit}/s" if self.rate else unit, self.rate, name)
+        word = self.coordinate or layout.joints[self.joint].coordinates[0].name
+        return signal_of(layout, model, f"joints.{self.joint}.{word}{RATE if self.rate else ''}")
 
 
 @dataclass(frozen=True, eq=False)

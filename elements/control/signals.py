@@ -10,9 +10,8 @@ A last .x, .y or .z selects one component of several. A turn is 2 q_v of the rot
 with the sign of its q_0, in body axes: for small angles the rotation vector.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -247,7 +246,7 @@ def station_signal(layout: Layout, station: Station, word: str, name: str) -> Si
             return turn_error(rotations.multiply(start, motion(state, 1)))
         return motion(state, MOTION[word])
 
-    i, j = layout_places(layout, station)
+    i, j = int(layout.frame_q[station.frame]), int(layout.frame_v[station.frame])
     place: tuple[str, int] | None = None
     if word == "angular_velocity" and station.on_frame and frame.freedom == 6:
 
@@ -276,11 +275,6 @@ def station_signal(layout: Layout, station: Station, word: str, name: str) -> Si
     return Signal(name, UNITS[word], 4 if word == "attitude" else 3, value, linear, rows, place=place)
 
 
-def layout_places(layout: Layout, station: Station) -> tuple[int, int]:
-    """The first indices of the frame of a station in q and in v."""
-    return int(layout.frame_q[station.frame]), int(layout.frame_v[station.frame])
-
-
 def turn_error(quaternion: Floats) -> Floats:
     """2 q_v with the sign of q_0 (3,), rad, of a rotation."""
     sign = -1.0 if quaternion[0] < 0.0 else 1.0
@@ -294,21 +288,19 @@ def turn_rows(quaternion: Floats) -> Floats:
 
 
 def _joint_signal(layout: Layout, name: str) -> Signal | None:
-    rate = name.endswith(RATE)
-    for joint, entry in layout.joints.items():
-        for k, coordinate in enumerate(entry.coordinates):
-            if name.removesuffix(RATE) == f"joints.{joint}.{coordinate.name}":
-                unit = "rad" if coordinate.is_angle else "m"
-                return joint_signal(layout, entry.part.start + k, f"{unit}/s" if rate else unit, rate, name)
-    return None
-
-
-def joint_signal(layout: Layout, number: int, unit: str, rate: bool, name: str) -> Signal:
-    """A coordinate of a joint by its number, unwrapped, or its rate."""
-    coordinates = JointCoordinates(layout)
-    one = coordinates.picked(np.array([number]))
-    joint = next(each for each in layout.joints.values() if each.part.start <= number < each.part.stop)
-    word = f"{joint.coordinates[number - joint.part.start].name}{RATE if rate else ''}"
+    """A coordinate of a joint, unwrapped, or its rate."""
+    whole, rate = name.removesuffix(RATE), name.endswith(RATE)
+    places = {
+        f"joints.{word}.{coordinate.name}": (joint, k)
+        for word, joint in layout.joints.items()
+        for k, coordinate in enumerate(joint.coordinates)
+    }
+    if whole not in places:
+        return None
+    joint, k = places[whole]
+    number, coordinates = joint.part.start + k, JointCoordinates(layout)
+    one, coordinate = coordinates.picked(np.array([number])), joint.coordinates[k]
+    unit = ("rad" if coordinate.is_angle else "m") + ("/s" if rate else "")
 
     def value(state: StateView, discrete: Discrete) -> Floats:
         if not rate:
@@ -317,7 +309,8 @@ def joint_signal(layout: Layout, number: int, unit: str, rate: bool, name: str) 
         return rates
 
     def rows(t: float, q: Floats, v: Floats) -> Rows:
-        of_coordinate = coordinate_rows(Instant(layout, q, v, coordinates), joint, word)  # type: ignore[arg-type]
+        at: Any = Instant(layout, q, v, coordinates)
+        of_coordinate = coordinate_rows(at, joint, f"{coordinate.name}{RATE if rate else ''}")
         assert of_coordinate is not None
         return of_coordinate.by_motion
 
@@ -356,12 +349,6 @@ def _declared(layout: Layout, item: Any, word: str) -> Signal:
 
     linear = component_names(name, width)
     return Signal(name, quantity.unit, width, of_state, linear, rows_of if quantity.rows else None)
-
-
-def joined(signals: Sequence[Signal]) -> tuple[list[slice], int]:
-    """The parts of several signals in their concatenation, and its width."""
-    ends = np.cumsum([0, *(each.width for each in signals)]).tolist()
-    return [slice(a, b) for a, b in pairwise(ends)], ends[-1]
 
 
 def rows_of(signal: Signal) -> RowsOf:

@@ -165,11 +165,3 @@ def field_breakpoints(model: ModelView) -> tuple[float, ...]:
     """The instants (s) at which a field is not smooth."""
     profiles = [item.profile for item in model.items() if isinstance(item, UniformField)]
     return tuple(sorted({t for profile in profiles for t in getattr(profile, "breakpoints", ())}))
-
-
-def field_at(layout: Any, model: ModelView, t: float, position: Floats) -> Floats:
-    """The magnetic field (3,) T at the time t (s), inertial axes, at a position (3,) m in the model's frame.
-
-    layout : not used; sensors have it. Raises ModelError: the model has no field, or a dipole without an orbit.
-    """
-    return magnetic_field(model, ("fields",))(t, position)

@@ -5,7 +5,7 @@ Source: docs/theory/actuators.md, section 2.
 
 from collections.abc import Callable
 from math import inf
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -46,28 +46,17 @@ def motion_of(model: ModelView, path: tuple[str, ...], needs: str) -> OrbitalMot
 
 
 def frame_of(motion: OrbitalMotion, t: float) -> tuple[Floats, Floats]:
-    """``orbital_frame`` of a motion."""
+    """Quaternion (4,), orbital frame to inertial axes, and angular velocity (3,) rad/s, in axes of the frame, at t (s).
+
+    z is down, to the central body; y is against the normal of the orbit; x is ahead, along the velocity where the orbit
+    is circular.
+    """
     position, velocity = motion(t)
     momentum = np.cross(position, velocity)
     distance, size = np.linalg.norm(position), np.linalg.norm(momentum)
     down, across = -position / distance, -momentum / size
     axes = np.stack([np.cross(across, down), across, down], axis=1)
     return rotations.from_matrix(axes), np.array([0.0, -size / distance**2, 0.0])
-
-
-def orbital_frame(layout: Any, model: ModelView, t: float) -> tuple[Floats, Floats]:
-    """Quaternion (4,), orbital frame to inertial axes, and angular velocity (3,) rad/s, in axes of the frame, at t (s).
-
-    z is down, to the central body; y is against the normal of the orbit; x is ahead, along the velocity where the orbit
-    is circular. layout : not used; sensors have it. Raises ModelError: the model has no orbit.
-    """
-    return frame_of(motion_of(model, (), "the orbital frame is asked for"), t)
-
-
-def reference_frame(model: ModelView, path: tuple[str, ...]) -> Callable[[float], tuple[Floats, Floats]]:
-    """``orbital_frame`` as a function of the time for an item at a path, which is refused by name without an orbit."""
-    motion = motion_of(model, path, "needs the frame of an orbit")
-    return lambda t: frame_of(motion, t)
 
 
 # The shadow of the central body: a cylinder behind it.

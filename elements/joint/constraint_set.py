@@ -9,9 +9,7 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import indices_of_frames, pair_starts, with_inputs
-from femb.elements.joint import constraint_kernels as columns
 from femb.elements.joint import constraint_kernels as kernels
-from femb.elements.joint import constraint_kernels as tangents
 from femb.layout.element import Input
 from femb.layout.layout import Layout
 from femb.layout.views import BlockPattern
@@ -59,7 +57,7 @@ class ConstraintTable(NamedTuple):
     def empty() -> "ConstraintTable":
         """No equations."""
         return ConstraintTable(
-            np.zeros(0, dtype=np.int64), np.zeros((0, columns.SIZE), dtype=np.int64), np.zeros((0, columns.NUMBERS))
+            np.zeros(0, dtype=np.int64), np.zeros((0, kernels.SIZE), dtype=np.int64), np.zeros((0, kernels.NUMBERS))
         )
 
     @staticmethod
@@ -86,7 +84,7 @@ class ConstraintTable(NamedTuple):
             return tables[0]
         parts, inputs = [], tuple[Input, ...]()
         for table in tables:
-            parts.append(with_inputs(table.indices, len(inputs), columns.INPUT, columns.IN_FORCE))
+            parts.append(with_inputs(table.indices, len(inputs), kernels.INPUT, kernels.IN_FORCE))
             inputs += table.inputs
         numbers, data = (np.concatenate([table[k] for table in tables]) for k in (0, 2))
         return ConstraintTable(numbers, np.concatenate(parts), data, inputs)
@@ -126,7 +124,7 @@ class ConstraintSet:
         if self.inputs:
             starts = np.cumsum([0, *(input_.width for input_ in self.inputs)], dtype=np.int64)
             index = index.copy()
-            for column in (columns.INPUT, columns.IN_FORCE):
+            for column in (kernels.INPUT, kernels.IN_FORCE):
                 index[:, column] = np.where(index[:, column] >= 0, starts[index[:, column]], -1)
         self.local_index = index
         self.index = self.local_index
@@ -147,11 +145,11 @@ class ConstraintSet:
 
     def allocate(self, pattern: BlockPattern) -> None:
         """Look up the positions of the blocks of J and J^T in the matrices."""
-        self.index = with_inputs(self.local_index, self.first_input, columns.INPUT, columns.IN_FORCE)
-        starts = np.column_stack([pair_starts(self.index), pattern.n_v + self.index[:, columns.ROW]])
+        self.index = with_inputs(self.local_index, self.first_input, kernels.INPUT, kernels.IN_FORCE)
+        starts = np.column_stack([pair_starts(self.index), pattern.n_v + self.index[:, kernels.ROW]])
         self.offset, self.stride = pattern.offsets(starts)
         # number of multipliers
-        self.count = int(self.index[:, columns.ROW].max(initial=-1)) + 1
+        self.count = int(self.index[:, kernels.ROW].max(initial=-1)) + 1
 
     def constraint_force(
         self, u: Floats, q: Floats, v: Floats, multipliers: Floats, force: Floats, rates: Floats
@@ -191,9 +189,9 @@ class ConstraintSet:
             return result
         chosen, group_of = np.array(numbers).T
         index, data = self.index[chosen], self.data[chosen]
-        ends = [np.column_stack([group_of, index[:, [k + IN_Q, k + IN_V]]]) for k in (columns.FIRST, columns.SECOND)]
+        ends = [np.column_stack([group_of, index[:, [k + IN_Q, k + IN_V]]]) for k in (kernels.FIRST, kernels.SECOND)]
         own, slot = np.unique(np.concatenate(ends), axis=0, return_inverse=True)
-        for column, place in zip((columns.FIRST, columns.SECOND), np.split(slot.ravel(), 2), strict=True):
+        for column, place in zip((kernels.FIRST, kernels.SECOND), np.split(slot.ravel(), 2), strict=True):
             moving = index[:, column + IN_V] >= 0
             index[:, column + IN_Q] = np.where(moving, 7 * place, index[:, column + IN_Q])
             index[:, column + IN_V] = np.where(moving, 6 * place, index[:, column + IN_V])
@@ -231,7 +229,7 @@ class ConstraintSet:
         """Add d(J^T lambda)/dq H and d(J v + Phi_t)/dq H at one state to block data."""
         if self.row_numbers:
             args = (self.index, self.data, self.offset, self.stride)
-            tangents.constraint_tangent(*args, u, q, v, self.fixed, multipliers, stiffness)
+            kernels.constraint_tangent(*args, u, q, v, self.fixed, multipliers, stiffness)
 
     def constraint_power(self, u: Floats, q: Floats, v: Floats, multipliers: Floats, out: Floats) -> None:
         """out (s,) += lambda . Phi_t, the power of the inputs of the rows."""

@@ -76,7 +76,7 @@ class Plate(AtPoint):
             law = cls.law(plates, np.array([item.area for item in plates]), model)
             batches.append(PlateBatch(plates, layout, law))
         if others:
-            from femb.elements.shell.exposed_batch import ExposedBatch
+            from femb.elements.shell.load_batch import ExposedBatch
 
             shells = {item.name: item for item in model.items() if item.table == "shells"}
             batches.append(ExposedBatch(others, shells, layout, cls.law(others, np.ones(len(others)), model)))

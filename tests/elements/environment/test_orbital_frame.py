@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import femb
-from femb.elements.environment.orbital_frame import orbital_frame, reference_frame
+from femb.elements.control.reference import orbit_of
 from femb.numerics import rotations
 
 RATE = 1.1e-3
@@ -34,13 +34,13 @@ DIRECTIONS = {"radial": (1.0, 2.0, 0.0), "normal": (2.0, -1.0, 3.0)}
 def test_axes(t):
     """z down, y against the normal, x ahead; both descriptions of one circular orbit agree."""
     field = gradient(**DIRECTIONS)
-    quaternion, rate = orbital_frame(None, model_of(field), t)
+    quaternion, rate = orbit_of(model_of(field), ("sensors", "s"))(t)
     axes = rotations.rotation_matrix(quaternion)
     np.testing.assert_allclose(axes[:, 2], -field.vertical(t), atol=1e-14)
     np.testing.assert_allclose(axes[:, 1], -np.array(field.normal), atol=1e-14)
     np.testing.assert_allclose(rate, [0.0, -RATE, 0.0], rtol=1e-12, atol=1e-18)
     orbit = circular(field)
-    for found, wanted in zip(orbital_frame(None, model_of(orbit), t), (quaternion, rate), strict=True):
+    for found, wanted in zip(orbit_of(model_of(orbit), ("sensors", "s"))(t), (quaternion, rate), strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-11)
     velocity = orbit.motion_at(t)[1]
     np.testing.assert_allclose(axes[:, 0], velocity / np.linalg.norm(velocity), atol=1e-11)
@@ -49,7 +49,7 @@ def test_axes(t):
 def test_rate_on_an_ellipse():
     """It is that of the axes, and the radius and the velocity of the gradient are those of its orbit."""
     orbit = femb.Orbit("earth", position=(7e6, 0.0, 1e6), velocity=(500.0, 8.5e3, 0.0))
-    frame = reference_frame(model_of(orbit), ("sensors", "s"))
+    frame = orbit_of(model_of(orbit), ("sensors", "s"))
     h, t = 0.1, 300.0
     turn = rotations.multiply(rotations.conjugate(frame(t - h)[0]), frame(t + h)[0])
     np.testing.assert_allclose(rotations.logarithm(turn) / (2.0 * h), frame(t)[1], atol=1e-9)
@@ -72,7 +72,7 @@ def test_librations(kind):
     np.testing.assert_allclose([pitch, *roots[::-1]], [1.09544512, 1.77442875, 0.69021924], rtol=1e-8)
     field = gradient(**DIRECTIONS)
     model = model_of(field if kind == "gravity_gradient" else circular(field))
-    quaternion, rate = orbital_frame(None, model, 0.0)
+    quaternion, rate = orbit_of(model, ("sensors", "s"))(0.0)
     model.add(femb.RigidBody("hub", mass=200.0, inertia=inertia, quaternion=quaternion, angular_velocity=rate))
     found = np.sort(np.linalg.eigvals(femb.linearize(model).A).imag) / RATE
     # beside them the mass centre, in the frame that falls freely with it
@@ -81,7 +81,5 @@ def test_librations(kind):
 
 
 def test_without_an_orbit():
-    with pytest.raises(femb.ModelError, match="the orbital frame is asked for, but the model has no orbit: add a load"):
-        orbital_frame(None, model_of(), 0.0)
-    with pytest.raises(femb.ModelError, match=r"sensors\.s: needs the frame of an orbit"):
-        reference_frame(model_of(), ("sensors", "s"))
+    with pytest.raises(femb.ModelError, match=r'sensors\.s: got "orbit", but the model has no orbit: add a load'):
+        orbit_of(model_of(), ("sensors", "s"))
