@@ -45,7 +45,7 @@ class RowCalls(Bound):
         if entry is not None:
             assert self._block is not None
             rows = [
-                (self._places[place] + ADDRESS, array.__array_interface__["data"][0], array.strides[0])
+                (self.place(place) + ADDRESS, array.__array_interface__["data"][0], array.strides[0])
                 for place, array in self._of_rows.items()
             ]
             done: int = call_rows(entry[0], self._block, entry[1], np.array(rows, dtype=np.int64), which)

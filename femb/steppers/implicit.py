@@ -13,7 +13,6 @@ from femb.base.types import ErrorScale, Floats
 from femb.formulations.contract import Formulation, ImplicitFormulation
 from femb.layout.discrete import DiscreteState
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence
-from femb.steppers import step_program
 from femb.steppers.contract import Statistics
 from femb.steppers.radau_kernels import CONVERGED, frame_rotations, right_hand_side, rotate_frames, rotate_frames_back
 from femb.steppers.step_program import BoundSolution, Call, Convergence, StepProgram
@@ -452,7 +451,7 @@ class OneStateStepper(ImplicitStepper[T]):
             newton.rate = 0.0
             frame_rotations(form.corotated_frames[0], self._matrices_q, q, self._rotations)
 
-        if not self._program.tried and not forming and self.statistics.steps >= step_program.FIRST_STEPS:
+        if not self._program.tried and not forming:
             self._program.put_together({})
         try:
             return self._program.run(most, newton, forming, renew)[0] == CONVERGED

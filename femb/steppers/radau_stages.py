@@ -20,7 +20,6 @@ from femb.numerics.block_kernels import multiply
 from femb.numerics.compiler.bound_calls import Bound, BoundSequence, Known
 from femb.numerics.kinematics import newton_tolerance
 from femb.numerics.threads import concurrently, divided, one_after_another
-from femb.steppers import step_program
 from femb.steppers.contract import left_limit
 from femb.steppers.implicit import ImplicitStepper
 from femb.steppers.radau_kernels import (
@@ -332,7 +331,7 @@ class RadauEquations(ImplicitStepper[Stages]):
         if not form.inputs_of_state:
             for k, time in enumerate(self._times):
                 u[k] = form.inputs_at(time, self.q, self.v)
-        if not self._program.tried and self.statistics.steps >= step_program.FIRST_STEPS:
+        if not self._program.tried:
             known: Known = {}
             self._program.put_together(known)
             self._find_trend.put_together(known)

@@ -65,9 +65,6 @@ class Convergence:
         return self.memory[RATIO]
 
 
-# Steps of a run before their kernels are put together for one call, which costs as much as it saves in so many steps.
-FIRST_STEPS = 10
-
 Call: TypeAlias = Callable[[], Any]
 
 

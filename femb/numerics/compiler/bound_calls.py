@@ -12,8 +12,7 @@ not compiled (NUMBA_DISABLE_JIT), none can, and Python calls them.
 from collections.abc import Callable, Sequence
 from ctypes import addressof, c_char
 from functools import cached_property
-from itertools import accumulate
-from struct import pack
+from struct import Struct, pack
 from typing import Any, TypeAlias
 
 import numba
@@ -41,9 +40,9 @@ class Bound:
 
     def __init__(self, kernel: Any, *args: Any, check: Callable[[int], object] | None = None) -> None:
         self.kernel, self.args, self.check = kernel, args, check
-        # the arguments, kept as long as their address, and the first word of each
+        # the arguments, kept as long as their address, and the first words of some
         self._block: Ints | None = None
-        self._places: list[int] = []
+        self._places: dict[int, int] = {}
         self._entry: tuple[int, int] | None = None
 
     def __call__(self) -> Any:
@@ -57,7 +56,6 @@ class Bound:
         """The addresses of the kernel and of its block of arguments, for ``call_bound``; None where it has none."""
         if self._block is None and (address_for := getattr(self.kernel, "address_for", None)) is not None:
             parts = [_described(each, known) for each in self.args]
-            self._places = [0, *accumulate(len(words) // WORD for _, words in parts)]
             self._block = np.frombuffer(bytearray().join([words for _, words in parts]), dtype=np.int64)
             if address := address_for(self.args, tuple([key for key, _ in parts])):
                 self._entry = address, _address(self._block)
@@ -68,20 +66,26 @@ class Bound:
         assert self._block is not None
         return self._block.view(np.float64)
 
+    def place(self, number: int) -> int:
+        """The first word in the block of the argument with this number."""
+        if number not in self._places:
+            self._places[number] = sum(len(_described(each, {})[1]) for each in self.args[:number]) // WORD
+        return self._places[number]
+
     def _number_of(self, name: str) -> int:
         names: tuple[str, ...] = self.kernel.py_func.__code__.co_varnames
         return names.index(name)
 
     def set(self, name: str, number: float, part: int = 0) -> None:
         """Set an argument of the kernel, or this part of a tuple that begins with numbers, for calls by address."""
-        self._numbers[self._places[self._number_of(name)] + part] = number
+        self._numbers[self.place(self._number_of(name)) + part] = number
 
     def point(self, name: str, array: Floats) -> None:
         """Let an argument of the kernel be another array of the same type and shape."""
         number = self._number_of(name)
         self.args = *self.args[:number], array, *self.args[number + 1 :]
         if self._block is not None:
-            self._block[self._places[number] + ADDRESS] = _address(array)
+            self._block[self.place(number) + ADDRESS] = _address(array)
 
 
 class BoundSequence:
@@ -119,12 +123,18 @@ def _add(calls: Sequence[Callable[[], object]], entries: list[tuple[int, int]], 
 
 
 # Of the flags of an array those that tell its type: contiguous, in columns, and writable.
-FLAGS = 0x403
+FLAGS, WRITABLE = 0x403, 0x400
+# The words of an array, by the number of its dimensions. It has no owner: machine code counts no references to it.
+WORDS_OF_ARRAYS = [Struct(f"{ADDRESS + 1 + 2 * k}q").pack for k in range(6)]
 
 
 def _address(array: Any) -> int:
     """The address of the first entry of an array."""
-    if array.size and array.flags.num & FLAGS in (0x401, 0x403):
+    return _address_by(array, array.flags.num & FLAGS)
+
+
+def _address_by(array: Any, flags: int) -> int:
+    if flags > WRITABLE and array.size:
         # a third of the time of the other, which also describes the type
         return addressof(c_char.from_buffer(array))
     address: int = array.__array_interface__["data"][0]
@@ -135,22 +145,21 @@ def _described(value: Any, known: Known) -> tuple[Any, bytes]:
     """A key that is equal for arguments of equal types, and an argument in 64-bit words, as machine code of numba reads
     it; ``kernel_compiler.words_of`` counts them."""
     found = known.get(id(value))
-    if found is None:
-        found = known[id(value)] = _description(value, known)
-    return found
-
-
-def _description(value: Any, known: Known) -> tuple[Any, bytes]:
-    if isinstance(value, np.ndarray):
-        # no owner: machine code counts no references to it
-        words = 0, 0, value.size, value.itemsize, _address(value), *value.shape, *value.strides
-        return (value.dtype.char, value.ndim, value.flags.num & FLAGS), pack(f"{len(words)}q", *words)
-    if isinstance(value, tuple):
+    if found is not None:
+        return found
+    if type(value) is np.ndarray:
+        shape, flags, size, width = value.shape, value.flags.num & FLAGS, value.size, value.itemsize
+        words = WORDS_OF_ARRAYS[len(shape)](0, 0, size, width, _address_by(value, flags), *shape, *value.strides)
+        found = (value.dtype.char, len(shape), flags), words
+    elif isinstance(value, tuple):
         parts = [_described(each, known) for each in value]
-        return tuple([key for key, _ in parts]), b"".join([words for _, words in parts])
-    if isinstance(value, float):
-        return float, pack("d", value)
-    return type(value), pack("q", value) if isinstance(value, int | np.integer) else b""
+        found = tuple([key for key, _ in parts]), b"".join([words for _, words in parts])
+    elif isinstance(value, float):
+        found = float, pack("d", value)
+    else:
+        found = type(value), pack("q", value) if isinstance(value, int | np.integer) else b""
+    known[id(value)] = found
+    return found
 
 
 if AVAILABLE:
