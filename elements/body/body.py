@@ -252,16 +252,16 @@ def inertia_matrix(value: Any, mass: float, distance: Floats) -> tuple[Floats | 
     if problem:
         return None, problem
     if array.ndim == 1 and not mass:
-        moments, array = sorted(array.tolist()), array * UNIT
+        moments, symmetric = sorted(array.tolist()), array * UNIT
     else:
         array = np.diag(array) if array.ndim == 1 else array
         if np.max(np.abs(array - array.T)) > 1e-9 * np.max(np.abs(array)):
             return None, f"got {shown(value)}, which is not symmetric"
         array = array - mass * (distance @ distance * np.eye(3) - np.outer(distance, distance))
-        moments = np.linalg.eigvalsh(array).tolist()
+        moments, symmetric = np.linalg.eigvalsh(array).tolist(), 0.5 * (array + array.T)
     least, middle, largest = moments
     if least > 0.0 and largest <= (least + middle) * (1.0 + 1e-9):
-        return frozen_array(0.5 * (array + array.T)), None
+        return frozen_array(symmetric), None
     return None, _moments_problem(moments, " about the mass centre" if np.any(distance) else "")
 
 

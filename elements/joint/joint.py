@@ -49,6 +49,7 @@ from femb.layout.layout import JointLayout, Layout, Station
 from femb.layout.state import RATE
 from femb.layout.views import LinearPoint, ModelView, StartPoses
 from femb.numerics import rotations
+from femb.numerics.components import kept
 
 # Of an angle in rad, and of a length in parts of it: typed numbers are rounded.
 START_ERROR = 1e-3
@@ -118,7 +119,7 @@ class Joint(Item):
         else:
             axes = self._axes(layout.pose(first)[1], layout.pose(second)[1])
         ends = [
-            Station(end.frame, end.offset, rotations.multiply(end.rotation, rotations.from_matrix(R)))
+            Station(end.frame, end.offset, _turned_by(end.rotation, R))
             for end, R in zip((first, second), axes, strict=True)
         ]
         labels = [f"joints.{self.name}: {row_words(spec)}" for spec in self.rows]
@@ -211,13 +212,16 @@ class Joint(Item):
         (offset, rotation), of_first = self._relative, self._of_first
         zero = self.at_zero(of_first)
         of_second = zero if self._of_second is None else self._of_second
-        # A_second C_second = A_first C_first rotation
-        change = of_first @ rotation @ of_second.T if first_known else of_second @ rotation.T @ of_first.T
-        quaternion = given if given is not None else rotations.multiply(axes, rotations.from_matrix(change))
-        first_axes = axes if first_known else quaternion
-        distance = rotations.rotate(first_axes, of_first @ offset)
-        end = point + (distance if first_known else -distance)
-        return end - rotations.rotate(quaternion, unknown.at), quaternion
+        quaternion = given
+        if quaternion is None:
+            # A_second C_second = A_first C_first rotation
+            parts = (of_first, rotation, of_second) if first_known else (of_second, rotation.T, of_first)
+            quaternion = rotations.multiply(axes, _turn(*parts))
+        end = point - rotations.rotate(quaternion, unknown.at)
+        if offset.any():
+            distance = rotations.rotate(axes if first_known else quaternion, of_first @ offset)
+            end += distance if first_known else -distance
+        return end, quaternion
 
     def _aligned_axes(self) -> tuple[int, ...]:
         if LOCK[0] in self.rows and LOCK[1] in self.rows:
@@ -287,6 +291,18 @@ class Joint(Item):
     @staticmethod
     def records(items: list[Any], system: RecordedSystem) -> Records:
         return joint_records([item.name for item in items], system)
+
+
+@kept
+def _turn(first: Floats, between: Floats, second: Floats) -> Floats:
+    """The quaternion of ``first between second^T``, of three rotations (3, 3); read-only."""
+    return frozen_array(rotations.from_matrix(first @ between @ second.T))
+
+
+@kept
+def _turned_by(rotation: Floats, axes: Floats) -> Floats:
+    """The quaternion of ``axes`` (3, 3) and then a ``rotation`` (4,); read-only."""
+    return frozen_array(rotations.multiply(rotation, rotations.from_matrix(axes)))
 
 
 def rotation_about_z(angle: float) -> Floats:

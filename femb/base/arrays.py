@@ -58,10 +58,29 @@ class ReadOnly(ByName[Value]):
         return self._values[name]
 
     def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
-        return {**self._values, **other}
+        return {**self, **other}
 
     def __repr__(self) -> str:
         return f"<{listing(self)}>"
+
+
+class Frozen(ReadOnly[np.ndarray]):
+    """Read-only views of arrays, each made when it is asked for; the caller's arrays stay writable."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        super().__init__({path: np.asarray(array) for path, array in arrays.items()})
+        self._views: dict[str, np.ndarray] = {}
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        view = self._views.get(name)
+        if view is None:
+            view = self._views[name] = frozen(self._values[name])
+        return view
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of all arrays by path."""
+        return {path: array.shape for path, array in self._values.items()}
 
 
 class LazyArrays(ByName[np.ndarray]):
@@ -110,11 +129,12 @@ class Growing:
         """Add a copy of rows (k, ...)."""
         array, first, count = self._array, self._count, self._count + len(rows)
         if array is None:
-            expected = min(self._expected, RESERVED * len(rows) // max(1, rows.nbytes))
+            expected = min(self._expected, RESERVED * len(rows) // (rows.nbytes or 1))
             array = np.empty((max(expected, count), *rows.shape[1:]), rows.dtype)
-        kind = array.dtype if rows.dtype is array.dtype else np.promote_types(array.dtype, rows.dtype)
-        if kind != array.dtype:
-            array, self._shown = array.astype(kind), False
+        elif rows.dtype is not array.dtype:
+            kind = np.promote_types(array.dtype, rows.dtype)
+            if kind != array.dtype:
+                array, self._shown = array.astype(kind), False
         if count > len(array):
             if self._shown:
                 array, self._shown = array.copy(), False
@@ -168,10 +188,10 @@ def frozen(array: Any) -> np.ndarray:
 
 
 def read_only(arrays: Arrays) -> Arrays:
-    if isinstance(arrays, LazyArrays):
-        return arrays
-    return ReadOnly({path: frozen(array) for path, array in arrays.items()})
+    return arrays if isinstance(arrays, LazyArrays | Frozen) else Frozen(arrays)
 
 
 def shapes_of(arrays: Arrays) -> Mapping[str, tuple[int, ...]]:
-    return arrays.shapes if isinstance(arrays, LazyArrays) else {path: array.shape for path, array in arrays.items()}
+    if isinstance(arrays, LazyArrays | Frozen):
+        return arrays.shapes
+    return {path: array.shape for path, array in arrays.items()}

@@ -5,7 +5,7 @@ import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from math import inf
+from math import inf, sqrt
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -159,8 +159,10 @@ def _direction_problem(value: Any, dims: tuple[int | None, ...]) -> str | None:
 
 def _unit_vector(value: Any) -> Floats:
     """A read-only copy of the length 1."""
-    vector = np.asarray(value, dtype=float)
-    return frozen_array(vector / float(np.linalg.norm(vector)))
+    vector = np.array(value, dtype=float)
+    vector /= sqrt(vector @ vector)
+    vector.flags.writeable = False
+    return vector
 
 
 def _plain(words: str, fits: Callable[[Any], bool]) -> Alternative:

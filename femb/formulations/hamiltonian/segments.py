@@ -143,24 +143,25 @@ class Tree:
         return result
 
 
-UNIT_VECTORS, ORIGIN = np.eye(3), np.zeros(3)
+UNIT_VECTORS, ORIGIN, NO_INERTIA = np.eye(3), np.zeros(3), np.zeros((3, 3))
 NO_TURN = np.array([1.0, 0.0, 0.0, 0.0])
-UNIT_VECTORS.flags.writeable = ORIGIN.flags.writeable = NO_TURN.flags.writeable = False
+for _array in (UNIT_VECTORS, ORIGIN, NO_INERTIA, NO_TURN):
+    _array.flags.writeable = False
 
 
 class CompositeBody:
     """Mass (kg), mass centre (3,) m and inertia (3, 3) kg m2 about it of the bodies added so far, at first none."""
 
     def __init__(self) -> None:
-        self.mass, self.center, self.inertia = 0.0, np.zeros(3), np.zeros((3, 3))
+        self.mass, self.center, self.inertia = 0.0, ORIGIN, NO_INERTIA
 
     def add(self, mass: float, center: Floats, inertia: Floats) -> None:
         """Add a body in the same axes: mass (kg), center (3,) m, inertia (3, 3) kg m2 about its mass centre."""
-        total = self.mass + mass
-        self.inertia = self.inertia + inertia
-        if self.mass:
-            d = center - self.center
-            self.inertia += self.mass * mass / total * ((d @ d) * np.eye(3) - np.outer(d, d))
+        if not self.mass:
+            self.mass, self.center, self.inertia = mass, center, inertia
+            return
+        total, d = self.mass + mass, center - self.center
+        self.inertia = self.inertia + inertia + self.mass * mass / total * ((d @ d) * np.eye(3) - np.outer(d, d))
         self.center = (self.mass * self.center + mass * center) / total
         self.mass = total
 
@@ -260,8 +261,10 @@ class Segments:
             names += ["turn_x", "turn_y", "turn_z"]
         mounting = parent.axes
         for hinge in chain:
+            turned = hinge.mounting if mounting is UNIT_VECTORS else mounting @ hinge.mounting
             new = {"name": f"{frame.joint}.{names[hinge.coordinate]}", "parent": row, "at": at, "axis": hinge.axis}
-            self._rows.append(new | {"sliding": hinge.sliding, "mounting": mounting @ hinge.mounting})
+            new["sliding"], new["mounting"] = hinge.sliding, turned
+            self._rows.append(new)
             at, mounting = ORIGIN, UNIT_VECTORS
             row = numbers[hinge.coordinate] = len(self._rows) - 1
         self.frames[frame.frame] = FrameOnSegment(row, UNIT_VECTORS, -frame.below.offset)

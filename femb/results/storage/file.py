@@ -110,11 +110,13 @@ class _Checked:
         arrays = {path: np.asarray(array) for path, array in block.items()}
         if "time" not in arrays or arrays["time"].ndim != 1:
             raise ResultError("a block of results needs 'time' of shape (k,)")
-        frames = arrays["time"].size
+        frames = arrays["time"].shape
+        shapes = {}
         for path, array in arrays.items():
-            if array.shape[:1] != (frames,):
-                raise ResultError(f"{path}: shape {array.shape} in a block of {frames} output times")
-        shapes = {path: array.shape[1:] for path, array in arrays.items()}
+            shape = array.shape
+            if shape[:1] != frames:
+                raise ResultError(f"{path}: shape {shape} in a block of {frames[0]} output times")
+            shapes[path] = shape[1:]
         self._shapes = self._shapes or shapes
         if shapes != self._shapes:
             path = next(p for p in {**shapes, **self._shapes} if shapes.get(p) != self._shapes.get(p))
