@@ -2,7 +2,8 @@
 
 Without options, all problems are measured, printed and written to docs/performance.json, and the table and the picture
 of docs/performance.md are made of it; ``--page`` only makes these. ``--only`` replaces the problems whose keys
-begin so. ``--references`` computes the values without error anew.
+begin so. ``--json`` writes to another file and leaves the page as it is. ``--references`` computes the values without
+error anew.
 """
 
 import os
@@ -98,7 +99,7 @@ def main(words: list[str] | None = None) -> None:
             1 if options.quick else options.repetitions,
             None if options.quick else options.json,
         )
-    if not options.quick:
+    if not options.quick and options.json == DATA:
         data = json.loads(options.json.read_text(encoding="utf-8"))
         write_page(data)
         draw(data)
