@@ -17,7 +17,7 @@ from femb.elements.shell.mesh import LEAST_SINE, SIZES, ShellMesh, mesh_of
 __all__ = ["BulkShell", "is_bulk_data", "read_bulk_shell"]
 
 ELEMENTS = {"CQUAD4": 4, "CQUADR": 4, "CTRIA3": 3, "CTRIAR": 3}
-READ = (*ELEMENTS, "PSHELL", "PCOMP")
+READ = (*ELEMENTS, "PSHELL", "PCOMP", "PCOMPG")
 AXES = ("CORD2R", "CORD2C", "CORD2S")
 # Shear stiffness of a wall that the file says not to shear, by that of a wall of its material.
 NO_SHEAR = 1e3
@@ -142,8 +142,6 @@ def _wall(data: BulkData, properties: Mapping[int, Card], number: int, zoffs: fl
     if number not in properties:
         raise ModelError(f"PSHELL {number}: is not in the file")
     card = properties[number]
-    if card.name == "PCOMPG":
-        raise card.refuse("its global plies")
     return (_sheet if card.name == "PSHELL" else _laminate)(data, card, data.unit * zoffs)
 
 
@@ -172,10 +170,12 @@ def _sheet(data: BulkData, card: Card, zoffs: float) -> LaidWall:
 
 
 def _laminate(data: BulkData, card: Card, zoffs: float) -> LaidWall:
-    """PCOMP: Z0 NSM SB FT TREF GE LAM, then MID T THETA SOUT of each ply from the bottom."""
+    """PCOMP: Z0 NSM SB FT TREF GE LAM, then MID T THETA SOUT of each ply from the bottom; PCOMPG: a line a ply, before
+    which there is its number."""
     plies: list[Ply] = []
     material, thickness = None, 0.0
-    for k in range(10, len(card.fields) + 2, 4):
+    first, step = (11, 8) if card.name == "PCOMPG" else (10, 4)
+    for k in range(first, len(card.fields) + 2, step):
         if all(card.value(k + i) is None for i in range(3)):
             continue
         if card.value(k) is not None:

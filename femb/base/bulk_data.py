@@ -17,18 +17,22 @@ from femb.base.errors import ModelError
 from femb.base.types import Floats
 
 SUFFIXES = (".bdf", ".dat", ".nas", ".fem")
-# Cards that say nothing of mass and stiffness: loads, supports, requests, tables.
+# Cards that say nothing of mass and stiffness: loads, supports, requests, tables, design variables.
 IGNORED = (
-    "ASET", "ASET1", "BSET", "BSET1", "CSET", "CSET1", "DAREA", "DLOAD", "DPHASE", "EIGC", "EIGR", "EIGRL", "FORCE",
-    "FORCE1", "FORCE2", "FREQ", "FREQ1", "FREQ2", "FREQ3", "FREQ4", "GRAV", "LOAD", "LSEQ", "MAT4", "MOMENT", "MOMENT1",
-    "MOMENT2", "NLPARM", "PLOAD", "PLOAD1", "PLOAD2", "PLOAD4", "PLOTEL", "QSET", "QSET1", "RANDPS", "RFORCE", "RLOAD1",
-    "RLOAD2", "SET1", "SET3", "SPC", "SPC1", "SPCADD", "SPCD", "SPOINT", "SUPORT", "SUPORT1", "TABDMP1", "TABLED1",
-    "TABLED2", "TABRND1", "TEMP", "TEMPD", "TEMPRB", "TEMPP1", "TLOAD1", "TLOAD2", "TSTEP", "TSTEPNL", "USET", "USET1",
+    "ACCEL", "ACCEL1", "ASET", "ASET1", "BSET", "BSET1", "CBARAO", "CSET", "CSET1", "DAREA", "DCONADD", "DCONSTR",
+    "DEQATN", "DESVAR", "DLINK", "DLOAD", "DOPTPRM", "DPHASE", "DRESP1", "DRESP2", "DRESP3", "DSCREEN", "DTABLE",
+    "DVCREL1", "DVGRID", "DVMREL1", "DVPREL1", "DVPREL2", "EIGB", "EIGC", "EIGR", "EIGRL", "FORCE", "FORCE1", "FORCE2",
+    "FREQ", "FREQ1", "FREQ2", "FREQ3", "FREQ4", "FREQ5", "GRAV", "LOAD", "LSEQ", "MAT4", "MOMENT", "MOMENT1", "MOMENT2",
+    "NLPARM", "PLOAD", "PLOAD1", "PLOAD2", "PLOAD4", "PLOADX1", "PLOTEL", "PLOTEL3", "PLOTEL4", "QSET", "QSET1",
+    "RANDPS", "RANDT1", "RFORCE", "RLOAD1", "RLOAD2", "SET1", "SET3", "SLOAD", "SPC", "SPC1", "SPCADD", "SPCD",
+    "SPOINT", "SUPORT", "SUPORT1", "TABDMP1", "TABLED1", "TABLED2", "TABLED3", "TABLED4", "TABLEM1", "TABLEM2",
+    "TABLEM3", "TABLEM4", "TABRND1", "TABRNDG", "TEMP", "TEMPD", "TEMPP1", "TEMPRB", "TLOAD1", "TLOAD2", "TSTEP",
+    "TSTEPNL", "USET", "USET1",
 )  # fmt: skip
 # Cards of walls, parts and axes that are no mesh.
 NO_MESH = (
-    "CORD2R", "CORD2C", "CORD2S", "PSHELL", "PCOMP", "PCOMPG", "CONM1", "CONM2", "CBAR", "CBEAM", "CROD", "CBUSH",
-    "CELAS1", "CELAS2", "RBAR", "RBE1", "RBE2", "RBE3", "MPC",
+    "CORD2R", "CORD2C", "CORD2S", "PSHELL", "PCOMP", "PCOMPG", "CONM1", "CONM2", "CBAR", "CBEAM", "CROD", "CONROD",
+    "CBUSH", "CELAS1", "CELAS2", "RBAR", "RBE1", "RBE2", "RBE3", "MPC",
 )  # fmt: skip
 LEFT_OUT = "are not read: give walls, masses, beams and joints here"
 # Of numbers, and of numbers of cards.

@@ -86,10 +86,10 @@ def free_model(model: Model, numbers: Mapping[str, int], ties: Sequence[Mapping[
         np.array([place_of(motion, Station(each), np.zeros(3), np.eye(3)) for each in frames]), *of, mass, stiffness,
         np.array([numbers[layout.frames[k].label] for k in frames]), stress=AppendageStress.of(motion, turn, stored),
     )  # fmt: skip
-    return replace(fe, joints=_tied(fe, ties)) if ties else fe
+    return replace(fe, joints=tied(fe, ties)) if ties else fe
 
 
-def _tied(fe: FeModel, ties: Sequence[Mapping[int, Floats]]) -> Sparse:
+def tied(fe: FeModel, ties: Sequence[Mapping[int, Floats]]) -> Sparse:
     """Rows (m, n) of ties."""
     from scipy.sparse import coo_array
 

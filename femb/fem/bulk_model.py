@@ -1,11 +1,12 @@
 """A whole structure in NASTRAN bulk data as a finite element model: shells, bars, masses, rigid elements; or solids.
 
 It is a femb model of shells, exact beams and grid points, whose matrices are those of its start. Rigid elements carry
-their grids; other RBE2 and RBE3 are rows.
+their grids; other RBE2 and RBE3 are rows. Rods and springs are added to the stiffness, without stress stiffness.
 """
 
 import warnings
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +19,16 @@ from femb.elements.beam.section_shapes import shape_properties
 from femb.elements.body.grid_point import GridPoint
 from femb.elements.exact.beam import ExactBeam
 from femb.elements.marker import Attachment
-from femb.elements.shell.bulk_shell import ELEMENTS, READ, isotropic
+from femb.elements.shell.bulk_shell import ELEMENTS, NO_DENSITY, READ, isotropic
 from femb.elements.shell.mesh import SIZES
 from femb.elements.shell.shell import Shell
-from femb.fem.beams import free_model
-from femb.fem.model import FeModel
+from femb.fem.beams import free_model, tied
+from femb.fem.bulk_springs import SPRINGS, springs_of
+from femb.fem.model import FeModel, as_csc
 from femb.model.model import Model
 from femb.numerics.rotations import rigid_transport
 
-CARDS = (*READ, "CBAR", "CBEAM", "PBAR", "PBARL", "PBEAM", "PBEAML", "CONM2", "RBE2", "RBE3")
+CARDS = (*READ, "CBAR", "CBEAM", "PBAR", "PBARL", "PBEAM", "PBEAML", "CONM2", "RBAR", "RBE2", "RBE3", *SPRINGS)
 # Solids: by their number of grids, the kind of meshio and its order of the grids.
 SOLIDS: dict[str, dict[int, tuple[str, list[int]]]] = {
     "CTETRA": {4: ("tetra", [*range(4)]), 10: ("tetra10", [*range(10)])},
@@ -37,7 +39,7 @@ SOLIDS: dict[str, dict[int, tuple[str, list[int]]]] = {
     "CPENTA": {6: ("wedge", [*range(6)])},
 }
 SHELL = "shell"
-# Shear factors of PBEAML along y and z, by its shape; those of a PBARL do not shear.
+# Shear factors along y and z by the shape, as NASTRAN prints them for the PBEAM of a PBEAML.
 FACTORS = {"ROD": 0.9, "TUBE": 0.5, "BAR": 5.0 / 6.0}
 # Shear stiffness in the direction without a factor, by that with a factor of 1.
 NO_SHEAR = 1e6
@@ -105,7 +107,13 @@ class _Reader:
         for card in data.all("CONM2"):
             self._mass(card)
         self.beams = [self._bar(card) for card in data.all("CBAR", "CBEAM")]
-        self._interpolate()
+        self.springs = springs_of(data)
+        for spring in self.springs:
+            for grid, mass in spring.masses.items():
+                self._add_mass(grid, mass, np.zeros(3), np.zeros((3, 3)))
+        self.rows += [_mean_rows(data, card) for card in data.all("RBE3")]
+        self.rows = [self._by_hosts(row) for row in self.rows]
+        self.springs = [replace(each, rows=self._by_hosts(each.rows)) for each in self.springs]
 
     def fe_model(self) -> FeModel:
         """The model by its nodes."""
@@ -117,12 +125,16 @@ class _Reader:
         shell = self._shell()
         if shell is not None:
             model.add(shell)
-        if shell is None and not self.beams:
+        if shell is None and not self.beams and not self.springs:
             raise ModelError(f"has no shells and no bars: wanted {', '.join(CARDS)}; of solids give the material (-E)")
         of_frame = {f"grid {grid}": grid for grid in self.hosts}
         if shell is not None and shell.bulk is not None:
             of_frame |= {f"{SHELL}, node {k}": int(grid) for k, grid in enumerate(shell.bulk.numbers)}
         fe = free_model(model, of_frame, self.rows)
+        if self.springs:
+            rows = tied(fe, [each.rows for each in self.springs])
+            k = np.concatenate([each.stiffness for each in self.springs])
+            fe = replace(fe, stiffness=as_csc(fe.stiffness + rows.T @ rows.multiply(k[:, None])))
         return fe if shell is None else replace(fe, cells=self._cells(shell, fe))
 
     def _cells(self, shell: Shell, fe: FeModel) -> dict[str, Ints]:
@@ -143,15 +155,8 @@ class _Reader:
     def _carriers(self) -> dict[int, int]:
         """The grids of rigid elements with all components by their dependent grids; the others make rows."""
         found: dict[int, int] = {}
-        for card in self.data.all("RBE2"):
-            lead, components = self.data.grid(card, 3), _components(card, 4)
-            last = len(card.fields)
-            # behind the grids there may be an expansion, a real number
-            grids = [k for k in range(5, last + 2) if card.value(k) is not None]
-            if grids and isinstance(card.value(grids[-1]), float):
-                grids.pop()
-            for k in grids:
-                own = self.data.grid(card, k)
+        for card, lead, components, grids in [*self._rigid_bars(), *self._rigid_bodies()]:
+            for own in grids:
                 if own in found:
                     raise ModelError(f"{card}: grid {own} depends on grid {found[own]} already")
                 if len(components) == 6:
@@ -163,6 +168,26 @@ class _Reader:
                 self.rows.append({own: np.asarray(turned), lead: np.asarray(led)})
         return found
 
+    def _rigid_bars(self) -> Iterator[tuple[Card, int, list[int], list[int]]]:
+        """RBAR: EID GA GB CNA CNB CMA CMB, of which one grid has all independent components."""
+        for card in self.data.all("RBAR"):
+            ends, free = [3, 4], [card.text(5), card.text(6)]
+            if sorted(map(len, free)) != [0, 6]:
+                raise card.refuse("independent components of both grids, CNA and CNB")
+            lead, own = ends if free[0] else ends[::-1]
+            moved = _components(card, own + 4) if card.value(own + 4) not in (None, 0) else [*range(6)]
+            yield card, self.data.grid(card, lead), moved, [self.data.grid(card, own)]
+
+    def _rigid_bodies(self) -> Iterator[tuple[Card, int, list[int], list[int]]]:
+        """RBE2: EID GN CM GM1 ..."""
+        for card in self.data.all("RBE2"):
+            # behind the grids there may be an expansion, a real number
+            grids = [k for k in range(5, len(card.fields) + 2) if card.value(k) is not None]
+            if grids and isinstance(card.value(grids[-1]), float):
+                grids.pop()
+            owned = [self.data.grid(card, k) for k in grids]
+            yield card, self.data.grid(card, 3), _components(card, 4), owned
+
     def host(self, grid: int) -> int:
         """The grid that moves it, itself where no rigid element does. Raises ModelError: rigid elements in a ring."""
         passed = [grid]
@@ -173,20 +198,15 @@ class _Reader:
             passed.append(grid)
         return grid
 
-    def _interpolate(self) -> None:
-        """Rows of RBE3, and all rows by grids that are not carried."""
-        for card in self.data.all("RBE3"):
-            self.rows.append(_mean_rows(self.data, card))
-        known = self.hosts | self.shelled
-        for k, row in enumerate(self.rows):
-            moved: dict[int, Floats] = {}
-            for grid, part in row.items():
-                host = self.host(grid)
-                own = part @ rigid_transport(self.place(grid) - self.place(host))
-                moved[host] = moved.get(host, 0.0) + own
-                if host not in known:
-                    self.hosts.add(host)
-            self.rows[k] = moved
+    def _by_hosts(self, row: Mapping[int, Floats]) -> dict[int, Floats]:
+        """A row by grids that are not carried, which become nodes."""
+        moved: dict[int, Floats] = {}
+        for grid, part in row.items():
+            host = self.host(grid)
+            moved[host] = moved.get(host, 0.0) + part @ rigid_transport(self.place(grid) - self.place(host))
+            if host not in self.shelled:
+                self.hosts.add(host)
+        return moved
 
     # Masses and bars
 
@@ -201,6 +221,9 @@ class _Reader:
         if mass < 0.0 or np.linalg.eigvalsh(inertia)[0] < -1e-9 * np.abs(inertia).max():
             raise ModelError(f"{card}: its mass or a principal moment of inertia is negative")
         arm = centre - self.place(grid) if absolute else axes @ centre
+        self._add_mass(grid, mass, arm, inertia)
+
+    def _add_mass(self, grid: int, mass: float, arm: Floats, inertia: Floats) -> None:
         host = self.host(grid)
         self.hosts.add(host)
         self.masses.setdefault(host, []).append((mass, arm + self.place(grid) - self.place(host), inertia))
@@ -308,41 +331,54 @@ def _mean_rows(data: BulkData, card: Card) -> dict[int, Floats]:
     return rows
 
 
+@dataclass(frozen=True)
+class Further:
+    """Of a PBEAM, in the unit of the file: inertia of the non-structural mass per length about its own axis, its place
+    and that of the neutral axis (y, z) from the axis of shear centres."""
+
+    inertia: float = 0.0
+    centre: tuple[float, float] = (0.0, 0.0)
+    neutral: tuple[float, float] = (0.0, 0.0)
+
+
 def _section_of(data: BulkData, card: Card) -> Section:
     """PBAR: PID MID A I1 I2 J NSM, C1 to F2, K1 K2 I12. PBEAM: PID MID A I1 I2 I12 J NSM, C1 to F2, stations, K1 K2 S1
-    S2 NSI. PBARL, PBEAML: PID MID GROUP TYPE, DIM1 ..."""
+    S2 NSI, M1 M2 and N1 N2 of both ends. PBARL, PBEAML: PID MID GROUP TYPE, DIM1 ... A blank J is 0."""
     E, G, _, rho = isotropic(data, data.material(card, 3, "MAT1"))
-    unit = data.unit
+    unit, product, further = data.unit, 0.0, Further()
     if card.name in ("PBARL", "PBEAML"):
         area, first, second, torsion, factors, nsm = _shaped(card)
-        product, inertia = 0.0, 0.0
     elif card.name == "PBAR":
-        area, first, second = (card.number(k) for k in (4, 5, 6))
-        torsion, nsm, product = card.number(7, 0.5 * (first + second)), card.number(8, 0.0), card.number(20, 0.0)
+        area, first, second = (card.number(k, 0.0) for k in (4, 5, 6))
+        torsion, nsm, product = (card.number(k, 0.0) for k in (7, 8, 20))
         # by the guide, with I12 the factors are ignored
         factors = (0.0, 0.0) if product else (card.number(18, 0.0), card.number(19, 0.0))
-        inertia = 0.0
     else:
-        area, first, second, product = (card.number(k, 0.0) for k in (4, 5, 6, 7))
-        torsion, nsm = card.number(8, 0.5 * (first + second)), card.number(9, 0.0)
-        factors, inertia = _uniform(card)
+        area, first, second, product, torsion, nsm = (card.number(k, 0.0) for k in range(4, 10))
+        factors, further = _uniform(card)
     if not min(area, first, second, torsion) > 0.0:
-        raise ModelError(f"{card}: got A, I1, I2, J = {area:g}, {first:g}, {second:g}, {torsion:g}, must be above 0")
+        raise ModelError(
+            f"{card}: got A, I1, I2, J = {area:g}, {first:g}, {second:g}, {torsion:g}, must be above 0: "
+            "a blank J is 0; a member without bending is a CROD"
+        )
     area, moments = area * unit**2, unit**4 * np.array([second, first])
     K = np.diag([E * area, G * torsion * unit**4, *(E * moments)])
     K[2, 3] = K[3, 2] = -E * product * unit**4
+    y, z = unit * np.array(further.neutral)
+    at_neutral = np.eye(4)
+    at_neutral[0, 2:] = z, -y
     shear = None if not any(factors) else G * area * np.array([factor or NO_SHEAR for factor in factors])
-    nsm, inertia = nsm * data.mass_factor / unit, inertia * data.mass_factor * unit
-    J = np.zeros((6, 6))
-    J[:3, :3] = (rho * area + nsm) * np.eye(3)
-    J[4:, 4:] = rho * np.array([[moments[0], -product * unit**4], [-product * unit**4, moments[1]]])
-    J[3, 3] = rho * moments.sum() + inertia
-    if not (rho or nsm):
-        raise card.refuse("a bar without mass: its material needs RHO, or it NSM")
-    if not rho:
-        # a line of mass has moments of inertia that are small, not zero
-        J[3:, 3:] = nsm * area * 1e-6 * np.diag([2.0, 1.0, 1.0])
-    return Section(f"{card.name} {card.id}", stiffness_matrix=K, shear_stiffness=shear, mass_matrix=J)
+    nsm, spun = nsm * data.mass_factor / unit, further.inertia * data.mass_factor * unit
+    line = np.diag([nsm, nsm, nsm, spun, 0.0, 0.0])
+    # without a density, mass of bars is small, not zero; a line of mass has small moments of inertia
+    rho = rho or NO_DENSITY + nsm / area * 1e-6
+    own = np.diag([rho * area] * 3 + [rho * moments.sum(), *(rho * moments)])
+    own[4, 5] = own[5, 4] = -rho * product * unit**4
+    moved = [rigid_transport(unit * np.array([0.0, *at])) for at in (further.neutral, further.centre)]
+    J = sum(S.T @ part @ S for S, part in zip(moved, (own, line), strict=True))
+    return Section(
+        f"{card.name} {card.id}", stiffness_matrix=at_neutral.T @ K @ at_neutral, shear_stiffness=shear, mass_matrix=J
+    )
 
 
 def _shaped(card: Card) -> tuple[float, float, float, float, tuple[float, float], float]:
@@ -352,11 +388,15 @@ def _shaped(card: Card) -> tuple[float, float, float, float, tuple[float, float]
     if shape not in counts:
         raise card.refuse(f"the section {shape or 'without a type'}, beside which {', '.join(counts)} are read")
     count = counts[shape]
-    card.refuse_fields(11 + count, len(card.fields) + 1, "a section that changes along it")
-    sizes = card.numbers(10, count)
+    sizes, nsm = card.numbers(10, count), card.number(10 + count, 0.0)
+    for k in range(11 + count, len(card.fields) + 2, count + 3):
+        # SO, X/XB, sizes and NSM of stations, blank ones being those of end A
+        own = [card.number(k + 2 + i, first) for i, first in enumerate((*sizes, nsm))]
+        if not np.array_equal(own, [*sizes, nsm]):
+            raise card.refuse("a section that changes along it")
     if not sizes.min() > 0.0:
         raise ModelError(f"{card}: got the sizes {sizes.tolist()}, must be above 0")
-    nsm, factors = card.number(10 + count, 0.0), (FACTORS.get(shape, 0.0),) * 2
+    factors = (FACTORS.get(shape, 0.0),) * 2
     if shape == "BOX":
         b, h, over, side = sizes
         inner, tall = b - 2.0 * side, h - 2.0 * over
@@ -373,19 +413,20 @@ def _shaped(card: Card) -> tuple[float, float, float, float, tuple[float, float]
         found = shape_properties(words[shape])
         area, torsion = found.area, found.torsion_constant
         second, first = found.second_moments
-    return area, first, second, torsion, factors if card.name == "PBEAML" else (0.0, 0.0), nsm
+    return area, first, second, torsion, factors, nsm
 
 
-def _uniform(card: Card) -> tuple[tuple[float, float], float]:
-    """Shear factors and inertia per length of a PBEAM. Raises ModelError: one that is not uniform."""
+def _uniform(card: Card) -> tuple[tuple[float, float], Further]:
+    """Shear factors and what else a PBEAM has. Raises ModelError: one that is not uniform."""
     k = 10 if isinstance(card.value(10), str) else 18
     while isinstance(card.value(k), str):
-        own = [card.number(k + i, 0.0) for i in (2, 3, 4, 5, 6, 7)]
-        if any(card.value(k + i) is not None and own[i - 2] != card.number(2 + i, 0.0) for i in (2, 3, 4, 5, 6, 7)):
+        if any(card.number(k + i, first) != first for i in range(2, 8) for first in [card.number(2 + i, 0.0)]):
             raise card.refuse("a section that changes along it")
         k += 16 if card.text(k) == "YES" else 8
     card.refuse_fields(k + 2, k + 3, "shear relief, S1 and S2")
-    if card.value(k + 5) not in (None, card.value(k + 4)):
-        raise card.refuse("an inertia that changes along it")
-    card.refuse_fields(k + 8, k + 15, "axes of mass or stretching beside that of bending")
-    return (card.number(k, 1.0), card.number(k + 1, 1.0)), card.number(k + 4, 0.0)
+    pairs = [(k + 4, k + 5), (k + 8, k + 10), (k + 9, k + 11), (k + 12, k + 14), (k + 13, k + 15)]
+    at = [card.number(first, 0.0) for first, _ in pairs]
+    if any(card.number(second, own) != own for (_, second), own in zip(pairs, at, strict=True)):
+        raise card.refuse("an inertia or an axis of mass or stretching that changes along it")
+    factors = card.number(k, 1.0), card.number(k + 1, 1.0)
+    return factors, Further(at[0], (at[1], at[2]), (at[3], at[4]))

@@ -81,6 +81,7 @@ WALLS = [
     ("PCOMP,2,-.0005\n,8,.001,0.,,1,.002", ",30.",
      {"plies": [*plies([0.0]), femb.Ply(0.002, 0.0, (E, E), METAL.shear_modulus, NU, RHO)], "offset": -0.001,
       "direction": DIRECTION}),
+    ("PCOMPG,2\n,1,8,.001,45.,YES\n,2,8,.001,-45.", ",30.", {"plies": plies(ANGLES[:2]), "direction": DIRECTION}),
     ("CORD2R,7,,0.,0.,0.,0.,0.,1.\n,.8660254037844387,.5,0.\nPCOMP,2\n,8,.001,45.,,,,-45.", ",7",
      {"plies": plies(ANGLES[:2]), "direction": DIRECTION}),
 ]  # fmt: skip
@@ -188,16 +189,20 @@ def test_product_of_inertia_turns_the_section(tmp_path):
 @pytest.mark.parametrize(
     ("card", "shape", "factor"),
     [
-        ("PBARL,2,1,,ROD\n,.02", {"circle": 0.02}, None),
-        ("PBARL,2,1,,TUBE\n,.02,.018,.3", {"tube": [0.02, 0.002]}, None),
-        ("PBARL,2,1,,BAR\n,.01,.03", {"rectangle": [0.03, 0.01]}, None),
-        ("PBARL,2,1,,BOX\n,.02,.03,.001,.001", {"box": [0.03, 0.02, 0.001]}, None),
+        ("PBARL,2,1,,TUBE\n,.02,.018,.3", {"tube": [0.02, 0.002]}, 0.5),
+        ("PBARL,2,1,,BAR\n,.01,.03", {"rectangle": [0.03, 0.01]}, 5 / 6),
+        # the factors, A, I1, I2 and J are those of the PBEAM in NASTRAN's results (fmondsp.op2, of pyNastran)
+        (
+            "PBEAML,2,1,,BOX\n,.6,.2,.0025,.0025,,YES,1.,.6\n,.2,.0025,.0025",
+            {"box": [0.2, 0.6, 0.0025]},
+            (78 / 318, 238 / 318),
+        ),
         ("PBEAML,2,1,,ROD\n,.02", {"circle": 0.02}, 0.9),
         ("PBEAML,2,1,,BAR\n,.01,.03", {"rectangle": [0.03, 0.01]}, 5 / 6),
     ],
 )
 def test_shapes_of_sections(tmp_path, card, shape, factor):
-    """PBARL does not shear, PBEAML does."""
+    """Both shear; a station that repeats the first section leaves it uniform."""
     cards = bars(3, pbar=card)
     if card.startswith("PBEAML"):
         cards = [each.replace("CBAR", "CBEAM") for each in cards]
@@ -208,8 +213,9 @@ def test_shapes_of_sections(tmp_path, card, shape, factor):
     if "box" in shape:
         y, z, t = shape["box"]
         torsion["torsion_constant"] = 2.0 * t * ((y - t) * (z - t)) ** 2 / (y + z - 2.0 * t)
+        np.testing.assert_allclose(torsion["torsion_constant"], 8.75816113e-5, rtol=1e-7)
     plain = femb.Section("s", shape=shape, material=METAL, non_structural_mass=0.3 * (".018" in card), **torsion)
-    shear = {} if factor is None else {"shear_stiffness": (factor * plain.area * METAL.shear_modulus,) * 2}
+    shear = {"shear_stiffness": np.broadcast_to(factor, 2) * plain.area * METAL.shear_modulus}
     section = femb.Section("s", shape=shape, material=METAL, non_structural_mass=plain.non_structural_mass, **shear,
                            **torsion)  # fmt: skip
     start = femb.Attachment("hub", direction=(1.0, 0.0, 0.0), up=(0.0, 0.0, 1.0))
@@ -351,6 +357,91 @@ def test_a_truss_has_the_frequencies_that_nastran_prints():
     np.testing.assert_allclose(found, printed, rtol=8e-4)  # of bars as one element, by another mass matrix
 
 
+def deflections(path, held, loads):
+    """(grids, 6) by forces on grids, with held components (1 to 6) by grid."""
+    fe = read_structure(path)
+    row = {int(number): fe.dofs[k] for k, number in enumerate(fe.numbers)}
+    free = np.ones(fe.size, dtype=bool)
+    for grid, components in held.items():
+        free[row[grid][[int(digit) - 1 for digit in components]]] = False
+    force, moved = np.zeros(fe.size), np.zeros(fe.size)
+    for grid, values in loads.items():
+        force[row[grid][:3]] = values
+    moved[free] = np.linalg.solve(fe.stiffness.toarray()[np.ix_(free, free)], force[free])
+    return {grid: moved[dofs] for grid, dofs in row.items()}
+
+
+def test_an_unsymmetric_beam_and_a_laminate_move_as_nastran_prints(tmp_path):
+    """A channel with offsets, shear factors and a neutral axis beside its shear centre (cantilever_2014.1), and a
+    laminate that is stretched (v10112), of the models of pyNastran."""
+    pbeam = ["PBEAM,1,1,1.84375,27.7245,.488696,0.,.00960286", ",5.5,2.43802,-5.5,2.43802,-5.5,.438021,5.5,.438021",
+             ",.728814,.254237,,,,,10.9761,10.9761", ",,,,,0.,.754758,0.,.754758"]  # fmt: skip
+    points = [f"GRID,{k + 1},,{k}.,0.,0." for k in range(11)]
+    cells = [f"CBEAM,{k},1,{k},{k + 1},0.,0.,1.\n,,,0.,.438,0.,0.,.438,0." for k in range(1, 11)]
+    beam = file_of(tmp_path / "a.bdf", *points, *cells, *pbeam, "MAT1,1,2.+6,,.3,7.8-4")
+    found = deflections(beam, {1: "123456"}, {11: (0.0, 0.0, -1000.0)})
+    np.testing.assert_allclose(found[2][2:5], [-2.7025748e-2, 5.9294838e-2, 1.7132860e-4], rtol=1e-6)
+    np.testing.assert_allclose(found[11][2:5], [-2.7539733e-1, 5.9294838e-1, 9.0172951e-4], rtol=1e-7)
+    cards = ["GRID,1,,0.,0.,0.", "GRID,2,,1.,0.,0.", "GRID,3,,1.,1.,0.", "GRID,4,,0.,1.,0.", "CQUAD4,1,2,1,2,3,4,0.",
+             "MAT8,1,7.8+6,2.6+6,.25,1.25+6,4.+3,20.+3,6.+3", "PCOMP,2,,,1.+10,HILL,0.",
+             ",1,1.,0.,YES,1,10.,90.,YES\n,1,1.,0.,YES"]  # fmt: skip
+    held = {1: "123456", 2: "6", 3: "6", 4: "16"}
+    found = deflections(file_of(tmp_path / "b.bdf", *cards), held, {2: (6.0, 0.0, 0.0), 3: (6.0, 0.0, 0.0)})
+    np.testing.assert_allclose(found[3][:2], [2.8750574e-7, -2.6953662e-8], rtol=1e-7)
+
+
+def test_rods_of_a_library_shear_as_in_nastran(tmp_path):
+    """PBARL and PBEAML of one beam have the factor 0.9: with masses at grids, four printed frequencies (beam_modes)."""
+    points = [f"GRID,{k + 1},,{k}.,0.,0." for k in range(11)]
+    cells = [f"{'CBAR' if k < 10 else 'CBEAM'},{k},{1 if k < 10 else 3},{k},{k + 1},0.,1.,0." for k in range(1, 11)]
+    sections = ["PBARL,1,2,MSCBML0,ROD\n,1.,0.", "PBEAML,3,2,MSCBML0,ROD\n,1.,0.", "PROD,2,2,1."]
+    material = "MAT1,2,3.+7,1.1628+7,.29,7.4851-4"
+    fe = read_structure(file_of(tmp_path / "a.bdf", *points, *cells, *sections, material))
+    order = fe.dofs[np.argsort(fe.numbers)][1:].ravel()
+    K = fe.stiffness.toarray()[np.ix_(order, order)]
+    mass = np.zeros((10, 6))
+    shares = np.where(np.arange(10) < 9, 1.0, 0.5)[:, None] * 7.4851e-4
+    mass[:, :3] = np.pi * shares
+    mass[-2:, 3] = 0.5 * np.pi * shares[-1]  # a CBAR of NASTRAN has no inertia about its line, a CBEAM has
+    mass[-1] += 2.59e-3
+    F = np.linalg.inv(K)[np.ix_(mass.ravel() > 0.0, mass.ravel() > 0.0)]
+    root = np.sqrt(mass[mass > 0.0])
+    found = np.sort(np.linalg.eigvalsh(root[:, None] * F * root))[::-1] ** -0.5 / (2.0 * np.pi)
+    printed = [456.66033867, 456.66033867, 2674.58748695, 2674.58748695, 3554.92300132, 4507.48720323, 6626.10398265]
+    np.testing.assert_allclose(found[:7], printed, rtol=1e-7)
+
+
+def test_rods_and_springs(tmp_path):
+    """Closed forms between two bodies; rigid motion costs nothing; a bush is one at the ends of two RBAR."""
+    both = ["GRID,1,,0.,0.,0.", "GRID,2,,0.,.5,0.", "CONM2,8,1,,2.\n,.1,,.2,,,.3", "CONM2,9,2,,3.\n,.1,,.2,,,.3"]
+    joins = {
+        "CROD,5,4,1,2\nPROD,4,1,1.-4,2.-9": (E * 1e-4 / 0.5, METAL.shear_modulus * 2e-9 / 0.5),
+        "CONROD,5,1,2,1,1.-4,2.-9": (E * 1e-4 / 0.5, METAL.shear_modulus * 2e-9 / 0.5),
+        "CELAS2,5,1000.,1,2,2,2\nCELAS1,6,4,1,5,2,5\nPELAS,3,7.,,,4,50.": (1000.0, 50.0),
+        "CBUSH,5,4,1,2\nPBUSH,4,K,1000.,,,50.\n,,B,3.": (1000.0, 50.0),
+    }
+    for join, (axial, torsion) in joins.items():
+        density = 0.0 if "CELAS" in join or "PBUSH" in join else 0.5 * 0.5 * 1e-4 * RHO
+        fe = read_structure(file_of(tmp_path / "a.bdf", *both, join, MATERIALS))
+        np.testing.assert_allclose(fe.stiffness @ fe.rigid_motions(np.zeros(3)), 0.0, atol=1e-6)
+        along = fe.dofs[:, [1, 4]].ravel()
+        M = fe.mass.toarray()
+        masses = np.array([2.0, 3.0]) + density
+        np.testing.assert_allclose(np.diag(M)[fe.dofs[:, 1]], masses, rtol=1e-12)
+        squares = np.sort(
+            eigh(fe.stiffness.toarray()[np.ix_(along, along)], M[np.ix_(along, along)], eigvals_only=True)
+        )
+        wanted = np.sort([axial * (1.0 / masses).sum(), torsion * 2.0 / 0.2])
+        np.testing.assert_allclose(squares[2:], wanted, rtol=1e-9)
+    bush = "CBUSH,5,4,1,2,0.,0.,1.\n,.2\nPBUSH,4,K,1.+3,2.+3,3.+3,4.,5.,6."
+    found = read_structure(file_of(tmp_path / "b.bdf", *both, bush, MATERIALS)).stiffness.toarray()
+    meeting = ["GRID,3,,0.,.1,0.", "GRID,4,,0.,.1,0.", "RBAR,1,1,3,123456", "RBAR,2,4,2,,123456,123456"]
+    system = "CORD2R,7,,0.,0.,0.,1.,0.,0.\n,0.,1.,0."  # z along x, x along y, y along z
+    bush = "CBUSH,5,4,3,4,,,,7\nPBUSH,4,K,1.+3,2.+3,3.+3,4.,5.,6."
+    other = read_structure(file_of(tmp_path / "c.bdf", *both, *meeting, system, bush, MATERIALS))
+    np.testing.assert_allclose(other.stiffness.toarray(), found, atol=1e-9)
+
+
 def test_a_shell_of_a_case_takes_the_walls_of_its_file(tmp_path):
     """As the panel of corners; a group is one property, grids are sets, plies have stresses; a wall goes before."""
     cards = [*grids(4, 2), *quads(4, 2, 2, ",30."), "PCOMP,2,,,,,,,SYM\n,8,.001,45.,YES,,,-45.", MATERIALS]
@@ -401,8 +492,11 @@ GOOD = [*grids(1, 1), *quads(1, 1, 2), "PSHELL,2,1,.01,1,,1", MATERIALS]
 @pytest.mark.parametrize(
     ("cards", "message"),
     [
-        ([*GOOD, "CELAS2,7,1.,1,1", "RBAR,8,1,2,123456"], "CELAS2, RBAR: not read, beside CQUAD4"),
-        ([*GOOD, "CBUSH,7,1,1,2"], "CBUSH: not read"),
+        ([*GOOD, "CVISC,7,1.,1,1", "RROD,8,1,2"], "CVISC, RROD: not read, beside CQUAD4"),
+        ([*GOOD, "CELAS2,7,1.,1,1"], "CELAS2 7: a spring to the ground: name its grid as an interface"),
+        ([*GOOD, "CBUSH,7,1,1,2"], "CBUSH 7: property 1 of field 3 is no PBUSH"),
+        ([*GOOD, "CBUSH,7,1,1,2", "PBUSH,1,K,1.,2."], "CBUSH 7: has a stiffness across its line"),
+        ([*GOOD, "RBAR,8,1,2,123,456"], "RBAR 8: independent components of both grids"),
         ([*GOOD[:-2], "PSHELL,2,1,.01", MATERIALS], r"PSHELL 2: a wall without .* of bending \(MID2\)"),
         ([*GOOD[:-2], "PSHELL,2,1,.01,1,,1\n,,,1", MATERIALS], "PSHELL 2: field 12, 1, the material of coupling"),
         ([*GOOD[:-2], "PSHELL,2,1,0.,1,,1", MATERIALS], "PSHELL 2: got 0.0 in field 4, wanted a thickness"),
@@ -410,7 +504,8 @@ GOOD = [*grids(1, 1), *quads(1, 1, 2), "PSHELL,2,1,.01,1,,1", MATERIALS]
         ([*GOOD[:-2], "PSHELL,2,4,.01,4", "MAT2,4,1.", MATERIALS], "MAT2: not read"),
         ([*GOOD[:-2], MATERIALS], "PSHELL 2: is not in the file"),
         ([*GOOD[:-2], "PCOMP,2,,,,,,,SMEAR\n,8,.1", MATERIALS], "PCOMP 2: the option SMEAR, beside which SYM"),
-        ([*GOOD[:-2], "PCOMPG,2", MATERIALS], "PCOMPG"),
+        ([*GOOD[:-2], "PCOMPG,2", MATERIALS], "PCOMPG 2: has no plies"),
+        (bars(2, pbar="PBAR,2,1,1.-4,1.-9,1.-9"), "PBAR 2: got A, I1, I2, J = .*, 0, must be above 0: a blank J is 0"),
         ([*GOOD[:-2], "PCOMP,2\n,,.1,45.", MATERIALS], "PCOMP 2: .* the material and the thickness of the first"),
         ([*GOOD[:-1], "MAT1,1,7.+10"], "MAT1 1: wanted two of E, G and NU"),
         ([*GOOD[:-1], "MAT1,1,7.+10,,.6"], "MAT1 1: has Poisson's ratio 0.6"),
