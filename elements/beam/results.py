@@ -69,6 +69,17 @@ class BeamResults(Moving):
     """Motion and section loads of a beam of e elements and n = e + 1 nodes, from start to end."""
 
     word: ClassVar[str] = "beam"
+    shown: ClassVar[tuple[str, ...] | None] = (
+        "position",
+        "quaternion",
+        "velocity",
+        "angular_velocity",
+        "acceleration",
+        "angular_acceleration",
+        "strain",
+        "section_force",
+        "section_moment",
+    )
     of_nodes: ClassVar[bool] = True
 
     position = Quantity("(T, n, 3)", "m", "of the nodes from start to end, inertial axes", level="motion")
@@ -77,7 +88,14 @@ class BeamResults(Moving):
     angular_velocity = Quantity("(T, n, 3)", "rad/s", "section axes", level="motion")
     acceleration = Quantity("(T, n, 3)", "m/s2", "of the nodes, inertial axes")
     angular_acceleration = Quantity("(T, n, 3)", "rad/s2", "section axes")
-    strain = Quantity("(T, e, 2)", "-", "axial strain at both ends of every element", level="deformation")
+    strain = Quantity(
+        "(T, e, 2)",
+        "-",
+        "axial strain at both ends of every element",
+        level="deformation",
+        components=("start", "end"),
+        label="axial strain",
+    )
     # Both act on the face whose outward normal is the tangent: a positive first force is tension.
     section_force = Quantity("(T, e, 2, 3)", "N", "at both ends of every element, section axes, tension positive")
     section_moment = Quantity("(T, e, 2, 3)", "N m", "at both ends of every element, section axes")

@@ -9,7 +9,6 @@ axes. first (n,) int : input that multiplies the row. values (n, 3, 6) : f and c
 Source: docs/theory/exact_beam.md, section 10.
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from femb.elements.exact.deformation import (
 )
 from femb.elements.exact.element_data import LENGTH, QUADRATIC, REFERENCE
 from femb.elements.exact.force import add_to_frames, element_coordinates, end_sections, ends_force, frame_poses
+from femb.elements.exact.mean_rotation import mean_change, rotation_and_mean
 from femb.elements.exact.tangent import (
     add_offset_stiffness,
     columns_to_frames,
@@ -41,40 +41,6 @@ from femb.elements.exact.tangent import (
 from femb.elements.load.line_load_batch import INERTIAL, SECTION, LineLoads
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import rotate, rotate_back
-
-
-@inlined
-def rotation_and_mean(psi, E, A):
-    """E (3, 3) = exp(psi) and A (3, 3), the mean of the rotations from none to psi: equation (27)."""
-    x, y, z = psi[0], psi[1], psi[2]
-    t = x * x + y * y + z * z
-    if t < 1e-2:
-        s = 1.0 - t / 6.0 * (1.0 - t / 20.0 * (1.0 - t / 42.0 * (1.0 - t / 72.0)))
-        a = 0.5 - t / 24.0 * (1.0 - t / 30.0 * (1.0 - t / 56.0 * (1.0 - t / 90.0)))
-        b = 1.0 / 6.0 - t / 120.0 * (1.0 - t / 42.0 * (1.0 - t / 72.0 * (1.0 - t / 110.0)))
-    else:
-        size = math.sqrt(t)
-        s = math.sin(size) / size
-        a = (1.0 - math.cos(size)) / t
-        b = (1.0 - s) / t
-    for i in range(3):
-        for j in range(3):
-            E[i, j] = a * psi[i] * psi[j]
-            A[i, j] = b * psi[i] * psi[j]
-        E[i, i] += 1.0 - a * t
-        A[i, i] += 1.0 - b * t
-    E[0, 1] -= s * z
-    E[1, 0] += s * z
-    E[0, 2] += s * y
-    E[2, 0] -= s * y
-    E[1, 2] -= s * x
-    E[2, 1] += s * x
-    A[0, 1] -= a * z
-    A[1, 0] += a * z
-    A[0, 2] += a * y
-    A[2, 0] -= a * y
-    A[1, 2] -= a * x
-    A[2, 1] += a * x
 
 
 @inlined
@@ -247,43 +213,7 @@ def quadratic_times(data, h, out):
 # Changes of what loads along exact beam elements depend on: the bubble, vectors that turn, and forces at points.
 #
 # Changes are along the motion z (9,) of the ends; other arguments as in ``line_load``. Source:
-# docs/theory/exact_beam.md,
-# section 10.
-
-
-@inlined
-def mean_change(psi, y, M):
-    """M (3, 3): derivative of A(psi)^T y by psi."""
-    t = psi[0] * psi[0] + psi[1] * psi[1] + psi[2] * psi[2]
-    if t < 1e-2:
-        a = 0.5 - t / 24.0 * (1.0 - t / 30.0 * (1.0 - t / 56.0 * (1.0 - t / 90.0)))
-        b = 1.0 / 6.0 - t / 120.0 * (1.0 - t / 42.0 * (1.0 - t / 72.0 * (1.0 - t / 110.0)))
-        # derivatives by t
-        da = -1.0 / 24.0 + t / 360.0 * (1.0 - t * 3.0 / 112.0 * (1.0 - t * 4.0 / 270.0))
-        db = -1.0 / 120.0 + t / 2520.0 * (1.0 - t * 3.0 / 144.0 * (1.0 - t * 4.0 / 330.0))
-    else:
-        size = math.sqrt(t)
-        sine, cosine = math.sin(size), math.cos(size)
-        a = (1.0 - cosine) / t
-        b = (1.0 - sine / size) / t
-        da = (0.5 * sine / size - a) / t
-        db = (0.5 * (sine / size - cosine) / t - b) / t
-    s = psi[0] * y[0] + psi[1] * y[1] + psi[2] * y[2]
-    c0 = psi[1] * y[2] - psi[2] * y[1]
-    c1 = psi[2] * y[0] - psi[0] * y[2]
-    c2 = psi[0] * y[1] - psi[1] * y[0]
-    for i in range(3):
-        cross_i = c0 if i == 0 else (c1 if i == 1 else c2)
-        w = 2.0 * db * (psi[i] * s - t * y[i]) - 2.0 * b * y[i] - 2.0 * da * cross_i
-        for j in range(3):
-            M[i, j] = b * psi[i] * y[j] + w * psi[j]
-        M[i, i] += b * s
-    M[0, 1] -= a * y[2]
-    M[1, 0] += a * y[2]
-    M[0, 2] += a * y[1]
-    M[2, 0] -= a * y[1]
-    M[1, 2] -= a * y[0]
-    M[2, 1] += a * y[0]
+# docs/theory/exact_beam.md, section 10.
 
 
 @inlined

@@ -15,8 +15,7 @@ import numpy as np
 
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import indices_of_frames
-from femb.elements.joint import constraint_kernels as primitives
-from femb.elements.joint import constraint_kernels as row_kernels
+from femb.elements.joint import constraint_kernels as kernels
 from femb.elements.joint.constraint_kernels import FIRST, ROW, SECOND, rate_of, row
 from femb.elements.joint.constraint_set import ZERO, ConstraintRow, ConstraintTable, multipliers_of
 from femb.layout.layout import JointLayout, Layout, Station
@@ -70,8 +69,8 @@ STROKE = Coordinate("stroke", (Z,))
 
 @dataclass(frozen=True)
 class Primitive:
-    """The type of a row of a joint's table. code : its number in ``constraint_kernels.row`` and in
-    ``constraint_tangent_kernels.row_tangent``. axes : the fields of Row for the axes that its row of the table lists.
+    """The type of a row of a joint's table. code : its number in ``femb.elements.joint.constraint_kernels``. axes : the
+    fields of ``ConstraintRow`` for the axes that its row of the table lists.
     words : its description in messages; {} stands for the letter of an axis."""
 
     code: int
@@ -80,10 +79,10 @@ class Primitive:
 
 
 PRIMITIVES = {
-    "point": Primitive(primitives.POINT, ("inertial",), "position {}"),
-    "distance": Primitive(primitives.DISTANCE),
-    "dot1": Primitive(primitives.DOT1, ("first_axis", "second_axis"), "axis {} across axis {}"),
-    "dot2": Primitive(primitives.DOT2, ("first_axis",), "offset along axis {}"),
+    "point": Primitive(kernels.POINT, ("inertial",), "position {}"),
+    "distance": Primitive(kernels.DISTANCE),
+    "dot1": Primitive(kernels.DOT1, ("first_axis", "second_axis"), "axis {} across axis {}"),
+    "dot2": Primitive(kernels.DOT2, ("first_axis",), "offset along axis {}"),
 }
 
 
@@ -111,27 +110,27 @@ def joint_table(
     first, second : the n ends of the joints. numbers (n, k) : of the rows in the layout. Constants are zero.
     """
     n, k = len(first), len(specs)
-    index: Ints = np.full((n, k, primitives.SIZE), -1, dtype=np.int64)
-    data = np.zeros((n, k, primitives.NUMBERS))
+    index: Ints = np.full((n, k, kernels.SIZE), -1, dtype=np.int64)
+    data = np.zeros((n, k, kernels.NUMBERS))
     offset, axes = (np.array([[getattr(end, word) for end in ends] for ends in (first, second)])
                     for word in ("offset", "axes"))  # fmt: skip
     for column, part, ends, place in (
-        (primitives.FIRST, primitives.FIRST_POINT, first, offset[0]),
-        (primitives.SECOND, primitives.SECOND_POINT, second, offset[1]),
+        (kernels.FIRST, kernels.FIRST_POINT, first, offset[0]),
+        (kernels.SECOND, kernels.SECOND_POINT, second, offset[1]),
     ):
         index[:, :, column : column + 3] = indices_of_frames(layout, [end.frame for end in ends])[:, None]
         data[:, :, part] = place[:, None]
-    index[:, :, primitives.ROW] = multipliers_of(layout, numbers)
+    index[:, :, kernels.ROW] = multipliers_of(layout, numbers)
     for i, spec in enumerate(specs):
         primitive = PRIMITIVES[spec[0]]
-        index[:, i, primitives.PRIMITIVE] = primitive.code
+        index[:, i, kernels.PRIMITIVE] = primitive.code
         for field, axis in zip(primitive.axes, spec[1:], strict=True):
             if field == "second_axis":
-                data[:, i, primitives.SECOND_AXIS] = axes[1][:, :, axis]
+                data[:, i, kernels.SECOND_AXIS] = axes[1][:, :, axis]
             else:
                 of_first = UNIT_VECTORS[axis] if field == "inertial" else axes[0][:, :, axis]
-                data[:, i, primitives.FIRST_AXIS : primitives.FIRST_AXIS + 3] = of_first
-    sizes = primitives.SIZE, primitives.NUMBERS
+                data[:, i, kernels.FIRST_AXIS : kernels.FIRST_AXIS + 3] = of_first
+    sizes = kernels.SIZE, kernels.NUMBERS
     return ConstraintTable(numbers.ravel(), index.reshape(-1, sizes[0]), data.reshape(-1, sizes[1]))
 
 
@@ -142,7 +141,7 @@ def component_rows(
 
     frame : "inertial", or "first" for axes that are fixed in the frame of the first station.
     """
-    primitive = primitives.DOT2 if frame == "first" else primitives.POINT
+    primitive = kernels.DOT2 if frame == "first" else kernels.POINT
     parts: dict[str, Any] = {"first_point": first.offset, "second_point": second.offset}
     return [
         ConstraintRow(number, primitive, first.frame, second.frame, first_axis=axis, follows=k, **parts)
@@ -211,7 +210,7 @@ def coordinate_row(
     axes = base.axes
     return ConstraintRow(
         number,
-        primitives.ANGLE,
+        kernels.ANGLE,
         base.frame,
         other.frame,
         first_axis=axes[:, zero],
@@ -277,9 +276,9 @@ class JointCoordinates:
         index[:, ROW] = np.arange(len(index))
         u, free = np.zeros((len(q), 1)), np.zeros((len(q), len(index)))
         x, gamma, rate, second = (np.empty_like(free) for _ in range(4))
-        row_kernels.constraints(index, self.data, u, q, v, self.fixed, x, gamma)
+        kernels.constraints(index, self.data, u, q, v, self.fixed, x, gamma)
         for motion, result in ((v, rate), (a, second)):
-            row_kernels.constraint_force(index, self.data, u, q, motion, self.fixed, free, np.zeros_like(v), result)
+            kernels.constraint_force(index, self.data, u, q, motion, self.fixed, free, np.zeros_like(v), result)
         second -= gamma
         s, s1, s2 = x[:, 0::2], rate[:, 0::2], second[:, 0::2]
         c, c1, c2 = x[:, 1::2], rate[:, 1::2], second[:, 1::2]

@@ -38,6 +38,7 @@ class DriverResults(Group):
     """
 
     word: ClassVar[str] = "driver"
+    shown: ClassVar[tuple[str, ...] | None] = ("value", "rate", "force")
 
     value = Quantity(
         "(T, n)",

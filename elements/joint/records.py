@@ -21,6 +21,7 @@ class JointResults(Group):
     """Reaction of a joint on its second body, and its c coordinates where it has any."""
 
     word: ClassVar[str] = "joint"
+    shown: ClassVar[tuple[str, ...] | None] = ("coordinates", "rates", "accelerations", "force", "torque")
 
     force = Quantity(
         "(T, 3)", "N", "constraint reaction on the second end at its point, in the joint's axes at the first end"

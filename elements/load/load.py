@@ -27,6 +27,7 @@ class LoadResults(Group):
     """Force and torque of a load; of a motor or a pull also the motion it drives."""
 
     word: ClassVar[str] = "load"
+    shown: ClassVar[tuple[str, ...] | None] = ("force", "torque", "factor", "length", "angle", "rate")
 
     force = Quantity(
         "(T,)",

@@ -29,6 +29,7 @@ class ModalDampingResults(Group):
     """The power that modal damping takes from the motion, of k modes."""
 
     word: ClassVar[str] = "modaldamping"
+    shown: ClassVar[tuple[str, ...] | None] = ("power",)
 
     power = Quantity("(T,)", "W", "that modal damping takes from the motion, never negative")
     modal_rates = Quantity(

@@ -25,6 +25,7 @@ class SpringResults(Group):
     """Resistance of a spring, dashpot, friction or stop, and the motion against it; (T, 3) on Euler angles."""
 
     word: ClassVar[str] = "spring"
+    shown: ClassVar[tuple[str, ...] | None] = ("length", "angle", "rate", "force")
 
     force = Quantity(
         "(T,)",

@@ -114,10 +114,12 @@ class Group:
     """The arrays and attributes under one path; ``group["name"]`` reads any of them.
 
     series : names of the arrays over time. of_nodes : whether its arrays are of a sequence of nodes, (T, n, ...); then
-    a letter has the same size in all of its shapes. word : one item of the kind, as in the names of tables.
+    a letter has the same size in all of its shapes. word : one item of the kind, as in the names of tables. shown :
+    names of the quantities over time that figures offer beside those that a declaration gives; by default all.
     """
 
     word: ClassVar[str] = ""
+    shown: ClassVar[tuple[str, ...] | None] = None
     of_nodes: ClassVar[bool] = False
 
     def __init__(self, path: str, arrays: Arrays, attributes: Attributes, series: Collection[str] = ()) -> None:

@@ -15,7 +15,7 @@ from femb.elements.beam.results import section_loads as loads_of_sections
 from femb.elements.body.results import BodyResults, nodal_von_mises_at
 from femb.pictures.drawing import Panel
 from femb.pictures.subject import Rows, Subject, some
-from femb.pictures.words import ANGLES, DEGREES, LABELLED, XYZ, channels
+from femb.pictures.words import ANGLES, DEGREES, LABELLED, XYZ, channels, words
 from femb.results.groups import BudgetResults
 from femb.results.loop_signals import loop_signals
 
@@ -291,7 +291,7 @@ def _of_one(subject: Subject, kind: str, group: Group, *words: str) -> list[Pane
 
 
 def _panel(subject: Subject, title: str, word: str, values: Floats) -> Panel:
-    known = LABELLED[word]
+    known = words()[word]
     return Panel(title, known.label, known.unit, subject.clean(values, known.scale), known.components)
 
 

@@ -1,8 +1,8 @@
 """Words: the quantities that a figure can show, by name, with labels and units.
 
-`words` is the catalogue: those of `LABELLED`, whose labels, units or components are not those of their declaration, and
-all quantities that items declare. A word may exist for several kinds of items: ``force`` for joints, drivers, springs
-and loads.
+`words` is the catalogue: the quantities that items declare, of some groups those that they have in ``shown``, and
+those of `LABELLED`, whose labels, units or components no declaration says. A word may exist for several kinds of items:
+``force`` for joints, drivers, springs and loads.
 """
 
 import json
@@ -78,35 +78,16 @@ def component_name(label: str) -> str:
 
 
 LABELLED: dict[str, Word] = {
-    "position": Word("position", "m", XYZ, scale="length"),
     "displacement": Word("displacement", "m", XYZ, derived=True, scale="length"),
     "deflection": Word("deflection", "m", XYZ, ("beams",), derived=True, scale="length"),
-    "velocity": Word("velocity", "m/s", XYZ, scale="speed"),
-    "acceleration": Word("acceleration", "m/s²", XYZ, scale="acceleration"),
-    "quaternion": Word("quaternion", "", WXYZ, scale="one"),
     "quaternion_rate": Word("quaternion rate", "1/s", WXYZ, derived=True, scale="angular_speed"),
     "rotation": Word("rotation", "", WXYZ, derived=True, scale="one"),
     "rotation_rate": Word("rate of rotation", "1/s", WXYZ, derived=True, scale="angular_speed"),
     "euler_angles": Word("Euler angle", "deg", ANGLES, derived=True, factor=DEGREES, scale="one"),
     "euler_rates": Word("Euler rate", "deg/s", ANGLES, derived=True, factor=DEGREES, scale="angular_speed"),
-    "angular_velocity": Word("angular velocity", "rad/s", XYZ, scale="angular_speed"),
-    "angular_acceleration": Word("angular acceleration", "rad/s²", XYZ, scale="angular_acceleration"),
     "modal_coordinates": Word("modal coordinate", "m", (), ("bodies",)),
     "deformation": Word("deformation", "", (), ("bodies",)),
-    "strain": Word("axial strain", "", ("start", "end"), ("beams",), scale="one"),
-    "section_force": Word("section force", "N", XYZ, ("beams",), scale="force"),
-    "section_moment": Word("section moment", "N m", XYZ, ("beams",), scale="torque"),
-    "coordinates": Word("", "", (), ("joints",)),
-    "rates": Word("", "", (), ("joints",)),
-    "accelerations": Word("", "", (), ("joints",)),
-    "force": Word("force", "N", XYZ, ("joints", "drivers", "springs", "loads", "appendages"), scale="force"),
-    "torque": Word("torque", "N m", XYZ, ("joints", "loads", "appendages"), scale="torque"),
-    "value": Word("", "", (), ("drivers",)),
-    "rate": Word("rate", "", (), ("drivers", "springs", "loads")),
-    "factor": Word("factor", "", ("",), ("loads",)),
-    "length": Word("length", "m", ("",), ("springs", "loads"), scale="length"),
     "angle": Word("angle", "deg", ("",), ("springs", "loads"), factor=DEGREES, scale="one"),
-    "power": Word("power", "W", ("",), ("modal_damping",)),
     "kinetic_energy": Word("energy", "J", ("kinetic",), ("audit",), scale="energy"),
     "potential_energy": Word("energy", "J", ("potential",), ("audit",), scale="energy"),
     "work": Word("energy", "J", ("work",), ("audit",), scale="energy"),
@@ -117,7 +98,7 @@ LABELLED: dict[str, Word] = {
     "constraint_velocity": Word("violation", "", ("velocity",), ("audit",), scale="constraint_rate"),
     "quaternion_norm": Word("| length - 1 |", "", ("",), ("audit",), scale="one"),
 }
-"""Name -> word. ``coordinates``, ``rates``, ``value`` and similar words take their units from the item."""
+"""Name -> word of what a declaration does not say: methods of results, angles in degrees, the panels of the audit."""
 
 
 # By unit, the name of the size of a quantity in `femb.pictures.subject.Scales`.
@@ -140,11 +121,10 @@ def words_of(table: str, group: type[Group]) -> list[str]:
 @lru_cache(maxsize=64)
 def _words(of: tuple[tuple[str, type[Group]], ...]) -> Mapping[str, Word]:
     found = dict(LABELLED)
-    labelled = {kind for word in LABELLED.values() for kind in word.kinds}
     for kind, group in of:
         for name, quantity in group.quantities().items():
-            declared = quantity.given or (quantity.recorded and kind != "audit") or kind not in labelled
-            if declared and quantity.sizes[:1] == ["T"]:
+            declared = group.shown is None or name in group.shown or quantity.given
+            if (declared or (quantity.recorded and kind != "audit")) and quantity.sizes[:1] == ["T"]:
                 known = found.get(name)
                 if known is None:
                     found[name] = _declared(kind, name, quantity)
@@ -178,11 +158,11 @@ MEASURES = {
 
 def channels(kind: str, group: Group, name: str, node: int | None = None) -> list[Channel]:
     """Channels of a quantity of one item, or of the node ``node`` of a beam; none where it is not recorded."""
-    word, declared = words().get(name), type(group).quantities().get(name)
-    # a labelled word is that of some tables; another table may declare a quantity of this name
-    of_others = name in LABELLED and LABELLED[name].kinds and kind not in LABELLED[name].kinds
-    if word is None or (of_others and declared is not None):
-        word = Word(name.replace("_", " "), "", ()) if declared is None else _declared(kind, name, declared)
+    declared = type(group).quantities().get(name)
+    if declared is None or (name in LABELLED and kind in LABELLED[name].kinds):
+        word = words().get(name, Word(name.replace("_", " "), "", ()))
+    else:
+        word = _declared(kind, name, declared)
     computed = word.derived or name not in group
     if not word.derived and computed and array_of(group, name)[0] is None:
         return []

@@ -30,6 +30,7 @@ class AppendageResults(Group):
     """Root load of an appendage: what hangs on the ground or on the heaviest body of its part of the model."""
 
     word: ClassVar[str] = "appendage"
+    shown: ClassVar[tuple[str, ...] | None] = ("force", "torque")
 
     force = Quantity("(T, 3)", "N", "of the appendage on its parent, in the axes of `parent`")
     torque = Quantity("(T, 3)", "N m", "in the same axes, about `point`")
@@ -69,6 +70,8 @@ class BudgetResults(Group):
 
 class Audit(Group):
     """Quantities that should be conserved or zero, at every output time."""
+
+    shown: ClassVar[tuple[str, ...] | None] = ()
 
     kinetic_energy = Quantity("(T,)", "J", "of the whole model")
     potential_energy = Quantity("(T,)", "J", "elastic and gravitational")
