@@ -379,7 +379,7 @@ def inertia(elements: ElementProperties) -> tuple[Floats, Floats, tuple[Floats, 
         line = m[:, k, None, None] * _outer(c0, c0) + m[:, k + 2, None, None] * _outer(c1, c1)
         line += m[:, k + 1, None, None] * (_outer(c0, c1) + _outer(c1, c0))
         spread[:, k] = line - cross - _transposed(cross)
-    J = mass[:, :3, 3:, 3:] + _moments_of_inertia(spread)
+    J = mass[:, :3, 3:, 3:] + np.asarray(np.trace(spread, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - spread)
     bend = _rotary_weights(J[:, :, 1, 1] + J[:, :, 2, 2], (4.0 - 2.0 * BEND), 0.0, BEND)
     twist = _rotary_weights(J[:, :, 0, 0], 3.0 - 2.0 * TWIST, F[:, 1, 3, 3] / F[:, 0, 3, 3], TWIST)
     inertias = []
@@ -426,11 +426,6 @@ def _integral(a: Floats, b: Floats, moments: Floats) -> Floats:
 
 def _outer(a: Floats, b: Floats) -> Floats:
     return np.asarray(a[..., :, None] * b[..., None, :])
-
-
-def _moments_of_inertia(second: Floats) -> Floats:
-    """Inertia (..., 3, 3) of the second moments of mass (..., 3, 3)."""
-    return np.asarray(np.trace(second, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - second)
 
 
 def helix_map(theta: Floats) -> Floats:

@@ -9,10 +9,20 @@ from femb.numerics.compiler.compile import inlined
 
 
 @inlined
+def add_skew_times(factor, x, out):
+    """out (3, 3) += factor x~."""
+    out[0, 1] -= factor * x[2]
+    out[1, 0] += factor * x[2]
+    out[0, 2] += factor * x[1]
+    out[2, 0] -= factor * x[1]
+    out[1, 2] -= factor * x[0]
+    out[2, 1] += factor * x[0]
+
+
+@inlined
 def rotation_and_mean(psi, E, A):
     """E (3, 3) = exp(psi) and A (3, 3), the mean of the rotations from none to psi: equation (27)."""
-    x, y, z = psi[0], psi[1], psi[2]
-    t = x * x + y * y + z * z
+    t = psi[0] * psi[0] + psi[1] * psi[1] + psi[2] * psi[2]
     if t < 1e-2:
         s = 1.0 - t / 6.0 * (1.0 - t / 20.0 * (1.0 - t / 42.0 * (1.0 - t / 72.0)))
         a = 0.5 - t / 24.0 * (1.0 - t / 30.0 * (1.0 - t / 56.0 * (1.0 - t / 90.0)))
@@ -28,18 +38,8 @@ def rotation_and_mean(psi, E, A):
             A[i, j] = b * psi[i] * psi[j]
         E[i, i] += 1.0 - a * t
         A[i, i] += 1.0 - b * t
-    E[0, 1] -= s * z
-    E[1, 0] += s * z
-    E[0, 2] += s * y
-    E[2, 0] -= s * y
-    E[1, 2] -= s * x
-    E[2, 1] += s * x
-    A[0, 1] -= a * z
-    A[1, 0] += a * z
-    A[0, 2] += a * y
-    A[2, 0] -= a * y
-    A[1, 2] -= a * x
-    A[2, 1] += a * x
+    add_skew_times(s, psi, E)
+    add_skew_times(a, psi, A)
 
 
 @inlined
@@ -69,9 +69,4 @@ def mean_change(psi, y, M):
         for j in range(3):
             M[i, j] = b * psi[i] * y[j] + w * psi[j]
         M[i, i] += b * s
-    M[0, 1] -= a * y[2]
-    M[1, 0] += a * y[2]
-    M[0, 2] += a * y[1]
-    M[2, 0] -= a * y[1]
-    M[1, 2] -= a * y[0]
-    M[2, 1] += a * y[0]
+    add_skew_times(a, y, M)

@@ -33,14 +33,10 @@ def content_of(path: str | Path, most: int = LARGEST_TEXT) -> bytes:
     """
     # without waiting for a writer of a pipe
     with open(opened(path, os.O_RDONLY | without_waiting()), "rb") as file:
-        found = _of_pipe(file.fileno(), most) if _is_pipe(file.fileno()) else file.read(most + 1)
+        found = _of_pipe(file.fileno(), most) if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode) else file.read(most + 1)
     if len(found) > most:
         raise OSError(errno.EFBIG, f"has more than {most // 10**6} MB, or no end")
     return found
-
-
-def _is_pipe(descriptor: int) -> bool:
-    return stat.S_ISFIFO(os.fstat(descriptor).st_mode)
 
 
 def _of_pipe(descriptor: int, most: int) -> bytes:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from femb.base.array_files import content_of
 from femb.base.errors import ModelError, ResultError
 from femb.base.html import Brief
 from femb.base.types import Complexes, Floats
@@ -46,16 +45,6 @@ def write_op4(path: Path, matrices: Mapping[str, Floats]) -> Path:
     return path
 
 
-def read_op4(path: str | Path) -> dict[str, Floats]:
-    """Matrices by names as mass of a file of ``write_op4``. Raises ModelError, ResultError."""
-    op4 = _pyyeti().op4
-    try:
-        found = op4.load(str(path), into="dct")
-        return {word: np.asarray(found[name.lower()][0], dtype=float) for word, name in NAMES.items()}
-    except (OSError, KeyError, ValueError) as error:
-        raise ResultError(f"{path}: cannot be read as an OP4 file of reduced matrices ({error})") from error
-
-
 def _points(count: int) -> Any:
     """Grid and component of each degree of freedom: six of the boundary, then scalar points."""
     import pandas
@@ -78,23 +67,6 @@ def write_punch(path: Path, matrices: Mapping[str, Floats], dofs: tuple[str, ...
             file.write(f"$ {grid} {component}: {name}\n")
         nastran.wtdmig(file, {NAMES[word]: pandas.DataFrame(m, points, points) for word, m in matrices.items()})
     return path
-
-
-def read_punch(path: str | Path) -> tuple[dict[str, Floats], tuple[str, ...]]:
-    """Matrices by names as mass, and the names of their rows, of a file of ``write_punch``.
-
-    Raises ModelError, ResultError.
-    """
-    nastran = _pyyeti()
-    try:
-        lines = content_of(path).decode("utf-8").splitlines()
-        dofs = tuple(line.split(": ", 1)[1] for line in lines if line.startswith("$ "))
-        points, found = _points(len(dofs)), nastran.rddmig(str(path))
-        frames = {word: found[name.lower()] for word, name in NAMES.items()}
-    except (OSError, KeyError, ValueError, IndexError) as error:
-        raise ResultError(f"{path}: cannot be read as a punch file of reduced matrices ({error})") from error
-    whole = {word: frame.reindex(index=points, columns=points, fill_value=0.0) for word, frame in frames.items()}
-    return {word: np.asarray(frame, dtype=float) for word, frame in whole.items()}, dofs
 
 
 FORMATS = (".npz", ".mat", ".h5", ".op4", ".pch")

@@ -71,7 +71,7 @@ def rigid_states(motion: EigenProblem, free: FreeMotions, lowest: float) -> Rigi
     """
     symmetric = is_symmetric(motion)
     still, (free, steady) = free, free.with_states(motion)
-    parts = [_at_zero(motion, free, still, lowest) if symmetric else _undamped(motion, free)]
+    parts = [_at_zero(motion, free, still, lowest) if symmetric else _chains(free.undamped(motion).shapes, None)]
     spins = []
     if motion.spinning and symmetric:
         for group in groups_of(motion.system.layout, springs=True, rows=True):
@@ -98,11 +98,6 @@ def rigid_states(motion: EigenProblem, free: FreeMotions, lowest: float) -> Rigi
     across = sum(states.shape[1] // 2 for states, _ in parts[1:])
     left, adjoint = (np.linalg.solve(products, part.T).T for part in (Y, X[: len(X) // 2]))
     return RigidStates(X, left, adjoint, rates, across, np.array(spins), steady)
-
-
-def _undamped(motion: EigenProblem, free: FreeMotions) -> tuple[Floats, Floats]:
-    """States (D, 0), (0, D) of motions that nothing resists, of a stiffness that is not symmetric."""
-    return _chains(free.undamped(motion).shapes, None)
 
 
 def _at_zero(motion: EigenProblem, free: FreeMotions, still: FreeMotions, lowest: float) -> tuple[Floats, Floats]:
