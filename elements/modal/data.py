@@ -17,6 +17,7 @@ from femb.base.errors import ModelError, Problem, ResultError
 from femb.base.html import Brief
 from femb.base.types import Floats, Ints
 from femb.base.values import frozen_array
+from femb.numerics.rotations import cross_matrix
 
 # The arrays of a reduced finite element model; symbols of docs/theory/modal_body.md.
 
@@ -199,11 +200,16 @@ def check_values(body: ReducedArrays, refuse: Refuse) -> None:
             refuse(name, "is negative: it would feed energy")
 
 
+def rigid_mass(mass: float, first_moment: Floats, inertia: Floats) -> Floats:
+    """(6, 6): mass matrix of rigid motion by velocity and angular velocity at a point, with moments about it."""
+    cross = cross_matrix(first_moment)
+    return np.asarray(np.block([[mass * np.eye(3), -cross], [cross, inertia]]), dtype=np.float64)
+
+
 def _check_mass(body: ReducedArrays, refuse: Refuse) -> None:
     """Report a mass matrix of the whole body, rigid motion and coordinates, that is not positive definite."""
     s = body.first_moment
-    cross = np.array([[0, -s[2], s[1]], [s[2], 0, -s[0]], [-s[1], s[0], 0]])
-    rigid = np.block([[body.mass * np.eye(3), -cross], [cross, body.inertia]])
+    rigid = rigid_mass(body.mass, body.first_moment, body.inertia)
     center = s / body.mass
     central = body.inertia - body.mass * (center @ center * np.eye(3) - np.outer(center, center))
     moments = np.linalg.eigvalsh(central)

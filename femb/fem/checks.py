@@ -14,6 +14,7 @@ SYMMETRY = 1e-8  # of the largest entry
 GROUNDED = 1e-6  # force of a rigid motion, of the stiffness
 MASS_FORM = 1e-6  # of the mass
 GIVEN = 0.01  # difference from given mass properties
+DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 MOTIONS = ("translation x", "translation y", "translation z", "rotation x", "rotation y", "rotation z")
 SUPPORTED = 1e-4  # stiffness against rigid motion by mass, of that of the first mode
 ROUNDINGS = 10.0  # of an entry, from several elements
@@ -200,13 +201,13 @@ def check_loaded(loaded: str, residual: Floats) -> None:
 
     Raises ModelError: an unknown direction.
     """
-    words = ("x", "y", "z", "rx", "ry", "rz")
     for word in loaded.replace(",", " ").split():
-        if word not in words:
-            raise ModelError(f"loaded: got {word!r}, wanted some of {', '.join(words)}")
-        if residual[words.index(word)] > 0.1:
+        if word not in DIRECTIONS:
+            raise ModelError(f"loaded: got {word!r}, wanted some of {', '.join(DIRECTIONS)}")
+        left_out = residual[DIRECTIONS.index(word)]
+        if left_out > 0.1:
             warnings.warn(
-                f"the kept modes leave {residual[words.index(word)]:.1%} of the effective mass along {word} out, at "
+                f"the kept modes leave {left_out:.1%} of the effective mass along {word} out, at "
                 "most 10 % are wanted in a loaded direction: keep more modes",
                 FembWarning,
             )

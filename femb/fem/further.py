@@ -26,6 +26,7 @@ from femb.elements.modal.data import (
     cell_nodes,
     ratios_of_modes,
     read_body_arrays,
+    rigid_mass,
 )
 from femb.elements.modal.kernels import axial, inertia_of, product_of, symmetric
 from femb.fem.model import combined_arrays, turned_arrays
@@ -59,8 +60,7 @@ def referred_arrays(arrays: dict[str, Floats], motion: Floats, point: Floats) ->
     first = s0 - m * point
     moved = B00 - np.outer(point, s0) - np.outer(s0, point) + m * np.outer(point, point)
     out["first_moment"], out["inertia"] = first, inertia_of(moved)
-    cross = cross_matrix(first)
-    rigid = np.block([[m * np.eye(3), -cross], [cross, out["inertia"]]])
+    rigid = rigid_mass(m, first, out["inertia"])
     momenta = np.hstack([S1, arrays["C0"] - np.cross(point, S1)])
     carried = momenta @ motion
     out["M"] = symmetric(arrays["M"] - carried - carried.T + motion.T @ rigid @ motion)
@@ -197,8 +197,8 @@ def _check_arrays(
 # A reduced body in mean axes: the frame follows the motion of the whole mass, and no interface is held.
 #
 # The shapes are referred to the rigid motion that has their momenta, so that S1 = 0 and C0 = 0. With coupling
-# "constant"
-# the mass matrix by motion of the frame and coordinates does not change with deformation, and stays positive definite.
+# "constant" the mass matrix by motion of the frame and coordinates does not change with deformation, and stays positive
+# definite.
 # Source: docs/theory/modal_body.md, section 7.
 
 MEAN = "mean"
@@ -218,9 +218,8 @@ def in_mean_axes(body: ReducedBody) -> ShapedBody:
     if MEAN in body.interface_names:
         raise ModelError(f"mean axes: the body has an interface {MEAN!r} already")
     shaped = ShapedBody.of(body)
-    cross = cross_matrix(body.first_moment)
-    rigid = np.block([[body.mass * np.eye(3), -cross], [cross, body.inertia]])
-    motion = np.linalg.solve(rigid, np.hstack([body.S1, body.C0]).T)
+    rigid = rigid_mass(body.mass, body.first_moment, body.inertia)
+    motion = np.asarray(np.linalg.solve(rigid, np.hstack([body.S1, body.C0]).T), dtype=np.float64)
     arrays = referred_arrays(shaped.arrays, motion, np.zeros(3))
     points = body.interfaces
     moved = shaped.motions - motion
@@ -268,7 +267,11 @@ def _reduced(
     damping_ratio: float | Sequence[float] | None, mean_axes: bool,
 ) -> Reduction:  # fmt: skip
     if mean_axes:
-        whole = _in_mean_axes(whole, keep)
+        if not whole.held or keep is not None:
+            raise ModelError(
+                "mean axes: take a body of femb-modal-1 as it is; choose its root and modes in a step before"
+            )
+        whole = in_mean_axes(reduce_further(whole).body)
         keep, interfaces = None, ["mean", *interfaces] if interfaces else interfaces
     places = _places(whole.names, interfaces)
     arrays, motions = _at_root(whole, places[0])
@@ -291,12 +294,6 @@ def _reduced(
     values["mass"], values["included"] = float(kept["mass"]), bool(np.any(kept.get("included", False)))
     body = ReducedBody(interface_names=tuple(whole.names[k] for k in places), cells=whole.cells, **values)
     return _account(body, turned_arrays(arrays, axes, 0), elastic, T, held)
-
-
-def _in_mean_axes(whole: ShapedBody, keep: Keep | None) -> ShapedBody:
-    if not whole.held or keep is not None:
-        raise ModelError("mean axes: take a body of femb-modal-1 as it is; choose its root and modes in a step before")
-    return in_mean_axes(reduce_further(whole).body)
 
 
 def _places(names: tuple[str, ...], wanted: Sequence[str]) -> Ints:

@@ -118,18 +118,16 @@ def nodal_stress(model: FeModel, shapes: Floats) -> Floats:
     for block in _blocks(model, "stresses"):
         lame, shear = block.material.lame
         fit = _fit(block)
-        for whole in block.parts():
-            for start in range(whole.start, whole.stop, 200):
-                part = slice(start, min(start + 200, whole.stop))
-                slopes, volumes = block.geometry(model.nodes, part)
-                grads = np.einsum("cpdb,cbas->cpads", slopes, moved[block.cells[part]], optimize=True)
-                stress = shear * (grads + grads.swapaxes(2, 3))
-                spur = lame * np.einsum("cpaas->cps", grads)
-                for a in range(3):
-                    stress[:, :, a, a] += spur
-                own, volume = np.einsum("bp,cpads->cbads", fit, stress, optimize=True), volumes.sum(axis=1)
-                np.add.at(total, block.cells[part], volume[:, None, None, None, None] * own)
-                np.add.at(share, block.cells[part], np.broadcast_to(volume[:, None], block.cells[part].shape))
+        for part in block.parts(200):
+            slopes, volumes = block.geometry(model.nodes, part)
+            grads = np.einsum("cpdb,cbas->cpads", slopes, moved[block.cells[part]], optimize=True)
+            stress = shear * (grads + grads.swapaxes(2, 3))
+            spur = lame * np.einsum("cpaas->cps", grads)
+            for a in range(3):
+                stress[:, :, a, a] += spur
+            own, volume = np.einsum("bp,cpads->cbads", fit, stress, optimize=True), volumes.sum(axis=1)
+            np.add.at(total, block.cells[part], volume[:, None, None, None, None] * own)
+            np.add.at(share, block.cells[part], np.broadcast_to(volume[:, None], block.cells[part].shape))
     return np.moveaxis(total / np.where(share > 0.0, share, 1.0)[:, None, None, None], -1, 0)
 
 

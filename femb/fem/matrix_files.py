@@ -243,17 +243,10 @@ def read_punch_model(path: str | Path, numbers: Ints, nodes: Floats, mass: str =
     return with_dofs(nodes[used], numbers[used], dofs, as_csc(parts[0]), as_csc(parts[1]), str(path))
 
 
-def read_grids(path: str | Path) -> tuple[Ints, Floats]:
-    """Numbers (N,) and positions (N, 3) of GRID entries in basic coordinates. Raises ModelError, ResultError."""
-    frames = read_grid_frames(path)
-    numbers = np.array(sorted(frames), dtype=np.int64)
-    return numbers, np.array([frames[int(number)][0] for number in numbers])
-
-
 def along_basic_axes(model: FeModel, frames: Mapping[int, tuple[Floats, Floats]]) -> FeModel:
     """The model with displacements along basic axes, of matrices along the displacement axes of each grid.
 
-    frames : of ``read_grid_frames``. Raises ModelError: a turned grid without all three of its components.
+    frames : of ``femb.base.bulk_data.located``. Raises ModelError: a turned grid without all three of its components.
     """
     from scipy.sparse import coo_array, eye_array
 
@@ -278,22 +271,10 @@ def along_basic_axes(model: FeModel, frames: Mapping[int, tuple[Floats, Floats]]
     return replace(model, mass=as_csc(T @ model.mass @ T.T), stiffness=as_csc(T @ model.stiffness @ T.T))
 
 
-def read_grid_frames(path: str | Path) -> dict[int, tuple[Floats, Floats]]:
-    """Positions (3,) and displacement axes (3, 3), columns, of the grids of bulk data in basic coordinates, by number.
-
-    Raises ModelError, ResultError.
-    """
-    return located(path)[0]
-
-
 # Tables of nodes beside matrices: numbers, positions and node sets.
 
+# Suffixes of tables that are not bulk data of NASTRAN.
 TABLES = (".inp", ".csv", ".txt")
-
-
-def is_bulk_data(path: str | Path) -> bool:
-    """Whether the table of nodes is bulk data of NASTRAN, by its suffix."""
-    return Path(path).suffix.lower() not in TABLES
 
 
 def read_nodes(path: str | Path) -> tuple[Ints, Floats, dict[str, Ints]]:
@@ -316,8 +297,9 @@ def read_nodes(path: str | Path) -> tuple[Ints, Floats, dict[str, Ints]]:
         if not len(table) or not np.isfinite(table).all() or np.any(table[:, 0] != np.round(table[:, 0])):
             raise ModelError(f"{path}: wanted lines of four numbers: node number, x, y, z")
         return table[:, 0].astype(np.int64), table[:, 1:], {}
-
-    return (*read_grids(path), {})
+    frames = located(path)[0]
+    numbers = np.array(sorted(frames), dtype=np.int64)
+    return numbers, np.array([frames[int(number)][0] for number in numbers]), {}
 
 
 def read_input(path: Path) -> tuple[Ints, Floats, dict[str, Ints]]:
@@ -391,17 +373,29 @@ def read_stored(path: str | Path, nodes: str | Path | None = None) -> FeModel:
     if not len(dofs):
         raise ModelError(f"{files['dof']}: is empty, wanted lines node.component")
     stiffness, mass = (_triangle(files[word], len(dofs)) for word in ("sti", "mas"))
-    numbers, places, sets = read_nodes(nodes or stem.with_suffix(".inp"))
+    return _on_nodes(nodes or stem.with_suffix(".inp"), dofs, mass, stiffness, str(stem))
+
+
+def _on_nodes(nodes: str | Path, dofs: Ints, mass: Sparse, stiffness: Sparse, source: str) -> FeModel:
+    """A model of dofs (n, 2), with those nodes of a table that have some. Raises ModelError, ResultError."""
+    numbers, places, sets = read_nodes(nodes)
     used = np.isin(numbers, dofs[:, 0])
     row = np.cumsum(used) - 1
     kept = {name: row[rows[used[rows]]] for name, rows in sets.items()}
-    return with_dofs(places[used], numbers[used], dofs, mass, stiffness, str(stem), kept)
+    return with_dofs(places[used], numbers[used], dofs, mass, stiffness, source, kept)
+
+
+def _symmetric(row: Ints, column: Ints, values: Floats, size: int) -> Sparse:
+    """The matrix of the entries of one triangle."""
+    from scipy.sparse import coo_array, csc_array
+
+    off = row != column
+    places = np.concatenate([row, column[off]]), np.concatenate([column, row[off]])
+    return csc_array(coo_array((np.concatenate([values, values[off]]), places), shape=(size, size)))
 
 
 def _triangle(path: Path, size: int) -> Sparse:
     """A symmetric matrix of lines row, column, value of one triangle. Raises ModelError."""
-    from scipy.sparse import coo_array, csc_array
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a file without numbers, which is refused below
@@ -413,10 +407,7 @@ def _triangle(path: Path, size: int) -> Sparse:
     row, column = table[:, 0].astype(np.int64) - 1, table[:, 1].astype(np.int64) - 1
     if max(row.max(), column.max()) >= size or min(row.min(), column.min()) < 0:
         raise ModelError(f"{path}: got row {max(row.max(), column.max()) + 1}, the .dof file has {size} rows")
-    off = row != column
-    entries = np.concatenate([table[:, 2], table[off, 2]])
-    places = np.concatenate([row, column[off]]), np.concatenate([column, row[off]])
-    return csc_array(coo_array((entries, places), shape=(size, size)))
+    return _symmetric(row, column, table[:, 2], size)
 
 
 # Matrices that Abaqus writes: JOB_STIF1.mtx and JOB_MASS1.mtx of *MATRIX GENERATE with *MATRIX OUTPUT, in its default
@@ -443,11 +434,7 @@ def read_generated(path: str | Path, nodes: str | Path | None = None) -> FeModel
     places = np.concatenate([table[:, k : k + 2] for table in tables.values() for k in (0, 2)]).astype(np.int64)
     dofs = np.unique(places, axis=0)
     stiffness, mass = (_of_lines(tables[word], dofs, files[word]) for word in ("STIF", "MASS"))
-    numbers, positions, sets = read_nodes(nodes or path.with_name(f"{begin}.inp"))
-    used = np.isin(numbers, dofs[:, 0])
-    row = np.cumsum(used) - 1
-    kept = {name: row[rows[used[rows]]] for name, rows in sets.items()}
-    return with_dofs(positions[used], numbers[used], dofs, mass, stiffness, str(path), kept)
+    return _on_nodes(nodes or path.with_name(f"{begin}.inp"), dofs, mass, stiffness, str(path))
 
 
 def _generated_lines(path: Path) -> Floats:
@@ -485,7 +472,4 @@ def _of_lines(table: Floats, dofs: Ints, path: Path) -> Sparse:
         full = csc_array(coo_array((table[:, 4], (row, column)), shape=(size, size)))
         if (abs(full - full.T)).max() <= 1e-9 * abs(full).max():
             return full
-    off = row != column
-    entries = np.concatenate([table[:, 4], table[off, 4]])
-    places = np.concatenate([row, column[off]]), np.concatenate([column, row[off]])
-    return csc_array(coo_array((entries, places), shape=(size, size)))
+    return _symmetric(row, column, table[:, 4], size)

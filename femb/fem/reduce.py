@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import block_diag, eigh
 
 from femb.base.array_files import check_file, of_file, read_arrays
-from femb.base.bulk_data import is_bulk_data
+from femb.base.bulk_data import is_bulk_data, located
 from femb.base.errors import ModelError, Problem, ResultError
 from femb.base.mesh_files import nodes_on_plane
 from femb.base.types import Floats, Ints, Sparse
@@ -133,13 +133,13 @@ def _interface(model: FeModel, text: str) -> MeshInterface:
     nodes, _, kind = rest.partition(":")
     if not (sign and name.strip() and nodes.strip()) or kind.strip() not in ("", "rigid", "mean"):
         raise ModelError.at(("interfaces",), f"got {text!r}, {FORM}")
-    position = np.array(numbers_of(where, ("interfaces", name))) if where else None
+    position = np.array(three_numbers(where, ("interfaces", name))) if where else None
     found = nodes_named(model, nodes.strip(), ("interfaces", name))
-    axes = _axes([numbers_of(each, ("interfaces", name)) for each in directions], name)
+    axes = _axes([three_numbers(each, ("interfaces", name)) for each in directions], name)
     return MeshInterface(name.strip(), found, "mean" if kind.strip() == "mean" else "rigid", position, axes)
 
 
-def numbers_of(text: str, item: tuple[str, str]) -> list[float]:
+def three_numbers(text: str, item: tuple[str, str]) -> list[float]:
     """Three numbers as X,Y,Z. Raises ModelError."""
     try:
         found = [float(each) for each in text.split(",")]
@@ -182,7 +182,7 @@ def inner_loads(model: FeModel, given: Sequence[str] | Mapping[str, str]) -> lis
         if kind in ("pressure", "heat"):
             found.append((pressure_on if kind == "pressure" else heat_of)(model, name, rows))
             continue
-        found.append(force_on(model, name, rows, numbers_of(kind, ("loads", name))))
+        found.append(force_on(model, name, rows, three_numbers(kind, ("loads", name))))
     return found
 
 
@@ -341,17 +341,16 @@ def reduced_craig_bampton(
     damping_ratio : ratio of every mode. Raises ModelError, ResultError. Source: docs/theory/modal_body.md, section 4.
     """
     from femb.fem import matrix_files
-    from femb.fem import matrix_files as nastran
 
     path = _existing(matrices)
     if path.suffix.lower() == ".pch":
         grids = {name: where for name, where in interfaces.items() if isinstance(where, int)}
         if len(grids) < len(interfaces):
             raise ModelError.at(("interfaces",), f"{path}: is DMIG of grids: give the numbers of theirs, as root=3")
-        mass, stiffness = nastran.read_punch_superelement(path, grids, *names)
+        mass, stiffness = matrix_files.read_punch_superelement(path, grids, *names)
         nodes = nodes or path
     elif path.suffix.lower() in (".op4", ".op2"):
-        mass, stiffness = nastran.read_output_matrices(path, *names)
+        mass, stiffness = matrix_files.read_output_matrices(path, *names)
     else:
         arrays = read_arrays(path, MATRICES)
         mass, stiffness = (matrix_files.matrix(arrays, word, str(path)) for word in ("mass", "stiffness"))
@@ -369,10 +368,8 @@ def _frames(
     interfaces: Mapping[str, Sequence[float] | int], nodes: str | Path | None, unit: float
 ) -> tuple[Floats, Floats]:
     """Positions (k, 3) m and axes (k, 3, 3), columns, of interfaces given by positions or by numbers of grids."""
-    from femb.fem import matrix_files as nastran
-
     positions, axes = np.zeros((len(interfaces), 3)), np.tile(np.eye(3), (len(interfaces), 1, 1))
-    grids = {} if nodes is None else nastran.read_grid_frames(_existing(nodes))
+    grids = {} if nodes is None else located(_existing(nodes))[0]
     for k, (name, where) in enumerate(interfaces.items()):
         if not isinstance(where, int):
             positions[k] = where
@@ -404,26 +401,23 @@ def read_matrices(
 
 def _model_of(path: Path, nodes: str | Path | None, names: tuple[str, str]) -> FeModel:
     from femb.fem import matrix_files
-    from femb.fem import matrix_files as calculix
-    from femb.fem import matrix_files as nastran
-    from femb.fem import matrix_files as node_tables
 
     kind = path.suffix.lower()
     if kind in (".sti", ".mas", ".dof"):
-        return calculix.read_stored(path, nodes)
+        return matrix_files.read_stored(path, nodes)
     if kind == ".mtx":
         return matrix_files.read_generated(path, nodes)
-    numbers, places, sets = node_tables.read_nodes(nodes) if nodes is not None else (None, None, {})
+    numbers, places, sets = matrix_files.read_nodes(nodes) if nodes is not None else (None, None, {})
     if kind in (".op4", ".op2", ".pch"):
         if numbers is None or places is None:
             raise ModelError(f"{path}: has no positions of nodes: give the table of nodes, or the bulk data")
         if kind == ".pch":
-            model = nastran.read_punch_model(path, numbers, places, *names)
+            model = matrix_files.read_punch_model(path, numbers, places, *names)
         else:
-            mass, stiffness = nastran.read_output_matrices(path, *names)
+            mass, stiffness = matrix_files.read_output_matrices(path, *names)
             model = FeModel.of(places, mass, stiffness, numbers=numbers, node_sets=sets)
-        if nodes is not None and node_tables.is_bulk_data(nodes):
-            return nastran.along_basic_axes(model, nastran.read_grid_frames(nodes))
+        if nodes is not None and Path(nodes).suffix.lower() not in matrix_files.TABLES:
+            return matrix_files.along_basic_axes(model, located(nodes)[0])
         return model
     if kind in ARRAYS:
         arrays = read_arrays(path, MATRICES)

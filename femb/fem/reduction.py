@@ -15,9 +15,10 @@ from scipy.linalg import eigh
 from femb.base.errors import FembWarning, ModelError
 from femb.base.html import Tabled
 from femb.base.types import Floats, Sparse
-from femb.elements.modal.data import ReducedBody, ratios_of_modes
+from femb.elements.modal.data import ReducedBody, ratios_of_modes, rigid_mass
 from femb.elements.modal.kernels import axial, inertia_of, product_of, symmetric
 from femb.fem.checks import (
+    DIRECTIONS,
     MOST_MODES,
     check_first,
     check_loaded,
@@ -182,7 +183,7 @@ def _with_rotary_inertia(J1: Floats, J2: Floats, Q: Floats, J: Floats, theta: Fl
 
 PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
 # Names of the twelve accelerations.
-LOADS = ("x", "y", "z", "rx", "ry", "rz", *("xyz"[i] + "xyz"[j] for i, j in PAIRS))
+LOADS = (*DIRECTIONS, *("xyz"[i] + "xyz"[j] for i, j in PAIRS))
 
 
 def acceleration_fields(model: FeModel, point: Floats) -> Floats:
@@ -213,7 +214,6 @@ def stiffening(G: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 
 Coupling = Literal["full", "constant"]
 LOCKED = 0.02  # part of the strain energy of the first mode
-DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,6 +260,7 @@ class Reduction(Tabled):
         return report(self)
 
 
+@one_blas_thread()
 def reduce_model(
     model: FeModel,
     interfaces: Sequence[MeshInterface],
@@ -285,25 +286,7 @@ def reduce_model(
     are kept beside the modes. stresses : whether the body holds the stresses of its nodes.
     Raises ModelError: the checks that docs/howto/finite_element_bodies.md lists.
     """
-    with one_blas_thread():
-        given = mass, centre, inertia
-        return _reduced(model, interfaces, keep, coupling, pictures, damping_ratio, loaded, given, loads, stresses)
-
-
-def _reduced(
-    model: FeModel,
-    interfaces: Sequence[MeshInterface],
-    keep: Keep,
-    coupling: Coupling | None,
-    pictures: bool,
-    damping_ratio: float | Sequence[float],
-    loaded: str,
-    given: tuple[float | None, Floats | None, Floats | None],
-    loads: Sequence[InnerLoad],
-    stresses: bool,
-) -> Reduction:
-    rigid = check_model(model)
-    compare_given(rigid, *given)
+    compare_given(check_model(model), mass, centre, inertia)
     if coupling == "full" and model.stress is None:
         raise ModelError(
             "coupling = 'full' needs the stress stiffness, which these matrices lack: "
@@ -500,16 +483,12 @@ def _carried(model: FeModel, ties: Tied, axes: Floats) -> Floats:
 # The table that a reduction prints: mass properties, interfaces, modes, truncation.
 
 MOST_ROWS = 40
-WORDS = ("x", "y", "z", "rx", "ry", "rz")
 
 
 def report(of: "Reduction") -> str:
     """Lines of text."""
     body = of.body
-    rigid = np.zeros((6, 6))
-    cross = cross_matrix(body.first_moment)
-    rigid[:3, :3], rigid[:3, 3:], rigid[3:, :3], rigid[3:, 3:] = body.mass * np.eye(3), -cross, cross, body.inertia
-    mass, centre, inertia = properties(rigid)
+    mass, centre, inertia = properties(rigid_mass(body.mass, body.first_moment, body.inertia))
     lines = [
         *([f"{of.length:.3g} m long, {mass:.3g} kg", ""] if of.length else []),
         f"mass          {mass:.6g} kg",
@@ -527,9 +506,7 @@ def report(of: "Reduction") -> str:
         for name, force, torque in zip(body.load_names, body.load_force, body.load_torque, strict=True):  # type: ignore[arg-type]
             lines.append(f"{name:18} {_vector(force):20}  {_vector(torque)}")
     lines += ["", "         frequency, Hz              effective mass with the root held, %"]
-    lines.append(
-        "mode     held  root held    error  " + "".join(f"{word:>7}" for word in ("x", "y", "z", "rx", "ry", "rz"))
-    )
+    lines.append("mode     held  root held    error  " + "".join(f"{word:>7}" for word in DIRECTIONS))
     for k in range(min(len(of.free), MOST_ROWS)):
         held = f"{of.held[k]:9.5g}" if k < len(of.held) else " " * 9
         error = "exact" if abs(of.error[k]) < 1e-9 else f"{of.error[k]:.1e}"

@@ -97,9 +97,9 @@ class Block:
         slopes = np.swapaxes(np.linalg.inv(J), -1, -2) @ self.slopes.transpose(2, 1, 0)[None]
         return slopes, det * self.weights
 
-    def parts(self) -> list[slice]:
-        """The cells in portions."""
-        return [slice(k, min(k + CHUNK, len(self.cells))) for k in range(0, len(self.cells), CHUNK)]
+    def parts(self, most: int = CHUNK) -> list[slice]:
+        """The cells in portions of at most so many."""
+        return [slice(k, min(k + most, len(self.cells))) for k in range(0, len(self.cells), most)]
 
 
 def reference_places(kind: str) -> Floats:
@@ -270,24 +270,22 @@ class SolidStress:
         both = np.hstack([fields, shapes]).reshape(-1, 3 * (f + s))
         for block in self.blocks:
             lame, shear = block.material.lame
-            for whole in block.parts():
-                for start in range(whole.start, whole.stop, 500):
-                    part = slice(start, min(start + 500, whole.stop))
-                    slopes, volumes = block.geometry(self.nodes, part)
-                    c, p, _, b = slopes.shape
-                    local = both[self.place[block.cells[part]]]  # (c, b, 3 (f + s))
-                    grads = (slopes.reshape(c, 3 * p, b) @ local).reshape(c * p, 3, 3, f + s)  # direction, component
-                    strain = grads[..., :f] + grads[..., :f].swapaxes(1, 2)
-                    stress = shear * strain
-                    spur = 0.5 * lame * np.einsum("qaaf->qf", strain)
-                    for a in range(3):
-                        stress[:, a, a] += spur
-                    stress *= volumes.reshape(-1)[:, None, None, None]
-                    own = np.ascontiguousarray(grads[..., f:]).reshape(c * p, 3, 3 * s)
-                    flat = own.reshape(-1, s)
-                    for k in range(f):
-                        pulled = np.swapaxes(stress[..., k], 1, 2) @ own
-                        G[k] += flat.T @ pulled.reshape(-1, s)
+            for part in block.parts(500):
+                slopes, volumes = block.geometry(self.nodes, part)
+                c, p, _, b = slopes.shape
+                local = both[self.place[block.cells[part]]]  # (c, b, 3 (f + s))
+                grads = (slopes.reshape(c, 3 * p, b) @ local).reshape(c * p, 3, 3, f + s)  # direction, component
+                strain = grads[..., :f] + grads[..., :f].swapaxes(1, 2)
+                stress = shear * strain
+                spur = 0.5 * lame * np.einsum("qaaf->qf", strain)
+                for a in range(3):
+                    stress[:, a, a] += spur
+                stress *= volumes.reshape(-1)[:, None, None, None]
+                own = np.ascontiguousarray(grads[..., f:]).reshape(c * p, 3, 3 * s)
+                flat = own.reshape(-1, s)
+                for k in range(f):
+                    pulled = np.swapaxes(stress[..., k], 1, 2) @ own
+                    G[k] += flat.T @ pulled.reshape(-1, s)
         return G
 
 
