@@ -15,7 +15,7 @@ from math import isfinite
 
 import numpy as np
 
-from femb.base.types import Floats, Sparse
+from femb.base.types import Floats, Ints, Sparse
 from femb.elements.joint.constraint_kernels import FIRST, IN_FORCE, ROW, SECOND, row_tangent
 from femb.layout.element import TrialError
 from femb.numerics.newton import largest
@@ -69,13 +69,15 @@ def _by_factors(
     """Project as ``_projected`` in one compiled call; None where the iteration fails or would take other factors."""
     rows, n_v, n_c = system.constraint_set, system.n_v, system.n_c
     *structure, data, pivots, rank, diagonal = factors.arguments
-    work = data[None], pivots, rank, diagonal, np.empty(n_v + n_c), *np.zeros((3, 1, n_c))
-    spare = np.zeros((1, n_c)), np.empty((1, n_v)), np.empty((1, system.n_q))
+    work = data[None], pivots, rank, diagonal, np.empty(n_v + n_c), *np.zeros((3, 1, n_c)), np.empty((1, n_v)), data
+    spare = np.zeros((1, n_c)), np.empty((1, system.n_q)), tuple(np.zeros((3, 1, n_c)))
     limits = position_limit(system), VELOCITY, SETTLED, OPEN, AT_MOST, PASSES
     matrix = *structure, system.solver.targets
     of_rows = rows.index, rows.data, rows.offset, rows.stride, rows.fixed
     q, v = q[None].copy(), v[None].copy()
-    of_factors = None, None, of_rows, matrix, diagonal, DEPENDENT, system.coordinates, work
+    none: Ints = np.zeros(0, dtype=np.int64)
+    planes = np.arange(n_v), none, none, of_rows
+    of_factors = None, None, of_rows, matrix, planes, diagonal, DEPENDENT, system.coordinates, work
     closed = project(*of_factors, spare, limits, u[None], q, v)
     return (q[0], v[0]) if closed else None
 

@@ -20,6 +20,7 @@ from femb.base.values import shallow_copy, shown
 from femb.elements import Ground
 from femb.elements.body.mass_batch import MassBatch, PointBatch
 from femb.elements.item import Item, ItemState
+from femb.elements.joint.constraint_kernels import ROW
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.elements.registry import in_order
@@ -37,6 +38,7 @@ from femb.system.budget import Budget
 from femb.system.constraints import AT_MOST, OPEN, PASSES, SETTLED, VELOCITY, position_limit, projected, singular_mass
 from femb.system.forward import forward_each
 from femb.system.pattern import Pattern
+from femb.system.planar import kept_unknowns
 from femb.system.rigid_kernels import project, stages, steps
 from femb.system.velocity_coordinates import MotionEquations
 
@@ -53,9 +55,13 @@ class RigidBodies:
     def __init__(self, system: "NumberedModel") -> None:
         pattern = system.pattern
         self._sizes = system.n_q, system.n_v, system.n_c
-        self._parts = _bodies(system.batches), _points(system.batches), _rows(system)
-        self._matrix = (*pattern.structure, pattern.targets)
-        self._size, self._blocks = pattern.size, len(pattern.diagonal)
+        self.kept = kept_unknowns(system)
+        all_rows, kept = _rows(system), self.kept.pattern
+        rows = all_rows if all_rows is None else _kept_rows(all_rows, self.kept.rows)
+        self._parts = _bodies(system.batches), _points(system.batches), rows
+        self._matrix = (*kept.structure, kept.targets)
+        self._planes = (self.kept.velocities, self.kept.dropped, self.kept.gather, all_rows)
+        self._size, self._blocks = pattern.size, len(kept.diagonal)
         self._still, self._u, self._zero = np.zeros((1, system.n_v)), np.zeros((1, 0)), np.zeros((1, 1))
 
     @staticmethod
@@ -75,8 +81,8 @@ class RigidBodies:
         arguments = self._arguments(system)
         bad = stages(*arguments, self._still, self._u, A, first, last, h, n_q, y0, K, y)
         if bad >= 0:
-            start = system.pattern.block_start
-            error = SingularError(int(start[bad]), int(start[bad + 1]))
+            unknowns = self.kept.unknowns[slice(*self.kept.pattern.block_start[bad : bad + 2])]
+            error = SingularError(int(unknowns[0]), int(unknowns[-1]) + 1)
             raise singular_mass(system, error, y[:n_q], y[n_q : n_q + n_v]) from error
         return y
 
@@ -92,32 +98,47 @@ class RigidBodies:
         closing = self._closing(system) if n_c else (None, None)
         near = float(NEAR) if system.layout.has_loops and n_c else 0.0
         states = np.empty((len(loop[-1][-1]) if system.has_angles else 0, n_q))
-        more = self._u, self._still, n_q, self._zero, near, np.zeros((2, n_c)), states
+        more = self._u, self._still, n_q, self._zero, near, np.zeros((2, len(self.kept.rows))), states
         steps(*self._arguments(system), *closing, *more, loop)
         return system.angles_along(states[: loop[4][STEPS]]) if system.has_angles else None
 
     def _closing(self, system: "Equations") -> tuple[Any, ...]:
         """The arrays and limits of projections."""
-        n_q, n_v, n_c = self._sizes
-        spare = np.zeros((1, n_c)), np.empty((1, n_v)), np.empty((1, n_q))
+        n_q, _, n_c = self._sizes
+        spare = np.zeros((1, n_c)), np.empty((1, n_q)), tuple(np.zeros((3, 1, n_c)))
         return spare, (position_limit(system), VELOCITY, SETTLED, OPEN, AT_MOST, PASSES)
 
     def _arguments(self, system: "Equations") -> tuple[Any, ...]:
         """The arguments of both kernels up to ``work``."""
-        _, n_v, n_c = self._sizes
-        n, scale, diagonal = n_v + n_c, np.zeros(0), np.zeros(0)
-        if n_c:
+        kept = self.kept
+        n_w, n_r = len(kept.velocities), len(kept.rows)
+        n, scale, diagonal = n_w + n_r, np.zeros(0), np.zeros(0)
+        if n_r:
             scale, diagonal = np.zeros((2, n))
-            scale[n_v:][system.solver.excluded_rows] = -np.inf
+            scale[n_w:][system.solver.excluded_rows[kept.rows]] = -np.inf
+        data = np.empty((1, self._size))
         work = (
-            np.empty((1, self._size)),
+            data,
             np.empty(n, dtype=np.int64),
             np.empty(self._blocks, dtype=np.int64),
             diagonal,
             np.empty(n),
-            *np.zeros((3, 1, n_c)),
+            *np.zeros((3, 1, n_r)),
+            np.empty((1, self._sizes[1])),
+            np.empty(len(kept.gather)) if len(kept.gather) else data[0],
         )
-        return (*self._parts, self._matrix, scale, DEPENDENT, system.coordinates, work)
+        return (*self._parts, self._matrix, self._planes, scale, DEPENDENT, system.coordinates, work)
+
+
+def _kept_rows(rows: tuple[Any, ...], kept: Ints) -> tuple[Any, ...]:
+    """The rows whose multipliers are kept, with their numbers among these."""
+    index, *arrays, fixed = rows
+    number = np.full(len(index), -1)
+    number[kept] = np.arange(len(kept))
+    stay = number[index[:, ROW]] >= 0
+    index = index[stay]
+    index[:, ROW] = number[index[:, ROW]]
+    return index, *(array[stay] for array in arrays), fixed
 
 
 def _bodies(batches: list[Batch]) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ Source: docs/theory/constraints.md, section 7.
 """
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -344,30 +345,48 @@ def _nearest(system: Equations, q: Floats, v: Floats, J: Sparse, right: Floats, 
                 return np.asarray(v + motions.T @ x[:count])
         except RuntimeError:
             pass  # dependent rows
+    from scipy.linalg import lstsq
+
     dense = reach.toarray()
-    spread = _solved(mass.toarray(), dense.T)
+    spread = _solution(mass.toarray())(dense.T)
     metric = dense @ spread
-    multipliers = _solved(metric, gap)
+    solve = _solution(metric)
+    multipliers = solve(gap)
     left = gap - metric @ multipliers
     if np.max(np.abs(left), initial=0.0) > ROUNDING * np.max(np.abs(gap), initial=0.0):
-        multipliers += _solved(metric, left)
+        multipliers += solve(left)
+        if np.max(np.abs(gap - metric @ multipliers)) > AGREEMENT * np.max(np.abs(gap)):
+            # given velocities contradict each other: the ones that come nearest to all
+            multipliers = lstsq(metric, gap, cond=RANK, lapack_driver="gelsy")[0]
     return np.asarray(v + motions.T @ (spread @ multipliers))
 
 
-def _solved(A: Floats, b: Floats) -> Floats:
-    """The x of least norm of A x = b, A positive semidefinite: by Cholesky factors where A is regular."""
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
+def _solution(A: Floats) -> Callable[[Floats], Floats]:
+    """Function from b to an x of A x = b, A positive semidefinite: by Cholesky factors, of its largest pivots if it is
+    singular; x is zero for the others."""
+    from scipy.linalg import LinAlgError, cho_factor, solve_triangular
+    from scipy.linalg.lapack import dpstrf
 
-    size = np.sqrt(np.diag(A))
-    if np.all(size > 0.0):
-        try:
-            factors = cho_factor(A / size / size[:, None], lower=True)
-            if np.min(np.diag(factors[0])) > INDEPENDENT:
-                return np.asarray((cho_solve(factors, (b.T / size).T).T / size).T, dtype=float)
-        except LinAlgError:
-            pass
-    # by pivoted QR factors, in a fifth of the time of singular values
-    return np.asarray(lstsq(A, b, cond=RANK, lapack_driver="gelsy")[0], dtype=float)
+    size, rank = np.sqrt(np.diag(A)), len(A)
+    size[size == 0.0] = 1.0
+    scaled, order = A / size / size[:, None], np.arange(len(A))
+    try:
+        factors = cho_factor(scaled, lower=True)[0]
+        regular = np.min(np.diag(factors), initial=np.inf) > INDEPENDENT
+    except LinAlgError:
+        regular = False
+    if not regular:
+        factors, pivots, rank, _ = dpstrf(scaled, tol=RANK, lower=1)
+        order = pivots - 1
+    L, kept = factors[:rank, :rank], order[:rank]
+
+    def solve(b: Floats) -> Floats:
+        x = np.zeros(b.shape)
+        y = solve_triangular(L, (b.T / size).T[kept], lower=True)
+        x[kept] = solve_triangular(L, y, lower=True, trans=1)
+        return np.asarray((x.T / size).T)
+
+    return solve
 
 
 # Rounding of typed numbers: allowed relative difference of a given velocity from that of the rigid motion.

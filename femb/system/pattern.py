@@ -256,11 +256,15 @@ class Pattern:
         """The pattern of a net with its fill-in, and the places (size,) of these data in those of it."""
         assert self._layout is not None
         filled = Pattern(self._layout, filled=True)
-        rows, columns = self.rows_columns()
-        of_rows, of_columns, count = self.block_of[rows], self.block_of[columns], len(self.sizes)
-        offset = filled._offsets[np.searchsorted(filled._keys, of_rows * count + of_columns)]
+        return filled, filled.places(*self.rows_columns())
+
+    def places(self, rows: Ints, columns: Ints) -> Ints:
+        """The places in the data of entries by row and column; -1 of those outside the blocks."""
+        of_rows, of_columns = self.block_of[rows], self.block_of[columns]
+        keys = of_rows * len(self.sizes) + of_columns
+        k = np.minimum(self._keys.searchsorted(keys), len(self._keys) - 1)
         inside = (rows - self.block_start[of_rows]) * self.sizes[of_columns] + columns - self.block_start[of_columns]
-        return filled, offset + inside
+        return np.where(self._keys[k] == keys, self._offsets[k] + inside, -1)
 
     def offsets(self, starts: Ints) -> tuple[Ints, Ints]:
         """Offset and stride (n, g, g) of entry (0, 0) of every pair of groups of unknowns; offset -1 if one is fixed.

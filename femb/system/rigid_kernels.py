@@ -7,7 +7,12 @@ in v, masses, weights (N) and offsets in block data. rows : index, data, offset,
 of ``femb.elements.joint.constraint_kernels``; None for none. matrix : ``Pattern.structure``, ``targets``. scale (n,) :
 ``diagonal_scale`` of ``femb.numerics.block_kernels.factor`` on entry, or (0,). coordinates : as
 ``femb.numerics.kinematics`` takes them. work : arrays for block data (1, size), pivots (n,), ranks (B,), the diagonal
-scale (n,) or (0,), a solution (n,), Phi, gamma and J v + Phi_t (1, n_c).
+scale (n,) or (0,), a solution (n,), Phi, gamma and J v + Phi_t (1, n_c), a force (1, n_v), and the block data that are
+factorised.
+
+planes : of ``femb.system.planar.KeptUnknowns`` the velocities, those that are dropped, and ``gather``; the rows of all
+constraints. matrix, scale, rows and work, but for the first block data and the force, are then those of the unknowns
+that are kept. If all are, the block data of ``work`` share their memory.
 
 A projection may also take factors that are known, in ``work``, of a system with any elements: then bodies is None.
 """
@@ -37,11 +42,14 @@ from femb.numerics.dop853_kernels import (
     trial_length,
 )
 
+# The size of gaps that may be rounding errors, in limits of what is closed.
+ROUNDINGS = 100.0
+
 
 @inlined
-def factorised(bodies, points, rows, matrix, scale, dependent, work, u, q, v):
+def factorised(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v):
     """Factorise [M J^T; J 0], and set Phi and gamma; returns the singular block, or -1."""
-    data, pivots, rank, diagonal, _, position, gamma, _ = work
+    data, pivots, rank, diagonal, _, position, gamma, _, _, factors = work
     data[:] = 0.0
     index, entries, offset, stride, _ = bodies
     mass_kernels.add_mass(index, entries, offset, stride, q, data)
@@ -53,52 +61,75 @@ def factorised(bodies, points, rows, matrix, scale, dependent, work, u, q, v):
         constraint_kernels.jacobian(index, entries, offset, stride, u, q, v, fixed, data, position, gamma)
         for i in range(scale.size):
             diagonal[i] = scale[i]
+    gather = planes[2]
+    for i in range(gather.size):
+        factors[i] = data[0, gather[i]] if gather[i] >= 0 else 0.0
     start, n_v, block, order, first, later, lower, upper, targets = matrix
     return factor(
-        start, n_v, block, order, first, later, lower, upper, targets, data[0], pivots, rank, diagonal, dependent
+        start, n_v, block, order, first, later, lower, upper, targets, factors, pivots, rank, diagonal, dependent
     )  # fmt: skip
 
 
 @inlined
 def solved(matrix, work):
     """Solve for the right-hand side in the array of the solution."""
-    data, pivots, rank, diagonal, x, _, _, _ = work
+    _, pivots, rank, diagonal, x, _, _, _, _, factors = work
     start, n_v, block, order, first, later, lower, upper, _ = matrix
-    solve(start, n_v, block, order, first, later, lower, upper, data[0], pivots, rank, diagonal, x)
+    solve(start, n_v, block, order, first, later, lower, upper, factors, pivots, rank, diagonal, x)
 
 
 @kernel
 def stages(
-    bodies, points, rows, matrix, scale, dependent, coordinates, work, still, u, A, first, last, h, n_q, y0, K, y
+    bodies,
+    points,
+    rows,
+    matrix,
+    planes,
+    scale,
+    dependent,
+    coordinates,
+    work,
+    still,
+    u,
+    A,
+    first,
+    last,
+    h,
+    n_q,
+    y0,
+    K,
+    y,
 ):
     """Stages ``first`` to ``last`` - 1 of an explicit Runge-Kutta step of length h from y0 = (q, v, work).
 
     still (1, n_v) : zeros. A (stages, .) : coefficients, so that stage s is evaluated at y0 + h sum A[s, m] K[m];
     K (stages, n_y) are the rates, y (n_y,) is the last of these states. Returns the singular block, or -1.
     """
-    n_v, x, gamma = matrix[1], work[4], work[6]
+    kept, dropped, _, _ = planes
+    n_w, n_v, x, gamma, force = kept.size, still.shape[1], work[4], work[6], work[8]
     linear_q, linear_v, quaternion_q, omega_v = coordinates
     q, v = y[:n_q].reshape((1, n_q)), y[n_q : n_q + n_v].reshape((1, n_v))
-    force = x[:n_v].reshape((1, n_v))
     for s in range(first, last):
         stage_state(A, s, h, y0, K, y)
-        x[:] = 0.0
+        force[:] = 0.0
         index, entries, _, _, gravity = bodies
         mass_kernels.residual(index, entries, q, v, still, gravity, force)
         places, _, weights, _ = points
         for i in range(weights.size):
-            x[places[i]] -= weights[i]
-        bad = factorised(bodies, points, rows, matrix, scale, dependent, work, u, q, v)
+            force[0, places[i]] -= weights[i]
+        bad = factorised(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v)
         if bad >= 0:
             return bad
-        for i in range(n_v):
-            x[i] = -x[i]
+        for i in range(n_w):
+            x[i] = -force[0, kept[i]]
         for i in range(gamma.size):
-            x[n_v + i] = gamma[0, i]
+            x[n_w + i] = gamma[0, i]
         solved(matrix, work)
         kinematics.rates(linear_q, linear_v, quaternion_q, omega_v, q, v, K[s, :n_q].reshape((1, n_q)))
-        for i in range(n_v):
-            K[s, n_q + i] = x[i]
+        for i in range(n_w):
+            K[s, n_q + kept[i]] = x[i]
+        for i in range(dropped.size):
+            K[s, n_q + dropped[i]] = 0.0
         K[s, n_q + n_v] = 0.0
     return -1
 
@@ -116,26 +147,31 @@ def largest(x):
 @inlined
 def is_closed(count, size, previous, change, limit, settled, open_rows):
     """Whether the iteration ends: the gaps are closed, or no longer halved near that, or those of dependent rows."""
-    if size <= limit or (count > 1 and size <= 100.0 * limit and size > 0.5 * previous):
+    if size <= limit or (count > 1 and size <= ROUNDINGS * limit and size > 0.5 * previous):
         return True
     return change <= settled and size <= open_rows
 
 
 @kernel
-def project(bodies, points, rows, matrix, scale, dependent, coordinates, work, spare, limits, u, q, v):
+def project(bodies, points, rows, matrix, planes, scale, dependent, coordinates, work, spare, limits, u, q, v):
     """Project q and v on the constraints, in place; returns whether it succeeded.
 
+    It has not if the rows that the planes leave out are open at its end.
+
     The metric is that of the mass, or that of the factors in ``work`` if bodies is None; with these the iteration fails
-    where it would take factors at a later state. spare : zeros (1, n_c), and arrays (1, n_v) and (1, n_q). limits : the
-    largest Phi, the largest J v + Phi_t for v = 0, the change and the gap of dependent rows that end the iteration, the
-    number of iterations, and of those with the factors of the first.
+    where it would take factors at a later state. spare : zeros (1, n_c), an array (1, n_q), and three for Phi, gamma
+    and J v + Phi_t of all rows. limits : the largest Phi, the largest J v + Phi_t for v = 0, the change and the gap of
+    dependent rows that end the iteration, the number of iterations, and of those with the factors of the first.
     """
-    n_v, x, position, gamma, rates = matrix[1], work[4], work[5], work[6], work[7]
+    kept, dropped, _, all_rows = planes
+    n_w, x, position, gamma, rates, force = kept.size, work[4], work[5], work[6], work[7], work[8]
     linear_q, linear_v, quaternion_q, omega_v = coordinates
     index, entries, _, _, fixed = rows
     limit, velocity_limit, settled, open_rows, at_most, passes = limits
-    free, force, step = spare
+    free, step, gaps_of_all = spare
     factored = bodies is None  # at the present q, or at one near it
+    for i in range(dropped.size):
+        v[0, dropped[i]] = 0.0
     for part in range(2):
         previous = size = change = 1e300
         if part == 1:
@@ -145,7 +181,7 @@ def project(bodies, points, rows, matrix, scale, dependent, coordinates, work, s
             previous = size
             if part == 0:
                 if bodies is not None and (not factored or count >= passes):
-                    if factorised(bodies, points, rows, matrix, scale, dependent, work, u, q, v) >= 0:
+                    if factorised(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v) >= 0:
                         return False
                     factored = True
                 else:
@@ -163,27 +199,36 @@ def project(bodies, points, rows, matrix, scale, dependent, coordinates, work, s
             if bodies is None and count >= passes:
                 return False
             if bodies is not None and part == 1 and not factored:
-                if factorised(bodies, points, rows, matrix, scale, dependent, work, u, q, v) >= 0:
+                if factorised(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v) >= 0:
                     return False
                 factored = True
-            x[:n_v] = 0.0
+            x[:n_w] = 0.0
             for i in range(gaps.size):
-                x[n_v + i] = -gaps[i]
+                x[n_w + i] = -gaps[i]
             solved(matrix, work)
-            change = largest(x[:n_v])
+            change = largest(x[:n_w])
             if part == 0:
-                kinematics.rates(linear_q, linear_v, quaternion_q, omega_v, q, x[:n_v].reshape((1, n_v)), step)
+                force[:] = 0.0
+                for i in range(n_w):
+                    force[0, kept[i]] = x[i]
+                kinematics.rates(linear_q, linear_v, quaternion_q, omega_v, q, force, step)
                 for i in range(q.size):
                     q[0, i] += step[0, i]
                 kinematics.normalise(quaternion_q, q[0])
             else:
-                for i in range(n_v):
-                    v[0, i] += x[i]
+                for i in range(n_w):
+                    v[0, kept[i]] += x[i]
         if not closed:
             return False
         if bodies is not None and part == 0:
             factored = change > 1e299
-    return True
+    if dropped.size == 0:
+        return True
+    index, entries, _, _, fixed = all_rows
+    position, gamma, rates = gaps_of_all
+    constraint_kernels.constraints(index, entries, u, q, v, fixed, position, gamma)
+    constraint_kernels.constraint_force(index, entries, u, q, v, fixed, free, force, rates)
+    return largest(position[0]) <= ROUNDINGS * limits[0] and largest(rates[0]) <= ROUNDINGS * limit
 
 
 # Many steps of DOP853 of rigid bodies, points and joints in one call, far from singular configurations.
@@ -197,7 +242,7 @@ NEAR = -1.0
 
 
 @inlined
-def is_far(bodies, points, rows, matrix, scale, dependent, work, u, q, v, clock, ratios, earlier, near):
+def is_far(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v, clock, ratios, earlier, near):
     """Whether no row of a closed loop is about to depend on others; excludes the rows that depend already.
 
     near : the number of steps to a dependence from which on it is near. A step is the longer of the last and the
@@ -205,12 +250,12 @@ def is_far(bodies, points, rows, matrix, scale, dependent, work, u, q, v, clock,
     last step. Source: ``femb.run.time_loop``.
     """
     start, n_v, block, _, _, _, _, _, _ = matrix
-    data, pivots, rank, diagonal, _, _, _, _ = work
+    _, pivots, rank, diagonal, _, _, _, _, _, factors = work
     for i in range(ratios.size):
         scale[n_v + i], ratios[i] = 0.0, 0.0
-    if factorised(bodies, points, rows, matrix, scale, dependent, work, u, q, v) >= 0:
+    if factorised(bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v) >= 0:
         return False
-    pivot_ratios(start, n_v, block, data[0], pivots, rank, diagonal, ratios)
+    pivot_ratios(start, n_v, block, factors, pivots, rank, diagonal, ratios)
     passed = clock[TIME] - clock[BEFORE]
     longest = near * max(passed, clock[LENGTH])
     for i in range(ratios.size):
@@ -229,8 +274,8 @@ def is_far(bodies, points, rows, matrix, scale, dependent, work, u, q, v, clock,
 
 @kernel
 def steps(
-    bodies, points, rows, matrix, scale, dependent, coordinates, work, spare, limits, u, still, n_q, zero, near, ratios,
-    states, loop,
+    bodies, points, rows, matrix, planes, scale, dependent, coordinates, work, spare, limits, u, still, n_q, zero, near,
+    ratios, states, loop,
 ):  # fmt: skip
     """Accepted steps of DOP853, as ``femb.numerics.dop853_kernels`` tells; ends before one that this loop cannot make.
 
@@ -238,16 +283,16 @@ def steps(
     single evaluation. near, ratios (2, n_c) : see ``is_far``; near is 0 without closed loops. states (s or 0, n_q) :
     q at the ends of the steps, if wanted.
     """
-    rigid = bodies, points, rows, matrix, scale, dependent, coordinates, work
+    rigid = bodies, points, rows, matrix, planes, scale, dependent, coordinates, work
     coefficients, (scale_q, scale_v), bounds, clock, counts, (y, rate, K, y1, state, fifth), output = loop
     A, E5, E3, _, _ = coefficients
-    last, n_v, quaternion_q = K.shape[0] - 4, matrix[1], coordinates[2]
+    last, n_v, quaternion_q = K.shape[0] - 4, still.shape[1], coordinates[2]
     while is_open(bounds, clock, counts, output):
         t, h, rejections, error = clock[TIME], clock[LENGTH], 0, LOST
         if rows is not None:
             q, v = y[:n_q].reshape((1, n_q)), y[n_q : n_q + n_v].reshape((1, n_v))
             if near > 0.0 and not is_far(
-                bodies, points, rows, matrix, scale, dependent, work, u, q, v, clock, ratios[0], ratios[1], near
+                bodies, points, rows, matrix, planes, scale, dependent, work, u, q, v, clock, ratios[0], ratios[1], near
             ):
                 return
         copy_to(K[0], rate)
@@ -272,7 +317,7 @@ def steps(
         kinematics.normalise(quaternion_q, y1[:n_q])
         if rows is not None:
             q, v = y1[:n_q].reshape((1, n_q)), y1[n_q : n_q + n_v].reshape((1, n_v))
-            if not project(bodies, points, rows, matrix, scale, dependent, coordinates, work, spare, limits, u, q, v):
+            if not project(*rigid, spare, limits, u, q, v):
                 return
             if stages(*rigid, still, u, zero, 0, 1, 0.0, n_q, y1, K[last : last + 1], state) >= 0:
                 return
