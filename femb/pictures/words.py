@@ -5,7 +5,6 @@ those of `LABELLED`, whose labels, units or components no declaration says. A wo
 ``force`` for joints, drivers, springs and loads.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -15,7 +14,7 @@ import numpy as np
 from femb.base.quantity import Group, Quantity
 from femb.base.types import Floats
 from femb.results.groups import groups
-from femb.results.names import LINEAR, array_of, at_node
+from femb.results.names import LINEAR, array_of, at_node, coordinates_of
 
 XYZ = ("x", "y", "z")
 WXYZ = ("$p_0$", "$p_1$", "$p_2$", "$p_3$")
@@ -212,10 +211,7 @@ def _coordinates(kind: str, group: Group, name: str, values: Floats) -> list[Cha
 
 def _names(group: Group, count: int) -> list[str]:
     """Names of the coordinates or components of an item."""
-    try:
-        names = [str(name) for name in json.loads(str(group.attributes.get("names", "[]")))]
-    except (ValueError, TypeError):  # a damaged attribute does not prevent drawing the numbers
-        names = []
+    names = coordinates_of(group)
     if len(names) == count:
         return names
     return list(ANGLES) if count == 3 else [""] if count == 1 else [str(k) for k in range(count)]

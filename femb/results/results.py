@@ -213,7 +213,7 @@ class ByQuantity:
         intervals. ``results.plot(name, spectrum=kind)`` draws it.
         Raises ResultError where they do not, and for unknown names. Source: scipy.signal.periodogram.
         """
-        return spectra.spectrum(self._results, name, kind)
+        return spectra.spectrum_of(self._results.time, self[name], kind, name)
 
     def show(self, *, height: int = 820, frames: int = 600) -> Shown:
         """The page of ``femb report`` for a notebook, inline where this is the last value of a cell.
@@ -248,13 +248,6 @@ def parts_of(results: Results) -> list[str]:
         if name in results.audit and time.size:
             parts.append(f"largest {label} {np.max(np.abs(results.audit[name])):.2g}{unit}")
     return parts
-
-
-def html_of(results: Results) -> str:
-    """The results as a table in HTML."""
-    status, *parts = parts_of(results)
-    found = [(name, text) for name, _, text in (part.partition(": ") for part in parts)]
-    return table(results.title or "Results", [("status", status), ("method", results.method), *found])
 
 
 class Results(ByQuantity):
@@ -480,7 +473,9 @@ class Results(ByQuantity):
         yield self.audit
 
     def _repr_html_(self) -> str:
-        return html_of(self)
+        status, *parts = parts_of(self)
+        found = [(name, text) for name, _, text in (part.partition(": ") for part in parts)]
+        return table(self.title or "Results", [("status", status), ("method", self.method), *found])
 
     def __repr__(self) -> str:
         return f"<Results: {'; '.join(parts_of(self))}>"

@@ -7,8 +7,6 @@ import numpy as np
 from femb.base.errors import ResultError
 from femb.base.types import Floats
 from femb.base.values import shown
-from femb.results.groups import NamedArrays
-from femb.results.names import named
 
 # Relative difference of intervals between output times up to which they are equal.
 UNIFORM = 1e-6
@@ -22,11 +20,6 @@ class Spectrum(NamedTuple):
 
     frequency: Floats
     values: Floats
-
-
-def spectrum(results: NamedArrays, name: str, kind: SpectrumKind) -> Spectrum:
-    """Compute the spectrum of ``Results.spectrum``."""
-    return spectrum_of(results.time, named(results, name).values, kind, name)
 
 
 def spectrum_of(time: Floats, values: Floats, kind: SpectrumKind, name: str) -> Spectrum:
