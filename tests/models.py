@@ -5,34 +5,21 @@ from typing import Any
 
 import numpy as np
 
-from femb import (
-    Attachment,
-    Beam,
-    JointEnd,
-    JointSpringDamper,
-    Latch,
-    Load,
-    Material,
-    Model,
-    Revolute,
-    RigidBody,
-    Section,
-    Shell,
-)
+import femb
 from femb.profiles import Versine
 
 WORDS = ("name", "area", "second_moments", "torsion_constant", "density", "youngs_modulus", "shear_modulus")
 
 
-def sections_like(*numbers: Any, **words: Any) -> Callable[..., Section]:
+def sections_like(*numbers: Any, **words: Any) -> Callable[..., femb.Section]:
     """A function that makes sections of these values, in the order of WORDS, with those that it is given changed."""
     given = {**dict(zip(WORDS, numbers, strict=False)), **words}
-    return lambda **changes: Section(**{**given, **changes})
+    return lambda **changes: femb.Section(**{**given, **changes})
 
 
-def of_parts(*items: Any, **words: Any) -> Model:
+def of_parts(*items: Any, **words: Any) -> femb.Model:
     """A model of these items."""
-    model = Model(**words)
+    model = femb.Model(**words)
     for item in items:
         model.add(item)
     return model
@@ -51,30 +38,30 @@ soft_rod = sections_like(
 
 def satellite(
     forced: bool = True, elements: int = 2, rates: Any = (0.1, 0.1, 0.1), share_strain: bool = False, **words: Any
-) -> Model:
+) -> femb.Model:
     """The satellite with two booms: stiff, frequencies from 79 to 49000 rad/s.
 
     words : changes of its section.
     """
-    model = Model("satellite")
-    hub = model.add(RigidBody("hub", mass=22.4, inertia=0.149, euler_rates=rates))
+    model = femb.Model("satellite")
+    hub = model.add(femb.RigidBody("hub", mass=22.4, inertia=0.149, euler_rates=rates))
     section = boom(**words)
     for name, x in (("right", 1.0), ("left", -1.0)):
         start = hub.at((0.1 * x, 0.0, 0.0), direction=(x, 0.0, 0.0))
-        model.add(Beam(name, section, 2.0, elements, start=start, share_strain=share_strain))
+        model.add(femb.Beam(name, section, 2.0, elements, start=start, share_strain=share_strain))
     if forced:
-        model.add(Load("slew", body="hub", torque=(0.0, 15.0, 0.0), frame="body", profile=Versine(1.0)))
+        model.add(femb.Load("slew", body="hub", torque=(0.0, 15.0, 0.0), frame="body", profile=Versine(1.0)))
     return model
 
 
-def panel_on_hub(**latch: Any) -> Model:
+def panel_on_hub(**latch: Any) -> femb.Model:
     """A free hub with a panel that swings on a hinge at 1 rad/s against it, and its latch."""
-    model = Model()
-    model.add(RigidBody("hub", 40.0, (3.0, 4.0, 5.0), position=(0, 0, 0), angular_velocity=(0.02, 0.01, -0.03)))
-    model.add(RigidBody("panel", 5.0, (0.2, 0.5, 0.6), center_of_mass=(0.5, 0, 0)))
-    first, second = JointEnd(body="hub", at=(0.5, 0, 0), axis=(0, 0.2, 1)), JointEnd(body="panel")
-    model.add(Revolute("hinge", first, second, start=-0.5, rates=1.0))
-    model.add(Latch("lock", "hinge", **latch))
+    model = femb.Model()
+    model.add(femb.RigidBody("hub", 40.0, (3.0, 4.0, 5.0), position=(0, 0, 0), angular_velocity=(0.02, 0.01, -0.03)))
+    model.add(femb.RigidBody("panel", 5.0, (0.2, 0.5, 0.6), center_of_mass=(0.5, 0, 0)))
+    first, second = femb.JointEnd(body="hub", at=(0.5, 0, 0), axis=(0, 0.2, 1)), femb.JointEnd(body="panel")
+    model.add(femb.Revolute("hinge", first, second, start=-0.5, rates=1.0))
+    model.add(femb.Latch("lock", "hinge", **latch))
     return model
 
 
@@ -101,43 +88,43 @@ slender = sections_like(
 )  # fmt: skip
 
 
-def hub(**words: Any) -> RigidBody:
+def hub(**words: Any) -> femb.RigidBody:
     """A body of 5 kg; words : changes."""
-    return RigidBody("hub", **{"mass": 5.0, "inertia": (1.0, 1.0, 1.0), **words})
+    return femb.RigidBody("hub", **{"mass": 5.0, "inertia": (1.0, 1.0, 1.0), **words})
 
 
-def thin_panel(**words: Any) -> Model:
+def thin_panel(**words: Any) -> femb.Model:
     """A hub with a panel of 10 mm of aluminium, 6 m long; its fastest vibration is a million times its first."""
     corners = [[0.1, -0.15, 0.0], [6.1, -0.15, 0.0], [6.1, 0.15, 0.0], [0.1, 0.15, 0.0]]
-    panel = {"thickness": 0.01, "material": Material(7e10, 2.7e10, 2700.0), "damping": 1e-4, **words}
-    return of_parts(hub(), Shell("panel", (2, 1), corners=corners, frame="hub", attach={"edge4": "hub"}, **panel))
+    panel = {"thickness": 0.01, "material": femb.Material(7e10, 2.7e10, 2700.0), "damping": 1e-4, **words}
+    return of_parts(hub(), femb.Shell("panel", (2, 1), corners=corners, frame="hub", attach={"edge4": "hub"}, **panel))
 
 
-def slender_boom(elements: int = 8, root: str = "hub", **words: Any) -> Beam:
+def slender_boom(elements: int = 8, root: str = "hub", **words: Any) -> femb.Beam:
     """words : changes of its section."""
-    start = Attachment(root, direction=(1.0, 0.0, 0.0))
-    return Beam("boom", slender(**words), length=1.0, elements=elements, start=start)
+    start = femb.Attachment(root, direction=(1.0, 0.0, 0.0))
+    return femb.Beam("boom", slender(**words), length=1.0, elements=elements, start=start)
 
 
 # Hz, of the winged satellite when it is free, docs/theory/modes.md, section 3.
 FREE = (0.273332, 0.537837, 1.571001, 1.752398, 1.904971, 3.304710, 4.699572, 4.747181, 7.161704, 7.534037)
 
 
-def winged_satellite(free_hinge: bool = False) -> Model:
+def winged_satellite(free_hinge: bool = False) -> femb.Model:
     """The reference satellite of docs/theory/modes.md, section 3."""
-    model = of_parts(RigidBody("hub", mass=500.0, inertia=(180.0, 150.0, 200.0)))
-    yoke = Section("yoke", 1.5e-4, [3e-7, 3e-7], 6e-7, 3000.0, 7e10, 2.7e10)
+    model = of_parts(femb.RigidBody("hub", mass=500.0, inertia=(180.0, 150.0, 200.0)))
+    yoke = femb.Section("yoke", 1.5e-4, [3e-7, 3e-7], 6e-7, 3000.0, 7e10, 2.7e10)
     inertia = 8.0 / 12.0 * np.array([1.5**2, 2.0**2, 1.5**2 + 2.0**2])
     for wing, side in (("left", -1.0), ("right", 1.0)):
-        root = Attachment("hub", at=(0.0, 0.6 * side, 0.0), direction=(0.0, side, 0.0), up=(0.0, 0.0, 1.0))
-        model.add(Beam(f"{wing} yoke", yoke, length=1.0, elements=8, start=root))
-        inner = JointEnd(beam=f"{wing} yoke", node=-1, axis=(0.0, 0.0, side))
+        root = femb.Attachment("hub", at=(0.0, 0.6 * side, 0.0), direction=(0.0, side, 0.0), up=(0.0, 0.0, 1.0))
+        model.add(femb.Beam(f"{wing} yoke", yoke, length=1.0, elements=8, start=root))
+        inner = femb.JointEnd(beam=f"{wing} yoke", node=-1, axis=(0.0, 0.0, side))
         for k in range(3):
             panel = f"{wing} panel {k}"
-            model.add(RigidBody(panel, mass=8.0, inertia=inertia, position=(0.0, side * (2.35 + 1.5 * k), 0.0)))
-            outer = JointEnd(panel, at=(0.0, -0.75 * side, 0.0), axis=(1.0, 0.0, 0.0))
-            model.add(Revolute(f"{wing} hinge {k}", inner, outer))
+            model.add(femb.RigidBody(panel, mass=8.0, inertia=inertia, position=(0.0, side * (2.35 + 1.5 * k), 0.0)))
+            outer = femb.JointEnd(panel, at=(0.0, -0.75 * side, 0.0), axis=(1.0, 0.0, 0.0))
+            model.add(femb.Revolute(f"{wing} hinge {k}", inner, outer))
             if not (free_hinge and wing == "left" and k == 2):
-                model.add(JointSpringDamper(f"{wing} spring {k}", f"{wing} hinge {k}", stiffness=600.0))
-            inner = JointEnd(panel, at=(0.0, 0.75 * side, 0.0), axis=(1.0, 0.0, 0.0))
+                model.add(femb.JointSpringDamper(f"{wing} spring {k}", f"{wing} hinge {k}", stiffness=600.0))
+            inner = femb.JointEnd(panel, at=(0.0, 0.75 * side, 0.0), axis=(1.0, 0.0, 0.0))
     return model

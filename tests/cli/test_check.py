@@ -8,58 +8,40 @@ import pytest
 from checkout import CASES
 from scipy.linalg import null_space
 
-from femb import (
-    Attachment,
-    Beam,
-    Distance,
-    Fixed,
-    Ground,
-    JointEnd,
-    Load,
-    Model,
-    ModelError,
-    Place,
-    PointMass,
-    Pull,
-    Revolute,
-    RigidBody,
-    Run,
-    Section,
-    Shell,
-    Spherical,
-    SpringDamper,
-    SpringEnd,
-    load_case,
-    modes,
-    simulate,
-)
+import femb
 from femb.layout.connections import parts
 from femb.run.overview import implausible, overview
 from femb.run.simulate import mass_properties, summary
 from femb.system.degrees_of_freedom import freedom
 from femb.system.system import System
 
-BAR = Section("bar", axial_stiffness=1e6, torsional_stiffness=1e3, bending_stiffness=(1e3, 1e3), mass_per_length=1.0,
-              inertia_per_length=(2e-4, 1e-4, 1e-4))  # fmt: skip
+BAR = femb.Section(
+    "bar",
+    axial_stiffness=1e6,
+    torsional_stiffness=1e3,
+    bending_stiffness=(1e3, 1e3),
+    mass_per_length=1.0,
+    inertia_per_length=(2e-4, 1e-4, 1e-4),
+)
 
 
 def body(model, name, **words):
-    return model.add(RigidBody(name, mass=1.0, inertia=(0.1, 0.12, 0.15), **words))
+    return model.add(femb.RigidBody(name, mass=1.0, inertia=(0.1, 0.12, 0.15), **words))
 
 
 def scattered():
     """A hub with a boom, a body on a spring beside it, a lone body, two on the ground, and a pulled one."""
-    model = Model("scattered")
+    model = femb.Model("scattered")
     hub = body(model, "hub")
-    model.add(Beam("boom", BAR, 1.0, 2, start=hub.at((0, 0, 0), direction=(1, 0, 0))))
-    model.add(PointMass("tip", mass=1.0, on=Place(beam="boom", node=-1)))
+    model.add(femb.Beam("boom", BAR, 1.0, 2, start=hub.at((0, 0, 0), direction=(1, 0, 0))))
+    model.add(femb.PointMass("tip", mass=1.0, on=femb.Place(beam="boom", node=-1)))
     for k, name in enumerate(("hung", "lone", "left", "right", "pulled")):
         body(model, name, position=(0, 2.0 + k, 0))
-    model.add(SpringDamper("spring", SpringEnd(beam="boom"), SpringEnd("hung"), stiffness=1.0))
+    model.add(femb.SpringDamper("spring", femb.SpringEnd(beam="boom"), femb.SpringEnd("hung"), stiffness=1.0))
     for name in ("left", "right"):
-        model.add(Revolute(name, JointEnd("ground", axis=(0, 0, 1)), JointEnd(name, at=(0, -4, 0))))
-    model.add(Pull("rope", SpringEnd("pulled"), SpringEnd(anchor=(9, 9, 9)), force=1.0))
-    model.add(Load("push", body="lone", force=(1, 0, 0)))
+        model.add(femb.Revolute(name, femb.JointEnd("ground", axis=(0, 0, 1)), femb.JointEnd(name, at=(0, -4, 0))))
+    model.add(femb.Pull("rope", femb.SpringEnd("pulled"), femb.SpringEnd(anchor=(9, 9, 9)), force=1.0))
+    model.add(femb.Load("push", body="lone", force=(1, 0, 0)))
     return model
 
 
@@ -74,19 +56,19 @@ def test_parts_that_nothing_connects_are_listed():
 
 
 def test_check_shows_them():
-    model = Model("two")
+    model = femb.Model("two")
     for name, x in (("hub", 0.0), ("forgotten", 1.0)):
         body(model, name, position=(x, 0, 0))
     text = summary(model)
     assert "2 parts that nothing connects with each other:\n  bodies.hub\n  bodies.forgotten\n" in text
-    model.add(Distance("rod", JointEnd("hub"), JointEnd("forgotten")))
+    model.add(femb.Distance("rod", femb.JointEnd("hub"), femb.JointEnd("forgotten")))
     assert "connects" not in summary(model)
 
 
 def test_a_long_list_is_cut():
-    model = Model("gas")
+    model = femb.Model("gas")
     for k in range(30):
-        model.add(PointMass(f"p{k}", mass=1.0, position=(k, 0, 0)))
+        model.add(femb.PointMass(f"p{k}", mass=1.0, position=(k, 0, 0)))
     lines = [line for line in summary(model).splitlines() if line.startswith("  ")]
     assert lines[0] == "  bodies.p0"
     assert lines[-1] == "  and 18 more"
@@ -94,19 +76,19 @@ def test_a_long_list_is_cut():
 
 def mechanism(rng, loops):
     """A random tree of bodies on joints, with rods and hinges that close loops."""
-    model = Model("mechanism")
+    model = femb.Model("mechanism")
     names = []
     for k in range(12):
         body(model, f"b{k}", position=rng.standard_normal(3))
         names.append(f"b{k}")
         host = "ground" if k == 0 else names[rng.integers(k)]
-        kind = Revolute if rng.random() < 0.5 else Spherical
-        ends = JointEnd(host, at=rng.standard_normal(3), axis=rng.standard_normal(3)), JointEnd(f"b{k}")
+        kind = femb.Revolute if rng.random() < 0.5 else femb.Spherical
+        ends = femb.JointEnd(host, at=rng.standard_normal(3), axis=rng.standard_normal(3)), femb.JointEnd(f"b{k}")
         model.add(kind(f"j{k}", *ends))
     for k in range(loops):
         a, b = rng.choice(12, 2, replace=False)
-        kind = Distance if rng.random() < 0.5 else Revolute
-        model.add(kind(f"loop{k}", JointEnd(names[a], axis=(0, 0, 1)), JointEnd(names[b])))
+        kind = femb.Distance if rng.random() < 0.5 else femb.Revolute
+        model.add(kind(f"loop{k}", femb.JointEnd(names[a], axis=(0, 0, 1)), femb.JointEnd(names[b])))
     return model
 
 
@@ -117,7 +99,7 @@ def test_degrees_of_freedom_are_those_of_the_rank(loops):
         model = mechanism(np.random.default_rng(seed), loops)
         try:
             system = System(model, assemble=True)
-        except ModelError:  # a loop that cannot be closed says nothing of ranks
+        except femb.ModelError:  # a loop that cannot be closed says nothing of ranks
             continue
         found = freedom(system, system.q0)
         J = system.jacobian(np.zeros(system.n_u), system.q0).toarray()[system.layout.row_c]
@@ -174,11 +156,15 @@ def test_a_chain_of_a_thousand_bodies(rates):
 
 def test_many_start_velocities_by_sparse_matrices(monkeypatch):
     """They are those of the dense solution."""
-    model = Model("chain")
+    model = femb.Model("chain")
     for k in range(8):
         body(model, f"b{k}")
-        host = JointEnd(f"b{k - 1}", at=(0.3, 0, 0), axis=(0, 1, 1)) if k else JointEnd("ground", axis=(0, 1, 0))
-        model.add(Revolute(f"j{k}", host, JointEnd(f"b{k}", at=(-0.1, 0, 0)), rates=0.3 if k % 3 == 0 else None))
+        host = (
+            femb.JointEnd(f"b{k - 1}", at=(0.3, 0, 0), axis=(0, 1, 1)) if k else femb.JointEnd("ground", axis=(0, 1, 0))
+        )
+        model.add(
+            femb.Revolute(f"j{k}", host, femb.JointEnd(f"b{k}", at=(-0.1, 0, 0)), rates=0.3 if k % 3 == 0 else None)
+        )
     dense = System(model).v0
     monkeypatch.setattr("femb.system.initial_state.DENSE", 3)
     np.testing.assert_allclose(System(model).v0, dense, atol=1e-13)
@@ -187,11 +173,11 @@ def test_many_start_velocities_by_sparse_matrices(monkeypatch):
 
 def test_mass_of_what_is_fixed_to_the_ground():
     """Bodies on joints to the ground need no second system; a beam's share that is clamped there does."""
-    model = Model("clamped")
-    model.add(Beam("mast", BAR, 2.0, 4, start=Ground().at((0, 0, 0), direction=(0, 0, 1))))
-    model.add(PointMass("foot", mass=3.0, on=Place("ground", at=(0, 0, 0.5))))
+    model = femb.Model("clamped")
+    model.add(femb.Beam("mast", BAR, 2.0, 4, start=femb.Ground().at((0, 0, 0), direction=(0, 0, 1))))
+    model.add(femb.PointMass("foot", mass=3.0, on=femb.Place("ground", at=(0, 0, 0.5))))
     body(model, "arm", position=(0, 1.0, 0))
-    model.add(Revolute("pin", JointEnd("ground", axis=(0, 0, 1)), JointEnd("arm", at=(0, -1.0, 0))))
+    model.add(femb.Revolute("pin", femb.JointEnd("ground", axis=(0, 0, 1)), femb.JointEnd("arm", at=(0, -1.0, 0))))
     mass, centre, _ = mass_properties(System(model))
     assert mass == pytest.approx(6.0, rel=1e-12)
     np.testing.assert_allclose(centre, [0, 1.0 / 6.0, (2.0 * 1.0 + 3.0 * 0.5) / 6.0], atol=1e-12)
@@ -199,26 +185,29 @@ def test_mass_of_what_is_fixed_to_the_ground():
 
 def test_bodies_are_placed_whatever_the_order_of_joints():
     """A chain whose joints are listed from its end, and through a beam."""
-    model = Model("chain")
+    model = femb.Model("chain")
     for k in range(5):
         body(model, f"b{k}")
-    ends = [JointEnd("ground", axis=(0, 1, 0)), *(JointEnd(f"b{k}", at=(1, 0, 0), axis=(0, 1, 0)) for k in range(4))]
+    ends = [
+        femb.JointEnd("ground", axis=(0, 1, 0)),
+        *(femb.JointEnd(f"b{k}", at=(1, 0, 0), axis=(0, 1, 0)) for k in range(4)),
+    ]
     for k in reversed(range(5)):
-        model.add(Revolute(f"j{k}", ends[k], JointEnd(f"b{k}")))
-    results = simulate(model, duration=1e-3, output_interval=1e-3)
+        model.add(femb.Revolute(f"j{k}", ends[k], femb.JointEnd(f"b{k}")))
+    results = femb.simulate(model, duration=1e-3, output_interval=1e-3)
     for k in range(5):
         np.testing.assert_allclose(results.bodies[f"b{k}"].position[0], [k, 0, 0], atol=1e-12)
 
 
 def test_the_time_scales_of_a_beam_are_those_of_its_modes():
     """A cantilever: the first bending in closed form and as of femb modes, whose last is the fastest vibration."""
-    model = Model("mast")
-    model.add(Beam("mast", BAR, 5.0, 3, start=Ground().at((0, 0, 0), direction=(0, 0, 1))))
+    model = femb.Model("mast")
+    model.add(femb.Beam("mast", BAR, 5.0, 3, start=femb.Ground().at((0, 0, 0), direction=(0, 0, 1))))
     scales = overview(model).scales
     (first,) = scales.bending
     assert first.how == "first bending, one end held"
     assert first.frequency == pytest.approx(3.5160153 / (2 * np.pi) / 25.0 * np.sqrt(1e3), rel=1e-7)
-    found = modes(model, 22).frequencies
+    found = femb.modes(model, 22).frequencies
     assert found[0] == pytest.approx(first.frequency, rel=2e-3)  # rotary inertia
     assert found[-1] == pytest.approx(scales.fastest.frequency, rel=1e-6)
     assert f"beams.mast: first bending, one end held at about {first.frequency:.4g} Hz" in summary(model)
@@ -227,23 +216,23 @@ def test_the_time_scales_of_a_beam_are_those_of_its_modes():
 @pytest.mark.parametrize("held", [0, 2])
 def test_a_beam_held_at_no_end_or_at_both_has_the_time_scale_of_its_first_elastic_mode(held):
     """Both have the roots of cos x cosh x = 1; rotary inertia lowers them by about (4.73 i / L)^2."""
-    model = Model("mast")
-    ends = {"start": Attachment(None, direction=(0, 0, 1))}
+    model = femb.Model("mast")
+    ends = {"start": femb.Attachment(None, direction=(0, 0, 1))}
     if held:
-        model.add(RigidBody("plate", mass=1e9, inertia=(1e9, 1e9, 1e9), position=(0, 0, 5.0)))
-        model.add(Fixed("to ground", JointEnd("ground", at=(0, 0, 5.0)), JointEnd("plate")))
-        ends = {"start": Ground().at((0, 0, 0), direction=(0, 0, 1)), "end": Attachment("plate")}
-    model.add(Beam("mast", BAR, 5.0, 8, **ends))
+        model.add(femb.RigidBody("plate", mass=1e9, inertia=(1e9, 1e9, 1e9), position=(0, 0, 5.0)))
+        model.add(femb.Fixed("to ground", femb.JointEnd("ground", at=(0, 0, 5.0)), femb.JointEnd("plate")))
+        ends = {"start": femb.Ground().at((0, 0, 0), direction=(0, 0, 1)), "end": femb.Attachment("plate")}
+    model.add(femb.Beam("mast", BAR, 5.0, 8, **ends))
     (first,) = overview(model).scales.bending
     assert first.how == ("first bending, free", "", "first bending, both ends held")[held]
-    assert modes(model, 1).frequencies[0] == pytest.approx(first.frequency, rel=2e-3)
+    assert femb.modes(model, 1).frequencies[0] == pytest.approx(first.frequency, rel=2e-3)
 
 
 def test_the_vibration_of_two_bodies_on_a_spring():
-    model = Model("two")
+    model = femb.Model("two")
     for name, x in (("a", 0.0), ("b", 1.0)):
         body(model, name, position=(x, 0, 0))
-    model.add(SpringDamper("spring", SpringEnd("a"), SpringEnd("b"), stiffness=50.0))
+    model.add(femb.SpringDamper("spring", femb.SpringEnd("a"), femb.SpringEnd("b"), stiffness=50.0))
     assert overview(model).scales.fastest.frequency == pytest.approx(10.0 / (2 * np.pi), rel=1e-9)
 
 
@@ -292,47 +281,47 @@ ratio = 0.01
 @pytest.mark.filterwarnings("ignore::femb.FembWarning")
 def test_numbers_in_other_units_are_pointed_out(tmp_path):
     (tmp_path / "small.toml").write_text(SMALL)
-    assert implausible(load_case(tmp_path / "small.toml").model) == ()
+    assert implausible(femb.load_case(tmp_path / "small.toml").model) == ()
     for change, wanted in IMPLAUSIBLE:
-        found = implausible(load_case(tmp_path / "small.toml", [change]).model)
+        found = implausible(femb.load_case(tmp_path / "small.toml", [change]).model)
         assert any(line.startswith(wanted) for line in found), (change, found)
 
 
 def test_the_numbers_of_the_cases_are_plausible():
     for path in sorted(CASES.glob("*.toml")):
-        assert implausible(load_case(path).model) == (), path
+        assert implausible(femb.load_case(path).model) == (), path
 
 
 def test_coarse_trapezoids_are_too_stiff_in_their_plane():
     wall = {"thickness": 0.01, "material": "aluminium 6061-T6", "elements": [1, 1], "attach": {"edge4": "ground"}}
     for upper, advised in (((2.5, 0.5), False), ((1.5, 0.5), True)):
-        model = Model("plate")
+        model = femb.Model("plate")
         corners = [(0, 0, 0), (2, 0, 0), (upper[0], 1, 0), (upper[1], 1, 0)]
-        model.add(Shell("plate", corners=corners, **wall))
+        model.add(femb.Shell("plate", corners=corners, **wall))
         lines = [line for line in overview(model).advice if line.startswith("shells.plate: 1 of its 1 elements are")]
         assert bool(lines) == advised
 
 
 def test_fast_wheels_are_advised_the_reduced_form():
-    model = Model("wheel")
+    model = femb.Model("wheel")
     for name in ("hub", "wheel"):
         body(model, name)
-    model.add(Revolute("spin", JointEnd("hub", axis=(0, 0, 1)), JointEnd("wheel"), rates=100.0))
-    (line,) = overview(model, Run(duration=10.0)).advice
+    model.add(femb.Revolute("spin", femb.JointEnd("hub", axis=(0, 0, 1)), femb.JointEnd("wheel"), rates=100.0))
+    (line,) = overview(model, femb.Run(duration=10.0)).advice
     assert line.startswith('joints.spin turns 159 times in the run: run.formulation = "reduced"')
-    assert overview(model, Run(duration=10.0, formulation="reduced")).advice == ()
-    assert overview(model, Run(duration=1.0)).advice == ()
+    assert overview(model, femb.Run(duration=10.0, formulation="reduced")).advice == ()
+    assert overview(model, femb.Run(duration=1.0)).advice == ()
 
 
 def test_rates_of_joints_of_a_free_structure_make_the_hub_recoil():
     """Said with the size, which zero momentum gives; not where the hub's motion is given, or the structure is held."""
 
     def lines(**hub):
-        model = Model("hinged")
-        model.add(RigidBody("hub", 10.0, 1.0, **hub))
-        model.add(RigidBody("panel", 2.0, 0.3, center_of_mass=(0.5, 0, 0)))
-        ends = JointEnd("hub", at=(0.5, 0, 0), axis=(0, 0, 1)), JointEnd("panel")
-        model.add(Revolute("hinge", *ends, rates=1.0))
+        model = femb.Model("hinged")
+        model.add(femb.RigidBody("hub", 10.0, 1.0, **hub))
+        model.add(femb.RigidBody("panel", 2.0, 0.3, center_of_mass=(0.5, 0, 0)))
+        ends = femb.JointEnd("hub", at=(0.5, 0, 0), axis=(0, 0, 1)), femb.JointEnd("panel")
+        model.add(femb.Revolute("hinge", *ends, rates=1.0))
         return [line for line in overview(model).lines if "recoil" in line]
 
     (line,) = lines()

@@ -9,23 +9,7 @@ import numpy as np
 import pytest
 from oracles.finite_differences import only, random_state, residual_change, tangent_error
 
-from femb import (
-    AerodynamicLoad,
-    Beam,
-    Distance,
-    Load,
-    Model,
-    ModelError,
-    Place,
-    PointMass,
-    PositionDriver,
-    Pull,
-    RigidBody,
-    Section,
-    Spherical,
-    SpringDamper,
-    SpringEnd,
-)
+import femb
 from femb.elements.body.mass_batch import MassBatch
 from femb.elements.load.aerodynamic import AerodynamicBatch
 from femb.elements.load.batch import LoadBatch
@@ -38,18 +22,24 @@ from femb.system.system import System
 AT = np.array([0.3, -0.4, 0.7])
 FORCE, TORQUE = np.array([1.5, -2.0, 0.7]), np.array([0.3, 0.2, -0.9])
 ANCHOR = np.array([0.5, 3.0, -1.0])
-BOOM = Section("boom", axial_stiffness=1e3, torsional_stiffness=5.0, bending_stiffness=(7.0, 9.0), mass_per_length=0.3,
-               inertia_per_length=(0.02, 0.01, 0.01))  # fmt: skip
+BOOM = femb.Section(
+    "boom",
+    axial_stiffness=1e3,
+    torsional_stiffness=5.0,
+    bending_stiffness=(7.0, 9.0),
+    mass_per_length=0.3,
+    inertia_per_length=(0.02, 0.01, 0.01),
+)
 NODES = {"clamped": 0, "inner": 1, "end": -1}
 nodes = pytest.mark.parametrize("node", NODES.values(), ids=NODES)
 
 
 def model(*items, **words):
     """A hub with a boom that leaves it at an angle, so that the section at the clamp has axes of its own."""
-    made = Model("boom", **words)
-    hub = made.add(RigidBody("hub", mass=2.0, inertia=np.diag([1.0, 1.5, 1.2]), euler_angles=(0.2, -0.4, 0.6)))
+    made = femb.Model("boom", **words)
+    hub = made.add(femb.RigidBody("hub", mass=2.0, inertia=np.diag([1.0, 1.5, 1.2]), euler_angles=(0.2, -0.4, 0.6)))
     start = hub.at((0.2, 0.1, -0.3), direction=(1.0, 2.0, -0.5), up=(0.1, 0.2, 1.0))
-    made.add(Beam("boom", section=BOOM, length=1.4, elements=2, start=start))
+    made.add(femb.Beam("boom", section=BOOM, length=1.4, elements=2, start=start))
     for item in items:
         made.add(item)
     return made
@@ -73,7 +63,7 @@ def states(system, count=3):
 def test_load(node, frame):
     """Power, and the tangent of the moment arm."""
     system = only(
-        model(Load("push", beam="boom", node=node, at=AT, force=FORCE, torque=TORQUE, frame=frame)), LoadBatch
+        model(femb.Load("push", beam="boom", node=node, at=AT, force=FORCE, torque=TORQUE, frame=frame)), LoadBatch
     )
     u = np.ones(system.n_u)
     for q, v, a in states(system):
@@ -109,8 +99,10 @@ def test_accelerations_are_rates_of_velocities(node):
 @nodes
 def test_mass(node):
     gravity = np.array([0.3, -1.0, 2.0])
-    place = Place(beam="boom", node=node, at=AT)
-    system, less = (only(model(PointMass("tip", mass=m, on=place), gravity=gravity), MassBatch) for m in (1.7, 1.0))
+    place = femb.Place(beam="boom", node=node, at=AT)
+    system, less = (
+        only(model(femb.PointMass("tip", mass=m, on=place), gravity=gravity), MassBatch) for m in (1.7, 1.0)
+    )
     for q, v, _ in states(system):
         position, _, velocity, _ = point(system, q, v, node)
         more = (system.energy_momentum(q[None], v[None]) - less.energy_momentum(q[None], v[None]))[0]
@@ -123,11 +115,11 @@ def test_mass(node):
 @pytest.mark.parametrize("kind", ["spring", "pull"])
 def test_between_points(node, kind):
     """The force along the line from the point to an anchor does work on the change of its length."""
-    start, end = SpringEnd(beam="boom", node=node, at=AT), SpringEnd(anchor=ANCHOR)
+    start, end = femb.SpringEnd(beam="boom", node=node, at=AT), femb.SpringEnd(anchor=ANCHOR)
     if kind == "spring":
-        item, batch = SpringDamper("s", start, end, stiffness=3.0, damping=0.4, free_length=0.2), SpringBatch
+        item, batch = femb.SpringDamper("s", start, end, stiffness=3.0, damping=0.4, free_length=0.2), SpringBatch
     else:
-        item, batch = Pull("s", start, end, force=2.5), PullBatch
+        item, batch = femb.Pull("s", start, end, force=2.5), PullBatch
     system = only(model(item), batch)
     for q, v, a in states(system):
         position, _, velocity, _ = point(system, q, v, node)
@@ -142,7 +134,7 @@ def test_between_points(node, kind):
 
 
 def test_air():
-    item = AerodynamicLoad("drag", beam="boom", node=-1, at=AT, force_by_velocity=-2.0 * np.eye(3))
+    item = femb.AerodynamicLoad("drag", beam="boom", node=-1, at=AT, force_by_velocity=-2.0 * np.eye(3))
     system = only(model(item), AerodynamicBatch)
     for q, v, a in states(system):
         _, _, velocity, _ = point(system, q, v, -1)
@@ -152,9 +144,11 @@ def test_air():
 
 
 HELD = {
-    "driver": lambda on: PositionDriver("held", Place("ground", at=ANCHOR), on, x=Constant(0.5), z=Constant(-0.25)),
-    "ball": lambda on: Spherical("held", Place("ground", at=ANCHOR), on),
-    "rod": lambda on: Distance("held", Place("ground", at=ANCHOR), on, length=1.7),
+    "driver": lambda on: femb.PositionDriver(
+        "held", femb.Place("ground", at=ANCHOR), on, x=Constant(0.5), z=Constant(-0.25)
+    ),
+    "ball": lambda on: femb.Spherical("held", femb.Place("ground", at=ANCHOR), on),
+    "rod": lambda on: femb.Distance("held", femb.Place("ground", at=ANCHOR), on, length=1.7),
 }
 
 
@@ -162,7 +156,7 @@ HELD = {
 @pytest.mark.parametrize("kind", HELD)
 def test_held(node, kind):
     """Gap and rate of rows are those of the point, and the least forces that hold them act on it."""
-    made = model(HELD[kind](Place(beam="boom", node=node, at=AT)))
+    made = model(HELD[kind](femb.Place(beam="boom", node=node, at=AT)))
     # placed on the constraint, since a model that is open at the start is refused
     free = System(model())
     position, *_ = point(free, free.q0, free.v0, node)
@@ -189,17 +183,17 @@ def test_ends_that_beams_return_keep_their_node():
     """``beam.at`` is an end of a spring as ``body.at`` is; it was taken for an end on nothing."""
     boom = model().beams["boom"]
     for end in (boom.at(1, AT), boom.node(1, AT)):
-        spring = SpringDamper("s", end, SpringEnd(anchor=ANCHOR), stiffness=1.0)
+        spring = femb.SpringDamper("s", end, femb.SpringEnd(anchor=ANCHOR), stiffness=1.0)
         assert (spring.start.beam, spring.start.node, spring.start.at.tolist()) == ("boom", 1, AT.tolist())
 
 
 def test_a_point_mass_has_no_points_beside_it():
     """Every item refuses it, where a load left the offset out."""
-    made = Model("ball")
-    made.add(PointMass("ball", mass=1.0))
-    made.add(Load("push", body="ball", at=AT, force=FORCE))
-    made.add(SpringDamper("s", SpringEnd("ball", at=AT), SpringEnd(anchor=ANCHOR), stiffness=1.0))
-    with pytest.raises(ModelError) as caught:
+    made = femb.Model("ball")
+    made.add(femb.PointMass("ball", mass=1.0))
+    made.add(femb.Load("push", body="ball", at=AT, force=FORCE))
+    made.add(femb.SpringDamper("s", femb.SpringEnd("ball", at=AT), femb.SpringEnd(anchor=ANCHOR), stiffness=1.0))
+    with pytest.raises(femb.ModelError) as caught:
         System(made)
     assert [each.item for each in caught.value.problems] == [("loads", "push", "at"), ("springs", "s", "start", "at")]
     assert all("is off the point mass" in each.message for each in caught.value.problems)

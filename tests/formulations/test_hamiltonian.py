@@ -24,18 +24,8 @@ from oracles.tree import (
 )
 from scipy.integrate import solve_ivp
 
-from femb import Ground, JointEnd, Load, Model, RigidBody
+import femb
 from femb.base.errors import ModelError, SolveError
-from femb.elements import (
-    Fixed,
-    JointDriver,
-    JointMotor,
-    JointSpringDamper,
-    Latch,
-    Revolute,
-    Spherical,
-    Universal,
-)
 from femb.formulations.hamiltonian.of_model import EnergyDerivatives, expanded_energy_matrix
 from femb.layout.element import TrialError
 from femb.numerics import rotations
@@ -253,8 +243,8 @@ def test_loads_enter_like_forces_on_bodies(free):
     loads = []
     for name in [name for name in model.bodies if name != "ground"]:
         words = {"body": name, **{word: rng.standard_normal(3) for word in ("force", "torque", "at")}}
-        loads.append(Load(f"{name} inertial", **words))
-        loads.append(Load(f"{name} follower", **words, frame="body", profile=lambda t: 0.7))
+        loads.append(femb.Load(f"{name} inertial", **words))
+        loads.append(femb.Load(f"{name} follower", **words, frame="body", profile=lambda t: 0.7))
     for load in loads:
         model.add(load)
     form = momentum_form(model)
@@ -304,10 +294,10 @@ def test_energy_balance_of_every_kind_of_force(free):
 
     for k, (joint, coordinate) in enumerate(places):
         law = {"force": lambda c, rate: (np.sin(c), np.cos(c), 0.0)}
-        model.add(JointSpringDamper(f"cosine {k}", joint, coordinate, **law))
-        model.add(JointMotor(f"motor {k}", joint, coordinate, force=motor(k)))
+        model.add(femb.JointSpringDamper(f"cosine {k}", joint, coordinate, **law))
+        model.add(femb.JointMotor(f"motor {k}", joint, coordinate, force=motor(k)))
     push = {"force": (1.0, 2.0, 3.0), "at": (0.1, 0.2, 0.3)}
-    model.add(Load("follower", body="b2", **push, frame="body", profile=lambda t: 1.0 + t))
+    model.add(femb.Load("follower", body="b2", **push, frame="body", profile=lambda t: 1.0 + t))
     form = momentum_form(model)
     tree = form.tree
     order = [tree.index(f"{joint}.{coordinate}") for joint, coordinate in places]
@@ -335,12 +325,14 @@ def test_energy_balance_of_every_kind_of_force(free):
 
 def test_momenta_of_wheels_change_by_their_motors_only():
     """An axisymmetric wheel's coordinate is ignorable: p' is the motor's torque, whatever the bus does."""
-    model = Model("wheel")
-    model.add(RigidBody("bus", 40.0, (3.0, 4.0, 5.0)))
+    model = femb.Model("wheel")
+    model.add(femb.RigidBody("bus", 40.0, (3.0, 4.0, 5.0)))
     axis = np.array([1.0, 2.0, -1.0]) / np.sqrt(6.0)
-    model.add(RigidBody("wheel", 2.0, 0.02 * np.eye(3) + 0.01 * np.outer(axis, axis)))
-    model.add(Revolute("axle", JointEnd("bus", at=(0.3, 0.1, 0.0), axis=axis), JointEnd("wheel", axis=axis)))
-    model.add(JointMotor("motor", "axle", force=0.125))
+    model.add(femb.RigidBody("wheel", 2.0, 0.02 * np.eye(3) + 0.01 * np.outer(axis, axis)))
+    model.add(
+        femb.Revolute("axle", femb.JointEnd("bus", at=(0.3, 0.1, 0.0), axis=axis), femb.JointEnd("wheel", axis=axis))
+    )
+    model.add(femb.JointMotor("motor", "axle", force=0.125))
     form = momentum_form(model)
     y, p, _, _ = random_state(form, np.random.default_rng(10), size=100.0)
     assert abs(momentum_rates(form, y, p)[-1] - 0.125) < 1e-13
@@ -357,7 +349,7 @@ def test_driven_hinges_and_their_torques(free):
     moved = ((0.7, -0.4), (-1.1, 0.6), (0.0, 0.0))
     driven = dict(zip((places[0], places[len(places) // 2], places[-1]), moved, strict=True))
     for (joint, coordinate), (r, a) in driven.items():
-        model.add(JointDriver(f"drive {joint}", joint, lambda t, r=r, a=a: (0.0, r, a), coordinate))
+        model.add(femb.JointDriver(f"drive {joint}", joint, lambda t, r=r, a=a: (0.0, r, a), coordinate))
     form = momentum_form(model)
     tree = form.tree
     chosen = {tree.index(f"{joint}.{coordinate}"): motion for (joint, coordinate), motion in driven.items()}
@@ -395,7 +387,7 @@ def latched_tree(seed, bodies, **options):
     model = random_tree(rng, bodies, True, NAMED)
     places = coordinates_of(model)
     joint, coordinate = places[len(places) // 2]
-    model.add(Latch("latch", joint, coordinate, time=1.0, **options))
+    model.add(femb.Latch("latch", joint, coordinate, time=1.0, **options))
     form = momentum_form(model)
     k = form.tree.index(f"{joint}.{coordinate}")
     q, rate, e = rng.uniform(-1.0, 1.0, form.tree.n), rng.standard_normal(form.tree.n), rng.standard_normal(4)
@@ -449,16 +441,16 @@ def test_release_goes_on_with_the_same_velocities():
 
 def blade(stiffness, *more, offset=0.3):
     """A blade flapping at an offset from a hub on a mast: flap about -y, up positive."""
-    model = Model("blade")
-    model.add(Ground())
-    model.add(RigidBody("hub", 5.0, (0.1, 0.1, 0.2)))
+    model = femb.Model("blade")
+    model.add(femb.Ground())
+    model.add(femb.RigidBody("hub", 5.0, (0.1, 0.1, 0.2)))
     m, length = 4.0, 3.0
     inertia = (1e-9, m * length**2 / 12, m * length**2 / 12 + 1e-9)
-    model.add(RigidBody("blade", m, inertia, center_of_mass=(length / 2, 0, 0)))
-    model.add(Revolute("mast", JointEnd("ground", axis=Z), JointEnd("hub")))
-    hinge = JointEnd("hub", at=(offset, 0, 0), axis=-Y, reference=X)
-    model.add(Revolute("flap", hinge, JointEnd("blade", axis=-Y, reference=X)))
-    model.add(JointSpringDamper("root", "flap", stiffness=stiffness))
+    model.add(femb.RigidBody("blade", m, inertia, center_of_mass=(length / 2, 0, 0)))
+    model.add(femb.Revolute("mast", femb.JointEnd("ground", axis=Z), femb.JointEnd("hub")))
+    hinge = femb.JointEnd("hub", at=(offset, 0, 0), axis=-Y, reference=X)
+    model.add(femb.Revolute("flap", hinge, femb.JointEnd("blade", axis=-Y, reference=X)))
+    model.add(femb.JointSpringDamper("root", "flap", stiffness=stiffness))
     for each in more:
         model.add(each)
     about_hinge, static = m * length**2 / 3, m * length / 2
@@ -466,7 +458,7 @@ def blade(stiffness, *more, offset=0.3):
 
 
 def test_driven_rotor_flaps_at_the_closed_form_frequency():
-    model, squared = blade(500.0, JointDriver("drive", "mast", motion=lambda t: (30.0 * t, 30.0, 0.0)))
+    model, squared = blade(500.0, femb.JointDriver("drive", "mast", motion=lambda t: (30.0 * t, 30.0, 0.0)))
     form = momentum_form(model)
     small = 1e-6
     y, p = state_of(form, [0.0, small], [30.0, 0.0])
@@ -546,7 +538,9 @@ def test_linearised_equations_are_those_of_the_full_ones():
         def law(c, rate, a=a, b=b):
             return a * np.sin(c + 0.2) + b * rate * (1.0 + c), a * np.cos(c + 0.2) + b * rate, b * (1.0 + c)
 
-        model.add(JointSpringDamper(f"law {k}", joint, coordinate, stiffness=0.7, damping=0.2, free=0.4, force=law))
+        model.add(
+            femb.JointSpringDamper(f"law {k}", joint, coordinate, stiffness=0.7, damping=0.2, free=0.4, force=law)
+        )
     tree = momentum_form(model).tree
     n = tree.n
     small = [name for k, name in enumerate(tree.names) if k % 3]
@@ -557,7 +551,7 @@ def test_linearised_equations_are_those_of_the_full_ones():
     for joint, coordinate in places_of:
         if (name := f"{joint}.{coordinate}") not in small:
             given = 0.0, rate[tree.index(name)], 0.0
-            model.add(JointDriver(f"drive {name}", joint, lambda t, given=given: given, coordinate))
+            model.add(femb.JointDriver(f"drive {name}", joint, lambda t, given=given: given, coordinate))
     form = momentum_form(model)
 
     def inertial(x, v):
@@ -582,10 +576,10 @@ def test_linearised_equations_are_those_of_the_full_ones():
 
 def test_partial_linearisation_refuses_what_it_cannot_know():
     with pytest.raises(ModelError, match=r"loads\.push: partial linearisation knows"):
-        small_motion(double_pendulum(Load("push", body="one", force=(1.0, 0, 0))), ["one.angle"])
+        small_motion(double_pendulum(femb.Load("push", body="one", force=(1.0, 0, 0))), ["one.angle"])
     message = r"springs\.law\.force: got 0\.0, but partial linearisation needs \(force, by coordinate, by rate\)"
     with pytest.raises(ModelError, match=message):
-        small_motion(double_pendulum(JointSpringDamper("law", "one", force=lambda c, rate: 0.0)), ["one.angle"])
+        small_motion(double_pendulum(femb.JointSpringDamper("law", "one", force=lambda c, rate: 0.0)), ["one.angle"])
     with pytest.raises(ModelError, match="free body 'bus'"):
         small_motion(satellite(), ["left yoke.angle"])
 
@@ -595,13 +589,13 @@ def test_partial_linearisation_refuses_what_it_cannot_know():
 
 def double_pendulum(*more):
     """Two uniform links of 1 kg and 1 m under gravity along -y."""
-    model = Model("double pendulum", gravity=(0.0, -9.81, 0.0))
-    model.add(Ground())
-    end = JointEnd("ground", axis=Z, reference=X)
+    model = femb.Model("double pendulum", gravity=(0.0, -9.81, 0.0))
+    model.add(femb.Ground())
+    end = femb.JointEnd("ground", axis=Z, reference=X)
     for name in ("one", "two"):
-        model.add(RigidBody(name, 1.0, (1e-3, 1 / 12, 1 / 12), center_of_mass=(0.5, 0, 0)))
-        model.add(Revolute(name, end, JointEnd(name, axis=Z, reference=X)))
-        end = JointEnd(name, at=(1, 0, 0), axis=Z, reference=X)
+        model.add(femb.RigidBody(name, 1.0, (1e-3, 1 / 12, 1 / 12), center_of_mass=(0.5, 0, 0)))
+        model.add(femb.Revolute(name, end, femb.JointEnd(name, axis=Z, reference=X)))
+        end = femb.JointEnd(name, at=(1, 0, 0), axis=Z, reference=X)
     for each in more:
         model.add(each)
     return model
@@ -641,9 +635,9 @@ def test_free_forced_tree_moves_like_newton_and_euler():
     rng = np.random.default_rng(14)
     model = random_tree(rng, 4, True, NAMED)
     push = {"force": np.array([3.0, -2.0, 1.0]), "at": np.array([0.2, 0.1, 0.0])}
-    model.add(Load("push", body="b3", **push, frame="body"))
+    model.add(femb.Load("push", body="b3", **push, frame="body"))
     joint, coordinate = coordinates_of(model)[0]
-    model.add(JointDriver("drive", joint, lambda t: (1.0 - np.cos(t), np.sin(t), np.cos(t)), coordinate))
+    model.add(femb.JointDriver("drive", joint, lambda t: (1.0 - np.cos(t), np.sin(t), np.cos(t)), coordinate))
     form = momentum_form(model)
     tree, n = form.tree, form.tree.n
     driven = tree.index(f"{joint}.{coordinate}")
@@ -701,21 +695,21 @@ def test_energy_of_the_librating_double_pendulum_has_no_trend():
 
 def satellite():
     """A bus with two wings of a yoke and two panels each, on springs with dampers; one to two axes a hinge."""
-    model = Model("satellite")
-    model.add(RigidBody("bus", 400.0, (90.0, 80.0, 70.0), center_of_mass=(0.0, 0.0, 0.1)))
+    model = femb.Model("satellite")
+    model.add(femb.RigidBody("bus", 400.0, (90.0, 80.0, 70.0), center_of_mass=(0.0, 0.0, 0.1)))
     for side, sign in (("left", 1.0), ("right", -1.0)):
         parent, y = "bus", 0.8 * sign
         for part, second, mass in (("yoke", None, 6.0), ("inner", Z, 9.0), ("outer", Y, 9.0)):
             name = f"{side} {part}"
-            model.add(RigidBody(name, mass, (1.0, 0.4, 1.2), center_of_mass=(0.0, 0.5 * sign, 0.02)))
+            model.add(femb.RigidBody(name, mass, (1.0, 0.4, 1.2), center_of_mass=(0.0, 0.5 * sign, 0.02)))
             at = (0.0, y, 0.0)
             if second is None:
-                model.add(Revolute(name, JointEnd(parent, at=at, axis=X), JointEnd(name, axis=X)))
+                model.add(femb.Revolute(name, femb.JointEnd(parent, at=at, axis=X), femb.JointEnd(name, axis=X)))
             else:
-                model.add(Universal(name, JointEnd(parent, at=at, axis=X), JointEnd(name, axis=second)))
+                model.add(femb.Universal(name, femb.JointEnd(parent, at=at, axis=X), femb.JointEnd(name, axis=second)))
             for each in model.tables["joints"][name].coordinates:
                 spring = f"{name} {each.name}"
-                model.add(JointSpringDamper(spring, name, each.name, stiffness=40.0, damping=0.1))
+                model.add(femb.JointSpringDamper(spring, name, each.name, stiffness=40.0, damping=0.1))
             parent, y = name, sign
     return model
 
@@ -826,17 +820,19 @@ def test_gauss_with_newton_steps_over_stiff_hinges(free):
     """Springs of 1e4 rad/s under steps of 2 ms: the stages settle, and the motion is that with the hinges rigid."""
 
     def tree(rigid):
-        model = Model("stiff", gravity=(0.0, 0.0, -9.81))
-        model.add(RigidBody("bus", 5.0, (1.0, 1.2, 0.9)) if free else Ground())
+        model = femb.Model("stiff", gravity=(0.0, 0.0, -9.81))
+        model.add(femb.RigidBody("bus", 5.0, (1.0, 1.2, 0.9)) if free else femb.Ground())
         words = {"mass": 1.0, "inertia": (0.01, 0.08, 0.08), "center_of_mass": (0.5, 0, 0)}
-        model.add(RigidBody("swing", **words))
-        model.add(Revolute("swing", JointEnd("bus" if free else "ground", axis=Y), JointEnd("swing", axis=Y)))
-        model.add(RigidBody("stiff", **words))
-        model.add(Universal("stiff", JointEnd("swing", at=(1, 0, 0), axis=Y), JointEnd("stiff", axis=Z)))
+        model.add(femb.RigidBody("swing", **words))
+        model.add(
+            femb.Revolute("swing", femb.JointEnd("bus" if free else "ground", axis=Y), femb.JointEnd("swing", axis=Y))
+        )
+        model.add(femb.RigidBody("stiff", **words))
+        model.add(femb.Universal("stiff", femb.JointEnd("swing", at=(1, 0, 0), axis=Y), femb.JointEnd("stiff", axis=Z)))
         for word in ("first_angle", "second_angle"):
-            model.add(JointSpringDamper(f"stiff {word}", "stiff", word, stiffness=1e7, damping=1e3))
+            model.add(femb.JointSpringDamper(f"stiff {word}", "stiff", word, stiffness=1e7, damping=1e3))
             if rigid:
-                model.add(Latch(f"rigid {word}", "stiff", word, time=9.0, engaged=True))
+                model.add(femb.Latch(f"rigid {word}", "stiff", word, time=9.0, engaged=True))
         return momentum_form(model)
 
     form, rigid = tree(False), tree(True)
@@ -857,10 +853,10 @@ def test_gauss_with_newton_steps_over_stiff_hinges(free):
 
 
 def test_ball_of_three_hinges_at_its_singular_angle():
-    model = Model("ball")
-    model.add(Ground())
-    model.add(RigidBody("ball", 1.0, (1.0, 2.0, 2.5), center_of_mass=(0.3, 0.2, 0.1)))
-    model.add(Spherical("ball", JointEnd("ground"), JointEnd("ball")))
+    model = femb.Model("ball")
+    model.add(femb.Ground())
+    model.add(femb.RigidBody("ball", 1.0, (1.0, 2.0, 2.5), center_of_mass=(0.3, 0.2, 0.1)))
+    model.add(femb.Spherical("ball", femb.JointEnd("ground"), femb.JointEnd("ball")))
     form = momentum_form(model)
     at = state_of(form, [0.0, np.pi / 2, 0.0], [1.0, 0.0, 0.5])
     with pytest.raises(TrialError, match=r"ball\.turn_x moves no mass .*ball\.turn_y = 1\.5708.*in a plane"):
@@ -880,21 +876,21 @@ def test_names_that_are_not_there():
 
 
 def test_bodies_that_do_not_move():
-    model = Model("welded")
-    model.add(Ground())
-    model.add(RigidBody("a", 1.0, 1.0))
-    model.add(Fixed("weld", JointEnd("ground"), JointEnd("a")))
+    model = femb.Model("welded")
+    model.add(femb.Ground())
+    model.add(femb.RigidBody("a", 1.0, 1.0))
+    model.add(femb.Fixed("weld", femb.JointEnd("ground"), femb.JointEnd("a")))
     with pytest.raises(ModelError, match=r"run\.formulation: .*got none, wanted at least one joint with a coordinate"):
         momentum_form(model)
 
 
 def test_joints_with_several_coordinates_are_strings_of_massless_segments():
-    model = Model("pan")
-    model.add(Ground())
-    model.add(RigidBody("pan", 9.0, random_inertia(np.random.default_rng(0))))
-    model.add(Universal("pan", JointEnd("ground", axis=X), JointEnd("pan", axis=Z)))
+    model = femb.Model("pan")
+    model.add(femb.Ground())
+    model.add(femb.RigidBody("pan", 9.0, random_inertia(np.random.default_rng(0))))
+    model.add(femb.Universal("pan", femb.JointEnd("ground", axis=X), femb.JointEnd("pan", axis=Z)))
     for word, stiffness in (("first_angle", 8.0), ("second_angle", 40.0)):
-        model.add(JointSpringDamper(word, "pan", word, stiffness=stiffness))
+        model.add(femb.JointSpringDamper(word, "pan", word, stiffness=stiffness))
     form = momentum_form(model)
     tree = form.tree
     assert tree.names == ("pan.first_angle", "pan.second_angle")

@@ -9,34 +9,7 @@ from models import panel_on_hub
 from oracles.null_space import null_space, null_space_rate
 from oracles.random_trees import KINDS, random_model, random_state
 
-from femb import (
-    Beam,
-    Ground,
-    Load,
-    Model,
-    ModelError,
-    Place,
-    PointMass,
-    RigidBody,
-    Section,
-    SpringDamper,
-    SpringEnd,
-    Tolerances,
-    simulate,
-)
-from femb.elements import (
-    Attachment,
-    DistanceDriver,
-    Fixed,
-    JointDriver,
-    JointEnd,
-    JointSpringDamper,
-    OrientationDriver,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-)
+import femb
 from femb.formulations.reduced import ReducedForm, Root
 from femb.formulations.reduced.matrices import matrices_of, rows
 from femb.numerics.kinematics import error_norm
@@ -53,11 +26,11 @@ def loaded(rng, bodies, kinds=KINDS, ground=True):
     for name, joint in list(model.tables["joints"].items()):
         for each in joint.coordinates:
             values = {"stiffness": rng.uniform(1, 9), "damping": 0.3}
-            model.add(JointSpringDamper(f"{name} {each.name}", name, each.name, **values))
+            model.add(femb.JointSpringDamper(f"{name} {each.name}", name, each.name, **values))
     if bodies > 1:
-        ends = [SpringEnd(each, at=rng.standard_normal(3)) for each in ("b0", f"b{bodies - 1}")]
-        model.add(SpringDamper("tie", *ends, stiffness=5.0, damping=0.2, free_length=0.3))
-    model.add(Load("push", body="b0", force=(1.0, -2.0, 0.5), torque=(0.1, 0.2, -0.4), frame="body"))
+        ends = [femb.SpringEnd(each, at=rng.standard_normal(3)) for each in ("b0", f"b{bodies - 1}")]
+        model.add(femb.SpringDamper("tie", *ends, stiffness=5.0, damping=0.2, free_length=0.3))
+    model.add(femb.Load("push", body="b0", force=(1.0, -2.0, 0.5), torque=(0.1, 0.2, -0.4), frame="body"))
     return model
 
 
@@ -169,19 +142,21 @@ def test_the_reduced_mass_and_forces_do_the_same_work(kinds, ground):
 
 def driven_tree(rng):
     """A tree with drivers of two of its angles, one of them between moving bodies."""
-    model = random_model(rng, 5, (Revolute, Universal))
+    model = random_model(rng, 5, (femb.Revolute, femb.Universal))
     for k in (0, 4):
-        model.add(JointDriver(f"motor {k}", joint=f"j{k}", motion=lambda t: (0.3 * t**2, 0.6 * t, 0.6)))
+        model.add(femb.JointDriver(f"motor {k}", joint=f"j{k}", motion=lambda t: (0.3 * t**2, 0.6 * t, 0.6)))
     return model
 
 
 def reaching_tree(rng):
     """A tree whose last body a driver keeps at a distance from the ground: its row depends on all coordinates."""
-    model = random_model(rng, 4, (Revolute, Universal))
+    model = random_model(rng, 4, (femb.Revolute, femb.Universal))
     system = System(model, assemble=True)
     place = system.state(0.0, system.q0, system.v0).bodies["b3"].position
     reach = {"motion": lambda t: (2.0 + 0.3 * t**2, 0.6 * t, 0.6)}
-    model.add(DistanceDriver("reach", Place("ground", at=place + np.array([2.0, 0, 0])), Place("b3"), **reach))
+    model.add(
+        femb.DistanceDriver("reach", femb.Place("ground", at=place + np.array([2.0, 0, 0])), femb.Place("b3"), **reach)
+    )
     return model
 
 
@@ -238,8 +213,8 @@ METHODS = [("rk", 1e-10, 3e-9), ("radau", 1e-9, 3e-8), ("bdf", 1e-7, 1e-5), ("ge
 
 
 def run(model, formulation, method="rk", rtol=1e-10, duration=1.0, count=8, **more):
-    options = {"duration": duration, "output_interval": duration / count, "atol": Tolerances(*[0.1 * rtol] * 3)}
-    return simulate(model, method=method, formulation=formulation, rtol=rtol, start="assembled", **options, **more)
+    options = {"duration": duration, "output_interval": duration / count, "atol": femb.Tolerances(*[0.1 * rtol] * 3)}
+    return femb.simulate(model, method=method, formulation=formulation, rtol=rtol, start="assembled", **options, **more)
 
 
 def differences(one, other):
@@ -257,7 +232,9 @@ def differences(one, other):
 @cache
 def loaded_tree(seed, ground):
     """Six bodies, and how they move in the velocity form."""
-    model = loaded(np.random.default_rng(seed), 6, (Revolute, Universal, Spherical, Prismatic), ground)
+    model = loaded(
+        np.random.default_rng(seed), 6, (femb.Revolute, femb.Universal, femb.Spherical, femb.Prismatic), ground
+    )
     return model, run(model, "velocity", rtol=1e-12)
 
 
@@ -294,11 +271,11 @@ def test_energy_and_momentum_in_free_motion():
 
 def wheel(**axle):
     """A wheel on the ground with a pendulum on its rim."""
-    model = Model("wheel", gravity=(0, 0, -9.81))
-    model.add(RigidBody("wheel", mass=2.0, inertia=(0.1, 0.1, 0.2)))
-    model.add(RigidBody("bob", mass=0.3, inertia=1e-3, center_of_mass=(0, 0, -0.2)))
-    model.add(Revolute("axle", JointEnd("ground", axis=(0, 1, 0)), JointEnd("wheel"), **axle))
-    model.add(Revolute("pin", JointEnd("wheel", at=(0.3, 0, 0), axis=(0, 1, 0)), JointEnd("bob")))
+    model = femb.Model("wheel", gravity=(0, 0, -9.81))
+    model.add(femb.RigidBody("wheel", mass=2.0, inertia=(0.1, 0.1, 0.2)))
+    model.add(femb.RigidBody("bob", mass=0.3, inertia=1e-3, center_of_mass=(0, 0, -0.2)))
+    model.add(femb.Revolute("axle", femb.JointEnd("ground", axis=(0, 1, 0)), femb.JointEnd("wheel"), **axle))
+    model.add(femb.Revolute("pin", femb.JointEnd("wheel", at=(0.3, 0, 0), axis=(0, 1, 0)), femb.JointEnd("bob")))
     return model
 
 
@@ -314,7 +291,7 @@ def test_angles_count_their_turns():
 def test_drivers_are_kept_rows(method, rtol, bound):
     """The wheel follows a motion: the motor's torque and work are those of the velocity form."""
     model = wheel()
-    model.add(JointDriver("motor", joint="axle", motion=lambda t: (3.0 * t**2, 6.0 * t, 6.0)))
+    model.add(femb.JointDriver("motor", joint="axle", motion=lambda t: (3.0 * t**2, 6.0 * t, 6.0)))
     got, wanted = run(model, "reduced", method, rtol), run(model, "velocity", rtol=1e-12)
     np.testing.assert_allclose(got.drivers["motor"].force, wanted.drivers["motor"].force, atol=100.0 * bound)
     place, rate, force = differences(got, wanted)
@@ -325,18 +302,20 @@ def test_drivers_are_kept_rows(method, rtol, bound):
 
 def test_an_orientation_may_be_driven_through_several_joints():
     """The attitude of the last of three bodies: three rows, three of four free directions."""
-    model = Model("wrist", gravity=(0, 0, -9.81))
+    model = femb.Model("wrist", gravity=(0, 0, -9.81))
     names = ("ground", "a", "b", "c")
-    for k, (joint, axis) in enumerate([(Revolute, (0, 0, 1)), (Revolute, (0, 1, 0)), (Universal, (1, 0, 0))]):
-        model.add(RigidBody(names[k + 1], mass=1.0, inertia=0.1, center_of_mass=(0.05, 0, -0.2)))
-        model.add(joint(f"j{k}", JointEnd(names[k], at=(0, 0, -0.3), axis=axis), JointEnd(names[k + 1])))
+    for k, (joint, axis) in enumerate(
+        [(femb.Revolute, (0, 0, 1)), (femb.Revolute, (0, 1, 0)), (femb.Universal, (1, 0, 0))]
+    ):
+        model.add(femb.RigidBody(names[k + 1], mass=1.0, inertia=0.1, center_of_mass=(0.05, 0, -0.2)))
+        model.add(joint(f"j{k}", femb.JointEnd(names[k], at=(0, 0, -0.3), axis=axis), femb.JointEnd(names[k + 1])))
     size = np.array([0.1, 0.2, -0.1])
 
     def motion(t, k):
         return size[k] * (1.0 - np.cos(t)), size[k] * np.sin(t), size[k] * np.cos(t)
 
     angles = {f"{word}_angle": lambda t, k=k: motion(t, k) for k, word in enumerate(("first", "second", "third"))}
-    model.add(OrientationDriver("lead", Ground().at(), model.bodies["c"].at(), **angles))
+    model.add(femb.OrientationDriver("lead", femb.Ground().at(), model.bodies["c"].at(), **angles))
     got, wanted = run(model, "reduced", "radau", 1e-9), run(model, "velocity", rtol=1e-11)
     np.testing.assert_allclose(got.drivers["lead"].force, wanted.drivers["lead"].force, atol=1e-6)
     assert max(differences(got, wanted)) < 1e-6
@@ -356,14 +335,14 @@ def test_a_latch_becomes_a_kept_row(method, rtol, bound):
 
 def flexible_pendulum():
     """A beam clamped to a hub on a hinge, with a body hinged to its tip."""
-    model = Model("beams", gravity=(0, 0, -9.81))
-    section = Section("s", area=1e-4, second_moments=(2e-8, 1e-8), torsion_constant=1e-8, density=2000.0,
+    model = femb.Model("beams", gravity=(0, 0, -9.81))
+    section = femb.Section("s", area=1e-4, second_moments=(2e-8, 1e-8), torsion_constant=1e-8, density=2000.0,
                       youngs_modulus=1e8, shear_modulus=4e7, damping=1e-3)  # fmt: skip
-    hub = model.add(RigidBody("hub", mass=1.0, inertia=(0.03, 0.02, 0.03)))
-    model.add(Beam("arm", section, 1.0, 2, start=hub.at((0.1, 0, 0), direction=(1, 0, 0))))
-    model.add(RigidBody("bob", mass=0.2, inertia=1e-3, center_of_mass=(0, 0, -0.1)))
-    model.add(Revolute("axle", JointEnd("ground", axis=(0, 1, 0)), JointEnd("hub")))
-    model.add(Revolute("pin", JointEnd(beam="arm", node=-1, axis=(0, 1, 0)), JointEnd("bob")))
+    hub = model.add(femb.RigidBody("hub", mass=1.0, inertia=(0.03, 0.02, 0.03)))
+    model.add(femb.Beam("arm", section, 1.0, 2, start=hub.at((0.1, 0, 0), direction=(1, 0, 0))))
+    model.add(femb.RigidBody("bob", mass=0.2, inertia=1e-3, center_of_mass=(0, 0, -0.1)))
+    model.add(femb.Revolute("axle", femb.JointEnd("ground", axis=(0, 1, 0)), femb.JointEnd("hub")))
+    model.add(femb.Revolute("pin", femb.JointEnd(beam="arm", node=-1, axis=(0, 1, 0)), femb.JointEnd("bob")))
     return model
 
 
@@ -394,14 +373,14 @@ def test_beams_are_in_the_tree_as_free_nodes(method):
 
 def beads():
     """A point mass on ball joints, which leave it no freedom of its own, with a body hung on it; and a free one."""
-    model = Model("beads", gravity=(0.3, 0, -9.81))
-    model.add(RigidBody("arm", mass=2.0, inertia=(0.3, 0.4, 0.1)))
-    model.add(PointMass("bead", 0.5))
-    model.add(RigidBody("bob", mass=1.0, inertia=(0.02, 0.03, 0.01), center_of_mass=(0, 0.1, -0.3)))
-    model.add(PointMass("free", 0.5, position=(3.0, 0.0, 0.0)))
-    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 1, 0)), JointEnd("arm"), rates=2.0))
-    model.add(Spherical("one", JointEnd("bead"), JointEnd("arm", at=(0.3, 0.1, 0.2))))
-    model.add(Spherical("two", JointEnd("bead"), JointEnd("bob")))
+    model = femb.Model("beads", gravity=(0.3, 0, -9.81))
+    model.add(femb.RigidBody("arm", mass=2.0, inertia=(0.3, 0.4, 0.1)))
+    model.add(femb.PointMass("bead", 0.5))
+    model.add(femb.RigidBody("bob", mass=1.0, inertia=(0.02, 0.03, 0.01), center_of_mass=(0, 0.1, -0.3)))
+    model.add(femb.PointMass("free", 0.5, position=(3.0, 0.0, 0.0)))
+    model.add(femb.Revolute("hinge", femb.JointEnd("ground", axis=(0, 1, 0)), femb.JointEnd("arm"), rates=2.0))
+    model.add(femb.Spherical("one", femb.JointEnd("bead"), femb.JointEnd("arm", at=(0.3, 0.1, 0.2))))
+    model.add(femb.Spherical("two", femb.JointEnd("bead"), femb.JointEnd("bob")))
     return model
 
 
@@ -415,11 +394,11 @@ def test_point_masses_hang_too():
 
 def test_a_point_mass_beside_a_turned_node_has_no_axes():
     """A joint with turned axes places the mass; the tree gives the system's state back, and its rows hold the joint."""
-    model = Model(gravity=(0.3, -9.0, 1.0))
-    section = Section("tube", 2e-3, (3e-4, 4e-4), 5e-4, 1.2e3, 5e3, 2e3, damping=1e-2)
-    model.add(Beam("boom", section, 1.0, 2, start=Attachment("ground", direction=(1.0, 0.2, 0.0))))
-    model.add(PointMass("p", mass=0.4))
-    model.add(Spherical("ball", JointEnd(beam="boom", node=-1, at=(0.1, 0.2, 0.0)), JointEnd("p")))
+    model = femb.Model(gravity=(0.3, -9.0, 1.0))
+    section = femb.Section("tube", 2e-3, (3e-4, 4e-4), 5e-4, 1.2e3, 5e3, 2e3, damping=1e-2)
+    model.add(femb.Beam("boom", section, 1.0, 2, start=femb.Attachment("ground", direction=(1.0, 0.2, 0.0))))
+    model.add(femb.PointMass("p", mass=0.4))
+    model.add(femb.Spherical("ball", femb.JointEnd(beam="boom", node=-1, at=(0.1, 0.2, 0.0)), femb.JointEnd("p")))
     form = ReducedForm(System(model))
     system, tree = form.system, form.tree
     q = tree.coordinates_at(system.q0)
@@ -435,22 +414,22 @@ def test_a_point_mass_beside_a_turned_node_has_no_axes():
 def test_implicit_steps_take_inertial_velocities_alone():
     model = random_model(np.random.default_rng(1), 3, ground=False)
     form = ReducedForm(System(model, assemble=True), Root(velocity="body"))
-    with pytest.raises(ModelError, match="velocities in body axes are no rates of coordinates: use 'rk'"):
+    with pytest.raises(femb.ModelError, match="velocities in body axes are no rates of coordinates: use 'rk'"):
         _ = form.coordinates
 
 
 def test_what_cannot_move_is_refused():
-    model = Model()
-    model.add(RigidBody("block", mass=1.0, inertia=1.0))
-    model.add(Fixed("weld", JointEnd("ground"), JointEnd("block")))
-    with pytest.raises(ModelError, match="the joints leave nothing free to move"):
+    model = femb.Model()
+    model.add(femb.RigidBody("block", mass=1.0, inertia=1.0))
+    model.add(femb.Fixed("weld", femb.JointEnd("ground"), femb.JointEnd("block")))
+    with pytest.raises(femb.ModelError, match="the joints leave nothing free to move"):
         ReducedForm(System(model))
 
 
 def test_tolerances_do_not_grow_with_turns():
     """A shaft that has turned a thousand times is known as well as one turned by a radian."""
     form = ReducedForm(System(wheel(rates=3.0)))
-    error, scale = np.zeros(form.n_q), form.error_scale(1e-6, Tolerances())[0]
+    error, scale = np.zeros(form.n_q), form.error_scale(1e-6, femb.Tolerances())[0]
     error[form.tree.coordinate_index[0]] = 1e-8
     for angle, wanted in ((0.0, 1e-7), (0.5, 6e-7), (1.0, 1.1e-6), (2000.0 * np.pi, 1.1e-6)):
         assert error_norm(*scale, error, np.full(form.n_q, angle)) == pytest.approx(1e-8 / wanted, rel=1e-12)

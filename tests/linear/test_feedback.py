@@ -5,20 +5,7 @@ import pytest
 from models import of_parts
 from shared_runs import said
 
-from femb import (
-    AerodynamicLoad,
-    Differentiated,
-    JointEnd,
-    JointMotor,
-    JointSpringDamper,
-    Load,
-    ModelError,
-    Prismatic,
-    RigidBody,
-    linear_model,
-    linearize,
-    simulate,
-)
+import femb
 
 K, D = np.diag([0.3, 0.4, 0.5]), np.array([[2.0, 0.3, 0.0], [0.0, 3.0, 0.1], [0.2, 0.0, 4.0]])
 OMEGA = np.array([0.05, -0.02, 0.03])
@@ -36,36 +23,38 @@ def control(derivatives):
             return torque
         a, b, c = x
         by_turn = w * np.eye(3) + np.array([[0.0, -c, b], [c, 0.0, -a], [-b, a, 0.0]])
-        return Differentiated(torque, {"bodies.hub.turn": -K @ by_turn, "bodies.hub.angular_velocity": -D})
+        return femb.Differentiated(torque, {"bodies.hub.turn": -K @ by_turn, "bodies.hub.angular_velocity": -D})
 
     return law
 
 
 def craft(law, **words):
-    hub = RigidBody("hub", mass=5.0, inertia=(1.0, 1.5, 2.0), euler_angles=(0.2, -0.3, 0.5), **words)
+    hub = femb.RigidBody("hub", mass=5.0, inertia=(1.0, 1.5, 2.0), euler_angles=(0.2, -0.3, 0.5), **words)
     model = of_parts(hub)
     if law is not None:
-        model.add(Load("control", body="hub", torque=law, frame="body"))
+        model.add(femb.Load("control", body="hub", torque=law, frame="body"))
     return model
 
 
 def test_derivatives_that_a_load_returns():
     """Against differences in unsteady motion, and of damping against the aerodynamic load of the same coefficients."""
     moving = {"angular_velocity": OMEGA}
-    exact = linearize(craft(control(True), **moving), **WORDS)
-    numeric = linearize(craft(control(False), **moving), **WORDS, differences=True)
+    exact = femb.linearize(craft(control(True), **moving), **WORDS)
+    numeric = femb.linearize(craft(control(False), **moving), **WORDS, differences=True)
     np.testing.assert_allclose(exact.A, numeric.A, atol=1e-8)
     damper = craft(None, **moving)
-    damper.add(AerodynamicLoad("damper", body="hub", torque_by_angular_velocity=-D))
+    damper.add(femb.AerodynamicLoad("damper", body="hub", torque_by_angular_velocity=-D))
 
     def rates(t, state):
-        return Differentiated(-D @ state.bodies["hub"].angular_velocity, {"bodies.hub.angular_velocity": -D})
+        return femb.Differentiated(-D @ state.bodies["hub"].angular_velocity, {"bodies.hub.angular_velocity": -D})
 
-    np.testing.assert_allclose(linearize(craft(rates, **moving), **WORDS).A, linearize(damper, **WORDS).A, atol=1e-13)
+    np.testing.assert_allclose(
+        femb.linearize(craft(rates, **moving), **WORDS).A, femb.linearize(damper, **WORDS).A, atol=1e-13
+    )
 
 
 def test_a_simulation_takes_the_value_alone():
-    runs = [simulate(craft(control(each), angular_velocity=OMEGA), duration=1.0) for each in (True, False)]
+    runs = [femb.simulate(craft(control(each), angular_velocity=OMEGA), duration=1.0) for each in (True, False)]
     np.testing.assert_array_equal(runs[0].bodies["hub"].quaternion, runs[1].bodies["hub"].quaternion)
 
 
@@ -73,8 +62,8 @@ def test_motors_and_loads_by_differences():
     """A motor and a force, both linear, against a spring with damper of the sum."""
 
     def cart(*items):
-        rail = Prismatic("rail", JointEnd("ground", axis=(1, 0, 0)), JointEnd("cart", axis=(1, 0, 0)))
-        return of_parts(RigidBody("cart", mass=3.0, inertia=1.0), rail, *items)
+        rail = femb.Prismatic("rail", femb.JointEnd("ground", axis=(1, 0, 0)), femb.JointEnd("cart", axis=(1, 0, 0)))
+        return of_parts(femb.RigidBody("cart", mass=3.0, inertia=1.0), rail, *items)
 
     def force(t, state):
         return -4.0 * state.bodies["cart"].position
@@ -83,30 +72,31 @@ def test_motors_and_loads_by_differences():
         joint = state.joints["rail"]
         return -2.0 * joint.coordinates[0] - 0.5 * joint.rates[0]
 
-    found = linearize(
-        cart(Load("pull", body="cart", force=force), JointMotor("motor", "rail", force=motor)), differences=True
+    found = femb.linearize(
+        cart(femb.Load("pull", body="cart", force=force), femb.JointMotor("motor", "rail", force=motor)),
+        differences=True,
     )
-    wanted = linearize(cart(JointSpringDamper("spring", "rail", stiffness=6.0, damping=0.5)))
+    wanted = femb.linearize(cart(femb.JointSpringDamper("spring", "rail", stiffness=6.0, damping=0.5)))
     np.testing.assert_allclose(found.A, wanted.A, atol=1e-8)
 
 
 def test_what_is_refused():
-    with pytest.raises(ModelError, match=r"loads.control.torque: .*ask for differences"):
-        linearize(craft(control(False)), **WORDS)
+    with pytest.raises(femb.ModelError, match=r"loads.control.torque: .*ask for differences"):
+        femb.linearize(craft(control(False)), **WORDS)
     rates = craft(lambda t, state: -state.bodies["hub"].angular_velocity)
-    with pytest.raises(ModelError, match=r"loads.control.torque: .*no part of a sparse linear model"):
-        linear_model(rates, **WORDS, start="equilibrium")
-    with pytest.raises(ModelError, match=r"differences beside held, hub or a truncation"):
-        linearize(craft(control(False)), **WORDS, hub="hub", modes=1, differences=True)
+    with pytest.raises(femb.ModelError, match=r"loads.control.torque: .*no part of a sparse linear model"):
+        femb.linear_model(rates, **WORDS, start="equilibrium")
+    with pytest.raises(femb.ModelError, match=r"differences beside held, hub or a truncation"):
+        femb.linearize(craft(control(False)), **WORDS, hub="hub", modes=1, differences=True)
     for by, message in (
         ({"bodies.hab.turn": K}, "loads.control.torque: derivative by output 'bodies.hab.turn'"),
         ({"bodies.hub.turn": K[:, :2]}, r"got shape \(3, 2\), wanted \(3, 3\)"),
         ({"bodies.hub.acceleration": K}, "wanted positions, rotations, coordinates or rates"),
     ):
-        with pytest.raises(ModelError, match=message):
-            linearize(craft(lambda t, state, by=by: Differentiated((0.0, 0.0, 0.0), by)), **WORDS)
-    with pytest.raises(ModelError, match="wanted three numbers"):
-        Differentiated((0.0, 1.0), {})
+        with pytest.raises(femb.ModelError, match=message):
+            femb.linearize(craft(lambda t, state, by=by: femb.Differentiated((0.0, 0.0, 0.0), by)), **WORDS)
+    with pytest.raises(femb.ModelError, match="wanted three numbers"):
+        femb.Differentiated((0.0, 1.0), {})
 
 
 CASE = """

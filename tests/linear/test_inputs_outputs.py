@@ -5,26 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from femb import (
-    Attachment,
-    Beam,
-    ExactBeam,
-    JointDriver,
-    JointEnd,
-    JointMotor,
-    JointSpringDamper,
-    Load,
-    ModalDamping,
-    Model,
-    ModelError,
-    Prismatic,
-    Revolute,
-    RigidBody,
-    Section,
-    ThermalLoad,
-    linear_model,
-    linearize,
-)
+import femb
 from femb.elements.beam.batch import BeamBatch
 from femb.elements.exact.batch import ExactBatch
 from femb.elements.joint.records import joint_reactions
@@ -37,41 +18,43 @@ from femb.system.system import System
 STEP = 1e-6
 
 
-def arm(root="ground", kind=Beam, heated=False):
+def arm(root="ground", kind=femb.Beam, heated=False):
     """A hub, by default on a hinge at the ground, a boom with a joint at its tip, and a body there.
 
     root : "ground"; "second", the hinge the other way round; or "free".
     """
-    model = Model(gravity=(0.3, -1.0, 0.0))
+    model = femb.Model(gravity=(0.3, -1.0, 0.0))
     place = {"angular_velocity": (0.2, -0.1, 0.4)} if root == "free" else {}
-    model.add(RigidBody("hub", mass=3.0, inertia=(0.3, 0.2, 0.4), position=(0.1, 0.2, 0.3), **place))
+    model.add(femb.RigidBody("hub", mass=3.0, inertia=(0.3, 0.2, 0.4), position=(0.1, 0.2, 0.3), **place))
     if root != "free":
         ends = [
-            JointEnd("ground", at=(0.1, 0.2, 0.3), axis=(0, 0, 1), reference=(0.6, 0.8, 0.0)),
-            JointEnd("hub", axis=(0, 0, 1), reference=(0.6, 0.8, 0)),
+            femb.JointEnd("ground", at=(0.1, 0.2, 0.3), axis=(0, 0, 1), reference=(0.6, 0.8, 0.0)),
+            femb.JointEnd("hub", axis=(0, 0, 1), reference=(0.6, 0.8, 0)),
         ]
-        model.add(Revolute("base", *(ends if root == "ground" else ends[::-1]), rates=(0.7,)))
-    section = Section(
+        model.add(femb.Revolute("base", *(ends if root == "ground" else ends[::-1]), rates=(0.7,)))
+    section = femb.Section(
         "boom", axial_stiffness=5e3, torsional_stiffness=4.0, bending_stiffness=[3.0, 6.0], mass_per_length=0.8,
         inertia_per_length=[2e-3, 1e-3, 1e-3], damping=0.01,
     )  # fmt: skip
-    clamp_at = Attachment("hub", at=(0.2, 0.1, 0.0), direction=(1.0, 0.2, 0.1))
+    clamp_at = femb.Attachment("hub", at=(0.2, 0.1, 0.0), direction=(1.0, 0.2, 0.1))
     model.add(kind("boom", section, length=1.0, elements=2, start=clamp_at))
     if heated:
-        model.add(ThermalLoad("sun", beam="boom", strain=(1e-4, 3e-3, 2e-3, -1e-3)))
-    model.add(RigidBody("tip", mass=0.5, inertia=(0.02, 0.03, 0.04), position=(1.3, 0.5, 0.4)))
-    inner = JointEnd(beam="boom", node=-1, at=(0.1, 0.02, 0.0), axis=(0.0, 1.0, 0.2))
-    model.add(Revolute("pin", inner, JointEnd("tip", at=(-0.1, 0.03, 0.05), axis=(0.0, 1.0, 0.2))))
-    model.add(JointSpringDamper("spring", "pin", stiffness=3.0, damping=0.1))
-    model.add(Load("push", body="tip", force=(0.3, 0.2, 1.0), torque=(0.0, 0.1, 0.0)))
+        model.add(femb.ThermalLoad("sun", beam="boom", strain=(1e-4, 3e-3, 2e-3, -1e-3)))
+    model.add(femb.RigidBody("tip", mass=0.5, inertia=(0.02, 0.03, 0.04), position=(1.3, 0.5, 0.4)))
+    inner = femb.JointEnd(beam="boom", node=-1, at=(0.1, 0.02, 0.0), axis=(0.0, 1.0, 0.2))
+    model.add(femb.Revolute("pin", inner, femb.JointEnd("tip", at=(-0.1, 0.03, 0.05), axis=(0.0, 1.0, 0.2))))
+    model.add(femb.JointSpringDamper("spring", "pin", stiffness=3.0, damping=0.1))
+    model.add(femb.Load("push", body="tip", force=(0.3, 0.2, 1.0), torque=(0.0, 0.1, 0.0)))
     return model
 
 
 @pytest.mark.parametrize("root", ["ground", "second", "free"])
-@pytest.mark.parametrize(("kind", "batch_of"), [(Beam, BeamBatch), (ExactBeam, ExactBatch)], ids=["default", "exact"])
+@pytest.mark.parametrize(
+    ("kind", "batch_of"), [(femb.Beam, BeamBatch), (femb.ExactBeam, ExactBatch)], ids=["default", "exact"]
+)
 def test_forces_in_a_beam_and_in_a_joint_by_differences(root, kind, batch_of):
     """In motion: also the position, the velocity and the acceleration of a point beside the origin of its frame."""
-    system = System(arm(root, kind, kind is ExactBeam), assemble=True)
+    system = System(arm(root, kind, kind is femb.ExactBeam), assemble=True)
     point = OperatingPoint.of(system)
     chart = chart_of(point)
     names = [f"beams.boom.{node}.section_{word}" for node in (0, 1, -1) for word in ("force", "moment")]
@@ -119,10 +102,10 @@ def test_forces_in_a_beam_and_in_a_joint_by_differences(root, kind, batch_of):
 def test_forces_on_bodies_nodes_and_joints_are_those_of_loads():
     """The same columns as loads and motors that the model has."""
     model = arm()
-    model.add(Load("body force", body="tip", force=(0.0, 1.0, 0.0), frame="body"))
-    model.add(Load("body torque", body="tip", torque=(0.0, 0.0, 1.0), frame="body"))
-    model.add(Load("node force", beam="boom", node=1, force=(0.0, 0.0, 1.0), frame="body"))
-    model.add(JointMotor("motor", joint="pin", force=1.0))
+    model.add(femb.Load("body force", body="tip", force=(0.0, 1.0, 0.0), frame="body"))
+    model.add(femb.Load("body torque", body="tip", torque=(0.0, 0.0, 1.0), frame="body"))
+    model.add(femb.Load("node force", beam="boom", node=1, force=(0.0, 0.0, 1.0), frame="body"))
+    model.add(femb.JointMotor("motor", joint="pin", force=1.0))
     names = ["bodies.tip.force.y", "bodies.tip.torque.z", "beams.boom.1.force.z", "joints.pin.angle.force"]
     given = ["loads.body force", "loads.body torque", "loads.node force", "loads.motor"]
     system = System(model, assemble=True)
@@ -141,16 +124,16 @@ def test_forces_on_bodies_nodes_and_joints_are_those_of_loads():
 
 
 def slide():
-    model = Model()
-    model.add(RigidBody("cart", mass=3.0, inertia=1.0))
-    model.add(Prismatic("rail", JointEnd("ground", axis=(1, 0, 0)), JointEnd("cart", axis=(1, 0, 0))))
+    model = femb.Model()
+    model.add(femb.RigidBody("cart", mass=3.0, inertia=1.0))
+    model.add(femb.Prismatic("rail", femb.JointEnd("ground", axis=(1, 0, 0)), femb.JointEnd("cart", axis=(1, 0, 0))))
     return model
 
 
 def test_a_driver_is_an_input_by_its_name():
     model = slide()
-    model.add(JointDriver("crank", joint="rail", motion=lambda t: (0.0, 0.0, 0.0)))
-    space = linearize(model, inputs=["drivers.crank"], outputs=["joints.rail.force", "bodies.cart.velocity.x"])
+    model.add(femb.JointDriver("crank", joint="rail", motion=lambda t: (0.0, 0.0, 0.0)))
+    space = femb.linearize(model, inputs=["drivers.crank"], outputs=["joints.rail.force", "bodies.cart.velocity.x"])
     assert space.inputs == ("drivers.crank", "drivers.crank rate", "drivers.crank acceleration")
     assert space.D[-1, 1] == pytest.approx(1.0)
 
@@ -167,21 +150,25 @@ def test_a_driver_is_an_input_by_its_name():
     ],
 )
 def test_unknown_names(words, message):
-    with pytest.raises(ModelError, match=message):
-        linearize(slide(), **words)
+    with pytest.raises(femb.ModelError, match=message):
+        femb.linearize(slide(), **words)
 
 
 def driven(*items):
     """A free hub with a boom, and with a panel on a driven hinge that carries a boom of its own."""
-    model = Model("driven panel")
-    model.add(RigidBody("hub", mass=8.0, inertia=(0.5, 0.6, 0.7), center_of_mass=(0.02, -0.01, 0.03)))
-    section = Section("boom", 2e-4, (4e-9, 6e-9), 8e-9, 2.7e3, 7e10, 2.6e10, damping=1e-4)
-    model.add(Beam("boom", section, 2.0, 2, start=Attachment("hub", (-0.1, 0.0, 0.1), direction=(-1, 0.2, 0))))
-    model.add(RigidBody("panel", mass=1.5, inertia=(0.05, 0.2, 0.25), position=(0.8, 0.0, 0.1)))
-    first = JointEnd("hub", at=(0.3, 0.0, 0.1), axis=(0.0, 1.0, 0.2))
-    model.add(Revolute("hinge", first, JointEnd("panel", at=(-0.5, 0.0, 0.0), axis=(0.0, 1.0, 0.2))))
-    model.add(Beam("wing", section, 1.5, 2, start=Attachment("panel", (0.4, 0.0, 0.0), direction=(1, 0.1, 0))))
-    model.add(JointDriver("crank", joint="hinge", motion=lambda t: (0.0, 0.0, 0.0)))
+    model = femb.Model("driven panel")
+    model.add(femb.RigidBody("hub", mass=8.0, inertia=(0.5, 0.6, 0.7), center_of_mass=(0.02, -0.01, 0.03)))
+    section = femb.Section("boom", 2e-4, (4e-9, 6e-9), 8e-9, 2.7e3, 7e10, 2.6e10, damping=1e-4)
+    model.add(
+        femb.Beam("boom", section, 2.0, 2, start=femb.Attachment("hub", (-0.1, 0.0, 0.1), direction=(-1, 0.2, 0)))
+    )
+    model.add(femb.RigidBody("panel", mass=1.5, inertia=(0.05, 0.2, 0.25), position=(0.8, 0.0, 0.1)))
+    first = femb.JointEnd("hub", at=(0.3, 0.0, 0.1), axis=(0.0, 1.0, 0.2))
+    model.add(femb.Revolute("hinge", first, femb.JointEnd("panel", at=(-0.5, 0.0, 0.0), axis=(0.0, 1.0, 0.2))))
+    model.add(
+        femb.Beam("wing", section, 1.5, 2, start=femb.Attachment("panel", (0.4, 0.0, 0.0), direction=(1, 0.1, 0)))
+    )
+    model.add(femb.JointDriver("crank", joint="hinge", motion=lambda t: (0.0, 0.0, 0.0)))
     for item in items:
         model.add(item)
     return model
@@ -205,12 +192,12 @@ def motion_of(transfer, s):
 @pytest.mark.parametrize("damped", [False, True])
 def test_motions_of_drivers_by_every_road(order, damped):
     """Sparse, of full order with a hub, and truncated: as linearize without any of these."""
-    model = driven(*([ModalDamping("booms", "hub", 0.05, modes=6)] if damped else []))
-    dense, sparse = linearize(model, **DRIVEN), linear_model(model, **DRIVEN, hub="hub")
+    model = driven(*([femb.ModalDamping("booms", "hub", 0.05, modes=6)] if damped else []))
+    dense, sparse = femb.linearize(model, **DRIVEN), femb.linear_model(model, **DRIVEN, hub="hub")
     crank = ("drivers.crank", "drivers.crank rate", "drivers.crank acceleration")
     assert sparse.inputs == dense.inputs == (*crank, *(f"bodies.hub.torque.{axis}" for axis in "xyz"))
     words = {"damping": 0.0} if order and not damped else {}
-    found = linearize(model, **DRIVEN, hub="hub", **order, **words)
+    found = femb.linearize(model, **DRIVEN, hub="hub", **order, **words)
     few = order.get("modes") == 8
     # the static share of the modes left out is that of displacements
     rows = [k for k, name in enumerate(dense.outputs) if not few or "turn" in name or "position" in name]
@@ -221,14 +208,14 @@ def test_motions_of_drivers_by_every_road(order, damped):
         assert np.max(np.abs(motion_of(sparse.transfer(s), s) - wanted) / sizes) < 1e-6
         difference = np.abs(motion_of(found.transfer(s), s) - wanted) / sizes
         assert np.max(difference[rows]) < (2e-3 if few else 1e-6)
-    assert linear_model(model, hub="hub").inputs == crank
+    assert femb.linear_model(model, hub="hub").inputs == crank
 
 
 def test_drivers_that_are_no_inputs():
     loaded = slide()
     loaded.gravity = np.array([-9.81, 0.0, 0.0])
-    loaded.add(JointDriver("crank", joint="rail", motion=lambda t: (0.0, 0.0, 0.0)))
-    with pytest.raises(ModelError, match="about rest without loads only"):
-        linear_model(loaded, inputs=["drivers.crank"], outputs=[], start="equilibrium")
-    with pytest.raises(ModelError, match=r"did you mean 'drivers\.crank'"):
-        linear_model(driven(), inputs=["drivers.crnk"], outputs=[], hub="hub")
+    loaded.add(femb.JointDriver("crank", joint="rail", motion=lambda t: (0.0, 0.0, 0.0)))
+    with pytest.raises(femb.ModelError, match="about rest without loads only"):
+        femb.linear_model(loaded, inputs=["drivers.crank"], outputs=[], start="equilibrium")
+    with pytest.raises(femb.ModelError, match=r"did you mean 'drivers\.crank'"):
+        femb.linear_model(driven(), inputs=["drivers.crnk"], outputs=[], hub="hub")

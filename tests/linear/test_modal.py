@@ -9,21 +9,7 @@ from scipy.integrate import solve_ivp
 from shared_runs import said
 from system.test_inertia_tensor import MODELS, section, state
 
-from femb import (
-    Attachment,
-    Beam,
-    JointEnd,
-    Load,
-    ModalModel,
-    Model,
-    ModelError,
-    ResultError,
-    Results,
-    Revolute,
-    RigidBody,
-    modal_model,
-    simulate,
-)
+import femb
 from femb.elements.beam import tangent as beam_tangent
 from femb.linear.modal_model import MassChange
 from femb.numerics.rotations import exponential, multiply, rotate_back
@@ -35,16 +21,18 @@ X = (1.0, 0.0, 0.0)
 
 def winged(**words):
     """A free body off its mass centre with two beams, one with a body at its tip."""
-    model = Model("winged")
+    model = femb.Model("winged")
     hub = model.add(
-        RigidBody("hub", 3.0, (0.3, 0.4, 0.5), (0.05, 0.02, -0.03), position=(1, 2, 3), euler_angles=(0.3, 0.2, -0.4))
+        femb.RigidBody(
+            "hub", 3.0, (0.3, 0.4, 0.5), (0.05, 0.02, -0.03), position=(1, 2, 3), euler_angles=(0.3, 0.2, -0.4)
+        )
     )
-    tip = model.add(RigidBody("tip", mass=0.3, inertia=0.02, center_of_mass=(0.1, 0.0, 0.05)))
+    tip = model.add(femb.RigidBody("tip", mass=0.3, inertia=0.02, center_of_mass=(0.1, 0.0, 0.05)))
     soft = section(**words)
     at = hub.at((0.2, 0.1, 0), direction=X)
-    model.add(Beam("boom", soft, 1.0, 2, start=at, end=tip.at((-0.1, 0, 0))))
-    model.add(Beam("fin", soft, 0.7, 2, start=hub.at((-0.2, 0, 0.1), direction=(0, 1, 0.3))))
-    model.add(Load("slew", body="hub", torque=(0, 0, 1.0), frame="body"))
+    model.add(femb.Beam("boom", soft, 1.0, 2, start=at, end=tip.at((-0.1, 0, 0))))
+    model.add(femb.Beam("fin", soft, 0.7, 2, start=hub.at((-0.2, 0, 0.1), direction=(0, 1, 0.3))))
+    model.add(femb.Load("slew", body="hub", torque=(0, 0, 1.0), frame="body"))
     return model
 
 
@@ -103,7 +91,7 @@ def shapes_at(system, modal, p):
 @pytest.mark.parametrize("held", [None, "hub"])
 def test_the_mass_changes_as_the_structure_is_deformed(held):
     """Of frame and elastic coordinates, against differences of order 6 in a floating frame written out here."""
-    modal = modal_model(winged(), 4, held=held)
+    modal = femb.modal_model(winged(), 4, held=held)
     system, m = System(winged()), len(modal.names)
     assert modal.rigid == 6
     assert m == 10
@@ -126,7 +114,7 @@ def test_the_mass_changes_as_the_structure_is_deformed(held):
 @pytest.mark.parametrize("held", [None, "hub"])
 def test_quadratic_forces_are_those_of_the_system(held):
     """On the basis of speeds and off it: Phi^T (h + M (dPhi/dt) x) of the System, and their power."""
-    modal = modal_model(winged(), 4, held=held)
+    modal = femb.modal_model(winged(), 4, held=held)
     system, m = System(winged()), len(modal.names)
     u = np.tile(system.inputs_at(0.0, modal.q, np.zeros(system.n_v)), (2, 1))
     rng, units = np.random.default_rng(3), np.eye(m)
@@ -151,7 +139,7 @@ def test_quadratic_forces_are_those_of_the_system(held):
 
 def test_a_rigid_structure_is_left_with_eulers_equation():
     """About its mass centre, with inertial axes at the start: omega x J omega, and m omega x v."""
-    modal = modal_model(winged(), 1)
+    modal = femb.modal_model(winged(), 1)
     J, m = modal.mass[3:6, 3:6], modal.mass[0, 0]
     np.testing.assert_allclose(modal.mass[:3, :6], np.hstack([m * np.eye(3), np.zeros((3, 3))]), atol=1e-12 * m)
     v, w = np.random.default_rng(0).standard_normal((2, 3))
@@ -162,14 +150,14 @@ def test_a_rigid_structure_is_left_with_eulers_equation():
 
 def test_a_spinning_rod_is_stretched_by_its_quadratic_force():
     """A free rod with the shape of uniform strain: inertia m l^2 (1 + strain)^2 / 12 about its middle."""
-    model = Model("rod")
-    model.add(Beam("rod", section(youngs_modulus=2e9), 2.0, 2, start=Attachment(at=(-1, 0, 0), direction=X)))
+    model = femb.Model("rod")
+    model.add(femb.Beam("rod", section(youngs_modulus=2e9), 2.0, 2, start=femb.Attachment(at=(-1, 0, 0), direction=X)))
     layout = System(model).layout
     stretch = np.zeros(layout.n_v)
     for k, station in enumerate(layout.beams["rod"].stations):
         stretch[layout.frame_v[station.frame]] = k - 1.0
     stretch[layout.internal_v] = 1.0
-    modal = modal_model(model, shapes=stretch[:, None])
+    modal = femb.modal_model(model, shapes=stretch[:, None])
     inertia = 1000.0 * 0.03 * 2.0**3 / 12.0
     assert modal.mass_change[5, 5, 6] == pytest.approx(2.0 * inertia, rel=1e-12)
     assert modal.quadratic[6, 5, 5] == pytest.approx(-inertia, rel=1e-12)
@@ -179,7 +167,7 @@ def test_a_spinning_rod_is_stretched_by_its_quadratic_force():
 
 @pytest.mark.parametrize("held", [None, "hub"])
 def test_damping_in_proportion_to_the_stiffness_stays_so(held):
-    modal = modal_model(winged(damping=3e-4), 4, held=held)
+    modal = femb.modal_model(winged(damping=3e-4), 4, held=held)
     size = np.abs(modal.stiffness).max()
     np.testing.assert_allclose(modal.damping, 3e-4 * modal.stiffness, rtol=0.0, atol=3e-4 * 1e-9 * size)
     assert size > 0.0
@@ -189,8 +177,8 @@ def test_it_moves_as_the_model_does():
     """A slew of the satellite: rates of the hub and of the shapes by the modal model against a run of the whole."""
     model = winged(youngs_modulus=2e5, shear_modulus=1e5)
     model.tables["loads"].clear()
-    model.add(Load("slew", body="hub", torque=(0, 0.05, 0.1), frame="body"))
-    modal = modal_model(model, 28, held="hub")
+    model.add(femb.Load("slew", body="hub", torque=(0, 0.05, 0.1), frame="body"))
+    modal = femb.modal_model(model, 28, held="hub")
     m, duration = len(modal.names), 1.5
     force = modal.forces @ np.ones(1)
 
@@ -198,7 +186,7 @@ def test_it_moves_as_the_model_does():
         return np.r_[y[m:], modal.acceleration(np.r_[np.zeros(6), y[: m - 6]], y[m - 6 :], force)]
 
     options = {"method": "LSODA", "rtol": 1e-7, "atol": 1e-10}
-    results = simulate(model, duration=duration, output_interval=duration / 10, rtol=1e-6)
+    results = femb.simulate(model, duration=duration, output_interval=duration / 10, rtol=1e-6)
     got = solve_ivp(rate, (0, duration), np.zeros(2 * m - 6), t_eval=results.time, **options).y
     spin = results.bodies["hub"].angular_velocity
     np.testing.assert_allclose(got[m - 3 : m].T, spin, atol=2e-3 * np.abs(spin).max())
@@ -206,15 +194,15 @@ def test_it_moves_as_the_model_does():
 
 @pytest.mark.parametrize("suffix", [".npz", ".h5"])
 def test_files_give_everything_back(tmp_path, suffix):
-    modal = modal_model(winged(), 5)
+    modal = femb.modal_model(winged(), 5)
     path = modal.write(tmp_path / f"folder/modal{suffix}")
     if suffix == ".npz":
-        back = ModalModel.read(path)
+        back = femb.ModalModel.read(path)
         assert (back.names, back.velocities, back.inputs) == (modal.names, modal.velocities, modal.inputs)
         np.testing.assert_array_equal(back.quadratic, modal.quadratic)
         np.testing.assert_array_equal(back.shapes, modal.shapes)
         return
-    arrays = Results.read(path).static
+    arrays = femb.Results.read(path).static
     np.testing.assert_array_equal(arrays["modal/quadratic"], modal.quadratic)
     assert tuple(map(str, arrays["modal/velocities"])) == modal.velocities
 
@@ -222,66 +210,66 @@ def test_files_give_everything_back(tmp_path, suffix):
 def test_what_is_refused(tmp_path):
     model = winged()
     n = System(model).n_v
-    with pytest.raises(ModelError, match=f"modes: got 99, wanted a whole number from 1 to {n - 6}"):
-        modal_model(model, 99)
-    with pytest.raises(ModelError, match=f"wanted {n} rows, one for each velocity"):
-        modal_model(model, shapes=np.ones((3, 2)))
-    with pytest.raises(ModelError, match=r"they move bodies\.hub, which is held"):
-        modal_model(model, shapes=np.ones((n, 1)), held="hub")
-    with pytest.raises(ModelError, match="got modes and shapes"):
-        modal_model(model, 2, shapes=np.ones((n, 1)))
-    with pytest.raises(ModelError, match="wanted one of hub, tip"):
-        modal_model(model, 2, held="wing")
-    with pytest.raises(ModelError, match="depend on each other, or on motions as a rigid body"):
-        modal_model(model, shapes=System(model).rigid_velocities(System(model).q0)[:1].T)
-    modal = modal_model(model, 2)
-    with pytest.raises(ModelError, match=r"speeds: got .*, wanted 8 numbers"):
+    with pytest.raises(femb.ModelError, match=f"modes: got 99, wanted a whole number from 1 to {n - 6}"):
+        femb.modal_model(model, 99)
+    with pytest.raises(femb.ModelError, match=f"wanted {n} rows, one for each velocity"):
+        femb.modal_model(model, shapes=np.ones((3, 2)))
+    with pytest.raises(femb.ModelError, match=r"they move bodies\.hub, which is held"):
+        femb.modal_model(model, shapes=np.ones((n, 1)), held="hub")
+    with pytest.raises(femb.ModelError, match="got modes and shapes"):
+        femb.modal_model(model, 2, shapes=np.ones((n, 1)))
+    with pytest.raises(femb.ModelError, match="wanted one of hub, tip"):
+        femb.modal_model(model, 2, held="wing")
+    with pytest.raises(femb.ModelError, match="depend on each other, or on motions as a rigid body"):
+        femb.modal_model(model, shapes=System(model).rigid_velocities(System(model).q0)[:1].T)
+    modal = femb.modal_model(model, 2)
+    with pytest.raises(femb.ModelError, match=r"speeds: got .*, wanted 8 numbers"):
         modal.quadratic_force([1.0])
-    with pytest.raises(ResultError, match=r"must be one of \.npz, \.h5"):
+    with pytest.raises(femb.ResultError, match=r"must be one of \.npz, \.h5"):
         modal.write(tmp_path / "modal.csv")
-    with pytest.raises(ResultError, match="cannot be read as a modal model"):
-        ModalModel.read(tmp_path / "none.npz")
-    model.add(RigidBody("bob", mass=1.0, inertia=0.1))
-    model.add(Revolute("pin", JointEnd("tip", axis=(0, 0, 1)), JointEnd("bob")))
-    with pytest.raises(ModelError, match=r"is for one structure, got joints\.pin: take the parts between joints"):
-        modal_model(model, 2)
+    with pytest.raises(femb.ResultError, match="cannot be read as a modal model"):
+        femb.ModalModel.read(tmp_path / "none.npz")
+    model.add(femb.RigidBody("bob", mass=1.0, inertia=0.1))
+    model.add(femb.Revolute("pin", femb.JointEnd("tip", axis=(0, 0, 1)), femb.JointEnd("bob")))
+    with pytest.raises(femb.ModelError, match=r"is for one structure, got joints\.pin: take the parts between joints"):
+        femb.modal_model(model, 2)
 
 
 def test_the_command_writes_them(tmp_path):
     case = str(ROOT / "cases" / "satellite_free.toml")
     done = said("modal", case, "--modes", "4", "--held", "hub", "--out", tmp_path)
     assert "angular velocity z\nmode 1, " in done
-    assert ModalModel.read(tmp_path / "modal.npz").rigid == 6
-    assert "modal/quadratic" in Results.read(tmp_path / "modal.h5").static
+    assert femb.ModalModel.read(tmp_path / "modal.npz").rigid == 6
+    assert "modal/quadratic" in femb.Results.read(tmp_path / "modal.h5").static
     done = said("modal", case, "--held", "wing", "--force", "--out", tmp_path, code=2)
     assert "held: got 'wing', wanted one of hub" in done
 
 
 def bent(frame):
-    model = Model(gravity=(0, 0, -9.81))
-    beam = Beam(
-        "c", section(youngs_modulus=2e6, shear_modulus=1e6), 2.0, 2, start=Attachment(body="ground", direction=X)
+    model = femb.Model(gravity=(0, 0, -9.81))
+    beam = femb.Beam(
+        "c", section(youngs_modulus=2e6, shear_modulus=1e6), 2.0, 2, start=femb.Attachment(body="ground", direction=X)
     )
     model.add(beam)
-    model.add(Load("tip", beam="c", node=-1, force=(-30.0, 0, 10.0), frame=frame))
+    model.add(femb.Load("tip", beam="c", node=-1, force=(-30.0, 0, 10.0), frame=frame))
     return model
 
 
 def test_forces_that_follow_the_motion_have_no_modes():
-    with pytest.raises(ModelError, match=r"the stiffness .* is not symmetric, .* forces follow the motion"):
-        modal_model(bent("body"), 1, start="equilibrium")
+    with pytest.raises(femb.ModelError, match=r"the stiffness .* is not symmetric, .* forces follow the motion"):
+        femb.modal_model(bent("body"), 1, start="equilibrium")
     # as an input the same force is welcome, and dead loads have modes
-    assert modal_model(bent("body"), 1).inputs == ("loads.tip.force",)
-    found = modal_model(bent("inertial"), 2, start="equilibrium")
+    assert femb.modal_model(bent("body"), 1).inputs == ("loads.tip.force",)
+    found = femb.modal_model(bent("inertial"), 2, start="equilibrium")
     assert found.rigid == 0
-    assert np.abs(found.q - modal_model(bent("inertial"), 2).q).max() > 1e-3
+    assert np.abs(found.q - femb.modal_model(bent("inertial"), 2).q).max() > 1e-3
     assert found.frequencies[0] > 0.0
 
 
 def test_a_hundred_elements_take_a_tenth_of_a_second(monkeypatch):
     """Fourteen calls of the kernel however many elements there are; once each velocity it was seven hundred."""
-    model = Model()
-    model.add(Beam("c", section(), 1.0, 100, start=Attachment(body="ground", direction=X)))
+    model = femb.Model()
+    model.add(femb.Beam("c", section(), 1.0, 100, start=femb.Attachment(body="ground", direction=X)))
     system = System(model)
     q, v = state(system, 5)
     q = system.q0 + 0.02 * (q - system.q0)

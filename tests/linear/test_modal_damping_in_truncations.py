@@ -9,22 +9,7 @@ from linear.test_truncation import damped as boom_and_panel
 from models import winged_satellite
 from pyyeti.nastran import op4, rddmig
 
-from femb import (
-    Attachment,
-    Beam,
-    FembWarning,
-    JointEnd,
-    JointSpringDamper,
-    ModalDamping,
-    Model,
-    ModelError,
-    Revolute,
-    RigidBody,
-    Section,
-    linear_model,
-    linearize,
-    modes,
-)
+import femb
 from femb.handover import hybrid_coordinates
 from femb.handover.craig_bampton import CraigBampton
 from femb.linear.base_shake import shake
@@ -38,13 +23,13 @@ FREQUENCIES = (0.1, 0.2733, 1.57)
 @pytest.fixture(scope="module")
 def damped():
     model = winged_satellite()
-    model.add(ModalDamping("wings", held="hub", ratio=0.02, modes=6))
+    model.add(femb.ModalDamping("wings", held="hub", ratio=0.02, modes=6))
     return model
 
 
 def test_sparse_and_dense_transfer_functions_agree(damped):
-    sparse, dense = linear_model(damped, **WORDS), linearize(damped, **WORDS)
-    undamped = linear_model(winged_satellite(), **WORDS)
+    sparse, dense = femb.linear_model(damped, **WORDS), femb.linearize(damped, **WORDS)
+    undamped = femb.linear_model(winged_satellite(), **WORDS)
     for frequency in FREQUENCIES:
         s = 2j * np.pi * frequency
         wanted = dense.transfer(s)
@@ -54,7 +39,7 @@ def test_sparse_and_dense_transfer_functions_agree(damped):
 
 
 def test_truncation_keeps_the_damping_of_the_model(damped):
-    full = linear_model(damped, **WORDS, hub="hub")
+    full = femb.linear_model(damped, **WORDS, hub="hub")
     reduction = craig_bampton(full, 6)
     assert reduction.kind.endswith(
         "modal damping of the case, 2 % on 12 modes of the appendages of hub: 6 of left yoke, 6 of right yoke"
@@ -69,7 +54,7 @@ def test_truncation_keeps_the_damping_of_the_model(damped):
 @pytest.mark.parametrize(("kept", "ratio"), [(2, 0.02), (6, 0.0)])
 def test_a_bound_knows_the_damping_of_the_modes_left_out(damped, kept, ratio):
     """Two ratios over the frequency of the first of them; of the case's six damped modes of each wing none is left."""
-    tail = craig_bampton(linear_model(damped, **WORDS, hub="hub"), kept).tail
+    tail = craig_bampton(femb.linear_model(damped, **WORDS, hub="hub"), kept).tail
     assert tail is not None
     assert tail.damping * tail.next_omega == pytest.approx(2.0 * ratio, rel=1e-6, abs=1e-9)
 
@@ -87,10 +72,10 @@ def lowest(space, count=4):
 
 
 ROADS = {
-    "full order with a hub": lambda model: linearize(model, **TORQUE, hub="hub"),
-    "modes": lambda model: linearize(model, **TORQUE, modes=EVERY_MODE),
-    "residual vectors": lambda model: linearize(model, **TORQUE, modes=EVERY_MODE, residual_vectors=True),
-    "Craig-Bampton": lambda model: linearize(model, **TORQUE, hub="hub", craig_bampton=EVERY_MODE),
+    "full order with a hub": lambda model: femb.linearize(model, **TORQUE, hub="hub"),
+    "modes": lambda model: femb.linearize(model, **TORQUE, modes=EVERY_MODE),
+    "residual vectors": lambda model: femb.linearize(model, **TORQUE, modes=EVERY_MODE, residual_vectors=True),
+    "Craig-Bampton": lambda model: femb.linearize(model, **TORQUE, hub="hub", craig_bampton=EVERY_MODE),
     "hybrid coordinates": lambda model: hybrid_coordinates(model, held="hub").state_space(),
     "all dampers": lambda model: hybrid_coordinates(model, held="hub").state_space(dampers=True),
 }
@@ -98,34 +83,36 @@ ROADS = {
 
 @pytest.mark.parametrize("road", ROADS)
 def test_every_road_has_the_damping_of_the_case(damped, road):
-    complex_modes = modes(damped, 4, damped=True)
+    complex_modes = femb.modes(damped, 4, damped=True)
     wanted = np.array([complex_modes.frequencies, complex_modes.damping])
     np.testing.assert_allclose(lowest(ROADS[road](damped)), wanted, rtol=3e-6)
 
 
 def test_full_order_of_a_held_hub(damped):
-    found = linearize(damped, inputs=[], outputs=[], held="hub")
+    found = femb.linearize(damped, inputs=[], outputs=[], held="hub")
     ratios = lowest(found, 14)[1]
     np.testing.assert_allclose(ratios[:12], 0.02, rtol=1e-7)  # six of each wing; the next ones are not damped
     np.testing.assert_allclose(ratios[12:], 0.0, atol=1e-10)
-    replaced = linearize(damped, inputs=[], outputs=[], held="hub", damping=0.03)
+    replaced = femb.linearize(damped, inputs=[], outputs=[], held="hub", damping=0.03)
     np.testing.assert_allclose(lowest(replaced, 14)[1], 0.03, rtol=1e-7)
 
 
 @pytest.mark.parametrize("order", [{"craig_bampton": EVERY_MODE}, {}])
 def test_a_given_ratio_replaces_that_of_the_case(damped, order):
     """As a case without modal damping that is given the ratio, and zero takes the damping away."""
-    found = lowest(linearize(damped, **TORQUE, hub="hub", **order, damping=0.01))
-    np.testing.assert_allclose(found, lowest(linearize(winged_satellite(), **TORQUE, hub="hub", **order, damping=0.01)))
+    found = lowest(femb.linearize(damped, **TORQUE, hub="hub", **order, damping=0.01))
+    np.testing.assert_allclose(
+        found, lowest(femb.linearize(winged_satellite(), **TORQUE, hub="hub", **order, damping=0.01))
+    )
     assert np.all(found[1] < 0.021)
-    none = lowest(linearize(damped, **TORQUE, hub="hub", **order, damping=0.0))[1]
+    none = lowest(femb.linearize(damped, **TORQUE, hub="hub", **order, damping=0.0))[1]
     np.testing.assert_allclose(none, 0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("word", ["modes", "craig_bampton"])
 def test_the_table_says_whose_the_damping_is(damped, word):
     def kind(model, **words):
-        truncation = linearize(model, **TORQUE, hub="hub", **{word: 3}, **words, frequencies=[0.1]).truncation
+        truncation = femb.linearize(model, **TORQUE, hub="hub", **{word: 3}, **words, frequencies=[0.1]).truncation
         assert truncation is not None
         return truncation.kind
 
@@ -134,7 +121,7 @@ def test_the_table_says_whose_the_damping_is(damped, word):
     assert kind(winged_satellite(), damping=0.03).endswith("3 % damping in each, as given")
     assert kind(winged_satellite()).endswith("0.5 % damping in each, by default")
     assert truncated(damped, hub="hub")[1].endswith("6 of right yoke")
-    assert modes(damped, 2, held="hub").table().endswith("6 of right yoke")
+    assert femb.modes(damped, 2, held="hub").table().endswith("6 of right yoke")
 
 
 # Part of the bound that the error reaches near the first mode left out.
@@ -155,8 +142,8 @@ def test_the_bound_holds_with_the_damping_of_the_case(order, ratio):
     # vectors of parts that have all but no rotary inertia are rounded to 1e-5
     section = {"inertia_per_length": [2e-2, 1e-2, 1e-2]} if order == "residual vectors" else {}
     model = boom_and_panel(**section)
-    model.add(ModalDamping("boom", held="hub", ratio=ratio, modes=count))
-    full, parts = linear_model(model, **BOOM), [0.0]
+    model.add(femb.ModalDamping("boom", held="hub", ratio=ratio, modes=count))
+    full, parts = femb.linear_model(model, **BOOM), [0.0]
     space = ORDERS[order](full)([0.5])
     for frequency in np.random.default_rng(3).uniform(0.05, 12.0, 8):
         bound = space.truncation.bound([frequency])[0]
@@ -170,10 +157,10 @@ def test_the_bound_holds_with_the_damping_of_the_case(order, ratio):
 
 def test_a_ratio_that_nothing_takes(damped):
     for words in ({}, {"held": "hub", "damped": True}):
-        with pytest.raises(ModelError, match="it is the ratio of the modes of appendages"):
-            modes(damped, 2, **words, damping=0.02)
-    with pytest.raises(ModelError, match="a damping ratio is of the modes"):
-        linearize(damped, **TORQUE, damping=0.02)
+        with pytest.raises(femb.ModelError, match="it is the ratio of the modes of appendages"):
+            femb.modes(damped, 2, **words, damping=0.02)
+    with pytest.raises(femb.ModelError, match="a damping ratio is of the modes"):
+        femb.linearize(damped, **TORQUE, damping=0.02)
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".op4", ".pch"])
@@ -198,14 +185,16 @@ def test_reduced_matrices_in_files(damped, suffix, tmp_path):
 
 def hinged(*items):
     """A free hub, and on a sprung hinge a panel that carries a boom."""
-    model = Model("panel on a hinge")
-    model.add(RigidBody("hub", mass=8.0, inertia=(0.5, 0.6, 0.7)))
-    model.add(RigidBody("panel", mass=1.5, inertia=(0.05, 0.2, 0.25), center_of_mass=(0.0, 0.0, 0.02)))
-    first = JointEnd("hub", at=(0.3, 0.0, 0.1), axis=(0.0, 1.0, 0.2))
-    model.add(Revolute("hinge", first, JointEnd("panel", at=(-0.5, 0.0, 0.0))))
-    model.add(JointSpringDamper("spring", "hinge", stiffness=40.0))
-    section = Section("boom", 2e-4, (4e-9, 6e-9), 8e-9, 2.7e3, 7e10, 2.6e10)
-    model.add(Beam("boom", section, 2.0, 2, start=Attachment("panel", (0.1, 0.0, 0.0), direction=(1, 0.2, 0))))
+    model = femb.Model("panel on a hinge")
+    model.add(femb.RigidBody("hub", mass=8.0, inertia=(0.5, 0.6, 0.7)))
+    model.add(femb.RigidBody("panel", mass=1.5, inertia=(0.05, 0.2, 0.25), center_of_mass=(0.0, 0.0, 0.02)))
+    first = femb.JointEnd("hub", at=(0.3, 0.0, 0.1), axis=(0.0, 1.0, 0.2))
+    model.add(femb.Revolute("hinge", first, femb.JointEnd("panel", at=(-0.5, 0.0, 0.0))))
+    model.add(femb.JointSpringDamper("spring", "hinge", stiffness=40.0))
+    section = femb.Section("boom", 2e-4, (4e-9, 6e-9), 8e-9, 2.7e3, 7e10, 2.6e10)
+    model.add(
+        femb.Beam("boom", section, 2.0, 2, start=femb.Attachment("panel", (0.1, 0.0, 0.0), direction=(1, 0.2, 0)))
+    )
     for item in items:
         model.add(item)
     return model
@@ -213,20 +202,25 @@ def hinged(*items):
 
 def test_reactions_of_joints_balance_modal_damping():
     """The reaction of a hinge beside which modal damping acts, sparse, dense and truncated."""
-    model = hinged(ModalDamping("panel", "hub", 0.2, modes=4))
+    model = hinged(femb.ModalDamping("panel", "hub", 0.2, modes=4))
     words = {"inputs": ["bodies.panel.torque"], "outputs": ["joints.hinge.force", "joints.hinge.torque"]}
-    dense, sparse = linearize(model, **words), linear_model(model, **words, hub="hub")
-    undamped = linear_model(hinged(), **words, hub="hub")
+    dense, sparse = femb.linearize(model, **words), femb.linear_model(model, **words, hub="hub")
+    undamped = femb.linear_model(hinged(), **words, hub="hub")
     for frequency in (0.3, 1.2, 4.0):
         s = 2j * np.pi * frequency
         wanted = dense.transfer(s)
         size = np.max(np.abs(wanted))
         assert np.max(np.abs(undamped.transfer(s) - wanted)) > 1e-3 * size
         np.testing.assert_allclose(sparse.transfer(s), wanted, rtol=0, atol=1e-7 * size)
-        for space in (linearize(model, **words, hub="hub"), linearize(model, **words, hub="hub", craig_bampton=99)):
+        for space in (
+            femb.linearize(model, **words, hub="hub"),
+            femb.linearize(model, **words, hub="hub", craig_bampton=99),
+        ):
             np.testing.assert_allclose(space.transfer(s), wanted, rtol=0, atol=1e-7 * size)
     # of a ratio that replaces it, too: with all modes the truncation is exact
-    truncation = linearize(model, **words, hub="hub", craig_bampton=99, damping=0.1, frequencies=[0.3, 1.2]).truncation
+    truncation = femb.linearize(
+        model, **words, hub="hub", craig_bampton=99, damping=0.1, frequencies=[0.3, 1.2]
+    ).truncation
     assert truncation is not None
     np.testing.assert_allclose(truncation.reduced.values, truncation.full.values, rtol=1e-7, atol=1e-9)
 
@@ -235,9 +229,9 @@ def test_reactions_of_joints_balance_modal_damping():
 
 
 def boom(*items, elements=4):
-    model = Model("boom")
-    section = Section("tube", 2.5e-3, (5.2e-7, 5.2e-7), 8e-7, 2800.0, 7.17e10, 2.7e10)
-    model.add(Beam("boom", section, 2.0, elements, start=Attachment("ground", direction=(1, 0, 0))))
+    model = femb.Model("boom")
+    section = femb.Section("tube", 2.5e-3, (5.2e-7, 5.2e-7), 8e-7, 2800.0, 7.17e10, 2.7e10)
+    model.add(femb.Beam("boom", section, 2.0, elements, start=femb.Attachment("ground", direction=(1, 0, 0))))
     for item in items:
         model.add(item)
     return model
@@ -248,7 +242,7 @@ RANDOM = {"outputs": ["appendages.boom.force.z"], "density": ([5.0, 2000.0], [1.
 
 def test_a_shake_has_the_damping_of_the_case():
     """The same as the ratio that is given to a case without; a ratio beside that of the case replaces it."""
-    damped = boom(ModalDamping("boom", "ground", 0.03, modes=15), elements=2)
+    damped = boom(femb.ModalDamping("boom", "ground", 0.03, modes=15), elements=2)
     own = shake(damped, "z", **RANDOM)
     given = shake(boom(elements=2), "z", **RANDOM, damping=0.03)
     at = [[each.space.frequency_response([f]).values for f in (10.2, 64.0, 500.0)] for each in (own, given)]
@@ -263,15 +257,15 @@ def test_a_shake_has_the_damping_of_the_case():
 def test_a_shake_of_fewer_modes_than_the_default():
     found = shake(boom(elements=1), "z", **RANDOM)
     assert "; 8 modes of the whole structure, 0.5 % damping in each, by default" in found.table()
-    with pytest.raises(ModelError, match="got 20, wanted"):
+    with pytest.raises(femb.ModelError, match="got 20, wanted"):
         shake(boom(elements=1), "z", **RANDOM, modes=20)
 
 
 def test_modes_without_damping_in_the_span_of_a_shake():
     """A warning, and infinite figures of what responds to them: not a number that rounding makes."""
-    model = boom(ModalDamping("boom", "ground", 0.03, modes=2))  # the first mode in either plane
+    model = boom(femb.ModalDamping("boom", "ground", 0.03, modes=2))  # the first mode in either plane
     outputs = ["appendages.boom.force.z", "beams.boom.-1.turn.x"]
-    with pytest.warns(FembWarning, match=r"modes at 64.0051 to 1\d+.\d+ Hz have no damping"):
+    with pytest.warns(femb.FembWarning, match=r"modes at 64.0051 to 1\d+.\d+ Hz have no damping"):
         found = shake(model, "z", outputs=outputs, density=RANDOM["density"])
     assert found.rms is not None
     assert found.rms[0] == found.peak[0] == np.inf

@@ -3,19 +3,7 @@
 import numpy as np
 import pytest
 
-from femb import (
-    JointDriver,
-    JointEnd,
-    JointMotor,
-    JointSpringDamper,
-    Load,
-    Model,
-    ModelError,
-    Prismatic,
-    Revolute,
-    RigidBody,
-    SolveError,
-)
+import femb
 from femb.linear import linearize, periodic
 from femb.profiles import Sine
 from femb.system.system import System
@@ -23,11 +11,15 @@ from femb.system.system import System
 
 def slide(frequency, damping=1.5):
     """A mass on a sprung slide, shaken by a motor."""
-    model = Model("slide")
-    model.add(RigidBody("mass", mass=2.0, inertia=1.0))
-    model.add(Prismatic("rail", JointEnd("ground", axis=(1, 0, 0)), JointEnd("mass", axis=(1, 0, 0)), start=(0.1,)))
-    model.add(JointSpringDamper("spring", joint="rail", stiffness=50.0, damping=damping))
-    model.add(JointMotor("shaker", joint="rail", force=3.0, profile=lambda t: np.cos(frequency * t)))
+    model = femb.Model("slide")
+    model.add(femb.RigidBody("mass", mass=2.0, inertia=1.0))
+    model.add(
+        femb.Prismatic(
+            "rail", femb.JointEnd("ground", axis=(1, 0, 0)), femb.JointEnd("mass", axis=(1, 0, 0)), start=(0.1,)
+        )
+    )
+    model.add(femb.JointSpringDamper("spring", joint="rail", stiffness=50.0, damping=damping))
+    model.add(femb.JointMotor("shaker", joint="rail", force=3.0, profile=lambda t: np.cos(frequency * t)))
     return model
 
 
@@ -49,18 +41,18 @@ def test_forced_vibration():
 
 def swing(amplitude, frequency, length=0.5):
     """A pendulum whose pivot is shaken up and down."""
-    model = Model("swing", gravity=(0, 0, -9.81))
-    model.add(RigidBody("pivot", mass=1.0, inertia=1.0))
-    model.add(RigidBody("bob", mass=1.0, inertia=0.01))
-    model.add(Prismatic("lift", JointEnd("ground", axis=(0, 0, 1)), JointEnd("pivot", axis=(0, 0, 1))))
-    second = JointEnd("bob", at=(0, 0, length), axis=(0, 1, 0))
-    model.add(Revolute("pin", JointEnd("pivot", axis=(0, 1, 0)), second))
+    model = femb.Model("swing", gravity=(0, 0, -9.81))
+    model.add(femb.RigidBody("pivot", mass=1.0, inertia=1.0))
+    model.add(femb.RigidBody("bob", mass=1.0, inertia=0.01))
+    model.add(femb.Prismatic("lift", femb.JointEnd("ground", axis=(0, 0, 1)), femb.JointEnd("pivot", axis=(0, 0, 1))))
+    second = femb.JointEnd("bob", at=(0, 0, length), axis=(0, 1, 0))
+    model.add(femb.Revolute("pin", femb.JointEnd("pivot", axis=(0, 1, 0)), second))
 
     def motion(t):
         c, s = np.cos(frequency * t), np.sin(frequency * t)
         return amplitude * s, amplitude * frequency * c, -amplitude * frequency**2 * s
 
-    model.add(JointDriver("shaker", joint="lift", motion=motion))
+    model.add(femb.JointDriver("shaker", joint="lift", motion=motion))
     return model
 
 
@@ -105,10 +97,10 @@ def test_free_libration_is_found_from_its_period():
     inertia = 0.01 + length**2
     small = np.sqrt(9.81 * length / inertia)
     period = 4.0 * ellipk(np.sin(0.5 * amplitude) ** 2) / small
-    model = Model("pendulum", gravity=(0, 0, -9.81))
-    model.add(RigidBody("bob", mass=1.0, inertia=0.01))
-    ends = JointEnd("ground", axis=(0, 1, 0)), JointEnd("bob", at=(0, 0, length), axis=(0, 1, 0))
-    model.add(Revolute("pin", *ends, start=(0.9,)))
+    model = femb.Model("pendulum", gravity=(0, 0, -9.81))
+    model.add(femb.RigidBody("bob", mass=1.0, inertia=0.01))
+    ends = femb.JointEnd("ground", axis=(0, 1, 0)), femb.JointEnd("bob", at=(0, 0, length), axis=(0, 1, 0))
+    model.add(femb.Revolute("pin", *ends, start=(0.9,)))
     found = periodic(model, period, vary=("joints.pin.angle",))
     angle = found.point.system.joint_motion(found.point.q, found.point.v)[0][0]
     np.testing.assert_allclose(angle, amplitude, rtol=1e-7)
@@ -118,8 +110,8 @@ def test_free_libration_is_found_from_its_period():
 
 def test_free_body_in_own_axes():
     """A body that turns about a principal axis comes back after a turn; multipliers are those of its constant A."""
-    model = Model("top")
-    model.add(RigidBody("top", mass=1.0, inertia=(1.0, 1.4, 2.0), angular_velocity=(0, 0, 2.0)))
+    model = femb.Model("top")
+    model.add(femb.RigidBody("top", mass=1.0, inertia=(1.0, 1.4, 2.0), angular_velocity=(0, 0, 2.0)))
     found = periodic(model, np.pi)
     A = linearize(System(model)).A
     wanted = np.exp(np.pi * np.linalg.eigvals(A))
@@ -129,12 +121,12 @@ def test_free_body_in_own_axes():
 
 
 def test_what_is_refused():
-    with pytest.raises(ModelError, match="got the period -1, must be greater than 0"):
+    with pytest.raises(femb.ModelError, match="got the period -1, must be greater than 0"):
         periodic(slide(4.0), -1)
-    with pytest.raises(ModelError, match=r"no state 'height'; there are: joints\.rail\.stroke"):
+    with pytest.raises(femb.ModelError, match=r"no state 'height'; there are: joints\.rail\.stroke"):
         periodic(slide(4.0), 1.0, vary=("height",))
-    model = Model("pushed")
-    model.add(RigidBody("b", mass=1.0, inertia=1.0))
-    model.add(Load("push", body="b", force=(1.0, 0, 0), profile=Sine(frequency=1.0, mean=1.0)))
-    with pytest.raises(SolveError, match=r"no motion of period 1 s found near the start: .* is still off by"):
+    model = femb.Model("pushed")
+    model.add(femb.RigidBody("b", mass=1.0, inertia=1.0))
+    model.add(femb.Load("push", body="b", force=(1.0, 0, 0), profile=Sine(frequency=1.0, mean=1.0)))
+    with pytest.raises(femb.SolveError, match=r"no motion of period 1 s found near the start: .* is still off by"):
         periodic(model, 1.0, intervals=4)

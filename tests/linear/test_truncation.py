@@ -7,18 +7,7 @@ import pytest
 from models import FREE, hub, of_parts, satellite, slender, thin_panel, winged_satellite
 from vibration.test_hybrid import TABLE
 
-from femb import (
-    Attachment,
-    Beam,
-    JointEnd,
-    JointSpringDamper,
-    ModelError,
-    Results,
-    Revolute,
-    RigidBody,
-    linear_model,
-    linearize,
-)
+import femb
 from femb.handover.hybrid import HybridCoordinates
 from femb.linear.orders import LARGEST, full_order
 from femb.linear.orders import balanced_states as balanced
@@ -47,17 +36,17 @@ def wings():
 
 @pytest.fixture(scope="module")
 def torque(wings):
-    return linear_model(wings, **TORQUE)
+    return femb.linear_model(wings, **TORQUE)
 
 
 def damped(**section):
     """A hub with a boom, a damped hinge and a panel, and forces and outputs on them."""
-    start = Attachment("hub", direction=(1, 0, 0))
-    model = of_parts(hub(), Beam("boom", slender(**section), length=1.0, elements=4, start=start))
-    model.add(RigidBody("panel", mass=0.5, inertia=(0.02, 0.03, 0.04), position=(1.4, 0.0, 0.0)))
-    inner = JointEnd(beam="boom", node=-1, axis=(0.0, 1.0, 0.0))
-    model.add(Revolute("hinge", inner, JointEnd("panel", at=(-0.4, 0.0, 0.0), axis=(0.0, 1.0, 0.0))))
-    model.add(JointSpringDamper("spring", "hinge", stiffness=2.0, damping=0.02))
+    start = femb.Attachment("hub", direction=(1, 0, 0))
+    model = of_parts(hub(), femb.Beam("boom", slender(**section), length=1.0, elements=4, start=start))
+    model.add(femb.RigidBody("panel", mass=0.5, inertia=(0.02, 0.03, 0.04), position=(1.4, 0.0, 0.0)))
+    inner = femb.JointEnd(beam="boom", node=-1, axis=(0.0, 1.0, 0.0))
+    model.add(femb.Revolute("hinge", inner, femb.JointEnd("panel", at=(-0.4, 0.0, 0.0), axis=(0.0, 1.0, 0.0))))
+    model.add(femb.JointSpringDamper("spring", "hinge", stiffness=2.0, damping=0.02))
     return model
 
 
@@ -88,8 +77,8 @@ def test_the_sparse_model_is_the_linearised_one(start):
     model = of_parts(hub(inertia=(1.0, 1.2, 1.5), **spin))
     section = slender(damping=0.01)
     for name, side in (("a", 1.0), ("b", -1.0)):
-        root = Attachment("hub", at=(0.1 * side, 0.0, 0.0), direction=(side, 0.0, 0.0))
-        model.add(Beam(name, section, length=1.0, elements=3, start=root))
+        root = femb.Attachment("hub", at=(0.1 * side, 0.0, 0.0), direction=(side, 0.0, 0.0))
+        model.add(femb.Beam(name, section, length=1.0, elements=3, start=root))
     words = {
         "inputs": ["bodies.hub.torque", "beams.a.-1.force"],
         "outputs": [
@@ -98,7 +87,7 @@ def test_the_sparse_model_is_the_linearised_one(start):
         ],
         "start": start,
     }
-    sparse, space = linear_model(model, **words), linearize(model, **words)
+    sparse, space = femb.linear_model(model, **words), femb.linearize(model, **words)
     for frequency in (0.3, 1.0, 4.0):
         found, wanted = (each.transfer(2j * np.pi * frequency) for each in (sparse, space))
         np.testing.assert_allclose(found, wanted, atol=1e-8 * np.max(np.abs(wanted)))
@@ -109,7 +98,7 @@ def test_the_sparse_model_is_the_linearised_one(start):
 def test_reactions_and_section_forces_of_the_sparse_model_are_those_of_the_linearised_one():
     outputs = ["joints.hinge.force", "joints.hinge.torque", "beams.boom.1.section_moment", "joints.hinge.angle rate"]
     words = {"inputs": BOOM["inputs"], "outputs": outputs}
-    sparse, space = linear_model(damped(), **words), linearize(damped(), **words)
+    sparse, space = femb.linear_model(damped(), **words), femb.linearize(damped(), **words)
     for frequency in (0.1, 1.0):
         found, wanted = (each.transfer(2j * np.pi * frequency) for each in (sparse, space))
         np.testing.assert_allclose(found, wanted, atol=1e-6 * np.max(np.abs(wanted)))
@@ -118,7 +107,9 @@ def test_reactions_and_section_forces_of_the_sparse_model_are_those_of_the_linea
 def test_the_force_of_an_appendage_is_the_section_force_at_its_root(wings):
     outputs = ["beams.left yoke.0.section_force", "beams.left yoke.0.section_moment"]
     outputs += ["appendages.left yoke.force", "appendages.left yoke.torque"]
-    model = linear_model(wings, inputs=["bodies.left panel 2.force", "bodies.hub.torque"], outputs=outputs, hub="hub")
+    model = femb.linear_model(
+        wings, inputs=["bodies.left panel 2.force", "bodies.hub.torque"], outputs=outputs, hub="hub"
+    )
     found = model.transfer(2j * np.pi * 0.4)
     size = np.max(np.abs(found))
     for first, second in ((0, 6), (3, 9)):
@@ -128,8 +119,8 @@ def test_the_force_of_an_appendage_is_the_section_force_at_its_root(wings):
 
 def test_full_order_of_a_held_hub():
     words = {**BOOM, "outputs": ["joints.hinge.angle"], "inputs": ["joints.hinge.angle.force"]}
-    space = linearize(damped(), held="hub", outputs=words["outputs"], inputs=words["inputs"])
-    model = linear_model(damped(), held="hub", outputs=words["outputs"], inputs=words["inputs"])
+    space = femb.linearize(damped(), held="hub", outputs=words["outputs"], inputs=words["inputs"])
+    model = femb.linear_model(damped(), held="hub", outputs=words["outputs"], inputs=words["inputs"])
     assert not any("hub" in state for state in space.states)
     np.testing.assert_allclose(space.transfer(2j), model.transfer(2j), rtol=1e-8)
 
@@ -149,7 +140,7 @@ def test_craig_bampton_of_the_reference_satellite(torque, count):
 
 def test_damping_of_slow_modes_stays_beside_that_of_fast_ones():
     """Of a thin panel with all its modes: the damping of the fastest is 1e11 times that of the slowest."""
-    model = linear_model(thin_panel(), **TORQUE)
+    model = femb.linear_model(thin_panel(), **TORQUE)
     found = craig_bampton(model, 1000, damping=0.0)
     rates = np.diag(found.reduced.damping)[-len(found.omega) :]
     # the shapes of the slowest have the digits that squares of 1 and 1e12 leave
@@ -186,7 +177,7 @@ def test_residual_flexibility(torque, frequency, count, without, corrected):
 def test_residual_vectors():
     """Accelerations, which a static share in the direct part does not help, gain from vectors as well."""
     words = {"inputs": ["bodies.panel.force.z"], "outputs": ["bodies.panel.acceleration.z", "bodies.panel.position.z"]}
-    model = linear_model(damped(), **words, hub="hub")
+    model = femb.linear_model(damped(), **words, hub="hub")
     plain, corrected = (modal(model, 3, correction=each).state_space([0.05]) for each in (False, True))
     vectors = residual_vectors(model, 3).state_space([0.05])
     assert vectors.states[6:10] == ("mode 1", "mode 2", "mode 3", "residual 1")
@@ -230,7 +221,7 @@ def test_the_bound_holds_at_other_frequencies(order):
     """With dampers of its own, and outputs of all kinds; frequencies up to the first mode left out."""
     # vectors of parts that have all but no rotary inertia are rounded to 1e-5
     section = {"inertia_per_length": [2e-2, 1e-2, 1e-2]} if order == "residual vectors" else {}
-    model = linear_model(damped(**section), **BOOM)
+    model = femb.linear_model(damped(**section), **BOOM)
     space = ORDERS[order](model)([0.5])
     for frequency in np.random.default_rng(3).uniform(0.05, 12.0, 12):
         bound = space.truncation.bound([frequency])[0]
@@ -271,7 +262,7 @@ def test_the_bound_is_sharp(torque):
 def test_the_bound_of_residual_vectors_is_sharp(count):
     """Displacements and accelerations of the places where forces act, which the vectors represent."""
     words = {"inputs": ["bodies.panel.force"], "outputs": ["bodies.panel.acceleration", "bodies.panel.position"]}
-    model = linear_model(damped(), **words, hub="hub")
+    model = femb.linear_model(damped(), **words, hub="hub")
     reduction = residual_vectors(model, count)
     assert reduction.tail.next_omega > np.max(reduction.omega)
     for part in (0.3, 0.6, 0.9):
@@ -299,8 +290,8 @@ def test_balanced_states_beside_exact_rigid_motions(torque):
 def test_balanced_states_beside_a_hinge_with_friction():
     """Its rate decays and its angle acts on nothing: it is neither a vibration nor a free motion."""
     model = winged_satellite(free_hinge=True)
-    model.add(JointSpringDamper("friction", "left hinge 2", stiffness=0.0, damping=3.0))
-    whole = linear_model(model, **TORQUE)
+    model.add(femb.JointSpringDamper("friction", "left hinge 2", stiffness=0.0, damping=3.0))
+    whole = femb.linear_model(model, **TORQUE)
     errors = []
     for order in (8, 16, 24):
         space = balanced(modal(whole, 20), order, [0.02, 0.4])
@@ -311,25 +302,25 @@ def test_balanced_states_beside_a_hinge_with_friction():
 
 def test_balanced_states_of_slowly_damped_modes_beside_fast_ones():
     """Damping of 1e-3 1/s is none of rounding, though the largest entry of the matrix is 1e12 1/s2."""
-    found = balanced(modal(linear_model(thin_panel(), **TORQUE), 18), 2, [0.1])
+    found = balanced(modal(femb.linear_model(thin_panel(), **TORQUE), 18), 2, [0.1])
     pole = max(found.eigenvalues(), key=lambda each: each.imag)
     assert pole.imag == pytest.approx(modes(thin_panel(), 1).frequencies[0] * 2.0 * np.pi, rel=1e-3)
 
 
 def test_accelerations_of_balanced_states_are_direct_by_the_mass_of_the_rigid_motions():
     words = {"inputs": ["bodies.hub.torque.y"], "outputs": ["bodies.hub.angular_acceleration.y"]}
-    space = balanced(modal(linear_model(damped(), **words, hub="hub"), 10), 8, [0.02, 0.5])
+    space = balanced(modal(femb.linear_model(damped(), **words, hub="hub"), 10), 8, [0.02, 0.5])
     assert np.max(space.truncation.error) < 1e-3
 
 
 def test_names_and_files(tmp_path, wings):
-    space = linearize(wings, **TORQUE, craig_bampton=1, frequencies=[0.1, 0.2])
+    space = femb.linearize(wings, **TORQUE, craig_bampton=1, frequencies=[0.1, 0.2])
     assert space.states[:8] == (
         *(f"bodies.hub.{word}" for word in ("x", "y", "z", "turn_x", "turn_y", "turn_z")),
         *("left yoke.mode 1", "right yoke.mode 1"),
     )
     assert "1 modes of each appendage of hub, 0.5 % damping" in space.truncation.table()
-    results = Results.read(space.write(tmp_path / "linear.h5"))
+    results = femb.Results.read(space.write(tmp_path / "linear.h5"))
     assert results.arrays["linear/truncation_error"].shape == (2, 3, 3)
     np.testing.assert_array_equal(results.arrays["linear/truncation_frequencies"], [0.1, 0.2])
     again = type(space).of_results(results)
@@ -338,7 +329,7 @@ def test_names_and_files(tmp_path, wings):
     response = space.frequency_response([0.1, 0.2])
     assert response.between("bodies.hub.turn.x", "bodies.hub.torque.x").shape == (2,)
     assert response.singular_values.shape == (2, 3)
-    assert Results.read(response.write(tmp_path / "response.h5")).arrays["response/real"].shape == (2, 3, 3)
+    assert femb.Results.read(response.write(tmp_path / "response.h5")).arrays["response/real"].shape == (2, 3, 3)
 
 
 # Bad input
@@ -364,17 +355,17 @@ def test_names_and_files(tmp_path, wings):
     ],
 )
 def test_bad_orders(wings, words, message):
-    with pytest.raises(ModelError, match=message):
-        linearize(wings, **{**TORQUE, **words})
+    with pytest.raises(femb.ModelError, match=message):
+        femb.linearize(wings, **{**TORQUE, **words})
 
 
 def test_a_model_too_large_for_full_order():
     count = LARGEST // 7 + 2
     model = of_parts(
-        Beam("boom", slender(), length=100.0, elements=count, start=Attachment("ground", direction=(1, 0, 0)))
+        femb.Beam("boom", slender(), length=100.0, elements=count, start=femb.Attachment("ground", direction=(1, 0, 0)))
     )
-    with pytest.raises(ModelError, match="truncate it, as by --modes 20"):
-        full_order(linear_model(model, inputs=["beams.boom.-1.force"], outputs=["beams.boom.-1.position"]))
+    with pytest.raises(femb.ModelError, match="truncate it, as by --modes 20"):
+        full_order(femb.linear_model(model, inputs=["beams.boom.-1.force"], outputs=["beams.boom.-1.position"]))
 
 
 def test_what_is_zero_by_symmetry_hides_no_error():
@@ -382,7 +373,7 @@ def test_what_is_zero_by_symmetry_hides_no_error():
     model = satellite(forced=False, rates=(0.0, 0.0, 0.0))
     words = {"inputs": ["bodies.hub.torque.y"], "hub": "hub", "craig_bampton": 6, "frequencies": [0.1, 1.0, 5.0]}
     turn, both = (
-        linearize(model, outputs=outputs, **words).truncation
+        femb.linearize(model, outputs=outputs, **words).truncation
         for outputs in (["bodies.hub.turn"], ["bodies.hub.turn", "bodies.hub.position"])
     )
     assert "digits lost" not in both.table()

@@ -4,35 +4,21 @@ from typing import Any
 
 import numpy as np
 
-from femb import Ground, Model, RigidBody
-from femb.elements import (
-    Cylindrical,
-    Fixed,
-    JointEnd,
-    Parallel,
-    Perpendicular,
-    Planar,
-    PointOnLine,
-    PointOnPlane,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-)
+import femb
 from femb.numerics import kinematics
 
 KINDS: tuple[Any, ...] = (
-    Revolute,
-    Universal,
-    Spherical,
-    Prismatic,
-    Cylindrical,
-    Planar,
-    Fixed,
-    PointOnLine,
-    PointOnPlane,
-    Parallel,
-    Perpendicular,
+    femb.Revolute,
+    femb.Universal,
+    femb.Spherical,
+    femb.Prismatic,
+    femb.Cylindrical,
+    femb.Planar,
+    femb.Fixed,
+    femb.PointOnLine,
+    femb.PointOnPlane,
+    femb.Parallel,
+    femb.Perpendicular,
 )
 
 
@@ -48,7 +34,7 @@ def random_model(rng, bodies, kinds=KINDS, ground=True, moving=False):
 
     moving : without gravity, all joints that have coordinates at random rates, and the first body moving.
     """
-    model = Model("tree", gravity=(0.0, 0.0, 0.0) if moving else tuple(3.0 * rng.standard_normal(3)))
+    model = femb.Model("tree", gravity=(0.0, 0.0, 0.0) if moving else tuple(3.0 * rng.standard_normal(3)))
     order = rng.permutation(bodies)
     for k in sorted(order):
         center = tuple(0.3 * rng.standard_normal(3))
@@ -56,20 +42,21 @@ def random_model(rng, bodies, kinds=KINDS, ground=True, moving=False):
         if moving and k == order[0] and not ground:
             more = {"velocity": rng.standard_normal(3), "angular_velocity": rng.standard_normal(3)}
         values = {"mass": rng.uniform(0.5, 2.0), "inertia": random_inertia(rng), "center_of_mass": center}
-        model.add(RigidBody(f"b{k}", **values, **more))
+        model.add(femb.RigidBody(f"b{k}", **values, **more))
     if ground:
-        model.add(Ground())
+        model.add(femb.Ground())
     names = [f"b{k}" for k in order]
     for k in range(0 if ground else 1, bodies):
         parents = names[:k] + (["ground"] if ground else [])
         parent = parents[rng.integers(len(parents))]
         ends = [
-            JointEnd(name, at=0.5 * rng.standard_normal(3), axis=rng.standard_normal(3)) for name in (parent, names[k])
+            femb.JointEnd(name, at=0.5 * rng.standard_normal(3), axis=rng.standard_normal(3))
+            for name in (parent, names[k])
         ]
         if rng.random() < 0.5:
             ends.reverse()
         kind = kinds[rng.integers(len(kinds))]
-        more = {"angle": 0.9} if kind is Perpendicular and rng.random() < 0.5 else {}
+        more = {"angle": 0.9} if kind is femb.Perpendicular and rng.random() < 0.5 else {}
         if moving and kind.coordinates:
             more["rates"] = rng.standard_normal(len(kind.coordinates))
         model.add(kind(f"j{k}", *ends, **more))

@@ -7,17 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from femb import (
-    AerodynamicLoad,
-    JointEnd,
-    JointSpringDamper,
-    Model,
-    Revolute,
-    RigidBody,
-    SpringDamper,
-    SpringEnd,
-    Universal,
-)
+import femb
 
 X, Y, Z = np.eye(3)
 
@@ -65,30 +55,32 @@ class Example:
     struts: tuple = ()
 
     def model(self):
-        model = Model("example", gravity=self.gravity)
+        model = femb.Model("example", gravity=self.gravity)
         for k, b in enumerate(self.bodies):
             words = {"position": (0, 0, 0), "velocity": self.velocity, "angular_velocity": (0, 0, 0)}
-            model.add(RigidBody(f"b{k}", mass=b.mass, inertia=b.J, **(words if b.parent is None else {})))
+            model.add(femb.RigidBody(f"b{k}", mass=b.mass, inertia=b.J, **(words if b.parent is None else {})))
         for k, b in enumerate(self.bodies):
             if b.parent is None:
                 continue
             parent = "ground" if b.parent < 0 else f"b{b.parent}"
             first, last = b.axes[0], b.axes[-1]
             other = np.roll(first, 1) if len(b.axes) == 1 else last
-            kind, words = (Revolute, ("angle",)) if len(b.axes) == 1 else (Universal, ("first_angle", "second_angle"))
+            kind, words = (
+                (femb.Revolute, ("angle",)) if len(b.axes) == 1 else (femb.Universal, ("first_angle", "second_angle"))
+            )
             ends = (
-                JointEnd(parent, at=b.at, axis=b.mount @ first, reference=b.mount @ other),
-                JointEnd(f"b{k}", at=b.point, axis=last, reference=other if len(b.axes) == 1 else first),
+                femb.JointEnd(parent, at=b.at, axis=b.mount @ first, reference=b.mount @ other),
+                femb.JointEnd(f"b{k}", at=b.point, axis=last, reference=other if len(b.axes) == 1 else first),
             )
             model.add(kind(f"j{k}", *ends, rates=b.rates or np.zeros(len(b.axes))))
             for word, stiffness, damping in zip(words, b.stiffness, b.damping, strict=False):
                 words_of = {"joint": f"j{k}", "coordinate": word, "stiffness": stiffness, "damping": damping}
-                model.add(JointSpringDamper(f"j{k} {word}", **words_of))
+                model.add(femb.JointSpringDamper(f"j{k} {word}", **words_of))
         for k, (point, anchor, stiffness, damping, length) in enumerate(self.struts):
-            ends = SpringEnd(body="b0", at=point), SpringEnd(anchor=anchor)
-            model.add(SpringDamper(f"strut{k}", *ends, stiffness=stiffness, damping=damping, free_length=length))
+            ends = femb.SpringEnd(body="b0", at=point), femb.SpringEnd(anchor=anchor)
+            model.add(femb.SpringDamper(f"strut{k}", *ends, stiffness=stiffness, damping=damping, free_length=length))
         if self.air:
-            model.add(AerodynamicLoad("air", body="b0", **self.air))
+            model.add(femb.AerodynamicLoad("air", body="b0", **self.air))
         return model
 
     @property

@@ -14,24 +14,6 @@ from PIL import Image
 from shared_runs import said
 
 import femb
-from femb import (
-    Attachment,
-    Beam,
-    DistributedLoad,
-    Figure,
-    JointDriver,
-    JointEnd,
-    JointMotor,
-    Load,
-    Model,
-    Revolute,
-    RigidBody,
-    Section,
-    SpringDamper,
-    SpringEnd,
-    load_case,
-    simulate,
-)
 from femb.base.errors import ResultError
 from femb.case import CaseError
 from femb.cli import cli
@@ -126,22 +108,35 @@ def test_long_beams_keep_their_first_and_last_node():
 @pytest.fixture(scope="module")
 def arm():
     """Two hinges, a driver, a motor, a spring, a load and a beam: something of every kind."""
-    model = Model("Arm")
-    section = Section("s", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=1e-9, density=1e3,
+    model = femb.Model("Arm")
+    section = femb.Section("s", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=1e-9, density=1e3,
                       youngs_modulus=1e9, shear_modulus=1e9)  # fmt: skip
     for name, at in (("upper", 0.5), ("fore", 1.5)):
-        model.add(RigidBody(name, 1.0, 0.1, position=(at, 0, 0)))
-    model.add(Revolute("first", JointEnd("ground", axis=(0, 0, 1)), JointEnd("upper", at=(-0.5, 0, 0), axis=(0, 0, 1))))
-    ends = JointEnd("upper", at=(0.5, 0, 0), axis=(0, 0, 1)), JointEnd("fore", at=(-0.5, 0, 0), axis=(0, 0, 1))
-    model.add(Revolute("second", *ends))
-    model.add(JointDriver("turn", "first", SmoothStep(after=1.0, duration=0.1)))
-    model.add(JointMotor("motor", "second", force=0.3))
+        model.add(femb.RigidBody(name, 1.0, 0.1, position=(at, 0, 0)))
     model.add(
-        SpringDamper("rope", SpringEnd("fore"), SpringEnd(anchor=(1.0, 2.0, 0.0)), stiffness=5.0, free_length=1.0)
+        femb.Revolute(
+            "first", femb.JointEnd("ground", axis=(0, 0, 1)), femb.JointEnd("upper", at=(-0.5, 0, 0), axis=(0, 0, 1))
+        )
     )
-    model.add(Load("push", body="fore", force=(0.0, 1.0, 2.0), torque=(0, 0, 0.5), frame="body", profile=Versine(0.1)))
-    model.add(Beam("tip", section, 0.5, 2, start=Attachment(body="fore", at=(0.5, 0, 0), direction=(1.0, 0, 0))))
-    return simulate(model, duration=0.2, output_interval=0.01)
+    ends = (
+        femb.JointEnd("upper", at=(0.5, 0, 0), axis=(0, 0, 1)),
+        femb.JointEnd("fore", at=(-0.5, 0, 0), axis=(0, 0, 1)),
+    )
+    model.add(femb.Revolute("second", *ends))
+    model.add(femb.JointDriver("turn", "first", SmoothStep(after=1.0, duration=0.1)))
+    model.add(femb.JointMotor("motor", "second", force=0.3))
+    model.add(
+        femb.SpringDamper(
+            "rope", femb.SpringEnd("fore"), femb.SpringEnd(anchor=(1.0, 2.0, 0.0)), stiffness=5.0, free_length=1.0
+        )
+    )
+    model.add(
+        femb.Load("push", body="fore", force=(0.0, 1.0, 2.0), torque=(0, 0, 0.5), frame="body", profile=Versine(0.1))
+    )
+    model.add(
+        femb.Beam("tip", section, 0.5, 2, start=femb.Attachment(body="fore", at=(0.5, 0, 0), direction=(1.0, 0, 0)))
+    )
+    return femb.simulate(model, duration=0.2, output_interval=0.01)
 
 
 def shown(results, what, **words):
@@ -203,12 +198,12 @@ def test_load_histories_are_what_the_loads_exert(arm):
 
 
 def test_loads_along_beams_have_the_history_of_their_profile():
-    model = Model("Heated")
-    section = Section("s", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=1e-9, density=1e3,
+    model = femb.Model("Heated")
+    section = femb.Section("s", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=1e-9, density=1e3,
                       youngs_modulus=1e9, shear_modulus=1e9)  # fmt: skip
-    model.add(Beam("b", section, 1.0, start=Attachment(body="ground", direction=(1.0, 0, 0))))
-    model.add(DistributedLoad("snow", "b", force=(0, 0, -1e-3), profile=Versine(0.1)))
-    ((panel,),) = shown(simulate(model, duration=0.1, output_interval=0.01), "loads")
+    model.add(femb.Beam("b", section, 1.0, start=femb.Attachment(body="ground", direction=(1.0, 0, 0))))
+    model.add(femb.DistributedLoad("snow", "b", force=(0, 0, -1e-3), profile=Versine(0.1)))
+    ((panel,),) = shown(femb.simulate(model, duration=0.1, output_interval=0.01), "loads")
     np.testing.assert_allclose(panel.values[:, 0], [Versine(0.1)(0.01 * k) for k in range(11)], atol=1e-14)
 
 
@@ -314,11 +309,11 @@ def test_what_is_above_rounding_is_drawn_as_it_is():
 
 
 def test_a_case_names_its_figures(tmp_path):
-    model = Model("Top")
-    model.add(RigidBody("top", 1.0, (1.0, 2.0, 3.0), angular_velocity=(0.1, 2.0, 0.2)))
-    model.add(Figure("overview", ["angular_velocity | energy_error"]))
-    model.add(Figure("late", ["angular_velocity.x of top"], times=(0.5, 1.0)))
-    simulate(model, duration=1.0, output_interval=0.1, out=tmp_path / "results.h5")
+    model = femb.Model("Top")
+    model.add(femb.RigidBody("top", 1.0, (1.0, 2.0, 3.0), angular_velocity=(0.1, 2.0, 0.2)))
+    model.add(femb.Figure("overview", ["angular_velocity | energy_error"]))
+    model.add(femb.Figure("late", ["angular_velocity.x of top"], times=(0.5, 1.0)))
+    femb.simulate(model, duration=1.0, output_interval=0.1, out=tmp_path / "results.h5")
     results = Results.read(tmp_path / "results.h5")
     ((spin, _),) = shown(results, None)
     np.testing.assert_array_equal(spin.values, results.bodies["top"].angular_velocity)
@@ -356,14 +351,14 @@ def test_figures_of_a_case_are_checked(tmp_path, words, line, message):
     case = tmp_path / "case.toml"
     case.write_text(f"[bodies.hub]\nmass = 1.0\ninertia = 1.0\n\n[figures.a]\n{words}\n")
     with pytest.raises(CaseError) as caught:
-        load_case(case)
+        femb.load_case(case)
     assert f"{case}:{line}: figures.a" in str(caught.value)
     assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("path", sorted(CASES.glob("*.*")), ids=lambda path: path.stem)
 def test_every_case_says_what_its_overview_shows(path):
-    case = load_case(path)
+    case = femb.load_case(path)
     assert "overview" in case.model.figures
     assert case.run.output_times().size >= 200, "fewer make broken lines"
 
@@ -504,18 +499,18 @@ def test_more_rows_than_a_page_holds_are_counted(tmp_path, monkeypatch):
 
 def test_the_ground_has_nothing_to_show(tmp_path):
     """Of a clamped beam the page shows its end and the audit, and there is no body to draw over time."""
-    model = Model("cantilever")
-    section = Section("s", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=1e-9, density=1e3,
+    model = femb.Model("cantilever")
+    section = femb.Section("s", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=1e-9, density=1e3,
                       youngs_modulus=1e9, shear_modulus=1e9)  # fmt: skip
-    model.add(Beam("b", section, 1.0, start=Attachment(body="ground", direction=(1.0, 0.0, 0.0))))
-    results = simulate(model, duration=1e-3, out=tmp_path / "results.h5")
+    model.add(femb.Beam("b", section, 1.0, start=femb.Attachment(body="ground", direction=(1.0, 0.0, 0.0))))
+    results = femb.simulate(model, duration=1e-3, out=tmp_path / "results.h5")
     for each in (results, Results.read(tmp_path / "results.h5")):
         assert each.bodies["ground"].fixed
         assert [row[0].title for row in rows_of("overview", each)] == ["energy"], "it moves nowhere"
         with pytest.raises(ResultError, match="nothing to show in the figure 'bodies'"):
             plot(each, tmp_path / "a.png", "bodies")
-    model.add(RigidBody("weight", mass=1.0, inertia=1.0, angular_velocity=(0, 0, 1.0)))
-    assert rows_of("overview", simulate(model, duration=1e-3))[0][0].title == "weight"
+    model.add(femb.RigidBody("weight", mass=1.0, inertia=1.0, angular_velocity=(0, 0, 1.0)))
+    assert rows_of("overview", femb.simulate(model, duration=1e-3))[0][0].title == "weight"
 
 
 def test_the_case_gives_the_title(tmp_path, results, monkeypatch):

@@ -3,23 +3,8 @@
 import numpy as np
 import pytest
 
-from femb import (
-    Beam,
-    Ground,
-    JointEnd,
-    Load,
-    Model,
-    PointMass,
-    Results,
-    Revolute,
-    RigidBody,
-    Section,
-    SpringDamper,
-    SpringEnd,
-    simulate,
-)
+import femb
 from femb.cli.output import audit
-from femb.elements import JointDriver, Latch
 from femb.profiles import Polynomial
 from femb.recording.frames import unbalanced
 from femb.results.groups import EventRecord
@@ -30,25 +15,27 @@ from femb.system.system import System
 
 def oscillator():
     """A mass on a spring, 10 rad/s."""
-    model = Model("oscillator")
-    model.add(PointMass("m", mass=1.0, position=(1.5, 0, 0)))
-    model.add(SpringDamper("s", SpringEnd("m"), SpringEnd(anchor=(0, 0, 0)), stiffness=100.0, free_length=1.0))
+    model = femb.Model("oscillator")
+    model.add(femb.PointMass("m", mass=1.0, position=(1.5, 0, 0)))
+    model.add(
+        femb.SpringDamper("s", femb.SpringEnd("m"), femb.SpringEnd(anchor=(0, 0, 0)), stiffness=100.0, free_length=1.0)
+    )
     return model
 
 
 def test_a_run_that_loses_its_energy_says_from_when_on(tmp_path):
     """rk4 with steps of 1.6 radians: its factor, of order six in them, takes a part of the energy in each step."""
     words = {"method": "rk", "tableau": "rk4", "duration": 4.0, "output_interval": 0.16}
-    results = simulate(oscillator(), step=0.16, out=tmp_path / "r.h5", **words)
+    results = femb.simulate(oscillator(), step=0.16, out=tmp_path / "r.h5", **words)
     error = np.abs(results.audit.energy_error)
     first = results.time[np.flatnonzero(error > 0.01 * 12.5)[0]]
     assert first > 0.1
     assert results.status == "complete"
     assert f"energy error (up to {error.max():.2g} J, with a largest energy of" in results.message
     assert f"from t = {first:.6g} s on" in results.message
-    assert Results.read(tmp_path / "r.h5").message == results.message
+    assert femb.Results.read(tmp_path / "r.h5").message == results.message
     assert results.message in audit(results)
-    fine = simulate(oscillator(), step=0.02, **words)
+    fine = femb.simulate(oscillator(), step=0.02, **words)
     assert fine.message == ""
 
 
@@ -80,12 +67,12 @@ def test_what_is_watched():
 
 def test_the_balance_is_the_largest_force_and_moment_left_on_a_frame():
     """Accelerations of zero leave what acts: on a body a force and a torque, on points a force alone."""
-    model = Model("pushed")
+    model = femb.Model("pushed")
     for k, (force, torque) in enumerate((((1, 2, 2), (0, 3, 4)), ((0, 0, 2), (6, 0, 8)))):
-        model.add(RigidBody(f"b{k}", mass=1.0, inertia=(1.0, 2.0, 2.5), position=(k, 0, 0)))
-        model.add(Load(f"push {k}", body=f"b{k}", force=force, torque=torque))
-    model.add(PointMass("point", mass=1.0, position=(0, 5, 0)))
-    model.add(Load("pull", body="point", force=(0, 0, 7)))
+        model.add(femb.RigidBody(f"b{k}", mass=1.0, inertia=(1.0, 2.0, 2.5), position=(k, 0, 0)))
+        model.add(femb.Load(f"push {k}", body=f"b{k}", force=force, torque=torque))
+    model.add(femb.PointMass("point", mass=1.0, position=(0, 5, 0)))
+    model.add(femb.Load("pull", body="point", force=(0, 0, 7)))
     system = System(model)
     u, none = system.inputs_at(0.0, system.q0, system.v0), np.zeros((1, system.n_v))
     left = unbalanced(system, u[None], system.q0[None], none, none, np.zeros((1, 0)))
@@ -94,13 +81,13 @@ def test_the_balance_is_the_largest_force_and_moment_left_on_a_frame():
 
 def spinning_boom():
     """A boom that is unstressed while it spins already: its axis vibrates at 2e4 rad/s."""
-    model = Model("boom")
-    section = Section(
+    model = femb.Model("boom")
+    section = femb.Section(
         "boom", axial_stiffness=2e8, torsional_stiffness=2e6, bending_stiffness=(4e6, 4e6), mass_per_length=1.5,
         inertia_per_length=(0.02, 0.01, 0.01),
     )  # fmt: skip
-    hub = model.add(RigidBody("hub", mass=20.0, inertia=2.0, angular_velocity=(0, 0, 3.0)))
-    model.add(Beam("boom", section, 2.0, 2, start=hub.at((0.5, 0, 0), direction=(1, 0, 0))))
+    hub = model.add(femb.RigidBody("hub", mass=20.0, inertia=2.0, angular_velocity=(0, 0, 3.0)))
+    model.add(femb.Beam("boom", section, 2.0, 2, start=hub.at((0.5, 0, 0), direction=(1, 0, 0))))
     return model
 
 
@@ -108,7 +95,7 @@ def spinning_boom():
 def test_a_run_whose_forces_are_not_resolved_says_so(method, poor, tmp_path):
     """As the verdict on the page: by the force balance against the largest force, whatever the method."""
     words = {"duration": 1.0, "output_interval": 0.0123, "rtol": 1e-2, "method": method}
-    results = simulate(spinning_boom(), out=tmp_path / "r.h5", **words)
+    results = femb.simulate(spinning_boom(), out=tmp_path / "r.h5", **words)
     (verdict,) = (each for each in verdicts(results) if each.subject == "force balance")
     assert (verdict.level == "poor") is poor
     size, largest = results.audit.force_balance.max(), np.abs(results.beams["boom"].section_force).max()
@@ -142,13 +129,13 @@ def test_forces_are_judged_by_the_largest_of_the_whole_run():
 
 def rotors(rates, inertias, **latch):
     """Rotors on the ground that are latched, each by a latch of its own."""
-    model = Model("rotors")
-    model.add(Ground())
+    model = femb.Model("rotors")
+    model.add(femb.Ground())
     for k, (rate, inertia) in enumerate(zip(rates, inertias, strict=True)):
-        model.add(RigidBody(f"r{k}", 1.0, (1.0, 1.0, inertia), position=(float(k), 0, 0)))
-        place = Ground().at((float(k), 0, 0), direction=(0, 0, 1))
-        model.add(Revolute(f"axle{k}", place, JointEnd(f"r{k}"), rates=rate))
-        model.add(Latch(f"l{k}", f"axle{k}", **latch))
+        model.add(femb.RigidBody(f"r{k}", 1.0, (1.0, 1.0, inertia), position=(float(k), 0, 0)))
+        place = femb.Ground().at((float(k), 0, 0), direction=(0, 0, 1))
+        model.add(femb.Revolute(f"axle{k}", place, femb.JointEnd(f"r{k}"), rates=rate))
+        model.add(femb.Latch(f"l{k}", f"axle{k}", **latch))
     return model
 
 
@@ -156,27 +143,29 @@ def rotors(rates, inertias, **latch):
 def test_latches_of_one_instant_have_each_its_own_loss(method, tmp_path):
     """Rotors that know nothing of each other: of each its kinetic energy."""
     model = rotors((1.0, 3.0, 2.0), (1.0, 1.5, 2.0), time=0.25)
-    results = simulate(model, duration=0.5, output_interval=0.1, method=method, out=tmp_path / "r.h5")
+    results = femb.simulate(model, duration=0.5, output_interval=0.1, method=method, out=tmp_path / "r.h5")
     assert [event.name for event in results.events] == ["latches.l0", "latches.l1", "latches.l2"]
     for event, loss in zip(results.events, (0.5, 0.5 * 1.5 * 9.0, 4.0), strict=True):
         assert isinstance(event, EventRecord)
         assert event.time == pytest.approx(0.25, abs=1e-12)
         assert event.energy_loss == pytest.approx(loss, rel=1e-6)
-    assert Results.read(tmp_path / "r.h5").events == results.events
+    assert femb.Results.read(tmp_path / "r.h5").events == results.events
     assert np.abs(results.audit.energy_error).max() < 1e-5
 
 
 def test_losses_of_latches_that_act_on_each_other_add_up():
     """A double pendulum whose hinges lock together: the sum is the energy lost, exactly; the shares are of impulses."""
-    model = Model("double pendulum", gravity=(0, 0, -9.81))
-    model.add(Ground())
-    before = Ground().at((0, 0, 0), direction=(0, 1, 0))
+    model = femb.Model("double pendulum", gravity=(0, 0, -9.81))
+    model.add(femb.Ground())
+    before = femb.Ground().at((0, 0, 0), direction=(0, 1, 0))
     for k in (1, 2):
-        model.add(RigidBody(f"b{k}", 1.0, (0.1, 0.2, 0.2), position=(k - 0.5, 0, 0)))
-        model.add(Revolute(f"h{k}", before, JointEnd(f"b{k}", at=(-0.5, 0, 0), axis=(0, 1, 0)), rates=float(k)))
-        model.add(Latch(f"l{k}", f"h{k}", time=0.3))
-        before = JointEnd(f"b{k}", at=(0.5, 0, 0), axis=(0, 1, 0))
-    results = simulate(model, duration=0.5, output_interval=0.01, rtol=1e-9)
+        model.add(femb.RigidBody(f"b{k}", 1.0, (0.1, 0.2, 0.2), position=(k - 0.5, 0, 0)))
+        model.add(
+            femb.Revolute(f"h{k}", before, femb.JointEnd(f"b{k}", at=(-0.5, 0, 0), axis=(0, 1, 0)), rates=float(k))
+        )
+        model.add(femb.Latch(f"l{k}", f"h{k}", time=0.3))
+        before = femb.JointEnd(f"b{k}", at=(0.5, 0, 0), axis=(0, 1, 0))
+    results = femb.simulate(model, duration=0.5, output_interval=0.01, rtol=1e-9)
     losses = [event.energy_loss for event in results.events]
     kinetic = results.audit.kinetic_energy
     last = int(np.flatnonzero(results.time <= 0.3 + 1e-12)[-1])
@@ -187,15 +176,15 @@ def test_losses_of_latches_that_act_on_each_other_add_up():
 
 def test_a_driver_that_moves_is_no_loss():
     """A disc is latched to a rotor that is driven on: what the driver gives in the jump is work, and no loss."""
-    model = Model("clutch")
-    model.add(Ground())
-    model.add(RigidBody("rotor", 1.0, (1.0, 1.0, 2.0), position=(0, 0, 0)))
-    model.add(Revolute("axle", Ground().at(direction=(0, 0, 1)), JointEnd("rotor"), rates=2.0))
-    model.add(JointDriver("drive", "axle", motion=Polynomial((0.0, 2.0))))
-    model.add(RigidBody("disc", 1.0, (2.0, 2.0, 3.0), position=(0, 0, 0)))
-    model.add(Revolute("clutch", JointEnd("rotor", axis=(0, 0, 1)), JointEnd("disc"), rates=-2.0))
-    model.add(Latch("grip", "clutch", time=0.5))
-    results = simulate(model, duration=1.0, output_interval=0.1)
+    model = femb.Model("clutch")
+    model.add(femb.Ground())
+    model.add(femb.RigidBody("rotor", 1.0, (1.0, 1.0, 2.0), position=(0, 0, 0)))
+    model.add(femb.Revolute("axle", femb.Ground().at(direction=(0, 0, 1)), femb.JointEnd("rotor"), rates=2.0))
+    model.add(femb.JointDriver("drive", "axle", motion=Polynomial((0.0, 2.0))))
+    model.add(femb.RigidBody("disc", 1.0, (2.0, 2.0, 3.0), position=(0, 0, 0)))
+    model.add(femb.Revolute("clutch", femb.JointEnd("rotor", axis=(0, 0, 1)), femb.JointEnd("disc"), rates=-2.0))
+    model.add(femb.Latch("grip", "clutch", time=0.5))
+    results = femb.simulate(model, duration=1.0, output_interval=0.1)
     (event,) = results.events
     # the disc is brought from rest to 2 rad/s: 6 J of the driver's 12 J
     assert event.energy_loss == pytest.approx(6.0, rel=1e-9)
@@ -204,7 +193,7 @@ def test_a_driver_that_moves_is_no_loss():
 
 
 def test_events_of_the_user_are_among_them():
-    results = simulate(
+    results = femb.simulate(
         oscillator(), duration=1.0, events=(Event("through rest", _away, terminal=False),), output_interval=0.5
     )
     times = [event.time for event in results.events]

@@ -4,19 +4,7 @@ import numpy as np
 import pytest
 from oracles.synthetic_results import satellite
 
-from femb import (
-    Attachment,
-    Beam,
-    JointEnd,
-    JointSpringDamper,
-    Load,
-    Model,
-    Results,
-    Revolute,
-    RigidBody,
-    Section,
-    simulate,
-)
+import femb
 from femb.base.errors import ResultError
 from femb.export.catalogue import export_csv
 from femb.numerics import rotations
@@ -34,26 +22,26 @@ PLACE, TURN = (3.0, 1.0, -2.0), (0.4, -0.7, 1.1)
 @pytest.fixture(scope="module")
 def wing(tmp_path_factory):
     """A satellite with a wing of two panels on sprung hinges, which a torque on its hub shakes; read from its file."""
-    model = Model("wing")
-    section = Section("panel", axial_stiffness=2e6, torsional_stiffness=1500.0, bending_stiffness=(2000.0, 2000.0),
+    model = femb.Model("wing")
+    section = femb.Section("panel", axial_stiffness=2e6, torsional_stiffness=1500.0, bending_stiffness=(2000.0, 2000.0),
                       mass_per_length=3.0, inertia_per_length=(0.26, 0.13, 0.13), damping=2e-3)  # fmt: skip
-    model.add(RigidBody("hub", 100.0, 20.0, position=PLACE, euler_angles=TURN,
+    model.add(femb.RigidBody("hub", 100.0, 20.0, position=PLACE, euler_angles=TURN,
                         euler_rates=(0.1, 0.05, 0.2)))  # fmt: skip
-    before = JointEnd("hub", at=(HINGE, 0, 0), axis=Z, reference=(1, 0, 0))
+    before = femb.JointEnd("hub", at=(HINGE, 0, 0), axis=Z, reference=(1, 0, 0))
     turn = from_euler(np.array(TURN))
     for k, name in enumerate(NAMES):
         at = np.array(PLACE) + rotations.rotate(turn, np.array([HINGE + k * PANEL, 0.0, 0.0]))
         along, up = rotations.rotate(turn, np.eye(3)[[0, 2]])
-        start = Attachment(at=at, direction=along, up=up)
-        beam = model.add(Beam(name, section, PANEL, 2, start=start))
-        to = JointEnd(beam=name, node=0, axis=(0, 1, 0), reference=(1, 0, 0))
-        model.add(Revolute(name, before, to))
-        model.add(JointSpringDamper(name, name, stiffness=400.0, damping=5.0))
-        before = JointEnd(beam=beam.name, node=-1, axis=(0, 1, 0), reference=(1, 0, 0))
-    model.add(Load("shake", body="hub", torque=(0, 0, 60.0), frame="body", profile=Versine(0.5)))
+        start = femb.Attachment(at=at, direction=along, up=up)
+        beam = model.add(femb.Beam(name, section, PANEL, 2, start=start))
+        to = femb.JointEnd(beam=name, node=0, axis=(0, 1, 0), reference=(1, 0, 0))
+        model.add(femb.Revolute(name, before, to))
+        model.add(femb.JointSpringDamper(name, name, stiffness=400.0, damping=5.0))
+        before = femb.JointEnd(beam=beam.name, node=-1, axis=(0, 1, 0), reference=(1, 0, 0))
+    model.add(femb.Load("shake", body="hub", torque=(0, 0, 60.0), frame="body", profile=Versine(0.5)))
     out = tmp_path_factory.mktemp("wing") / "results.h5"
-    simulate(model, duration=1.0, output_interval=0.01, out=out)
-    return Results.read(out)
+    femb.simulate(model, duration=1.0, output_interval=0.01, out=out)
+    return femb.Results.read(out)
 
 
 def test_deflection_counts_the_joints_between(wing):
@@ -122,16 +110,16 @@ def test_accelerations_are_rates_of_what_is_seen():
         words = ("position", "velocity", "acceleration", "quaternion", "angular_velocity", "angular_acceleration")
         values = (x, dx, ddx, rotations.exponential(vector), w, dw)
         series |= {f"bodies/{name}/{word}": value for word, value in zip(words, values, strict=True)}
-    box = Results(series).in_frame("hub").bodies["box"]
+    box = femb.Results(series).in_frame("hub").bodies["box"]
     for word, of in (("acceleration", box.velocity), ("angular_acceleration", box.angular_velocity)):
         slope = (of[2:] - of[:-2]) / (2.0 * time[1])
         np.testing.assert_allclose(box[word][1:-1], slope, rtol=0.0, atol=1e-5)
     del series["bodies/hub/acceleration"]
-    assert "acceleration" not in Results(series).in_frame("hub").bodies["box"]
+    assert "acceleration" not in femb.Results(series).in_frame("hub").bodies["box"]
 
 
 def test_a_rigid_motion_is_none_from_its_own_hub():
-    results = Results(*satellite())
+    results = femb.Results(*satellite())
     seen = results.in_frame("hub")
     for beam in seen.beams.values():
         np.testing.assert_allclose(beam.deflection, 0.0, atol=1e-13)

@@ -5,30 +5,7 @@ import pytest
 from checkout import ROOT
 from models import sections_like
 
-from femb import (
-    Attachment,
-    Beam,
-    DistributedLoad,
-    Ground,
-    JointDriver,
-    JointEnd,
-    JointMotor,
-    JointSpringDamper,
-    Load,
-    Model,
-    ModelError,
-    PointMass,
-    Pull,
-    Results,
-    Revolute,
-    RigidBody,
-    SpringDamper,
-    SpringEnd,
-    load_case,
-    simulate,
-    static,
-)
-from femb.elements import Latch
+import femb
 from femb.elements.beam.results import section_loads
 from femb.elements.beam.section_shapes import thickness_in_torsion
 from femb.numerics import rotations
@@ -41,10 +18,10 @@ section = sections_like("boom", AREA, (MOMENT, MOMENT), 8.79e-7, DENSITY, E, 2.6
 
 
 def cantilever(*items, gravity=(0.0, 0.0, 0.0), elements=3, **words):
-    model = Model("cantilever", gravity=gravity)
-    ground = model.add(Ground())
+    model = femb.Model("cantilever", gravity=gravity)
+    ground = model.add(femb.Ground())
     start = ground.at((0.5, 0.0, 0.0), direction=(1, 0, 0))
-    model.add(Beam("boom", section(**words), length=2.0, elements=elements, start=start))
+    model.add(femb.Beam("boom", section(**words), length=2.0, elements=elements, start=start))
     for item in items:
         model.add(item)
     return model
@@ -64,7 +41,7 @@ def test_cantilever_with_a_tip_force():
     The axial force is known to the rounding errors of positions times EA, some 4e-8 N.
     """
     force = np.array([4.0, 3.0, -2.0]) * 1e-3
-    results = static(cantilever(Load("tip", beam="boom", node=-1, force=force)), steps=1)
+    results = femb.static(cantilever(femb.Load("tip", beam="boom", node=-1, force=force)), steps=1)
     loads, x = section_loads(results.beams["boom"])[-1], places()
     np.testing.assert_allclose(loads[..., :3], np.broadcast_to(force, (3, 3, 3)), rtol=0.0, atol=1e-7)
     np.testing.assert_allclose(loads[..., 4], -force[2] * (2.0 - x), rtol=0.0, atol=1e-8)
@@ -83,8 +60,8 @@ def test_cantilever_under_a_uniform_load(by):
     if by == "weight":
         model = cantilever(gravity=(0.0, 0.0, -0.05))
     else:
-        model = cantilever(DistributedLoad("w", beam="boom", force=(0.0, 0.0, -w)))
-    results = static(model, steps=1)
+        model = cantilever(femb.DistributedLoad("w", beam="boom", force=(0.0, 0.0, -w)))
+    results = femb.static(model, steps=1)
     loads, x = section_loads(results.beams["boom"])[-1], places()
     np.testing.assert_allclose(loads[..., 2], -w * (2.0 - x), rtol=0.0, atol=1e-7 * w)
     np.testing.assert_allclose(loads[..., 4], w * (2.0 - x) ** 2 / 2.0, rtol=0.0, atol=1e-7 * w)
@@ -93,13 +70,13 @@ def test_cantilever_under_a_uniform_load(by):
 
 def test_spinning_boom():
     """rho A w^2 (L^2 - x^2)/2, also in the middle of the elements, up to the stretch of 6e-7."""
-    model = Model("spin")
-    hub = model.add(RigidBody("hub", mass=100.0, inertia=100.0, angular_velocity=(0.0, 0.0, 3.0)))
+    model = femb.Model("spin")
+    hub = model.add(femb.RigidBody("hub", mass=100.0, inertia=100.0, angular_velocity=(0.0, 0.0, 3.0)))
     boom = model.add(section())
     for name, side in (("right", 1.0), ("left", -1.0)):
         start = hub.at((0.0, 0.0, 0.0), direction=(side, 0.0, 0.0))
-        model.add(Beam(name, boom, length=2.0, elements=3, start=start))
-    results = simulate(model, duration=1e-3, output_interval=1e-3, start="equilibrium")
+        model.add(femb.Beam(name, boom, length=2.0, elements=3, start=start))
+    results = femb.simulate(model, duration=1e-3, output_interval=1e-3, start="equilibrium")
     exact = DENSITY * AREA * 9.0 * (4.0 - places() ** 2) / 2.0
     for beam in results.beams.values():
         np.testing.assert_allclose(section_loads(beam)[0, ..., 0], exact, rtol=0.0, atol=1e-6 * exact.max())
@@ -109,12 +86,12 @@ def test_spinning_boom():
 
 def test_torsion_of_an_accelerated_boom():
     """A hub turned about the boom's axis: the torsional moment falls linearly over the boom's polar inertia."""
-    model = Model("roll")
-    hub = model.add(RigidBody("hub", mass=1.0, inertia=0.1))
+    model = femb.Model("roll")
+    hub = model.add(femb.RigidBody("hub", mass=1.0, inertia=0.1))
     start = hub.at((0.0, 0.0, 0.0), direction=(1.0, 0.0, 0.0))
-    model.add(Beam("boom", section(torsion_constant=1e-6), length=2.0, elements=4, start=start))
-    model.add(Load("t", body="hub", torque=(0.2, 0.0, 0.0), frame="body", profile=Versine(1.0)))
-    results = simulate(model, duration=1.0, output_interval=0.1, rtol=1e-8)
+    model.add(femb.Beam("boom", section(torsion_constant=1e-6), length=2.0, elements=4, start=start))
+    model.add(femb.Load("t", body="hub", torque=(0.2, 0.0, 0.0), frame="body", profile=Versine(1.0)))
+    results = femb.simulate(model, duration=1.0, output_interval=0.1, rtol=1e-8)
     beam = results.beams["boom"]
     polar = DENSITY * 2.0 * MOMENT
     alpha = beam.angular_acceleration[..., 0]
@@ -142,8 +119,8 @@ def balance(results, mass, inertia, torque, force=0.0):
 
 
 def test_root_loads_balance_the_hub_of_the_forced_satellite():
-    model = load_case(ROOT / "cases" / "satellite_forced.toml").model
-    results = simulate(model, duration=1.0, output_interval=0.1)
+    model = femb.load_case(ROOT / "cases" / "satellite_forced.toml").model
+    results = femb.simulate(model, duration=1.0, output_interval=0.1)
     force, torque = balance(results, 22.4, np.full(3, 0.149), results.loads["slew"].torque)
     largest = np.max(np.abs(results.appendages["left"].torque))
     assert largest > 6.9
@@ -157,16 +134,16 @@ HUB = np.array([180.0, 150.0, 200.0])
 
 def panels():
     """A hub with two hinged rigid panels, turned by a torque."""
-    model = Model("panels")
-    model.add(RigidBody("hub", mass=500.0, inertia=HUB, angular_velocity=(0.1, 0.2, 0.05)))
-    inner = JointEnd("hub", at=(0.0, 1.25, 0.0), axis=(1.0, 0.0, 0.0))
+    model = femb.Model("panels")
+    model.add(femb.RigidBody("hub", mass=500.0, inertia=HUB, angular_velocity=(0.1, 0.2, 0.05)))
+    inner = femb.JointEnd("hub", at=(0.0, 1.25, 0.0), axis=(1.0, 0.0, 0.0))
     for k in (1, 2):
-        model.add(RigidBody(f"panel {k}", mass=8.0, inertia=INERTIA, position=(0.0, 0.5 + 1.5 * k, 0.0)))
-        outer = JointEnd(f"panel {k}", at=(0.0, -0.75, 0.0), axis=(1.0, 0.0, 0.0))
-        model.add(Revolute(f"hinge {k}", inner, outer))
-        model.add(JointSpringDamper(f"spring {k}", f"hinge {k}", stiffness=60.0, damping=1.0))
-        inner = JointEnd(f"panel {k}", at=(0.0, 0.75, 0.0), axis=(1.0, 0.0, 0.0))
-    model.add(Load("slew", body="hub", torque=(5.0, 3.0, 0.0), frame="body", profile=Versine(1.0)))
+        model.add(femb.RigidBody(f"panel {k}", mass=8.0, inertia=INERTIA, position=(0.0, 0.5 + 1.5 * k, 0.0)))
+        outer = femb.JointEnd(f"panel {k}", at=(0.0, -0.75, 0.0), axis=(1.0, 0.0, 0.0))
+        model.add(femb.Revolute(f"hinge {k}", inner, outer))
+        model.add(femb.JointSpringDamper(f"spring {k}", f"hinge {k}", stiffness=60.0, damping=1.0))
+        inner = femb.JointEnd(f"panel {k}", at=(0.0, 0.75, 0.0), axis=(1.0, 0.0, 0.0))
+    model.add(femb.Load("slew", body="hub", torque=(5.0, 3.0, 0.0), frame="body", profile=Versine(1.0)))
     return model
 
 
@@ -176,7 +153,7 @@ def velocity_run():
 
 
 def run(formulation):
-    return simulate(panels(), duration=0.5, output_interval=0.1, formulation=formulation, method="rk", rtol=1e-10)
+    return femb.simulate(panels(), duration=0.5, output_interval=0.1, formulation=formulation, method="rk", rtol=1e-10)
 
 
 @pytest.mark.parametrize("formulation", ["quaternion", "reduced", "hamiltonian"])
@@ -206,24 +183,28 @@ def test_root_loads_are_the_same_in_all_formulations(formulation, velocity_run):
 @pytest.mark.parametrize(("grounded", "driven"), [(False, True), (True, True), (True, False)])
 def test_all_that_connects_an_appendage_counts(grounded, driven):
     """A panel with a point mass on a hinge with springs, motor, pull and driver: on a body, and on the ground."""
-    model = Model("connected", gravity=(0.0, 0.0, -1.0))
+    model = femb.Model("connected", gravity=(0.0, 0.0, -1.0))
     if grounded:
-        model.add(Ground("hub"))
+        model.add(femb.Ground("hub"))
     else:
-        model.add(RigidBody("hub", mass=50.0, inertia=HUB))
-    model.add(RigidBody("panel", mass=8.0, inertia=INERTIA, position=(0.0, 1.0, 0.0)))
-    hinge = JointEnd("panel", at=(0.0, -1.0, 0.0), axis=(1.0, 0.0, 0.0))
-    model.add(Revolute("hinge", JointEnd("hub", axis=(1.0, 0.0, 0.0)), hinge))
-    ends = SpringEnd("hub", at=(0.0, 0.0, 0.5)), SpringEnd("panel", at=(0.2, 0.3, 0.0))
-    model.add(SpringDamper("strut", *ends, stiffness=40.0, damping=3.0))
-    model.add(SpringDamper("law", *ends, force=lambda length, rate: 2.0 * length**2))
-    model.add(Pull("rope", SpringEnd("hub"), SpringEnd("panel", at=(0.5, 0.5, 0.1)), force=6.0, profile=Versine(0.4)))
-    model.add(JointSpringDamper("spring", "hinge", stiffness=60.0, free=0.3))
-    model.add(JointMotor("wheel", "hinge", force=lambda t, state: 2.0 - state.joints["hinge"].rates[0]))
+        model.add(femb.RigidBody("hub", mass=50.0, inertia=HUB))
+    model.add(femb.RigidBody("panel", mass=8.0, inertia=INERTIA, position=(0.0, 1.0, 0.0)))
+    hinge = femb.JointEnd("panel", at=(0.0, -1.0, 0.0), axis=(1.0, 0.0, 0.0))
+    model.add(femb.Revolute("hinge", femb.JointEnd("hub", axis=(1.0, 0.0, 0.0)), hinge))
+    ends = femb.SpringEnd("hub", at=(0.0, 0.0, 0.5)), femb.SpringEnd("panel", at=(0.2, 0.3, 0.0))
+    model.add(femb.SpringDamper("strut", *ends, stiffness=40.0, damping=3.0))
+    model.add(femb.SpringDamper("law", *ends, force=lambda length, rate: 2.0 * length**2))
+    model.add(
+        femb.Pull(
+            "rope", femb.SpringEnd("hub"), femb.SpringEnd("panel", at=(0.5, 0.5, 0.1)), force=6.0, profile=Versine(0.4)
+        )
+    )
+    model.add(femb.JointSpringDamper("spring", "hinge", stiffness=60.0, free=0.3))
+    model.add(femb.JointMotor("wheel", "hinge", force=lambda t, state: 2.0 - state.joints["hinge"].rates[0]))
     if driven:
-        model.add(JointDriver("motor", "hinge", motion=lambda t: (0.1 * t**2, 0.2 * t, 0.2)))
-    model.add(PointMass("stone", mass=3.0, on=Attachment("panel", at=(0.0, 0.5, 0.0))))
-    results = simulate(model, duration=0.3, output_interval=0.1, rtol=1e-8)
+        model.add(femb.JointDriver("motor", "hinge", motion=lambda t: (0.1 * t**2, 0.2 * t, 0.2)))
+    model.add(femb.PointMass("stone", mass=3.0, on=femb.Attachment("panel", at=(0.0, 0.5, 0.0))))
+    results = femb.simulate(model, duration=0.3, output_interval=0.1, rtol=1e-8)
     (root,) = results.appendages.values()
     assert root.parent == "hub"
     np.testing.assert_array_equal(root.point, np.zeros(3))
@@ -244,8 +225,8 @@ def test_all_that_connects_an_appendage_counts(grounded, driven):
 
 def test_a_latch_carries_its_part():
     model = panels()
-    model.add(Latch("lock", "hinge 1", time=5.0, engaged=True))
-    results = simulate(model, duration=0.2, output_interval=0.1)
+    model.add(femb.Latch("lock", "hinge 1", time=5.0, engaged=True))
+    results = femb.simulate(model, duration=0.2, output_interval=0.1)
     assert max(balance(results, 500.0, HUB, results.loads["slew"].torque)) < 1e-11
 
 
@@ -253,19 +234,19 @@ def test_a_latch_carries_its_part():
 def test_root_load_of_a_beam_that_is_curved_at_rest(clamped):
     """In ground axes, whichever end is clamped there."""
     force, other = np.array([3.0, -2.0, 1.5]), {"start": -1, "end": 0}[clamped]
-    model = Model("hook")
-    ends = {clamped: model.add(Ground()).at((0.5, 0.0, 0.0), direction=(1, 0, 0))}
-    model.add(Beam("hook", section(), length=2.0, elements=2, curvature=(0.3, 0.5, 0.9), **ends))
-    model.add(Load("tip", beam="hook", node=other, force=force))
-    results = static(model, steps=1)
+    model = femb.Model("hook")
+    ends = {clamped: model.add(femb.Ground()).at((0.5, 0.0, 0.0), direction=(1, 0, 0))}
+    model.add(femb.Beam("hook", section(), length=2.0, elements=2, curvature=(0.3, 0.5, 0.9), **ends))
+    model.add(femb.Load("tip", beam="hook", node=other, force=force))
+    results = femb.static(model, steps=1)
     root, arm = results.appendages["hook"], results.beams["hook"].position[-1, other] - [0.5, 0.0, 0.0]
     np.testing.assert_allclose(root.force[-1], force, atol=1e-8)
     np.testing.assert_allclose(root.torque[-1], np.cross(arm, force), atol=1e-8)
 
 
 def test_files_keep_the_root_loads(tmp_path):
-    results = simulate(panels(), duration=0.1, output_interval=0.1, out=tmp_path / "results.h5")
-    read = Results.read(tmp_path / "results.h5")
+    results = femb.simulate(panels(), duration=0.1, output_interval=0.1, out=tmp_path / "results.h5")
+    read = femb.Results.read(tmp_path / "results.h5")
     root = read.appendages["hinge 1"]
     np.testing.assert_array_equal(root.torque, results.appendages["hinge 1"].torque)
     assert (root.parent, root.point.tolist()) == ("hub", [0.0, 1.25, 0.0])
@@ -282,9 +263,9 @@ def test_stress_of_a_cantilever_at_the_corners_of_its_rectangle():
         "second_moments": (b * h**3 / 12.0, h * b**3 / 12.0),
         "torsion_constant": 1.3e-7,
     }
-    tip = Load("tip", beam="boom", node=-1, force=(0.0, 0.0, force))
+    tip = femb.Load("tip", beam="boom", node=-1, force=(0.0, 0.0, force))
     for shape in (None, {"rectangle": [b, h]}):
-        results = static(cantilever(tip, shape=shape, **words), steps=1)
+        results = femb.static(cantilever(tip, shape=shape, **words), steps=1)
         beam = results.beams["boom"]
         corners = beam.recovery_points
         np.testing.assert_allclose(np.abs(corners), np.broadcast_to([b / 2, h / 2], (4, 2)), rtol=1e-12)
@@ -298,8 +279,8 @@ def test_stress_of_a_cantilever_at_the_corners_of_its_rectangle():
 
 def test_given_points_and_torsion():
     points = [[0.01, 0.0], [0.0, -0.02], [0.0, 0.0]]
-    tip = Load("tip", beam="boom", node=-1, force=(30.0, 0.0, 0.0), torque=(5.0, 0.0, 0.0), frame="body")
-    results = static(cantilever(tip, recovery_points=points, torsion_modulus=2e-5), steps=1)
+    tip = femb.Load("tip", beam="boom", node=-1, force=(30.0, 0.0, 0.0), torque=(5.0, 0.0, 0.0), frame="body")
+    results = femb.static(cantilever(tip, recovery_points=points, torsion_modulus=2e-5), steps=1)
     beam = results.beams["boom"]
     np.testing.assert_array_equal(beam.recovery_points, points)
     np.testing.assert_allclose(beam.axial_stress[-1], 30.0 / AREA, rtol=1e-6)
@@ -311,8 +292,8 @@ def test_circle():
     radius = 0.03
     area, moment = np.pi * radius**2, np.pi * radius**4 / 4.0
     words = {"area": area, "second_moments": (moment, moment), "torsion_constant": 2.0 * moment}
-    tip = Load("tip", beam="boom", node=-1, torque=(0.0, 3.0, 0.0), frame="body")
-    results = static(cantilever(tip, shape={"circle": radius}, **words), steps=1)
+    tip = femb.Load("tip", beam="boom", node=-1, torque=(0.0, 3.0, 0.0), frame="body")
+    results = femb.static(cantilever(tip, shape={"circle": radius}, **words), steps=1)
     beam = results.beams["boom"]
     assert np.max(beam.axial_stress[-1]) == pytest.approx(3.0 * radius / moment, rel=1e-6)
     assert beam.stress_section[3] == pytest.approx(2.0 * moment / radius)
@@ -332,16 +313,16 @@ def test_sections_given_by_their_stiffness():
     words = dict.fromkeys(("second_moments", "torsion_constant", "density", "youngs_modulus", "shear_modulus"))
     words |= {"axial_stiffness": E * AREA, "torsional_stiffness": 2e4, "bending_stiffness": (E * MOMENT, E * MOMENT)}
     words |= {"mass_per_length": 7.0, "inertia_per_length": (0.003, 0.0015, 0.0015)}
-    tip = Load("tip", beam="boom", node=-1, force=(0.0, 0.0, 0.1))
-    beam = static(cantilever(tip, **words), steps=1).beams["boom"]
+    tip = femb.Load("tip", beam="boom", node=-1, force=(0.0, 0.0, 0.1))
+    beam = femb.static(cantilever(tip, **words), steps=1).beams["boom"]
     np.testing.assert_allclose(beam.stress_section, (AREA, MOMENT, MOMENT, np.nan), rtol=1e-12)
     assert np.all(np.isfinite(beam.von_mises))
-    without = static(cantilever(tip, **(words | {"area": None})), steps=1).beams["boom"]
+    without = femb.static(cantilever(tip, **(words | {"area": None})), steps=1).beams["boom"]
     assert "stress_section" not in without
 
 
 def test_bad_points_are_named():
-    with pytest.raises(ModelError, match=r"recovery_points: got .* wanted points of two numbers"):
+    with pytest.raises(femb.ModelError, match=r"recovery_points: got .* wanted points of two numbers"):
         section(recovery_points=[[0.1, 0.2, 0.3]])
-    with pytest.raises(ModelError, match=r"torsion_modulus: got -1\.0, must be greater than 0"):
+    with pytest.raises(femb.ModelError, match=r"torsion_modulus: got -1\.0, must be greater than 0"):
         section(torsion_modulus=-1.0)

@@ -7,43 +7,33 @@ from click.testing import CliRunner
 from shared_runs import said
 
 import femb
-from femb import Load, Model, RigidBody, Run, Section, simulate
 from femb.cli import cli
-from femb.elements import (
-    Beam,
-    JointEnd,
-    JointMotor,
-    JointStops,
-    PointMass,
-    Prismatic,
-    Revolute,
-    SpringDamper,
-    SpringEnd,
-)
 from femb.run.method_choice import ModelFacts, choose, facts_of, with_method
 from femb.system.system import System
 
 
 def on_a_spring(**spring):
     """A mass of 2 kg on a spring or dashpot to the ground."""
-    model = Model("mass")
-    model.add(PointMass("m", mass=2.0, position=(1.0, 0, 0)))
-    model.add(SpringDamper("s", SpringEnd(body="ground"), SpringEnd(body="m"), free_length=1.0, **spring))
+    model = femb.Model("mass")
+    model.add(femb.PointMass("m", mass=2.0, position=(1.0, 0, 0)))
+    model.add(
+        femb.SpringDamper("s", femb.SpringEnd(body="ground"), femb.SpringEnd(body="m"), free_length=1.0, **spring)
+    )
     return model
 
 
 def boom(damping=0.0):
     """A boom of steel on a hub."""
-    section = Section("boom", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=2e-9, density=7800.0,
+    section = femb.Section("boom", area=1e-4, second_moments=(1e-9, 1e-9), torsion_constant=2e-9, density=7800.0,
                       youngs_modulus=2e11, shear_modulus=8e10, damping=damping)  # fmt: skip
-    model = Model("boom")
-    hub = model.add(RigidBody("hub", mass=10.0, inertia=1.0, angular_velocity=(0, 0, 0.1)))
-    model.add(Beam("boom", section=section, length=2.0, elements=1, start=hub.at((0, 0, 0), direction=(1, 0, 0))))
+    model = femb.Model("boom")
+    hub = model.add(femb.RigidBody("hub", mass=10.0, inertia=1.0, angular_velocity=(0, 0, 0.1)))
+    model.add(femb.Beam("boom", section=section, length=2.0, elements=1, start=hub.at((0, 0, 0), direction=(1, 0, 0))))
     return model
 
 
 def chosen(model, **options):
-    return with_method(System(model), Run(**{"duration": 10.0, "method": "auto", **options}))
+    return with_method(System(model), femb.Run(**{"duration": 10.0, "method": "auto", **options}))
 
 
 def test_facts_are_those_of_a_closed_form():
@@ -76,26 +66,26 @@ def test_the_model_decides(model, method, why):
 @pytest.mark.parametrize("what", ["rate", "angle"])
 def test_a_controller_in_python_counts_with_its_stiffness_and_damping(what, rate):
     """It gives no derivatives: the torque -c omega slows the body at c/I, -k angle turns it at sqrt(k/I)."""
-    model = Model("controlled")
-    model.add(RigidBody("b", mass=1.0, inertia=2.0))
-    model.add(Revolute("hinge", JointEnd("ground", axis=(0, 0, 1)), JointEnd("b", axis=(0, 0, 1))))
+    model = femb.Model("controlled")
+    model.add(femb.RigidBody("b", mass=1.0, inertia=2.0))
+    model.add(femb.Revolute("hinge", femb.JointEnd("ground", axis=(0, 0, 1)), femb.JointEnd("b", axis=(0, 0, 1))))
 
     def control(t, state):
         joint = state.joints["hinge"]
         return -2.0 * rate * joint.rates[0] if what == "rate" else -2.0 * rate**2 * joint.coordinates[0]
 
-    model.add(JointMotor("drive", joint="hinge", force=control))
+    model.add(femb.JointMotor("drive", joint="hinge", force=control))
     facts = facts_of(System(model))
     found = facts.decay if what == "rate" else 2.0 * np.pi * facts.frequency
     assert found == pytest.approx(rate, rel=1e-4)
-    load = Model("loaded")
-    load.add(RigidBody("b", mass=1.0, inertia=2.0))
+    load = femb.Model("loaded")
+    load.add(femb.RigidBody("b", mass=1.0, inertia=2.0))
     torque = (
         (lambda t, state: -2.0 * rate * state.bodies["b"].angular_velocity)
         if what == "rate"
         else (lambda t, state: -2.0 * rate**2 * 2.0 * state.bodies["b"].quaternion[1:])
     )
-    load.add(Load("control", body="b", torque=torque, frame="body"))
+    load.add(femb.Load("control", body="b", torque=torque, frame="body"))
     method, words = chosen(load, output_interval=0.01)
     assert method.method == ("radau" if rate > 1e3 else "rk")
     assert ("too fast for explicit steps" in words) == (rate > 1e3)
@@ -108,26 +98,26 @@ def test_only_an_undamped_structure_gets_a_filter():
     assert chosen(boom(), output_interval=1.0)[0].filter == 50.0
     assert chosen(boom(damping=1e-4))[0].filter is None
     assert chosen(boom(), filter=7.0)[0].filter == 7.0
-    given = Run(duration=10.0, method="bdf")
+    given = femb.Run(duration=10.0, method="bdf")
     assert with_method(System(boom()), given) == (given, "")
 
 
 def test_stops_and_momenta():
-    model = Model("stopped")
-    model.add(RigidBody("b", mass=1.0, inertia=1.0, velocity=(1.0, 0, 0)))
-    model.add(Prismatic("rail", JointEnd("ground", axis=(1, 0, 0)), JointEnd("b", axis=(1, 0, 0))))
+    model = femb.Model("stopped")
+    model.add(femb.RigidBody("b", mass=1.0, inertia=1.0, velocity=(1.0, 0, 0)))
+    model.add(femb.Prismatic("rail", femb.JointEnd("ground", axis=(1, 0, 0)), femb.JointEnd("b", axis=(1, 0, 0))))
     assert chosen(model)[0].method == "rk"
     assert chosen(model, formulation="hamiltonian")[0].method == "rk"
-    model.add(JointStops("stop", joint="rail", stiffness=1e6, upper=0.3))
+    model.add(femb.JointStops("stop", joint="rail", stiffness=1e6, upper=0.3))
     assert chosen(model)[0].method == "radau"
 
 
 @pytest.mark.parametrize("item", ["controller", "sensor"])
 def test_clocks_take_radau(item):
     """Of rigid bodies too, whose steps else are explicit; and nothing of a structure is damped."""
-    model = Model("held")
-    model.add(RigidBody("hub", mass=1.0, inertia=1.0))
-    model.add(Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body"))
+    model = femb.Model("held")
+    model.add(femb.RigidBody("hub", mass=1.0, inertia=1.0))
+    model.add(femb.Load("torquer", body="hub", torque=(0.0, 0.0, 0.0), frame="body"))
     assert chosen(model)[0].method == "rk"
     if item == "sensor":
         model.add(femb.Gyro("gyro", body="hub", period=0.1))
@@ -149,12 +139,12 @@ def test_resolved_at_the_output_interval():
     """The rule is in the product of frequency and output interval alone."""
     for interval, method in ((0.01, "rk"), (0.004, "rk")):
         facts = ModelFacts(False, False, False, 30.0, 0.0)
-        assert choose(facts, Run(duration=1000.0 * interval, output_interval=interval))[0] == method
-    assert choose(ModelFacts(False, False, False, 40.0, 0.0), Run(duration=10.0))[0] == "radau"
+        assert choose(facts, femb.Run(duration=1000.0 * interval, output_interval=interval))[0] == method
+    assert choose(ModelFacts(False, False, False, 40.0, 0.0), femb.Run(duration=10.0))[0] == "radau"
 
 
 def test_the_results_and_the_command_say_why(tmp_path):
-    results = simulate(on_a_spring(stiffness=800.0), duration=0.1, output_interval=0.05, method="auto")
+    results = femb.simulate(on_a_spring(stiffness=800.0), duration=0.1, output_interval=0.05, method="auto")
     assert results.method == "rk"
     assert results.method_reason.startswith("rk: rigid bodies")
     words = [str(CASES / "thompson_pendulum.toml"), "--set", "run.method=auto", "--set", "run.duration=0.1"]
@@ -169,15 +159,15 @@ def test_the_results_and_the_command_say_why(tmp_path):
 @pytest.mark.slow
 def test_a_control_that_becomes_stiff_during_the_run_is_named(later, held_up):
     """The start does not show it, so that auto takes explicit steps: the results say what holds them up."""
-    model = Model("controlled")
-    model.add(RigidBody("b", mass=1.0, inertia=2.0, angular_velocity=(0, 0, 1.0)))
+    model = femb.Model("controlled")
+    model.add(femb.RigidBody("b", mass=1.0, inertia=2.0, angular_velocity=(0, 0, 1.0)))
 
     def torque(t, state):
         return -2.0 * (later if t > 0.1 else 1.0) * (state.bodies["b"].angular_velocity - (0.0, 0.0, np.cos(t)))
 
     torque.breakpoints = (0.1,)
-    model.add(Load("control", body="b", torque=torque, frame="body"))
-    results = simulate(model, duration=0.4, output_interval=0.01, method="auto")
+    model.add(femb.Load("control", body="b", torque=torque, frame="body"))
+    results = femb.simulate(model, duration=0.4, output_interval=0.01, method="auto")
     assert results.method == "rk"
     assert ("a control or damper of 4e+04/s" in results.message) == held_up
     assert ("method = 'radau' passes over it" in results.message) == held_up

@@ -12,19 +12,7 @@ import pytest
 from checkout import ROOT
 from models import boom
 
-from femb import (
-    Beam,
-    Ground,
-    Load,
-    Model,
-    ModelError,
-    PointMass,
-    Results,
-    RigidBody,
-    Run,
-    SolveError,
-    simulate,
-)
+import femb
 from femb.profiles import Versine
 from femb.run.time_loop import Event
 
@@ -34,23 +22,27 @@ X = (1.0, 0.0, 0.0)
 def satellite(push=None):
     """One of everything: a hub, beams attached at either end, ground with a mast, point masses, and loads."""
     section = boom()
-    model = Model("satellite")
+    model = femb.Model("satellite")
     shape = {"box": [0.2, 0.2, 0.2]}
-    hub = model.add(RigidBody("hub", mass=22.4, inertia=0.149, euler_rates=(0.1, 0.2, 0.3), shape=shape))
+    hub = model.add(femb.RigidBody("hub", mass=22.4, inertia=0.149, euler_rates=(0.1, 0.2, 0.3), shape=shape))
     right = hub.at((0.1, 0, 0), direction=X)
-    beam = model.add(Beam("right", section=section, length=2.0, elements=3, start=right))
-    model.add(Beam("left", section=section, length=2.0, elements=1, end=hub.at((-0.1, 0, 0), direction=X)))
-    model.add(Beam("mast", section=section, length=1.0, elements=2, start=Ground().at((0, 9, 0), direction=(0, 0, 1))))
-    model.add(PointMass("dust", mass=1.0, position=(0, 0, 5), velocity=(0, 0, 1)))
-    model.add(PointMass("tip", mass=0.5, on=beam.node(-1)))
-    model.add(Load("slew", body="hub", torque=push or (0, 15.0, 0), frame="body", profile=Versine(0.5)))
+    beam = model.add(femb.Beam("right", section=section, length=2.0, elements=3, start=right))
+    model.add(femb.Beam("left", section=section, length=2.0, elements=1, end=hub.at((-0.1, 0, 0), direction=X)))
+    model.add(
+        femb.Beam(
+            "mast", section=section, length=1.0, elements=2, start=femb.Ground().at((0, 9, 0), direction=(0, 0, 1))
+        )
+    )
+    model.add(femb.PointMass("dust", mass=1.0, position=(0, 0, 5), velocity=(0, 0, 1)))
+    model.add(femb.PointMass("tip", mass=0.5, on=beam.node(-1)))
+    model.add(femb.Load("slew", body="hub", torque=push or (0, 15.0, 0), frame="body", profile=Versine(0.5)))
     return model
 
 
 def oscillator(force=None):
-    model = Model("oscillator")
-    model.add(PointMass("m", mass=2.0, position=(0.4, 0, 0)))
-    model.add(Load("spring", body="m", force=force or (lambda t, state: -50.0 * state.bodies["m"].position)))
+    model = femb.Model("oscillator")
+    model.add(femb.PointMass("m", mass=2.0, position=(0.4, 0, 0)))
+    model.add(femb.Load("spring", body="m", force=force or (lambda t, state: -50.0 * state.bodies["m"].position)))
     return model
 
 
@@ -58,7 +50,7 @@ def oscillator(force=None):
 
 
 def test_names_and_shapes():
-    results = simulate(satellite(), duration=0.6, output_interval=0.1, rtol=1e-5)
+    results = femb.simulate(satellite(), duration=0.6, output_interval=0.1, rtol=1e-5)
     count = 7
     assert results.time.shape == (count,)
     assert (results.status, results.message, results.method) == ("complete", "", "radau")
@@ -98,7 +90,7 @@ def test_names_and_shapes():
 
 def test_results_agree_with_each_other():
     """Positions at ends and bodies, velocities with differences of positions, section forces with the motion."""
-    results = simulate(satellite(), duration=0.6, output_interval=0.001, rtol=1e-7)
+    results = femb.simulate(satellite(), duration=0.6, output_interval=0.001, rtol=1e-7)
     hub, right, left = results.bodies["hub"], results.beams["right"], results.beams["left"]
     from femb.numerics import rotations
 
@@ -136,7 +128,7 @@ def test_results_agree_with_each_other():
 )
 @pytest.mark.parametrize("method", ["radau", "rk"])
 def test_output_times(options, wanted, method):
-    results = simulate(oscillator(), method=method, rtol=1e-8, **options)
+    results = femb.simulate(oscillator(), method=method, rtol=1e-8, **options)
     np.testing.assert_allclose(results.time, wanted, rtol=0.0, atol=1e-15)
     assert results.time[-1] == options["duration"]
     np.testing.assert_allclose(
@@ -146,15 +138,15 @@ def test_output_times(options, wanted, method):
 
 def test_output_does_not_change_the_motion():
     """Steps are chosen by the tolerance alone; outputs are interpolated."""
-    few = simulate(satellite(), duration=0.6, output_interval=0.3)
-    many = simulate(satellite(), duration=0.6, output_interval=0.003)
+    few = femb.simulate(satellite(), duration=0.6, output_interval=0.3)
+    many = femb.simulate(satellite(), duration=0.6, output_interval=0.003)
     assert few.statistics["steps"] == many.statistics["steps"]
     # the same but for the rounding of one interpolation or many at once
     np.testing.assert_allclose(few.beams["right"].position[-1], many.beams["right"].position[-1], rtol=0, atol=1e-15)
 
 
 def test_the_same_run_twice_is_the_same():
-    one, other = (simulate(satellite(), duration=0.4, output_interval=0.1) for _ in range(2))
+    one, other = (femb.simulate(satellite(), duration=0.4, output_interval=0.1) for _ in range(2))
     for path in one.arrays:
         np.testing.assert_array_equal(one.arrays[path], other.arrays[path])
 
@@ -164,8 +156,8 @@ def test_the_same_run_twice_is_the_same():
 
 def test_file_equals_memory(tmp_path):
     path = tmp_path / "results.h5"
-    results = simulate(satellite(), duration=0.6, output_interval=0.005, out=path, case_text="title = 'x'")
-    read = Results.read(path)
+    results = femb.simulate(satellite(), duration=0.6, output_interval=0.005, out=path, case_text="title = 'x'")
+    read = femb.Results.read(path)
     assert set(read.arrays) == set(results.arrays)
     for name, array in results.arrays.items():
         np.testing.assert_array_equal(read.arrays[name], array)
@@ -207,7 +199,7 @@ def started(tmp_path):
         if process.poll() is not None:
             pytest.fail(process.stderr.read().decode())
         # No reading may fail: what the file says is whole at every instant.
-        if out.with_name("results.h5.part").exists() and len(Results.read(out).time) > 300:
+        if out.with_name("results.h5.part").exists() and len(femb.Results.read(out).time) > 300:
             return process, out
     process.kill()
     pytest.fail("no results after two minutes")
@@ -219,12 +211,12 @@ def test_killed_run_leaves_readable_results(tmp_path):
     process.kill()
     process.wait()
     process.stderr.close()
-    results = Results.read(out)
+    results = femb.Results.read(out)
     assert results.status == "running"
     assert len(results.time) > 300
     for array in results.series.values():
         assert len(array) == len(results.time)
-    whole = simulate(satellite(), duration=0.3, output_interval=0.001)
+    whole = femb.simulate(satellite(), duration=0.3, output_interval=0.001)
     np.testing.assert_allclose(
         results.beams["right"].position[:200], whole.beams["right"].position[:200], rtol=0.0, atol=1e-5
     )
@@ -246,7 +238,7 @@ def test_interrupted_process(tmp_path):
     error = process.stderr.read().decode()
     process.stderr.close()
     assert "KeyboardInterrupt" in error
-    results = Results.read(out)
+    results = femb.Results.read(out)
     assert (results.status, results.message) == ("failed", "interrupted")
     assert results.statistics["steps"] > 0
 
@@ -273,8 +265,8 @@ def test_interrupted_run(tmp_path, error):
     path = tmp_path / "results.h5"
     kind = error if isinstance(error, type) else type(error)
     with pytest.raises(kind):
-        simulate(satellite(), duration=5.0, output_interval=0.01, out=path, progress=Interrupt(0.5, error))
-    results = Results.read(path)
+        femb.simulate(satellite(), duration=5.0, output_interval=0.01, out=path, progress=Interrupt(0.5, error))
+    results = femb.Results.read(path)
     assert os.listdir(tmp_path) == ["results.h5"]
     assert results.status == "failed"
     assert results.message == ("interrupted" if kind is KeyboardInterrupt else "disk on fire")
@@ -294,7 +286,7 @@ def test_progress():
             self.times.append(t)
 
     seen = Seen()
-    results = simulate(oscillator(), duration=1.0, output_interval=0.1, progress=seen)
+    results = femb.simulate(oscillator(), duration=1.0, output_interval=0.1, progress=seen)
     assert len(seen.times) == results.statistics["steps"]
     assert np.all(np.diff(seen.times) > 0)
     assert seen.times[-1] == 1.0
@@ -308,23 +300,23 @@ def failing(t, state):
 def test_failed_run_keeps_what_it_has(tmp_path, method):
     """In the file and in ``error.results``, which are the same; up to the instant the message names."""
     path = tmp_path / "results.h5"
-    with pytest.raises(SolveError, match=r"stopped at t = 0\.5 s.*loads\.spring\.force") as caught:
-        simulate(oscillator(failing), duration=5.0, output_interval=0.01, out=path, method=method)
+    with pytest.raises(femb.SolveError, match=r"stopped at t = 0\.5 s.*loads\.spring\.force") as caught:
+        femb.simulate(oscillator(failing), duration=5.0, output_interval=0.01, out=path, method=method)
     kept = caught.value.results
     assert kept.status == "failed"
     assert kept.message == str(caught.value)
     assert kept.time[-1] == pytest.approx(0.5, abs=0.011)
     assert kept.statistics["rejected"] > 0
     np.testing.assert_allclose(kept.bodies["m"].position[:, 0], 0.4 * np.cos(5.0 * kept.time), rtol=0.0, atol=1e-5)
-    read = Results.read(path)
+    read = femb.Results.read(path)
     assert (read.status, read.message) == ("failed", kept.message)
     for name, array in kept.arrays.items():
         np.testing.assert_array_equal(read.arrays[name], array)
 
 
 def test_max_steps():
-    with pytest.raises(SolveError, match="max_steps = 5 steps") as caught:
-        simulate(satellite(), duration=5.0, output_interval=0.001, max_steps=5)
+    with pytest.raises(femb.SolveError, match="max_steps = 5 steps") as caught:
+        femb.simulate(satellite(), duration=5.0, output_interval=0.001, max_steps=5)
     assert caught.value.results.statistics["steps"] == 5
     assert caught.value.results.time[-1] > 0.0
 
@@ -338,8 +330,8 @@ def test_error_of_the_user_comes_through():
         return [0.0, 0.0, 0.0]
 
     message = r"loads\.spring\.force: raised ZeroDivisionError at t = 0\.5 s: mine"
-    with pytest.raises(SolveError, match=message) as caught:
-        simulate(oscillator(broken), duration=1.0, output_interval=0.1)
+    with pytest.raises(femb.SolveError, match=message) as caught:
+        femb.simulate(oscillator(broken), duration=1.0, output_interval=0.1)
     cause = caught.value.__cause__
     assert cause is not None
     assert isinstance(cause.__cause__, ZeroDivisionError)
@@ -349,21 +341,21 @@ def test_error_of_the_user_comes_through():
 def test_event_ends_the_run(tmp_path):
     path = tmp_path / "results.h5"
     crossing = Event("crossing", lambda t, state: state.bodies["m"].position[0])
-    results = simulate(oscillator(), duration=5.0, output_interval=0.1, rtol=1e-9, events=(crossing,), out=path)
+    results = femb.simulate(oscillator(), duration=5.0, output_interval=0.1, rtol=1e-9, events=(crossing,), out=path)
     assert (results.status, results.message) == ("complete", "stopped by event 'crossing'")
     assert results.time[-1] == pytest.approx(np.pi / 10.0, abs=1e-7)
     np.testing.assert_allclose(results.time[:-1], [0.0, 0.1, 0.2, 0.3], atol=1e-15)
-    assert Results.read(path).message == results.message
+    assert femb.Results.read(path).message == results.message
 
 
 def test_a_run_that_cannot_start_leaves_an_old_file_alone(tmp_path):
     path = tmp_path / "results.h5"
-    simulate(oscillator(), duration=0.1, output_interval=0.1, out=path)
+    femb.simulate(oscillator(), duration=0.1, output_interval=0.1, out=path)
     before = path.read_bytes()
     model = oscillator()
-    model.add(Load("nowhere", body="n", force=(1, 0, 0)))
-    with pytest.raises(ModelError, match=r"loads\.nowhere\.body: got 'n'"):
-        simulate(model, duration=0.1, out=path)
+    model.add(femb.Load("nowhere", body="n", force=(1, 0, 0)))
+    with pytest.raises(femb.ModelError, match=r"loads\.nowhere\.body: got 'n'"):
+        femb.simulate(model, duration=0.1, out=path)
     assert path.read_bytes() == before
 
 
@@ -371,10 +363,10 @@ def test_a_run_that_cannot_start_leaves_an_old_file_alone(tmp_path):
 
 
 def test_run_or_options():
-    run = Run(duration=0.2, output_interval=0.1, method="rk")
-    assert simulate(oscillator(), run).method == "rk"
-    with pytest.raises(ModelError, match="got a run and the options rtol: give one of the two"):
-        simulate(oscillator(), run, rtol=1e-3)
+    run = femb.Run(duration=0.2, output_interval=0.1, method="rk")
+    assert femb.simulate(oscillator(), run).method == "rk"
+    with pytest.raises(femb.ModelError, match="got a run and the options rtol: give one of the two"):
+        femb.simulate(oscillator(), run, rtol=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -389,5 +381,5 @@ def test_run_or_options():
     ],
 )
 def test_bad_options(options, message):
-    with pytest.raises(ModelError, match=message):
-        simulate(oscillator(), **options)
+    with pytest.raises(femb.ModelError, match=message):
+        femb.simulate(oscillator(), **options)

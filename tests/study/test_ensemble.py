@@ -4,24 +4,6 @@ import numpy as np
 import pytest
 
 import femb
-from femb import (
-    Beam,
-    ExactBeam,
-    Ground,
-    JointEnd,
-    Load,
-    Model,
-    ModelError,
-    Orbit,
-    PointMass,
-    Revolute,
-    RigidBody,
-    Section,
-    SpringDamper,
-    SpringEnd,
-    ThermalLoad,
-    simulate_ensemble,
-)
 from femb.profiles import Step, Versine
 from femb.study.outputs import history
 
@@ -30,31 +12,31 @@ TIP = "beams.boom.-1.position.z"
 
 
 def section(stiffness, damping=1e-3, **more):
-    return Section(
+    return femb.Section(
         "boom", 2.5e-3, (5.2e-7, 4.0e-7), 8e-7, 2800.0, 7e9 * stiffness, 2.7e9 * stiffness, damping=damping, **more
     )
 
 
-def spacecraft(stiffness=1.0, mass=20.0, elements=1, profile=None, kind=Beam, **of_section):
+def spacecraft(stiffness=1.0, mass=20.0, elements=1, profile=None, kind=femb.Beam, **of_section):
     """A hub with a boom that carries a point mass, turned by a torque."""
-    model = Model("spacecraft")
-    hub = model.add(RigidBody("hub", mass=mass, inertia=1.5, euler_rates=(0.1, 0.2, 0.3)))
+    model = femb.Model("spacecraft")
+    hub = model.add(femb.RigidBody("hub", mass=mass, inertia=1.5, euler_rates=(0.1, 0.2, 0.3)))
     start = hub.at((0.1, 0, 0), direction=(1, 0, 0))
     boom = model.add(kind("boom", section=section(stiffness, **of_section), length=2.0, elements=elements, start=start))
-    model.add(PointMass("tip", mass=0.5, on=boom.at(-1)))
-    model.add(Load("turn", body="hub", torque=(0, 15.0, 1.0), frame="body", profile=profile or Versine(0.2)))
+    model.add(femb.PointMass("tip", mass=0.5, on=boom.at(-1)))
+    model.add(femb.Load("turn", body="hub", torque=(0, 15.0, 1.0), frame="body", profile=profile or Versine(0.2)))
     return model
 
 
-def cantilever(position, force, kind=Beam):
+def cantilever(position, force, kind=femb.Beam):
     """A beam on the ground, somewhere, pushed at its tip from 0.1 s on, beside a free mass that is pushed too."""
-    model = Model("cantilever")
-    base = model.add(Ground("base", position=position))
+    model = femb.Model("cantilever")
+    base = model.add(femb.Ground("base", position=position))
     start = base.at((0, 0, 0), direction=(0, 1, 0))
     model.add(kind("boom", section=section(1.0), length=1.0, elements=2, start=start))
-    model.add(PointMass("free", mass=2.0, position=(0, 0, 5.0)))
-    model.add(Load("push", beam="boom", node=-1, force=(0, 0, force), profile=Step(0.1)))
-    model.add(Load("drift", body="free", force=(0, 0, 0.1 * force)))
+    model.add(femb.PointMass("free", mass=2.0, position=(0, 0, 5.0)))
+    model.add(femb.Load("push", beam="boom", node=-1, force=(0, 0, force), profile=Step(0.1)))
+    model.add(femb.Load("drift", body="free", force=(0, 0, 0.1 * force)))
     return model
 
 
@@ -70,7 +52,7 @@ def members():
 
 @pytest.fixture(scope="module")
 def ensemble():
-    return simulate_ensemble(members(), **RUN)
+    return femb.simulate_ensemble(members(), **RUN)
 
 
 def check_members(ensemble, models):
@@ -94,20 +76,20 @@ def test_members_move_as_they_do_alone(ensemble):
 def test_exact_beams_move_as_they_do_alone():
     """Of different numbers of elements, of both kinds of damping, heated, held, and beside default beams."""
     directions = (1e-3, 2e-3, 1e-3, 1e-3, 3e-3, 1e-3)
-    heated = spacecraft(1.2, elements=3, kind=ExactBeam, expansion=2e-5)
-    heated.add(ThermalLoad("sun", beam="boom", temperature=50.0, gradient=(0.0, 200.0), profile=Versine(0.2)))
-    cold = spacecraft(0.9, elements=2, kind=ExactBeam, expansion=2e-5)
-    cold.add(ThermalLoad("shadow", beam="boom", temperature=-80.0, profile=Versine(0.3)))
-    held = cantilever((0, 0, 1.0), 20.0, kind=ExactBeam)
+    heated = spacecraft(1.2, elements=3, kind=femb.ExactBeam, expansion=2e-5)
+    heated.add(femb.ThermalLoad("sun", beam="boom", temperature=50.0, gradient=(0.0, 200.0), profile=Versine(0.2)))
+    cold = spacecraft(0.9, elements=2, kind=femb.ExactBeam, expansion=2e-5)
+    cold.add(femb.ThermalLoad("shadow", beam="boom", temperature=-80.0, profile=Versine(0.3)))
+    held = cantilever((0, 0, 1.0), 20.0, kind=femb.ExactBeam)
     models = [
-        spacecraft(kind=ExactBeam),
+        spacecraft(kind=femb.ExactBeam),
         heated,
         held,
-        spacecraft(damping=directions, kind=ExactBeam),
+        spacecraft(damping=directions, kind=femb.ExactBeam),
         cold,
         spacecraft(),
     ]
-    check_members(simulate_ensemble(models, **RUN), models)
+    check_members(femb.simulate_ensemble(models, **RUN), models)
 
 
 def test_all_members_take_the_same_steps(ensemble):
@@ -118,7 +100,7 @@ def test_all_members_take_the_same_steps(ensemble):
 
 def test_order_does_not_matter(ensemble):
     order = [2, 0, 3, 1]
-    other = simulate_ensemble([members()[k] for k in order], **RUN)
+    other = femb.simulate_ensemble([members()[k] for k in order], **RUN)
     time, values = ensemble.history(TIP)
     assert np.array_equal(time, np.linspace(0.0, 0.3, 16))
     assert np.allclose(other.history(TIP)[1], values[order], rtol=0.0, atol=1e-12)
@@ -131,9 +113,9 @@ def test_a_member_that_fails_leaves_the_others():
         return 1.0
 
     open_end = spacecraft()
-    open_end.add(Load("lost", body="nothing", force=(0, 0, 1.0)))
+    open_end.add(femb.Load("lost", body="nothing", force=(0, 0, 1.0)))
     models = [spacecraft(), spacecraft(profile=breaks), open_end, spacecraft(1.2)]
-    got = simulate_ensemble(models, **RUN)
+    got = femb.simulate_ensemble(models, **RUN)
     assert got.failed.tolist() == [False, True, True, False]
     with pytest.raises(femb.SolveError) as alone:
         femb.simulate(spacecraft(profile=breaks), **RUN)
@@ -142,7 +124,7 @@ def test_a_member_that_fails_leaves_the_others():
     assert got.results[1].time[-1] == pytest.approx(0.15, abs=0.02)
     assert "nothing" in got.messages[2]
     assert got.results[2] is None
-    whole = simulate_ensemble([spacecraft(), spacecraft(1.2)], **RUN).history(TIP)[1]
+    whole = femb.simulate_ensemble([spacecraft(), spacecraft(1.2)], **RUN).history(TIP)[1]
     values = got.history(TIP)[1]
     assert np.allclose(values[[0, 3]], whole, rtol=0.0, atol=1e-6)
     assert np.isnan(values[1, -1])
@@ -153,16 +135,16 @@ def orbiting(mu, radius, **words):
     """A spacecraft so near to a small central body that the gradient of its gravity turns it at once."""
     model = spacecraft(**words)
     speed = np.sqrt(mu / radius)
-    model.add(Orbit("planet", position=(0.0, radius, 0.0), velocity=(speed, 0.0, 0.3 * speed), mu=mu))
+    model.add(femb.Orbit("planet", position=(0.0, radius, 0.0), velocity=(speed, 0.0, 0.3 * speed), mu=mu))
     return model
 
 
 def test_members_on_different_orbits_move_as_they_do_alone():
     # 5, 4 and 2 rad/s; one is in no orbit and holds a frame, one has the structures of two bodies
     pair = orbiting(2e5, 25.0, stiffness=1.2)
-    pair.add(RigidBody("other", mass=3.0, inertia=(1.0, 2.0, 2.5), position=(0, 2.0, 0)))
+    pair.add(femb.RigidBody("other", mass=3.0, inertia=(1.0, 2.0, 2.5), position=(0, 2.0, 0)))
     models = [cantilever((0, 0, 1.0), 20.0), orbiting(1e6, 35.0), spacecraft(), pair, orbiting(4e6, 100.0, elements=2)]
-    ensemble = simulate_ensemble(models, **RUN)
+    ensemble = femb.simulate_ensemble(models, **RUN)
     assert not ensemble.failed.any()
     for number, (model, results) in enumerate(zip(models, ensemble.results, strict=True)):
         single = femb.simulate(model, **RUN)
@@ -187,7 +169,7 @@ def test_equal_functions_of_time_are_evaluated_once():
     counts = []
     for number in (1, 3):
         calls.clear()
-        simulate_ensemble([spacecraft(profile=torque) for _ in range(number + 1)], **RUN | {"duration": 0.02})
+        femb.simulate_ensemble([spacecraft(profile=torque) for _ in range(number + 1)], **RUN | {"duration": 0.02})
         counts.append(len(calls))
     assert counts[0] == counts[1]
 
@@ -202,47 +184,49 @@ def same_as_alone(results, model, **options):
 
 def test_what_cannot_be_integrated_together_has_a_run_of_its_own():
     sprung = spacecraft()
-    sprung.add(SpringDamper("stay", SpringEnd("ground"), SpringEnd("hub", at=(0, 0, 1.0)), stiffness=10.0))
+    sprung.add(
+        femb.SpringDamper("stay", femb.SpringEnd("ground"), femb.SpringEnd("hub", at=(0, 0, 1.0)), stiffness=10.0)
+    )
     heavy = spacecraft()
     heavy.gravity = (0, 0, -9.81)
     steered = spacecraft(profile=None)
-    steered.add(Load("control", body="hub", torque=lambda t, state: np.zeros(3)))
+    steered.add(femb.Load("control", body="hub", torque=lambda t, state: np.zeros(3)))
     for model, words in (
         (sprung, "models[1].springs.stay: is no body, point mass, beam, orbit, or load that depends on time"),
         (heavy, "models[1].gravity: is another than that of the members before"),
         (steered, "models[1].loads.control: depends on the state of the model"),
     ):
-        ensemble = simulate_ensemble([spacecraft(), model, spacecraft()], **RUN)
+        ensemble = femb.simulate_ensemble([spacecraft(), model, spacecraft()], **RUN)
         assert ensemble.alone == ("", words, "")
         assert ensemble.note == f"1 of 3 members had runs of their own, the first of them since {words}"
         same_as_alone(ensemble.results[1], model)
-    assert simulate_ensemble([spacecraft()], **RUN).note == ""
-    with pytest.raises(ModelError, match="got none"):
-        simulate_ensemble([], **RUN)
-    with pytest.raises(ModelError, match="together: got 0"):
-        simulate_ensemble([spacecraft()], together=0, **RUN)
-    with pytest.raises(ModelError, match="wanted 'velocity'"):
-        simulate_ensemble([spacecraft()], formulation="quaternion", **RUN)
-    with pytest.raises(ModelError, match="got 'gauss', wanted one of"):
-        simulate_ensemble([spacecraft()], duration=0.1, method="gauss", step=1e-3)
-    with pytest.raises(ModelError, match=r"models\[0\]: got 3"):
-        simulate_ensemble([3], **RUN)
+    assert femb.simulate_ensemble([spacecraft()], **RUN).note == ""
+    with pytest.raises(femb.ModelError, match="got none"):
+        femb.simulate_ensemble([], **RUN)
+    with pytest.raises(femb.ModelError, match="together: got 0"):
+        femb.simulate_ensemble([spacecraft()], together=0, **RUN)
+    with pytest.raises(femb.ModelError, match="wanted 'velocity'"):
+        femb.simulate_ensemble([spacecraft()], formulation="quaternion", **RUN)
+    with pytest.raises(femb.ModelError, match="got 'gauss', wanted one of"):
+        femb.simulate_ensemble([spacecraft()], duration=0.1, method="gauss", step=1e-3)
+    with pytest.raises(femb.ModelError, match=r"models\[0\]: got 3"):
+        femb.simulate_ensemble([3], **RUN)
 
 
 @pytest.mark.slow  # compiles the kernels of joints
 def test_joints_have_runs_of_their_own():
     hinged = spacecraft()
-    hinged.add(RigidBody("panel", mass=5.0, inertia=1.0))
-    hinged.add(Revolute("hinge", JointEnd("hub", at=(0, 0, 1.0), axis=(0, 1, 0)), JointEnd("panel")))
-    ensemble = simulate_ensemble([spacecraft(), hinged], **RUN)
+    hinged.add(femb.RigidBody("panel", mass=5.0, inertia=1.0))
+    hinged.add(femb.Revolute("hinge", femb.JointEnd("hub", at=(0, 0, 1.0), axis=(0, 1, 0)), femb.JointEnd("panel")))
+    ensemble = femb.simulate_ensemble([spacecraft(), hinged], **RUN)
     assert ensemble.alone[1].startswith("models[1].joints.hinge: is no body")
     same_as_alone(ensemble.results[1], hinged)
 
 
 def controlled(seed, bandwidth=0.5):
     """A hub that a sampled law points by one wheel, from a sensor with noise."""
-    model = Model("controlled", seed=int(seed))
-    model.add(RigidBody("hub", mass=10.0, inertia=(2.0, 2.0, 3.0), euler_angles=(0.0, 0.0, 0.1)))
+    model = femb.Model("controlled", seed=int(seed))
+    model.add(femb.RigidBody("hub", mass=10.0, inertia=(2.0, 2.0, 3.0), euler_angles=(0.0, 0.0, 0.1)))
     model.add(femb.ReactionWheel("w", body="hub", axis=(0, 0, 1), spin_inertia=0.02))
     model.add(femb.AttitudeSensor("tracker", body="hub", noise=1e-3))
     model.add(
@@ -261,7 +245,7 @@ def controlled(seed, bandwidth=0.5):
 
 def test_sampled_controllers_have_runs_of_their_own_with_the_noise_of_their_seeds():
     models = [controlled(seed) for seed in (1, 2)]
-    ensemble = simulate_ensemble(models, **RUN)
+    ensemble = femb.simulate_ensemble(models, **RUN)
     assert not ensemble.failed.any()
     assert "has discrete states" in ensemble.note
     for results, model in zip(ensemble.results, models, strict=True):
@@ -298,7 +282,7 @@ def test_a_study_in_ensembles_has_the_same_table():
     assert table.messages == separate.messages
     for name in ("peak", "last"):
         assert np.allclose(table[name], separate[name], rtol=1e-6, atol=0.0, equal_nan=True)
-    with pytest.raises(ModelError, match="together: runs in this process"):
+    with pytest.raises(femb.ModelError, match="together: runs in this process"):
         femb.sweep(study_of(), together=True, workers=2)
 
 
@@ -311,6 +295,6 @@ def test_outputs_of_the_audit_are_refused_before_a_run():
 
     outputs = {"last": {"kind": "final", "of": TIP}, "error": {"kind": "peak", "of": "audit.energy_error"}}
     study = femb.Study(case, {"stiffness": {"values": [1.0, 1.2]}}, outputs, design="list", run=femb.Run(**RUN))
-    with pytest.raises(ModelError, match=r"outputs.error.of: runs that are integrated together have no audit"):
+    with pytest.raises(femb.ModelError, match=r"outputs.error.of: runs that are integrated together have no audit"):
         femb.sweep(study, together=True)
     assert made == []

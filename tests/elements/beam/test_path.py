@@ -7,19 +7,7 @@ import numpy as np
 import pytest
 from models import soft_rod
 
-from femb import (
-    Attachment,
-    Beam,
-    DistributedLoad,
-    Ground,
-    Load,
-    Model,
-    ModelError,
-    Path,
-    RigidBody,
-    ThermalLoad,
-    simulate,
-)
+import femb
 from femb.layout.state import State
 from femb.numerics import rotations
 from femb.pictures.parts import BeamLine
@@ -37,11 +25,11 @@ def section():
 
 
 def beam(path, elements=8, start=None, **words):
-    return Beam("b", section(), elements=elements, start=start or Ground().at(), path=path, **words)
+    return femb.Beam("b", section(), elements=elements, start=start or femb.Ground().at(), path=path, **words)
 
 
 def built(*items):
-    model = Model()
+    model = femb.Model()
     for item in items:
         model.add(item)
     return System(model)
@@ -54,15 +42,15 @@ def nodes(system, name="b"):
 
 def helix(s):
     """A point and the section's y axis of a helix of uniform curvature and twist, in the axes of its first section."""
-    positions = Beam("h", section(), max(s, 1e-40), 1, start=Attachment(direction=(1, 0, 0)), curvature=HELIX)
+    positions = femb.Beam("h", section(), max(s, 1e-40), 1, start=femb.Attachment(direction=(1, 0, 0)), curvature=HELIX)
     return positions.reference()[0][-1], rotations.rotate(positions.reference()[1][-1], (0.0, 1.0, 0.0))
 
 
 PATHS = {
-    "points": {"path": Path(points=BENT)},
-    "kinks": {"path": Path(points=BENT, kinks=True)},
-    "arc": {"path": Path(radius=0.8, angle=2.0), "start": Ground().at(direction=(0, 1, 2), up=(1, 0, 0))},
-    "function": {"path": Path(curve=helix), "length": 2.0},
+    "points": {"path": femb.Path(points=BENT)},
+    "kinks": {"path": femb.Path(points=BENT, kinks=True)},
+    "arc": {"path": femb.Path(radius=0.8, angle=2.0), "start": femb.Ground().at(direction=(0, 1, 2), up=(1, 0, 0))},
+    "function": {"path": femb.Path(curve=helix), "length": 2.0},
 }
 
 
@@ -73,7 +61,7 @@ PATHS = {
 @pytest.mark.parametrize("strain", ["exact", "source"])
 def test_the_reference_shape_is_free_of_stress_however_it_is_turned(name, strain):
     words = {**PATHS[name], "start": None}
-    start = Attachment(at=(1, 2, 3), direction=(0, 1, 2) if name == "arc" else None)
+    start = femb.Attachment(at=(1, 2, 3), direction=(0, 1, 2) if name == "arc" else None)
     system = built(beam(words.pop("path"), strain=strain, **{**words, "start": start}))
     turn = rotations.from_axis_angle((1.0, -2.0, 0.5), 2.1)
     q = system.q0.copy()
@@ -90,7 +78,7 @@ def test_the_reference_shape_is_free_of_stress_however_it_is_turned(name, strain
 @pytest.mark.parametrize("name", PATHS)
 def test_strained_and_turned_it_has_the_same_energy_and_force(name):
     words = {**PATHS[name]}
-    start = Attachment(at=(1, 2, 3), direction=(0, 1, 2) if name == "arc" else None)
+    start = femb.Attachment(at=(1, 2, 3), direction=(0, 1, 2) if name == "arc" else None)
     system = built(beam(words.pop("path"), **{**words, "start": start}))
     rng = np.random.default_rng(4)
     change = 0.05 * rng.standard_normal((1, system.n_v))
@@ -119,14 +107,14 @@ def test_strained_and_turned_it_has_the_same_energy_and_force(name):
 def test_a_smooth_beam_goes_through_its_points():
     from scipy.interpolate import CubicSpline
 
-    system = built(beam(Path(points=BENT), 12))
+    system = built(beam(femb.Path(points=BENT), 12))
     positions, quaternions = nodes(system)
     chords = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(BENT, axis=0), axis=1)))
     t = np.linspace(0.0, chords[-1], 200001)
     curve = CubicSpline(chords, BENT)
     fine, tangents = curve(t), curve(t, 1)
     length = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(fine, axis=0), axis=1)))
-    assert built(beam(Path(points=BENT), 12)).model.beams["b"].length == pytest.approx(length[-1], rel=1e-9)
+    assert built(beam(femb.Path(points=BENT), 12)).model.beams["b"].length == pytest.approx(length[-1], rel=1e-9)
     at = np.interp(np.linspace(0.0, length[-1], 13), length, t)
     np.testing.assert_allclose(positions, curve(at), atol=1e-8)
     along = rotations.rotation_matrix(quaternions)[:, :, 0]
@@ -140,16 +128,16 @@ def test_a_smooth_beam_goes_through_its_points():
 
 
 def test_points_on_a_line_are_a_straight_beam():
-    given = nodes(built(beam(Path(points=[(0, 0, 0), (0.3, 0.6, 0.9), (1, 2, 3)]), 4)))
-    wanted = nodes(built(Beam("b", section(), np.sqrt(14.0), 4, start=Ground().at(direction=(1, 2, 3)))))
+    given = nodes(built(beam(femb.Path(points=[(0, 0, 0), (0.3, 0.6, 0.9), (1, 2, 3)]), 4)))
+    wanted = nodes(built(femb.Beam("b", section(), np.sqrt(14.0), 4, start=femb.Ground().at(direction=(1, 2, 3)))))
     for one, other in zip(given, wanted, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-14)
 
 
 def test_an_arc_by_radius_and_angle_is_one_of_that_curvature():
-    start = Ground().at(direction=(1, 0, 0))
-    one = beam(Path(radius=0.8, angle=2.0), start=start)
-    other = Beam("b", section(), 1.6, 8, start=start, curvature=(0, 0, 1 / 0.8))
+    start = femb.Ground().at(direction=(1, 0, 0))
+    one = beam(femb.Path(radius=0.8, angle=2.0), start=start)
+    other = femb.Beam("b", section(), 1.6, 8, start=start, curvature=(0, 0, 1 / 0.8))
     assert one.length == pytest.approx(1.6)
     np.testing.assert_allclose(one.shape.positions, other.shape.positions, atol=1e-15)
     np.testing.assert_allclose(one.shape.quaternions, other.shape.quaternions, atol=1e-15)
@@ -161,7 +149,7 @@ def test_points_on_an_arc_come_close_to_it():
     for count in (9, 17):
         turn = np.linspace(0.0, 2.0, count)
         points = 0.8 * np.stack([np.sin(turn), 1.0 - np.cos(turn), 0.0 * turn], axis=1)
-        got, _ = nodes(built(beam(Path(points=points), 8, start=Ground().at(up=(0, 1, 0)))))
+        got, _ = nodes(built(beam(femb.Path(points=points), 8, start=femb.Ground().at(up=(0, 1, 0)))))
         wanted = 0.8 * np.stack([np.sin(turn), 1.0 - np.cos(turn), 0.0 * turn], axis=1)[:: (count - 1) // 8]
         errors.append(np.abs(got - wanted).max())
     assert errors[0] < 1e-3
@@ -169,41 +157,41 @@ def test_points_on_an_arc_come_close_to_it():
 
 
 def test_a_function_with_directions_is_followed_exactly():
-    given = nodes(built(beam(Path(curve=helix), 6, length=2.0)))
-    start = Ground().at(direction=(1, 0, 0), up=(0, 1, 0))
-    wanted = nodes(built(Beam("b", section(), 2.0, 6, start=start, curvature=HELIX)))
+    given = nodes(built(beam(femb.Path(curve=helix), 6, length=2.0)))
+    start = femb.Ground().at(direction=(1, 0, 0), up=(0, 1, 0))
+    wanted = nodes(built(femb.Beam("b", section(), 2.0, 6, start=start, curvature=HELIX)))
     for one, other in zip(given, wanted, strict=True):
         np.testing.assert_allclose(one, other, atol=2e-10)
 
 
-@pytest.mark.parametrize("path", [Path(points=BENT), Path(points=BENT, kinks=True)])
+@pytest.mark.parametrize("path", [femb.Path(points=BENT), femb.Path(points=BENT, kinks=True)])
 def test_the_end_that_is_attached_places_the_beam(path):
     """By its start on a turned body, by its end on one, or free: the points are in the axes of that."""
     turn = rotations.from_axis_angle((0.3, 1.0, 0.2), 0.8)
-    hub = RigidBody("hub", mass=1.0, inertia=0.1, position=(1, 2, 3), quaternion=turn)
+    hub = femb.RigidBody("hub", mass=1.0, inertia=0.1, position=(1, 2, 3), quaternion=turn)
     on_start = nodes(built(hub, beam(path, start=hub.at((0.1, 0.2, 0.3)))))[0]
     corner = np.array([1, 2, 3]) + rotations.rotate(turn, (0.1, 0.2, 0.3))
     reach = rotations.rotate(turn, np.subtract(BENT[-1], BENT[0]))
     np.testing.assert_allclose(on_start[[0, -1]], [corner, corner + reach], atol=1e-12)
     up = (0.0, 1.0, 0.3)
-    on_end = built(hub, Beam("b", section(), elements=8, end=hub.at((0.1, 0.2, 0.3), up=up), path=path))
+    on_end = built(hub, femb.Beam("b", section(), elements=8, end=hub.at((0.1, 0.2, 0.3), up=up), path=path))
     positions, quaternions = nodes(on_end)
     np.testing.assert_allclose(positions[[0, -1]], [corner - reach, corner], atol=1e-12)
     np.testing.assert_allclose(positions - positions[0], on_start - on_start[0], atol=1e-12)
     # the y axis of the last section is the part of ``up`` across the tangent
     axes = rotations.rotation_matrix(quaternions[-1])
     assert abs(axes[:, 2] @ rotations.rotate(turn, up)) < 1e-12
-    free = nodes(built(beam(path, start=Attachment(at=(5, 6, 7)))))[0]
+    free = nodes(built(beam(path, start=femb.Attachment(at=(5, 6, 7)))))[0]
     np.testing.assert_allclose(
         free[[0, -1]], [(5, 6, 7), np.add((5, 6, 7), np.subtract(BENT[-1], BENT[0]))], atol=1e-12
     )
 
 
 def test_a_body_at_the_end_of_a_path_is_put_there():
-    hub = RigidBody("hub", mass=1.0, inertia=0.1, position=(1, 2, 3))
-    tip = RigidBody("tip", mass=1.0, inertia=0.1)
-    system = built(hub, tip, Beam("b", section(), elements=8, start=hub.at(), end=tip.at((0, 0, 0.5)),
-                                  path=Path(points=BENT)))  # fmt: skip
+    hub = femb.RigidBody("hub", mass=1.0, inertia=0.1, position=(1, 2, 3))
+    tip = femb.RigidBody("tip", mass=1.0, inertia=0.1)
+    system = built(hub, tip, femb.Beam("b", section(), elements=8, start=hub.at(), end=tip.at((0, 0, 0.5)),
+                                  path=femb.Path(points=BENT)))  # fmt: skip
     state = State(system.layout, 0.0, system.q0, system.v0)
     np.testing.assert_allclose(state.bodies["tip"].position, np.add((1, 2, 2.5), BENT[-1]), atol=1e-12)
 
@@ -213,8 +201,8 @@ def test_a_body_at_the_end_of_a_path_is_put_there():
 
 @pytest.mark.parametrize("name", PATHS)
 def test_even_heating_scales_every_shape_without_stress(name):
-    words = {"start": Ground().at(), **PATHS[name]}
-    hot = ThermalLoad("sun", beam="b", strain=(1e-3, 0, 0, 0))
+    words = {"start": femb.Ground().at(), **PATHS[name]}
+    hot = femb.ThermalLoad("sun", beam="b", strain=(1e-3, 0, 0, 0))
     system = built(beam(words.pop("path"), **words), hot)
     q, v = steady_start(system)
     warm = np.array([node.position for node in State(system.layout, 0.0, q, v).beams["b"].nodes])
@@ -228,11 +216,11 @@ def test_even_heating_scales_every_shape_without_stress(name):
 @pytest.mark.parametrize("name", PATHS)
 def test_weight_is_a_distributed_load_on_every_shape(name):
     """By gravity on the mass per length, and as a load."""
-    words = {"start": Ground().at(), **PATHS[name]}
+    words = {"start": femb.Ground().at(), **PATHS[name]}
     bent = beam(words.pop("path"), **words)
-    weight = Model(gravity=(0.2, 0.1, -1.0))
+    weight = femb.Model(gravity=(0.2, 0.1, -1.0))
     weight.add(bent)
-    load = DistributedLoad("w", beam="b", force=0.7 * np.array([0.2, 0.1, -1.0]))
+    load = femb.DistributedLoad("w", beam="b", force=0.7 * np.array([0.2, 0.1, -1.0]))
     one, other = System(weight), built(bent, load)
     rest = np.zeros((1, one.n_v))
     wanted = one.residual(np.zeros((1, 0)), one.q0[None], rest, rest)
@@ -246,7 +234,7 @@ L_POINTS = [(0, 0, 0), (1, 0, 0), (1, 1, 0)]
 
 
 def test_corners_share_the_elements_by_length():
-    shape = beam(Path(points=[(0, 0, 0), (3, 0, 0), (3, 1, 0), (3, 1, 0.5)], kinks=True), 7).shape
+    shape = beam(femb.Path(points=[(0, 0, 0), (3, 0, 0), (3, 1, 0), (3, 1, 0.5)], kinks=True), 7).shape
     np.testing.assert_allclose(shape.lengths, [0.75, 0.75, 0.75, 0.75, 0.5, 0.5, 0.5])
     assert shape.corner_nodes == {4, 6}
     assert shape.length == pytest.approx(4.5)
@@ -260,10 +248,10 @@ def test_a_frame_by_its_corners_is_two_beams():
         q, v = steady_start(system)
         return State(system.layout, 0.0, q, v).beams[name].nodes[-1].position
 
-    load = Load("p", beam="b", force=force)
-    one = tip(built(beam(Path(points=L_POINTS, kinks=True), 8, start=Ground().at(up=(0, 1, 0))), load), "b")
-    leg = Beam("a", section(), 1.0, 4, start=Ground().at(direction=(1, 0, 0), up=(0, 1, 0)))
-    other = Beam("b", section(), 1.0, 4, start=leg.at(-1, direction=(0, 1, 0), up=(-1, 0, 0)))
+    load = femb.Load("p", beam="b", force=force)
+    one = tip(built(beam(femb.Path(points=L_POINTS, kinks=True), 8, start=femb.Ground().at(up=(0, 1, 0))), load), "b")
+    leg = femb.Beam("a", section(), 1.0, 4, start=femb.Ground().at(direction=(1, 0, 0), up=(0, 1, 0)))
+    other = femb.Beam("b", section(), 1.0, 4, start=leg.at(-1, direction=(0, 1, 0), up=(-1, 0, 0)))
     two = tip(built(leg, other, load), "b")
     assert np.linalg.norm(one - (1, 1, 0)) > 0.3
     np.testing.assert_allclose(one, two, atol=1e-9)
@@ -271,7 +259,7 @@ def test_a_frame_by_its_corners_is_two_beams():
 
 def test_the_axial_force_jumps_at_a_corner():
     """Pulled along its second leg, the first one carries the load as shear."""
-    system = built(beam(Path(points=L_POINTS, kinks=True), 2), Load("p", beam="b", force=(0, 1e-5, 0)))
+    system = built(beam(femb.Path(points=L_POINTS, kinks=True), 2), femb.Load("p", beam="b", force=(0, 1e-5, 0)))
     q, _ = steady_start(system)
     strains = q[system.layout.internal_q[system.layout.beams["b"].internal["strain"]]]
     np.testing.assert_allclose(strains, [[0.0, 0.0], [1e-11, 1e-11]], atol=2e-13)
@@ -279,9 +267,9 @@ def test_the_axial_force_jumps_at_a_corner():
 
 def test_corners_are_drawn_as_corners():
     """The centreline of the pictures is straight on both sides."""
-    model = Model()
-    model.add(beam(Path(points=L_POINTS, kinks=True), 2, start=Ground().at((0, 0, 0))))
-    results = simulate(model, duration=0.01)
+    model = femb.Model()
+    model.add(beam(femb.Path(points=L_POINTS, kinks=True), 2, start=femb.Ground().at((0, 0, 0))))
+    results = femb.simulate(model, duration=0.01)
     line = BeamLine(results.beams["b"], 4).state(0)
     np.testing.assert_allclose(line.points[:5], np.outer(np.linspace(0, 1, 5), (1, 0, 0)), atol=1e-12)
     np.testing.assert_allclose(line.points[5:] - (1, 0, 0), np.outer(np.linspace(0, 1, 5), (0, 1, 0)), atol=1e-12)
@@ -307,25 +295,25 @@ def test_corners_are_drawn_as_corners():
     ],
 )
 def test_paths_refused(words, field):
-    with pytest.raises(ModelError) as caught:
-        Path(**words)
+    with pytest.raises(femb.ModelError) as caught:
+        femb.Path(**words)
     assert field in {problem.item[-1] for problem in caught.value.problems}
 
 
 @pytest.mark.parametrize(
     ("words", "field"),
     [
-        ({"path": Path(points=BENT), "length": 2.0}, "length"),
-        ({"path": Path(points=BENT), "curvature": (0, 0, 1)}, "curvature"),
-        ({"path": Path(curve=lambda s: (s, 0, 0))}, "length"),
-        ({"path": Path(curve=lambda s: (2 * s, 0, 0)), "length": 1.0}, "path.curve"),
-        ({"path": Path(curve=lambda s: s), "length": 1.0}, "path.curve"),
-        ({"path": Path(points=BENT, kinks=True), "elements": 3}, "elements"),
+        ({"path": femb.Path(points=BENT), "length": 2.0}, "length"),
+        ({"path": femb.Path(points=BENT), "curvature": (0, 0, 1)}, "curvature"),
+        ({"path": femb.Path(curve=lambda s: (s, 0, 0))}, "length"),
+        ({"path": femb.Path(curve=lambda s: (2 * s, 0, 0)), "length": 1.0}, "path.curve"),
+        ({"path": femb.Path(curve=lambda s: s), "length": 1.0}, "path.curve"),
+        ({"path": femb.Path(points=BENT, kinks=True), "elements": 3}, "elements"),
         ({"path": "straight", "length": 1.0}, "path"),
         ({}, "length"),
     ],
 )
 def test_beams_refused(words, field):
-    with pytest.raises(ModelError) as caught:
-        Beam("b", section(), start=Ground().at(), **words)
+    with pytest.raises(femb.ModelError) as caught:
+        femb.Beam("b", section(), start=femb.Ground().at(), **words)
     assert field in {problem.item[-1] for problem in caught.value.problems}

@@ -6,38 +6,25 @@ import numpy as np
 import pytest
 
 import femb
-from femb import (
-    Attachment,
-    DistributedLoad,
-    ExactBeam,
-    Fixed,
-    JointEnd,
-    Load,
-    Model,
-    Path,
-    RigidBody,
-    Section,
-    ThermalLoad,
-)
 from femb.elements.beam.shape import uniform_shape
 from femb.numerics import rotations
 
 X = (1.0, 0.0, 0.0)
-CLAMPED = Attachment(body="ground", direction=X)
+CLAMPED = femb.Attachment(body="ground", direction=X)
 
 
 def rod(axial, bending, torsion, shear=None, mass=1.0, inertia=(2e-3, 1e-3, 1e-3), name="rod", **words):
-    return Section(name, axial_stiffness=axial, bending_stiffness=bending, torsional_stiffness=torsion,
+    return femb.Section(name, axial_stiffness=axial, bending_stiffness=bending, torsional_stiffness=torsion,
                    shear_stiffness=shear, mass_per_length=mass, inertia_per_length=inertia, **words)  # fmt: skip
 
 
 def slender(elements, ratio=1e2, torsion=0.8, **words):
     """A beam of length and bending stiffness one, L/t = ratio."""
-    return ExactBeam("b", rod(12.0 * ratio**2, (1.0, 1.0), torsion), 1.0, elements, start=CLAMPED, **words)
+    return femb.ExactBeam("b", rod(12.0 * ratio**2, (1.0, 1.0), torsion), 1.0, elements, start=CLAMPED, **words)
 
 
 def end_of(beam, *loads, steps=1):
-    model = Model()
+    model = femb.Model()
     for item in (beam, *loads):
         model.add(item)
     found = femb.static(model, steps=steps)
@@ -64,8 +51,10 @@ def test_bend(force, shear, tip, errors):
     """The 45-degree bend of Bathe and Bolourchi: errors, order 4, and the number of iterations of one load step."""
     section = rod(1e7, (1e7 / 12.0, 1e7 / 12.0), 5e6 / 6.0, shear and (shear, shear))
     for elements, error in zip((4, 8), errors, strict=True):
-        beam = ExactBeam("b", section, elements=elements, start=CLAMPED, path=Path(radius=100.0, angle=np.pi / 4.0))
-        found, results = end_of(beam, Load("pull", beam="b", force=(0.0, 0.0, force)))
+        beam = femb.ExactBeam(
+            "b", section, elements=elements, start=CLAMPED, path=femb.Path(radius=100.0, angle=np.pi / 4.0)
+        )
+        found, results = end_of(beam, femb.Load("pull", beam="b", force=(0.0, 0.0, force)))
         near(np.linalg.norm(found - tip), error)
         assert results.statistics["newton_iterations"] <= 10
 
@@ -76,14 +65,14 @@ def test_bend(force, shear, tip, errors):
 )
 def test_elastica(force, tip, errors):
     for elements, error in zip((4, 8), errors, strict=True):
-        found, _ = end_of(slender(elements, 1e4), Load("pull", beam="b", force=(0.0, force, 0.0)))
+        found, _ = end_of(slender(elements, 1e4), femb.Load("pull", beam="b", force=(0.0, force, 0.0)))
         near(np.hypot(1.0 - found[0] - tip[0], found[1] - tip[1]), error)
 
 
 @pytest.mark.parametrize("ratio", [5.0, 1e2, 1e4])
 def test_no_locking(ratio):
     """The error does not depend on the slenderness, nor do the iterations."""
-    load = Load("pull", beam="b", force=(0.5, 1.0, 3.0))
+    load = femb.Load("pull", beam="b", force=(0.5, 1.0, 3.0))
     exact, _ = end_of(slender(32, ratio), load)
     found, results = end_of(slender(4, ratio), load)
     near(np.linalg.norm(found - exact), 1.4e-4)
@@ -93,7 +82,7 @@ def test_no_locking(ratio):
 @pytest.mark.parametrize("ratio", [1e1, 1e4])
 def test_circle(ratio):
     """An end moment makes a circle of three elements, exactly."""
-    found, _ = end_of(slender(3, ratio), Load("turn", beam="b", torque=(0.0, 0.0, 2.0 * np.pi), frame="body"))
+    found, _ = end_of(slender(3, ratio), femb.Load("turn", beam="b", torque=(0.0, 0.0, 2.0 * np.pi), frame="body"))
     np.testing.assert_allclose(found, 0.0, atol=1e-12)
 
 
@@ -112,9 +101,9 @@ def test_princeton(angle, force, tip, error):
     ratio = t / h
     torsion = h * t**3 * (1.0 / 3.0 - 0.21 * ratio * (1.0 - ratio**4 / 12.0))
     section = rod(E * area, (E * h * t**3 / 12.0, E * t * h**3 / 12.0), G * torsion, (5 / 6 * G * area,) * 2)
-    beam = ExactBeam("b", section, 0.508, 4, start=CLAMPED)
+    beam = femb.ExactBeam("b", section, 0.508, 4, start=CLAMPED)
     angle = np.radians(angle)
-    found, _ = end_of(beam, Load("weight", beam="b", force=(0.0, force * np.cos(angle), force * np.sin(angle))))
+    found, _ = end_of(beam, femb.Load("weight", beam="b", force=(0.0, force * np.cos(angle), force * np.sin(angle))))
     # the table's digits: 1e-3 mm; its section's twist stiffness enters the small component
     np.testing.assert_allclose(found[1:], tip, atol=0.01 * np.linalg.norm(tip))
 
@@ -122,14 +111,15 @@ def test_princeton(angle, force, tip, error):
 def test_linear_stiffness_is_timoshenkos():
     EI, GA, L, f = 3.0, 20.0, 1.3, 1e-7
     found, _ = end_of(
-        ExactBeam("b", rod(1e3, (EI, EI), 1.0, (GA, GA)), L, 1, start=CLAMPED), Load("f", beam="b", force=(0.0, f, 0.0))
+        femb.ExactBeam("b", rod(1e3, (EI, EI), 1.0, (GA, GA)), L, 1, start=CLAMPED),
+        femb.Load("f", beam="b", force=(0.0, f, 0.0)),
     )
     np.testing.assert_allclose(found[1], f * (L**3 / (3.0 * EI) + L / GA), rtol=1e-9)
 
 
 def test_path_independence():
     """The same state in one load step and in three."""
-    load = Load("f", beam="b", force=(0.5, 1.0, 3.0))
+    load = femb.Load("f", beam="b", force=(0.5, 1.0, 3.0))
     ends = [end_of(slender(4, curvature=(0.3, 0.5, 0.4)), load, steps=steps)[0] for steps in (1, 3)]
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-12)
 
@@ -137,7 +127,7 @@ def test_path_independence():
 def test_section_loads():
     """In the middles and at the ends of the elements, of a force at large rotation."""
     force = np.array([0.2, 0.3, 0.5])
-    end, results = end_of(slender(8, curvature=(0.3, 0.5, 0.4)), Load("f", beam="b", force=force))
+    end, results = end_of(slender(8, curvature=(0.3, 0.5, 0.4)), femb.Load("f", beam="b", force=force))
     beam = results.beams["b"]
     at, turn = beam.position[-1], beam.quaternion[-1]
     exact = np.hstack([np.broadcast_to(force, (9, 3)), np.cross(end - at, force)])
@@ -153,9 +143,9 @@ def test_section_loads():
 def test_section_loads_at_an_end_beside_its_frame():
     """The moment is about the end of the beam, not about the origin of the body that it is clamped to."""
     force = np.array([0.2, 0.3, 0.5])
-    beam = replace(slender(2), start=Attachment("hub", at=(0.1, -0.2, 0.3), direction=X))
-    weld = Fixed("weld", JointEnd("ground"), JointEnd("hub"))
-    end, results = end_of(beam, RigidBody("hub", 1.0, 1.0), weld, Load("f", beam="b", force=force))
+    beam = replace(slender(2), start=femb.Attachment("hub", at=(0.1, -0.2, 0.3), direction=X))
+    weld = femb.Fixed("weld", femb.JointEnd("ground"), femb.JointEnd("hub"))
+    end, results = end_of(beam, femb.RigidBody("hub", 1.0, 1.0), weld, femb.Load("f", beam="b", force=force))
     beam = results.beams["b"]
     at, turn = beam.position[-1, 0], beam.quaternion[-1, 0]
     np.testing.assert_allclose(at, (0.1, -0.2, 0.3), atol=1e-9)
@@ -166,7 +156,7 @@ def test_section_loads_at_an_end_beside_its_frame():
 
 def test_free_strain_makes_a_helix_without_stress():
     curvature, strain = np.array([0.3, 0.5, 0.4]), np.array([0.01, 0.2, 0.3, 1.0])
-    found, results = end_of(slender(3, curvature=curvature), ThermalLoad("sun", beam="b", strain=strain))
+    found, results = end_of(slender(3, curvature=curvature), femb.ThermalLoad("sun", beam="b", strain=strain))
     beam = results.beams["b"]
     np.testing.assert_allclose(beam.section_force, 0.0, atol=1e-10 * 12e4)
     np.testing.assert_allclose(beam.section_moment, 0.0, atol=1e-10)
@@ -180,7 +170,7 @@ def test_free_strain_makes_a_helix_without_stress():
 @pytest.mark.parametrize("frame", ["inertial", "body"])
 def test_loads_along_it(frame, words, curvature):
     """Order 4; the sum of dead loads is carried at the clamp."""
-    load = DistributedLoad("w", beam="b", frame=frame, **words)
+    load = femb.DistributedLoad("w", beam="b", frame=frame, **words)
     exact, _ = end_of(slender(32, curvature=curvature), load)
     ends = [end_of(slender(elements, curvature=curvature), load) for elements in (4, 8)]
     errors = [np.linalg.norm(found - exact) for found, _ in ends]
@@ -206,15 +196,17 @@ def test_taper_and_growing_curvature():
         sine, cosine = fresnel(s / unit)
         return unit * cosine, unit * sine, 0.0
 
-    load = Load("pull", beam="b", force=(0.5, 1.0, 3.0))
+    load = femb.Load("pull", beam="b", force=(0.5, 1.0, 3.0))
 
     def curved(elements):
         section = rod(12e4, (1.0, 1.0), 0.8)
-        return ExactBeam("b", section, 1.0, elements, start=Attachment(body="ground"), path=Path(curve=clothoid))
+        return femb.ExactBeam(
+            "b", section, 1.0, elements, start=femb.Attachment(body="ground"), path=femb.Path(curve=clothoid)
+        )
 
     def tapered(elements):
         words = {"sections": [heights(1.0), heights(0.4)], "stations": (0.0, 1.0)}
-        return ExactBeam("b", length=1.0, elements=elements, start=CLAMPED, **words)
+        return femb.ExactBeam("b", length=1.0, elements=elements, start=CLAMPED, **words)
 
     for beam, errors in ((curved, (1.5e-4, 1e-5)), (tapered, (1e-3, 2e-4))):
         exact, _ = end_of(beam(40), load)
@@ -225,9 +217,9 @@ def test_taper_and_growing_curvature():
 
 def test_column():
     """Euler's load of a cantilever: 1.0e-4 off with four elements."""
-    model = Model()
+    model = femb.Model()
     model.add(slender(4, 1e3))
-    model.add(Load("push", beam="b", force=(-4.0, 0.0, 0.0)))
+    model.add(femb.Load("push", beam="b", force=(-4.0, 0.0, 0.0)))
     found = femb.static(model, steps=4, critical=1)
     near(abs(4.0 * found.critical_load_factors[0] / (np.pi**2 / 4.0) - 1.0), 1.0e-4)
 
@@ -236,8 +228,8 @@ def test_column():
 
 
 def frequencies(section, elements, count):
-    model = Model()
-    model.add(ExactBeam("b", section, 1.0, elements, start=CLAMPED))
+    model = femb.Model()
+    model.add(femb.ExactBeam("b", section, 1.0, elements, start=CLAMPED))
     return 2.0 * np.pi * femb.modes(model, count).frequencies
 
 
@@ -260,13 +252,13 @@ def test_thick_frequencies():
 
 def free_beam(**words):
     section = rod(1.2e3, (1.0, 1.5), 0.8, (4e2, 5e2), inertia=(0.03, 0.01, 0.02), mass_axis=(0.05, -0.02))
-    start = Attachment(at=(0.2, 0.1, 0.0), direction=X)
-    return ExactBeam("b", section, 1.0, 3, start=start, curvature=(0.5, 0.4, 1.0), **words)
+    start = femb.Attachment(at=(0.2, 0.1, 0.0), direction=X)
+    return femb.ExactBeam("b", section, 1.0, 3, start=start, curvature=(0.5, 0.4, 1.0), **words)
 
 
 def test_free_flight():
     """Energy and momenta stay, to the tolerance of the steps."""
-    model = Model()
+    model = femb.Model()
     model.add(free_beam(velocity=(0.1, 0.2, 0.0), angular_velocity=(1.0, 2.0, 3.0)))
     drifts = []
     for rtol in (1e-6, 1e-9):
@@ -281,7 +273,7 @@ def test_free_flight():
 
 
 def test_formulations_agree():
-    model = Model()
+    model = femb.Model()
     model.add(free_beam(angular_velocity=(1.0, 2.0, 3.0)))
     words = {"duration": 0.1, "rtol": 1e-9, "output_interval": 0.05}
     runs = [femb.simulate(model, **words), femb.simulate(model, formulation="quaternion", **words)]

@@ -10,33 +10,7 @@ from oracles import joint_force as plain
 from oracles.finite_differences import INERTIA, only, random_state, slope
 from scipy.optimize import brentq
 
-from femb import (
-    Attachment,
-    Beam,
-    JointFriction,
-    JointMotor,
-    JointSpringDamper,
-    JointStops,
-    Model,
-    ModelError,
-    Results,
-    RigidBody,
-    Section,
-    Tolerances,
-    simulate,
-)
-from femb.elements import (
-    Cylindrical,
-    JointEnd,
-    Parallel,
-    Planar,
-    PointOnLine,
-    PointOnPlane,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
-)
+import femb
 from femb.elements.joint.force_batch import CoordinateForceBatch, JointForceBatch
 from femb.numerics import rotations
 from femb.numerics.euler import from_euler
@@ -44,33 +18,33 @@ from femb.profiles import Step, Versine
 from femb.run.time_loop import Event
 from femb.system.system import System
 
-TIGHT = {"rtol": 1e-10, "atol": Tolerances(1e-11, 1e-11, 1e-11, time=0.1), "method": "rk"}
+TIGHT = {"rtol": 1e-10, "atol": femb.Tolerances(1e-11, 1e-11, 1e-11, time=0.1), "method": "rk"}
 STIFF = TIGHT | {"method": "radau", "rtol": 1e-9}
 
 COORDINATES = [
-    (Revolute, "angle"),
-    (Parallel, "angle"),
-    (Universal, "first_angle"),
-    (Universal, "second_angle"),
-    (Cylindrical, "angle"),
-    (Cylindrical, "stroke"),
-    (Prismatic, "stroke"),
-    (Planar, "x"),
-    (Planar, "y"),
-    (Planar, "angle"),
-    (PointOnLine, "stroke"),
-    (PointOnPlane, "x"),
-    (PointOnPlane, "y"),
+    (femb.Revolute, "angle"),
+    (femb.Parallel, "angle"),
+    (femb.Universal, "first_angle"),
+    (femb.Universal, "second_angle"),
+    (femb.Cylindrical, "angle"),
+    (femb.Cylindrical, "stroke"),
+    (femb.Prismatic, "stroke"),
+    (femb.Planar, "x"),
+    (femb.Planar, "y"),
+    (femb.Planar, "angle"),
+    (femb.PointOnLine, "stroke"),
+    (femb.PointOnPlane, "x"),
+    (femb.PointOnPlane, "y"),
 ]
 LAWS = {
-    "spring": (JointSpringDamper("f", "j", stiffness=2.0, damping=0.7, free=0.3), plain.spring),
+    "spring": (femb.JointSpringDamper("f", "j", stiffness=2.0, damping=0.7, free=0.3), plain.spring),
     "friction": (
-        JointFriction("f", "j", coulomb=1.3, transition_rate=0.8, static=2.1, stribeck_rate=1.5, viscous=0.2),
+        femb.JointFriction("f", "j", coulomb=1.3, transition_rate=0.8, static=2.1, stribeck_rate=1.5, viscous=0.2),
         plain.friction,
     ),
-    "stops": (JointStops("f", "j", lower=-0.002, upper=0.001, stiffness=2.0, damping=0.6), plain.stops),
-    "stops, square": (JointStops("f", "j", lower=-9, upper=-8, stiffness=0.1, exponent=2, damping=3), plain.stops),
-    "motor": (JointMotor("f", "j", force=1.7), None),
+    "stops": (femb.JointStops("f", "j", lower=-0.002, upper=0.001, stiffness=2.0, damping=0.6), plain.stops),
+    "stops, square": (femb.JointStops("f", "j", lower=-9, upper=-8, stiffness=0.1, exponent=2, damping=3), plain.stops),
+    "motor": (femb.JointMotor("f", "j", force=1.7), None),
 }
 coordinates = pytest.mark.parametrize(("kind", "coordinate"), COORDINATES, ids=lambda x: getattr(x, "kind", x))
 laws = pytest.mark.parametrize("law", LAWS)
@@ -78,18 +52,18 @@ laws = pytest.mark.parametrize("law", LAWS)
 
 def pair(kind, *items, ground=False):
     """Two bodies in different poses, or one and the ground, with a joint of a kind that is closed."""
-    model = Model("pair")
+    model = femb.Model("pair")
     poses = [((0, 0, 0), (-0.5, 0.8, 0.4)), ((1, 2, 0.5), (0.3, 0.4, -0.7))]
     names = ["ground" if ground else "a", "b"]
     for name, (position, angles) in zip(names, poses, strict=True):
         if name == "ground":
             poses[0] = ((0, 0, 0), (0, 0, 0))
         else:
-            model.add(RigidBody(name, mass=1.2, inertia=INERTIA, position=position, euler_angles=angles))
+            model.add(femb.RigidBody(name, mass=1.2, inertia=INERTIA, position=position, euler_angles=angles))
     point = np.array([0.3, -0.2, 0.9])
     at = [rotations.rotate_back(from_euler(angles), point - position) for position, angles in poses]
-    first = JointEnd(body=names[0], at=at[0], axis=(0.2, -0.5, 1.0), reference=(1.0, 0.3, 0.0))
-    model.add(kind("j", first=first, second=JointEnd(body="b", at=at[1])))
+    first = femb.JointEnd(body=names[0], at=at[0], axis=(0.2, -0.5, 1.0), reference=(1.0, 0.3, 0.0))
+    model.add(kind("j", first=first, second=femb.JointEnd(body="b", at=at[1])))
     for item in items:
         model.add(item)
     return model
@@ -108,8 +82,12 @@ def dense(system, data):
         # a spring along every coordinate, every law along an angle and a stroke
         [
             *((*each, "spring", False) for each in COORDINATES),
-            *((*each, law, False) for each in ((Universal, "second_angle"), (Cylindrical, "stroke")) for law in LAWS),
-            *((*each, "spring", True) for each in ((Revolute, "angle"), (PointOnPlane, "y"))),
+            *(
+                (*each, law, False)
+                for each in ((femb.Universal, "second_angle"), (femb.Cylindrical, "stroke"))
+                for law in LAWS
+            ),
+            *((*each, "spring", True) for each in ((femb.Revolute, "angle"), (femb.PointOnPlane, "y"))),
         ],
         [(*each, *how) for each in COORDINATES for how in (*((law, False) for law in LAWS), ("spring", True))],
     ),
@@ -148,13 +126,13 @@ def servo(t, state):
 
 
 CALLABLES = [
-    JointSpringDamper("f", "j", stiffness=2.0, force=lambda c, rate: (3.0 * c**2 + 0.1 * rate, 6.0 * c, 0.1)),
-    JointMotor("f", "j", force=servo),
+    femb.JointSpringDamper("f", "j", stiffness=2.0, force=lambda c, rate: (3.0 * c**2 + 0.1 * rate, 6.0 * c, 0.1)),
+    femb.JointMotor("f", "j", force=servo),
 ]
 
 
 @pytest.mark.parametrize("item", CALLABLES, ids=["spring", "motor"])
-@pytest.mark.parametrize("kind", [Revolute, Prismatic])
+@pytest.mark.parametrize("kind", [femb.Revolute, femb.Prismatic])
 def test_tangents_of_a_callable(kind, item):
     """Inputs change with the state: the derivatives that the callable returns make up for it."""
     system = only(pair(kind, item), JointForceBatch)
@@ -240,8 +218,8 @@ def test_frame_invariance(kind, coordinate, law):
 @pytest.mark.parametrize("exponent", [1.0, 1.5, 2.0, 3.0])
 def test_a_stop_never_pulls(exponent):
     """At any depth and rate, and nowhere between the limits does it push."""
-    item = JointStops("f", "j", lower=-0.5, upper=0.5, stiffness=4.0, exponent=exponent, damping=50.0)
-    system = only(pair(Prismatic, item), JointForceBatch)
+    item = femb.JointStops("f", "j", lower=-0.5, upper=0.5, stiffness=4.0, exponent=exponent, damping=50.0)
+    system = only(pair(femb.Prismatic, item), JointForceBatch)
     (batch,) = system.batches
     from femb.elements.joint import force_batch as kernels
 
@@ -260,11 +238,11 @@ def test_a_stop_never_pulls(exponent):
 
 def hinge(*items, rate=0.0, start=0.0, at=(0.3, 0, 0), axis=(0, 0, 1), gravity=(0, 0, 0)):
     """A body on a hinge of the ground, off its mass centre: 0.61 kg m2 about the axis."""
-    model = Model("hinge", gravity=gravity)
-    model.add(RigidBody("b", mass=1.0, inertia=(0.3, 0.4, 0.52)))
-    first = JointEnd(body="ground", axis=axis)
-    second = JointEnd(body="b", at=at)
-    model.add(Revolute("j", first=first, second=second, start=start, rates=rate))
+    model = femb.Model("hinge", gravity=gravity)
+    model.add(femb.RigidBody("b", mass=1.0, inertia=(0.3, 0.4, 0.52)))
+    first = femb.JointEnd(body="ground", axis=axis)
+    second = femb.JointEnd(body="b", at=at)
+    model.add(femb.Revolute("j", first=first, second=second, start=start, rates=rate))
     for item in items:
         model.add(item)
     return model
@@ -275,10 +253,10 @@ MOMENT = 0.52 + 0.3**2
 
 def slider(*items, rate=0.0, start=0.0):
     """2 kg on a slide of the ground."""
-    model = Model("slider")
-    model.add(RigidBody("b", mass=2.0, inertia=1.0))
-    first = JointEnd(body="ground", axis=(1, 2, 2))
-    model.add(Prismatic("j", first=first, second=JointEnd(body="b", at=(0.1, 0, 0)), start=start, rates=rate))
+    model = femb.Model("slider")
+    model.add(femb.RigidBody("b", mass=2.0, inertia=1.0))
+    first = femb.JointEnd(body="ground", axis=(1, 2, 2))
+    model.add(femb.Prismatic("j", first=first, second=femb.JointEnd(body="b", at=(0.1, 0, 0)), start=start, rates=rate))
     for item in items:
         model.add(item)
     return model
@@ -292,8 +270,8 @@ def motion(results):
 @pytest.mark.parametrize("method", slow_but(["radau"], ["rk", "radau", "bdf"]))
 def test_torsion_pendulum(method):
     """J a'' + c a' + k (a - a0) = 0 with the inertia about the hinge."""
-    spring = JointSpringDamper("s", "j", stiffness=4.0 * MOMENT, damping=0.6 * MOMENT, free=0.5)
-    results = simulate(hinge(spring, start=1.7), duration=5.0, **(TIGHT | {"method": method}))
+    spring = femb.JointSpringDamper("s", "j", stiffness=4.0 * MOMENT, damping=0.6 * MOMENT, free=0.5)
+    results = femb.simulate(hinge(spring, start=1.7), duration=5.0, **(TIGHT | {"method": method}))
     t, c, _ = motion(results)
     s = np.sqrt(4.0 - 0.09)
     wanted = 0.5 + 1.2 * np.exp(-0.3 * t) * (np.cos(s * t) + 0.3 / s * np.sin(s * t))
@@ -307,8 +285,8 @@ def test_torsion_pendulum(method):
 @pytest.mark.parametrize(("method", "duration"), [("rk", 7.0), slow(("radau", 3.5)), ("bdf", 3.5)])
 def test_a_spring_is_wound_through_many_turns(method, duration):
     """a = 20 (1 - cos w t): six turns, and back."""
-    spring = JointSpringDamper("s", "j", stiffness=MOMENT, free=20.0)
-    results = simulate(hinge(spring), duration=duration, output_interval=0.1, **(TIGHT | {"method": method}))
+    spring = femb.JointSpringDamper("s", "j", stiffness=MOMENT, free=20.0)
+    results = femb.simulate(hinge(spring), duration=duration, output_interval=0.1, **(TIGHT | {"method": method}))
     t, c, _ = motion(results)
     tolerance = 1e-4 if method == "bdf" else 1e-6
     np.testing.assert_allclose(c, 20.0 * (1.0 - np.cos(t)), atol=tolerance)
@@ -319,8 +297,8 @@ def test_a_spring_is_wound_through_many_turns(method, duration):
 
 
 def test_a_spring_on_a_slide():
-    spring = JointSpringDamper("s", "j", stiffness=8.0, damping=0.8, free=-0.3)
-    results = simulate(slider(spring, start=0.2), duration=4.0, **TIGHT)
+    spring = femb.JointSpringDamper("s", "j", stiffness=8.0, damping=0.8, free=-0.3)
+    results = femb.simulate(slider(spring, start=0.2), duration=4.0, **TIGHT)
     t, c, rate = motion(results)
     s = np.sqrt(4.0 - 0.04)
     wanted = -0.3 + 0.5 * np.exp(-0.2 * t) * (np.cos(s * t) + 0.2 / s * np.sin(s * t))
@@ -332,14 +310,14 @@ def test_a_spring_on_a_slide():
 @pytest.mark.parametrize("formulation", ["velocity", "quaternion"])
 def test_two_free_bodies_swing_with_their_reduced_inertia(formulation):
     """Momenta stay what they are, and the frequency is that of J1 J2/(J1 + J2)."""
-    model = Model("dumbbell")
-    model.add(RigidBody("a", mass=1.0, inertia=0.9, velocity=(0.1, 0.2, 0.3)))
-    model.add(RigidBody("b", mass=2.0, inertia=0.6, moves_alone=True, velocity=(0.1, 0.2, 0.3)))
-    ends = {"first": JointEnd(body="a", axis=(1, 1, 1)), "second": JointEnd(body="b")}
-    model.add(Revolute("j", **ends, start=0.4))
+    model = femb.Model("dumbbell")
+    model.add(femb.RigidBody("a", mass=1.0, inertia=0.9, velocity=(0.1, 0.2, 0.3)))
+    model.add(femb.RigidBody("b", mass=2.0, inertia=0.6, moves_alone=True, velocity=(0.1, 0.2, 0.3)))
+    ends = {"first": femb.JointEnd(body="a", axis=(1, 1, 1)), "second": femb.JointEnd(body="b")}
+    model.add(femb.Revolute("j", **ends, start=0.4))
     reduced = 0.9 * 0.6 / 1.5
-    model.add(JointSpringDamper("s", "j", stiffness=9.0 * reduced))
-    results = simulate(model, duration=3.0, formulation=formulation, **TIGHT)
+    model.add(femb.JointSpringDamper("s", "j", stiffness=9.0 * reduced))
+    results = femb.simulate(model, duration=3.0, formulation=formulation, **TIGHT)
     t, c, _ = motion(results)
     np.testing.assert_allclose(c, 0.4 * np.cos(3.0 * t), atol=1e-8)
     for momentum in (results.audit.linear_momentum, results.audit.angular_momentum):
@@ -349,16 +327,16 @@ def test_two_free_bodies_swing_with_their_reduced_inertia(formulation):
 
 def test_everything_at_once_keeps_its_balance():
     """Two free bodies off their centres on a universal joint, with every force there is."""
-    model = Model("all")
-    model.add(RigidBody("a", mass=1.0, inertia=INERTIA, angular_velocity=(0.3, -0.2, 0.5)))
-    model.add(RigidBody("b", mass=1.5, inertia=INERTIA))
-    first = JointEnd(body="a", at=(0.5, 0.1, 0), axis=(0, 0, 1))
-    model.add(Universal("j", first=first, second=JointEnd(body="b", at=(-0.6, 0, 0.2)), rates=(2.0, -1.0)))
-    model.add(JointSpringDamper("s", "j", "first_angle", stiffness=3.0, damping=0.1, free=0.2))
-    model.add(JointFriction("f", "j", "second_angle", coulomb=0.2, transition_rate=0.05, static=0.3))
-    model.add(JointStops("e", "j", "second_angle", lower=-0.4, upper=0.5, stiffness=80.0, damping=0.2))
-    model.add(JointMotor("m", "j", "first_angle", force=0.5, profile=Versine(duration=1.0)))
-    results = simulate(model, duration=4.0, output_interval=0.01, **STIFF)
+    model = femb.Model("all")
+    model.add(femb.RigidBody("a", mass=1.0, inertia=INERTIA, angular_velocity=(0.3, -0.2, 0.5)))
+    model.add(femb.RigidBody("b", mass=1.5, inertia=INERTIA))
+    first = femb.JointEnd(body="a", at=(0.5, 0.1, 0), axis=(0, 0, 1))
+    model.add(femb.Universal("j", first=first, second=femb.JointEnd(body="b", at=(-0.6, 0, 0.2)), rates=(2.0, -1.0)))
+    model.add(femb.JointSpringDamper("s", "j", "first_angle", stiffness=3.0, damping=0.1, free=0.2))
+    model.add(femb.JointFriction("f", "j", "second_angle", coulomb=0.2, transition_rate=0.05, static=0.3))
+    model.add(femb.JointStops("e", "j", "second_angle", lower=-0.4, upper=0.5, stiffness=80.0, damping=0.2))
+    model.add(femb.JointMotor("m", "j", "first_angle", force=0.5, profile=Versine(duration=1.0)))
+    results = femb.simulate(model, duration=4.0, output_interval=0.01, **STIFF)
     for momentum in (results.audit.linear_momentum, results.audit.angular_momentum):
         assert np.abs(momentum - momentum[0]).max() < 1e-8
     assert np.abs(results.audit.energy_error).max() < 1e-6
@@ -372,10 +350,10 @@ def test_everything_at_once_keeps_its_balance():
 @pytest.mark.parametrize("method", slow_but(["radau"], ["radau", "bdf"]))
 def test_decrement_of_coulomb_friction(method):
     """Turning points are A - 2 n T/k, until one is inside T/k: there it stays (W. Thomson, Theory of Vibration)."""
-    spring = JointSpringDamper("s", "j", stiffness=4.0 * MOMENT)
-    friction = JointFriction("f", "j", coulomb=0.4 * MOMENT, transition_rate=1e-4)
-    options = {"rtol": 1e-7, "atol": Tolerances(1e-8, 1e-8, 1e-8, time=0.1), "method": method, "max_steps": 20000}
-    results = simulate(hinge(spring, friction, start=1.05), duration=9.0, output_interval=0.01, **options)
+    spring = femb.JointSpringDamper("s", "j", stiffness=4.0 * MOMENT)
+    friction = femb.JointFriction("f", "j", coulomb=0.4 * MOMENT, transition_rate=1e-4)
+    options = {"rtol": 1e-7, "atol": femb.Tolerances(1e-8, 1e-8, 1e-8, time=0.1), "method": method, "max_steps": 20000}
+    results = femb.simulate(hinge(spring, friction, start=1.05), duration=9.0, output_interval=0.01, **options)
     t, c, rate = motion(results)
     half = np.pi / 2.0  # s, half a period
     for n in range(1, 6):
@@ -391,8 +369,8 @@ def test_decrement_of_coulomb_friction(method):
 
 def test_friction_stops_a_slide():
     """m v^2 / 2 = T x."""
-    friction = JointFriction("f", "j", coulomb=3.0, transition_rate=1e-4)
-    results = simulate(slider(friction, rate=1.2), duration=2.0, method="radau", rtol=1e-8)
+    friction = femb.JointFriction("f", "j", coulomb=3.0, transition_rate=1e-4)
+    results = femb.simulate(slider(friction, rate=1.2), duration=2.0, method="radau", rtol=1e-8)
     t, c, rate = motion(results)
     assert c[-1] == pytest.approx(2.0 * 1.2**2 / (2.0 * 3.0), abs=2e-4)
     assert rate[-1] < 1e-10
@@ -404,8 +382,8 @@ def test_friction_stops_a_slide():
 def test_a_motor_against_friction_turns_at_the_rate_of_the_stribeck_curve():
     """On the rising branch, beyond the fall from the static to the Coulomb level."""
     words = {"coulomb": 1.0, "static": 1.6, "transition_rate": 0.01, "stribeck_rate": 0.2, "viscous": 0.3}
-    friction = JointFriction("f", "j", **words)
-    results = simulate(hinge(friction, JointMotor("m", "j", force=2.0)), duration=30.0, rtol=1e-7)
+    friction = femb.JointFriction("f", "j", **words)
+    results = femb.simulate(hinge(friction, femb.JointMotor("m", "j", force=2.0)), duration=30.0, rtol=1e-7)
     _, _, rate = motion(results)
 
     def curve(r):
@@ -419,7 +397,7 @@ def test_a_motor_against_friction_turns_at_the_rate_of_the_stribeck_curve():
 def test_static_friction_falls_at_ten_times_the_transition_rate_where_no_rate_is_given():
     words = {"coulomb": 1.0, "static": 1.6, "transition_rate": 0.01}
     for rate in (0.05, 0.1, 0.2):
-        results = simulate(hinge(JointFriction("f", "j", **words), rate=rate), duration=1e-6, rtol=1e-7)
+        results = femb.simulate(hinge(femb.JointFriction("f", "j", **words), rate=rate), duration=1e-6, rtol=1e-7)
         level = (1.0 + 0.6 * np.exp(-((rate / 0.1) ** 2))) * np.tanh(rate / 0.01)
         assert abs(results.springs["f"].force[0]) == pytest.approx(level, rel=1e-9)
 
@@ -427,9 +405,9 @@ def test_static_friction_falls_at_ten_times_the_transition_rate_where_no_rate_is
 def test_static_friction_holds_what_coulomb_friction_would_not():
     """A torque between the two levels turns nothing from rest but by the creep, and goes on turning once it does."""
     words = {"coulomb": 1.0, "static": 1.6, "transition_rate": 1e-4, "stribeck_rate": 0.05}
-    push = JointMotor("m", "j", force=1.3)
+    push = femb.JointMotor("m", "j", force=1.3)
     held, turning = (
-        simulate(hinge(JointFriction("f", "j", **words), push, rate=rate), duration=1.0, rtol=1e-7)
+        femb.simulate(hinge(femb.JointFriction("f", "j", **words), push, rate=rate), duration=1.0, rtol=1e-7)
         for rate in (0.0, 1.0)
     )
     assert motion(held)[1][-1] < 2e-4
@@ -443,7 +421,9 @@ def test_static_friction_holds_what_coulomb_friction_would_not():
 def test_a_stop_without_damping_gives_everything_back(side, exponent):
     """Rebound at the speed of impact; the depth holds the kinetic energy."""
     words = {"lower": -0.5, "upper": 0.5, "stiffness": 500.0, "exponent": exponent}
-    results = simulate(hinge(JointStops("e", "j", **words), rate=side), duration=1.5, output_interval=1e-3, **STIFF)
+    results = femb.simulate(
+        hinge(femb.JointStops("e", "j", **words), rate=side), duration=1.5, output_interval=1e-3, **STIFF
+    )
     _, c, rate = motion(results)
     assert rate[-1] == pytest.approx(-side, abs=1e-7)
     depth = np.max(side * c) - 0.5
@@ -454,9 +434,9 @@ def test_a_stop_without_damping_gives_everything_back(side, exponent):
 
 def test_contact_with_a_linear_stop_lasts_half_a_period():
     words = {"upper": 0.5, "stiffness": 500.0, "exponent": 1.0}
-    model = hinge(JointStops("e", "j", **words), rate=1.0)
+    model = hinge(femb.JointStops("e", "j", **words), rate=1.0)
     leaving = Event("leaving", lambda t, state: state.joints["j"].coordinates[0] - 0.5, direction=-1)
-    results = simulate(model, duration=2.0, events=(leaving,), **STIFF)
+    results = femb.simulate(model, duration=2.0, events=(leaving,), **STIFF)
     assert results.time[-1] == pytest.approx(0.5 + np.pi * np.sqrt(MOMENT / 500.0), abs=1e-7)
 
 
@@ -467,7 +447,9 @@ def test_contact_with_a_linear_stop_lasts_half_a_period():
 def test_restitution_of_a_damped_stop(loss, exponent):
     """y^3 + (1 + y^2)^(3/2) after the impact is what it is for -y before, y = damping speed, at any stiffness."""
     words = {"lower": -0.2, "stiffness": 1e4, "exponent": exponent, "damping": loss}
-    results = simulate(slider(JointStops("e", "j", **words), rate=-1.0), duration=1.0, output_interval=1e-3, **STIFF)
+    results = femb.simulate(
+        slider(femb.JointStops("e", "j", **words), rate=-1.0), duration=1.0, output_interval=1e-3, **STIFF
+    )
     _, _, rate = motion(results)
 
     def side(y):
@@ -483,7 +465,9 @@ def test_restitution_of_a_damped_stop(loss, exponent):
 
 def test_stops_know_how_many_turns_the_hinge_has_made():
     """A wall two turns away is met there and not before."""
-    results = simulate(hinge(JointStops("e", "j", upper=4.0 * np.pi, stiffness=1e4), rate=5.0), duration=2.8, **STIFF)
+    results = femb.simulate(
+        hinge(femb.JointStops("e", "j", upper=4.0 * np.pi, stiffness=1e4), rate=5.0), duration=2.8, **STIFF
+    )
     _, c, rate = motion(results)
     assert c.max() == pytest.approx(4.0 * np.pi, abs=0.1)
     assert rate[-1] == pytest.approx(-5.0, abs=1e-6)
@@ -491,8 +475,8 @@ def test_stops_know_how_many_turns_the_hinge_has_made():
 
 def test_a_motor_with_a_profile():
     """J a' = integral of the torque; its work is the kinetic energy."""
-    motor = JointMotor("m", "j", force=3.0, profile=Versine(duration=2.0))
-    results = simulate(hinge(motor), duration=3.0, **TIGHT)
+    motor = femb.JointMotor("m", "j", force=3.0, profile=Versine(duration=2.0))
+    results = femb.simulate(hinge(motor), duration=3.0, **TIGHT)
     t, _, rate = motion(results)
     late = t > 2.0
     np.testing.assert_allclose(rate[late], 3.0 / MOMENT, rtol=1e-9)
@@ -503,7 +487,7 @@ def test_a_motor_with_a_profile():
 
 
 def test_steppers_land_on_the_steps_of_a_motor():
-    results = simulate(slider(JointMotor("m", "j", force=2.0, profile=Step(0.3, 0.4))), duration=1.0, **TIGHT)
+    results = femb.simulate(slider(femb.JointMotor("m", "j", force=2.0, profile=Step(0.3, 0.4))), duration=1.0, **TIGHT)
     t, _, rate = motion(results)
     np.testing.assert_allclose(rate[t >= 0.7], 0.4, rtol=1e-10)
 
@@ -516,7 +500,9 @@ def test_a_servo(method):
         joint = state.joints["j"]
         return MOMENT * (9.0 * (8.0 - joint.coordinates[0]) - 6.0 * joint.rates[0]), -9.0 * MOMENT, -6.0 * MOMENT
 
-    results = simulate(hinge(JointMotor("m", "j", force=control)), duration=4.0, **(TIGHT | {"method": method}))
+    results = femb.simulate(
+        hinge(femb.JointMotor("m", "j", force=control)), duration=4.0, **(TIGHT | {"method": method})
+    )
     t, c, _ = motion(results)
     np.testing.assert_allclose(c, 8.0 * (1.0 - (1.0 + 3.0 * t) * np.exp(-3.0 * t)), atol=1e-6)
     assert np.abs(results.audit.energy_error).max() < 1e-6
@@ -526,7 +512,7 @@ def test_a_callable_is_as_good_as_a_stiffness():
     words = {"stiffness": 8.0, "damping": 0.4, "free": 5.0}
     law = {"force": lambda c, rate: (8.0 * (c - 5.0) + 0.4 * rate, 8.0, 0.4)}
     one, other = (
-        simulate(hinge(JointSpringDamper("s", "j", **each)), duration=1.0, rtol=1e-7) for each in (words, law)
+        femb.simulate(hinge(femb.JointSpringDamper("s", "j", **each)), duration=1.0, rtol=1e-7) for each in (words, law)
     )
     np.testing.assert_allclose(one.joints["j"].coordinates, other.joints["j"].coordinates, atol=1e-5)
     assert np.abs(other.audit.potential_energy).max() == 0.0
@@ -537,18 +523,18 @@ def test_a_chain_of_stiff_hinges_is_solved_as_fast_as_it_moves():
     """Newton's iteration has the whole tangent: steps do not know how stiff the hinges are."""
     steps = []
     for stiffness in (1e4, 1e8):
-        model = Model("chain", gravity=(0, 0, -9.81))
+        model = femb.Model("chain", gravity=(0, 0, -9.81))
         before = "ground"
         for k in range(4):
-            model.add(RigidBody(f"l{k}", mass=1.0, inertia=(0.01, 0.1, 0.1), position=(k + 0.5, 0, 0)))
+            model.add(femb.RigidBody(f"l{k}", mass=1.0, inertia=(0.01, 0.1, 0.1), position=(k + 0.5, 0, 0)))
             at = (0, 0, 0) if before == "ground" else (0.5, 0, 0)
-            first = JointEnd(body=before, at=at, axis=(0, 1, 0))
-            model.add(Revolute(f"h{k}", first=first, second=JointEnd(body=f"l{k}", at=(-0.5, 0, 0))))
+            first = femb.JointEnd(body=before, at=at, axis=(0, 1, 0))
+            model.add(femb.Revolute(f"h{k}", first=first, second=femb.JointEnd(body=f"l{k}", at=(-0.5, 0, 0))))
             if k:
                 words = {"stiffness": stiffness, "damping": 1e-3 * stiffness}
-                model.add(JointSpringDamper(f"s{k}", f"h{k}", **words))
+                model.add(femb.JointSpringDamper(f"s{k}", f"h{k}", **words))
             before = f"l{k}"
-        results = simulate(model, duration=1.0, rtol=1e-6)
+        results = femb.simulate(model, duration=1.0, rtol=1e-6)
         steps.append(results.statistics["steps"])
         assert np.abs(results.audit.energy_error).max() < 1e-3
         if stiffness == 1e8:
@@ -563,18 +549,18 @@ def test_a_chain_of_stiff_hinges_is_solved_as_fast_as_it_moves():
 @pytest.mark.slow
 def test_a_spring_hinge_carries_a_beam():
     """A flexible panel on a preloaded hinge of a free hub: balance and momenta, and the moment at its root."""
-    section = Section("s", area=1.2e-3, second_moments=(4e-8, 4e-8), torsion_constant=7e-8, density=2700.0,
+    section = femb.Section("s", area=1.2e-3, second_moments=(4e-8, 4e-8), torsion_constant=7e-8, density=2700.0,
                       youngs_modulus=7e10, shear_modulus=2.6e10, damping=1e-4)  # fmt: skip
-    model = Model("boom")
-    model.add(RigidBody("hub", mass=20.0, inertia=2.0))
-    start = Attachment(at=(0.5, 0, 0), direction=(1, 0, 0))
-    model.add(Beam("boom", section=section, length=2.0, elements=3, start=start))
-    first = JointEnd(body="hub", at=(0.5, 0, 0), axis=(0, 0, 1))
-    model.add(Revolute("j", first=first, second=JointEnd(beam="boom", node=0)))
-    model.add(JointSpringDamper("s", "j", stiffness=3.0, damping=0.5, free=1.2))
-    model.add(JointStops("e", "j", upper=0.6, stiffness=3000.0, damping=0.5))
-    atol = Tolerances(1e-8, 1e-8, 1e-8, time=0.1)
-    results = simulate(model, duration=1.0, output_interval=0.01, rtol=1e-8, atol=atol)
+    model = femb.Model("boom")
+    model.add(femb.RigidBody("hub", mass=20.0, inertia=2.0))
+    start = femb.Attachment(at=(0.5, 0, 0), direction=(1, 0, 0))
+    model.add(femb.Beam("boom", section=section, length=2.0, elements=3, start=start))
+    first = femb.JointEnd(body="hub", at=(0.5, 0, 0), axis=(0, 0, 1))
+    model.add(femb.Revolute("j", first=first, second=femb.JointEnd(beam="boom", node=0)))
+    model.add(femb.JointSpringDamper("s", "j", stiffness=3.0, damping=0.5, free=1.2))
+    model.add(femb.JointStops("e", "j", upper=0.6, stiffness=3000.0, damping=0.5))
+    atol = femb.Tolerances(1e-8, 1e-8, 1e-8, time=0.1)
+    results = femb.simulate(model, duration=1.0, output_interval=0.01, rtol=1e-8, atol=atol)
     assert np.abs(results.audit.energy_error).max() < 1e-5
     for momentum in (results.audit.linear_momentum, results.audit.angular_momentum):
         assert np.abs(momentum).max() < 2e-8  # of some 2 N s and N m s of each of the two
@@ -589,12 +575,12 @@ def test_a_spring_hinge_carries_a_beam():
 
 def test_results_name_forces_and_motions(tmp_path):
     model = hinge(
-        JointSpringDamper("s", "j", stiffness=2.0, damping=0.1),
-        JointFriction("f", "j", coulomb=0.1, transition_rate=0.5),
-        JointMotor("m", "j", force=0.3),
+        femb.JointSpringDamper("s", "j", stiffness=2.0, damping=0.1),
+        femb.JointFriction("f", "j", coulomb=0.1, transition_rate=0.5),
+        femb.JointMotor("m", "j", force=0.3),
         rate=1.0,
     )
-    results = simulate(model, duration=0.5, output_interval=0.1)
+    results = femb.simulate(model, duration=0.5, output_interval=0.1)
     _, c, rate = motion(results)
     assert list(results.springs) == ["s", "f"]
     assert list(results.loads) == ["m"]
@@ -603,7 +589,7 @@ def test_results_name_forces_and_motions(tmp_path):
     np.testing.assert_allclose(results.springs["s"].rate, rate, atol=1e-14)
     assert "length" not in results.springs["s"]
     results.write(tmp_path / "run.h5")
-    again = Results.read(tmp_path / "run.h5")
+    again = femb.Results.read(tmp_path / "run.h5")
     np.testing.assert_array_equal(again.springs["s"].angle, results.springs["s"].angle)
     np.testing.assert_array_equal(again.loads["m"].force, 0.3)
 
@@ -614,33 +600,33 @@ def test_results_name_forces_and_motions(tmp_path):
 @pytest.mark.parametrize(
     ("make", "field"),
     [
-        (lambda: JointSpringDamper("f", "j"), "stiffness"),
-        (lambda: JointSpringDamper("f", "j", stiffness=-1.0), "stiffness"),
-        (lambda: JointSpringDamper("f", "j", force=3.0), "force"),
-        (lambda: JointSpringDamper("f", 3, stiffness=1.0), "joint"),
-        (lambda: JointFriction("f", "j", coulomb=-1.0, transition_rate=1.0), "coulomb"),
-        (lambda: JointFriction("f", "j", coulomb=1.0, transition_rate=0.0), "transition_rate"),
-        (lambda: JointFriction("f", "j", coulomb=1.0, transition_rate=1.0, static=0.5), "static"),
-        (lambda: JointStops("f", "j", stiffness=1.0), "lower"),
-        (lambda: JointStops("f", "j", stiffness=1.0, lower=1.0, upper=0.0), "upper"),
-        (lambda: JointStops("f", "j", stiffness=1.0, lower=0.0, exponent=0.5), "exponent"),
-        (lambda: JointStops("f", "j", stiffness=0.0, lower=0.0), "stiffness"),
-        (lambda: JointMotor("f", "j", force="x"), "force"),
-        (lambda: JointMotor("f", "j", force=None), "force"),
-        (lambda: System(pair(Revolute, JointSpringDamper("f", "k", stiffness=1.0))), "joint"),
-        (lambda: System(pair(Spherical, JointSpringDamper("f", "j", stiffness=1.0))), "joint"),
-        (lambda: System(pair(Revolute, JointSpringDamper("f", "j", "stroke", stiffness=1.0))), "coordinate"),
+        (lambda: femb.JointSpringDamper("f", "j"), "stiffness"),
+        (lambda: femb.JointSpringDamper("f", "j", stiffness=-1.0), "stiffness"),
+        (lambda: femb.JointSpringDamper("f", "j", force=3.0), "force"),
+        (lambda: femb.JointSpringDamper("f", 3, stiffness=1.0), "joint"),
+        (lambda: femb.JointFriction("f", "j", coulomb=-1.0, transition_rate=1.0), "coulomb"),
+        (lambda: femb.JointFriction("f", "j", coulomb=1.0, transition_rate=0.0), "transition_rate"),
+        (lambda: femb.JointFriction("f", "j", coulomb=1.0, transition_rate=1.0, static=0.5), "static"),
+        (lambda: femb.JointStops("f", "j", stiffness=1.0), "lower"),
+        (lambda: femb.JointStops("f", "j", stiffness=1.0, lower=1.0, upper=0.0), "upper"),
+        (lambda: femb.JointStops("f", "j", stiffness=1.0, lower=0.0, exponent=0.5), "exponent"),
+        (lambda: femb.JointStops("f", "j", stiffness=0.0, lower=0.0), "stiffness"),
+        (lambda: femb.JointMotor("f", "j", force="x"), "force"),
+        (lambda: femb.JointMotor("f", "j", force=None), "force"),
+        (lambda: System(pair(femb.Revolute, femb.JointSpringDamper("f", "k", stiffness=1.0))), "joint"),
+        (lambda: System(pair(femb.Spherical, femb.JointSpringDamper("f", "j", stiffness=1.0))), "joint"),
+        (lambda: System(pair(femb.Revolute, femb.JointSpringDamper("f", "j", "stroke", stiffness=1.0))), "coordinate"),
     ],
 )
 def test_refused(make, field):
-    with pytest.raises(ModelError) as error:
+    with pytest.raises(femb.ModelError) as error:
         make()
     assert [problem.item[1:] for problem in error.value.problems] == [("f", field)]
 
 
 def test_a_callable_that_returns_nonsense_is_named():
     with pytest.raises(Exception, match=r"loads\.m\.force: got .* wanted 3 numbers"):
-        simulate(hinge(JointMotor("m", "j", force=lambda t, state: (1.0, 2.0))), duration=1.0)
+        femb.simulate(hinge(femb.JointMotor("m", "j", force=lambda t, state: (1.0, 2.0))), duration=1.0)
 
 
 # What one accepted step leaves to the next
@@ -648,8 +634,8 @@ def test_a_callable_that_returns_nonsense_is_named():
 
 def sprung():
     """A turning hinge with a spring and friction, and the equations at a state of it."""
-    items = [JointSpringDamper("s", "j", stiffness=2.0, damping=0.7, free=0.3), LAWS["friction"][0]]
-    system = System(pair(Revolute, *items), assemble=True)
+    items = [femb.JointSpringDamper("s", "j", stiffness=2.0, damping=0.7, free=0.3), LAWS["friction"][0]]
+    system = System(pair(femb.Revolute, *items), assemble=True)
     rng = np.random.default_rng(5)
     return system, system.q0, system.v0 + rng.normal(size=system.n_v)
 

@@ -8,28 +8,7 @@ from oracles.constraints import ENDS, PRIMITIVES, Case
 from oracles.finite_differences import slope
 from oracles.four_bar import BARS, four_bar
 
-from femb import (
-    Beam,
-    Cylindrical,
-    Distance,
-    Fixed,
-    Ground,
-    JointEnd,
-    Model,
-    Parallel,
-    Perpendicular,
-    Planar,
-    PointMass,
-    PointOnLine,
-    PointOnPlane,
-    Prismatic,
-    Revolute,
-    RigidBody,
-    Section,
-    Spherical,
-    Universal,
-    simulate,
-)
+import femb
 from femb.base.errors import ModelError
 from femb.elements.joint.constraint_kernels import ANGLE
 from femb.elements.joint.constraint_set import ConstraintRow, ConstraintSet, ConstraintTable
@@ -165,18 +144,18 @@ def test_driven_angle_is_regular_all_round():
 # Joints: each between bodies, to the ground and to beams
 
 REMOVED = {
-    Spherical: 3,
-    Perpendicular: 1,
-    Parallel: 2,
-    Universal: 4,
-    Revolute: 5,
-    Cylindrical: 4,
-    Prismatic: 5,
-    Planar: 3,
-    PointOnLine: 2,
-    PointOnPlane: 1,
-    Fixed: 6,
-    Distance: 1,
+    femb.Spherical: 3,
+    femb.Perpendicular: 1,
+    femb.Parallel: 2,
+    femb.Universal: 4,
+    femb.Revolute: 5,
+    femb.Cylindrical: 4,
+    femb.Prismatic: 5,
+    femb.Planar: 3,
+    femb.PointOnLine: 2,
+    femb.PointOnPlane: 1,
+    femb.Fixed: 6,
+    femb.Distance: 1,
 }
 PLACES = ("bodies", "ground first", "ground second", "beam node first", "beam end second")
 INERTIA = np.array([[0.20, 0.02, -0.01], [0.02, 0.15, 0.03], [-0.01, 0.03, 0.18]])
@@ -188,32 +167,34 @@ everywhere = pytest.mark.parametrize("place", PLACES)
 
 
 def body(name, **words):
-    return RigidBody(name, mass=MASSES[name], inertia=INERTIA, center_of_mass=CENTRES[name], **words)
+    return femb.RigidBody(name, mass=MASSES[name], inertia=INERTIA, center_of_mass=CENTRES[name], **words)
 
 
 def section():
-    return Section("rod", 1e-4, (1e-9, 1e-9), 2e-9, 2700.0, 7e10, 2.6e10)
+    return femb.Section("rod", 1e-4, (1e-9, 1e-9), 2e-9, 2700.0, 7e10, 2.6e10)
 
 
 def jointed(kind, place, seed=0, **words):
     """A joint in a random singularity between two things; a body that it can place is placed by it."""
     rng = np.random.default_rng(seed)
-    model = Model(gravity=GRAVITY)
+    model = femb.Model(gravity=GRAVITY)
     angles = {"euler_angles": rng.uniform(-1.0, 1.0, 3), "euler_sequence": "xyz"}
     where = {"position": rng.standard_normal(3)}
     first = {"at": rng.standard_normal(3), "axis": rng.standard_normal(3), "reference": rng.standard_normal(3)}
     second = {"at": rng.standard_normal(3)}
-    if kind is Distance:
+    if kind is femb.Distance:
         other = {"position": rng.standard_normal(3), "euler_angles": rng.uniform(-1.0, 1.0, 3)}
     else:
         other = {}
         second |= {"axis": rng.standard_normal(3), "reference": rng.standard_normal(3)}
     if place.startswith("ground"):
-        model.add(body("a", **angles, **where) if place == "ground second" and kind is Distance else body("a", **other))
+        model.add(
+            body("a", **angles, **where) if place == "ground second" and kind is femb.Distance else body("a", **other)
+        )
     elif place.startswith("beam"):
         model.add(body("a", **other))
-        model.add(Ground("wall", **where, **angles))
-        model.add(Beam("rod", section(), 0.5, 2, start=Attachment("wall", direction=(1.0, 0.2, -0.3))))
+        model.add(femb.Ground("wall", **where, **angles))
+        model.add(femb.Beam("rod", section(), 0.5, 2, start=Attachment("wall", direction=(1.0, 0.2, -0.3))))
         (first if place == "beam node first" else second).pop("at")
     else:
         model.add(body("a", **angles, **where))
@@ -227,9 +208,9 @@ def jointed(kind, place, seed=0, **words):
     }[place]
     if kind.coordinates:
         words["start"] = rng.uniform(-1.0, 1.0, len(kind.coordinates))
-    if kind is Perpendicular:
+    if kind is femb.Perpendicular:
         words["angle"] = 1.1
-    joint = model.add(kind("j", JointEnd(**ends[0], **first), JointEnd(**ends[1], **second), **words))
+    joint = model.add(kind("j", femb.JointEnd(**ends[0], **first), femb.JointEnd(**ends[1], **second), **words))
     return System(model), joint, rng
 
 
@@ -248,11 +229,11 @@ def test_degrees_of_freedom(kind, place):
 
 
 def test_point_masses_take_joints_that_do_not_turn_them():
-    model = Model()
-    model.add(PointMass("p", mass=1.0, position=(1.0, 0.0, 0.0)))
-    model.add(PointMass("r", mass=1.0, position=(1.0, 2.0, 0.0)))
-    model.add(Spherical("ball", JointEnd("ground", at=(1.0, 0.0, 0.0)), JointEnd("p")))
-    model.add(Distance("rod", JointEnd("p"), JointEnd("r")))
+    model = femb.Model()
+    model.add(femb.PointMass("p", mass=1.0, position=(1.0, 0.0, 0.0)))
+    model.add(femb.PointMass("r", mass=1.0, position=(1.0, 2.0, 0.0)))
+    model.add(femb.Spherical("ball", femb.JointEnd("ground", at=(1.0, 0.0, 0.0)), femb.JointEnd("p")))
+    model.add(femb.Distance("rod", femb.JointEnd("p"), femb.JointEnd("r")))
     system = System(model)
     assert freedom(system, system.q0).degrees == 6 - 3 - 1
     assert system.constraints(np.zeros((1, 0)), system.q0[None], system.v0[None])[0].max() == 0.0
@@ -302,20 +283,20 @@ def test_what_the_coordinates_mean(place):
     def about(axis, angle):
         return rotations.rotation_matrix(rotations.exponential(angle * np.eye(3)["xyz".index(axis)]))
 
-    for kind in (Revolute, Parallel):
+    for kind in (femb.Revolute, femb.Parallel):
         (_, first), (_, second) = ends_of((made := jointed(kind, place))[0])
         np.testing.assert_allclose(second, first @ about("z", made[1].start[0]), atol=1e-10)
-    (at, first), (to, second) = ends_of((made := jointed(Cylindrical, place))[0])
+    (at, first), (to, second) = ends_of((made := jointed(femb.Cylindrical, place))[0])
     np.testing.assert_allclose(second, first @ about("z", made[1].start[0]), atol=1e-10)
     np.testing.assert_allclose(first.T @ (to - at), [0.0, 0.0, made[1].start[1]], atol=1e-10)
-    (at, first), (to, second) = ends_of((made := jointed(Planar, place))[0])
+    (at, first), (to, second) = ends_of((made := jointed(femb.Planar, place))[0])
     np.testing.assert_allclose(first.T @ (to - at), [*made[1].start[:2], 0.0], atol=1e-10)
     np.testing.assert_allclose(second, first @ about("z", made[1].start[2]), atol=1e-10)
-    (_, first), (_, second) = ends_of((made := jointed(Universal, place))[0])
+    (_, first), (_, second) = ends_of((made := jointed(femb.Universal, place))[0])
     # about z of the first end, then about z of the second, which at zero is x of the first
     turned = first @ about("z", made[1].start[0]) @ about("y", np.pi / 2) @ about("z", np.pi)
     np.testing.assert_allclose(second, turned @ about("z", made[1].start[1]), atol=1e-10)
-    (_, first), (_, second) = ends_of(jointed(Perpendicular, place)[0])
+    (_, first), (_, second) = ends_of(jointed(femb.Perpendicular, place)[0])
     assert abs(first[:, 2] @ second[:, 2] - np.cos(1.1)) < 1e-11
 
 
@@ -365,22 +346,22 @@ def test_reactions_are_what_the_bodies_need(kind, place):
             np.testing.assert_allclose(sign * torque, wanted[1], atol=1e-11 * size)
     # and there is none along what the joint leaves free
     local, about = axes.T @ force, axes.T @ torque
-    if kind in (Revolute, Cylindrical, Parallel, Planar):
+    if kind in (femb.Revolute, femb.Cylindrical, femb.Parallel, femb.Planar):
         assert abs(about[2]) < 1e-11 * size
-    if kind in (Prismatic, Cylindrical, PointOnLine):
+    if kind in (femb.Prismatic, femb.Cylindrical, femb.PointOnLine):
         assert abs(local[2]) < 1e-11 * size
-    if kind in (Spherical, Distance, PointOnLine, PointOnPlane):
+    if kind in (femb.Spherical, femb.Distance, femb.PointOnLine, femb.PointOnPlane):
         np.testing.assert_allclose(torque, 0.0, atol=1e-11 * size)
-    if kind in (Parallel, Perpendicular):
+    if kind in (femb.Parallel, femb.Perpendicular):
         np.testing.assert_allclose(force, 0.0, atol=1e-11 * size)
 
 
 @pytest.mark.parametrize("angle", [0.0, 0.4, 2.5])
 def test_pin_of_a_compound_pendulum(angle):
     m, J, length, g, rate = 2.0, 0.3, 0.7, 9.81, 1.9
-    model = Model(gravity=(0.0, -g, 0.0))
+    model = femb.Model(gravity=(0.0, -g, 0.0))
     model.add(
-        RigidBody(
+        femb.RigidBody(
             "a",
             mass=m,
             inertia=(0.1, 0.2, J),
@@ -388,8 +369,12 @@ def test_pin_of_a_compound_pendulum(angle):
             position=(length * np.sin(angle), -length * np.cos(angle), 0.0),
         )
     )
-    model.add(Revolute("pin", JointEnd("ground", axis=(0, 0, 1)), JointEnd("a", at=(-length, 0, 0)), rates=rate))
-    results = simulate(model, duration=1e-3, rtol=1e-10)
+    model.add(
+        femb.Revolute(
+            "pin", femb.JointEnd("ground", axis=(0, 0, 1)), femb.JointEnd("a", at=(-length, 0, 0)), rates=rate
+        )
+    )
+    results = femb.simulate(model, duration=1e-3, rtol=1e-10)
     # on the pendulum: inward along it, and across it
     along = m * (g * np.cos(angle) + rate**2 * length)
     across = m * g * np.sin(angle) * (1.0 - m * length**2 / (J + m * length**2))
@@ -402,10 +387,10 @@ def test_pin_of_a_compound_pendulum(angle):
 
 def test_multiplier_of_a_rod_is_its_tension():
     """A mass that circles at the end of a rod: the tension is m v^2/l, and reported along the rod."""
-    model = Model()
-    model.add(PointMass("p", mass=0.5, position=(0.0, 2.0, 0.0), velocity=(3.0, 0.0, 0.0)))
-    model.add(Distance("rod", JointEnd("ground"), JointEnd("p")))
-    results = simulate(model, duration=5.0, rtol=1e-9)
+    model = femb.Model()
+    model.add(femb.PointMass("p", mass=0.5, position=(0.0, 2.0, 0.0), velocity=(3.0, 0.0, 0.0)))
+    model.add(femb.Distance("rod", femb.JointEnd("ground"), femb.JointEnd("p")))
+    results = femb.simulate(model, duration=5.0, rtol=1e-9)
     force = results.joints["rod"].force
     np.testing.assert_allclose(np.linalg.norm(force, axis=1), 0.5 * 9.0 / 2.0, rtol=1e-7)
     inward = -results.bodies["p"].position / 2.0
@@ -473,14 +458,14 @@ def test_what_is_left_open_gets_the_least_multipliers():
 @pytest.mark.parametrize("method", ["radau", "bdf", "rk"])
 def test_angles_go_on_over_several_turns(method):
     """Five turns of a hinge, and of a cylindrical joint the other way while it slides."""
-    model = Model()
+    model = femb.Model()
     spin = 10.0 * np.pi
-    model.add(RigidBody("wheel", mass=1.0, inertia=(0.1, 0.1, 0.2)))
-    model.add(RigidBody("screw", mass=1.0, inertia=(0.1, 0.1, 0.2)))
+    model.add(femb.RigidBody("wheel", mass=1.0, inertia=(0.1, 0.1, 0.2)))
+    model.add(femb.RigidBody("screw", mass=1.0, inertia=(0.1, 0.1, 0.2)))
     z = (0.0, 0.0, 1.0)
-    model.add(Revolute("hinge", JointEnd("ground", axis=z), JointEnd("wheel"), start=0.3, rates=spin))
-    model.add(Cylindrical("slide", JointEnd("ground", axis=z), JointEnd("screw"), rates=(-spin, 0.5)))
-    results = simulate(model, duration=1.0, output_interval=0.01, method=method, rtol=1e-7)
+    model.add(femb.Revolute("hinge", femb.JointEnd("ground", axis=z), femb.JointEnd("wheel"), start=0.3, rates=spin))
+    model.add(femb.Cylindrical("slide", femb.JointEnd("ground", axis=z), femb.JointEnd("screw"), rates=(-spin, 0.5)))
+    results = femb.simulate(model, duration=1.0, output_interval=0.01, method=method, rtol=1e-7)
     time = results.time
     np.testing.assert_allclose(results.joints["hinge"].coordinates[:, 0], 0.3 + spin * time, atol=1e-4)
     np.testing.assert_allclose(results.joints["hinge"].rates[:, 0], spin, rtol=1e-6)
@@ -491,7 +476,7 @@ def test_angles_go_on_over_several_turns(method):
 @pytest.mark.parametrize("method", slow_but(["rk"], ["radau", "bdf", "rk"]))
 def test_a_mechanism_keeps_its_energy_and_its_joints(method):
     """The four-bar with its loop, over two turns of the crank."""
-    results = simulate(four_bar(), duration=1.5, method=method, rtol=1e-8)
+    results = femb.simulate(four_bar(), duration=1.5, method=method, rtol=1e-8)
     energy = np.ptp(results.audit.kinetic_energy)
     assert np.abs(results.audit.energy_error).max() < 2e-5 * energy
     assert np.abs(results.audit.constraint_position).max() < 1e-10
@@ -500,28 +485,28 @@ def test_a_mechanism_keeps_its_energy_and_its_joints(method):
 
 # Of the second end of a joint along and about z: the joint, its start and the pose by hand; the start that it has.
 PLACED = [
-    (Prismatic, {}, 0.5, {"position": (0.0, 0.0, 0.2)}, "but it is 0.2 m"),
-    (Prismatic, {}, 0.2, {"position": (0.0, 0.0, 0.2)}, None),
-    (Prismatic, {}, 0.20001, {"position": (0.0, 0.0, 0.2)}, None),  # typed to five digits
-    (Revolute, {"axis": (0, 0, 1), "reference": (1, 0, 0)}, 0.5, {"position": (0, 0, 0)}, "but it is 0 rad"),
-    (Revolute, {"axis": (0, 0, 1), "reference": (0, 1, 0)}, 0.5 * np.pi, {"position": (0, 0, 0)}, None),
-    (Revolute, {"axis": (0, 0, 1), "reference": (0, 1, 0)}, -3.5 * np.pi, {"position": (0, 0, 0)}, None),
-    (Revolute, {}, 0.5, {"position": (0, 0, 0)}, "does not turn 'b'"),
-    (Revolute, {"axis": (0, 0, 1)}, 0.5, {"position": (0, 0, 0)}, "does not turn 'b'"),
-    (Revolute, {}, 0.0, {"position": (0, 0, 0)}, None),
-    (Revolute, {}, 0.5, {"position": (0, 0, 0), "euler_angles": (0.0, 0.0, 0.3)}, None),
-    (Revolute, {}, 0.5, {}, None),
-    (Cylindrical, {}, (0.0, 0.5), {"position": (0.0, 0.0, 0.2)}, "for 'stroke', but it is 0.2 m"),
+    (femb.Prismatic, {}, 0.5, {"position": (0.0, 0.0, 0.2)}, "but it is 0.2 m"),
+    (femb.Prismatic, {}, 0.2, {"position": (0.0, 0.0, 0.2)}, None),
+    (femb.Prismatic, {}, 0.20001, {"position": (0.0, 0.0, 0.2)}, None),  # typed to five digits
+    (femb.Revolute, {"axis": (0, 0, 1), "reference": (1, 0, 0)}, 0.5, {"position": (0, 0, 0)}, "but it is 0 rad"),
+    (femb.Revolute, {"axis": (0, 0, 1), "reference": (0, 1, 0)}, 0.5 * np.pi, {"position": (0, 0, 0)}, None),
+    (femb.Revolute, {"axis": (0, 0, 1), "reference": (0, 1, 0)}, -3.5 * np.pi, {"position": (0, 0, 0)}, None),
+    (femb.Revolute, {}, 0.5, {"position": (0, 0, 0)}, "does not turn 'b'"),
+    (femb.Revolute, {"axis": (0, 0, 1)}, 0.5, {"position": (0, 0, 0)}, "does not turn 'b'"),
+    (femb.Revolute, {}, 0.0, {"position": (0, 0, 0)}, None),
+    (femb.Revolute, {}, 0.5, {"position": (0, 0, 0), "euler_angles": (0.0, 0.0, 0.3)}, None),
+    (femb.Revolute, {}, 0.5, {}, None),
+    (femb.Cylindrical, {}, (0.0, 0.5), {"position": (0.0, 0.0, 0.2)}, "for 'stroke', but it is 0.2 m"),
 ]
 
 
 @pytest.mark.parametrize(("kind", "axes", "start", "pose", "contradiction"), PLACED)
 @pytest.mark.parametrize("first", ["a", "ground"])
 def test_a_start_that_contradicts_poses_given_by_hand_is_named(kind, axes, start, pose, contradiction, first):
-    model = Model()
-    model.add(RigidBody("a", 1.0, 1.0, position=(0.0, 0.0, 0.0)))
-    model.add(RigidBody("b", 1.0, 1.0, **pose))
-    model.add(kind("j", JointEnd(first, axis=(0, 0, 1)), JointEnd("b", **axes), start=start))
+    model = femb.Model()
+    model.add(femb.RigidBody("a", 1.0, 1.0, position=(0.0, 0.0, 0.0)))
+    model.add(femb.RigidBody("b", 1.0, 1.0, **pose))
+    model.add(kind("j", femb.JointEnd(first, axis=(0, 0, 1)), femb.JointEnd("b", **axes), start=start))
     if contradiction is None:
         layout = System(model).layout
         found = [c.value(layout.pose(layout.joints["j"].first), layout.pose(layout.joints["j"].second))
@@ -533,8 +518,8 @@ def test_a_start_that_contradicts_poses_given_by_hand_is_named(kind, axes, start
 
 
 def test_a_start_turns_the_first_end_where_the_second_is_the_ground():
-    model = Model()
-    model.add(RigidBody("a", 1.0, 1.0))
-    model.add(Revolute("j", JointEnd("a", axis=(0, 0, 1)), JointEnd("ground"), start=0.5))
+    model = femb.Model()
+    model.add(femb.RigidBody("a", 1.0, 1.0))
+    model.add(femb.Revolute("j", femb.JointEnd("a", axis=(0, 0, 1)), femb.JointEnd("ground"), start=0.5))
     _, attitude = System(model).layout.pose(System(model).layout.joints["j"].first)
     np.testing.assert_allclose(attitude, [np.cos(0.25), 0.0, 0.0, -np.sin(0.25)], atol=1e-15)

@@ -13,23 +13,6 @@ from scipy.integrate import solve_ivp
 
 import femb
 from femb.base.options import Tolerances
-from femb.elements import (
-    Attachment,
-    Beam,
-    Fixed,
-    FlexibleBody,
-    JointEnd,
-    JointMotor,
-    JointSpringDamper,
-    LinearController,
-    Load,
-    PointMass,
-    ReactionWheel,
-    Revolute,
-    RigidBody,
-    Section,
-    WheelHarmonic,
-)
 from femb.numerics.tableaux import RADAU_A, RADAU_C
 from femb.profiles import Constant, Polynomial, Sine
 from femb.system.moving_ground import mass_properties
@@ -38,13 +21,13 @@ from femb.system.system import System
 J_S = 0.08
 SKEW = (0.4, -0.5, 0.8)
 DRY = {"viscous": 1e-4, "coulomb": 2e-3, "transition_speed": 0.5}
-TUBE = Section("tube", 2e-3, (3e-4, 4e-4), 5e-4, 1.2e3, 5e3, 2e3)
+TUBE = femb.Section("tube", 2e-3, (3e-4, 4e-4), 5e-4, 1.2e3, 5e3, 2e3)
 
 
 def hub_with(*items, title="wheel", gravity=(0.0, 0.0, 0.0), **words):
     model = femb.Model(title, gravity=gravity)
     given = {"mass": 50.0, "inertia": (10.0, 7.0, 12.0), "angular_velocity": (0.1, -0.2, 0.3)} | words
-    model.add(RigidBody("hub", **given))
+    model.add(femb.RigidBody("hub", **given))
     for item in items:
         model.add(item)
     return model
@@ -65,7 +48,7 @@ def conserved(results, tolerance, linear=True):
 
 
 def test_a_skew_wheel_with_motor_and_friction_conserves_momentum_and_energy_less_work():
-    wheel = ReactionWheel("w", "hub", axis=SKEW, spin_inertia=J_S, speed=20.0, torque=Sine(0.05, 0.1), **DRY)
+    wheel = femb.ReactionWheel("w", "hub", axis=SKEW, spin_inertia=J_S, speed=20.0, torque=Sine(0.05, 0.1), **DRY)
     results = femb.simulate(hub_with(wheel), duration=100.0, method="rk", rtol=1e-12, output_interval=1.0)
     conserved(results, 2e-11)
     assert np.ptp(results.audit.work) > 1.0
@@ -79,7 +62,7 @@ def test_a_skew_wheel_with_motor_and_friction_conserves_momentum_and_energy_less
 
 def test_a_symmetric_gyrostat_nutates_with_its_rate_at_any_amplitude():
     A, C, h, spin = 10.0, 8.0, 0.1 * 300.0, 0.02
-    wheel = ReactionWheel("w", "hub", axis=(0, 0, 1), spin_inertia=0.1, speed=300.0)
+    wheel = femb.ReactionWheel("w", "hub", axis=(0, 0, 1), spin_inertia=0.1, speed=300.0)
     model = hub_with(wheel, inertia=(A, A, C), angular_velocity=(0.5, 0.0, spin))
     results = femb.simulate(model, duration=10.0, method="rk", rtol=1e-12, output_interval=0.1)
     omega = results.bodies["hub"].angular_velocity
@@ -93,7 +76,7 @@ def test_a_symmetric_gyrostat_nutates_with_its_rate_at_any_amplitude():
 def test_the_linear_model_of_a_triaxial_gyrostat_has_its_nutation_and_no_pole_of_the_angle():
     spin, h = 0.02, 30.0
     J1, J2, J3 = 10.0, 7.0, 12.0
-    wheel = ReactionWheel("w", "hub", axis=(0, 0, 1), spin_inertia=0.1, speed=300.0)
+    wheel = femb.ReactionWheel("w", "hub", axis=(0, 0, 1), spin_inertia=0.1, speed=300.0)
     model = hub_with(wheel, angular_velocity=(0.0, 0.0, spin))
     space = femb.linearize(model, outputs=["wheels.w.speed", "wheels.w.momentum"])
     wanted = np.sqrt(((J3 - J2) * spin + h) * ((J3 - J1) * spin + h) / (J1 * J2))
@@ -106,7 +89,7 @@ def test_the_linear_model_of_a_triaxial_gyrostat_has_its_nutation_and_no_pole_of
 
 
 def test_the_linear_model_has_the_slope_of_friction():
-    wheel = ReactionWheel("w", "hub", axis=(0, 0, 1), spin_inertia=J_S, speed=1.0, static=5e-3, **DRY)
+    wheel = femb.ReactionWheel("w", "hub", axis=(0, 0, 1), spin_inertia=J_S, speed=1.0, static=5e-3, **DRY)
     space = femb.linearize(hub_with(wheel, angular_velocity=None), outputs=["wheels.w.friction"])
 
     def law(x):
@@ -124,10 +107,10 @@ def on_a_hinge(axis, speed, torque, **words):
     locked = INERTIA + np.diag([9.0, 7.0, 8.0])
     rotor = J_S * np.outer(g, g) + 0.5 * J_S * (np.eye(3) - np.outer(g, g))
     model = femb.Model("hinge")
-    model.add(RigidBody("hub", 50.0, locked - rotor, angular_velocity=(0.1, -0.2, 0.3)))
-    model.add(RigidBody("wheel", 1e-9, rotor))
-    model.add(Revolute("axle", JointEnd("hub", axis=axis), JointEnd("wheel", axis=axis), rates=speed))
-    model.add(JointMotor("motor", "axle", force=torque))
+    model.add(femb.RigidBody("hub", 50.0, locked - rotor, angular_velocity=(0.1, -0.2, 0.3)))
+    model.add(femb.RigidBody("wheel", 1e-9, rotor))
+    model.add(femb.Revolute("axle", femb.JointEnd("hub", axis=axis), femb.JointEnd("wheel", axis=axis), rates=speed))
+    model.add(femb.JointMotor("motor", "axle", force=torque))
     return model
 
 
@@ -135,7 +118,7 @@ def test_it_is_the_same_as_a_body_on_a_hinge():
     bodies = on_a_hinge(SKEW, 100.0, 0.1)
     locked = bodies.bodies["hub"].inertia + bodies.bodies["wheel"].inertia
     contained = hub_with(
-        ReactionWheel("w", "hub", axis=SKEW, spin_inertia=J_S, speed=100.0, torque=0.1), inertia=locked
+        femb.ReactionWheel("w", "hub", axis=SKEW, spin_inertia=J_S, speed=100.0, torque=0.1), inertia=locked
     )
     words = {"duration": 3.0, "output_interval": 1.0, "rtol": 1e-10}
     first = femb.simulate(bodies, **words, formulation="reduced")
@@ -173,16 +156,16 @@ class Held:
 def satellite():
     model = femb.Model("satellite")
     inertia = [[300.0, 5.0, -8.0], [5.0, 250.0, 4.0], [-8.0, 4.0, 350.0]]
-    model.add(RigidBody("hub", 500.0, inertia, angular_velocity=(0.01, -0.02, 0.03)))
+    model.add(femb.RigidBody("hub", 500.0, inertia, angular_velocity=(0.01, -0.02, 0.03)))
     for side, name, angle in ((1.0, "left", 0.002), (-1.0, "right", -0.001)):
-        panel = RigidBody(name, 20.0, (500 / 3, 20 / 3, 520 / 3), center_of_mass=(0.0, 5.0 * side, 0.0))
-        ends = JointEnd("hub", at=(0.0, side, 0.0), axis=(1, 0, 0)), JointEnd(name, axis=(1, 0, 0))
-        spring = JointSpringDamper(f"{name} spring", f"{name} hinge", stiffness=1650.0, damping=10.5)
-        for item in (panel, Revolute(f"{name} hinge", *ends, start=angle), spring):
+        panel = femb.RigidBody(name, 20.0, (500 / 3, 20 / 3, 520 / 3), center_of_mass=(0.0, 5.0 * side, 0.0))
+        ends = femb.JointEnd("hub", at=(0.0, side, 0.0), axis=(1, 0, 0)), femb.JointEnd(name, axis=(1, 0, 0))
+        spring = femb.JointSpringDamper(f"{name} spring", f"{name} hinge", stiffness=1650.0, damping=10.5)
+        for item in (panel, femb.Revolute(f"{name} hinge", *ends, start=angle), spring):
             model.add(item)
     for k, axis in enumerate(AXES):
         speed, torque = 100.0 * (-1.0) ** k, Held(TORQUES[:, k])
-        model.add(ReactionWheel(f"w{k}", "hub", axis=axis, spin_inertia=J_S, speed=speed, torque=torque))
+        model.add(femb.ReactionWheel(f"w{k}", "hub", axis=axis, spin_inertia=J_S, speed=speed, torque=torque))
     return model
 
 
@@ -237,7 +220,7 @@ HEAVY = ROTOR | {"static_imbalance": 0.01, "dynamic_imbalance": 1e-3}
 def off_centre(gravity=(0.0, 0.0, 0.0), **words):
     given = {"axis": (1, 2, 2), "at": (0.3, -0.2, 0.5), "speed": 60.0, "torque": 0.05} | words
     return hub_with(
-        ReactionWheel("w", "hub", **given),
+        femb.ReactionWheel("w", "hub", **given),
         gravity=gravity,
         mass=5.0,
         inertia=INERTIA + np.diag([2.0, 2.0, 2.0]),
@@ -269,7 +252,7 @@ def test_a_rotor_without_imbalance_is_a_wheel_that_its_body_contains():
 
     inertia = body.inertia + about(body.mass, body.center_of_mass - centre) + rotor + about(2.0, wheel.at - centre)
     contained = hub_with(
-        ReactionWheel("w", "hub", axis=(1, 2, 2), spin_inertia=0.02, speed=60.0, torque=0.05),
+        femb.ReactionWheel("w", "hub", axis=(1, 2, 2), spin_inertia=0.02, speed=60.0, torque=0.05),
         mass=mass,
         inertia=inertia,
         center_of_mass=centre,
@@ -287,12 +270,12 @@ def test_a_rotor_without_imbalance_is_a_wheel_that_its_body_contains():
 def test_a_heavy_rotor_in_gravity_swings_as_a_pendulum():
     """About a horizontal axis of a body at rest, from the highest point of its mass centre."""
     m, d, g = 2.0, 0.005, 9.81
-    wheel = ReactionWheel("w", "hub", axis=(0, 1, 0), **ROTOR, static_imbalance=m * d, speed=1.0)
+    wheel = femb.ReactionWheel("w", "hub", axis=(0, 1, 0), **ROTOR, static_imbalance=m * d, speed=1.0)
     model = hub_with(wheel, gravity=(0.0, 0.0, -g), mass=1e12, inertia=1e12, angular_velocity=None)
     falling = femb.simulate(model, duration=2.0, rtol=1e-9, output_interval=0.01)
     # in free fall there is no weight
     np.testing.assert_allclose(falling.wheels["w"].speed, 1.0, rtol=1e-6)
-    model.add(Fixed("bolt", JointEnd("ground"), JointEnd("hub")))
+    model.add(femb.Fixed("bolt", femb.JointEnd("ground"), femb.JointEnd("hub")))
     results = femb.simulate(model, duration=2.0, rtol=1e-10, output_interval=0.01)
     # e1 = x, e2 = axis x e1 = -z: the mass centre starts along -e2
     force = m * d * g / ROTOR["spin_inertia"]
@@ -313,8 +296,8 @@ def steady(spin_inertia=0.01, periods=6, rotor=None, **words):
     mass, inertia = M - given.get("mass", 0.0), A - given.get("transverse_inertia", 0.0)
     model = femb.Model("steady")
     rates = {"velocity": (-U_S * SPEED / M, 0, 0), "angular_velocity": (-U_D * SPEED / (A - spin_inertia), 0, 0)}
-    model.add(RigidBody("hub", mass, (inertia, inertia, 5.0), **rates))
-    model.add(ReactionWheel("w", "hub", axis=(0, 0, 1), spin_inertia=spin_inertia, speed=SPEED, **given))
+    model.add(femb.RigidBody("hub", mass, (inertia, inertia, 5.0), **rates))
+    model.add(femb.ReactionWheel("w", "hub", axis=(0, 0, 1), spin_inertia=spin_inertia, speed=SPEED, **given))
     run = {"duration": periods * PERIOD, "output_interval": PERIOD / 40.0, "method": "radau"} | words
     return femb.simulate(model, **run)
 
@@ -348,7 +331,7 @@ def test_steps_resolve_what_tolerances_do_not_see(method, least, error):
     assert results.statistics["steps"] < 1.2 * least * 10 + 20
     np.testing.assert_allclose(amplitudes(results), [2e-7, 2.50626567e-7], rtol=error)
     # of the highest order, and with the fastest wheel
-    more = {"harmonics": [WheelHarmonic(3.0, radial_force=1e-9)]}
+    more = {"harmonics": [femb.WheelHarmonic(3.0, radial_force=1e-9)]}
     assert steady(method=method, periods=2, rotor=more).statistics["steps"] >= least * 6
 
 
@@ -374,7 +357,7 @@ def test_harmonics_are_the_imbalance_of_a_rotor_with_little_inertia():
         """The motion of the hub by the imbalance alone."""
         hubs = []
         for imbalance in (small, {}):
-            wheel = ReactionWheel("w", "hub", **motor, **given, **imbalance)
+            wheel = femb.ReactionWheel("w", "hub", **motor, **given, **imbalance)
             hubs.append(femb.simulate(hub_with(wheel, **still), **words).bodies["hub"])
         return [hubs[0][name] - hubs[1][name] for name in ("velocity", "angular_velocity")]
 
@@ -388,10 +371,14 @@ def test_harmonics_are_the_imbalance_of_a_rotor_with_little_inertia():
 def panelled(*items):
     """A hub with a panel on a damped hinge, whose mode is at about 21 rad/s."""
     model = femb.Model("jitter")
-    model.add(RigidBody("hub", 20.0, (3.0, 2.0, 4.0)))
-    model.add(RigidBody("panel", 2.0, (0.5, 0.02, 0.5), center_of_mass=(0.0, 1.0, 0.0)))
-    model.add(Revolute("hinge", JointEnd("hub", at=(0, 0.5, 0), axis=(1, 0, 0)), JointEnd("panel", axis=(1, 0, 0))))
-    model.add(JointSpringDamper("spring", "hinge", stiffness=1100.0, damping=20.0))
+    model.add(femb.RigidBody("hub", 20.0, (3.0, 2.0, 4.0)))
+    model.add(femb.RigidBody("panel", 2.0, (0.5, 0.02, 0.5), center_of_mass=(0.0, 1.0, 0.0)))
+    model.add(
+        femb.Revolute(
+            "hinge", femb.JointEnd("hub", at=(0, 0.5, 0), axis=(1, 0, 0)), femb.JointEnd("panel", axis=(1, 0, 0))
+        )
+    )
+    model.add(femb.JointSpringDamper("spring", "hinge", stiffness=1100.0, damping=20.0))
     for item in items:
         model.add(item)
     return model
@@ -405,7 +392,7 @@ def test_amplitudes_are_those_of_the_linear_model(speed):
     words = {"at": AT, "axis": (0, 0, 1), "spin_inertia": J_S, "speed": speed}
     U, D = 1e-6, 2e-6
     loads = [
-        Load(
+        femb.Load(
             f"{word} {axis}", "hub", at=AT, frame="body", profile=Constant(0.0), **{word: np.eye(3)["xyz".index(axis)]}
         )
         for word in ("force", "torque")
@@ -413,12 +400,12 @@ def test_amplitudes_are_those_of_the_linear_model(speed):
     ]
     outputs = ["joints.hinge.angle", "bodies.hub.angular_velocity"]
     inputs = [f"loads.{load.name}" for load in loads]
-    space = femb.linearize(panelled(ReactionWheel("w", "hub", **words), *loads), outputs=outputs, inputs=inputs)
+    space = femb.linearize(panelled(femb.ReactionWheel("w", "hub", **words), *loads), outputs=outputs, inputs=inputs)
     s = 1j * speed
     G = space.C @ np.linalg.solve(s * np.eye(len(space.A)) - space.A, space.B) + space.D
     # sin(theta) e1 - cos(theta) e2 is the real part of (-i e1 - e2) exp(i theta)
     wanted = np.abs(G @ (speed**2 * np.array([-1j * U, -U, -1j * D, -D])))
-    wheel = ReactionWheel("w", "hub", **words, static_imbalance=U, dynamic_imbalance=D)
+    wheel = femb.ReactionWheel("w", "hub", **words, static_imbalance=U, dynamic_imbalance=D)
     period = 2.0 * np.pi / speed
     results = femb.simulate(
         panelled(wheel), duration=1.0 + 10.0 * period, output_interval=period / 20.0, rtol=1e-9,
@@ -441,21 +428,23 @@ def test_amplitudes_are_those_of_the_linear_model(speed):
 
 def on_beam():
     """A rotor with imbalance on the tip of a beam, and a wheel that its middle contains."""
-    hub = RigidBody("hub", 1.0, (0.2, 0.3, 0.25), angular_velocity=(0.3, 0.2, -0.4))
-    rotor = ReactionWheel(
+    hub = femb.RigidBody("hub", 1.0, (0.2, 0.3, 0.25), angular_velocity=(0.3, 0.2, -0.4))
+    rotor = femb.ReactionWheel(
         "rotor", beam="boom", node=-1, at=(0.02, 0.01, 0.0), axis=(1, 1, 0), mass=0.1, transverse_inertia=6e-4,
         spin_inertia=1e-3, speed=50.0, torque=1e-3, static_imbalance=2e-4, dynamic_imbalance=1e-5,
     )  # fmt: skip
-    inner = ReactionWheel("inner", beam="boom", node=1, axis=(1, 0, 0), spin_inertia=1e-5, speed=200.0, viscous=1e-6)
-    return hub, Beam("boom", TUBE, 1.0, 2, start=Attachment("hub", direction=(1, 0, 0))), rotor, inner
+    inner = femb.ReactionWheel(
+        "inner", beam="boom", node=1, axis=(1, 0, 0), spin_inertia=1e-5, speed=200.0, viscous=1e-6
+    )
+    return hub, femb.Beam("boom", TUBE, 1.0, 2, start=femb.Attachment("hub", direction=(1, 0, 0))), rotor, inner
 
 
 def on_interface():
-    hub = RigidBody("hub", 2.0, (1.0, 2.0, 2.5), angular_velocity=(0.3, 0.2, -0.4))
-    start = Attachment("hub", (0.2, 0.0, 0.1), direction=(1.0, 0.3, 0.0))
-    panel = FlexibleBody("panel", Particles(interfaces=2).reduced(consistent=True), start=start)
+    hub = femb.RigidBody("hub", 2.0, (1.0, 2.0, 2.5), angular_velocity=(0.3, 0.2, -0.4))
+    start = femb.Attachment("hub", (0.2, 0.0, 0.1), direction=(1.0, 0.3, 0.0))
+    panel = femb.FlexibleBody("panel", Particles(interfaces=2).reduced(consistent=True), start=start)
     (name,) = panel.free_interfaces.values()
-    rotor = ReactionWheel(
+    rotor = femb.ReactionWheel(
         "rotor", body=name.name, at=(0.02, 0.01, 0.0), axis=(1, 1, 0), mass=0.1, transverse_inertia=6e-4,
         spin_inertia=1e-3, speed=50.0, torque=1e-3, static_imbalance=2e-4, dynamic_imbalance=1e-5,
     )  # fmt: skip
@@ -483,7 +472,7 @@ def test_a_section_that_has_less_inertia_than_its_wheel_is_named():
 
 
 def test_commands_are_clipped_and_counted():
-    wheel = ReactionWheel("w", "hub", axis=SKEW, spin_inertia=J_S, torque=0.05, max_torque=0.2)
+    wheel = femb.ReactionWheel("w", "hub", axis=SKEW, spin_inertia=J_S, torque=0.05, max_torque=0.2)
     system = System(hub_with(wheel))
     command = wheel.commands(system.layout)["torque"]
     assert (command.unit, command.width, command.limit, command.input) == ("N m", 1, 0.2, "wheels.w.torque")
@@ -506,7 +495,9 @@ def test_commands_are_clipped_and_counted():
 
 
 def test_profiles_are_clipped():
-    wheel = ReactionWheel("w", "hub", axis=(0, 0, 1), spin_inertia=J_S, torque=Polynomial((0.0, 0.1)), max_torque=0.2)
+    wheel = femb.ReactionWheel(
+        "w", "hub", axis=(0, 0, 1), spin_inertia=J_S, torque=Polynomial((0.0, 0.1)), max_torque=0.2
+    )
     results = femb.simulate(hub_with(wheel), duration=4.0, output_interval=1.0)
     np.testing.assert_allclose(results.wheels["w"].torque, [0.0, 0.1, 0.2, 0.2, 0.2], atol=1e-12)
 
@@ -515,7 +506,7 @@ def test_profiles_are_clipped():
 def test_the_motor_is_off_at_the_largest_speed_until_its_torque_is_against_it(sign):
     profile = Sine(0.1, sign * 0.1)
     words = {"axis": (0, 0, 1), "spin_inertia": J_S, "viscous": 1e-3}
-    wheel = ReactionWheel("w", "hub", **words, torque=profile, max_speed=2.0)
+    wheel = femb.ReactionWheel("w", "hub", **words, torque=profile, max_speed=2.0)
     results = femb.simulate(hub_with(wheel, angular_velocity=None), duration=20.0, rtol=1e-9, output_interval=0.01)
     w, t = results.wheels["w"], results.time
     assert np.abs(w.speed).max() == pytest.approx(2.0, abs=1e-5)
@@ -533,9 +524,9 @@ def test_the_motor_is_off_at_the_largest_speed_until_its_torque_is_against_it(si
 def test_a_wheel_that_starts_at_its_limit_has_its_motor_off():
     words = {"axis": (0, 0, 1), "spin_inertia": J_S, "max_speed": 2.0, "speed": -2.0}
     hub = {"angular_velocity": None}
-    results = femb.simulate(hub_with(ReactionWheel("w", "hub", **words, torque=-0.1), **hub), duration=1.0)
+    results = femb.simulate(hub_with(femb.ReactionWheel("w", "hub", **words, torque=-0.1), **hub), duration=1.0)
     np.testing.assert_allclose(results.wheels["w"].speed, -2.0, rtol=1e-12)
-    freed = femb.simulate(hub_with(ReactionWheel("w", "hub", **words, torque=0.1), **hub), duration=1.0)
+    freed = femb.simulate(hub_with(femb.ReactionWheel("w", "hub", **words, torque=0.1), **hub), duration=1.0)
     assert freed.wheels["w"].speed[-1] > -1.0
 
 
@@ -564,14 +555,14 @@ def test_messages(words, message):
     with pytest.raises(femb.ModelError, match=message):
         System(
             hub_with(
-                PointMass("probe", 1.0, position=(5, 0, 0)),
-                ReactionWheel("w", **{"body": "hub", "axis": (0, 0, 1), "spin_inertia": J_S} | words),
+                femb.PointMass("probe", 1.0, position=(5, 0, 0)),
+                femb.ReactionWheel("w", **{"body": "hub", "axis": (0, 0, 1), "spin_inertia": J_S} | words),
             )
         )
 
 
 def test_two_wheels_share_the_inertia_of_their_body():
-    wheels = [ReactionWheel(name, "hub", axis=(1, 0, 0), spin_inertia=6.0) for name in ("first", "second")]
+    wheels = [femb.ReactionWheel(name, "hub", axis=(1, 0, 0), spin_inertia=6.0) for name in ("first", "second")]
     with pytest.raises(femb.ModelError, match=r"wheels\.second\.spin_inertia: .* 4 kg m2 with other wheels locked"):
         System(hub_with(*wheels))
 
@@ -608,7 +599,9 @@ duration = 0.2
 def test_an_ensemble_of_wheels_is_evaluated_together():
     def model(torque, imbalance=0.0):
         words = {"axis": SKEW, "spin_inertia": J_S, "speed": 30.0, "torque": torque, "static_imbalance": imbalance}
-        return hub_with(ReactionWheel("w", "hub", **words), ReactionWheel("v", "hub", axis=(1, 0, 0), spin_inertia=J_S))
+        return hub_with(
+            femb.ReactionWheel("w", "hub", **words), femb.ReactionWheel("v", "hub", axis=(1, 0, 0), spin_inertia=J_S)
+        )
 
     models = [model(0.1), model(-0.2, 1e-4), model(0.0)]
     words = {"duration": 1.0, "output_interval": 0.5, "rtol": 1e-9}
@@ -621,18 +614,18 @@ def test_an_ensemble_of_wheels_is_evaluated_together():
 def test_torques_contain_the_commands_of_continuous_controllers():
     """The row of the motor, J_s (Omega' + g.omega') = u - friction, with the recorded torque as u."""
     words = {"axis": (0, 0, 1), "spin_inertia": J_S, "speed": 5.0, "torque": 0.01}
-    law = LinearController(
+    law = femb.LinearController(
         "law", A=[[-2.0]], B=[[0.0, 0.0, 1.0]], C=[[0.5]], D=[[0.0, 0.0, 3.0]],
         inputs=("bodies.hub.angular_velocity",), outputs=("wheels.w.torque",),
     )  # fmt: skip
-    results = femb.simulate(hub_with(ReactionWheel("w", "hub", **words, **DRY), law), duration=5.0, rtol=1e-10)
+    results = femb.simulate(hub_with(femb.ReactionWheel("w", "hub", **words, **DRY), law), duration=5.0, rtol=1e-10)
     w, hub = results.wheels["w"], results.bodies["hub"]
     np.testing.assert_allclose(w.torque, 0.01 + results["controllers.law.output"][:, 0], rtol=1e-12)
     rate = np.gradient(w.speed + hub.angular_velocity[:, 2], results.time, edge_order=2)
     np.testing.assert_allclose(J_S * rate, w.torque - w.friction, atol=1e-5 * np.abs(w.torque).max())
     np.testing.assert_allclose(w.power, w.torque * w.speed, rtol=1e-14)
     assert np.abs(results.audit.energy_error).max() < 1e-9
-    limited = ReactionWheel("w", "hub", **words, max_speed=20.0)
+    limited = femb.ReactionWheel("w", "hub", **words, max_speed=20.0)
     with pytest.raises(femb.ModelError, match="takes sampled commands only: give the controller a period"):
         femb.simulate(hub_with(limited, law), duration=1.0)
 
