@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 import femb
+from femb.layout.state import State
 from femb.profiles import Versine
+from femb.statics.equilibrium import steady_start
 
 WORDS = ("name", "area", "second_moments", "torsion_constant", "density", "youngs_modulus", "shear_modulus")
 
@@ -71,6 +73,22 @@ def bent(system: Any, seed: int) -> tuple[Any, ...]:
     q = system.q0 + system.rates(system.q0[None], 0.2 * rng.standard_normal((1, system.n_v)))[0]
     system.normalise(q)
     return q, rng.standard_normal(system.n_v), rng.standard_normal(system.n_v), 1.0 + rng.random(system.n_u)
+
+
+def at_rest(model: femb.Model) -> tuple[Any, Any]:
+    """Nodes of beam b in equilibrium, and its section forces (e, 2, 6)."""
+    system = femb.System(model)
+    q, v = steady_start(system)
+    u = system.inputs_at(0.0, q, v)
+    forces = system.batches[0].section_forces(q[None], v[None], 0.0 * v[None])
+    for batch in system.batches:
+        batch.add_section_forces(system.batches[0], u[None], q[None], v[None], forces)
+    return State(system.layout, 0.0, q, v).beams["b"].nodes, forces[0]
+
+
+def order_of(counts: Any, errors: Any) -> Any:
+    """Order of errors (n,) or (n, k) over the numbers of steps or elements: the slope in logarithms."""
+    return -np.polyfit(np.log(counts), np.log(errors), 1)[0]
 
 
 def steps_to(stepper: Any, end: float) -> list[Any]:

@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
+from models import of_parts
 
 import femb
 from femb.base.progress import LoadProgress, Progress, counted, reporting
 
 
 def spinning():
-    model = femb.Model("top")
-    model.add(femb.RigidBody("top", mass=1.0, inertia=1.0, angular_velocity=(0.0, 0.0, 1.0)))
-    return model
+    return of_parts(femb.RigidBody("top", mass=1.0, inertia=1.0, angular_velocity=(0.0, 0.0, 1.0)), title="top")
 
 
 def test_true_shows_a_bar_without_a_terminal(capsys):

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from long_runs import slow
+from models import of_parts
 
-from femb import Beam, Ground, Load, Model, Section, ThermalLoad, simulate
+from femb import Beam, Ground, Load, Section, ThermalLoad, simulate
 from femb.profiles import SmoothStep
 
 
@@ -15,9 +16,7 @@ def rod():
 
 
 def rolled(elements, load):
-    model = Model()
-    model.add(Beam("b", rod(), 1.0, elements, start=Ground().at(direction=(1, 0, 0))))
-    model.add(load)
+    model = of_parts(Beam("b", rod(), 1.0, elements, start=Ground().at(direction=(1, 0, 0))), load)
     return simulate(model, duration=40.0, output_interval=1.0, rtol=1e-6)
 
 

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from checkout import CASES
+from models import of_parts
 from scipy.linalg import null_space
 
 import femb
@@ -66,9 +67,7 @@ def test_check_shows_them():
 
 
 def test_a_long_list_is_cut():
-    model = femb.Model("gas")
-    for k in range(30):
-        model.add(femb.PointMass(f"p{k}", mass=1.0, position=(k, 0, 0)))
+    model = of_parts(*(femb.PointMass(f"p{k}", mass=1.0, position=(k, 0, 0)) for k in range(30)), title="gas")
     lines = [line for line in summary(model).splitlines() if line.startswith("  ")]
     assert lines[0] == "  bodies.p0"
     assert lines[-1] == "  and 18 more"
@@ -295,9 +294,8 @@ def test_the_numbers_of_the_cases_are_plausible():
 def test_coarse_trapezoids_are_too_stiff_in_their_plane():
     wall = {"thickness": 0.01, "material": "aluminium 6061-T6", "elements": [1, 1], "attach": {"edge4": "ground"}}
     for upper, advised in (((2.5, 0.5), False), ((1.5, 0.5), True)):
-        model = femb.Model("plate")
         corners = [(0, 0, 0), (2, 0, 0), (upper[0], 1, 0), (upper[1], 1, 0)]
-        model.add(femb.Shell("plate", corners=corners, **wall))
+        model = of_parts(femb.Shell("plate", corners=corners, **wall), title="plate")
         lines = [line for line in overview(model).advice if line.startswith("shells.plate: 1 of its 1 elements are")]
         assert bool(lines) == advised
 

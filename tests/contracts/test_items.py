@@ -14,6 +14,7 @@ import inspect
 
 import numpy as np
 import pytest
+from models import of_parts
 from oracles.finite_differences import INERTIA, residual_change, slope
 from oracles.modal_example import Particles
 
@@ -52,14 +53,11 @@ SEEDS = range(2)
 
 def model(*items, **given):
     """Two rigid bodies and items; given : words of the second body."""
-    found = femb.Model("smallest")
-    found.add(
-        e.RigidBody("a", mass=1.0, inertia=INERTIA, center_of_mass=(0.1, 0.2, -0.1), euler_angles=(-0.5, 0.8, 0.4))
+    return of_parts(
+        e.RigidBody("a", mass=1.0, inertia=INERTIA, center_of_mass=(0.1, 0.2, -0.1), euler_angles=(-0.5, 0.8, 0.4)),
+        e.RigidBody("b", mass=1.3, inertia=INERTIA, **given),
+        *items,
     )
-    found.add(e.RigidBody("b", mass=1.3, inertia=INERTIA, **given))
-    for item in items:
-        found.add(item)
-    return found
 
 
 def apart(*items):

@@ -1,24 +1,14 @@
 """The tables of docs/validation.md are those of docs/make_validation.py; the errors are below their bounds."""
 
-import importlib
 import json
-import sys
 
 import numpy as np
 import pytest
-from checkout import ROOT
+from checkout import ROOT, script
 
 PAGE = ROOT / "docs" / "validation.md"
 # Smaller errors are rounding, of femb or of the reference value.
 ROUNDING = 1e-7
-
-
-def script(name):
-    """A script of docs, which imports its neighbours."""
-    folder = str(ROOT / "docs")
-    if folder not in sys.path:
-        sys.path.append(folder)
-    return importlib.import_module(name)
 
 
 def problems():

@@ -1,12 +1,10 @@
 """The tables of docs/validation_exact_beam.md are those of its problems; orders, iterations, and published values."""
 
-import importlib
-import sys
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
-from checkout import ROOT
+from checkout import ROOT, script
 
 PAGE, BEAMS = (ROOT / "docs" / name for name in ("validation_exact_beam.md", "howto/beams.md"))
 # Smaller errors are rounding, of femb, of the reference value, or of critical loads, which are found to 1e-6.
@@ -17,12 +15,7 @@ QUICK = ("bend", "elastica", "thick", "root_reaction", "columns", "strip", "righ
          "free_free", "along_the_axis", "rotating", "spinning", "cantilevers")  # fmt: skip
 
 
-def problems(name="validation_exact_beam"):
-    """A module of docs, which imports its neighbours as a script does."""
-    folder = str(ROOT / "docs")
-    if folder not in sys.path:
-        sys.path.append(folder)
-    return importlib.import_module(name)
+problems = partial(script, "validation_exact_beam")
 
 
 @cache
@@ -96,7 +89,7 @@ def test_iterations_and_published_values_are_those_of_the_page():
 @pytest.mark.parametrize("n", [2, pytest.param(8, marks=pytest.mark.slow), pytest.param(32, marks=pytest.mark.slow)])
 def test_both_kinds_of_beams_have_the_errors_of_their_page(n):
     """The curves of the picture of docs/howto/beams.md."""
-    for problem in problems("validation_modes").KINDS:
+    for problem in script("validation_modes").KINDS:
         check("KINDS", problem, [n])
 
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from models import of_parts
 
 import femb
-from femb import Attachment, Beam, JointEnd, Model, ModelError, Place, PointMass, RigidBody, Section, SpringEnd
+from femb import Attachment, Beam, JointEnd, ModelError, Place, PointMass, RigidBody, Section, SpringEnd
 from femb.elements.marker import Marker
 from femb.numerics import rotations
 from femb.system.system import System
@@ -18,10 +19,7 @@ SECTION = Section(
 
 
 def model(*items):
-    found = Model()
-    for item in (HUB, SECTION, BEAM, *items):
-        found.add(item)
-    return found
+    return of_parts(*(HUB, SECTION, BEAM, *items))
 
 
 def test_public_names_and_their_order_of_arguments():

@@ -7,6 +7,7 @@ clamped to a body; tangents with finite differences.
 
 import numpy as np
 import pytest
+from models import of_parts
 from oracles.finite_differences import only, random_state, residual_change, tangent_error
 
 import femb
@@ -36,13 +37,9 @@ nodes = pytest.mark.parametrize("node", NODES.values(), ids=NODES)
 
 def model(*items, **words):
     """A hub with a boom that leaves it at an angle, so that the section at the clamp has axes of its own."""
-    made = femb.Model("boom", **words)
-    hub = made.add(femb.RigidBody("hub", mass=2.0, inertia=np.diag([1.0, 1.5, 1.2]), euler_angles=(0.2, -0.4, 0.6)))
+    hub = femb.RigidBody("hub", mass=2.0, inertia=np.diag([1.0, 1.5, 1.2]), euler_angles=(0.2, -0.4, 0.6))
     start = hub.at((0.2, 0.1, -0.3), direction=(1.0, 2.0, -0.5), up=(0.1, 0.2, 1.0))
-    made.add(femb.Beam("boom", section=BOOM, length=1.4, elements=2, start=start))
-    for item in items:
-        made.add(item)
-    return made
+    return of_parts(hub, femb.Beam("boom", section=BOOM, length=1.4, elements=2, start=start), *items, **words)
 
 
 def point(system, q, v, node):

@@ -7,6 +7,7 @@ maximal coordinates with multipliers (oracles.tree), Lagrange's equations in abs
 import numpy as np
 import pytest
 from long_runs import slow_but
+from models import of_parts
 from oracles import energy_matrix as oracle
 from oracles.random_trees import random_inertia
 from oracles.tree import (
@@ -325,14 +326,13 @@ def test_energy_balance_of_every_kind_of_force(free):
 
 def test_momenta_of_wheels_change_by_their_motors_only():
     """An axisymmetric wheel's coordinate is ignorable: p' is the motor's torque, whatever the bus does."""
-    model = femb.Model("wheel")
-    model.add(femb.RigidBody("bus", 40.0, (3.0, 4.0, 5.0)))
     axis = np.array([1.0, 2.0, -1.0]) / np.sqrt(6.0)
-    model.add(femb.RigidBody("wheel", 2.0, 0.02 * np.eye(3) + 0.01 * np.outer(axis, axis)))
-    model.add(
-        femb.Revolute("axle", femb.JointEnd("bus", at=(0.3, 0.1, 0.0), axis=axis), femb.JointEnd("wheel", axis=axis))
+    model = of_parts(
+        femb.RigidBody("bus", 40.0, (3.0, 4.0, 5.0)),
+        femb.RigidBody("wheel", 2.0, 0.02 * np.eye(3) + 0.01 * np.outer(axis, axis)),
+        femb.Revolute("axle", femb.JointEnd("bus", at=(0.3, 0.1, 0.0), axis=axis), femb.JointEnd("wheel", axis=axis)),
+        femb.JointMotor("motor", "axle", force=0.125),
     )
-    model.add(femb.JointMotor("motor", "axle", force=0.125))
     form = momentum_form(model)
     y, p, _, _ = random_state(form, np.random.default_rng(10), size=100.0)
     assert abs(momentum_rates(form, y, p)[-1] - 0.125) < 1e-13
@@ -876,10 +876,9 @@ def test_names_that_are_not_there():
 
 
 def test_bodies_that_do_not_move():
-    model = femb.Model("welded")
-    model.add(femb.Ground())
-    model.add(femb.RigidBody("a", 1.0, 1.0))
-    model.add(femb.Fixed("weld", femb.JointEnd("ground"), femb.JointEnd("a")))
+    model = of_parts(
+        femb.Ground(), femb.RigidBody("a", 1.0, 1.0), femb.Fixed("weld", femb.JointEnd("ground"), femb.JointEnd("a"))
+    )
     with pytest.raises(ModelError, match=r"run\.formulation: .*got none, wanted at least one joint with a coordinate"):
         momentum_form(model)
 

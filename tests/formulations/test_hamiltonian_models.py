@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from checkout import CASES
 from long_runs import slow
+from models import of_parts
 from oracles.random_trees import KINDS, random_model
 from shared_runs import said
 
@@ -374,20 +375,17 @@ def test_energy_of_the_double_pendulum_has_no_trend():
 
 def rotor(*more):
     """A hub that turns at 30 rad/s, with a blade on a flap hinge at an offset, on a spring."""
-    model = femb.Model("rotor")
-    model.add(femb.Ground())
-    model.add(femb.RigidBody("hub", 10.0, (1.0, 1.0, 2.0)))
-    model.add(femb.RigidBody("blade", 12.0, (0.1, 16.0, 16.1), center_of_mass=(2.0, 0, 0)))
-    model.add(femb.Revolute("mast", femb.JointEnd("ground", axis=Z), femb.JointEnd("hub"), rates=30.0))
-    model.add(
+    return of_parts(
+        femb.Ground(),
+        femb.RigidBody("hub", 10.0, (1.0, 1.0, 2.0)),
+        femb.RigidBody("blade", 12.0, (0.1, 16.0, 16.1), center_of_mass=(2.0, 0, 0)),
+        femb.Revolute("mast", femb.JointEnd("ground", axis=Z), femb.JointEnd("hub"), rates=30.0),
         femb.Revolute(
             "flap", femb.JointEnd("hub", at=(0.3, 0, 0), axis=-Y, reference=X), femb.JointEnd("blade", reference=X)
-        )
+        ),
+        femb.JointSpringDamper("root", "flap", stiffness=900.0),
+        *more,
     )
-    model.add(femb.JointSpringDamper("root", "flap", stiffness=900.0))
-    for each in more:
-        model.add(each)
-    return model
 
 
 def test_small_flapping_beside_fast_rotation():
@@ -442,10 +440,7 @@ def refused(model, message, **options):
 
 
 def two_bodies():
-    model = femb.Model("two")
-    for name in ("a", "b"):
-        model.add(femb.RigidBody(name, 1.0, (1.0, 2.0, 2.5), position=(0, 0, 0)))
-    return model
+    return of_parts(*(femb.RigidBody(name, 1.0, (1.0, 2.0, 2.5), position=(0, 0, 0)) for name in ("a", "b")))
 
 
 def test_what_is_no_tree_of_rigid_bodies():

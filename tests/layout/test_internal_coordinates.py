@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from long_runs import slow
+from models import of_parts
 from oracles.finite_differences import residual_change
 
 import femb
@@ -123,10 +124,7 @@ def catalogue(monkeypatch):
 
 def alone(damping=0.0):
     """A model without any frame."""
-    model = femb.Model("two wheels")
-    model.add(Rotor("a", inertia=2.0, stiffness=50.0, damping=damping))
-    model.add(Rotor("b", inertia=1.0, stiffness=9.0))
-    return model
+    return of_parts(Rotor("a", inertia=2.0, stiffness=50.0, damping=damping), Rotor("b", inertia=1.0, stiffness=9.0))
 
 
 def in_body(**given):
@@ -184,8 +182,7 @@ def test_a_scalar_in_a_body(options):
 
 
 def test_start_values():
-    model = femb.Model("wheel")
-    model.add(Rotor("a", inertia=2.0, stiffness=50.0, angle=0.1, rate=0.2))
+    model = of_parts(Rotor("a", inertia=2.0, stiffness=50.0, angle=0.1, rate=0.2))
     results = femb.simulate(model, duration=1.0, rtol=1e-9, method="rk")
     wanted = 0.1 * np.cos(5.0 * results.time) + 0.2 / 5.0 * np.sin(5.0 * results.time)
     np.testing.assert_allclose(results.arrays["rotors/a/angle"], wanted, atol=1e-8)

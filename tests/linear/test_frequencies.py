@@ -6,7 +6,7 @@ References: roots of the characteristic equations, in closed form.
 
 import numpy as np
 import pytest
-from models import satellite, sections_like
+from models import of_parts, order_of, satellite, sections_like
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
@@ -31,9 +31,8 @@ THIN = {"second_moments": (1e-12, 1e-12)}
 
 
 def cantilever(elements, **words):
-    model = Model("cantilever")
     root = Ground().at(direction=X)
-    model.add(Beam("beam", section=slender(**words), length=LENGTH, elements=elements, start=root))
+    model = of_parts(Beam("beam", section=slender(**words), length=LENGTH, elements=elements, start=root))
     return System(model)
 
 
@@ -174,31 +173,26 @@ def test_first_mode_of_two_elements():
 # Orders
 
 
-def order(meshes, errors):
-    """Slope of the error over the element's length."""
-    return -np.polyfit(np.log(meshes), np.log(errors), 1)[0]
-
-
 @pytest.mark.parametrize("mode", [1, 2, 3])
 def test_order_of_bending(mode):
     meshes = np.array([8, 12, 16, 24])
     wanted = beam_frequencies(CLAMPED_FREE, **THIN)
     errors = [error(bending(cantilever(n, **THIN)), wanted)[mode] for n in meshes]
-    assert order(meshes, errors) == pytest.approx(4.0, abs=0.15)
+    assert order_of(meshes, errors) == pytest.approx(4.0, abs=0.15)
 
 
 def test_order_of_twist():
     meshes = np.array([4, 8, 16, 32])
     for mode in (0, 1):
         errors = [error(twisting(cantilever(n)), TWIST)[mode] for n in meshes]
-        assert order(meshes, errors) == pytest.approx(2.0, abs=0.1)
+        assert order_of(meshes, errors) == pytest.approx(2.0, abs=0.1)
 
 
 def test_order_of_stretch():
     """The strains at the nodes make it a cubic element: order 6, as frequencies of cubic elements are."""
     meshes = np.array([12, 16, 24])
     errors = [error(stretching(cantilever(n)), STRETCH)[1] for n in meshes]
-    assert order(meshes, errors) == pytest.approx(6.0, abs=0.2)
+    assert order_of(meshes, errors) == pytest.approx(6.0, abs=0.2)
 
 
 # Directions
@@ -215,10 +209,9 @@ def test_second_moments():
 
 def test_section_follows_up():
     """Turned by ``up``, the section's y is along inertial z, so that the strong axis resists deflections along z."""
-    model = Model("turned")
     root = Ground().at(direction=X, up=(0, 0, 1))
     boom = slender(second_moments=(1e-10, 9e-10))
-    model.add(Beam("beam", section=boom, length=LENGTH, elements=4, start=root))
+    model = of_parts(Beam("beam", section=boom, length=LENGTH, elements=4, start=root))
     system = System(model)
     frequency, shapes = modes(system)
     tip = system.layout.frame_v[system.layout.beams["beam"].stations[-1].frame]
@@ -256,9 +249,8 @@ def test_tip_mass():
     """Cantilever with a tip mass: 1 + cos x cosh x = mu x (sin x cosh x - cos x sinh x), mu its share of the beam."""
     boom = slender()
     share = 0.7
-    model = Model("tip mass")
-    beam = model.add(Beam("beam", section=boom, length=LENGTH, elements=8, start=Ground().at(direction=X)))
-    model.add(PointMass("tip", mass=share * boom.density * boom.area * LENGTH, on=beam.node(-1)))
+    beam = Beam("beam", section=boom, length=LENGTH, elements=8, start=Ground().at(direction=X))
+    model = of_parts(beam, PointMass("tip", mass=share * boom.density * boom.area * LENGTH, on=beam.node(-1)))
 
     def characteristic(x):
         return 1.0 / np.cosh(x) + np.cos(x) - share * x * (np.sin(x) - np.cos(x) * np.tanh(x))
@@ -356,9 +348,8 @@ def test_static_deflection(elements, load, component, wanted):
 
 
 def test_static_twist():
-    model = Model("twisted")
-    beam = model.add(Beam("beam", section=slender(), length=LENGTH, elements=3, start=Ground().at(direction=X)))
-    model.add(Load("tip", beam=beam.name, torque=(0.5, 0, 0)))
+    beam = Beam("beam", section=slender(), length=LENGTH, elements=3, start=Ground().at(direction=X))
+    model = of_parts(beam, Load("tip", beam=beam.name, torque=(0.5, 0, 0)))
     results = simulate(model, duration=1e-3, output_interval=1e-3, start="equilibrium")
     angle = results.beams["beam"].euler_angles()[0, -1]
     np.testing.assert_allclose(angle, [0.5 * LENGTH / (2.6e10 * 1.5e-10), 0, 0], rtol=1e-9, atol=1e-12)

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from models import of_parts
 
 import femb
 from femb.elements.beam.batch import BeamBatch
@@ -156,22 +157,17 @@ def test_unknown_names(words, message):
 
 def driven(*items):
     """A free hub with a boom, and with a panel on a driven hinge that carries a boom of its own."""
-    model = femb.Model("driven panel")
-    model.add(femb.RigidBody("hub", mass=8.0, inertia=(0.5, 0.6, 0.7), center_of_mass=(0.02, -0.01, 0.03)))
     section = femb.Section("boom", 2e-4, (4e-9, 6e-9), 8e-9, 2.7e3, 7e10, 2.6e10, damping=1e-4)
-    model.add(
-        femb.Beam("boom", section, 2.0, 2, start=femb.Attachment("hub", (-0.1, 0.0, 0.1), direction=(-1, 0.2, 0)))
-    )
-    model.add(femb.RigidBody("panel", mass=1.5, inertia=(0.05, 0.2, 0.25), position=(0.8, 0.0, 0.1)))
     first = femb.JointEnd("hub", at=(0.3, 0.0, 0.1), axis=(0.0, 1.0, 0.2))
-    model.add(femb.Revolute("hinge", first, femb.JointEnd("panel", at=(-0.5, 0.0, 0.0), axis=(0.0, 1.0, 0.2))))
-    model.add(
-        femb.Beam("wing", section, 1.5, 2, start=femb.Attachment("panel", (0.4, 0.0, 0.0), direction=(1, 0.1, 0)))
+    return of_parts(
+        femb.RigidBody("hub", mass=8.0, inertia=(0.5, 0.6, 0.7), center_of_mass=(0.02, -0.01, 0.03)),
+        femb.Beam("boom", section, 2.0, 2, start=femb.Attachment("hub", (-0.1, 0.0, 0.1), direction=(-1, 0.2, 0))),
+        femb.RigidBody("panel", mass=1.5, inertia=(0.05, 0.2, 0.25), position=(0.8, 0.0, 0.1)),
+        femb.Revolute("hinge", first, femb.JointEnd("panel", at=(-0.5, 0.0, 0.0), axis=(0.0, 1.0, 0.2))),
+        femb.Beam("wing", section, 1.5, 2, start=femb.Attachment("panel", (0.4, 0.0, 0.0), direction=(1, 0.1, 0))),
+        femb.JointDriver("crank", joint="hinge", motion=lambda t: (0.0, 0.0, 0.0)),
+        *items,
     )
-    model.add(femb.JointDriver("crank", joint="hinge", motion=lambda t: (0.0, 0.0, 0.0)))
-    for item in items:
-        model.add(item)
-    return model
 
 
 DRIVEN = {

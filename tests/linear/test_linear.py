@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from checkout import CASES
 from click.testing import CliRunner
+from models import of_parts
 from oracles.reduced_examples import EXAMPLES, ROTOR_RATE, TURBINE_RATE, Example, about
 from scipy.optimize import brentq
 from shared_runs import said
@@ -367,9 +368,7 @@ def test_closed_loop_at_rest():
     resting = state_space(point, second_order(point, resting_chart(point)), ())
     np.testing.assert_allclose(np.sort_complex(resting.eigenvalues()), np.sort_complex(wanted), rtol=1e-11)
     np.testing.assert_allclose(np.sort_complex(space.eigenvalues()), np.sort_complex(wanted), rtol=1e-11)
-    heavy = femb.Model("heavy", gravity=(0, 0, -9.81))
-    for item in model.items():
-        heavy.add(item)
+    heavy = of_parts(*model.items(), gravity=(0, 0, -9.81))
     # an inverted pendulum: the weight of the bars at half their height, of the coupler at their ends
     inertia, weight = 2.0 * (0.1 + 1.2 * 0.25) + 2.0, 9.81 * (2.0 * 1.2 * 0.5 + 2.0)
     found = linearize(heavy).eigenvalues()
@@ -662,8 +661,7 @@ def test_trim_of_an_aircraft():
 
 
 def test_no_trim():
-    model = femb.Model("falling", gravity=(0, 0, -9.81))
-    model.add(femb.RigidBody("stone", mass=1.0, inertia=1.0))
+    model = of_parts(femb.RigidBody("stone", mass=1.0, inertia=1.0), gravity=(0, 0, -9.81))
     with pytest.raises(femb.SolveError, match=r"no steady motion found .*stone\.z still changes its speed by -9\.81"):
         trim(model)
     with pytest.raises(femb.ModelError, match="trim: no state 'height'; there are: bodies"):
@@ -713,15 +711,14 @@ def test_a_passing_state_is_unsteady():
 
 def test_slow_drift_is_seen_by_going_on():
     """A slide through the place where a cubic force vanishes with its slope: no drift there, yet no steady motion."""
-    model = femb.Model("slide")
-    model.add(femb.RigidBody("mass", mass=1.0, inertia=1.0, velocity=(1.0, 0.0, 0.0)))
-    model.add(
+    ends = femb.SpringEnd("mass"), femb.SpringEnd(anchor=(0, 0.5, 0))
+    model = of_parts(
+        femb.RigidBody("mass", mass=1.0, inertia=1.0, velocity=(1.0, 0.0, 0.0)),
         femb.Prismatic(
             "rail", femb.JointEnd("ground", axis=(1, 0, 0)), femb.JointEnd("mass", axis=(1, 0, 0)), rates=(1.0,)
-        )
+        ),
+        femb.SpringDamper("string", *ends, stiffness=50.0, free_length=0.5),
     )
-    ends = femb.SpringEnd("mass"), femb.SpringEnd(anchor=(0, 0.5, 0))
-    model.add(femb.SpringDamper("string", *ends, stiffness=50.0, free_length=0.5))
     point = OperatingPoint.of(System(model))
     np.testing.assert_allclose(Balance.of(point).drift, 0.0, atol=1e-12)
     assert "joints.rail.stroke changes its speed" in why_unsteady(Balance.of(point))

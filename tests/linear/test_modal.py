@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 from checkout import ROOT
+from models import of_parts
 from scipy.integrate import solve_ivp
 from shared_runs import said
 from system.test_inertia_tensor import MODELS, section, state
@@ -246,13 +247,12 @@ def test_the_command_writes_them(tmp_path):
 
 
 def bent(frame):
-    model = femb.Model(gravity=(0, 0, -9.81))
     beam = femb.Beam(
         "c", section(youngs_modulus=2e6, shear_modulus=1e6), 2.0, 2, start=femb.Attachment(body="ground", direction=X)
     )
-    model.add(beam)
-    model.add(femb.Load("tip", beam="c", node=-1, force=(-30.0, 0, 10.0), frame=frame))
-    return model
+    return of_parts(
+        beam, femb.Load("tip", beam="c", node=-1, force=(-30.0, 0, 10.0), frame=frame), gravity=(0, 0, -9.81)
+    )
 
 
 def test_forces_that_follow_the_motion_have_no_modes():
@@ -268,8 +268,7 @@ def test_forces_that_follow_the_motion_have_no_modes():
 
 def test_a_hundred_elements_take_a_tenth_of_a_second(monkeypatch):
     """Fourteen calls of the kernel however many elements there are; once each velocity it was seven hundred."""
-    model = femb.Model()
-    model.add(femb.Beam("c", section(), 1.0, 100, start=femb.Attachment(body="ground", direction=X)))
+    model = of_parts(femb.Beam("c", section(), 1.0, 100, start=femb.Attachment(body="ground", direction=X)))
     system = System(model)
     q, v = state(system, 5)
     q = system.q0 + 0.02 * (q - system.q0)

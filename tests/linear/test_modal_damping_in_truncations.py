@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from linear.test_truncation import BOOM, ORDERS
 from linear.test_truncation import damped as boom_and_panel
-from models import winged_satellite
+from models import of_parts, winged_satellite
 from pyyeti.nastran import op4, rddmig
 
 import femb
@@ -185,19 +185,16 @@ def test_reduced_matrices_in_files(damped, suffix, tmp_path):
 
 def hinged(*items):
     """A free hub, and on a sprung hinge a panel that carries a boom."""
-    model = femb.Model("panel on a hinge")
-    model.add(femb.RigidBody("hub", mass=8.0, inertia=(0.5, 0.6, 0.7)))
-    model.add(femb.RigidBody("panel", mass=1.5, inertia=(0.05, 0.2, 0.25), center_of_mass=(0.0, 0.0, 0.02)))
     first = femb.JointEnd("hub", at=(0.3, 0.0, 0.1), axis=(0.0, 1.0, 0.2))
-    model.add(femb.Revolute("hinge", first, femb.JointEnd("panel", at=(-0.5, 0.0, 0.0))))
-    model.add(femb.JointSpringDamper("spring", "hinge", stiffness=40.0))
     section = femb.Section("boom", 2e-4, (4e-9, 6e-9), 8e-9, 2.7e3, 7e10, 2.6e10)
-    model.add(
-        femb.Beam("boom", section, 2.0, 2, start=femb.Attachment("panel", (0.1, 0.0, 0.0), direction=(1, 0.2, 0)))
+    return of_parts(
+        femb.RigidBody("hub", mass=8.0, inertia=(0.5, 0.6, 0.7)),
+        femb.RigidBody("panel", mass=1.5, inertia=(0.05, 0.2, 0.25), center_of_mass=(0.0, 0.0, 0.02)),
+        femb.Revolute("hinge", first, femb.JointEnd("panel", at=(-0.5, 0.0, 0.0))),
+        femb.JointSpringDamper("spring", "hinge", stiffness=40.0),
+        femb.Beam("boom", section, 2.0, 2, start=femb.Attachment("panel", (0.1, 0.0, 0.0), direction=(1, 0.2, 0))),
+        *items,
     )
-    for item in items:
-        model.add(item)
-    return model
 
 
 def test_reactions_of_joints_balance_modal_damping():
@@ -229,12 +226,10 @@ def test_reactions_of_joints_balance_modal_damping():
 
 
 def boom(*items, elements=4):
-    model = femb.Model("boom")
     section = femb.Section("tube", 2.5e-3, (5.2e-7, 5.2e-7), 8e-7, 2800.0, 7.17e10, 2.7e10)
-    model.add(femb.Beam("boom", section, 2.0, elements, start=femb.Attachment("ground", direction=(1, 0, 0))))
-    for item in items:
-        model.add(item)
-    return model
+    return of_parts(
+        femb.Beam("boom", section, 2.0, elements, start=femb.Attachment("ground", direction=(1, 0, 0))), *items
+    )
 
 
 RANDOM = {"outputs": ["appendages.boom.force.z"], "density": ([5.0, 2000.0], [1.0, 1.0])}

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import of_parts
 
 import femb
 from femb.linear import linearize, periodic
@@ -11,16 +12,14 @@ from femb.system.system import System
 
 def slide(frequency, damping=1.5):
     """A mass on a sprung slide, shaken by a motor."""
-    model = femb.Model("slide")
-    model.add(femb.RigidBody("mass", mass=2.0, inertia=1.0))
-    model.add(
+    return of_parts(
+        femb.RigidBody("mass", mass=2.0, inertia=1.0),
         femb.Prismatic(
             "rail", femb.JointEnd("ground", axis=(1, 0, 0)), femb.JointEnd("mass", axis=(1, 0, 0)), start=(0.1,)
-        )
+        ),
+        femb.JointSpringDamper("spring", joint="rail", stiffness=50.0, damping=damping),
+        femb.JointMotor("shaker", joint="rail", force=3.0, profile=lambda t: np.cos(frequency * t)),
     )
-    model.add(femb.JointSpringDamper("spring", joint="rail", stiffness=50.0, damping=damping))
-    model.add(femb.JointMotor("shaker", joint="rail", force=3.0, profile=lambda t: np.cos(frequency * t)))
-    return model
 
 
 def test_forced_vibration():
@@ -110,8 +109,7 @@ def test_free_libration_is_found_from_its_period():
 
 def test_free_body_in_own_axes():
     """A body that turns about a principal axis comes back after a turn; multipliers are those of its constant A."""
-    model = femb.Model("top")
-    model.add(femb.RigidBody("top", mass=1.0, inertia=(1.0, 1.4, 2.0), angular_velocity=(0, 0, 2.0)))
+    model = of_parts(femb.RigidBody("top", mass=1.0, inertia=(1.0, 1.4, 2.0), angular_velocity=(0, 0, 2.0)))
     found = periodic(model, np.pi)
     A = linearize(System(model)).A
     wanted = np.exp(np.pi * np.linalg.eigvals(A))

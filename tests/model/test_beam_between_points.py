@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from models import of_parts
 
 import femb
-from femb import Attachment, Beam, ExactBeam, Ground, JointEnd, Model, ModelError, Revolute, RigidBody, Section
+from femb import Attachment, Beam, ExactBeam, Ground, JointEnd, ModelError, Revolute, RigidBody, Section
 from femb.system.system import System
 from femb.vibration.completion import completed
 
@@ -12,10 +13,7 @@ SECTION = Section("tube", 2e-3, (3e-4, 4e-4), 5e-4, 1.2e3, 5e3, 2e3)
 
 
 def built(*items):
-    model = Model("between")
-    for item in items:
-        model.add(item)
-    return model
+    return of_parts(*items)
 
 
 @pytest.mark.parametrize("kind", [Beam, ExactBeam])

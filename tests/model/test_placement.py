@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from models import sections_like
+from models import of_parts, sections_like
 
 from femb import Beam, Ground, Load, Model, ModelError, PointMass, RigidBody
 from femb.elements import Attachment, JointEnd, Place, Revolute
@@ -183,11 +183,9 @@ def test_moves_alone():
 
 
 def test_structure_on_the_ground_does_not_start_with_a_velocity():
-    model = Model("held")
     body = RigidBody("a", mass=1, inertia=1, velocity=(0, 0, 1.0))
     start, end = Ground().at(direction=X), body.at(direction=X)
-    model.add(body)
-    model.add(Beam("link", section=section(), length=1.0, start=start, end=end))
+    model = of_parts(body, Beam("link", section=section(), length=1.0, start=start, end=end))
     with pytest.raises(ModelError, match=r"bodies\.a: starts with a velocity but is connected to 'ground'"):
         System(model)
     model.bodies["a"] = RigidBody("a", mass=1, inertia=1, velocity=(0, 0, 1.0), moves_alone=True)
@@ -226,9 +224,7 @@ def test_bodies_are_placed_through_beams():
 
 def test_pose_does_not_depend_on_the_order_of_adding():
     model = satellite()
-    mirrored = Model("mirrored")
-    for item in reversed(list(model.items())):
-        mirrored.add(item)
+    mirrored = of_parts(*reversed(list(model.items())))
     for name in ("hub", "box"):
         for one, other in zip(pose(System(model), name), pose(System(mirrored), name), strict=True):
             np.testing.assert_allclose(one, other, atol=1e-15)
@@ -296,10 +292,9 @@ def test_free_beams():
 
 
 def test_beam_between_given_bodies_needs_no_direction():
-    model = Model("rod")
-    a = model.add(RigidBody("a", mass=1, inertia=1, position=(0, 0, 0), euler_angles=(0, 0, 0.5)))
-    b = model.add(RigidBody("b", mass=1, inertia=1, position=(1, 2, 2)))
-    model.add(Beam("rod", section=section(), length=3.0, elements=2, start=a.at(), end=b.at()))
+    a = RigidBody("a", mass=1, inertia=1, position=(0, 0, 0), euler_angles=(0, 0, 0.5))
+    b = RigidBody("b", mass=1, inertia=1, position=(1, 2, 2))
+    model = of_parts(a, b, Beam("rod", section=section(), length=3.0, elements=2, start=a.at(), end=b.at()))
     system = System(model)
     middle = system.layout.pose(system.layout.beams["rod"].stations[1])[0]
     np.testing.assert_allclose(middle, [0.5, 1, 1], atol=1e-14)
@@ -340,10 +335,9 @@ def test_inconsistent_poses_are_refused(first, second, where, message):
 
 
 def test_missing_direction_is_named():
-    model = Model("open")
-    a = model.add(RigidBody("a", mass=1, inertia=1))
-    b = model.add(RigidBody("b", mass=1, inertia=1))
-    model.add(Beam("rod", section=section(), length=3.0, start=a.at(), end=b.at()))
+    a = RigidBody("a", mass=1, inertia=1)
+    b = RigidBody("b", mass=1, inertia=1)
+    model = of_parts(a, b, Beam("rod", section=section(), length=3.0, start=a.at(), end=b.at()))
     with pytest.raises(ModelError, match=r"beams\.rod\.start\.direction: is missing"):
         System(model)
 
@@ -361,8 +355,7 @@ def test_every_inconsistent_beam_is_reported():
 
 
 def test_nothing_moves():
-    model = Model("still")
-    model.add(Ground("base"))
+    model = of_parts(Ground("base"))
     with pytest.raises(ModelError, match="nothing that can move"):
         System(model)
 
@@ -383,14 +376,11 @@ def test_grounds():
 
 def test_mass_properties():
     """Closed form: a hub with an offset mass centre and a slender beam of rectangular section."""
-    model = Model("sum")
     inertia = np.array([[0.3, 0.02, -0.01], [0.02, 0.4, 0.03], [-0.01, 0.03, 0.5]])
     turn, position, offset = from_euler([0.4, -0.7, 1.1]), np.array([0.3, -0.2, 0.5]), np.array([0.05, 0.02, -0.03])
-    hub = model.add(
-        RigidBody("hub", mass=3.0, inertia=inertia, center_of_mass=offset, position=position, quaternion=turn)
-    )
+    hub = RigidBody("hub", mass=3.0, inertia=inertia, center_of_mass=offset, position=position, quaternion=turn)
     boom = section()
-    model.add(Beam("b", section=boom, length=2.0, elements=3, start=hub.at((0.1, 0, 0), direction=X)))
+    model = of_parts(hub, Beam("b", section=boom, length=2.0, elements=3, start=hub.at((0.1, 0, 0), direction=X)))
     mass, centre, got = mass_properties(System(model))
     R = rotations.rotation_matrix(turn)
     beam_mass = boom.density * boom.area * 2.0
@@ -449,12 +439,10 @@ def test_mass_properties_of_what_hangs_on_joints():
 
 
 def test_summary_of_single_things():
-    model = Model()
-    model.add(Beam("b", section(), 2.0, 1, start=Attachment(body="ground", direction=X)))
+    model = of_parts(Beam("b", section(), 2.0, 1, start=Attachment(body="ground", direction=X)))
     assert summary(model).splitlines()[1] == "0 bodies, 1 beam of 1 element, 0 loads, 0 springs"
     assert f"mass {section().line_mass() * 2.0:.6g} kg" in summary(model)
-    model = Model()
-    model.add(RigidBody("b", mass=1.0, inertia=1.0))
+    model = of_parts(RigidBody("b", mass=1.0, inertia=1.0))
     assert summary(model).splitlines()[1] == "1 body, 0 beams, 0 loads, 0 springs"
 
 

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from models import of_parts
 
 import femb
 from femb import (
@@ -40,10 +41,7 @@ HUB = Attachment("hub", direction=(1, 0, 0))
 
 
 def bodies(*names, **words):
-    model = Model(**words)
-    for name in names:
-        model.add(RigidBody(name, mass=1.0, inertia=1.0))
-    return model
+    return of_parts(*(RigidBody(name, mass=1.0, inertia=1.0) for name in names), **words)
 
 
 @pytest.mark.parametrize(

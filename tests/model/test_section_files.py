@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from models import of_parts
 
 import femb
-from femb import Attachment, ExactBeam, Load, Model, ModelError, read_sections
+from femb import Attachment, ExactBeam, Load, ModelError, read_sections
 from femb.elements.beam.section_files import one_section
 
 # A centroid at +y: stretching bends, with D_16 = -EA y
@@ -71,11 +72,9 @@ def test_stations(tmp_path, name, text):
     assert found.sections[0].damping == 1e-3
     np.testing.assert_allclose(found.sections[1].stiffness_matrix, 0.5 * K, rtol=1e-11)
     np.testing.assert_allclose(found.sections[1].mass(), 0.5 * M, rtol=1e-11, atol=1e-12)
-    model = Model()
     start = Attachment(body="ground", direction=(1.0, 0.0, 0.0))
     words = {"sections": found.sections, "stations": found.stations, "length": 2.0, "elements": 4}
-    model.add(ExactBeam("b", start=start, **words))
-    model.add(Load("pull", beam="b", force=(0.1, 0.0, 0.0)))
+    model = of_parts(ExactBeam("b", start=start, **words), Load("pull", beam="b", force=(0.1, 0.0, 0.0)))
     tip = femb.static(model, steps=1).beams["b"].position[-1, -1]
     # the moment of the force about the centroid over a bending stiffness that falls by a quarter per metre
     np.testing.assert_allclose(tip[1], 0.1 * Y / 900.0 * 8.0 * (1.0 - np.log(2.0)), rtol=1e-3)

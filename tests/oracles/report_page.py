@@ -7,7 +7,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
+from checkout import ROOT
+
+import femb
+
+SCHEMA = json.loads((ROOT / "femb" / "reporting" / "web" / "schema.json").read_text())
 
 
 class _Parts(HTMLParser):
@@ -68,3 +74,10 @@ class ReportPage:
         """The values of a history."""
         (found,) = [entry for entry in self.data["histories"]["entries"] if entry["path"] == path]
         return self.array(found["values"])
+
+
+def page_of(results: Any, folder: Path, **options: Any) -> ReportPage:
+    """The page of results, read back, with data as the schema wants them."""
+    page = ReportPage(femb.report(results, folder / "report.html", **options))
+    jsonschema.validate(page.data, SCHEMA)
+    return page

@@ -4,12 +4,11 @@ import json
 import webbrowser
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pytest
 from checkout import ROOT
 from click.testing import CliRunner
-from oracles.report_page import ReportPage
+from oracles.report_page import ReportPage, page_of
 from oracles.synthetic_results import (
     BOX,
     DRIFT,
@@ -32,15 +31,7 @@ from femb.reporting import carriers
 from femb.reporting.packing import COARSE, FINE, Packing
 from femb.reporting.page import SCRIPTS
 
-SCHEMA = json.loads((ROOT / "femb" / "reporting" / "web" / "schema.json").read_text())
 HOSTILE = "</script><script>alert(1)</script><!--<b>&amp;"
-
-
-def page_of(results, tmp_path, **options):
-    """The page of results, read back, with data as the schema wants them."""
-    page = ReportPage(femb.report(results, tmp_path / "report.html", **options))
-    jsonschema.validate(page.data, SCHEMA)
-    return page
 
 
 def changed(series=lambda array: array, **root):

@@ -5,8 +5,7 @@ import json
 import jsonschema
 import numpy as np
 import pytest
-from checkout import ROOT
-from oracles.report_page import ReportPage
+from oracles.report_page import SCHEMA, ReportPage, page_of
 from oracles.synthetic_results import flexible, satellite
 from shared_runs import said
 
@@ -17,17 +16,10 @@ from femb.recording.record import attachments
 from femb.reporting.carriers import carriers_of
 from femb.system.system import System
 
-SCHEMA = json.loads((ROOT / "femb" / "reporting" / "web" / "schema.json").read_text())
 BAR = femb.Section(
     "bar", axial_stiffness=1e6, torsional_stiffness=1.0, bending_stiffness=(1.0, 4.0), mass_per_length=1.0,
     inertia_per_length=(2e-3, 1e-3, 1e-3),
 )  # fmt: skip
-
-
-def page_of(results, tmp_path, **options):
-    page = ReportPage(femb.report(results, tmp_path / "report.html", **options))
-    jsonschema.validate(page.data, SCHEMA)
-    return page
 
 
 def machine():

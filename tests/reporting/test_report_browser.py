@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import shared_runs
 from checkout import CASES
+from models import of_parts
 from oracles.browser import PROGRAM, Browser
 from oracles.synthetic_results import flexible, plate, satellite
 
@@ -94,11 +95,10 @@ def test_joints_stay_closed_where_deflections_are_enlarged(browser, tmp_path):
 
 
 def test_a_shell_moves_as_in_its_results(browser, tmp_path):
-    model = femb.Model()
-    hub = model.add(femb.RigidBody("hub", mass=1.0, inertia=0.1, angular_velocity=(0.0, 0.5, 1.0)))
+    hub = femb.RigidBody("hub", mass=1.0, inertia=0.1, angular_velocity=(0.0, 0.5, 1.0))
     corners = [[0.1, 0.0, 0.0], [1.1, 0.0, 0.0], [1.1, 0.5, 0.0], [0.1, 0.5, 0.0]]
     words = {"thickness": 1e-3, "material": "aluminium 6061-T6", "attach": {"edge4": hub.name}}
-    model.add(femb.Shell("panel", elements=(4, 2), corners=corners, **words))
+    model = of_parts(hub, femb.Shell("panel", elements=(4, 2), corners=corners, **words))
     results = femb.simulate(model, duration=0.2, output_interval=0.05, rtol=1e-4)
     opened(browser, results, tmp_path)
     browser.value("femb.player.play(false)")
@@ -328,10 +328,8 @@ def test_modes_swing_and_static_states_are_stepped_through(browser, tmp_path):
     assert browser.value("document.querySelectorAll('.chart circle').length") == 3
     unit = {"axial_stiffness": 1e6, "torsional_stiffness": 1.0, "bending_stiffness": (1.0, 2.0)}
     section = femb.Section("rod", mass_per_length=1.0, inertia_per_length=(2e-3, 1e-3, 1e-3), **unit)
-    column = femb.Model()
     start = femb.Attachment(body="ground", direction=(1, 0, 0))
-    column.add(femb.Beam("b", section, 1.0, 4, start=start))
-    column.add(femb.Load("P", beam="b", force=(-4, 0, 0)))
+    column = of_parts(femb.Beam("b", section, 1.0, 4, start=start), femb.Load("P", beam="b", force=(-4, 0, 0)))
     opened(browser, femb.static(column, steps=4, critical=1), tmp_path)
     assert browser.value("femb.data.buckling.modes[0].factor") == pytest.approx(np.pi**2 / 16.0, rel=1e-4)
     assert browser.value("document.querySelectorAll('.view canvas').length") == 2

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import of_parts
 
 import femb
 from femb.base.errors import ModelError, ResultError
@@ -121,8 +122,7 @@ def test_names_are_completed_and_objects_are_shown_in_notebooks(results):
     assert results.bodies._ipython_key_completions_() == ["hub"]
     assert results.bodies["hub"]._ipython_key_completions_() == ["position", "quaternion"]
     assert "<td style='text-align: left'>&#x27;hub&#x27;</td>" in results._repr_html_()
-    model = femb.Model("a <b>")
-    model.add(RigidBody("hub", 1.0, 1.0))
+    model = of_parts(RigidBody("hub", 1.0, 1.0), title="a <b>")
     assert repr(model) == "<Model 'a <b>': bodies: 'hub'>"
     assert "a &lt;b&gt;" in model._repr_html_()
     assert "hub" in model._repr_html_()
@@ -130,10 +130,8 @@ def test_names_are_completed_and_objects_are_shown_in_notebooks(results):
 
 
 def test_items_are_removed():
-    model = femb.Model("m")
-    model.add(Ground("base"))
-    body = model.add(PointMass("mass", 1.0))
-    model.add(Load("push", body="mass", force=(1.0, 0.0, 0.0)))
+    body = PointMass("mass", 1.0)
+    model = of_parts(Ground("base"), body, Load("push", body="mass", force=(1.0, 0.0, 0.0)), title="m")
     assert not model.problems()
     model.remove(body)
     assert "mass" not in model.bodies

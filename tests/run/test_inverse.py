@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from checkout import CASES
+from models import of_parts
 from shared_runs import said
 
 import femb
@@ -365,8 +366,7 @@ class TestRefused:
             check_prescribed(System(model))
 
     def test_nothing_is_driven(self):
-        model = femb.Model()
-        model.add(femb.RigidBody("ship", 1.0, 1.0))
+        model = of_parts(femb.RigidBody("ship", 1.0, 1.0))
         with pytest.raises(
             femb.ModelError, match=r"leave 6 degrees of freedom: drive also the position or orient.* 'ship'"
         ):
@@ -378,10 +378,9 @@ class TestRefused:
             femb.inverse(four_bar(), duration=1.0)
 
     def test_beams(self):
-        model = femb.Model()
         section = femb.Section("s", 1e-4, (1e-9, 1e-9), 1e-9, 1e3, 1e9, 1e9)
-        hub = model.add(femb.RigidBody("hub", 1.0, 1.0))
-        model.add(femb.Beam("boom", section, 1.0, 1, start=hub.at(direction=(1.0, 0.0, 0.0))))
+        hub = femb.RigidBody("hub", 1.0, 1.0)
+        model = of_parts(hub, femb.Beam("boom", section, 1.0, 1, start=hub.at(direction=(1.0, 0.0, 0.0))))
         with pytest.raises(femb.ModelError, match=r"beams\.boom: bends: no joint or driver prescribes how"):
             femb.inverse(model, duration=1.0)
 

@@ -4,7 +4,7 @@ runs against the velocity form, gimbal lock."""
 import numpy as np
 import pytest
 from formulations.test_reduced import differences, flexible_pendulum, loaded, run, wheel
-from models import panel_on_hub
+from models import of_parts, panel_on_hub
 from oracles.random_trees import KINDS, random_model
 
 import femb
@@ -157,12 +157,11 @@ def test_drivers_latches_beams_and_point_masses():
 
 def tumbling(angle):
     turned = {"position": (0, 0, 0), "euler_angles": (0, angle, 0), "angular_velocity": (0, 1, 0)}
-    model = femb.Model("ball")
-    model.add(femb.RigidBody("arm", mass=1.0, inertia=(0.1, 0.2, 0.3), center_of_mass=(0, 0, -0.4), **turned))
-    model.add(
-        femb.Spherical("ball", femb.JointEnd("ground"), femb.JointEnd("arm", axis=(0, 0, 1), reference=(1, 0, 0)))
+    return of_parts(
+        femb.RigidBody("arm", mass=1.0, inertia=(0.1, 0.2, 0.3), center_of_mass=(0, 0, -0.4), **turned),
+        femb.Spherical("ball", femb.JointEnd("ground"), femb.JointEnd("arm", axis=(0, 0, 1), reference=(1, 0, 0))),
+        title="ball",
     )
-    return model
 
 
 def test_gimbal_distance_is_reported_and_lock_is_refused():

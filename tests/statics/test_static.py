@@ -7,6 +7,7 @@ import pytest
 from checkout import ROOT
 from click.testing import CliRunner
 from long_runs import slow_but
+from models import of_parts
 from shared_runs import said
 
 import femb
@@ -198,8 +199,7 @@ def test_spinning_structure():
     """A relative equilibrium: that which a run starts from."""
     section = femb.Section("tape", area=1.2e-4, second_moments=(1e-9, 1e-9), torsion_constant=2e-9, density=1600.0,
                       youngs_modulus=1e11, shear_modulus=4e10)  # fmt: skip
-    model = femb.Model()
-    model.add(
+    model = of_parts(
         femb.Beam(
             "b",
             section,
@@ -457,9 +457,7 @@ def test_an_unstable_equilibrium_is_called_so():
         linear = femb.linearize(femb.operating_point(inverted(), start="equilibrium"))
     rate = np.sqrt(2.0 * 9.81 * 0.8 / (0.3 + 2.0 * 0.8**2))
     np.testing.assert_allclose(np.sort(linear.eigenvalues().real), [-rate, rate], rtol=1e-9)
-    hanging = femb.Model("hanging", gravity=(0, 0, 9.81))
-    for item in inverted().items():
-        hanging.add(item)
+    hanging = of_parts(*inverted().items(), gravity=(0, 0, 9.81))
     femb.simulate(hanging, duration=1e-3, start="equilibrium")
 
 
@@ -481,9 +479,7 @@ def test_what_drifts_is_named():
         femb.SolveError, match="along motions without stiffness, and what they move drifts: wheel turns about z; "
     ):
         femb.static(shaft)
-    points = femb.Model()
-    points.add(femb.PointMass("m", mass=1.0))
-    points.add(femb.Load("P", body="m", force=(1, 0, 0)))
+    points = of_parts(femb.PointMass("m", mass=1.0), femb.Load("P", body="m", force=(1, 0, 0)))
     with pytest.raises(femb.SolveError, match="'m' drifts"):
         femb.static(points)
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from checkout import CASES
+from models import of_parts
 
 import femb
 from femb import SolveError, simulate
@@ -64,9 +65,7 @@ def test_an_explicit_method_carries_small_interfaces():
 
 def test_a_step_torque_on_a_root_without_mass():
     """On the patch that holds a panel alone in space: angular momentum is the torque by the time."""
-    model = femb.Model("alone")
-    model.add(e.FlexibleBody("panel", BODY))
-    model.add(e.Load("go", "panel", torque=(0.0, 3.0, 10.0)))
+    model = of_parts(e.FlexibleBody("panel", BODY), e.Load("go", "panel", torque=(0.0, 3.0, 10.0)))
     results = simulate(model, duration=2e-3, method="radau", rtol=1e-6)
     momentum = results.audit.angular_momentum
     np.testing.assert_allclose(momentum[-1], [0.0, 6e-3, 2e-2], rtol=0.0, atol=1e-4)

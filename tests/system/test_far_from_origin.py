@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from checkout import CASES
+from models import of_parts
 
 from femb import Attachment, Beam, Ground, Load, Model, PointMass, RigidBody, Section
 from femb.case import load_case
@@ -119,10 +120,7 @@ def test_what_stays_behind_keeps_the_origin_at_rest():
     """A fixed frame, a part that does not move along, or air; slow models too."""
 
     def moving(*items, speed=(7.5e3, 0.0, 0.0)):
-        model = Model("moving")
-        model.add(RigidBody("hub", mass=5.0, inertia=1.0, position=ORBIT, velocity=speed))
-        for item in items:
-            model.add(item)
+        model = of_parts(RigidBody("hub", mass=5.0, inertia=1.0, position=ORBIT, velocity=speed), *items)
         return System(model).layout.origin_velocity
 
     np.testing.assert_array_equal(moving(), (7.5e3, 0.0, 0.0))
@@ -165,29 +163,27 @@ def everything(at, seen=None):
             seen.append(state.beams["arm"].nodes[-1].position - at)
         return -3.0 * offset - 0.2 * state.bodies["hub"].velocity
 
-    model = Model("everything", gravity=(0, 0, -1.0))
-    model.add(Ground("site", position=at))
-    hub = model.add(RigidBody("hub", mass=5.0, inertia=(1.0, 1.2, 0.8), position=at + np.array([0.25, 0.5, 0.0])))
-    model.add(Beam("arm", section=boom(), length=1.0, elements=2, start=hub.at((0.1, 0, 0), direction=(1, 0, 0))))
-    model.add(PointMass("bob", mass=0.5, position=at + np.array([0.0, 0.0, 0.5])))
-    model.add(RigidBody("flap", mass=0.2, inertia=0.01, center_of_mass=(0, 0.1, 0)))
-    model.add(Revolute("hinge", JointEnd("hub", at=(0, 0.2, 0), axis=(0, 0, 1)), JointEnd("flap"), start=0.3))
-    model.add(
+    hub = RigidBody("hub", mass=5.0, inertia=(1.0, 1.2, 0.8), position=at + np.array([0.25, 0.5, 0.0]))
+    return of_parts(
+        Ground("site", position=at),
+        hub,
+        Beam("arm", section=boom(), length=1.0, elements=2, start=hub.at((0.1, 0, 0), direction=(1, 0, 0))),
+        PointMass("bob", mass=0.5, position=at + np.array([0.0, 0.0, 0.5])),
+        RigidBody("flap", mass=0.2, inertia=0.01, center_of_mass=(0, 0.1, 0)),
+        Revolute("hinge", JointEnd("hub", at=(0, 0.2, 0), axis=(0, 0, 1)), JointEnd("flap"), start=0.3),
         SpringDamper(
             "s",
             SpringEnd(body="bob"),
             SpringEnd(anchor=at + np.array([0.0, 0.0, 1.0])),
             stiffness=50.0,
             free_length=0.4,
-        )
+        ),
+        SpringDamper("t", SpringEnd(body="hub"), SpringEnd(body="site"), stiffness=20.0, damping=1.0),
+        PositionDriver("guide", first=Place("site"), second=Place("bob"), x=lambda t: (0.1 * t * t, 0.2 * t, 0.2)),
+        Load("pull", body="hub", force=pull),
+        Load("twist", body="hub", torque=(0, 0, 1.0), profile=Versine(0.5)),
+        gravity=(0, 0, -1.0),
     )
-    model.add(SpringDamper("t", SpringEnd(body="hub"), SpringEnd(body="site"), stiffness=20.0, damping=1.0))
-    model.add(
-        PositionDriver("guide", first=Place("site"), second=Place("bob"), x=lambda t: (0.1 * t * t, 0.2 * t, 0.2))
-    )
-    model.add(Load("pull", body="hub", force=pull))
-    model.add(Load("twist", body="hub", torque=(0, 0, 1.0), profile=Versine(0.5)))
-    return model
 
 
 @pytest.mark.parametrize("formulation", ["velocity", "quaternion"])
@@ -231,8 +227,7 @@ def test_trees_of_rigid_bodies(formulation):
 
 
 def test_a_free_beam_and_the_mass_centre():
-    model = Model("beam")
-    model.add(Beam("b", section=boom(), length=2.0, elements=2, start=Attachment(at=ORBIT, direction=(1, 0, 0))))
+    model = of_parts(Beam("b", section=boom(), length=2.0, elements=2, start=Attachment(at=ORBIT, direction=(1, 0, 0))))
     system = System(model)
     mass, centre, inertia = mass_properties(system)
     np.testing.assert_allclose(centre, ORBIT + np.array([1.0, 0, 0]), rtol=0.0, atol=4e-9)
@@ -241,8 +236,7 @@ def test_a_free_beam_and_the_mass_centre():
 
 
 def test_an_event_sees_inertial_positions():
-    model = Model("event")
-    model.add(PointMass("m", mass=1.0, position=ORBIT, velocity=(1.0, 0, 0)))
+    model = of_parts(PointMass("m", mass=1.0, position=ORBIT, velocity=(1.0, 0, 0)))
     event = Event("passed", lambda t, state: state.bodies["m"].position[0] - (ORBIT[0] + 0.5))
     assert simulate(model, duration=1.0, events=(event,)).time[-1] == pytest.approx(0.5, abs=2e-9)
 
@@ -250,9 +244,7 @@ def test_an_event_sees_inertial_positions():
 def test_models_near_the_origin_are_counted_from_there():
     """As are those that are as large as their distance."""
     for positions in ([(3.0, 2.0, 1.0)], [(900.0, 0, 0)], [(5000.0, 0, 0), (0.0, 0, 0)]):
-        model = Model("near")
-        for k, position in enumerate(positions):
-            model.add(PointMass(f"m{k}", mass=1.0, position=position))
+        model = of_parts(*(PointMass(f"m{k}", mass=1.0, position=position) for k, position in enumerate(positions)))
         assert not System(model).layout.origin.any()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sparse
 from long_runs import slow_but
-from models import sections_like
+from models import of_parts, sections_like
 
 from femb import Attachment, Beam, Load, Model, PointMass, RigidBody
 from femb.linear.modal_model import gyroscopic_force, mass_derivative
@@ -19,9 +19,7 @@ section = sections_like("s", 0.03, (3e-4, 1e-4), 2e-4, 1000.0, 2e3, 1e3)
 
 
 def body(**words):
-    model = Model()
-    model.add(RigidBody("b", mass=2.0, inertia=INERTIA, **words))
-    return model
+    return of_parts(RigidBody("b", mass=2.0, inertia=INERTIA, **words))
 
 
 def cantilever(**words):
@@ -115,8 +113,7 @@ def test_only_neighbours_change_each_other():
     """Entries of frames that share no element are not stored: the number grows with the length of a chain."""
 
     def entries(elements):
-        model = Model()
-        model.add(Beam("c", section(), 1.0, elements, start=Attachment(body="ground", direction=X)))
+        model = of_parts(Beam("c", section(), 1.0, elements, start=Attachment(body="ground", direction=X)))
         system = System(model)
         return mass_derivative(system, state(system, 5)[0]).nnz
 

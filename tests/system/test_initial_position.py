@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import of_parts
 from oracles.four_bar import BARS, four_bar
 
 from femb import (
@@ -127,15 +128,14 @@ def test_attitude_and_axes_that_are_given_stay():
 
 def turning(*joints, **words):
     """A rod on a hinge to the ground, and a second rod on the first."""
-    model = Model()
-    model.add(rod("a", **words.pop("a", {})))
-    model.add(rod("b", **words.pop("b", {})))
-    model.add(Revolute("first", GROUND, JointEnd("a", at=(-0.5, 0, 0)), **words.pop("first", {})))
     end = JointEnd("b", at=(-0.5, 0, 0))
-    model.add(Revolute("second", JointEnd("a", at=(0.5, 0, 0), axis=Z), end, **words.pop("second", {})))
-    for joint in joints:
-        model.add(joint)
-    return model
+    return of_parts(
+        rod("a", **words.pop("a", {})),
+        rod("b", **words.pop("b", {})),
+        Revolute("first", GROUND, JointEnd("a", at=(-0.5, 0, 0)), **words.pop("first", {})),
+        Revolute("second", JointEnd("a", at=(0.5, 0, 0), axis=Z), end, **words.pop("second", {})),
+        *joints,
+    )
 
 
 def test_one_velocity_starts_all_that_joints_hold_together():
@@ -149,10 +149,8 @@ def test_one_velocity_starts_all_that_joints_hold_together():
 
 def test_a_velocity_that_is_given_stays_and_the_rotation_about_its_point_follows():
     """On a hinge beside the origin the rate is the velocity over the distance from the hinge."""
-    model = Model()
-    model.add(rod("a", position=(3.0, 0.0, 0.0), velocity=(0.0, 0.7, 0.0)))
     hinge = JointEnd("ground", at=(2.0, 0.0, 0.0), axis=Z), JointEnd("a", at=(-1.0, 0.0, 0.0), axis=Z)
-    model.add(Revolute("hinge", *hinge))
+    model = of_parts(rod("a", position=(3.0, 0.0, 0.0), velocity=(0.0, 0.7, 0.0)), Revolute("hinge", *hinge))
     velocity, omega = motion(System(model), "a")
     np.testing.assert_allclose(velocity, [0.0, 0.7, 0.0], atol=1e-13)
     np.testing.assert_allclose(omega, [0.0, 0.0, 0.7], atol=1e-13)
@@ -306,19 +304,15 @@ def test_rods_are_assembled_to_their_lengths():
 
 @pytest.mark.parametrize("kind", [Revolute, Parallel, Cylindrical])
 def test_axes_the_wrong_way_round_are_refused(kind):
-    model = Model()
-    model.add(rod("a", position=(0.0, 0.0, 0.0)))
-    model.add(kind("j", GROUND, JointEnd("a", axis=(0.0, 0.0, -1.0))))
+    model = of_parts(rod("a", position=(0.0, 0.0, 0.0)), kind("j", GROUND, JointEnd("a", axis=(0.0, 0.0, -1.0))))
     with pytest.raises(ModelError, match="opposite directions"):
         System(model)
 
 
 def test_a_weld_the_wrong_way_round_is_refused():
     """Turned by half a turn about its z axis, all three of its dot products vanish too."""
-    model = Model()
-    model.add(rod("a", position=(0.0, 0.0, 0.0)))
     words = {"axis": Z, "reference": (-1.0, 0.0, 0.0)}
-    model.add(Fixed("j", JointEnd("ground", axis=Z), JointEnd("a", **words)))
+    model = of_parts(rod("a", position=(0.0, 0.0, 0.0)), Fixed("j", JointEnd("ground", axis=Z), JointEnd("a", **words)))
     with pytest.raises(ModelError, match="opposite directions"):
         System(model)
 

@@ -7,6 +7,7 @@ import pytest
 from checkout import ROOT
 from click.testing import CliRunner
 from long_runs import slow
+from models import of_parts
 
 import femb
 from femb import elements as e
@@ -25,11 +26,7 @@ def boom(name="boom", start=None, elements=2):
 
 
 def satellite(*items, **motion):
-    model = femb.Model("hub with a boom and a hinged panel")
-    model.add(e.RigidBody("hub", mass=8.0, inertia=(0.5, 0.6, 0.7), **motion))
-    for item in (boom(), *items):
-        model.add(item)
-    return model
+    return of_parts(e.RigidBody("hub", mass=8.0, inertia=(0.5, 0.6, 0.7), **motion), *(boom(), *items))
 
 
 def panel(**words):
@@ -310,9 +307,7 @@ def _reversed(item):
 
 
 def _only_hub():
-    model = femb.Model()
-    model.add(e.RigidBody("hub", 1.0, 1.0))
-    return model
+    return of_parts(e.RigidBody("hub", 1.0, 1.0))
 
 
 def _free_hinge():

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from long_runs import slow
+from models import of_parts
 
 import femb
 from femb import elements as e
@@ -20,9 +21,7 @@ LENGTH = 100.0
 
 
 def beam(elements, kind=e.Beam, body="ground"):
-    model = femb.Model()
-    model.add(kind("boom", SECTION, LENGTH, elements, start=e.Attachment(body, direction=(1.0, 0.0, 0.0))))
-    return model
+    return of_parts(kind("boom", SECTION, LENGTH, elements, start=e.Attachment(body, direction=(1.0, 0.0, 0.0))))
 
 
 def satellite(elements, **hub):
@@ -83,10 +82,8 @@ def test_exact_products(kind):
     rng = np.random.default_rng(2)
     held = beam(4, kind)
     held.gravity = (0.3, 0.1, -0.02)
-    curved = femb.Model()
-    curved.add(e.RigidBody("hub", mass=2.0, inertia=(1.0, 2.0, 3.0)))
     root = e.Attachment("hub", (0.1, 0.2, 0.3), direction=(1.0, 0.4, 0.2))
-    curved.add(kind("boom", SECTION, 3.0, 4, start=root))
+    curved = of_parts(e.RigidBody("hub", mass=2.0, inertia=(1.0, 2.0, 3.0)), kind("boom", SECTION, 3.0, 4, start=root))
     spun = satellite(2, angular_velocity=(0.0, 0.0, 0.4))
     for model, loaded, own in ((held, False, False), (held, True, False), (curved, False, True), (spun, True, False)):
         system = System(model)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from long_runs import slow_but
+from models import of_parts
 
 import femb
 from femb.elements.environment.field import magnetic_field
@@ -19,12 +20,11 @@ def field_at(model, t, position):
 
 def in_orbit(*items, normal=(0.0, -1.0, 0.0), **words):
     """A satellite on a circular orbit that begins on the inertial x axis."""
-    model = femb.Model("satellite")
-    model.add(femb.RigidBody("hub", mass=50.0, inertia=(3.0, 4.0, 5.0), **words))
-    model.add(femb.Orbit("earth", position=(RADIUS, 0.0, 0.0), velocity=tuple(SPEED * np.cross(normal, (1, 0, 0)))))
-    for item in items:
-        model.add(item)
-    return model
+    return of_parts(
+        femb.RigidBody("hub", mass=50.0, inertia=(3.0, 4.0, 5.0), **words),
+        femb.Orbit("earth", position=(RADIUS, 0.0, 0.0), velocity=tuple(SPEED * np.cross(normal, (1, 0, 0)))),
+        *items,
+    )
 
 
 def test_dipole():
@@ -91,13 +91,12 @@ def test_torque_along_an_orbit(formulation):
 
 
 def compass(*items, **words):
-    model = femb.Model("compass")
-    model.add(femb.RigidBody("needle", mass=0.1, inertia=0.01))
-    model.add(femb.UniformField("lab", field=(5e-5, 0.0, 0.0)))
-    model.add(femb.MagneticTorquer("m", (2.0, 0.0, 0.0), body="needle", **words))
-    for item in items:
-        model.add(item)
-    return model
+    return of_parts(
+        femb.RigidBody("needle", mass=0.1, inertia=0.01),
+        femb.UniformField("lab", field=(5e-5, 0.0, 0.0)),
+        femb.MagneticTorquer("m", (2.0, 0.0, 0.0), body="needle", **words),
+        *items,
+    )
 
 
 def test_small_motions():
@@ -152,9 +151,7 @@ def test_refused_in_models():
     torquer = femb.MagneticTorquer("x", (1, 0, 0), body="hub")
     with pytest.raises(femb.ModelError, match=r"magnetic_torquers\.x: needs a magnetic field, but the model has none"):
         femb.System(in_orbit(torquer))
-    alone = femb.Model("alone")
-    for item in (femb.RigidBody("hub", 1.0, 1.0), torquer, femb.DipoleField("earth")):
-        alone.add(item)
+    alone = of_parts(*(femb.RigidBody("hub", 1.0, 1.0), torquer, femb.DipoleField("earth")))
     with pytest.raises(
         femb.ModelError, match=r"fields\.earth: is that of a dipole along an orbit, but the model has no"
     ):

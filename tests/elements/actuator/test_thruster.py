@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from contracts import test_items
 from fragile_runs import Kill, KilledError
+from models import of_parts
 from oracles.modal_example import Particles
 
 import femb
@@ -20,11 +21,8 @@ FORCE, MASS = 2.0, 100.0
 
 
 def satellite(**words):
-    model = femb.Model("satellite")
-    model.add(femb.RigidBody("hub", mass=MASS, inertia=1000.0))
     given = {"force": FORCE, "direction": (3.0, 0.0, 0.0), "body": "hub"}
-    model.add(femb.Thruster("t1", **given | words))
-    return model
+    return of_parts(femb.RigidBody("hub", mass=MASS, inertia=1000.0), femb.Thruster("t1", **given | words))
 
 
 def closed_form(t, tau, pulses):
@@ -197,9 +195,7 @@ def test_commands(tau, catalogue):
 def test_counts(catalogue):
     """Commands that are too short, or below zero, are counted; zero is no pulse and no clip."""
     thruster = femb.Thruster("t1", FORCE, (1, 0, 0), body="hub", minimum_pulse=0.005)
-    model = femb.Model("satellite")
-    model.add(femb.RigidBody("hub", mass=MASS, inertia=1000.0))
-    model.add(thruster)
+    model = of_parts(femb.RigidBody("hub", mass=MASS, inertia=1000.0), thruster)
     discrete = femb.System(model).discrete
     for k, value in enumerate(ON_TIMES):
         discrete = discrete.replaced(

@@ -4,9 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from models import of_parts
 from scipy.optimize import brentq
 
-from femb import Beam, Ground, Load, Model, PointMass, Section, SpringDamper
+from femb import Beam, Ground, Load, PointMass, Section, SpringDamper
 from femb.elements import JointEnd, Spherical
 from femb.elements.beam.batch import BeamBatch
 from femb.statics.equilibrium import steady_start
@@ -19,11 +20,9 @@ def bar(*items, elements=4, share=False):
     """A bar along x, clamped at its start, with items."""
     section = Section("s", axial_stiffness=EA, torsional_stiffness=2.0, bending_stiffness=(3.0, 5.0),
                       mass_per_length=RHO_A, inertia_per_length=(3e-5, 1e-5, 2e-5))  # fmt: skip
-    model = Model()
-    model.add(Beam("b", section, LENGTH, elements, start=Ground().at(direction=(1, 0, 0)), share_strain=share))
-    for item in items:
-        model.add(item)
-    return model
+    return of_parts(
+        Beam("b", section, LENGTH, elements, start=Ground().at(direction=(1, 0, 0)), share_strain=share), *items
+    )
 
 
 def at_rest(model):

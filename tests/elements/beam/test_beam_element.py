@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from long_runs import slow_but
+from models import of_parts
 from oracles import beam as plain
 
 from femb import Beam, Load, Model, PointMass, RigidBody, Section
@@ -61,29 +62,23 @@ def with_hub(**words):
 
 
 def on_ground():
-    model = Model("clamped", gravity=(0.3, -0.7, 0.5))
     start = Attachment("ground", at=(0.2, 0.1, 0.0), direction=(1, 1, 0))
-    model.add(Beam("beam", section=section(), length=2.0, elements=2, start=start))
-    return model
+    return of_parts(Beam("beam", section=section(), length=2.0, elements=2, start=start), gravity=(0.3, -0.7, 0.5))
 
 
 def between_bodies(first=(0.2, 0, 0), second=(-0.1, 0.1, 0)):
-    model = Model("dumbbell")
-    a = model.add(RigidBody("a", mass=1.2, inertia=(0.5, 0.6, 0.7)))
-    b = model.add(RigidBody("b", mass=0.8, inertia=(0.4, 0.2, 0.3)))
+    a = RigidBody("a", mass=1.2, inertia=(0.5, 0.6, 0.7))
+    b = RigidBody("b", mass=0.8, inertia=(0.4, 0.2, 0.3))
     start, end = a.at(first, direction=(1, 0, 0)), b.at(second, direction=(1, 0.2, 0))
-    model.add(Beam("beam", section=section(), length=2.0, elements=2, start=start, end=end))
-    return model
+    return of_parts(a, b, Beam("beam", section=section(), length=2.0, elements=2, start=start, end=end))
 
 
 def one_between_bodies():
     """One element whose strains have no free node to belong to."""
-    model = Model("rod")
-    a = model.add(RigidBody("a", mass=1.2, inertia=(0.5, 0.6, 0.7)))
-    b = model.add(RigidBody("b", mass=0.8, inertia=(0.4, 0.2, 0.3)))
+    a = RigidBody("a", mass=1.2, inertia=(0.5, 0.6, 0.7))
+    b = RigidBody("b", mass=0.8, inertia=(0.4, 0.2, 0.3))
     start, end = a.at((0, 0, 0), direction=(1, 0, 0)), b.at((0, 0, 0), direction=(1, 0, 0))
-    model.add(Beam("beam", section=section(), length=1.0, elements=1, start=start, end=end))
-    return model
+    return of_parts(a, b, Beam("beam", section=section(), length=1.0, elements=1, start=start, end=end))
 
 
 def shared_strain():
@@ -527,8 +522,7 @@ def test_newton_and_euler_about_the_mass_centre():
 
 def test_symmetric_top_precesses():
     """Torque-free: omega turns about the axis of symmetry at (J3 - J1)/J1 times the spin about it."""
-    model = Model("top")
-    model.add(RigidBody("top", mass=1.0, inertia=(2.0, 2.0, 0.5), angular_velocity=(0.3, 0.0, 4.0)))
+    model = of_parts(RigidBody("top", mass=1.0, inertia=(2.0, 2.0, 0.5), angular_velocity=(0.3, 0.0, 4.0)))
     system = System(model)
     a = system.acceleration(np.zeros(0), system.q0, system.v0)
     close(a[3:], [0.0, -4.0 * (2.0 - 0.5) / 2.0 * 0.3, 0.0], 1e-15)
@@ -545,8 +539,7 @@ def test_offset_body_falls_without_turning():
 
 
 def cantilever(elements, **words):
-    model = Model("cantilever")
-    model.add(
+    return of_parts(
         Beam(
             "beam",
             section=section(0.0),
@@ -556,7 +549,6 @@ def cantilever(elements, **words):
             **words,
         )
     )
-    return model
 
 
 def test_tip_stiffness_of_the_straight_beam():

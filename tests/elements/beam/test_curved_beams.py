@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from models import soft_rod
+from models import of_parts, soft_rod
 
 from femb import Attachment, Beam, Ground, Load, Model, ModelError, Section
 from femb.layout.state import State
@@ -123,11 +123,9 @@ def test_sections_said_twice_or_not_wholly_are_refused(changes, field):
 
 def l_frame(elements, section_of_frame, angle=np.pi / 2):
     """Two legs of 1 m, the second on the end of the first and turned by ``angle`` in its plane."""
-    model = Model()
-    first = model.add(Beam("first", section_of_frame, 1.0, elements, start=Ground().at(direction=(1, 0, 0))))
+    first = Beam("first", section_of_frame, 1.0, elements, start=Ground().at(direction=(1, 0, 0)))
     along, up = (np.cos(angle), np.sin(angle), 0.0), (-np.sin(angle), np.cos(angle), 0.0)
-    model.add(Beam("second", section_of_frame, 1.0, elements, start=first.at(-1, direction=along, up=up)))
-    return model
+    return of_parts(first, Beam("second", section_of_frame, 1.0, elements, start=first.at(-1, direction=along, up=up)))
 
 
 def frequencies(model, count):
@@ -141,8 +139,7 @@ def frequencies(model, count):
 def test_a_beam_on_the_end_of_a_beam_goes_on_as_one():
     """In line, two beams have the frequencies of one of twice the length: only the axial strain may jump between."""
     _, two = frequencies(l_frame(4, soft_rod(), 0.0), 6)
-    model = Model()
-    model.add(Beam("one", soft_rod(), 2.0, 8, start=Ground().at(direction=(1, 0, 0))))
+    model = of_parts(Beam("one", soft_rod(), 2.0, 8, start=Ground().at(direction=(1, 0, 0))))
     _, one = frequencies(model, 6)
     np.testing.assert_allclose(two, one, rtol=1e-9)
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import of_parts
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
@@ -28,10 +29,8 @@ LENGTH, CENTRE = 1.6, np.array([0.8, 0.3, -0.2])
 
 
 def free(elements=2, gravity=(0, 0, 0), stiffness=1.0, **words):
-    model = Model("free", gravity=gravity)
     start = Attachment(direction=(1, 0, 0), up=(0, 1, 0))
-    model.add(Beam("beam", section(stiffness=stiffness), LENGTH, elements, start=start, **words))
-    return model
+    return of_parts(Beam("beam", section(stiffness=stiffness), LENGTH, elements, start=start, **words), gravity=gravity)
 
 
 def twin(**words):
@@ -39,9 +38,7 @@ def twin(**words):
     mass = 0.8 * LENGTH
     slender = mass * LENGTH**2 / 12.0
     inertia = LENGTH * np.array([0.5, 0.2, 0.35]) + np.array([0.0, slender, slender])
-    model = Model("rigid")
-    model.add(RigidBody("body", mass=mass, inertia=inertia, center_of_mass=CENTRE, **words))
-    return model
+    return of_parts(RigidBody("body", mass=mass, inertia=inertia, center_of_mass=CENTRE, **words))
 
 
 def test_mass_properties():
@@ -150,9 +147,8 @@ def wing_frequencies(elements, count, length, bending, torsion, mass, inertia, o
         inertia_per_length=(inertia - mass * offset**2, small, small),
         mass_axis=(offset, 0.0),
     )
-    model = Model("wing")
     start = Attachment("ground", direction=(1, 0, 0), up=(0, 1, 0))
-    model.add(Beam("wing", beam, length, elements, start=start))
+    model = of_parts(Beam("wing", beam, length, elements, start=start))
     system = System(model)
     mass_data, _, stiffness = system.matrices(np.zeros(0), system.q0, system.v0)
     # across the plane of both axes: displacement z and turns about x and y

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from models import soft_rod
+from models import of_parts, soft_rod
 
 import femb
 from femb.layout.state import State
@@ -29,9 +29,7 @@ def beam(path, elements=8, start=None, **words):
 
 
 def built(*items):
-    model = femb.Model()
-    for item in items:
-        model.add(item)
+    model = of_parts(*items)
     return System(model)
 
 
@@ -218,8 +216,7 @@ def test_weight_is_a_distributed_load_on_every_shape(name):
     """By gravity on the mass per length, and as a load."""
     words = {"start": femb.Ground().at(), **PATHS[name]}
     bent = beam(words.pop("path"), **words)
-    weight = femb.Model(gravity=(0.2, 0.1, -1.0))
-    weight.add(bent)
+    weight = of_parts(bent, gravity=(0.2, 0.1, -1.0))
     load = femb.DistributedLoad("w", beam="b", force=0.7 * np.array([0.2, 0.1, -1.0]))
     one, other = System(weight), built(bent, load)
     rest = np.zeros((1, one.n_v))
@@ -267,8 +264,7 @@ def test_the_axial_force_jumps_at_a_corner():
 
 def test_corners_are_drawn_as_corners():
     """The centreline of the pictures is straight on both sides."""
-    model = femb.Model()
-    model.add(beam(femb.Path(points=L_POINTS, kinks=True), 2, start=femb.Ground().at((0, 0, 0))))
+    model = of_parts(beam(femb.Path(points=L_POINTS, kinks=True), 2, start=femb.Ground().at((0, 0, 0))))
     results = femb.simulate(model, duration=0.01)
     line = BeamLine(results.beams["b"], 4).state(0)
     np.testing.assert_allclose(line.points[:5], np.outer(np.linspace(0, 1, 5), (1, 0, 0)), atol=1e-12)

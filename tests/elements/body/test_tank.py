@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from contracts.test_items import EXAMPLES
+from models import of_parts
 
 import femb
 from femb.elements.marker import JointEnd
@@ -109,10 +110,7 @@ def test_moments():
 def test_a_tank_under_thrust():
     """In free flight with the thrust along its axis the pendulums swing as under gravity, about the mass of the hub."""
     thrust = femb.Load("thrust", body="hub", force=(0.0, 0.0, GRAVITY * (1e9 + WORDS["mass"])), frame="body")
-    model = femb.Model("stage")
-    model.add(femb.RigidBody("hub", mass=1e9, inertia=1e9))
-    model.add(femb.SloshingTank("fuel", modes=2, **WORDS))
-    model.add(thrust)
+    model = of_parts(femb.RigidBody("hub", mass=1e9, inertia=1e9), femb.SloshingTank("fuel", modes=2, **WORDS), thrust)
     found = np.sort(np.linalg.eigvals(femb.linearize(model).A).imag)
     np.testing.assert_allclose(found[-4:], np.repeat([5.93834407, 10.2275279], 2), rtol=1e-5)
 
@@ -166,9 +164,7 @@ def test_refusals(words, text):
 
 
 def test_refused_on_a_point_mass():
-    model = femb.Model("tank")
-    model.add(femb.PointMass("hub", mass=1.0))
-    model.add(femb.SloshingTank("fuel", **WORDS))
+    model = of_parts(femb.PointMass("hub", mass=1.0), femb.SloshingTank("fuel", **WORDS))
     assert any("tanks.fuel" in str(problem) and "point mass" in str(problem) for problem in model.problems())
 
 
@@ -194,7 +190,5 @@ def test_a_point_mass_on_a_line_or_a_plane(kind):
     model.add(kind("wire", JointEnd("ground", axis=axis), JointEnd("bead")))
     results = femb.simulate(model, duration=1.0, output_interval=0.5)
     np.testing.assert_allclose(results.bodies["bead"].position[-1], [0.25, 0.0, -0.25], atol=1e-9)
-    turned = femb.Model("bead")
-    turned.add(femb.PointMass("bead", 2.0))
-    turned.add(kind("wire", JointEnd("bead", axis=axis), JointEnd("ground")))
+    turned = of_parts(femb.PointMass("bead", 2.0), kind("wire", JointEnd("bead", axis=axis), JointEnd("ground")))
     assert any("a point mass, which only takes forces" in str(problem) for problem in turned.problems())

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from long_runs import slow_but
 from matplotlib.text import Text
+from models import of_parts
 
 import femb
 from femb.elements.control.sensor import noise_key, normals
@@ -76,11 +77,7 @@ def test_walk_over_two_halves(correlation):
 
 
 def turning(*sensors, rate=(0.1, -0.2, 0.3)):
-    model = femb.Model("turning", seed=5)
-    model.add(femb.RigidBody("hub", 10.0, (1.0, 1.0, 1.0), angular_velocity=rate))
-    for sensor in sensors:
-        model.add(sensor)
-    return model
+    return of_parts(femb.RigidBody("hub", 10.0, (1.0, 1.0, 1.0), angular_velocity=rate), *sensors, seed=5)
 
 
 def test_sensors_of_rotation():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from models import of_parts
 from oracles.modal_example import Particles
 
 import femb
@@ -16,12 +17,8 @@ KINDS = [femb.Beam, femb.ExactBeam]
 
 def cantilever(kind, *items, elements=3, **words):
     section = femb.Section("tube", A, (I_Y, I_Z), 1e-6, 2700.0, E, 2.7e10, expansion=2e-5)
-    model = femb.Model("cantilever")
     root = Attachment("ground", direction=(1, 0, 0), up=(0, 1, 0))
-    model.add(kind("boom", section, LENGTH, elements, start=root, **words))
-    for item in items:
-        model.add(item)
-    return model
+    return of_parts(kind("boom", section, LENGTH, elements, start=root, **words), *items)
 
 
 def gauges():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import of_parts
 
 import femb
 from femb.elements.control.reference import orbit_of
@@ -21,10 +22,7 @@ def circular(gradient):
 
 
 def model_of(*items):
-    model = femb.Model("satellite")
-    for item in items:
-        model.add(item)
-    return model
+    return of_parts(*items)
 
 
 DIRECTIONS = {"radial": (1.0, 2.0, 0.0), "normal": (2.0, -1.0, 3.0)}

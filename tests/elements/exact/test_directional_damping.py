@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import of_parts
 
 import femb
 from femb import Attachment, ExactBeam, Load, Model, Section
@@ -13,9 +14,7 @@ START = Attachment(body="ground", direction=(1.0, 0.0, 0.0))
 
 
 def cantilever(section, elements=6, **words):
-    model = Model()
-    model.add(ExactBeam("b", section, 1.0, elements, start=START, **words))
-    return model
+    return of_parts(ExactBeam("b", section, 1.0, elements, start=START, **words))
 
 
 def ratios(model):
@@ -124,9 +123,7 @@ def test_elements_in_a_group_are_as_alone():
     ]
 
     def force_of(beams, x):
-        model = Model(gravity=(0.0, 0.0, -9.81))
-        for beam in beams:
-            model.add(beam)
+        model = of_parts(*beams, gravity=(0.0, 0.0, -9.81))
         system = System(model)
         (batch,) = (each for each in system.batches if type(each).__name__ == "ExactBatch")
         q, out = system.q0.copy(), np.zeros((1, system.n_v))

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from models import of_parts
 
 import femb
 from femb.elements.beam.shape import uniform_shape
@@ -24,9 +25,7 @@ def slender(elements, ratio=1e2, torsion=0.8, **words):
 
 
 def end_of(beam, *loads, steps=1):
-    model = femb.Model()
-    for item in (beam, *loads):
-        model.add(item)
+    model = of_parts(*(beam, *loads))
     found = femb.static(model, steps=steps)
     return found.beams["b"].position[-1, -1], found
 
@@ -217,9 +216,7 @@ def test_taper_and_growing_curvature():
 
 def test_column():
     """Euler's load of a cantilever: 1.0e-4 off with four elements."""
-    model = femb.Model()
-    model.add(slender(4, 1e3))
-    model.add(femb.Load("push", beam="b", force=(-4.0, 0.0, 0.0)))
+    model = of_parts(slender(4, 1e3), femb.Load("push", beam="b", force=(-4.0, 0.0, 0.0)))
     found = femb.static(model, steps=4, critical=1)
     near(abs(4.0 * found.critical_load_factors[0] / (np.pi**2 / 4.0) - 1.0), 1.0e-4)
 
@@ -228,8 +225,7 @@ def test_column():
 
 
 def frequencies(section, elements, count):
-    model = femb.Model()
-    model.add(femb.ExactBeam("b", section, 1.0, elements, start=CLAMPED))
+    model = of_parts(femb.ExactBeam("b", section, 1.0, elements, start=CLAMPED))
     return 2.0 * np.pi * femb.modes(model, count).frequencies
 
 
@@ -258,8 +254,7 @@ def free_beam(**words):
 
 def test_free_flight():
     """Energy and momenta stay, to the tolerance of the steps."""
-    model = femb.Model()
-    model.add(free_beam(velocity=(0.1, 0.2, 0.0), angular_velocity=(1.0, 2.0, 3.0)))
+    model = of_parts(free_beam(velocity=(0.1, 0.2, 0.0), angular_velocity=(1.0, 2.0, 3.0)))
     drifts = []
     for rtol in (1e-6, 1e-9):
         audit = femb.simulate(model, duration=0.5, rtol=rtol).audit
@@ -273,8 +268,7 @@ def test_free_flight():
 
 
 def test_formulations_agree():
-    model = femb.Model()
-    model.add(free_beam(angular_velocity=(1.0, 2.0, 3.0)))
+    model = of_parts(free_beam(angular_velocity=(1.0, 2.0, 3.0)))
     words = {"duration": 0.1, "rtol": 1e-9, "output_interval": 0.05}
     runs = [femb.simulate(model, **words), femb.simulate(model, formulation="quaternion", **words)]
     first, second = (run.beams["b"].position[-1] for run in runs)

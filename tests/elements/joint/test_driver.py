@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from models import of_parts
 from scipy.integrate import cumulative_simpson
 
 import femb
@@ -244,11 +245,9 @@ class TestOrientation:
 
     def test_in_time_through_gimbal_lock(self):
         """The middle angle goes through a right angle; the torque is Euler's."""
-        model = femb.Model()
-        model.add(RigidBody("ship", 1.0, BOX))
         angles = Polynomial((0.1, 0.5)), Polynomial((0.0, 3.0)), Sine(0.5, 0.4)
         driver = OrientationDriver("turn", Place("ground"), Place("ship"), *angles)
-        model.add(driver)
+        model = of_parts(RigidBody("ship", 1.0, BOX), driver)
         q = driver.inputs()[0].function(0.0)[:4]
         model.tables["bodies"]["ship"] = RigidBody("ship", 1.0, BOX, quaternion=q)
         results = femb.simulate(model, duration=1.0, output_interval=0.05)

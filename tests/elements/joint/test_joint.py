@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from autograd import grad, jacobian
 from long_runs import slow_but
+from models import of_parts
 from oracles.constraints import ENDS, PRIMITIVES, Case
 from oracles.finite_differences import slope
 from oracles.four_bar import BARS, four_bar
@@ -359,20 +360,18 @@ def test_reactions_are_what_the_bodies_need(kind, place):
 @pytest.mark.parametrize("angle", [0.0, 0.4, 2.5])
 def test_pin_of_a_compound_pendulum(angle):
     m, J, length, g, rate = 2.0, 0.3, 0.7, 9.81, 1.9
-    model = femb.Model(gravity=(0.0, -g, 0.0))
-    model.add(
+    model = of_parts(
         femb.RigidBody(
             "a",
             mass=m,
             inertia=(0.1, 0.2, J),
             euler_angles=(0, 0, angle - np.pi / 2),
             position=(length * np.sin(angle), -length * np.cos(angle), 0.0),
-        )
-    )
-    model.add(
+        ),
         femb.Revolute(
             "pin", femb.JointEnd("ground", axis=(0, 0, 1)), femb.JointEnd("a", at=(-length, 0, 0)), rates=rate
-        )
+        ),
+        gravity=(0.0, -g, 0.0),
     )
     results = femb.simulate(model, duration=1e-3, rtol=1e-10)
     # on the pendulum: inward along it, and across it

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import of_parts
 from oracles.finite_differences import INERTIA, bodies, only, random_state
 
 import femb
@@ -318,12 +319,10 @@ def test_short_period_and_phugoid():
     np.testing.assert_allclose(found[np.argsort(found.real)], wanted, atol=1e-6)
 
     upset = np.array([0.01, 0.02, 0.03, 1e-3, -5e-4, 8e-4, 5e-4, 3e-4, 0.0])
-    model = Model("aircraft", gravity=GRAVITY)
     turn = rotations.exponential(upset[6:])
     velocity = rotations.rotate(turn, upset[:3] + NAVION["velocity"])
     plane = RigidBody("plane", mass=MASS, inertia=J, quaternion=turn, velocity=velocity, angular_velocity=upset[3:6])
-    model.add(plane)
-    model.add(AerodynamicLoad("air", body="plane", **NAVION))
+    model = of_parts(plane, AerodynamicLoad("air", body="plane", **NAVION), gravity=GRAVITY)
     results = femb.simulate(model, duration=3.0, output_interval=0.5, method="rk", rtol=1e-10)
     body = results.bodies["plane"]
     values, vectors = np.linalg.eig(A)
@@ -368,9 +367,7 @@ def test_bad_words(words, message):
     ],
 )
 def test_bad_law(bad, message):
-    model = Model("b")
-    model.add(RigidBody("b", mass=1.0, inertia=1.0))
-    model.add(AerodynamicLoad("air", body="b", law=bad))
+    model = of_parts(RigidBody("b", mass=1.0, inertia=1.0), AerodynamicLoad("air", body="b", law=bad))
     with pytest.raises(SolveError, match=message):
         femb.simulate(model, duration=1.0)
 

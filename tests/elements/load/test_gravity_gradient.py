@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from models import of_parts
 from oracles.modal_example import Particles
 
 import femb
@@ -35,14 +36,13 @@ def forces(system, q):
 def test_resultants_of_all_masses():
     """m G (c - origin), and about the mass centre 3 n^2 o x (J o)."""
     radial, origin = np.array([2.0, -1.0, 2.0]) / 3.0, np.array([0.3, -0.2, 0.5])
-    model = Model("all")
-    model.add(
-        RigidBody("hub", 3.0, np.diag([0.5, 0.7, 0.4]), center_of_mass=(0.1, 0.0, 0.2), euler_angles=(0.3, 0.5, 0.9))
+    model = of_parts(
+        RigidBody("hub", 3.0, np.diag([0.5, 0.7, 0.4]), center_of_mass=(0.1, 0.0, 0.2), euler_angles=(0.3, 0.5, 0.9)),
+        Beam("arm", SECTION, 2.0, 2, start=Attachment("hub", (0.2, 0.1, 0.0), direction=(1.0, 0.3, 0.2))),
+        PointMass("tip", mass=0.4, on=femb.Place(beam="arm")),
+        PointMass("free", mass=0.3, position=(2.0, 1.0, 1.0)),
+        GravityGradient("orbit", rate=RATE, radial=radial, normal=(1.0, 2.0, 0.0), origin=origin),
     )
-    model.add(Beam("arm", SECTION, 2.0, 2, start=Attachment("hub", (0.2, 0.1, 0.0), direction=(1.0, 0.3, 0.2))))
-    model.add(PointMass("tip", mass=0.4, on=femb.Place(beam="arm")))
-    model.add(PointMass("free", mass=0.3, position=(2.0, 1.0, 1.0)))
-    model.add(GravityGradient("orbit", rate=RATE, radial=radial, normal=(1.0, 2.0, 0.0), origin=origin))
     system = System(model)
     mass, centre, J = mass_properties(system)
     got = system.rigid_velocities(system.q0) @ forces(system, system.q0)
@@ -107,11 +107,10 @@ def test_a_flexible_body_hands_the_field_on_to_its_root():
 
 def test_pitch_libration_and_its_audit():
     J = np.array([80.0, 100.0, 30.0])  # roll, pitch, yaw: z along the local vertical, y against the orbit's normal
-    model = Model("satellite")
-    model.add(
-        RigidBody("satellite", 200.0, np.diag(J), euler_angles=(0.0, 2e-3, 0.0), angular_velocity=(0.0, RATE, 0.0))
+    model = of_parts(
+        RigidBody("satellite", 200.0, np.diag(J), euler_angles=(0.0, 2e-3, 0.0), angular_velocity=(0.0, RATE, 0.0)),
+        GravityGradient("orbit", rate=RATE, radial=(0.0, 0.0, 1.0), normal=(0.0, 1.0, 0.0)),
     )
-    model.add(GravityGradient("orbit", rate=RATE, radial=(0.0, 0.0, 1.0), normal=(0.0, 1.0, 0.0)))
     results = femb.simulate(model, duration=8000.0, output_interval=20.0, rtol=1e-8)
     pitch = np.unwrap(results.bodies["satellite"].euler_angles("yxz")[:, 0]) - RATE * results.time
     omega = RATE * np.sqrt(3.0 * (J[0] - J[2]) / J[1])

@@ -4,7 +4,7 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 from autograd import grad
-from models import bent, soft_rod
+from models import at_rest, bent, of_parts, soft_rod
 from oracles import beam as plain
 from oracles.finite_differences import only, residual_change
 
@@ -68,9 +68,7 @@ def test_virtual_work(frame, seed):
     system = System(model)
     q, v, _, u = bent(system, seed)
     oracle = plain.Oracle.__new__(plain.Oracle)
-    bare = Model()
-    for item in (*model.bodies.values(), *model.beams.values()):
-        bare.add(item)
+    bare = of_parts(*(*model.bodies.values(), *model.beams.values()))
     oracle.__init__(System(bare), RULE)
     of_beam = {"right": oracle.beams[:2], "left": oracle.beams[2:]}
     wanted = np.zeros(system.n_v)
@@ -140,22 +138,10 @@ def test_resultant(frame):
 # Closed forms
 
 
-def at_rest(model, elements=None):
-    """The beam's nodes in equilibrium, and its section forces (e, 2, 6)."""
-    system = System(model)
-    q, v = steady_start(system)
-    u = system.inputs_at(0.0, q, v)
-    forces = system.batches[0].section_forces(q[None], v[None], 0.0 * v[None])
-    for batch in system.batches:
-        batch.add_section_forces(system.batches[0], u[None], q[None], v[None], forces)
-    return State(system.layout, 0.0, q, v).beams["b"].nodes, forces[0]
-
-
 def cantilever(elements=3, **words):
-    model = Model()
-    model.add(Beam("b", soft_rod(), 2.0, elements, start=Ground().at(direction=X)))
-    model.add(DistributedLoad("q", beam="b", **words))
-    return model
+    return of_parts(
+        Beam("b", soft_rod(), 2.0, elements, start=Ground().at(direction=X)), DistributedLoad("q", beam="b", **words)
+    )
 
 
 SMALL = 1e-5
@@ -207,8 +193,7 @@ def test_a_function_is_a_polynomial_where_it_is_one():
 
 def test_weight_is_a_distributed_load():
     """Gravity on the mass per length, and the same as a load: the same large deflection."""
-    model = Model(gravity=(0, -9.0, 0))
-    model.add(Beam("b", soft_rod(), 2.0, 4, start=Ground().at(direction=X)))
+    model = of_parts(Beam("b", soft_rod(), 2.0, 4, start=Ground().at(direction=X)), gravity=(0, -9.0, 0))
     wanted, _ = at_rest(model)
     got, forces = at_rest(cantilever(4, force=(0, -9.0 * 0.7, 0)))
     assert got[-1].position[1] < -0.9

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from long_runs import slow
-from models import sections_like
+from models import of_parts, sections_like
 
 from femb import Attachment, Beam, Ground, Load, Model, ModelError, PointMass, RigidBody, SolveError
 from femb.base.options import Tolerances
@@ -228,9 +228,7 @@ def test_spring_and_damper_by_callable(options):
 
 
 def test_callable_of_time_as_profile():
-    model = Model("pushed")
-    model.add(PointMass("m", mass=2.0))
-    model.add(Load("push", body="m", force=(4.0, 0, 0), profile=lambda t: np.sin(t)))
+    model = of_parts(PointMass("m", mass=2.0), Load("push", body="m", force=(4.0, 0, 0), profile=lambda t: np.sin(t)))
     results = simulate(model, duration=2.0, output_interval=0.5, rtol=1e-9)
     wanted = 2.0 * (results.time - np.sin(results.time))
     np.testing.assert_allclose(results.bodies["m"].position[:, 0], wanted, rtol=0.0, atol=1e-7)
@@ -245,9 +243,7 @@ def test_callable_of_time_as_profile():
     ],
 )
 def test_bad_callable_is_named(force, message):
-    model = Model("pushed")
-    model.add(PointMass("m", mass=2.0))
-    model.add(Load("bad", body="m", force=force))
+    model = of_parts(PointMass("m", mass=2.0), Load("bad", body="m", force=force))
     with pytest.raises(SolveError, match=message):
         simulate(model, duration=1.0)
 
@@ -267,9 +263,7 @@ def test_bad_callable_is_named(force, message):
 @pytest.mark.parametrize("method", ["radau", "rk"])
 def test_impulse_of_a_profile(profile, impulse, method):
     """Steps land on the breakpoints, so that the impulse of a profile comes out to the tolerance and beyond."""
-    model = Model("pushed")
-    model.add(PointMass("m", mass=2.0))
-    model.add(Load("push", body="m", force=(0, 3.0, 0), profile=profile))
+    model = of_parts(PointMass("m", mass=2.0), Load("push", body="m", force=(0, 3.0, 0), profile=profile))
     results = simulate(model, duration=1.0, output_interval=0.5, method=method, rtol=1e-8)
     np.testing.assert_allclose(results.bodies["m"].velocity[-1], [0, 1.5 * impulse, 0], rtol=0.0, atol=1e-8)
 
@@ -290,9 +284,7 @@ def test_force_on_a_point_mass():
 
 
 def test_torque_on_a_point_mass_is_refused():
-    model = Model("points")
-    model.add(PointMass("m", mass=2.0))
-    model.add(Load("turn", body="m", torque=(1, 0, 0)))
+    model = of_parts(PointMass("m", mass=2.0), Load("turn", body="m", torque=(1, 0, 0)))
     with pytest.raises(ModelError, match=r"loads\.turn\.body: got 'm', a point mass, which only takes forces"):
         System(model)
 
@@ -401,11 +393,10 @@ def test_damping_ratio_of_a_mode():
     """Stiffness-proportional damping of time tau gives a mode of frequency omega the ratio tau omega / 2: the log
     decrement of a cantilever released from its first shape."""
     tau = 0.001
-    model = Model("released")
     boom = soft(damping=tau, youngs_modulus=1e10)
-    beam = model.add(Beam("beam", section=boom, length=1.0, elements=2, start=Ground().at(direction=X)))
+    beam = Beam("beam", section=boom, length=1.0, elements=2, start=Ground().at(direction=X))
     push = 0.1
-    model.add(Load("hold", beam=beam.name, force=(0, 0, push), profile=Step(-1.0, duration=1.0 + 1e-9)))
+    model = of_parts(beam, Load("hold", beam=beam.name, force=(0, 0, push), profile=Step(-1.0, duration=1.0 + 1e-9)))
     results = simulate(model, duration=2.0, output_interval=0.001, rtol=1e-7, start="equilibrium")
     z = results.beams["beam"].position[:, -1, 2]
     peaks = [k for k in range(1, len(z) - 1) if z[k - 1] < z[k] > z[k + 1]]
@@ -424,8 +415,7 @@ def test_damping_ratio_of_a_mode():
 
 def test_free_beam_pushed_at_its_end():
     """The mass centre of a free flexible beam obeys Newton, however it bends."""
-    model = Model("pushed")
-    beam = model.add(Beam("beam", section=soft(), length=1.0, elements=2, start=Attachment(direction=X)))
-    model.add(Load("push", beam=beam.name, node=-1, force=(0, 0, 0.05)))
+    beam = Beam("beam", section=soft(), length=1.0, elements=2, start=Attachment(direction=X))
+    model = of_parts(beam, Load("push", beam=beam.name, node=-1, force=(0, 0, 0.05)))
     results = simulate(model, duration=0.5, output_interval=0.1)
     np.testing.assert_allclose(results.audit.linear_momentum[:, 2], 0.05 * results.time, rtol=0.0, atol=1e-9)

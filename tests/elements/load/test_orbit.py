@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from long_runs import slow_but
-from models import sections_like
+from models import of_parts, sections_like
 from oracles.modal_example import Particles
 from scipy.special import ellipk
 
@@ -25,10 +25,7 @@ INERTIA = np.array([30.0, 100.0, 80.0])
 
 
 def model_of(*items, orbit=CIRCULAR):
-    model = femb.Model("in orbit")
-    for item in (*items, orbit):
-        model.add(item)
-    return model
+    return of_parts(*(*items, orbit))
 
 
 tube = sections_like("tube", 1e-4, (2e-9, 1e-9), 3e-9, 1600.0, 1e11, 4e10)
@@ -237,9 +234,7 @@ def test_a_structure_far_away_has_an_origin_of_its_own():
     ],
 )
 def test_refused(items, message):
-    model = femb.Model("refused")
-    for item in (RigidBody("hub", 1.0, 1.0), CIRCULAR, *items):
-        model.add(item)
+    model = of_parts(*(RigidBody("hub", 1.0, 1.0), CIRCULAR, *items))
     with pytest.raises(ModelError) as raised:
         System(model)
     assert message in str(raised.value)

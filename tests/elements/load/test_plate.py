@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import of_parts
 
 import femb
 from femb.elements.load.plate import SUNLIGHT
@@ -11,11 +12,7 @@ AREA = 3.0
 
 
 def body_with(*items, **words):
-    model = femb.Model("plate")
-    model.add(femb.RigidBody("hub", **({"mass": 10.0, "inertia": 2.0} | words)))
-    for item in items:
-        model.add(item)
-    return model
+    return of_parts(femb.RigidBody("hub", **({"mass": 10.0, "inertia": 2.0} | words)), *items)
 
 
 def force_of(item, **words):

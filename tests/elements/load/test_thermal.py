@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from models import bent, sections_like
+from models import at_rest, bent, of_parts, sections_like
 from oracles.finite_differences import only, residual_change
 
 from femb import Attachment, Beam, Ground, Model, ModelError, RigidBody, ThermalLoad, simulate
 from femb.elements.load.thermal_batch import ThermalBatch
-from femb.layout.state import State
 from femb.numerics import rotations
 from femb.profiles import Versine
 from femb.statics.equilibrium import steady_start
@@ -24,22 +23,7 @@ section = sections_like(
 
 
 def cantilever(*loads, elements=4, length=2.0, **words):
-    model = Model()
-    model.add(Beam("b", section(), length, elements, start=Ground().at(direction=X), **words))
-    for load in loads:
-        model.add(load)
-    return model
-
-
-def at_rest(model):
-    """The beam's nodes in equilibrium, and its section forces (e, 2, 6)."""
-    system = System(model)
-    q, v = steady_start(system)
-    u = system.inputs_at(0.0, q, v)
-    forces = system.batches[0].section_forces(q[None], v[None], 0.0 * v[None])
-    for batch in system.batches:
-        batch.add_section_forces(system.batches[0], u[None], q[None], v[None], forces)
-    return State(system.layout, 0.0, q, v).beams["b"].nodes, forces[0]
+    return of_parts(Beam("b", section(), length, elements, start=Ground().at(direction=X), **words), *loads)
 
 
 # Free heating

@@ -3,6 +3,7 @@ damping, and the end of a run at gimbal lock."""
 
 import numpy as np
 import pytest
+from models import of_parts
 from oracles.finite_differences import INERTIA, bodies, only, tangent_error
 
 from femb import Beam, Load, Model, ModelError, RigidBody, Section, simulate
@@ -227,10 +228,7 @@ def test_only_what_loses_length_or_direction_ends_at_lock(frame, torque, ends):
 
 
 def ball(rates, load):
-    model = Model("ball")
-    model.add(RigidBody("ball", mass=1.0, inertia=0.5, angular_velocity=rates))
-    model.add(load)
-    return model
+    return of_parts(RigidBody("ball", mass=1.0, inertia=0.5, angular_velocity=rates), load)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from dataclasses import replace
 import meshio
 import numpy as np
 import pytest
+from models import of_parts
 from oracles.modal_beam import BeamModel
 
 import femb
@@ -109,10 +110,7 @@ def test_one_body_in_space_on_a_hub_and_on_a_joint_move_alike(body):
     pulse = femb.profiles.Versine(0.2)
 
     def tip(*items, host):
-        model = femb.Model("panel")
-        for item in items:
-            model.add(item)
-        model.add(e.Load("pulse", host, torque=(0.0, 0.1, 0.3), profile=pulse))
+        model = of_parts(*items, e.Load("pulse", host, torque=(0.0, 0.1, 0.3), profile=pulse))
         results = femb.simulate(model, duration=0.3, output_interval=0.1, method="radau", rtol=1e-9)
         return results.bodies["panel.tip"].position
 
@@ -139,8 +137,7 @@ def test_uniform_motion_and_small_spin(body):
     """Rigid motion gives no strain; the strain of a slow spin grows with its square."""
     strains = []
     for spin in (0.01, 0.02):
-        model = femb.Model("spin")
-        model.add(e.FlexibleBody("panel", body, velocity=(1.0, 0, 0), angular_velocity=(0.0, 0.0, spin)))
+        model = of_parts(e.FlexibleBody("panel", body, velocity=(1.0, 0, 0), angular_velocity=(0.0, 0.0, spin)))
         results = femb.simulate(model, duration=0.1, start="equilibrium", method="radau", rtol=1e-10)
         strains.append(np.abs(results.bodies["panel"].deformation[0]).max())
     assert strains[1] / strains[0] == pytest.approx(4.0, rel=1e-3)
@@ -186,9 +183,8 @@ def test_constant_coupling_in_a_spin_warns_with_its_size():
     """A cantilever that flaps with 4.797 for 3.516 rad/s at a spin of 3 rad/s about its root: a quarter too low."""
     body = BeamModel(1.0, 8, 1.0, 1e5, 1.0, (1.0, 1.0), (2e-8, 1e-8, 1e-8)).reduced(2)
     for coupling, spin, said in (("constant", 3.0, "26."), ("constant", 0.3, ""), ("full", 3.0, "")):
-        model = femb.Model("spinner")
-        hub = model.add(e.RigidBody("hub", mass=1e3, inertia=1e3, angular_velocity=(0.0, 0.0, spin)))
-        model.add(e.FlexibleBody("boom", body, start=hub.at((0.0, 0.0, 0.0)), coupling=coupling))
+        hub = e.RigidBody("hub", mass=1e3, inertia=1e3, angular_velocity=(0.0, 0.0, spin))
+        model = of_parts(hub, e.FlexibleBody("boom", body, start=hub.at((0.0, 0.0, 0.0)), coupling=coupling))
         message = femb.simulate(model, duration=0.01, output_interval=0.01, method="radau").message
         assert ("first frequency is about " + said in message) == bool(said), message
         system = System(model)
@@ -206,13 +202,12 @@ def test_constant_coupling_in_a_spin_warns_with_its_size():
 def test_every_named_interface_has_its_own_stiffness(order, tmp_path):
     """Two unlike interfaces, in either order, from beams to a file and to a model: deflections by forces at each."""
     length, stiffness, force = 1.6, 50.0, 0.2
-    boom = femb.Model("boom")
-    boom.add(e.RigidBody("hub", mass=1.0, inertia=1.0))
     section = {"axial_stiffness": 1e6, "torsional_stiffness": 20.0, "mass_per_length": 0.3}
-    boom.add(
-        e.Section("rod", bending_stiffness=(stiffness, stiffness), inertia_per_length=(1e-4, 5e-5, 5e-5), **section)
+    boom = of_parts(
+        e.RigidBody("hub", mass=1.0, inertia=1.0),
+        e.Section("rod", bending_stiffness=(stiffness, stiffness), inertia_per_length=(1e-4, 5e-5, 5e-5), **section),
+        e.Beam("boom", "rod", length, 4, start=e.Attachment("hub", direction=(1.0, 0.0, 0.0))),
     )
-    boom.add(e.Beam("boom", "rod", length, 4, start=e.Attachment("hub", direction=(1.0, 0.0, 0.0))))
     places = {"tip": "beams.boom.-1", "middle": "beams.boom.2"}
     body = femb.fem.reduce_beams(boom, "hub", {name: places[name] for name in order}, 0).body
     assert body.interface_names == ("hub", *order)
@@ -237,9 +232,7 @@ def test_a_body_of_other_units_is_implausible(body):
     inertia = 9e-4 * 1.1e3**2 / 3.0 * np.diag([1e-6, 1.0, 1.0])
     rest = {"first_moment": np.zeros(3), "S1": np.zeros((1, 3)), "C0": np.zeros((1, 3)), "M": [[1.0]], "K": [[1e2]]}
     odd = ReducedBody(np.zeros((1, 3)), np.eye(3)[None], ("root",), mass=9e-4, inertia=inertia, **rest)
-    model = femb.Model("odd")
-    model.add(e.FlexibleBody("panel", odd))
+    model = of_parts(e.FlexibleBody("panel", odd))
     assert any("bodies.panel.file:" in line and "check the units" in line for line in implausible(model))
-    model = femb.Model("fine")
-    model.add(e.FlexibleBody("panel", body))
+    model = of_parts(e.FlexibleBody("panel", body))
     assert not implausible(model)

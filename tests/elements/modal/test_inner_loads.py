@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from fem.solids import ALUMINIUM, SIZE, bar, brick_mesh
+from models import of_parts
 
 import femb
 from femb.base.errors import ModelError
@@ -33,11 +34,9 @@ def reduced(model, loads, modes=2, tie="root=root", others=(), **words):
 
 def held(body, *loads, **words):
     """A flexible body whose root is on the ground."""
-    model = femb.Model()
-    model.add(femb.FlexibleBody("bar", body, start=femb.Attachment("ground"), nodal_displacements=True, **words))
-    for load in loads:
-        model.add(load)
-    return model
+    return of_parts(
+        femb.FlexibleBody("bar", body, start=femb.Attachment("ground"), nodal_displacements=True, **words), *loads
+    )
 
 
 def displaced(model, force, tie="root"):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import of_parts
 from oracles.finite_differences import bodies, only, random_state, residual_change
 from scipy.optimize import brentq
 
@@ -60,10 +61,9 @@ def test_it_is_a_spring_of_constant_force():
 
 def test_work_is_force_times_path():
     """Hauled in along a line, against nothing, for a second of three: m v^2 / 2 = F s."""
-    model = femb.Model()
-    model.add(femb.PointMass("m", mass=2.0, position=(5.0, 0, 0)))
-    model.add(
-        femb.Pull("winch", start=at("m"), end=femb.SpringEnd(anchor=(0, 0, 0)), force=3.0, profile=Step(1.0, 1.0))
+    model = of_parts(
+        femb.PointMass("m", mass=2.0, position=(5.0, 0, 0)),
+        femb.Pull("winch", start=at("m"), end=femb.SpringEnd(anchor=(0, 0, 0)), force=3.0, profile=Step(1.0, 1.0)),
     )
     results = femb.simulate(model, duration=3.0, output_interval=0.5, rtol=1e-9)
     np.testing.assert_allclose(results.bodies["m"].velocity[-1], (-1.5, 0, 0), atol=1e-9)
@@ -77,9 +77,8 @@ def test_column_pulled_towards_its_foot():
                   mass_per_length=0.7, inertia_per_length=(3e-5, 1e-5, 2e-5))  # fmt: skip
 
     def lowest(force):
-        model = femb.Model()
-        beam = model.add(femb.Beam("b", rod, 2.0, 8, start=femb.Ground().at(direction=(1, 0, 0))))
-        model.add(femb.Pull("cable", start=beam.node(-1), end=femb.Ground().at((0, 0, 0)), force=force))
+        beam = femb.Beam("b", rod, 2.0, 8, start=femb.Ground().at(direction=(1, 0, 0)))
+        model = of_parts(beam, femb.Pull("cable", start=beam.node(-1), end=femb.Ground().at((0, 0, 0)), force=force))
         system = System(model)
         q, v = steady_start(system)
         u = system.inputs_at(0.0, q, v)

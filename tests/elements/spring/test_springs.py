@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from long_runs import slow
+from models import of_parts
 from oracles.finite_differences import INERTIA, bodies, only, random_state, slope, tangent_error
 from scipy.integrate import simpson
 
@@ -207,12 +208,11 @@ def test_a_callable_that_returns_nonsense_is_named():
 
 def dumbbell(**words):
     """Two bodies, spinning, with a spring between points off their mass centres."""
-    model = Model("dumbbell")
-    model.add(RigidBody("a", mass=1.0, inertia=INERTIA, angular_velocity=(1.0, -0.5, 0.3)))
-    model.add(RigidBody("b", mass=1.5, inertia=INERTIA, position=(2, 0, 0), velocity=(0, 0.5, 0.1)))
-    for item in words.values():
-        model.add(item)
-    return model
+    return of_parts(
+        RigidBody("a", mass=1.0, inertia=INERTIA, angular_velocity=(1.0, -0.5, 0.3)),
+        RigidBody("b", mass=1.5, inertia=INERTIA, position=(2, 0, 0), velocity=(0, 0.5, 0.1)),
+        *words.values(),
+    )
 
 
 def test_two_bodies_keep_their_momentum():
@@ -238,10 +238,7 @@ def test_two_balls_vibrate_with_their_reduced_mass():
 
 
 def wheel(spring, rate=0.0, **words):
-    model = Model("wheel")
-    model.add(RigidBody("b", mass=1.0, inertia=(0.5, 0.6, 0.7), angular_velocity=(0, 0, rate), **words))
-    model.add(spring)
-    return model
+    return of_parts(RigidBody("b", mass=1.0, inertia=(0.5, 0.6, 0.7), angular_velocity=(0, 0, rate), **words), spring)
 
 
 @pytest.mark.parametrize(
@@ -269,9 +266,7 @@ def test_euler_springs_are_torsion_springs_about_one_axis(axis, frame):
     free = np.zeros(3)
     words = {"stiffness": (2.0, 2.4, 2.8), "damping": (0.3, 0.36, 0.42)}
     spring = EulerSpringDamper("e", start=GROUND, end=BARE_B, free_angles=free, frame=frame, **words)
-    model = Model("gimbal")
-    model.add(RigidBody("b", mass=1.0, inertia=(0.5, 0.6, 0.7), euler_angles=start))
-    model.add(spring)
+    model = of_parts(RigidBody("b", mass=1.0, inertia=(0.5, 0.6, 0.7), euler_angles=start), spring)
     results = simulate(model, duration=4.0, **TIGHT)
     t, w, d = results.time, 2.0, 0.3
     s = np.sqrt(w * w - d * d)
@@ -334,9 +329,7 @@ def test_euler_angles_end_at_half_a_turn_and_at_lock():
     with pytest.raises(SingularityError, match="its third angle reaches half a turn") as error:
         simulate(wheel(spring, rate=2.0), duration=5.0)
     assert error.value.time == pytest.approx(np.pi / 2.0, abs=1e-6)
-    model = Model("tumbler")
-    model.add(RigidBody("b", mass=1.0, inertia=1.0, angular_velocity=(0, 1, 0)))
-    model.add(spring)
+    model = of_parts(RigidBody("b", mass=1.0, inertia=1.0, angular_velocity=(0, 1, 0)), spring)
     with pytest.raises(SingularityError, match="gimbal lock of the sequence xyz") as error:
         simulate(model, duration=5.0)
     assert error.value.time == pytest.approx(np.pi / 2.0, abs=1e-6)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from models import of_parts
 from oracles.finite_differences import INERTIA
 from scipy.integrate import quad, solve_ivp
 
@@ -18,12 +19,8 @@ I_0 = np.array([[0.03, 0.002, 0.0], [0.002, 0.02, 0.001], [0.0, 0.001, 0.04]])
 
 
 def hub_with(*items, **words):
-    model = femb.Model("gyro")
     given = {"mass": 50.0, "inertia": (10.0, 7.0, 12.0), "angular_velocity": (0.1, -0.2, 0.3)} | words
-    model.add(RigidBody("hub", **given))
-    for item in items:
-        model.add(item)
-    return model
+    return of_parts(RigidBody("hub", **given), *items)
 
 
 def conserved(results, tolerance):

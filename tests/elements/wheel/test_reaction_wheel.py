@@ -7,6 +7,7 @@ import checkout
 import numpy as np
 import pytest
 from long_runs import slow_but
+from models import of_parts
 from oracles.finite_differences import INERTIA
 from oracles.modal_example import Particles
 from scipy.integrate import solve_ivp
@@ -25,12 +26,8 @@ TUBE = femb.Section("tube", 2e-3, (3e-4, 4e-4), 5e-4, 1.2e3, 5e3, 2e3)
 
 
 def hub_with(*items, title="wheel", gravity=(0.0, 0.0, 0.0), **words):
-    model = femb.Model(title, gravity=gravity)
     given = {"mass": 50.0, "inertia": (10.0, 7.0, 12.0), "angular_velocity": (0.1, -0.2, 0.3)} | words
-    model.add(femb.RigidBody("hub", **given))
-    for item in items:
-        model.add(item)
-    return model
+    return of_parts(femb.RigidBody("hub", **given), *items, gravity=gravity)
 
 
 def conserved(results, tolerance, linear=True):
@@ -370,18 +367,15 @@ def test_harmonics_are_the_imbalance_of_a_rotor_with_little_inertia():
 
 def panelled(*items):
     """A hub with a panel on a damped hinge, whose mode is at about 21 rad/s."""
-    model = femb.Model("jitter")
-    model.add(femb.RigidBody("hub", 20.0, (3.0, 2.0, 4.0)))
-    model.add(femb.RigidBody("panel", 2.0, (0.5, 0.02, 0.5), center_of_mass=(0.0, 1.0, 0.0)))
-    model.add(
+    return of_parts(
+        femb.RigidBody("hub", 20.0, (3.0, 2.0, 4.0)),
+        femb.RigidBody("panel", 2.0, (0.5, 0.02, 0.5), center_of_mass=(0.0, 1.0, 0.0)),
         femb.Revolute(
             "hinge", femb.JointEnd("hub", at=(0, 0.5, 0), axis=(1, 0, 0)), femb.JointEnd("panel", axis=(1, 0, 0))
-        )
+        ),
+        femb.JointSpringDamper("spring", "hinge", stiffness=1100.0, damping=20.0),
+        *items,
     )
-    model.add(femb.JointSpringDamper("spring", "hinge", stiffness=1100.0, damping=20.0))
-    for item in items:
-        model.add(item)
-    return model
 
 
 AT = (0.1, -0.2, 0.3)
@@ -453,9 +447,7 @@ def on_interface():
 
 @pytest.mark.parametrize("items", [on_beam, on_interface])
 def test_wheels_on_flexible_parts_conserve_momenta_and_energy_less_work(items):
-    model = femb.Model("flexible")
-    for item in items():
-        model.add(item)
+    model = of_parts(*items())
     results = femb.simulate(model, duration=0.1, rtol=1e-11, method="rk", output_interval=0.01)
     conserved(results, 1e-10)
     assert results.wheels["rotor"].speed[-1] > 50.0
