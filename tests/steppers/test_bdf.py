@@ -399,6 +399,7 @@ def test_residual_that_is_not_a_number(monkeypatch):
     stepper.step(1.0)
     equations = stepper._program._equations
     monkeypatch.setattr(stepper._program, "_equations", lambda: equations.result.fill(np.nan))
+    stepper._program.take_apart()
     with pytest.raises(SolveError, match="did not converge"):
         stepper.step(1.0)
 
