@@ -182,7 +182,8 @@ def joint_records(names: list[str], system: RecordedSystem) -> Records:
     """Reaction on the second end, at its point, in the axes of the first; coordinates, rates and accelerations."""
     layout = system.layout
     joints = {name: layout.joints[name] for name in names}
-    attributes = {f"joints/{name}": {"names": json.dumps([x.name for x in joints[name].coordinates])} for name in names}
+    words = {kind: json.dumps([x.name for x in kind]) for kind in {joint.coordinates for joint in joints.values()}}
+    attributes = {f"joints/{name}": {"names": words[joint.coordinates]} for name, joint in joints.items()}
     numbers = [np.arange(joint.part.start, joint.part.stop) for joint in joints.values()]
     coordinates = system.coordinates_of_joints.picked(np.concatenate([np.zeros(0, dtype=np.int64), *numbers]))
 

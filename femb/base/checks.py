@@ -160,7 +160,9 @@ def _direction_problem(value: Any, dims: tuple[int | None, ...]) -> str | None:
 def _unit_vector(value: Any) -> Floats:
     """A read-only copy of the length 1."""
     vector = np.array(value, dtype=float)
-    vector /= sqrt(vector @ vector)
+    length = sqrt(vector @ vector)
+    if length != 1.0:
+        vector /= length
     vector.flags.writeable = False
     return vector
 
@@ -198,20 +200,17 @@ _UNCHECKED = object()
 
 @dataclass(frozen=True, eq=False)
 class _Field:
-    """A field of a dataclass; required : whether it may not be None. default : a value that needs no check, and what
-    is stored in its place. bound : of its numbers, if it has one."""
+    """A field of a dataclass; required : whether it may not be None. bound : of its numbers, if it has one."""
 
     name: str
     alternatives: tuple[Alternative, ...]
     required: bool
-    default: Any
-    stored_default: Any
     bound: LowerBound | None
 
 
 @cache
-def _fields(kind: type) -> tuple[_Field, ...]:
-    """The fields of a dataclass to check, all but its name."""
+def _fields(kind: type) -> "tuple[tuple[str, Any, Any, _Field], ...]":
+    """The fields of a dataclass to check, all but its name, each after its name, default and stored default."""
     hints = get_type_hints(kind, include_extras=True)
     result = []
     for field in dataclasses.fields(kind):
@@ -228,7 +227,8 @@ def _fields(kind: type) -> tuple[_Field, ...]:
             default = _UNCHECKED
         else:
             stored = _stored(options, default)
-        result.append(_Field(field.name, options, required, default, stored, declared(hint, LowerBound)))
+        checked = _Field(field.name, options, required, declared(hint, LowerBound))
+        result.append((field.name, default, stored, checked))
     return tuple(result)
 
 
@@ -258,12 +258,12 @@ class Checks:
                 self.fail("name", problem)
         item = self.item
         kind: type = type(item)
-        for field in _fields(kind):
-            value = getattr(item, field.name)
-            if value is not field.default:
+        for name, default, stored, field in _fields(kind):
+            value = getattr(item, name)
+            if value is not default:
                 self._field(field, value)
-            elif field.stored_default is not value:
-                object.__setattr__(item, field.name, field.stored_default)
+            elif stored is not value:
+                object.__setattr__(item, name, stored)
         self._misfits = self.bad - {"name"}
         return self
 

@@ -91,8 +91,12 @@ def _has_bool(value: Any) -> bool:
 
 def array_problem(value: Any, shape: tuple[int | None, ...]) -> str | None:
     """Why ``value`` is not a finite array of ``shape``, in which None is any number; None if it is."""
-    if type(value) in (tuple, list) and (len(value),) == shape and len(value) <= FEW and all(map(_within, value)):
-        return None
+    if type(value) in (tuple, list) and (len(value),) == shape and len(value) <= FEW:
+        for entry in value:
+            if not (type(entry) is float and -LARGEST <= entry <= LARGEST) and not _within(entry):
+                break
+        else:
+            return None
     array = as_numbers(value)
     fits = array is not None and len(array.shape) == len(shape) and array.size > 0
     if not fits or any(wanted not in (None, size) for size, wanted in zip(array.shape, shape, strict=True)):  # type: ignore[union-attr]

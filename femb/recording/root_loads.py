@@ -213,7 +213,7 @@ class _Links:
         self.held = held
         self.rows: dict[int, list[int]] = {}
         for k, row in enumerate(layout.rows):
-            if held & set(row):
+            if not held.isdisjoint(row):
                 for frame in set(row) - held:
                     self.rows.setdefault(frame, []).append(k)
         self.items: dict[int, list[Item]] = {}
@@ -224,7 +224,7 @@ class _Links:
             if item.joint_coordinate is not None:
                 joint = layout.joints[item.joint_coordinate[0]]
                 on = {joint.first.frame, joint.second.frame}
-            if held & on:
+            if not held.isdisjoint(on):
                 for frame in on - held:
                     self.items.setdefault(frame, []).append(item)
 

@@ -54,9 +54,8 @@ def attachment(layout: Layout, model: Model, appendage: Appendage, root: int) ->
         table, _, name = path.partition(".")
         item = model.tables[table].get(name)
         for marker in item.markers.values() if item is not None else ():
-            station = layout.station(marker)
-            if station.frame == root:
-                points.append(station.offset)
+            if layout.frame_of(marker) == root:
+                points.append(layout.station(marker).offset)
     same = bool(points) and all((abs(point - points[0]) <= SAME_POINT).all() for point in points[1:])
     return points[0] if same else None
 
