@@ -53,7 +53,8 @@ class HingeLine(Item):
     between edges that are apart the line is in the middle, rigid to both. The largest component of the axis in the axes
     of the second shell's geometry is positive. stiffness : moment per length and angle, N m/rad/m. damping : N m
     s/rad/m. free : the angle without moment, rad; the angle is zero as the shells are given, and within half a turn of
-    free / 2.
+    free / 2. Without stiffness and damping, lines on the same body may meet at a corner, which then does not turn, and
+    end at a clamped edge.
 
     Raises ModelError: an edge that is not there or not straight, nodes that do not face each other, two edges on the
     same bodies.
@@ -106,16 +107,31 @@ class HingeLine(Item):
             self._check_facing(places, others, axis)
             line = 0.5 * (places + others)
         pairs = [(a.frame, b.frame) for a, b in zip(first, second, strict=True)]
-        if len(set(pairs)) < len(pairs) or any(a == b for a, b in pairs):
+        # nodes of an edge beside this one that are clamped need no hinge
+        free = self.stiffness == self.damping == 0.0
+        kept = [k for k, (a, b) in enumerate(pairs) if a != b or not free]
+        pairs, line = [pairs[k] for k in kept], line[kept]
+        if not pairs or len(set(pairs)) < len(pairs) or any(a == b for a, b in pairs):
             self._fail("second", "both edges are on the same nodes or bodies there: nothing can turn")
         if not any(layout.frames[k].freedom for pair in pairs for k in pair):
             self._fail("second", "is as fixed as the first: nothing can turn")
-        axes = rotations.from_matrix(axes_of(axis))
+        held = {
+            (joint.first.frame, joint.second.frame): rotations.rotate(
+                layout.frames[joint.first.frame].quaternion, joint.first.axes[:, Z]
+            )
+            for other in layout.hinges.values()
+            for joint in other
+        }
         joints = []
         for k, (pair, point) in enumerate(zip(pairs, line, strict=True)):
+            # where another line has the node, both leave it no turn: one more row, about the axis of the other line
+            crossing = held.get(pair)
+            parallel = crossing is not None and float(np.linalg.norm(np.cross(crossing, axis))) < STRAIGHT
+            count = len(ROWS) if crossing is None else 0 if parallel else 1
+            axes = rotations.from_matrix(axes_of(axis, None if parallel else crossing))
             one, other = (self._end(layout, frame, point, axes) for frame in pair)
             words = f"{self.table}.{self.name}: node {k},"
-            numbers = [layout.add_row(f"{words} {row_words(spec)}", *pair) for spec in ROWS]
+            numbers = [layout.add_row(f"{words} {row_words(spec)}", *pair) for spec in ROWS[len(ROWS) - count :]]
             joints.append(JointLayout(one, other, numbers, (ANGLE,), slice(k, k + 1), (Z,)))
             layout.couple_by_spring(pair)
         layout.hinges[self.name] = joints
@@ -177,11 +193,11 @@ class HingeLine(Item):
         return Station(number, offset, rotations.multiply(rotations.conjugate(frame.quaternion), axes))
 
     def constraint_rows(self, layout: Layout) -> list[ConstraintRow]:
-        """Rows of a revolute joint at every node."""
+        """Rows of a revolute joint at every node, or the last of them."""
         return [
             make_row(layout, number, spec, joint.first, joint.second, 0.0)
             for joint in layout.hinges[self.name]
-            for number, spec in zip(joint.rows, ROWS, strict=True)
+            for number, spec in zip(joint.rows, ROWS[len(ROWS) - len(joint.rows) :], strict=True)
         ]
 
     @staticmethod

@@ -292,7 +292,7 @@ def surface_problem(surface: Any) -> str:
         return f"got {shown(surface)}, {word} wants {', '.join(names)}"
     least = np.array([name.startswith("inner") for name in names])
     if np.any(numbers[~least] <= 0.0) or np.any(numbers[least] < 0.0):
-        return f"got {shown(surface)}: sizes must be greater than 0, an inner radius at least 0"
+        return f"got {shown(surface)}, {word} wants {', '.join(names)}: greater than 0, an inner radius at least 0"
     if word == "cylinder" and numbers[2] > 2.0 * np.pi * (1.0 + 1e-9):
         return f"got the angle {numbers[2]:g} rad, must be at most one turn"
     if word != "cylinder" and numbers[-1] >= numbers[-2]:

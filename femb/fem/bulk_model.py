@@ -333,8 +333,8 @@ def _mean_rows(data: BulkData, card: Card) -> dict[int, Floats]:
 
 @dataclass(frozen=True)
 class Further:
-    """Of a PBEAM, in the unit of the file: inertia of the non-structural mass per length about its own axis, its place
-    and that of the neutral axis (y, z) from the axis of shear centres."""
+    """Further numbers of a PBEAM, in the unit of the file: inertia of the non-structural mass per length about its own
+    axis, its place and that of the neutral axis (y, z) from the axis of shear centres."""
 
     inertia: float = 0.0
     centre: tuple[float, float] = (0.0, 0.0)

@@ -100,6 +100,28 @@ def test_folded_panels_open_by_more_than_half_a_turn():
         np.testing.assert_allclose(energy, 0.5 * 4.0 * 0.5 * (angle + np.pi) ** 2, rtol=1e-9, atol=1e-12)
 
 
+def test_lines_around_a_plate_are_simple_supports():
+    """Frequencies of plates with edges 1 to 4 hinged (S), clamped (C) or free (F): Leissa's, by the square of the mesh;
+    at corners two lines meet, or one ends at a clamped edge."""
+    factor = 2.0 * np.pi * np.sqrt(12.0 * (1.0 - 0.3**2) * RHO / E) / 2e-3
+    for edges, wanted in (("SSSS", [19.7392, 49.3480]), ("CSCS", [28.9509, 54.7431]), ("SSFF", [3.3687, 17.407])):
+        errors = []
+        for n in (6, 12):
+            clamped = {f"edge{k}": "ground" for k, kind in enumerate(edges, 1) if kind == "C"}
+            square = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
+            plate = femb.Shell("p", (n, n), square, thickness=2e-3, material=material(E, 0.3, RHO), attach=clamped)
+            lines = [
+                femb.HingeLine(f"h{k}", {"body": "ground"}, {"shell": "p", "edge": f"edge{k}"})
+                for k, kind in enumerate(edges, 1)
+                if kind == "S"
+            ]
+            found = factor * np.asarray(femb.modes(model_of(plate, *lines), count=2).frequencies)
+            errors.append(found / wanted - 1.0)
+        np.testing.assert_allclose(errors[1], 0.0, atol=3e-2)
+        if edges != "SSFF":  # whose values are of Ritz' method
+            np.testing.assert_allclose(errors[0] / errors[1], 4.0, rtol=0.15)
+
+
 def test_reversed_edges_and_sets_of_nodes(tmp_path):
     """Edges that run against each other, and a set of nodes of a mesh: the same frequencies."""
     import meshio
