@@ -26,13 +26,14 @@ from femb.base.types import (
     Unit,
     Vector,
 )
-from femb.base.values import as_numbers, nearest, shown, whole_number
+from femb.base.values import as_numbers, shown, whole_number
 from femb.elements.beam.laminate import Material, Ply, material_named
 from femb.elements.item import Item, StartMotion
 from femb.elements.load.load import Load
 from femb.elements.marker import Marker, Place
 from femb.elements.modal.flexible_body import Interface
 from femb.elements.records import RecordedSystem, Records
+from femb.elements.shell.attachment import ON_NODE, attached
 from femb.elements.shell.bulk_shell import BulkShell, is_bulk_data, read_bulk_shell
 from femb.elements.shell.laminate import Wall, wall_of_plies
 from femb.elements.shell.mesh import (
@@ -53,8 +54,6 @@ from femb.numerics import rotations
 MOST_ELEMENTS = 250_000
 # A wall that is thicker than this part of the size of its shell is probably in millimetres.
 THICK = 0.5
-# A named point is on a node within this part of the shortest edge.
-ON_NODE = 0.05
 Corners = Annotated[Any, Shape((4, 3))]
 Elements = Annotated[Any, Shape((2,))]
 Matrix2 = Annotated[Any, Shape((2, 2))]
@@ -565,30 +564,9 @@ class Shell(Item):
         """Frames for the nodes that are not attached; the nodes of every element are coupled."""
         pose = (-layout.origin, np.array([1.0, 0.0, 0.0, 0.0])) if self.frame is None else placement.bodies[self.frame]
         positions, quaternions = self.placed(pose)
-        stations: list[Station | None] = [None] * len(positions)
         self._warn_of_drilling(model, quaternions)
-
-        def carry(word: str, node: int, host: int) -> None:
-            frame, known = layout.frames[host], stations[node]
-            if known is not None and known.frame != host:
-                what = (
-                    f"shares the node at {shown(np.round(positions[node], 9).tolist())} with another edge, whose host "
-                )
-                raise ModelError.at((self.table, self.name, "attach", word), f"{what}differs: a node is on one")
-            offset = rotations.rotate_back(frame.quaternion, positions[node] - frame.position)
-            turn = rotations.multiply(rotations.conjugate(frame.quaternion), quaternions[node])
-            stations[node] = Station(host, offset, turn)
-
-        for word, (body, beam) in self.hosts.items():
-            for node in self.geometry.sets[word].tolist():
-                host = layout.bodies[body] if body is not None else self._beam_node(layout, beam, word, positions[node])
-                carry(word, node, host)
-        for word in self.neighbours:
-            nodes = self.geometry.sets[word]
-            for node, host in zip(
-                nodes.tolist(), self._shell_nodes(layout, model, word, positions[nodes]), strict=True
-            ):
-                carry(word, node, host)
+        path = (self.table, self.name, "attach")
+        stations = attached(path, self.geometry, self.hosts, self.neighbours, layout, model, positions, quaternions)
         for node, word in self.named.items():
             stations[node] = Station(layout.bodies[f"{self.name}.{word}"])
         found = [
@@ -600,43 +578,6 @@ class Shell(Item):
         for cells in self.geometry.cells:
             for cell in cells.tolist():
                 layout.couple(dict.fromkeys(found[node].frame for node in cell))
-
-    def _beam_node(self, layout: Layout, beam: str | None, word: str, at: Floats) -> int:
-        """The frame of the node of a beam that carries a node. Raises ModelError where no node of the beam is near."""
-        stations = layout.beams[str(beam)].stations
-        points = layout.poses(stations)[0]
-        along = np.linalg.norm(np.diff(points, axis=0), axis=1).max()
-        distance = np.linalg.norm(points - at, axis=1)
-        nearest_node = int(distance.argmin())
-        step = points[min(nearest_node + 1, len(points) - 1)] - points[max(nearest_node - 1, 0)]
-        slip = abs((at - points[nearest_node]) @ step) / np.linalg.norm(step)
-        if slip > ON_NODE * along:
-            what = f"the nodes of beam {beam!r} are up to {slip:.3g} m along it from those of {word}: give both as many"
-            raise ModelError.at((self.table, self.name, "attach", word), what)
-        return stations[nearest_node].frame
-
-    def _shell_nodes(self, layout: Layout, model: ModelView, word: str, places: Floats) -> list[int]:
-        """The frames of the nodes of a neighbour that are at places (k, 3). Raises ModelError where there is none."""
-        name, edge = self.neighbours[word]
-        shells = {item.name: item for item in model.items() if isinstance(item, Shell)}
-        here = (self.table, self.name, "attach", word)
-        if name not in shells:
-            names = ", ".join(map(repr, shells))
-            raise ModelError.at(here, f"got {name!r}, which is no shell{nearest(name, shells)}; shells: {names}")
-        sets = shells[name].geometry.sets
-        if edge not in sets:
-            raise ModelError.at(here, shells[name].geometry.without(edge, f"shell {name!r}"))
-        stations = [layout.shells[name].stations[node] for node in sets[edge].tolist()]
-        distances = np.linalg.norm(layout.poses(stations)[0] - places[:, None], axis=2)
-        found, least = distances.argmin(axis=1), distances.min(axis=1)
-        if least.max() > ON_NODE * self.geometry.size:
-            at = np.round(places[least.argmax()] + layout.origin, 9).tolist()
-            raise ModelError.at(
-                here,
-                f"the node at {at} is {least.max():.3g} m from the nearest of {edge} of shell {name!r}: the edges meet "
-                "node by node, give both as many elements",
-            )
-        return [stations[k].frame for k in found.tolist()]
 
     def frames(self, layout: Layout) -> list[int]:
         """Frames of its markers and of its nodes."""

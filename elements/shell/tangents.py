@@ -13,8 +13,6 @@ from femb.elements.shell.kernels import (
     OFFSET,
     SIZE,
     add_torque,
-    add_wrinkle_stiffness,
-    add_wrinkles,
     combine,
     drilling,
     drilling_inertia,
@@ -30,6 +28,7 @@ from femb.elements.shell.kernels import (
     stresses,
     vector_forces,
 )
+from femb.elements.shell.wrinkles import add_wrinkle_stiffness, add_wrinkles
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.compiler.lanes import LANES, choose, every, lanes
 from femb.numerics.vector3 import dot

@@ -1,0 +1,96 @@
+"""Attachment of nodes of a shell to bodies, beams and other shells, apart from the description of the shell.
+
+Source: docs/theory/shell.md.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from femb.base.errors import ModelError
+from femb.base.types import Floats
+from femb.base.values import nearest, shown
+from femb.elements.shell.mesh import ShellMesh
+from femb.layout.layout import Layout, Station
+from femb.layout.views import ModelView
+from femb.numerics import rotations
+
+# A named point, and a node of a host, is on a node within this part of the shortest edge.
+ON_NODE = 0.05
+
+
+def attached(
+    path: tuple[str, ...],
+    mesh: ShellMesh,
+    hosts: Mapping[str, tuple[str | None, str | None]],
+    neighbours: Mapping[str, tuple[str, str]],
+    layout: Layout,
+    model: ModelView,
+    positions: Floats,
+    quaternions: Floats,
+) -> list[Station | None]:
+    """The stations of the nodes that hosts carry, None of the others; positions (n, 3) m, quaternions (n, 4).
+
+    path : of the field, for messages. hosts, neighbours : by the sets of nodes, as of ``Shell``.
+    Raises ModelError: a node on two hosts, a beam or a shell that has no node there.
+    """
+    stations: list[Station | None] = [None] * len(positions)
+    carriers: list[tuple[str, int, int]] = []
+    for word, (body, beam) in hosts.items():
+        for node in mesh.sets[word].tolist():
+            on_body = layout.bodies[body] if body is not None else None
+            host = on_body if on_body is not None else _node_of_beam(path, layout, str(beam), word, positions[node])
+            carriers.append((word, node, host))
+    for word, (shell, edge) in neighbours.items():
+        nodes = mesh.sets[word]
+        found = _nodes_of_shell((*path, word), layout, model, shell, edge, positions[nodes], ON_NODE * mesh.size)
+        carriers += [(word, node, host) for node, host in zip(nodes.tolist(), found, strict=True)]
+    for word, node, host in carriers:
+        frame, known = layout.frames[host], stations[node]
+        if known is not None and known.frame != host:
+            what = f"shares the node at {shown(np.round(positions[node], 9).tolist())} with another edge, whose host "
+            raise ModelError.at((*path, word), f"{what}differs: a node is on one")
+        offset = rotations.rotate_back(frame.quaternion, positions[node] - frame.position)
+        turn = rotations.multiply(rotations.conjugate(frame.quaternion), quaternions[node])
+        stations[node] = Station(host, offset, turn)
+    return stations
+
+
+def _node_of_beam(path: tuple[str, ...], layout: Layout, beam: str, word: str, at: Floats) -> int:
+    """The frame of the node of a beam that carries a node. Raises ModelError where no node of the beam is near."""
+    stations = layout.beams[beam].stations
+    points = layout.poses(stations)[0]
+    along = np.linalg.norm(np.diff(points, axis=0), axis=1).max()
+    distance = np.linalg.norm(points - at, axis=1)
+    nearest_node = int(distance.argmin())
+    step = points[min(nearest_node + 1, len(points) - 1)] - points[max(nearest_node - 1, 0)]
+    slip = abs((at - points[nearest_node]) @ step) / np.linalg.norm(step)
+    if slip > ON_NODE * along:
+        what = f"the nodes of beam {beam!r} are up to {slip:.3g} m along it from those of {word}: give both as many"
+        raise ModelError.at((*path, word), what)
+    return stations[nearest_node].frame
+
+
+def _nodes_of_shell(
+    path: tuple[str, ...], layout: Layout, model: ModelView, name: str, edge: str, places: Floats, near: float
+) -> list[int]:
+    """The frames of the nodes of a neighbour that are at places (k, 3). Raises ModelError where there is none."""
+    shells: dict[str, Any] = {item.name: item for item in model.items() if item.table == "shells"}
+    if name not in shells:
+        names = ", ".join(map(repr, shells))
+        raise ModelError.at(path, f"got {name!r}, which is no shell{nearest(name, shells)}; shells: {names}")
+    sets = shells[name].geometry.sets
+    if edge not in sets:
+        raise ModelError.at(path, shells[name].geometry.without(edge, f"shell {name!r}"))
+    stations = [layout.shells[name].stations[node] for node in sets[edge].tolist()]
+    distances = np.linalg.norm(layout.poses(stations)[0] - places[:, None], axis=2)
+    found, least = distances.argmin(axis=1), distances.min(axis=1)
+    if least.max() > near:
+        at = np.round(places[least.argmax()] + layout.origin, 9).tolist()
+        raise ModelError.at(
+            path,
+            f"the node at {at} is {least.max():.3g} m from the nearest of {edge} of shell {name!r}: the edges meet "
+            "node by node, give both as many elements",
+        )
+    return [stations[k].frame for k in found.tolist()]
