@@ -29,6 +29,7 @@ from femb.elements.beam.inertia import (
 )
 from femb.elements.beam.matrices import arm_map, attachment_stiffness, element_mass, expand, scatter_ends, to_frames
 from femb.elements.beam.strain import (
+    DAMPING,
     HERMITE,
     INERTIA,
     LENGTH,
@@ -495,23 +496,26 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
         rotate(Q, omega2, spins[1])
         rotate(Q, alpha2, spins[3])
         twist_rate, twist_second = twist_rates(Q, beta, omega1, spins[1], alpha1, spins[3])
-        # changes along all directions
-        changes[:] = 0.0
-        dl[:] = 0.0
-        dtwist[:] = 0.0
-        dM1[:] = 0.0
-        dforce[:] = 0.0
-        motion_changes(
-            Q, length, s1, s2, eps_rates, omega1, omega2, alpha1, alpha2, x, rates, seconds, spins,
-            dx, dv, dx2, dspins, dl,
-        )  # fmt: skip
-        twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist)
+        # without weight an element at rest has no inertia force, as in statics, and rates that do not change
+        moves = weighs or speeds.any() or accelerations.any()
+        if moves:
+            # changes along all directions
+            changes[:] = 0.0
+            dl[:] = 0.0
+            dtwist[:] = 0.0
+            dM1[:] = 0.0
+            dforce[:] = 0.0
+            motion_changes(
+                Q, length, s1, s2, eps_rates, omega1, omega2, alpha1, alpha2, x, rates, seconds, spins,
+                dx, dv, dx2, dspins, dl,
+            )  # fmt: skip
+            twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist)
         # elastic and damping force
         shape_gradient(X, Q, beta, gamma, length, B)
         ends_motion(speeds, ends[k], R, small, f11)
         natural_rates(X, Q, beta, gamma, length, f11, Xd)
         dXd[:] = 0.0
-        for j in range(END_MOTIONS):
+        for j in range(END_MOTIONS if moves else 0):
             # rates d' = v_II - v_I + d x omega_I, G' likewise
             cross(dx[j, 2], omega1, t)
             cross(dx[j, 3], omega1, m)
@@ -528,8 +532,7 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
         C[:] = 0.0
         expand(K11, K)
         expand(C11, C)
-        # without weight an element at rest has no inertia force, as in statics
-        if weighs or speeds.any() or accelerations.any():
+        if moves:
             inertia_changes(
                 X, data[k], has_mass_offset, spins, twist_rate, twist_second, rates, seconds,
                 dx, dv, dx2, dspins, dtwist, dF, dM1, dforce,
@@ -542,7 +545,9 @@ def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, 
             attached_tangent(index[k], ends[k], R, v, a, T, f, M, C, K)
         else:
             to_frames(K, R[1], no_offset, ends[k])
-            to_frames(C, R[1], no_offset, ends[k])
-        scatter_ends(C, offset[k], stride[k], damping)
+            if moves or data[k, DAMPING] > 0.0:
+                to_frames(C, R[1], no_offset, ends[k])
+        if moves or data[k, DAMPING] > 0.0:
+            scatter_ends(C, offset[k], stride[k], damping)
         scatter_ends(K, offset[k], stride[k], stiffness)
     return -1

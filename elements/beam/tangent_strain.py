@@ -97,10 +97,21 @@ def twist_hessian(X, S):
 
 
 @inlined
+def along_direction(S, m, n, D):
+    """Component m of a symmetric matrix S (8, 8) times the direction n of D, of which the first eight are the axes."""
+    if n < 8:
+        return S[m, n]
+    x = 0.0
+    for o in range(7):
+        x += S[m, o] * D[n, o]
+    return x
+
+
+@inlined
 def strain_changes(X, length, source, psi, psi_X, S, D, dE):
     """dE (n, 3, 4, 8): changes of the gradient E of ``strains`` for changes of X along the directions D (n, 8).
 
-    psi, psi_X : of ``twist_angles``; S : its second derivatives.
+    psi, psi_X : of ``twist_angles``; S : its second derivatives. The first eight directions are the axes.
     """
     w = np.empty((13, 3))
     u, v, t, q, s_u, du, dv, dt, ds_u = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8]
@@ -181,20 +192,14 @@ def strain_changes(X, length, source, psi, psi_X, S, D, dE):
                     if k == 0:
                         drow[3] = n2 * ku + m2 * kv
                 for m in range(8):
-                    x = drow[m] + dturning * psi_X[i, m]
-                    for o in range(7):
-                        x += turning * S[i, m, o] * D[n, o]
-                    dE[n, i, row, m] = x
+                    dE[n, i, row, m] = drow[m] + dturning * psi_X[i, m] + turning * along_direction(S[i], m, n, D)
             for k in range(3):
                 dE[n, i, 0, k] = n3 * dt[k] / length
                 dE[n, i, 0, 4 + k] = n4 * dt[k] / length
             dE[n, i, 0, 3] = n2 * dt[0] / length
             dE[n, i, 0, 7] = 0.0
             for m in range(8):
-                x = 0.0
-                for o in range(7):
-                    x += S[3, m, o] * D[n, o]
-                dE[n, i, 1, m] = x / length
+                dE[n, i, 1, m] = along_direction(S[3], m, n, D) / length
 
 
 @inlined
@@ -237,7 +242,8 @@ def turn_changes(twist, dE):
 def elastic_stiffness(data, e, stiffness, E, dE, z, factor, K8):
     """K8 (8, 8) += factor times the change of ``stress_force`` with the natural coordinates, equation (35).
 
-    e, E, dE (8 or more, 3, 4, 8) : with those of the inner twist, as of ``inner_gradients`` and ``turn_changes``.
+    e, E, dE (8 or more, 3, 4, 8) : with those of the inner twist, as of ``inner_gradients`` and ``turn_changes``;
+    second derivatives do not depend on their order, so that rows of dE are added to rows.
     """
     length = factor * data[LENGTH]
     stress_gradient = np.empty(8)
@@ -252,7 +258,7 @@ def elastic_stiffness(data, e, stiffness, E, dE, z, factor, K8):
                     stress_gradient[m] += f * E[i, o, m]
             for m in range(8):
                 for n in range(8):
-                    K8[m, n] += stress * dE[n, i, j, m] + stress_gradient[m] * E[i, j, n]
+                    K8[m, n] += stress * dE[m, i, j, n] + stress_gradient[m] * E[i, j, n]
     for m in range(8):
         for n in range(8):
             K8[m, n] -= length * stiffness * z[m] * z[n]
@@ -291,13 +297,18 @@ def strain_stiffness(X, data, B, psi, psi_X, S, e, E, Xd, dXd, K, C):
     for m in range(8):
         for n in range(8):
             for k in range(11):
-                AB[m, k] += A[m, n] * B[n, k]
-                GB[m, k] += G[m, n] * B[n, k] + A[m, n] * dXd[n, k]
+                GB[m, k] += G[m, n] * B[n, k]
+            if damping > 0.0:
+                for k in range(11):
+                    AB[m, k] += A[m, n] * B[n, k]
+                    GB[m, k] += A[m, n] * dXd[n, k]
     for m in range(8):
         for i in range(11):
             for k in range(11):
                 K[i, k] += B[m, i] * GB[m, k]
-                C[i, k] += B[m, i] * AB[m, k]
+            if damping > 0.0:
+                for k in range(11):
+                    C[i, k] += B[m, i] * AB[m, k]
 
 
 @inlined

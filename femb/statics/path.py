@@ -90,6 +90,7 @@ SMALLEST = 1.0 / 512.0  # of a load step that fails
 SMALLEST_SPIN = 1.0 / 32.0  # the same of the rate of rotation
 QUICK = 7  # iterations of a step on an arc after which the next one is as long
 MOST_STATES = 50  # states along an arc, in numbers of load steps
+SYMMETRIC = 1e-9  # relative asymmetry of a stiffness that is rounding
 NOT_JUDGED = -1  # in the place of a number of negative eigenvalues
 
 
@@ -206,6 +207,8 @@ class LoadPath:
         if self.spin2 or self.statics.in_orbit:
             return Equilibrium(found, NOT_JUDGED, 0.0, None, self.statics.twin.discrete)
         judged = self.stiffness.at(found)
+        if not self.statics.twin.n_c and not judged.neutral.count and judged.asymmetry <= SYMMETRIC:
+            found = replace(found, factors=judged.factors)
         return Equilibrium(found, judged.negative, judged.asymmetry, judged.neutral, self.statics.twin.discrete)
 
     def raised(self, before: Equilibrium, load: float) -> Equilibrium:

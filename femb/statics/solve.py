@@ -21,7 +21,7 @@ from femb.base.types import Floats
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
 from femb.numerics.newton import LARGEST_ROTATION, Iteration, largest, newton
-from femb.statics.equations import Regularisation, StaticEquations, Unbalanced, mover
+from femb.statics.equations import NoShift, Regularisation, StaticEquations, Unbalanced, mover
 from femb.statics.neutral import NeutralMotions
 from femb.system.block_lu import AnyFactorisation, SingularError
 
@@ -32,13 +32,17 @@ LOOSE = 1e-6  # of the forces: what an equilibrium that was found with a shift m
 @dataclass(frozen=True, eq=False)
 class Balanced:
     """A state in balance: q (n_q,), the forces f (n_v,) there without reactions, the multipliers (n_c,), the load
-    factor, and after how many corrections it was found."""
+    factor, and after how many corrections it was found.
+
+    factors : of its stiffness, where nothing is held and it is symmetric; with these the next iteration begins.
+    """
 
     q: Floats
     force: Floats
     multipliers: Floats
     load: float = 0.0
     iterations: int = 0
+    factors: AnyFactorisation | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +99,8 @@ class Statics(StaticEquations):
         scale, change = twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0], np.zeros(n_v)
 
         kept: list[tuple[AnyFactorisation, float]] = []
+        if start.factors is not None and isinstance(regularisation, NoShift) and normal is None and neutral is None:
+            kept.append((start.factors, 0.0))
 
         limits = [batch.largest_rotation for batch in twin.batches if batch.largest_rotation is not None]
 
@@ -111,7 +117,8 @@ class Statics(StaticEquations):
         def correction(it: Iteration[Trial, Unbalanced]) -> Floats | None:
             x, at = it.x, it.residual
             # a step that is expected to be the last one takes the matrix of the one before
-            if not kept or it.expected > 1.0 or it.size > QUICKLY * it.previous:
+            begins = it.count == 0 and kept
+            if not begins and (not kept or it.expected > 1.0 or it.size > QUICKLY * it.previous):
                 kept[:] = [factors_at(x, at)]
             factors, weight = kept[0]
 

@@ -136,7 +136,7 @@ class Factorisation:
             for k in np.flatnonzero((others != rows).any(axis=0))[::-1]:
                 other = others[:, k]
                 A[all_blocks, k], A[all_blocks, other] = A[all_blocks, other], A[all_blocks, k].copy()
-            found += int(np.sum(np.linalg.eigvalsh(0.5 * (A + A.transpose(0, 2, 1))) < 0.0))
+            found += _negative_eigenvalues(0.5 * (A + A.transpose(0, 2, 1)))
         return found
 
     def solve(self, x: Unknowns) -> Unknowns:
@@ -149,6 +149,15 @@ class Factorisation:
         x = np.array(right, dtype=self.data.dtype, order="C")
         solve_columns(*self.arguments, x.shape[1], x.reshape(-1))
         return x
+
+
+def _negative_eigenvalues(A: Floats) -> int:
+    """The number of negative eigenvalues of symmetric matrices (k, n, n), which mostly have no others or none."""
+    for sign, count in ((1.0, 0), (-1.0, A.shape[0] * A.shape[1])):
+        with suppress(np.linalg.LinAlgError):
+            np.linalg.cholesky(sign * A)  # in a tenth of the time of eigenvalues
+            return count
+    return int(np.sum(np.linalg.eigvalsh(A) < 0.0))
 
 
 class FrontalFactorisation:
