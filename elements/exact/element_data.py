@@ -4,13 +4,14 @@ Source: docs/theory/exact_beam.md, sections 3, 4 and 9.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from femb.base.types import Floats, Ints
+from femb.base.values import Keeper
 from femb.elements.beam.ends import AXES, OFFSET, QUATERNION
 from femb.elements.beam.section import UNSHEARED, Section
 from femb.elements.beam.shape import BeamShape
@@ -49,6 +50,9 @@ BY_DIRECTION = -1.0
 GAUSS, GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(16)
 # A station this close to a node, in lengths of the element, is at the node.
 AT_NODE = 1e-9
+# Elements whose parameters are kept, and the last results of ``element_rows``, by all that they depend on.
+MOST_KEPT = 64
+ROWS: Keeper[Floats] = Keeper(16)
 # Integrals from -1/2 to 1/2 of the powers.
 OF_POWERS = np.array([1.0, 0.0, 1.0 / 12.0, 0.0, 1.0 / 80.0])
 
@@ -329,7 +333,16 @@ def reference_changes(shape: BeamShape) -> Floats:
 
 
 def element_rows(elements: ElementProperties, ends: Floats) -> Floats:
-    """The parameters (e, 171 or 279) of elements, from their properties and the rows (e, 2, 17) of their ends."""
+    """The parameters (e, 171 or 279) of elements, from their properties and the rows (e, 2, 17) of their ends; those of
+    a few elements are kept, for models of a study whose beams are alike."""
+    if len(ends) > MOST_KEPT:
+        return _element_rows(elements, ends)
+    given = (*(getattr(elements, each.name) for each in fields(elements)), ends)
+    key = tuple(None if each is None else each.tobytes() for each in given)
+    return ROWS.get(key, lambda: _element_rows(elements, ends)).copy()
+
+
+def _element_rows(elements: ElementProperties, ends: Floats) -> Floats:
     lengths, reference = elements.lengths, elements.reference
     count = len(lengths)
     rows = np.zeros((count, COLUMNS if elements.viscous is None else ALL_COLUMNS))

@@ -6,7 +6,7 @@ from oracles import exact_beam as oracle
 
 import femb
 from femb import Attachment, ExactBeam, RigidBody, Section
-from femb.elements.exact.element_data import DAMPING, MEAN, natural_coordinates
+from femb.elements.exact.element_data import DAMPING, MASSES, MEAN, natural_coordinates
 from femb.numerics import rotations
 from femb.system.system import System
 
@@ -365,3 +365,18 @@ def test_rigid_motions_on_top(damped):
         rigid[j + 3 : j + 6] += rotations.rotate_back(q[i + 3 : i + 7], spin)
     damping = forces(q, v)[system.n_v :]
     np.testing.assert_allclose(forces(q, rigid)[system.n_v :], damping, rtol=0.0, atol=1e-12 * np.abs(damping).max())
+
+
+def test_a_second_model_of_the_same_beams_has_their_parameters_and_another_its_own():
+    def rows(density: float) -> np.ndarray:
+        model = femb.Model()
+        section = Section("s", 1e-4, (1e-9, 2e-9), 1e-9, density, 1e9, 4e8)
+        model.add(ExactBeam("b", section, 1.0, 3, start=femb.Ground().at(direction=(1, 0, 0))))
+        return System(model).batches[0].data
+
+    kept, heavy = rows(1e3), rows(2e3)
+    assert np.array_equal(rows(1e3), kept)
+    changed = heavy != kept
+    assert changed.any(axis=1).all()
+    assert not changed[:, MEAN : MEAN + 108].any()
+    np.testing.assert_allclose(heavy[:, MASSES:], 2.0 * kept[:, MASSES:], rtol=1e-14)
