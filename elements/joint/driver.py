@@ -16,7 +16,7 @@ from femb.elements.item import Item
 from femb.elements.joint.constraint_kernels import ORIENTATION
 from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.joint.coordinates import component_rows, coordinate_row, make_row
-from femb.elements.joint.joint import OnCoordinate
+from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.elements.joint.records import driver_records, driver_rows
 from femb.elements.marker import JointEnd, Place, axes_of, check_markers
 from femb.elements.records import RecordedSystem, Records

@@ -12,7 +12,7 @@ from femb.base.types import NOT_NEGATIVE, OWN_UNITS, POSITIVE, Arguments, Floats
 from femb.elements.item import HoldsCommands
 from femb.elements.joint.constraint_kernels import FRICTION, MOTOR, SPRING, STOPS
 from femb.elements.joint.coordinates import ANGLE, Z
-from femb.elements.joint.joint import OnCoordinate
+from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.elements.load.load import LoadResults
 from femb.elements.spring.spring import SpringResults
 from femb.layout.commands import Command, command_array

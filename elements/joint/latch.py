@@ -11,7 +11,7 @@ from femb.base.types import NOT_NEGATIVE, Unit
 from femb.base.values import whole_number
 from femb.elements.joint.constraint_set import ConstraintRow
 from femb.elements.joint.coordinates import coordinate_row
-from femb.elements.joint.joint import OnCoordinate
+from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.layout.discrete import DiscreteState, Update
 from femb.layout.element import Input
 from femb.layout.layout import LatchLayout, Layout

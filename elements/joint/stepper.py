@@ -12,7 +12,7 @@ from femb.base.errors import ModelError
 from femb.base.quantity import Group, Quantity
 from femb.base.types import NOT_NEGATIVE, POSITIVE, Floats, Unit
 from femb.elements.item import ItemStates
-from femb.elements.joint.joint import OnCoordinate
+from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.elements.load.load import LoadResults
 from femb.layout.commands import Command
 from femb.layout.discrete import DiscreteState, Update

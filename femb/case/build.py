@@ -25,7 +25,8 @@ from femb.case.schema import (
 )
 from femb.case.text import KeyPath
 from femb.elements import registry
-from femb.elements.joint.joint import Joint, OnCoordinate
+from femb.elements.joint.joint import Joint
+from femb.elements.joint.on_coordinate import OnCoordinate
 from femb.model.model import Figure, Model
 
 # From one table of a case file to its dataclass, with all problems.
