@@ -24,6 +24,7 @@ BELOW = 0.5
 SYMMETRIC = 1e-7
 ROUGH = 1e-2
 FIRST_SHIFT = -1.0  # (rad/s)2, and smaller and smaller parts of it until the lowest mode is near
+FARTHER = 4.0  # of the shift of an unstable state, until nothing is below it
 SEED = 1
 # Below this number of freedoms, and where most modes are wanted, all of them are computed at once.
 SMALL = 60
@@ -185,7 +186,8 @@ def _below(motion: EigenProblem, free: FreeMotions, squares: Floats) -> float:
 
 
 def _factors_and_shift(motion: EigenProblem, free: FreeMotions) -> tuple[AnyFactorisation, float]:
-    """Factors of the stiffness at a shift below the lowest eigenvalue; zero where every block is regular by itself."""
+    """Factors of the stiffness at a shift below the lowest eigenvalue; zero where every block is regular by itself and
+    the state is stable."""
     # bodies that only joints connect have no stiffness of their own: their blocks are regular with a shift alone
     shift = FIRST_SHIFT if free.count or motion.system.n_c else 0.0
     factors = _factors(motion, shift)
@@ -195,6 +197,10 @@ def _factors_and_shift(motion: EigenProblem, free: FreeMotions) -> tuple[AnyFact
         factors = _factors(motion, shift)
         if abs(shift) >= 0.01 * abs(previous):
             break
+    # of an unstable state, the nearest eigenvalue is not the lowest: none may be below the shift
+    while factors.negative_eigenvalues():
+        shift = -FARTHER * (abs(shift) or abs(float(_lanczos(motion, free, 1, factors, shift, ROUGH)[0][0])))
+        factors = _factors(motion, shift)
     return factors, shift
 
 

@@ -333,6 +333,21 @@ def test_free_growth_and_bending_by_heat_have_no_stress():
     np.testing.assert_allclose(pressed.membrane_force[-1, :, :2], -scale / (1.0 - NU), rtol=1e-9)
 
 
+@pytest.mark.parametrize("hinged", [False, True])
+def test_modes_beyond_buckling_are_refused_however_few_are_wanted(hinged):
+    """Compressed to four times its buckling load, a plate has higher modes whose squares are nearer to zero."""
+    square = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
+    press = 4.0 * (4.0 if hinged else 10.0) * np.pi**2 * E * H**3 / 12.0 / (1.0 - NU**2)
+    edges = [f"edge{k}" for k in range(1, 5)]
+    lines = [femb.HingeLine(e, {"body": "ground"}, {"shell": "p", "edge": e}) for e in edges if hinged]
+    attach = {} if hinged else dict.fromkeys(edges, "ground")
+    metal = material(E, NU, RHO)
+    plate = femb.Shell("p", (8, 8), square, thickness=H, material=metal, pretension=(-press, 0, 0), attach=attach)
+    for count in (1, 2, 6):
+        with pytest.raises(femb.ModelError, match="the state is unstable"):
+            femb.modes(model_of(plate, *lines), count)
+
+
 def test_a_slope_of_temperature_varies_along_the_axes_of_the_geometry():
     """Of two elements that nothing lets grow, on a turned hub: each has the temperature of its middle."""
     alpha, edges = 2e-5, {f"edge{k}": "ground" for k in range(1, 5)}
