@@ -1,6 +1,6 @@
 """The elements of shells, evaluated together."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Self
 
@@ -27,6 +27,8 @@ ALL, INERTIAL = (True, True, True), (False, False, True)
 NO_FREE = np.zeros((0, 0, 0, LANES))
 # Columns of a corner (b, D, P, M and a factor), and roundings in which strains are lost.
 ROUNDINGS = 64.0
+# Elements whose stress stiffness is in memory at a time.
+PORTION = 256
 # Share of its stiffness that a wall without compression keeps where it is slack, so that its shape is determined.
 COMPRESSION = 1e-5
 
@@ -336,6 +338,25 @@ class ShellBatch(Batch):
             other.own.append(own[first : first + size].reshape(-1, cells.strains))
             first += size
         return other
+
+    def stress_stiffness(self, q: Floats, fields: Floats) -> Iterator[tuple[Ints, Floats]]:
+        """Velocities (c, g), -1 if fixed, and stress stiffness (c, g, f, g) of the elements in portions, at a state q
+        (n_q,) with the stresses of displacements (f, n_v): equations (13) and (14) of docs/theory/shell.md."""
+        count, states = len(fields), np.broadcast_to(q, (len(fields) + 1, len(q)))
+        moved = np.vstack([fields, np.zeros(fields.shape[1])])
+        for cells in self.cells:
+            stiff, shape, corners = cells.shared[:3]
+            size = 6 * cells.n
+            for start in range(0, len(cells.index), PORTION):
+                part = slice(start, min(start + PORTION, len(cells.index)))
+                index, kind = cells.index[part], cells.kind[groups_of(part)]
+                strains = np.empty((count + 1, len(kind), cells.strains, LANES))
+                kernels.changed_strains(index, kind, shape, corners, states, self.fixed, moved, strains)
+                strains = strains[:count] - strains[count]
+                found = np.empty((len(index), size, count, size))
+                tangents.stress_stiffness(index, kind, stiff, shape, corners, q[None], self.fixed, strains, found)
+                first = np.repeat(index[:, cells.n :], 6, axis=1)
+                yield np.where(first >= 0, first + np.tile(np.arange(6), cells.n), -1), found
 
     def unstrained(self, u: Floats, q: Floats) -> Self | None:
         own, far = self.own_strains(u, q, np.zeros(self._n_v)), float(np.max(np.abs(q)))

@@ -213,6 +213,20 @@ def add_drilling(n, s, corner, R, L, work, K):
 
 
 @inlined
+def add_stress_stiffness(n, s, corner, R, L, minus, xx, xd, dd, forces, turns, work, K):
+    """K (6 n, 6 n) += the geometric stiffness of stresses s (m,) with the weights and forces of ``vector_forces``."""
+    add_turns(n, xx, xd, dd, L, minus, work, K)
+    add_weights(n, xx, xd, L, K)
+    add_drilling(n, s[s.size - n :], corner, R, L, work, K)
+    for i in range(n):
+        at = 6 * i + 3
+        add_node(R[i], forces[i], corner[i, OFFSET:DIRECTOR], at, K)
+        add_node(R[i], forces[n + i], corner[i, DIRECTOR:NEXT], at, K)
+        add_node(R[i], turns[i], corner[i, NEXT:LAST], at, K)
+        add_node(R[i], turns[n + i], corner[i, LAST:SIZE], at, K)
+
+
+@inlined
 def mass_weights(n, mass, xx, xd, dd):
     """The weights of the mass between vectors: equation (16)."""
     r0, r1, r2 = mass[n * n], mass[n * n + 1], mass[n * n + 2]
@@ -398,15 +412,9 @@ def tangents(
             for i in range(n):
                 for j in range(n):
                     dd[i, j] = 0.0 * beta
-            add_turns(n, xx, xd, dd, L, minus, three, stiff_)
-            add_weights(n, xx, xd, L, stiff_)
-            add_drilling(n, strain[2, m - n :], corners, R, L, three, stiff_)
-            for i in range(n):
-                at = 6 * i + 3
-                add_node(R[i], y[2, i], corners[i, OFFSET:DIRECTOR], at, stiff_)
-                add_node(R[i], y[2, n + i], corners[i, DIRECTOR:NEXT], at, stiff_)
-                add_node(R[i], ends[2, i], corners[i, NEXT:LAST], at, stiff_)
-                add_node(R[i], ends[2, n + i], corners[i, LAST:SIZE], at, stiff_)
+            add_stress_stiffness(
+                n, strain[2], corners, R, L, minus, xx, xd, dd, y[2], ends[2], three, stiff_
+            )  # fmt: skip
             if exact:
                 gather_rates(n, index, first, a[s], rates[1])
                 inertia_forces(n, w, acc, corners, h, gravity, R, work, y[3], y[4], y[5])
@@ -443,3 +451,31 @@ def add_masses(index, kind, corner, mass, q, fixed, offset, stride, masses):
             M[:] = 0.0
             add_mass(n, corners, h, L, minus, xx, xd, dd, three, lanes(M))
             scatter_group(n, M, g * LANES, offset, stride, masses[s])
+
+
+@kernel
+def stress_stiffness(index, kind, stiff, shape, corner, q, fixed, strain, out):
+    """out (e, 6 n, f, 6 n): the geometric stiffness at a state q (1, n_q) by strains (f, g, m, LANES): (13) and (14)."""
+    n, m = corner.shape[1], shape.shape[1]
+    poses, K = np.empty((n, 7, LANES)), np.empty((6 * n, 6 * n, LANES))
+    R, y = lanes(np.empty((n, 3, 3, LANES))), lanes(np.empty((2, 2 * n, 3, LANES)))
+    ends, s = lanes(np.empty((2, 2 * n, 3, LANES))), lanes(np.empty((m, LANES)))
+    xx, xd, dd = lanes(np.empty((n, n, LANES))), lanes(np.empty((n, n, LANES))), lanes(np.zeros((n, n, LANES)))
+    L, minus = lanes(np.empty((2 * n, 3, 3, LANES))), lanes(np.empty((2 * n, 3, 3, LANES)))
+    three = lanes(np.empty((3, 3, 3, LANES)))
+    for g in range(kind.shape[0]):
+        row, first = kind[g], g * LANES
+        corners = lanes(corner[row])
+        gather(n, index, first, q[0], fixed, poses)
+        place(n, lanes(poses), corners, R, y[0], ends[0])
+        skews(n, corners, R, L)
+        negative(n, L, minus)
+        for f in range(strain.shape[0]):
+            K[:] = 0.0
+            stresses(lanes(stiff[row]), lanes(strain[f, g]), s)
+            vector_forces(n, s, corners, y[0], ends[0], xx, xd, y[1], ends[1])
+            add_stress_stiffness(n, s, corners, R, L, minus, xx, xd, dd, y[1], ends[1], three, lanes(K))
+            for lane in range(min(LANES, index.shape[0] - first)):
+                for a in range(6 * n):
+                    for b in range(6 * n):
+                        out[first + lane, a, f, b] = K[a, b, lane]

@@ -230,9 +230,9 @@ class AppendageStress:
         words = motion.system, motion.u, motion.q, turn, stored
         found = motion.system.batches
         beams = [BeamStress(each, *words) for each in found if isinstance(each, BeamBatch)]
-        return cls(
-            (*beams, *(ExactStress(each, *words) for each in found if isinstance(each, ExactBatch | ShellBatch)))
-        )
+        exact = [ExactStress(each, *words) for each in found if isinstance(each, ExactBatch)]
+        shells = [ShellStress(each, motion.q, turn, stored) for each in found if isinstance(each, ShellBatch)]
+        return cls((*beams, *exact, *shells))
 
     def __call__(self, fields: Floats, shapes: Floats) -> Floats:
         G = np.zeros((fields.shape[1], shapes.shape[1], shapes.shape[1]))
@@ -243,10 +243,10 @@ class AppendageStress:
 
 @dataclass(frozen=True, eq=False)
 class ExactStress:
-    """Stress stiffness of exact beams and shells: the part of their stiffness that is linear in their stresses,
-    equation (15) of docs/theory/exact_beam.md and (12) of docs/theory/shell.md."""
+    """Stress stiffness of exact beams: the part of their stiffness that is linear in their stresses, equation (15) of
+    docs/theory/exact_beam.md."""
 
-    batch: ExactBatch | ShellBatch
+    batch: ExactBatch
     system: Equations
     u: Floats
     q: Floats
@@ -274,6 +274,29 @@ class ExactStress:
                 change = system.pattern.to_csc(stiffness(own / size) - unstressed)[:n, :n]
                 G[f] = size * (inner.T @ (change @ inner))
         return 0.5 * (G + G.swapaxes(1, 2))
+
+
+@dataclass(frozen=True, eq=False)
+class ShellStress:
+    """Stress stiffness of shells, of shapes without a matrix: equation (12) of docs/theory/shell.md."""
+
+    batch: ShellBatch
+    q: Floats
+    turn: Sparse
+    stored: Ints
+
+    def __call__(self, fields: Floats, shapes: Floats) -> Floats:
+        f, s, n = fields.shape[1], shapes.shape[1], int(self.stored[-1]) + 1
+        moved, inner = np.zeros((f, n)), np.zeros((n + 1, s))  # the last row is of what is fixed
+        moved[:, self.stored], inner[self.stored] = (self.turn.T @ fields).T, self.turn.T @ shapes
+        G = np.zeros((s, f * s))
+        for places, stiffness in self.batch.stress_stiffness(self.q, moved):
+            own = inner[places]
+            c, g, _ = own.shape
+            pulled = stiffness.reshape(c, g * f, g) @ own
+            G += own.reshape(-1, s).T @ pulled.reshape(-1, f * s)
+        found = G.reshape(s, f, s).transpose(1, 0, 2)
+        return 0.5 * (found + found.swapaxes(1, 2))
 
 
 @dataclass(frozen=True, eq=False)

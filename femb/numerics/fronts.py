@@ -20,19 +20,25 @@ from femb.base.types import Bools, Floats, Ints, Sparse
 # regular finite element mesh, SIAM J. Numer. Anal. 10 (1973) 345; A. Pothen, C.-J. Fan, Computing the block triangular
 # form of a sparse matrix, ACM Trans. Math. Softw. 16 (1990) 303.
 
-SMALL = 60  # points that are not divided further
+SMALL = 120  # unknowns that are not divided further
 
 
 def dissection(matrix: Sparse, places: Floats) -> list[Ints]:
-    """Blocks of the rows of a symmetric matrix (n, n), in the order of elimination; its rows are at places (n, 3)."""
-    _, point = np.unique(places, axis=0, return_inverse=True)
+    """Blocks of the rows of a symmetric matrix (n, n), in the order of elimination; its rows are at places (n, 3).
+
+    Rows at one place that nothing connects are of different points: those of a flat panel along and across it.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    _, part = connected_components(matrix, directed=False)
+    _, point = np.unique(np.column_stack([part, places]), axis=0, return_inverse=True)
     point = point.ravel().astype(np.int32)
     count = int(point.max(initial=-1)) + 1
     where = np.zeros((count, 3))
     where[point] = places
     ranked = np.argsort(point, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(point, minlength=count))])
-    blocks = dissected(_graph(matrix, point, count), where, SMALL)
+    blocks = dissected(_graph(matrix, point, count), where, max(1, SMALL * count // max(1, len(point))))
     return [np.concatenate([ranked[starts[k] : starts[k + 1]] for k in own]) for own in blocks]
 
 
@@ -41,9 +47,13 @@ def dissected(graph: Sparse, where: Floats, small: int) -> list[Ints]:
 
     small : the most points of a set that is not divided further.
     """
+    from scipy.sparse.csgraph import connected_components
+
     order: list[Ints] = []
     local = np.full(len(where), -1)
-    stack: list[tuple[Ints, bool]] = [(np.arange(len(where)), False)]
+    number, part = connected_components(graph, directed=False)
+    parts = np.split(np.argsort(part, kind="stable"), np.cumsum(np.bincount(part, minlength=number))[:-1])
+    stack: list[tuple[Ints, bool]] = [(own, False) for own in parts]
     while stack:
         own, done = stack.pop()
         if done or len(own) <= small:
@@ -241,8 +251,9 @@ class Multifrontal:
         from scipy.linalg.blas import dsyrk, dtrsm
         from scipy.linalg.lapack import dpotrf
 
-        self.fronts = fronts
-        self.factors: list[tuple[Floats, Floats]] = []
+        # the fronts of one matrix alone are freed with their places
+        self.order = fronts.order
+        self.factors: list[tuple[slice, Ints, Floats, Floats]] = []
         waiting: list[list[tuple[Front, Floats]]] = [[] for _ in fronts.all]
         for number, front in enumerate(fronts.all):
             n, m = front.size, len(front.border)
@@ -264,7 +275,7 @@ class Multifrontal:
                 below = dtrsm(1.0, corner, below, side=1, lower=1, trans_a=1, overwrite_b=1)
                 rest = dsyrk(-1.0, below, beta=1.0, c=rest, lower=1, overwrite_c=1)
                 waiting[front.parent].append((front, rest))
-            self.factors.append((corner, below))
+            self.factors.append((slice(front.start, front.end), front.border, corner, below))
 
     @classmethod
     def of(cls, matrix: Sparse, blocks: list[Ints]) -> "Multifrontal":
@@ -278,27 +289,26 @@ class Multifrontal:
     @property
     def entries(self) -> int:
         """The number of entries of the factors."""
-        return sum(corner.size + below.size for corner, below in self.factors)
+        return sum(corner.size + below.size for _, _, corner, below in self.factors)
 
     def solve(self, right: Floats) -> Floats:
         """Solutions (n, k) for right-hand sides (n, k)."""
         from scipy.linalg.blas import dtrsm
 
-        order, parts = self.fronts.order, list(zip(self.fronts.all, self.factors, strict=True))
-        x = np.ascontiguousarray(right[order])
+        x = np.ascontiguousarray(right[self.order])
         # rows of x are columns of the transpose, which is in the order of Fortran
-        for front, (corner, below) in parts:
-            part = dtrsm(1.0, corner, x[front.start : front.end].T, side=1, lower=1, trans_a=1).T
-            x[front.start : front.end] = part
-            if len(front.border):
-                x[front.border] -= below @ part
-        for front, (corner, below) in reversed(parts):
-            own = x[front.start : front.end]
-            if len(front.border):
-                own -= below.T @ x[front.border]
-            x[front.start : front.end] = dtrsm(1.0, corner, own.T, side=1, lower=1).T
+        for own, border, corner, below in self.factors:
+            part = dtrsm(1.0, corner, x[own].T, side=1, lower=1, trans_a=1).T
+            x[own] = part
+            if len(border):
+                x[border] -= below @ part
+        for own, border, corner, below in reversed(self.factors):
+            part = x[own]
+            if len(border):
+                part -= below.T @ x[border]
+            x[own] = dtrsm(1.0, corner, part.T, side=1, lower=1).T
         out = np.empty_like(x)
-        out[order] = x
+        out[self.order] = x
         return out
 
 

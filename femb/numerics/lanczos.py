@@ -33,16 +33,14 @@ def largest_eigenvalues(
     step = flexibility(mass @ np.random.default_rng(1).standard_normal((n, width)))
     momenta = mass @ step
     basis: list[Floats] = []
-    moved: list[Floats] = []
     rows: list[Floats] = []
     for _ in range(MOST_BLOCKS):
-        block, weighted = _orthonormal(step, momenta, mass, basis, moved)
+        block, weighted = _orthonormal(step, momenta, mass, basis)
         if not block.shape[1]:  # an invariant space
             break
         basis.append(block)
-        moved.append(weighted)
         step = flexibility(weighted)
-        rows.append(_remove(step, basis, moved))
+        rows.append(_remove(step, mass @ step, basis))
         momenta = mass @ step
         size = sum(each.shape[1] for each in basis)
         values, parts = _projected(rows, size)
@@ -81,35 +79,32 @@ def _combined(basis: list[Floats], parts: Floats) -> Floats:
     return out
 
 
-def _remove(x: Floats, basis: list[Floats], moved: list[Floats]) -> Floats:
-    """Take the basis out of x, in place; returns the parts (size, q) that x had."""
-    parts = [each.T @ x for each in moved]
+def _remove(x: Floats, momenta: Floats, basis: list[Floats]) -> Floats:
+    """Take the basis out of x, which has these momenta, in place; returns the parts (size, q) that x had."""
+    # products with the mass again take less than those of the basis would take memory
+    parts = [each.T @ momenta for each in basis]
     for each, part in zip(basis, parts, strict=True):
         x -= each @ part
     return np.vstack(parts) if parts else np.zeros((0, x.shape[1]))
 
 
-def _orthonormal(
-    x: Floats, momenta: Floats, mass: Sparse, basis: list[Floats], moved: list[Floats]
-) -> tuple[Floats, Floats]:
+def _orthonormal(x: Floats, momenta: Floats, mass: Sparse, basis: list[Floats]) -> tuple[Floats, Floats]:
     """A block of unit mass without the basis, of x without it but for rounding, and its momenta; dependent columns are
     left out."""
     x, _ = _of_unit_mass(x, momenta)
     momenta = mass @ x  # nearly dependent columns have lost digits
-    if x.shape[1]:
-        parts = _remove(x, basis, moved)
-        first = 0
-        for each in moved:
-            momenta -= each @ parts[first : first + each.shape[1]]
-            first += each.shape[1]
+    if basis and x.shape[1]:
+        _remove(x, momenta, basis)
+        momenta = mass @ x
     return _of_unit_mass(x, momenta)
 
 
 def _of_unit_mass(x: Floats, momenta: Floats) -> tuple[Floats, Floats]:
-    scale = np.sqrt(np.maximum(np.einsum("nk,nk->k", x, momenta), 0.0))
+    gram = x.T @ momenta
+    scale = np.sqrt(np.maximum(np.diagonal(gram), 0.0))
     own = scale > 0.0
-    x, momenta = x[:, own] / scale[own], momenta[:, own] / scale[own]
-    squares, axes = np.linalg.eigh(x.T @ momenta)
+    squares, axes = np.linalg.eigh(gram[own][:, own] / np.outer(scale[own], scale[own]))
     good = squares > DEPENDENT * max(squares[-1], 1e-300) if len(squares) else np.zeros(0, dtype=bool)
-    turn = axes[:, good] / np.sqrt(squares[good])
+    turn = np.zeros((len(scale), int(np.sum(good))))
+    turn[own] = axes[:, good] / np.sqrt(squares[good]) / scale[own][:, None]
     return x @ turn, momenta @ turn
