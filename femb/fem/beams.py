@@ -60,7 +60,7 @@ def appendage_model(
     mass = _mass(motion, inside, own)
     stiffness = _stiffness(motion, inside, own)
     mass, stiffness = (as_csc(turn @ each @ turn.T) for each in (mass, stiffness))
-    nodes = np.array([place_of(motion, Station(each), np.zeros(3), np.eye(3)) for each in frames])
+    nodes = _nodes(motion, frames)
     fe = FeModel(
         nodes, of[0], of[1], mass, _balanced(stiffness, nodes, of), np.array(frames),
         stress=AppendageStress.of(motion, turn, stored), joints=_joints(motion, inside, own, turn),
@@ -83,7 +83,7 @@ def free_model(model: Model, numbers: Mapping[str, int], ties: Sequence[Mapping[
     of, turn, stored = _freedoms(motion, frames, own)
     mass, stiffness = (as_csc(turn @ part(motion, own, own) @ turn.T) for part in (_mass, _stiffness))
     fe = FeModel(
-        np.array([place_of(motion, Station(each), np.zeros(3), np.eye(3)) for each in frames]), *of, mass, stiffness,
+        _nodes(motion, frames), *of, mass, stiffness,
         np.array([numbers[layout.frames[k].label] for k in frames]), stress=AppendageStress.of(motion, turn, stored),
     )  # fmt: skip
     return replace(fe, joints=tied(fe, ties)) if ties else fe
@@ -149,26 +149,35 @@ def _refuse_pretension(model: Model, layout: Layout, part: Appendage) -> None:
             raise ModelError.at((item.table, item.name, "pretension"), what)
 
 
+def _nodes(motion: EigenProblem, frames: list[int]) -> Floats:
+    """(N, 3) m, positions of frames."""
+    layout = motion.system.layout
+    return motion.q[layout.frame_q[frames][:, None] + np.arange(3)] + layout.origin
+
+
 def _freedoms(motion: EigenProblem, frames: list[int], own: Bools) -> tuple[tuple[Ints, Ints], Sparse, Ints]:
     """Node and component of each freedom, rotations to common axes (n, n), and the places (n,) among all velocities."""
-    from scipy.sparse import block_diag
+    from scipy.sparse import csc_array
 
-    node = np.zeros(motion.system.n_v, dtype=np.int64)
-    component = np.full(motion.system.n_v, 6)
-    rotation: dict[int, Floats] = {}
-    for k, frame in enumerate(frames):
-        where = motion.velocities_of(frame)
-        node[where], component[where] = k, np.arange(where.stop - where.start)
-        i = motion.system.layout.frame_q[frame]
-        if where.stop - where.start == 6:
-            rotation[where.start + 3] = rotations.rotation_matrix(motion.q[i + 3 : i + 7])
+    layout, n = motion.system.layout, motion.system.n_v
+    node, component = np.zeros(n, dtype=np.int64), np.full(n, 6)
+    sizes = np.array([layout.frames[frame].freedom for frame in frames])
+    for size in np.unique(sizes).tolist():
+        of = np.flatnonzero(sizes == size)
+        where = layout.frame_v[np.array(frames)[of]][:, None] + np.arange(size)
+        node[where], component[where] = of[:, None], np.arange(size)
     stored = np.flatnonzero(own)
-    blocks, k = [], 0
-    while k < len(stored):
-        block = rotation.get(int(stored[k]), np.eye(1))
-        blocks.append(block)
-        k += len(block)
-    return (node[stored], component[stored]), as_csc(block_diag(blocks)), stored
+    place = np.full(n, -1)
+    place[stored] = np.arange(len(stored))
+    turning = np.array(frames)[sizes == 6]
+    turns = place[layout.frame_v[turning][:, None] + np.arange(3, 6)]
+    R = rotations.rotation_matrix(motion.q[layout.frame_q[turning][:, None] + np.arange(3, 7)])
+    straight = np.setdiff1d(np.arange(len(stored)), turns)
+    rows = np.concatenate([straight, np.repeat(turns, 3, axis=1).ravel()])
+    columns = np.concatenate([straight, np.tile(turns, 3).ravel()])
+    values = np.concatenate([np.ones(len(straight)), R.ravel()])
+    turn = as_csc(csc_array((values, (rows, columns)), shape=(len(stored), len(stored))))
+    return (node[stored], component[stored]), turn, stored
 
 
 def _mass(motion: EigenProblem, inside: Bools, own: Bools) -> Sparse:
@@ -227,11 +236,11 @@ class AppendageStress:
     @classmethod
     def of(cls, motion: EigenProblem, turn: Sparse, stored: Ints) -> "AppendageStress":
         """By freedoms in common axes."""
-        words = motion.system, motion.u, motion.q, turn, stored
-        found = motion.system.batches
-        beams = [BeamStress(each, *words) for each in found if isinstance(each, BeamBatch)]
-        exact = [ExactStress(each, *words) for each in found if isinstance(each, ExactBatch)]
-        shells = [ShellStress(each, motion.q, turn, stored) for each in found if isinstance(each, ShellBatch)]
+        words = motion.u, motion.q, turn, stored
+        found, n = motion.system.batches, motion.system.n_v
+        beams = [BeamStress(each, n, *words) for each in found if isinstance(each, BeamBatch)]
+        exact = [ExactStress(each, motion.system, *words) for each in found if isinstance(each, ExactBatch)]
+        shells = [ShellStress(each, n, motion.q, turn, stored) for each in found if isinstance(each, ShellBatch)]
         return cls((*beams, *exact, *shells))
 
     def __call__(self, fields: Floats, shapes: Floats) -> Floats:
@@ -281,12 +290,13 @@ class ShellStress:
     """Stress stiffness of shells, of shapes without a matrix: equation (12) of docs/theory/shell.md."""
 
     batch: ShellBatch
+    n_v: int
     q: Floats
     turn: Sparse
     stored: Ints
 
     def __call__(self, fields: Floats, shapes: Floats) -> Floats:
-        f, s, n = fields.shape[1], shapes.shape[1], int(self.stored[-1]) + 1
+        f, s, n = fields.shape[1], shapes.shape[1], self.n_v
         moved, inner = np.zeros((f, n)), np.zeros((n + 1, s))  # the last row is of what is fixed
         moved[:, self.stored], inner[self.stored] = (self.turn.T @ fields).T, self.turn.T @ shapes
         G = np.zeros((s, f * s))
@@ -304,14 +314,14 @@ class BeamStress:
     """Stress stiffness of beams of the default kind: int N w'^2 over each element."""
 
     batch: BeamBatch
-    system: Equations
+    n_v: int
     u: Floats
     q: Floats
     turn: Sparse
     stored: Ints
 
     def __call__(self, fields: Floats, shapes: Floats) -> Floats:
-        batch, u, q, n = self.batch, self.u, self.q, self.system.n_v
+        batch, u, q, n = self.batch, self.u, self.q, self.n_v
         place = np.full(n, -1)
         place[self.stored] = np.arange(len(self.stored))
         own_fields, own_shapes = (self.turn.T @ each for each in (fields, shapes))

@@ -121,7 +121,7 @@ class EigenProblem:
             free, u, v, spinning = free.with_gravity(np.zeros(3)), _without_loads(free, u), kept, False
             free = free.with_batches([batch.unstrained(u, q) or batch for batch in free.batches])
             _warn_of_pretension(free, layout.held_frames(), u, q)
-        damping, stiffness = (part.copy() for part in free.tangent(u, q, v, a))
+        damping, stiffness = free.tangent(u, q, v, a)
         if spinning and (why := why_changing(system)):
             raise ModelError(
                 f"modes: the state is not steady: {why}; leave out what does not turn with it, as weight across the "

@@ -303,7 +303,14 @@ class Pattern:
         counts = sizes[row_blocks] * sizes[column_blocks]
         width = np.repeat(sizes[column_blocks], counts)
         row, column = np.divmod(np.arange(self.size) - np.repeat(np.cumsum(counts) - counts, counts), width)
-        return np.repeat(start[row_blocks], counts) + row, np.repeat(start[column_blocks], counts) + column
+        row += np.repeat(start[row_blocks], counts)
+        column += np.repeat(start[column_blocks], counts)
+        return row.astype(self._kind), column.astype(self._kind)
+
+    @property
+    def _kind(self) -> Any:
+        """The type of numbers of entries: of large patterns they take as much memory as the data."""
+        return np.int32 if self.size < np.iinfo(np.int32).max else np.int64
 
     def entries_of(self, unknowns: Bools) -> tuple[Bools, Bools]:
         """The entries of the data in the rows and columns of some unknowns (n,) bool, and those on the diagonal."""
@@ -328,13 +335,26 @@ class Pattern:
     @cached_property
     def _in_columns(self) -> tuple[Ints, Ints, Ints]:
         """The entries of the data in the order of columns and rows, their rows, and the first of each column."""
-        from scipy.sparse import coo_array
-
-        # linear in their number, as no sort is
-        numbers = coo_array((np.arange(self.size), self.rows_columns()), shape=(self.n, self.n)).tocsc()
-        numbers.sort_indices()
-        kind = np.int32 if self.size < np.iinfo(np.int32).max else np.int64
-        return numbers.data.astype(kind), numbers.indices.astype(kind), numbers.indptr.astype(kind)
+        start, sizes, kind = self.block_start, self.sizes, self._kind
+        count, (earlier, later) = len(sizes), self.edges.T
+        rows = np.concatenate([np.arange(count), earlier, later])
+        columns = np.concatenate([np.arange(count), later, earlier])
+        ranked = np.lexsort((rows, columns))
+        rows, offsets = rows[ranked], np.concatenate([self.diagonal, self.lower, self.upper])[ranked]
+        # the blocks of every column, and of every one of these its rows
+        blocks = np.bincount(columns, minlength=count)
+        per = blocks[self.block_of]
+        block = _ramps((np.cumsum(blocks) - blocks)[self.block_of], per)
+        column = np.repeat(np.arange(self.n), per)
+        of = self.block_of[column]
+        heights = sizes[rows[block]]
+        pointers = np.concatenate([[0], np.cumsum(heights)])[np.concatenate([[0], np.cumsum(per)])].astype(kind)
+        first = (offsets[block] + column - start[of]).astype(kind)
+        inside = _ramps(np.zeros(len(block), dtype=kind), heights)
+        order = inside * np.repeat(sizes[of].astype(kind), heights)
+        order += np.repeat(first, heights)
+        inside += np.repeat(start[rows[block]].astype(kind), heights)
+        return order, inside, pointers
 
     def from_csc(self, matrix: Any) -> Floats:
         """Block data of a scipy.sparse matrix (n, n) without entries outside the blocks."""
@@ -347,6 +367,13 @@ class Pattern:
 
         order, indices, pointers = self._in_columns
         return csc_array((data[order], indices, pointers), shape=(self.n, self.n))
+
+
+def _ramps(first: Ints, counts: Ints) -> Ints:
+    """Numbers that rise from each of ``first``, as many as ``counts``, of its type."""
+    out = np.arange(int(counts.sum()), dtype=first.dtype)
+    out += np.repeat((first - (np.cumsum(counts) - counts)).astype(first.dtype), counts)
+    return out
 
 
 PATTERNS: Keeper[Pattern] = Keeper(KEPT)
