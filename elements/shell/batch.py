@@ -14,7 +14,7 @@ from femb.elements.records import load_factors
 from femb.elements.shell import kernels, tangents
 from femb.elements.shell.load import SurfaceLoad
 from femb.elements.shell.mesh import projected_axes
-from femb.elements.shell.stiffness import areas, elements_of, middle_axes, turned_stiffness, wrinkled
+from femb.elements.shell.stiffness import areas, elements_of, middle_axes, reference_strains, turned_stiffness, wrinkled
 from femb.layout.element import Batch, Input
 from femb.layout.layout import Layout, unfixed_frames
 from femb.layout.views import BlockPattern, ModelView, OutputStates
@@ -29,6 +29,8 @@ NO_FREE = np.zeros((0, 0, 0, LANES))
 ROUNDINGS = 64.0
 # Elements whose stress stiffness is in memory at a time.
 PORTION = 256
+# Elements whose shapes, of size one, and angles differ by less are alike.
+ALIKE = 1e-11
 # Share of its stiffness that a wall without compression keeps where it is slack, so that its shape is determined.
 COMPRESSION = 1e-5
 
@@ -36,18 +38,18 @@ COMPRESSION = 1e-5
 class Cells:
     """The elements with n corners of all shells.
 
-    index (e, 2 n) : of the frames in q and in v. stiffness (e, m, m), reference (e, m), corners (e, n, 13), mass
-    (e, n n + 4), tension (e, t) : as of ``femb.elements.shell.kernels``. recovery (e, 8, m) : resultants in the
-    middle by the strains, material axes; flexibility (e, 6, 6) : strains and curvatures by resultants. area (e,) m2.
-    free (e, 3, 6) and heat (e, 2, m) : strains and curvatures, material axes, and strains without stress, by
-    temperature, gradient and, of free, the pretension. turn (e,) : angle (rad) of the material axes from those of the
-    middle. rows : by shell, its elements.
+    index (e, 2 n) : of the frames in q and in v. mass (e, n n + 4) : as of ``femb.elements.shell.kernels``. alike
+    (e,) : the rows of the next arrays, of elements of equal shape and wall: stiffness (k, m, m), tension (k, t), recovery
+    (k, 8, m) : resultants in the middle by the strains, material axes; flexibility (k, 6, 6) : strains and curvatures
+    by resultants; area (k,) m2; free (k, 3, 6) and heat (k, 2, m) : strains and curvatures, material axes, and strains
+    without stress, by temperature, gradient and, of free, the pretension; turn (k,) : angle (rad) of the material axes
+    from those of the middle. rows : by shell, its elements. kind, shared : arguments of the kernels.
     """
 
     def __init__(self, n: int, shells: list[Any], layout: Layout) -> None:
-        index, arrays = [], []
+        index, alike, arrays, known = [], [], [], []
         self.n, self.rows = n, dict[str, slice]()
-        first = 0
+        first = count = 0
         for item in shells:
             entry = layout.shells[item.name]
             cells = entry.quads if n == 4 else entry.triangles
@@ -55,24 +57,34 @@ class Cells:
             first += len(cells)
             if len(cells):
                 index.append(_frames_of(cells, entry.stations, layout))
-                arrays.append(_arrays_of(cells, item, entry.stations, layout))
+                own, of_each, of_alike = _arrays_of(cells, item, entry.stations, layout)
+                alike.append(count + own)
+                count += len(of_alike[0])
+                arrays.append(of_each)
+                known.append(of_alike)
         self.index: Ints = np.concatenate(index)
-        joined = [np.concatenate(parts) for parts in zip(*arrays, strict=True)]
-        self.stiffness, self.reference, self.corners, self.mass, self.tension = joined[:5]
-        self.recovery, self.flexibility, self.area, self.free, self.heat, self.turn = joined[5:]
+        self.alike: Ints = np.concatenate(alike)
+        reference, corners, self.mass = (np.concatenate(parts) for parts in zip(*arrays, strict=True))
+        joined = [np.concatenate(parts) for parts in zip(*known, strict=True)]
+        self.stiffness, self.tension, self.recovery, self.flexibility = joined[:4]
+        self.area, self.free, self.heat, self.turn = joined[4:]
         if not np.any(self.tension):
-            self.tension = np.zeros((len(self.tension), 0))
+            self.tension = np.zeros((count, 0))
         self.sizes = (6,) * n
-        self._group()
+        self._group(reference, corners)
 
-    def _group(self) -> None:
-        given = self.stiffness, self.reference, self.corners, self.mass, self.tension
-        self.kind, *self.shared = kinds(*map(groups, given))
+    def _group(self, reference: Floats, corners: Floats) -> None:
+        given = reference, corners, self.mass, self.tension[self.alike]
+        kind, *shared = kinds(*map(groups, given))
+        filled = np.minimum(np.arange(len(kind) * LANES), len(self.alike) - 1).reshape(-1, LANES)
+        of_groups, which = np.unique(self.alike[filled], axis=0, return_inverse=True)
+        self.kind = np.stack([which.ravel(), kind], axis=1)
+        self.shared = [np.ascontiguousarray(np.moveaxis(self.stiffness[of_groups], 1, -1)), *shared]
 
     @property
     def strains(self) -> int:
         """m."""
-        return int(self.reference.shape[1])
+        return int(self.stiffness.shape[1])
 
     @property
     def in_v(self) -> Ints:
@@ -85,23 +97,25 @@ class Cells:
         shape, n = elastic.shape[:2], 5 if self.n == 4 else 3
         if not self.tension.size:
             return np.zeros(shape), np.zeros((*shape, 3)), np.zeros(shape)
-        points = self.tension[:, :-1].reshape(len(self.tension), -1, 3 * n + 1)
+        tension, turn = self.tension[self.alike], self.turn[self.alike]
+        points = tension[:, :-1].reshape(len(tension), -1, 3 * n + 1)
         strains = np.einsum("epik,sek->sepi", points[..., :-1].reshape(*points.shape[:2], 3, n), elastic[..., :n])
-        energy, forces, state = wrinkled(strains, points[..., -1], self.tension[:, -1:])
+        energy, forces, state = wrinkled(strains, points[..., -1], tension[:, -1:])
         # the mean, in material axes
-        c, s = np.cos(2.0 * self.turn), np.sin(2.0 * self.turn)
-        a, b, shear = np.moveaxis(forces.sum(axis=2) / self.area[:, None], -1, 0)
+        c, s = np.cos(2.0 * turn), np.sin(2.0 * turn)
+        a, b, shear = np.moveaxis(forces.sum(axis=2) / self.area[self.alike][:, None], -1, 0)
         mean, half = 0.5 * (a + b), 0.5 * (a - b) * c + shear * s
         turned = np.stack([mean + half, mean - half, shear * c - 0.5 * (a - b) * s], axis=-1)
         mixed = np.where(state.min(axis=2) == 2.0, 2.0, np.minimum(state.max(axis=2), 1.0))
         return energy.sum(axis=2), turned, mixed * np.any(points[..., -1], axis=1)
 
-    def with_stiffness(self, stiffness: Floats, damping: float) -> "Cells":
-        """The cells with another stiffness and damping, without wrinkles."""
+    def inertial(self) -> "Cells":
+        """The cells without stiffness, damping and wrinkles."""
         other = shallow_copy(self)
-        other.stiffness, other.mass, other.tension = stiffness, self.mass.copy(), self.tension[:, :0]
-        other.mass[:, -1] = damping
-        other._group()
+        stiffness, shape, corners, mass, tension = self.shared
+        mass = mass.copy()
+        mass[:, -1] = 0.0
+        other.shared = [np.zeros_like(stiffness), shape, corners, mass, tension[:, :0]]
         return other
 
 
@@ -110,8 +124,10 @@ def _frames_of(cells: Ints, stations: list[Any], layout: Layout) -> Ints:
     return np.ascontiguousarray(np.hstack([layout.frame_q[frames], layout.frame_v[frames]]))
 
 
-def _arrays_of(cells: Ints, item: Any, stations: list[Any], layout: Layout) -> tuple[Any, ...]:
-    """The arrays of ``Cells`` of the elements of one shell."""
+def _arrays_of(
+    cells: Ints, item: Any, stations: list[Any], layout: Layout
+) -> tuple[Ints, tuple[Floats, ...], tuple[Any, ...]]:
+    """The arrays of ``Cells`` of the elements of one shell: the rows of those alike, those of each, those of alike."""
     nodes, quaternions = layout.poses(stations)
     used = [stations[k] for k in range(len(stations))]
     frames = np.array([layout.frames[station.frame].quaternion for station in used])
@@ -129,29 +145,40 @@ def _arrays_of(cells: Ints, item: Any, stations: list[Any], layout: Layout) -> t
         # directors that follow the slopes exactly would be clamped at edges, where the layer is thinner than elements
         for each, wall in zip(C, item.walls, strict=True):
             each[6:, 6:] *= wall.thickness**2 / (wall.thickness**2 + areas(x).mean())
-    flexibility = np.linalg.inv(C[:, :6, :6])[which]
     # without an expansion nothing heats it
-    free = np.array([[*np.nan_to_num(wall.free), item.pretension_strain(wall)] for wall in item.walls])[which]
-    C = C[which]
-    found = elements_of(x, normals, C, angle, free, item.stiff_drilling, item.tension_only)
-    stretched = found.reference + found.free[:, 2]
+    free = np.array([[*np.nan_to_num(wall.free), item.pretension_strain(wall)] for wall in item.walls])
+    size = np.sqrt(areas(x))
+    shape = [np.swapaxes(part, 1, 2).reshape(len(x), -1) for part in (
+        np.swapaxes(axes, 1, 2) @ np.swapaxes(x - x.mean(axis=1, keepdims=True), 1, 2) / size[:, None, None],
+        np.swapaxes(axes, 1, 2) @ np.swapaxes(normals, 1, 2),
+    )]  # fmt: skip
+    marks = np.column_stack([*shape, angle, np.log(size), which])
+    _, first, alike = np.unique(np.round(marks / ALIKE), axis=0, return_index=True, return_inverse=True)
+    wall, turned = which[first], angle[first]
+    C, flexibility, free = C[wall], np.linalg.inv(C[:, :6, :6])[wall], free[wall]
+    found = elements_of(x[first], normals[first], C, turned, free, item.stiff_drilling, item.tension_only)
+    alike = alike.ravel()
+    natural = reference_strains(x, normals)
+    stretched = found.free[alike, 2]
+    stretched[:, : natural.shape[1]] += natural
     after, before = np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x
     factor = 0.5 / np.linalg.norm(np.cross(after, before), axis=2)
     local = [np.einsum("enij,enj->eni", to_frame, part) for part in (normals, after, before)]
     corners = np.concatenate([offsets[cells], *local, factor[..., None]], axis=2)
-    count, n = cells.shape
+    count, n = len(first), cells.shape[1]
     per_area = np.array([[*wall.mass, item.damping] for wall in item.walls])[which]
-    mass = np.hstack([found.weights.reshape(count, n * n), per_area])
-    T = turned_stiffness(C, angle)[1]
+    mass = np.hstack([found.weights.reshape(count, n * n)[alike], per_area])
+    T = turned_stiffness(C, turned)[1]
     recovery = np.linalg.solve(np.swapaxes(T, 1, 2), found.recovery)
-    # membrane strains are of the corners alone where drilling is weak
-    points = found.points[..., : 5 if n == 4 else 3].reshape(count, found.points.shape[1], -1)
-    Y, ratio = np.array([wall.plane_constants for wall in item.walls])[which].T[:, :, None]
-    stretch = (1.0 - COMPRESSION) * Y * found.point_areas
-    tension = np.hstack([np.dstack([points, stretch]).reshape(count, -1), ratio])
-    tension *= item.tension_only
-    strained = free, found.free[:, :2], angle
-    return found.stiffness, stretched, corners, mass, tension, recovery, flexibility, found.area, *strained
+    tension = np.zeros((count, 1))
+    if item.tension_only:
+        # membrane strains are of the corners alone where drilling is weak
+        points = found.points[..., : 5 if n == 4 else 3].reshape(count, found.points.shape[1], -1)
+        Y, ratio = np.array([each.plane_constants for each in item.walls])[wall].T[:, :, None]
+        stretch = (1.0 - COMPRESSION) * Y * found.point_areas
+        tension = np.hstack([np.dstack([points, stretch]).reshape(count, -1), ratio])
+    of_alike = found.stiffness, tension, recovery, flexibility, found.area, free, found.free[:, :2], turned
+    return alike, (stretched, corners, mass), of_alike
 
 
 class ShellBatch(Batch):
@@ -217,7 +244,7 @@ class ShellBatch(Batch):
         if not self.inputs:
             return [NO_FREE] * len(self.cells)
         parts = zip(self.temperatures(u), self.cells, strict=True)
-        return [groups(np.einsum("sea,eam->sem", t, cells.heat), 1) for t, cells in parts]
+        return [groups(np.einsum("sea,eam->sem", t, cells.heat[cells.alike]), 1) for t, cells in parts]
 
     # Forces
 
@@ -301,7 +328,7 @@ class ShellBatch(Batch):
         # the exact tangent at rest without stiffness and gravity, where the residual is M a
         found = []
         for cells in self.cells:
-            private, soft = PrivateBlocks(cells.in_v, cells.sizes), cells.with_stiffness(0.0 * cells.stiffness, 0.0)
+            private, soft = PrivateBlocks(cells.in_v, cells.sizes), cells.inertial()
             index = cells.index.copy()
             index[:, cells.n :] = private.starts
             own = groups(np.full((len(index), cells.strains), np.nan))
@@ -362,7 +389,7 @@ class ShellBatch(Batch):
         own, far = self.own_strains(u, q, np.zeros(self._n_v)), float(np.max(np.abs(q)))
         rounding = []
         for cells in self.cells:
-            size = np.sqrt(cells.area)[:, None]
+            size = np.sqrt(cells.area[cells.alike])[:, None]
             rounding.append(np.broadcast_to(size * (size + far) + far, (len(size), cells.strains)).ravel())
         small = np.abs(own) <= ROUNDINGS * np.finfo(float).eps * np.concatenate(rounding)
         return self.strained(q, np.zeros_like(own)) if np.all(small) else None
@@ -383,8 +410,8 @@ class ShellBatch(Batch):
             return
         strains = self._strains(q, np.zeros((len(q), self._n_v)))
         for t, cells, e in zip(self.temperatures(u), self.cells, strains, strict=True):
-            free = np.einsum("sea,eam->sem", t, cells.heat)
-            out += np.einsum("sem,emk,sek->s", 0.5 * free - e, cells.stiffness, free, optimize=True)
+            free = np.einsum("sea,eam->sem", t, cells.heat[cells.alike])
+            out += np.einsum("sem,emk,sek->s", 0.5 * free - e, cells.stiffness[cells.alike], free, optimize=True)
             out += np.sum(cells.wrinkled(e - free)[0] - cells.wrinkled(e)[0], axis=1)
 
     def resultants(self, u: Floats, q: Floats, v: Floats) -> list[tuple[Floats, Floats, Floats]]:
@@ -395,13 +422,14 @@ class ShellBatch(Batch):
         for k, (cells, t, strains) in enumerate(
             zip(self.cells, self.temperatures(u), self._strains(q, still), strict=True)
         ):
-            elastic = strains - np.einsum("sea,eam->sem", t, cells.heat)
+            elastic = strains - np.einsum("sea,eam->sem", t, cells.heat[cells.alike])
             wrinkles, state = cells.wrinkled(elastic)[1:]
             if rates is not None:
                 elastic += cells.mass[:, -1:] * (rates[k] - strains)
-            loads = np.einsum("eik,sek->sei", cells.recovery, elastic)
-            free = cells.free[:, 2] + np.einsum("sea,eai->sei", t, cells.free[:, :2])
-            changes = np.einsum("eij,sej->sei", cells.flexibility, loads[..., :6]) + free
+            loads = np.einsum("eik,sek->sei", cells.recovery[cells.alike], elastic)
+            free = cells.free[cells.alike]
+            free = free[:, 2] + np.einsum("sea,eai->sei", t, free[:, :2])
+            changes = np.einsum("eij,sej->sei", cells.flexibility[cells.alike], loads[..., :6]) + free
             loads[..., :3] += wrinkles
             found.append((loads, changes, state))
         return found

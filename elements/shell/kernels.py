@@ -6,7 +6,7 @@ kernels:
 
     index (e, 2 n) int     index of the frames of the corners in q, then in v; a negative frame index i means row -1-i
                            of ``fixed`` in q and a fixed frame in v
-    kind (g,)              the row of the groups in the next four arrays
+    kind (g, 2)            the rows of the groups in stiff, and in the next four arrays
     stiff (k, m, m)        S
     shape (k, m)           natural strains of the reference shape, zeros for drilling
     corner (k, n, 13)      per corner, frame axes: offset b, director D, edges P and M to the next and the previous
@@ -408,9 +408,9 @@ def forces(
     work, f = lanes(np.empty((3, LANES))), np.empty((6 * n, LANES))
     change, wrinkles = lanes(np.empty((9, LANES))), tension.shape[1] > 0
     for g in range(kind.shape[0]):
-        first, row = g * LANES, kind[g]
+        first, row = g * LANES, kind[g, 1]
         count = min(LANES, index.shape[0] - first)
-        S, e0, corners, h = lanes(stiff[row]), lanes(shape[row]), lanes(corner[row]), lanes(mass[row])
+        S, e0, corners, h = lanes(stiff[kind[g, 0]]), lanes(shape[row]), lanes(corner[row]), lanes(mass[row])
         beta = h[n * n + 3]
         for s in range(q.shape[0]):
             gather(n, index, first, q[s], fixed, poses)
@@ -474,7 +474,7 @@ def changed_strains(index, kind, shape, corner, q, fixed, x, out):
     )
     c, e, work = lanes(np.empty((2, COMBINATIONS, 3, LANES))), lanes(np.empty((m, LANES))), lanes(np.empty((3, LANES)))
     for g in range(kind.shape[0]):
-        corners, e0 = lanes(corner[kind[g]]), lanes(shape[kind[g]])
+        corners, e0 = lanes(corner[kind[g, 1]]), lanes(shape[kind[g, 1]])
         for s in range(q.shape[0]):
             found = lanes(out[s, g])
             gather(n, index, g * LANES, q[s], fixed, poses)
@@ -506,8 +506,8 @@ def energy_momentum(index, kind, stiff, shape, corner, mass, tension, q, v, fixe
     )
     total, change = lanes(sums), lanes(np.empty((9, LANES)))
     for g in range(kind.shape[0]):
-        row = kind[g]
-        S, e0, corners, h = lanes(stiff[row]), lanes(shape[row]), lanes(corner[row]), lanes(mass[row])
+        row = kind[g, 1]
+        S, e0, corners, h = lanes(stiff[kind[g, 0]]), lanes(shape[row]), lanes(corner[row]), lanes(mass[row])
         for s in range(q.shape[0]):
             gather(n, index, g * LANES, q[s], fixed, poses)
             gather_rates(n, index, g * LANES, v[s], rates)

@@ -336,9 +336,9 @@ def tangents(
     K, C, M = (np.empty((6 * n, 6 * n, LANES)), np.empty((6 * n, 6 * n, LANES)), np.empty((6 * n, 6 * n, LANES)))
     change, rows, wrinkles = lanes(np.empty((9, LANES))), lanes(np.empty((6, 6 * n, LANES))), tension.shape[1] > 0
     for g in range(kind.shape[0]):
-        first, row = g * LANES, kind[g]
+        first, row = g * LANES, kind[g, 1]
         S, e0, corners, h, given = (
-            lanes(stiff[row]),
+            lanes(stiff[kind[g, 0]]),
             lanes(shape[row]),
             lanes(corner[row]),
             lanes(mass[row]),
@@ -442,7 +442,7 @@ def add_masses(index, kind, corner, mass, q, fixed, offset, stride, masses):
     L, minus = lanes(np.empty((2 * n, 3, 3, LANES))), lanes(np.empty((2 * n, 3, 3, LANES)))
     three = lanes(np.empty((3, 3, 3, LANES)))
     for g in range(kind.shape[0]):
-        corners, h = lanes(corner[kind[g]]), lanes(mass[kind[g]])
+        corners, h = lanes(corner[kind[g, 1]]), lanes(mass[kind[g, 1]])
         for s in range(q.shape[0]):
             gather(n, index, g * LANES, q[s], fixed, poses)
             place(n, lanes(poses), corners, R, y, ends)
@@ -455,7 +455,7 @@ def add_masses(index, kind, corner, mass, q, fixed, offset, stride, masses):
 
 @kernel
 def stress_stiffness(index, kind, stiff, shape, corner, q, fixed, strain, out):
-    """out (e, 6 n, f, 6 n): the geometric stiffness at a state q (1, n_q) by strains (f, g, m, LANES): (13) and (14)."""
+    """out (e, 6 n, f, 6 n): the geometric stiffness at a state q (1, n_q) by strains (f, g, m, LANES): (13), (14)."""
     n, m = corner.shape[1], shape.shape[1]
     poses, K = np.empty((n, 7, LANES)), np.empty((6 * n, 6 * n, LANES))
     R, y = lanes(np.empty((n, 3, 3, LANES))), lanes(np.empty((2, 2 * n, 3, LANES)))
@@ -464,7 +464,7 @@ def stress_stiffness(index, kind, stiff, shape, corner, q, fixed, strain, out):
     L, minus = lanes(np.empty((2 * n, 3, 3, LANES))), lanes(np.empty((2 * n, 3, 3, LANES)))
     three = lanes(np.empty((3, 3, 3, LANES)))
     for g in range(kind.shape[0]):
-        row, first = kind[g], g * LANES
+        row, first = kind[g, 1], g * LANES
         corners = lanes(corner[row])
         gather(n, index, first, q[0], fixed, poses)
         place(n, lanes(poses), corners, R, y[0], ends[0])
@@ -472,7 +472,7 @@ def stress_stiffness(index, kind, stiff, shape, corner, q, fixed, strain, out):
         negative(n, L, minus)
         for f in range(strain.shape[0]):
             K[:] = 0.0
-            stresses(lanes(stiff[row]), lanes(strain[f, g]), s)
+            stresses(lanes(stiff[kind[g, 0]]), lanes(strain[f, g]), s)
             vector_forces(n, s, corners, y[0], ends[0], xx, xd, y[1], ends[1])
             add_stress_stiffness(n, s, corners, R, L, minus, xx, xd, dd, y[1], ends[1], three, lanes(K))
             for lane in range(min(LANES, index.shape[0] - first)):

@@ -23,7 +23,7 @@ from femb.elements.marker import Place
 from femb.elements.shell.batch import ShellBatch
 from femb.elements.shell.shell import Shell
 from femb.fem.model import FeModel, MeshInterface, StressStiffness, as_csc
-from femb.layout.layout import Layout, Station
+from femb.layout.layout import Layout
 from femb.model.model import Model
 from femb.numerics import rotations
 from femb.numerics.rotations import cross_matrix
@@ -152,7 +152,7 @@ def _refuse_pretension(model: Model, layout: Layout, part: Appendage) -> None:
 def _nodes(motion: EigenProblem, frames: list[int]) -> Floats:
     """(N, 3) m, positions of frames."""
     layout = motion.system.layout
-    return motion.q[layout.frame_q[frames][:, None] + np.arange(3)] + layout.origin
+    return np.asarray(motion.q[layout.frame_q[frames][:, None] + np.arange(3)] + layout.origin)
 
 
 def _freedoms(motion: EigenProblem, frames: list[int], own: Bools) -> tuple[tuple[Ints, Ints], Sparse, Ints]:
