@@ -43,6 +43,7 @@ from femb.numerics.threads import one_blas_thread
 # not grow with deformation are then of the full matrix. Source: docs/theory/modal_body.md, section 1.
 
 ISOTROPIC = 1e-9  # of the largest entry
+PORTION = 2000  # nodes whose cross matrices are in memory at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,14 +161,17 @@ def _between_nodes(model: FeModel, offsets: Floats, turn: NDArray[np.bool_]) -> 
 
 def _with_rotary_inertia(J1: Floats, J2: Floats, Q: Floats, J: Floats, theta: Floats) -> tuple[Floats, Floats, Floats]:
     """Equation (3), of inertias (N, 3, 3) and rotations (N, 3, n)."""
-    t = np.cross(np.eye(3), theta.transpose(0, 2, 1)[:, :, None, :])  # (N, n, 3, 3) cross matrices
-    tJ = t @ J[:, None]
-    J1 = J1 + np.sum(tJ + tJ.swapaxes(-1, -2), axis=0)
-    first = np.einsum("niab,njbc->ijac", tJ, t, optimize=True)
-    second = np.einsum("niab,njbc->ijac", t, tJ, optimize=True)
-    half = 0.5 * (second + second.swapaxes(0, 1))
-    J2 = J2 - first - first.swapaxes(0, 1) + half + half.swapaxes(-1, -2)
-    Q = Q + np.einsum("niab,njb->ija", tJ - 0.5 * (J[:, None] @ t), theta.transpose(0, 2, 1), optimize=True)
+    J1, J2, Q = J1.copy(), J2.copy(), Q.copy()
+    for k in range(0, len(J), PORTION):
+        own, turned = J[k : k + PORTION, None], theta[k : k + PORTION].transpose(0, 2, 1)
+        t = np.cross(np.eye(3), turned[:, :, None, :])  # (N, n, 3, 3) cross matrices
+        tJ = t @ own
+        J1 += np.sum(tJ + tJ.swapaxes(-1, -2), axis=0)
+        first = np.einsum("niab,njbc->ijac", tJ, t, optimize=True)
+        second = np.einsum("niab,njbc->ijac", t, tJ, optimize=True)
+        half = 0.5 * (second + second.swapaxes(0, 1))
+        J2 -= first + first.swapaxes(0, 1) - half - half.swapaxes(-1, -2)
+        Q += np.einsum("niab,njb->ija", tJ - 0.5 * (own @ t), turned, optimize=True)
     return J1, J2, Q
 
 
@@ -213,6 +217,7 @@ def stiffening(G: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 Coupling = Literal["full", "constant"]
+COLUMNS = 10  # static solutions at a time
 LOCKED = 0.02  # part of the strain energy of the first mode
 
 
@@ -453,11 +458,13 @@ def _truncation(model: FeModel, found: Shapes, arrays: dict[str, Floats], count:
     if not count:
         return np.zeros(0)
     squares, parts = eigh(arrays["K"], arrays["M"])
-    X = found.all @ parts
-    force = model.mass @ X
-    Y = root_held(model, found)(force)
-    better = np.einsum("nk,nk->k", Y, force) / np.einsum("nk,nk->k", Y, model.mass @ Y)
-    return np.asarray(np.sqrt(squares / better) - 1.0)
+    b = found.boundary.shape[1]
+    flexibility, better = root_held(model, found), []
+    for own in np.array_split(parts, -(-count // COLUMNS), axis=1):
+        force = model.mass @ (found.boundary @ own[:b] + found.modes @ own[b:])
+        Y = flexibility(force)
+        better.append(np.einsum("nk,nk->k", Y, force) / np.einsum("nk,nk->k", Y, model.mass @ Y))
+    return np.asarray(np.sqrt(squares / np.concatenate(better)) - 1.0)
 
 
 def _carried(model: FeModel, ties: Tied, axes: Floats) -> Floats:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from fem.solids import bar
 from scipy.linalg import eigh
-from scipy.sparse import coo_array, csc_array, eye_array, kron
+from scipy.sparse import coo_array, csc_array, diags_array, eye_array, kron
 
+from femb.fem.model import as_csc
 from femb.numerics.fronts import SMALL, Multifrontal, dissection
 from femb.numerics.lanczos import largest_eigenvalues
 
@@ -47,6 +48,16 @@ def test_factors_solve(components):
     assert factors.entries < 0.2 * whole.shape[0] ** 2
     with pytest.raises(np.linalg.LinAlgError, match="has no positive pivot"):
         Multifrontal.of(csc_array(whole - 9.0 * eye_array(whole.shape[0])), dissection(whole, places))
+
+
+def test_unknowns_that_nothing_connects_have_factors_of_their_own():
+    """A membrane that moves along x and y alike, at the same places: the factors of one, twice."""
+    matrix, places = plate()
+    both, twice = as_csc(kron(matrix, diags_array([1.0, 2.0]))), np.repeat(places, 2, axis=0)
+    one, two = (Multifrontal.of(K, dissection(K, at)) for K, at in ((matrix, places), (both, twice)))
+    assert two.entries == 2 * one.entries
+    x = np.random.default_rng(0).standard_normal((both.shape[0], 2))
+    np.testing.assert_allclose(two.solve(both @ x), x, rtol=0.0, atol=1e-10)
 
 
 @pytest.mark.parametrize("count", [1, 12, 40])

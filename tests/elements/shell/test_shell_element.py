@@ -119,3 +119,33 @@ def test_mass_properties_of_a_wall_beside_its_reference_surface():
     np.testing.assert_allclose(got[:2], box[:2], rtol=1e-12)
     # that of drilling is the theory's own: larger by the rotary inertia about the middle of the wall
     np.testing.assert_allclose(got[2] - box[2], m * h * h / 12.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize("corners", [3, 4])
+def test_stress_stiffness_is_what_stresses_add_to_the_tangent(corners):
+    """Of two displacements of a warped element, turned and strained before."""
+    one, rng = supported(warped(corners), drilling="weak"), np.random.default_rng(4)
+    n, none = one.system.n_v, np.zeros(0)
+    q, fields = one.moved(one.system.q0, 0.3 * rng.standard_normal(n)), 0.1 * rng.standard_normal((2, n))
+    ((places, found),) = one.batch.stress_stiffness(q, fields)
+    rest = one.batch.own_strains(none, q, np.zeros(n))
+    for k, field in enumerate(fields):
+        strains = one.batch.own_strains(none, q, field) - rest
+        whole, without = (one.stiffness(q, one.batch.strained(q, each)).toarray() for each in (strains, 0.0 * strains))
+        added = (whole - without)[np.ix_(places[0], places[0])]
+        np.testing.assert_allclose(found[0, :, k], added, rtol=0.0, atol=1e-12 * np.abs(whole).max())
+
+
+def test_elements_of_equal_shape_share_their_stiffness():
+    """Equal rectangles far from the origin, wherever they are; a moved node changes the four around it."""
+    x, y = np.meshgrid(5.0 + 0.1 * np.arange(7), 3.0 + 0.3 * np.arange(5), indexing="ij")
+    points, node = np.column_stack([x.ravel(), y.ravel()]), np.arange(35).reshape(7, 5)
+    quads = np.stack([node[:-1, :-1], node[1:, :-1], node[1:, 1:], node[:-1, 1:]], axis=-1).reshape(-1, 4)
+    assert len(supported(flat_mesh(points, quads)).batch.cells[0].stiffness) == 1
+    moved = points.copy()
+    moved[17] += [0.02, 0.01]
+    cells = supported(flat_mesh(moved, quads)).batch.cells[0]
+    assert len(cells.stiffness) == 5
+    for k in range(len(quads)):
+        (alone,) = supported(flat_mesh(moved, quads[[k]])).batch.cells[0].stiffness
+        np.testing.assert_allclose(cells.stiffness[cells.alike[k]], alone, rtol=0.0, atol=1e-11 * np.abs(alone).max())
