@@ -135,21 +135,25 @@ def test_linear_benchmarks_on_fine_meshes():
     np.testing.assert_allclose([twisted(24, 4, axis) for axis in (2, 1)], [0.998, 0.996], rtol=0, atol=1e-3)
 
 
-def straight(shift, drilling="weak", kind="quads", component=1):
+def straight(shift, drilling="weak", kind="quads", component=1, cut=0):
     """Beam of MacNeal and Harder, 6 x 0.2 x 0.1, of six elements, under a unit load at its tip; shift : of the nodes
-    on both sides, (5,) and (5,). component : of displacements, or of the twist by a couple, 3."""
+    on both sides, (5,) and (5,). component : of displacements, or 3, the twist by a couple: the difference of the
+    deflections by the width. cut : the first corner of triangles."""
     lines = np.tile(np.arange(7.0), (2, 1))
     lines[:, 1:-1] += shift
     nodes = np.column_stack([lines.ravel(), np.repeat([0.0, 0.2], 7), np.zeros(14)])
     quads = np.array([[k, k + 1, k + 8, k + 7] for k in range(6)])
     mesh = ShellMesh(nodes, np.tile([0.0, 0.0, 1.0], (14, 1)), quads, np.zeros((0, 3), dtype=np.int64), {})
-    mesh = triangulated(mesh) if kind == "triangles" else mesh
+    mesh = triangulated(mesh, cut) if kind == "triangles" else mesh
     one = Supported(
         shell_on(mesh, thickness=0.1, material=material(1e7, 0.3), drilling=drilling), held(mesh, ([0, 7], range(6)))
     )
     loads, tip = np.zeros((14, 6)), [6, 13]
     loads[tip, min(component, 2)] = (-5.0, 5.0) if component == 3 else 0.5
-    return one.linear(one.loads(loads))[tip, component].mean() / (3e-5, 0.1081, 0.4321, 0.03208)[component]
+    found = one.linear(one.loads(loads))[tip]
+    if component == 3:
+        return (found[1, 2] - found[0, 2]) / 0.2 / 0.03208
+    return found[:, component].mean() / (3e-5, 0.1081, 0.4321)[component]
 
 
 TURNS = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
@@ -180,7 +184,15 @@ def test_beam_of_triangles_by_all_loads():
     np.testing.assert_allclose([*found, curved(0, "triangles") / 0.08734], [0.03, 0.02, 0.01, 0.02], atol=6e-3)
 
 
-def curved(component, kind="quads"):
+def test_triangles_depend_on_their_first_corner():
+    """Twist of the straight beam and the curved one out of its plane: those of the table are cut from corner 3."""
+    found = [straight(0.0, kind="triangles", component=3, cut=3), curved(2, "triangles", 3) / 0.5022]
+    np.testing.assert_allclose(found, [2.26, 0.930], rtol=0.0, atol=5e-3)
+    found = [curved(2, "triangles", cut) / 0.5022 for cut in range(3)]
+    np.testing.assert_allclose(found, [0.893, 1.165, 1.184], rtol=0.0, atol=1e-3)
+
+
+def curved(component, kind="quads", cut=0):
     """The displacement at the tip of a quarter of a circle of MacNeal and Harder, six elements, under a unit load."""
 
     def at(r, s):
@@ -189,7 +201,7 @@ def curved(component, kind="quads"):
         return x, np.tile([0.0, 0.0, 1.0], (len(r), 1))
 
     mesh = grid(at, 6, 1)
-    mesh = triangulated(mesh) if kind == "triangles" else mesh
+    mesh = triangulated(mesh, cut) if kind == "triangles" else mesh
     shell = shell_on(mesh, thickness=0.1, material=material(1e7, 0.25), drilling="weak")
     one, tip = Supported(shell, held(mesh, (mesh.sets["edge4"], range(6)))), mesh.sets["edge2"]
     loads = np.zeros((14, 6))
