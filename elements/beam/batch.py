@@ -481,7 +481,7 @@ class BeamBatch(BeamElements):
             state = (q, v, v, self.fixed, self.gravity)
             self.check(forces(*self._groups, *state, *DAMPING, -1.0, out, NO_SECTION, NO_ROWS))
 
-    def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+    def internal_loads(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
         """Section forces and moments of every beam, including the contributions of loads along beams."""
         forces = self.section_forces(frames.q, frames.v, frames.a)
         for other in batches:

@@ -142,14 +142,18 @@ class SectionRecords(BeamElements):
         """(s, n, 2, 6) forces and moments at both ends of the elements, section axes."""
 
     def records(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
-        """Section forces and moments of every beam, with the loads along it; the factors of thermal loads."""
+        """The factors of thermal loads."""
+        return load_factors(self, frames)
+
+    def internal_loads(self, frames: OutputStates, batches: list[Batch]) -> dict[str, Floats]:
+        """Section forces and moments of every beam, with the loads along it."""
         section = self.section_forces(frames.q, frames.v, frames.a, frames.u)
         for other in batches:
             other.add_section_forces(self, frames.u, frames.q, frames.v, section)
         middle = self._middle(frames)
         for other in batches:
             section = section + other.field_part(self, SectionRecords._sections, frames.u, frames.q)
-        return load_factors(self, frames) | section_arrays(self.slices, section, middle)
+        return section_arrays(self.slices, section, middle)
 
     def _sections(self, u: Floats, q: Floats, v: Floats, a: Floats) -> Floats:
         return self.section_forces(q, v, a, u)

@@ -324,6 +324,11 @@ class Batch:
         batches : all batches of the system, for contributions of others to the values."""
         return {}
 
+    def internal_loads(self, frames: OutputStates, batches: "list[Batch]") -> dict[str, Floats]:
+        """Further arrays, as of ``records``: forces and moments that change smoothly with time, in moving axes.
+        Inside steps with many instants they are polynomials through those at nodes."""
+        return {}
+
     def linear_outputs(self) -> "Mapping[str, tuple[str, ...]]":
         """Quantities that it gives as outputs of linear models, by the items' TABLE.NAME; see ``output_rows``."""
         return {}

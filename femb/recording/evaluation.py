@@ -13,14 +13,15 @@ follow from the forces at the corrected state. An explicit step has no stiff com
 its states are projected on the constraints alone. Source: docs/theory/integration.md, section 8.
 
 Steps with many instants are corrected at six nodes. Between them, motions relative to one frame of each structure are
-polynomials in time: in a structure that turns they hardly change, so that the polynomials keep its strains.
+polynomials in time: in a structure that turns they hardly change, so that the polynomials keep its strains. So are
+accelerations and internal loads, of which interpolated states would show their error times the stiffness.
 
 A run collects instants and evaluates those of many steps together.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import groupby
 from typing import TypeAlias
 
@@ -29,11 +30,30 @@ import numpy as np
 from femb.base.types import Bools, Floats, Ints
 from femb.layout.element import TrialError
 from femb.numerics.compiler.lanes import LANES
-from femb.recording.frames import Frames, SystemsAt, frames_of, inputs_of, projected_frames
-from femb.recording.instants import NODES, PLACES, Instants, InStep, Part, in_steps, with_states
+from femb.recording.frames import Frames, SystemsAt, Through, frames_of, inputs_of, largest, projected_frames, summed
+from femb.recording.instants import Instants, InStep, Part, in_steps, with_states
 from femb.system.block_lu import SingularError
-from femb.system.relative_motion import between_nodes, links_of, to_relative, turn
-from femb.system.stacked import EachMatrices, Space, matrices_each, on_constraints, portions, projected_each
+from femb.system.forward import forward_balance
+from femb.system.relative_motion import (
+    NODES,
+    PLACES,
+    absolute_accelerations,
+    absolute_motion,
+    links_of,
+    to_relative,
+    to_relative_accelerations,
+    turn,
+    weigh,
+)
+from femb.system.stacked import (
+    EachFactors,
+    Space,
+    mass_factors,
+    matrices_each,
+    on_constraints,
+    portions,
+    projected_each,
+)
 from femb.system.system import System
 
 State: TypeAlias = tuple[Floats, Floats]
@@ -49,6 +69,10 @@ SLOW, BETTER, GROWN, AGAIN = 0.03, 0.5, 1.01, 5
 TINY = np.finfo(float).tiny
 # The node whose matrices all nodes of a step share: forces of others differ less from its own than from those of ends.
 MIDDLE = NODES // 2
+# The last four coefficients of the series of Chebyshev's polynomials through values at the nodes.
+LAST: Floats = np.cos(np.arange(2, NODES)[:, None] * (np.arange(NODES) + 0.5) * np.pi / NODES) * 2.0 / NODES
+# What polynomials may leave of accelerations, relative to the largest in a step.
+SMALL = 1e-4
 # Relative difference of inputs before and after an instant up to which they do not jump.
 SMOOTH = 1e-9
 
@@ -102,109 +126,190 @@ def _interpolated(parts: list[Instants]) -> Frames:
 
 
 def _evaluated(parts: list[Instants], motion_only: bool) -> Frames:
-    systems = SystemsAt.joined([part.systems for part in parts])
-    time, end = _joined(parts, "time", "end")
     try:
-        u, q, v = _consistent(systems, parts, motion_only)
+        if any(part.with_nodes for part in parts):
+            return Frames.joined([_through_nodes(part, motion_only) for part in parts])
+        return _one_by_one(parts, motion_only)
     except TrialError:
         steps = [step for part in parts for step in part.of_steps()]
         if len(steps) > 1:
             return Frames.joined([_evaluated([step], motion_only) for step in steps])
         (part,) = parts
         if part.with_nodes:
-            return _evaluated([part.alone(np.ones(len(time), dtype=bool))], motion_only)
+            return _evaluated([part.alone(np.ones(len(part.time), dtype=bool))], motion_only)
         # beyond a singularity or a fold that the step itself did not reach
-        return projected_frames(systems, time, part.q, part.v, part.work, motion_only)
-    work = np.zeros((len(time), systems.systems[0].budget.size)) if motion_only else _joined(parts, "work")[0]
-    a = None if motion_only else _joined(parts, "a")[0]
-    frames = frames_of(systems, time, u, q, v, work, a, motion_only)
+        return projected_frames(part.systems, part.time, part.q, part.v, part.work, motion_only)
+
+
+def _one_by_one(parts: list[Instants], motion_only: bool) -> Frames:
+    """The output at instants that are corrected one by one."""
+    systems, space = SystemsAt.joined([part.systems for part in parts]), Space()
+    system = systems.systems[0]
+    time, start, end, q, v = _joined(parts, "time", "start", "end", "q", "v")
+    u, mu = inputs_of(systems, _before(time, start, end), q, v), STIFF / (end - start)
+    a = None if motion_only and parts[0].explicit else _joined(parts, "a")[0]
+    for some in portions(system, len(mu)):
+        state = u[some], q[some], v[some]
+        if not parts[0].explicit:
+            assert a is not None
+            q[some], v[some], _ = _corrected(system, *state, a[some], mu[some], space)
+        elif parts[0].form.n_c:  # coordinates of joints satisfy their constraints
+            q[some], v[some] = projected_each(system, *state)
+    if system.inputs_of_state:
+        u = inputs_of(systems, _before(time, start, end), q, v)
+    work = np.zeros((len(time), system.budget.size)) if motion_only else _joined(parts, "work")[0]
+    frames = frames_of(systems, time, u, q, v, work, None if motion_only else a, motion_only)
     for k in np.flatnonzero(time >= end).tolist():
         frames = _after_jump(systems[k : k + 1], frames, k, motion_only)
     return frames
 
 
-def _consistent(systems: SystemsAt, parts: list[Instants], motion_only: bool) -> tuple[Floats, Floats, Floats]:
-    """Inputs u (k, n_u), q (k, n_q) and v (k, n_v) at instants, corrected: one by one, or between nodes of steps.
-
-    motion_only : whether inputs between nodes, on which no motion depends, may be left at zero.
-    """
-    system, space, count = systems.systems[0], Space(), len(systems.systems)
-    q, v, u = (np.zeros((count, n)) for n in (system.n_q, system.n_v, system.n_u))
-    single, alone, first = np.ones(count, dtype=bool), [], 0
-    for part in parts:
-        here, first = slice(first, first + len(part.time)), first + len(part.time)
-        if part.with_nodes:
-            single[here] = _interpolate(part, q[here], v[here], space)
-        if single[here].any():
-            alone.append(part.alone(single[here]) if part.with_nodes else part)
-    if alone:
-        its = SystemsAt.joined([part.systems for part in alone])
-        at_q, at_v, start, end = _joined(alone, "q", "v", "start", "end")
-        at_u, mu = inputs_of(its, _before(alone), at_q, at_v), STIFF / (end - start)
-        a = None if parts[0].explicit else _joined(alone, "a")[0]
-        for some in portions(system, len(mu)):
-            state = at_u[some], at_q[some], at_v[some]
-            if a is not None:
-                at_q[some], at_v[some], _ = _corrected(system, *state, a[some], mu[some], space)
-            elif parts[0].form.n_c:  # coordinates of joints satisfy their constraints
-                at_q[some], at_v[some] = projected_each(system, *state)
-        u[single], q[single], v[single] = at_u, at_q, at_v
-    if system.inputs_of_state or not (motion_only or single.all()):
-        u = inputs_of(systems, _before(parts), q, v)
-    return u, q, v
-
-
-def _before(parts: list[Instants]) -> Floats:
+def _before(time: Floats, start: Floats, end: Floats) -> Floats:
     """The times (k,), those at ends of steps just before them, where inputs have their left limits."""
-    time, start, end = _joined(parts, "time", "start", "end")
     return np.minimum(time, np.nextafter(end, start))
 
 
-def _interpolate(part: Instants, q: Floats, v: Floats, space: Space) -> Bools:
-    """Set q (k, n_q) and v (k, n_v) between the nodes of steps; returns which instants (k,) are left."""
-    steps, system = part.with_nodes, part.systems.systems[0]
-    links = links_of(system.layout)
-    found = [_nodes(steps[some], space) for some in portions(system, len(steps))]
-    nodes_q, nodes_v = (np.concatenate([each[k] for each in found], axis=1) for k in range(2))
-    solved = np.concatenate([each[2] for each in found])
-    to_relative(*links, nodes_q.reshape(-1, system.n_q), nodes_v.reshape(-1, system.n_v))
-    inside = (part.between >= 0) & solved[part.between]
-    start, end, of_step = part.start[inside], part.end[inside], part.between[inside]
-    at_q, at_v = np.empty((len(of_step), system.n_q)), np.empty((len(of_step), system.n_v))
-    passed = (part.time[inside] - start) / (end - start)
-    between_nodes(
-        *links, system.coordinates[2], PLACES, of_step, passed, nodes_q, nodes_v, np.empty(NODES), at_q, at_v
-    )  # fmt: skip
-    if system.n_c and inside.any():
-        its = SystemsAt([part.systems.systems[k] for k in np.flatnonzero(inside).tolist()], part.systems.angles[inside])
-        u = inputs_of(its, part.time[inside], at_q, at_v)
-        apart = np.unique(of_step[~on_constraints(system, u, at_q, at_v)])
-        kept = ~np.isin(of_step, apart)
-        inside[inside], at_q, at_v = kept, at_q[kept], at_v[kept]
-    q[inside], v[inside] = at_q, at_v
-    left: Bools = ~inside
-    return left
+def _through_nodes(part: Instants, motion_only: bool) -> Frames:
+    """The output at the instants of steps of which some have nodes: polynomials through these, and others alone."""
+    system, steps, space = part.systems.systems[0], part.with_nodes, Space()
+    alone = np.ones(len(part.time), dtype=bool)
+    found: list[tuple[Ints, Frames]] = []
+    for some in portions(system, len(steps)):
+        first, last, _ = some.indices(len(steps))
+        nodes = _nodes(steps[some], space)
+        inside = np.flatnonzero((part.between >= first) & (part.between < last))
+        inside = inside[nodes.solved[part.between[inside] - first]]
+        for which, frames in _between(part, inside, part.between[inside] - first, nodes, motion_only):
+            found.append((which, frames))
+            alone[which] = False
+    if alone.any():
+        found.append((np.flatnonzero(alone), _evaluated([part.alone(alone)], motion_only)))
+    if len(found) == 1:
+        return found[0][1]
+    return Frames.joined([frames for _, frames in found], [which for which, _ in found])
 
 
-def _nodes(steps: list[InStep], space: Space) -> tuple[Floats, Floats, Bools]:
-    """q (m, s, n_q), v (m, s, n_v) at the nodes of steps, and for which of them (s,) corrections were found.
+@dataclass(frozen=True)
+class Nodes:
+    """Corrected states u, q, v (m s, .) at the m nodes of s steps, first those at the first node of each.
 
-    The nodes of a step share the matrices of one, which turn with the frames, unless there are constraints.
+    instants : those of the nodes, step by step. order (m s,) : their numbers there. solved (s,) : for which steps
+    corrections were found.
     """
+
+    instants: Instants
+    order: Ints
+    u: Floats
+    q: Floats
+    v: Floats
+    solved: Bools
+
+    @cached_property
+    def systems(self) -> SystemsAt:
+        """The Systems of the nodes."""
+        return self.instants.systems.part(self.order)
+
+    def forward(self) -> tuple[Floats, Floats, Floats]:
+        """Accelerations and multipliers that follow from the forces, and residual forces, as of ``forward_balance``.
+
+        Nodes that share a matrix share one of masses: it changes little in a step, and the residual forces are small.
+        """
+        system, a, state = self.systems.systems[0], self.instants.a[self.order], (self.u, self.q, self.v)
+        if system.n_c:
+            return forward_balance(system, *state, a)
+        count = len(self.solved)
+        u, q, v = (array[MIDDLE * count : (MIDDLE + 1) * count] for array in state)
+        data = np.zeros((len(q), system.pattern.size))
+        for batch in system.batches:
+            batch.mass_each(q, data)
+        residual = system.residual(*state, a)
+        change = turned(system, q, self.q, mass_factors(system, u, q, v, data).solve, residual.copy())
+        return a - change, np.zeros((len(a), 0)), residual
+
+
+def _between(part: Instants, which: Ints, of_step: Ints, nodes: Nodes, motion_only: bool) -> list[tuple[Ints, Frames]]:
+    """The output at those of the instants ``which`` (k,), inside steps with numbers of_step (k,), that are polynomials
+    through nodes, and their numbers."""
+    system, links = part.systems.systems[0], links_of(part.form.layout)
+    if not len(which):
+        return []
+    start, end, time, systems = part.start[which], part.end[which], part.time[which], part.systems.part(which)
+    of, weights = of_step[:, None] + len(nodes.solved) * np.arange(NODES), np.empty((len(which), NODES))
+    weigh(PLACES, (time - start) / (end - start), weights)
+    q, v = nodes.q.copy(), nodes.v.copy()
+    to_relative(*links, q, v)
+    q, v = (summed(of, weights, x) for x in (q, v))
+    absolute_motion(*links, system.coordinates[2], q, v)
+    u = np.zeros((len(which), system.n_u))
+    if part.form.n_c or system.inputs_of_state or not motion_only:
+        u = inputs_of(systems, _before(time, start, end), q, v)
+    if system.n_c:
+        kept = ~np.isin(of_step, of_step[~on_constraints(system, u, q, v)])
+        if not kept.all():
+            return _between(part, which[kept], of_step[kept], nodes, motion_only)
+    if motion_only or not system.forces_recorded:
+        work = np.zeros((len(which), system.budget.size)) if motion_only else part.work[which]
+        return [(which, frames_of(systems, time, u, q, v, work, motion_only=True))]
+    a, multipliers, residual = nodes.forward()
+    none = np.zeros((len(a), system.budget.size)), largest(system, residual)
+    motion = nodes.systems.joint_motion(nodes.q, nodes.v)
+    at = Frames(nodes.instants.time[nodes.order], nodes.q, nodes.v, none[0], nodes.u, a, multipliers, *motion, none[1])
+    relative = a.copy()
+    to_relative_accelerations(links[0], nodes.q, relative)
+    a, multipliers, residual = (summed(of, weights, x) for x in (relative, multipliers, residual))
+    absolute_accelerations(links[0], q, a)
+    motion, balance, through = systems.joint_motion(q, v), largest(system, residual), Through(at, of, weights)
+    frames = Frames(time, q, v, part.work[which], u, a, multipliers, *motion, balance, through)
+    rough = _rough(system, relative)[of_step]
+    if not rough.any():
+        return [(which, frames)]
+    some, left = np.flatnonzero(~rough), np.flatnonzero(rough)
+    words = time[left], u[left], q[left], v[left], part.work[which[left]], part.a[which[left]]
+    return [(which[some], frames.part(some)), (which[left], frames_of(systems.part(left), *words))]
+
+
+def _rough(system: System, values: Floats) -> Bools:
+    """For which of s steps (s,) polynomials through values (m s, n_v) at their m nodes leave too much.
+
+    Two further coefficients of Chebyshev's series would be as much smaller than the last two as these are than the two
+    before.
+    """
+    series = np.abs(np.tensordot(LAST, values.reshape(NODES, -1, system.n_v), 1))
+    before, last = np.maximum(series[0], series[1]), np.maximum(series[2], series[3])
+    left = last * np.minimum(1.0, last / np.maximum(before, TINY))
+    sizes = np.max(np.abs(values.reshape(NODES, -1, system.n_v)), axis=0)
+    layout, result = system.layout, np.zeros(len(left), dtype=bool)
+    linear, angular = (layout.frame_v[layout.freedom > 3 * k, None] + 3 * k + np.arange(3) for k in range(2))
+    for kind in (linear.ravel(), angular.ravel()):
+        result |= left[:, kind].max(axis=1, initial=0.0) > SMALL * sizes[:, kind].max(axis=1, initial=0.0)
+    return result
+
+
+def _nodes(steps: Sequence[InStep], space: Space) -> Nodes:
+    """The nodes of steps; those of a step share the matrix of one, which turns with the frames, unless there are
+    constraints."""
     count, instants = len(steps), in_steps([step.at(PLACES) for step in steps], nodes=False)
     system, mu = instants.systems.systems[0], STIFF / (instants.end - instants.start)
     of = np.arange(len(mu)).reshape(count, NODES).T
-    u = inputs_of(instants.systems, _before([instants]), instants.q, instants.v)
+    before = _before(instants.time, instants.start, instants.end)
+    u = inputs_of(instants.systems, before, instants.q, instants.v)
 
     def state(which: Ints) -> tuple[Floats, Floats, Floats]:
         return u[which], instants.q[which], instants.v[which]
+
+    def nodes(q: Floats, v: Floats, solved: Bools) -> Nodes:
+        order = of.ravel()
+        found = Nodes(instants, order, u[order], q.reshape(len(order), -1), v.reshape(len(order), -1), solved)
+        if system.inputs_of_state:
+            return replace(found, u=inputs_of(found.systems, before[order], found.q, found.v))
+        return found
 
     if system.n_c:
         at_q, at_v, failed = np.empty_like(instants.q), np.empty_like(instants.v), np.empty(len(mu), dtype=bool)
         for some in portions(system, len(mu)):
             here = u[some], instants.q[some], instants.v[some]
             at_q[some], at_v[some], failed[some] = _corrected(system, *here, instants.a[some], mu[some], space)
-        return at_q[of], at_v[of], np.logical_not(failed[of].any(axis=0))
+        return nodes(at_q[of], at_v[of], np.logical_not(failed[of].any(axis=0)))
 
     def corrected(some: Ints, *at: Floats) -> tuple[Floats, Floats, Floats]:
         """q, v and the ratios (m, .) at the nodes of some of the steps, by matrices at u, q, v of all steps."""
@@ -215,8 +320,8 @@ def _nodes(steps: list[InStep], space: Space) -> tuple[Floats, Floats, Bools]:
         which = of[:, some].ravel()
         (here_u, q, v), (there_u, there_q, there_v) = state(which), (array[some] for array in at)
         shared = matrices_each(system, there_u, there_q, there_v, mu[of[0, some]], space)
-        matrices = TurnedMatrices(system, shared, there_q, q)
-        _, found, ratio = _iterated(system, here_u, (q, v), instants.a[which], mu[which], matrices)
+        filtered = partial(turned, system, there_q, q, shared.filtered)
+        _, found, ratio = _iterated(system, here_u, (q, v), instants.a[which], mu[which], filtered)
         new_q, new_v, ratio = (array.reshape(NODES, len(some), -1)[:, :kept] for array in (*found, ratio))
         return new_q, new_v, ratio[:, :, 0]
 
@@ -235,25 +340,20 @@ def _nodes(steps: list[InStep], space: Space) -> tuple[Floats, Floats, Bools]:
         which = of[:, k]
         q[:, k], v[:, k], failed = _corrected(system, *state(which), instants.a[which], mu[which], space)
         solved[k] = not failed.any()
-    return q, v, solved
+    return nodes(q, v, solved)
 
 
-class TurnedMatrices:
-    """Matrices of s states at_q (s, n_q), for m times as many, q (m s, n_q), whose frames have turned."""
-
-    def __init__(self, system: System, matrices: EachMatrices, at_q: Floats, q: Floats) -> None:
-        self._matrices, self.factors = matrices, matrices.factors
-        quaternions, vectors = system.corotated_frames
-        self._frames = quaternions, np.ascontiguousarray(vectors[:, 0])
-        self._there, self._here = at_q[None], q.reshape(-1, *at_q.shape)
-
-    def filtered(self, x: Floats) -> Floats:
-        """Filter as ``StackedMatrices.filtered`` does."""
-        each = x.reshape(*self._here.shape[:2], -1)
-        turn(*self._frames, self._here, self._there, each)
-        each = self._matrices.filtered(each)
-        turn(*self._frames, self._there, self._here, each)
-        return each.reshape(x.shape)
+def turned(system: System, at_q: Floats, q: Floats, function: Callable[[Floats], Floats], x: Floats) -> Floats:
+    """A linear function of vectors at s states at_q (s, n_q), applied to x (m s, n) at states q (m s, n_q) whose frames
+    have turned; in place."""
+    quaternions, vectors = system.corotated_frames
+    frames = quaternions, np.ascontiguousarray(vectors[:, 0])
+    there, here = at_q[None], q.reshape(-1, *at_q.shape)
+    each = x.reshape(*here.shape[:2], -1)
+    turn(*frames, here, there, each)
+    each = function(each)
+    turn(*frames, there, here, each)
+    return each.reshape(x.shape)
 
 
 def _after_jump(system: SystemsAt, frames: Frames, k: int, motion_only: bool) -> Frames:
@@ -280,7 +380,7 @@ def _corrected(
     except SingularError as error:
         raise TrialError("the iteration matrix at an output instant is singular") from error
     interpolated = projected_each(system, u, q, v, matrices.factors)
-    first, state, ratio = _iterated(system, u, interpolated, a, mu, matrices)
+    first, state, ratio = _iterated(system, u, interpolated, a, mu, matrices.filtered, matrices.factors)
     some, before = np.arange(len(q)), np.full(len(q), np.inf)
     failed = np.zeros(len(q), dtype=bool)
     for _ in range(AGAIN):
@@ -294,7 +394,8 @@ def _corrected(
         given, at = (interpolated[0][some], interpolated[1][some]), (first[0][slow], first[1][slow])
         try:
             matrices = matrices_each(system, u[some], *at, mu[some])
-            first, found, ratio = _iterated(system, u[some], given, a[some], mu[some], matrices)
+            words = matrices.filtered, matrices.factors
+            first, found, ratio = _iterated(system, u[some], given, a[some], mu[some], *words)
         except (SingularError, TrialError):
             found, ratio = given, np.zeros(len(some))
         state[0][some], state[1][some] = found
@@ -305,17 +406,23 @@ def _corrected(
 
 
 def _iterated(
-    system: System, u: Floats, state: State, a: Floats, mu: Floats, matrices: "EachMatrices | TurnedMatrices"
+    system: System,
+    u: Floats,
+    state: State,
+    a: Floats,
+    mu: Floats,
+    filtered: Callable[[Floats], Floats],
+    factors: EachFactors | None = None,
 ) -> tuple[State, State, Floats]:
     """q, v after the first and after all `CORRECTIONS`, and the ratio (k,) of the sizes of the last and the first."""
     (q, v), free = state, np.zeros((len(mu), system.n_c))
     states, sizes = [], []
     for _ in range(CORRECTIONS):
-        x = matrices.filtered(-system.equations(u, q, v, a, free))
+        x = filtered(-system.equations(u, q, v, a, free))
         y = np.ascontiguousarray(x[:, : system.n_v])
         q, v = q + system.rates(q, y) / mu[:, None], v + y
         system.normalise(q)
-        q, v = projected_each(system, u, q, v, matrices.factors)
+        q, v = projected_each(system, u, q, v, factors)
         states.append((q, v))
         sizes.append(np.max(np.abs(y), axis=1, initial=0.0))
     return states[0], states[-1], sizes[-1] / np.maximum(sizes[0], TINY)

@@ -4,14 +4,15 @@ States inside steps come from ``femb.recording.instants``.
 """
 
 from dataclasses import dataclass, fields
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
-from femb.base.types import Floats
+from femb.base.types import Floats, Ints
 from femb.formulations.contract import Formulation
 from femb.steppers.contract import located
 from femb.system.forward import forward_balance
+from femb.system.relative_motion import NODES, weighted
 from femb.system.stacked import least_multipliers
 from femb.system.system import System
 
@@ -23,6 +24,7 @@ class Frames:
     ``unbalanced`` (k, 2), see the function.
 
     States satisfy the constraints. Where an input jumps, u and the quantities that depend on it are right limits.
+    through : of instants between nodes of steps.
     """
 
     time: Floats
@@ -35,15 +37,76 @@ class Frames:
     coordinates: Floats
     coordinate_rates: Floats
     unbalanced: Floats
+    through: "Through | None" = None
 
     @classmethod
-    def joined(cls, parts: "list[Frames]") -> "Frames":
-        """The concatenation of parts."""
-        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+    def joined(cls, parts: "list[Frames]", places: list[Ints] | None = None) -> "Frames":
+        """The concatenation of parts; or the numbers of the instants of each are its ``places``."""
+        arrays: list[Any] = [_joined([getattr(part, name) for part in parts], places) for name in cls._arrays()]
+        return cls(*[*arrays, Through.joined(parts, places) if any(part.through for part in parts) else None])
 
-    def part(self, some: slice) -> Self:
+    def part(self, some: slice | Ints) -> Self:
         """Some of the instants."""
-        return type(self)(*(getattr(self, field.name)[some] for field in fields(self)))
+        through = self.through and Through(self.through.nodes, self.through.of[some], self.through.weights[some])
+        arrays: list[Any] = [getattr(self, name)[some] for name in self._arrays()]
+        return type(self)(*[*arrays, through])
+
+    @classmethod
+    def _arrays(cls) -> list[str]:
+        return [field.name for field in fields(cls) if field.name != "through"]
+
+    @property
+    def nodes(self) -> "Frames":
+        """The instants at which loads inside structures are evaluated."""
+        return self if self.through is None else self.through.nodes
+
+    def of_nodes(self, values: Floats) -> Floats:
+        """(k, ...) of values at the ``nodes``, which change smoothly along the motion."""
+        return values if self.through is None else self.through.values(values)
+
+
+def _joined(arrays: list[Any], places: list[Ints] | None) -> Any:
+    if places is None:
+        return np.concatenate(arrays)
+    result = np.empty((sum(map(len, arrays)), *arrays[0].shape[1:]), arrays[0].dtype)
+    for array, where in zip(arrays, places, strict=True):
+        result[where] = array
+    return result
+
+
+@dataclass(frozen=True)
+class Through:
+    """Polynomials in time through nodes: values at instants are sums, with weights (k, m), of those at m nodes each.
+
+    of (k, m) : which of the nodes. An instant that is evaluated itself is its own node.
+    """
+
+    nodes: Frames
+    of: Ints
+    weights: Floats
+
+    @classmethod
+    def joined(cls, parts: list[Frames], places: list[Ints] | None) -> Self:
+        """The polynomials of ``Frames.joined``."""
+        of, weights, first = [], [], 0
+        for part in parts:
+            count, through = len(part.time), part.through
+            of.append(first + (np.tile(np.arange(count)[:, None], NODES) if through is None else through.of))
+            weights.append(np.tile(np.eye(1, NODES), (count, 1)) if through is None else through.weights)
+            first += len(part.nodes.time)
+        return cls(Frames.joined([part.nodes for part in parts]), _joined(of, places), _joined(weights, places))
+
+    def values(self, at_nodes: Floats) -> Floats:
+        """(k, ...) of values (n, ...) at the nodes."""
+        return summed(self.of, self.weights, at_nodes)
+
+
+def summed(of: Ints, weights: Floats, values: Floats) -> Floats:
+    """(k, ...): sums of values (n, ...) at the nodes ``of`` (k, m), with weights (k, m)."""
+    each = np.ascontiguousarray(values).reshape(len(values), -1)
+    out = np.empty((len(of), each.shape[1]))
+    weighted(of, weights, each, out)
+    return out.reshape(len(out), *values.shape[1:])
 
 
 @dataclass(frozen=True)
@@ -66,6 +129,10 @@ class SystemsAt:
 
     def __getitem__(self, some: slice) -> "SystemsAt":
         return SystemsAt(self.systems[some], self.angles[some])
+
+    def part(self, some: Ints) -> "SystemsAt":
+        """The systems of some of the states, by their numbers."""
+        return SystemsAt([self.systems[k] for k in some.tolist()], self.angles[some])
 
     @property
     def alike(self) -> bool:
@@ -111,10 +178,10 @@ def projected_frames(
 
 def unbalanced(system: System, u: Floats, q: Floats, v: Floats, a: Floats, multipliers: Floats) -> Floats:
     """(k, 2): the largest residual force (N) and moment (N m) on a frame at k states, with accelerations a (k, n_v)."""
-    return _largest(system, system.equations(u, q, v, a, multipliers))
+    return largest(system, system.equations(u, q, v, a, multipliers))
 
 
-def _largest(system: System, residual: Floats) -> Floats:
+def largest(system: System, residual: Floats) -> Floats:
     """(k, 2): the largest force (N) and moment (N m) on a frame, of residuals (k, n_v)."""
     layout, result = system.layout, np.zeros((len(residual), 2))
     freedom, axes = np.array([frame.freedom for frame in layout.frames]), np.arange(3)
@@ -143,7 +210,7 @@ def frames_of(
         a, multipliers = np.zeros(v.shape) if of_motion is None else of_motion, np.zeros((len(q), system.n_c))
     elif system.audited and of_motion is not None:
         a, multipliers, residual = forward_balance(system, u, q, v, of_motion)
-        balance = _largest(system, residual)
+        balance = largest(system, residual)
     else:
         a, multipliers = system.forward_each(u, q, v)
         if system.audited:

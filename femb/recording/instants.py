@@ -16,13 +16,11 @@ from femb.formulations.contract import Formulation
 from femb.recording.frames import Frames, SystemsAt
 from femb.steppers.contract import AcceptedStep, PassedSteps
 from femb.steppers.dense import ROUNDINGS, Dop853Step, HermiteStep, hermite_accelerations, hermite_motion, hermite_work
-from femb.system.relative_motion import keep_to_joints
+from femb.system.relative_motion import NODES, keep_to_joints
 
-# A step with more instants inside it than the first number, with constraints the second, has so many nodes, which are
-# corrected in their place. The nodes are Chebyshev's; relative motions between them are of degree five, as between the
-# ends of a step.
-FEW, NODES = 3, 6
-PLACES: Floats = 0.5 - 0.5 * np.cos((np.arange(NODES) + 0.5) * np.pi / NODES)
+# A step with more instants inside it than this, with constraints than `NODES`, has nodes that are evaluated in their
+# place.
+FEW = 3
 
 States: TypeAlias = tuple[Floats, Floats]
 """q (k, .) and v (k, .) of a formulation."""

@@ -391,12 +391,16 @@ class Recorder:
             block |= record.at(frames, select.output.motion_only or not forces)
         if not forces:
             return block
+        nodes, internal = frames.nodes, dict[str, Floats]()
         for k, batch in enumerate(system.batches):
             if select.wants(k) and (batch.records_motion or not select.output.motion_only):
-                block |= select.noted(k, batch.records(frames, system.batches))
+                loads = batch.internal_loads(nodes, system.batches)
+                found = select.noted(k, batch.records(frames, system.batches) | loads)
+                internal |= loads
+                block |= found
         if select.root_loads:
-            block |= self.root_loads.series(frames, block, system)
-        return block
+            internal |= self.root_loads.series(nodes, internal, system)
+        return block | {path: frames.of_nodes(array) for path, array in internal.items()}
 
     def _add_outputs(self, block: dict[str, Floats], frames: Frames, system: System, audit: bool = True) -> None:
         """Add the quantities that functions record; audit : also those of the audit."""

@@ -25,7 +25,7 @@ from femb.system.system import System
 
 # Output instants collected before their evaluation and their conversion to named arrays, which is cheaper for many at
 # once; of large models fewer, with about so many velocities in all.
-BLOCK, VELOCITIES = 512, 30_000
+BLOCK, VELOCITIES = 1024, 40_000
 # Longest time, s, that output instants wait for further ones.
 PATIENCE = 0.5
 

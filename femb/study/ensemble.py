@@ -332,7 +332,8 @@ def _frames_of(form: StackedSystem, member: int, frames: Frames) -> Frames:
     """Output instants of one member; its work and unbalanced forces are those of all members."""
     in_q, in_v, in_u = form.parts_q[member], form.parts_v[member], form.parts_u[member]
     q, v, a = (np.ascontiguousarray(x) for x in (frames.q[:, in_q], frames.v[:, in_v], frames.a[:, in_v]))
-    return replace(frames, q=q, v=v, a=a, u=np.ascontiguousarray(frames.u[:, in_u]))
+    through = frames.through and replace(frames.through, nodes=_frames_of(form, member, frames.through.nodes))
+    return replace(frames, q=q, v=v, a=a, u=np.ascontiguousarray(frames.u[:, in_u]), through=through)
 
 
 def _recorded(

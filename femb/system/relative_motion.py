@@ -21,6 +21,10 @@ from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.kinematics import normalise
 from femb.numerics.vector3 import cross, hamilton, hamilton_into, rotate, rotate_back, rotation
 
+# Chebyshev's nodes in a step, as passed parts of it. Polynomials through them are of degree five, as between the ends.
+NODES = 6
+PLACES: Floats = 0.5 - 0.5 * np.cos((np.arange(NODES) + 0.5) * np.pi / NODES)
+
 Links: TypeAlias = tuple[Ints, Floats]
 """Frames after those that they are relative to: indices (L, 5) in q and v of the frame, in q and v of the one before,
 negative for the ground, and whether the frame has axes; and the points (L, 3) m in its axes whose positions count."""
@@ -178,30 +182,68 @@ def from_relative(links, points, q, v, R, S, work):
 
 
 @kernel
-def between_nodes(links, points, quaternion_q, places, of_step, passed, nodes_q, nodes_v, weights, q, v):
-    """q (k, n_q), v (k, n_v) of the polynomials through relative motions at the nodes of steps.
+def absolute_motion(links, points, quaternion_q, q, v):
+    """Turn interpolated relative poses and velocities in q (k, n_q), v (k, n_v) into absolute ones.
 
-    places (m,) : of the nodes in a step. of_step, passed (k,) : number of the step and its passed part. nodes_q,
-    nodes_v (m, s, .) : see ``to_relative``. weights (m,) : work. quaternion_q : as of ``femb.numerics.kinematics``.
+    quaternion_q : as of ``femb.numerics.kinematics``.
     """
     R, S, work = np.empty((3, 3)), np.empty((3, 3)), np.empty((5, 3))
+    for i in range(q.shape[0]):
+        normalise(quaternion_q, q[i])
+        from_relative(links, points, q[i], v[i], R, S, work)
+
+
+@kernel
+def to_relative_accelerations(links, q, a):
+    """Turn accelerations a (k, n_v) of the linked frames into those relative to the frames before, in axes of these.
+
+    q (k, n_q) : absolute.
+    """
+    R, x = np.empty((3, 3)), np.empty(3)
+    for s in range(q.shape[0]):
+        for m in range(links.shape[0] - 1, -1, -1):
+            own, i, j = links[m, 1], links[m, 2], links[m, 3]
+            if i >= 0:
+                rotation(q[s, i + 3 : i + 7], R)
+                for k in range(3):
+                    x[k] = a[s, own + k] - a[s, j + k]
+                rotate_back(R, x, a[s, own : own + 3])
+
+
+@kernel
+def absolute_accelerations(links, q, a):
+    """The reverse of ``to_relative_accelerations``."""
+    R, x = np.empty((3, 3)), np.empty(3)
+    for s in range(q.shape[0]):
+        for m in range(links.shape[0]):
+            own, i, j = links[m, 1], links[m, 2], links[m, 3]
+            if i >= 0:
+                rotation(q[s, i + 3 : i + 7], R)
+                rotate(R, a[s, own : own + 3], x)
+                for k in range(3):
+                    a[s, own + k] = a[s, j + k] + x[k]
+
+
+@kernel
+def weigh(places, passed, weights):
+    """weights (k, m): of values at the places (m,) in a step, of the polynomials where the parts passed (k,) are."""
     for i in range(passed.size):
-        s = of_step[i]
         for a in range(places.size):
             w = 1.0
             for b in range(places.size):
                 if b != a:
                     w *= (passed[i] - places[b]) / (places[a] - places[b])
-            weights[a] = w
-        for k in range(q.shape[1]):
-            total = 0.0
-            for a in range(places.size):
-                total += weights[a] * nodes_q[a, s, k]
-            q[i, k] = total
-        for k in range(v.shape[1]):
-            total = 0.0
-            for a in range(places.size):
-                total += weights[a] * nodes_v[a, s, k]
-            v[i, k] = total
-        normalise(quaternion_q, q[i])
-        from_relative(links, points, q[i], v[i], R, S, work)
+            weights[i, a] = w
+
+
+@kernel
+def weighted(of, weights, values, out):
+    """out (k, n): sums of the rows ``of`` (k, m) of values (., n), with weights (k, m)."""
+    for i in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            out[i, k] = 0.0
+        for a in range(of.shape[1]):
+            w, row = weights[i, a], of[i, a]
+            if w != 0.0:
+                for k in range(out.shape[1]):
+                    out[i, k] += w * values[row, k]

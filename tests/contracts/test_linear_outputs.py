@@ -192,7 +192,7 @@ def value(point, name):
     if word.startswith("section_"):
         with_mass = [each for each in point.system.batches if each.gravity is not None]
         batch = next(each for each in with_mass if item in getattr(each, "slices", ()))
-        return batch.records(frames, point.system.batches)[f"beams/{item}/{word}"][0][end]
+        return batch.internal_loads(frames, point.system.batches)[f"beams/{item}/{word}"][0][end]
     if word.startswith("strain"):
         k = layout.beams[item].internal["strain"][end]
         return (point.q[layout.internal_q] if word == "strain" else point.v[layout.internal_v])[k]
