@@ -262,6 +262,11 @@ def _cards(path: Path, value: Callable[[str, bool], Any], depth: int = 0) -> Ite
         width = 64 // count
         parts = free[1 : 1 + count] if len(free) > 1 else [line[k : k + width] for k in range(8, 72, width)]
         found = [value(part, True) for part in parts] + [None] * (count - len(parts))
+        # the field behind them names the next line
+        if any(isinstance(value(part, True), int | float) for part in free[1 + count :]):
+            raise ModelError(
+                f"{line.strip()}: has more than {count} fields behind its name: go on in a line of its own"
+            )
         if card is not None and word[:1] in ("", "+", "*"):
             card.fields.extend(found)
         elif word:

@@ -531,6 +531,7 @@ GOOD = [*grids(1, 1), *quads(1, 1, 2), "PSHELL,2,1,.01,1,,1", MATERIALS]
         ([*bars(2), "RBE3,9,,2,123"], "RBE3 9: has no weights and grids"),
         (["GRID,1,,0.,0.,0.", MATERIALS], "has no shells and no bars"),
         ([MATERIALS], "has no GRID|has no shells"),
+        ([*GOOD, "CBAR,7,2,1,2,0.,0.,1.,GGG,456"], "CBAR,7,.*,456: has more than 8 fields behind its name"),
     ],
 )
 def test_what_is_not_read_is_named(tmp_path, cards, message):

@@ -617,3 +617,24 @@ def test_strip_in_a_spin(axis, wanted):
         found.append(2.0 * np.pi * femb.modes(model, 1, held="hub", start="equilibrium").frequencies[0] / unit)
     errors = np.array(found) / wanted - 1.0
     assert 0.0 < errors[1] < 0.4 * errors[0] < 4e-4
+
+
+@pytest.mark.slow
+def test_membrane_disc_in_a_spin():
+    """Modes with k nodal diameters of a disc that has tension by its spin alone, in its axes: H. Lamb, R. V. Southwell,
+    The Vibrations of a Spinning Disk (1921); those of a small hub, which holds it, are a little higher."""
+    rate, k, errors = 100.0, np.array([1, 2, 3]), []
+    wanted = np.sqrt((k * (k + 2.0) * 3.3 - 1.9 * k**2) / 8.0)
+    for n in (6, 12):
+        model = femb.Model("disc")
+        model.add(femb.RigidBody("hub", 1e3, 1e3, angular_velocity=(0.0, 0.0, rate)))
+        metal = material(70e9, 0.3, 2700.0)
+        disc = {"surface": {"disc": [1.0, 0.02]}, "attach": {"edge4": "hub"}, "frame": "hub"}
+        model.add(femb.Shell("disc", (n, 4 * n), thickness=1e-4, material=metal, **disc))
+        found = np.asarray(femb.modes(model, 8, held="hub", start="equilibrium").frequencies) * 2.0 * np.pi / rate
+        # the first is without diameters
+        np.testing.assert_allclose(found[1:7:2], found[2:7:2], rtol=1e-6)
+        errors.append(found[1:7:2] / wanted - 1.0)
+    assert np.all(errors[1] > 0.0)
+    assert np.all(errors[1] < [2.5e-3, 3e-3, 9e-3])
+    assert np.all(errors[1][1:] < 0.3 * errors[0][1:])
