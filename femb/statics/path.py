@@ -17,7 +17,7 @@ from femb.statics.equations import AdaptiveShift, Briefly, CautiousShift, MassSh
 from femb.statics.neutral import NeutralMotions
 from femb.statics.solve import Balanced, Statics, in_load_steps
 from femb.statics.stability import Stiffness
-from femb.system.block_lu import SingularError
+from femb.system.block_lu import AnyFactorisation, SingularError
 
 # Steps of given length along the path of equilibria, on which the load factor is an unknown too.
 #
@@ -124,6 +124,7 @@ class LoadPath:
         self.free = any(motion.free for motion in motions)
         self.stiffness = Stiffness(self.statics)
         self.arc: PathMeasure | None = None
+        self.factors_of: tuple[Floats, AnyFactorisation] | None = None
 
     def begin(self) -> Equilibrium:
         """The equilibrium without the loads that the factor multiplies."""
@@ -160,10 +161,16 @@ class LoadPath:
         errors = []
         for attempt in attempts:
             try:
-                return self._counted(self.statics.solve(start, load, attempt))
+                factors = self._factors_of(start) if isinstance(attempt, NoShift) else None
+                return self._counted(self.statics.solve(start, load, attempt, factors=factors))
             except SolveError as error:
                 errors.append(error)
         raise errors[0]
+
+    def _factors_of(self, start: Balanced) -> AnyFactorisation | None:
+        """The factors of the stiffness of a state, if it is the last one judged; they are not kept with its results."""
+        known, self.factors_of = self.factors_of, None
+        return known[1] if known is not None and known[0] is start.q else None
 
     def _loose(self, start: Balanced, load: float) -> Balanced | None:
         """The balance with motions of joints held that nothing resists; None if there are none. Raises SolveError."""
@@ -208,7 +215,7 @@ class LoadPath:
             return Equilibrium(found, NOT_JUDGED, 0.0, None, self.statics.twin.discrete)
         judged = self.stiffness.at(found)
         if not self.statics.twin.n_c and not judged.neutral.count and judged.asymmetry <= SYMMETRIC:
-            found = replace(found, factors=judged.factors)
+            self.factors_of = found.q, judged.factors
         return Equilibrium(found, judged.negative, judged.asymmetry, judged.neutral, self.statics.twin.discrete)
 
     def raised(self, before: Equilibrium, load: float) -> Equilibrium:

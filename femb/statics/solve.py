@@ -21,7 +21,7 @@ from femb.base.types import Floats
 from femb.layout.element import TrialError
 from femb.numerics.kinematics import error_norm
 from femb.numerics.newton import LARGEST_ROTATION, Iteration, largest, newton
-from femb.statics.equations import NoShift, Regularisation, StaticEquations, Unbalanced, mover
+from femb.statics.equations import Regularisation, StaticEquations, Unbalanced, mover
 from femb.statics.neutral import NeutralMotions
 from femb.system.block_lu import AnyFactorisation, SingularError
 
@@ -32,17 +32,13 @@ LOOSE = 1e-6  # of the forces: what an equilibrium that was found with a shift m
 @dataclass(frozen=True, eq=False)
 class Balanced:
     """A state in balance: q (n_q,), the forces f (n_v,) there without reactions, the multipliers (n_c,), the load
-    factor, and after how many corrections it was found.
-
-    factors : of its stiffness, where nothing is held and it is symmetric; with these the next iteration begins.
-    """
+    factor, and after how many corrections it was found."""
 
     q: Floats
     force: Floats
     multipliers: Floats
     load: float = 0.0
     iterations: int = 0
-    factors: AnyFactorisation | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,19 +84,19 @@ class Statics(StaticEquations):
         normal: EndPlane | None = None,
         gap: float = 0.0,
         neutral: NeutralMotions | None = None,
+        factors: AnyFactorisation | None = None,
     ) -> Balanced:
         """The balance at a load factor, from the state of another; or, with the plane ``normal`` to which the distance
         is ``gap``, with the load factor as an unknown that begins at ``load``.
 
         neutral : motions of the start that do not change where it is in balance: they are held, without a force.
+        factors : of the stiffness of the start, where it is known: the iteration begins with them.
         Raises SolveError where the iteration does not end, with the reason that the regularisation gives.
         """
         twin, n_v = self.twin, self.twin.n_v
         scale, change = twin.error_scale(1e-12, Tolerances(1e-12, 1e-12, 1e-13))[0], np.zeros(n_v)
 
-        kept: list[tuple[AnyFactorisation, float]] = []
-        if start.factors is not None and isinstance(regularisation, NoShift) and normal is None and neutral is None:
-            kept.append((start.factors, 0.0))
+        kept: list[tuple[AnyFactorisation, float]] = [] if factors is None else [(factors, 0.0)]
 
         limits = [batch.largest_rotation for batch in twin.batches if batch.largest_rotation is not None]
 
