@@ -326,7 +326,8 @@ class Batch:
 
     def internal_loads(self, frames: OutputStates, batches: "list[Batch]") -> dict[str, Floats]:
         """Further arrays, as of ``records``: forces and moments that change smoothly with time, in moving axes.
-        Inside steps with many instants they are polynomials through those at nodes."""
+        Inside steps with many instants they are polynomials through those at nodes. Root loads are made of the
+        section_force and section_moment that are given here."""
         return {}
 
     def linear_outputs(self) -> "Mapping[str, tuple[str, ...]]":

@@ -15,12 +15,10 @@ from typing import Any, Self
 import numpy as np
 
 from femb.base.errors import FembError, SolveError
-from femb.base.types import Bools, Floats, Ints, Loop
+from femb.base.types import Bools, Floats
 from femb.base.values import shallow_copy, shown
 from femb.elements import Ground
-from femb.elements.body.mass_batch import MassBatch, PointBatch
 from femb.elements.item import Item, ItemState
-from femb.elements.joint.constraint_kernels import ROW
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.elements.registry import in_order
@@ -31,141 +29,14 @@ from femb.layout.layout import Layout
 from femb.layout.state import State
 from femb.model.model import Model
 from femb.model.placement import Placement
-from femb.numerics.dop853_kernels import STEPS
 from femb.profiles import Constant
-from femb.system.block_lu import DEPENDENT, Factors, LinearSolver, LowRankSolver, Matrix, SingularError
+from femb.system.block_lu import Factors, LinearSolver, LowRankSolver, Matrix
 from femb.system.budget import Budget
-from femb.system.constraints import AT_MOST, OPEN, PASSES, SETTLED, VELOCITY, position_limit, projected, singular_mass
+from femb.system.constraints import projected
 from femb.system.forward import forward_each
 from femb.system.pattern import Pattern
-from femb.system.planar import kept_unknowns
-from femb.system.rigid_kernels import project, stages, steps
+from femb.system.rigid_bodies import RigidBodies
 from femb.system.velocity_coordinates import MotionEquations
-
-NEAR = 4.0  # steps to a singular configuration from which on ``femb.run.singularity`` watches every step
-
-
-class RigidBodies:
-    """The rates and projections of a system whose only forces are inertia, weight and those of constraints: all stages
-    of an explicit step, and a projection, in one compiled call each.
-
-    Results are those of ``Equations.forward`` and ``femb.system.constraints``, without Python between their parts.
-    """
-
-    def __init__(self, system: "NumberedModel") -> None:
-        pattern = system.pattern
-        self._sizes = system.n_q, system.n_v, system.n_c
-        self.kept = kept_unknowns(system)
-        all_rows, kept = _rows(system), self.kept.pattern
-        rows = all_rows if all_rows is None else _kept_rows(all_rows, self.kept.rows)
-        self._parts = _bodies(system.batches), _points(system.batches), rows
-        self._matrix = (*kept.structure, kept.targets)
-        self._planes = (self.kept.velocities, self.kept.dropped, self.kept.gather, all_rows)
-        self._size, self._blocks = pattern.size, len(kept.diagonal)
-        self._still, self._u, self._zero = np.zeros((1, system.n_v)), np.zeros((1, 0)), np.zeros((1, 1))
-
-    @staticmethod
-    def of(system: "NumberedModel") -> "RigidBodies | None":
-        """None for systems with other elements or inputs, and for nets."""
-        bodies = [batch for batch in system.batches if type(batch) is MassBatch]
-        weights = {tuple(batch.gravity.tolist()) for batch in bodies}
-        alone = all(type(batch) in (MassBatch, PointBatch) for batch in system.batches)
-        if not alone or not system.n_v or system.n_u or len(weights) > 1 or system.pattern.net:
-            return None
-        return RigidBodies(system)
-
-    def stages(self, system: "Equations", A: Floats, first: int, last: int, h: float, y0: Floats, K: Floats) -> Floats:
-        """Stages of an explicit step; see ``femb.formulations.contract.WithStages``. Raises TrialError."""
-        y = np.empty_like(y0)
-        n_q, n_v, _ = self._sizes
-        arguments = self._arguments(system)
-        bad = stages(*arguments, self._still, self._u, A, first, last, h, n_q, y0, K, y)
-        if bad >= 0:
-            unknowns = self.kept.unknowns[slice(*self.kept.pattern.block_start[bad : bad + 2])]
-            error = SingularError(int(unknowns[0]), int(unknowns[-1]) + 1)
-            raise singular_mass(system, error, y[:n_q], y[n_q : n_q + n_v]) from error
-        return y
-
-    def projected(self, system: "Equations", q: Floats, v: Floats) -> tuple[Floats, Floats] | None:
-        """q (n_q,), v (n_v,) on the constraints; None where the iteration fails."""
-        q, v = q[None].copy(), v[None].copy()
-        closed = project(*self._arguments(system), *self._closing(system), self._u, q, v)
-        return (q[0], v[0]) if closed else None
-
-    def steps(self, system: "Equations", loop: Loop) -> Floats | None:
-        """Accepted steps of DOP853; see ``femb.formulations.contract.WithSteps``."""
-        n_q, _, n_c = self._sizes
-        closing = self._closing(system) if n_c else (None, None)
-        near = float(NEAR) if system.layout.has_loops and n_c else 0.0
-        states = np.empty((len(loop[-1][-1]) if system.has_angles else 0, n_q))
-        more = self._u, self._still, n_q, self._zero, near, np.zeros((2, len(self.kept.rows))), states
-        steps(*self._arguments(system), *closing, *more, loop)
-        return system.angles_along(states[: loop[4][STEPS]]) if system.has_angles else None
-
-    def _closing(self, system: "Equations") -> tuple[Any, ...]:
-        """The arrays and limits of projections."""
-        n_q, _, n_c = self._sizes
-        spare = np.zeros((1, n_c)), np.empty((1, n_q)), tuple(np.zeros((3, 1, n_c)))
-        return spare, (position_limit(system), VELOCITY, SETTLED, OPEN, AT_MOST, PASSES)
-
-    def _arguments(self, system: "Equations") -> tuple[Any, ...]:
-        """The arguments of both kernels up to ``work``."""
-        kept = self.kept
-        n_w, n_r = len(kept.velocities), len(kept.rows)
-        n, scale, diagonal = n_w + n_r, np.zeros(0), np.zeros(0)
-        if n_r:
-            scale, diagonal = np.zeros((2, n))
-            scale[n_w:][system.solver.excluded_rows[kept.rows]] = -np.inf
-        data = np.empty((1, self._size))
-        work = (
-            data,
-            np.empty(n, dtype=np.int64),
-            np.empty(self._blocks, dtype=np.int64),
-            diagonal,
-            np.empty(n),
-            *np.zeros((3, 1, n_r)),
-            np.empty((1, self._sizes[1])),
-            np.empty(len(kept.gather)) if len(kept.gather) else data[0],
-        )
-        return (*self._parts, self._matrix, self._planes, scale, DEPENDENT, system.coordinates, work)
-
-
-def _kept_rows(rows: tuple[Any, ...], kept: Ints) -> tuple[Any, ...]:
-    """The rows whose multipliers are kept, with their numbers among these."""
-    index, *arrays, fixed = rows
-    number = np.full(len(index), -1)
-    number[kept] = np.arange(len(kept))
-    stay = number[index[:, ROW]] >= 0
-    index = index[stay]
-    index[:, ROW] = number[index[:, ROW]]
-    return index, *(array[stay] for array in arrays), fixed
-
-
-def _bodies(batches: list[Batch]) -> tuple[Any, ...]:
-    found = [batch for batch in batches if isinstance(batch, MassBatch)]
-    if not found:
-        # kernels are compiled once for systems with bodies and without
-        index: Ints = np.zeros((0, 0), dtype=np.int64)
-        places: Ints = np.zeros((0, 0, 0), dtype=np.int64)
-        return index, np.zeros((0, 0)), places, places, np.zeros(3)
-    words = ("index", "data", "offset", "stride")
-    return (*(np.concatenate([getattr(batch, word) for batch in found]) for word in words), found[0].gravity)
-
-
-def _points(batches: list[Batch]) -> tuple[Any, ...]:
-    found = [batch for batch in batches if isinstance(batch, PointBatch)]
-    if not found:
-        none: Ints = np.zeros(0, dtype=np.int64)
-        return none, np.zeros(0), np.zeros(0), none
-    return tuple(
-        np.concatenate([getattr(batch, word) for batch in found]) for word in ("in_v", "masses", "weight", "entries")
-    )
-
-
-def _rows(system: "NumberedModel") -> tuple[Any, ...] | None:
-    rows = system.constraint_set
-    return (rows.index, rows.data, rows.offset, rows.stride, rows.fixed) if system.n_c else None
-
 
 # A model with numbered unknowns, the batches and constraints of its equations, and their inputs.
 #
@@ -307,7 +178,7 @@ class NumberedModel(MotionEquations):
     @cached_property
     def rigid(self) -> RigidBodies | None:
         """Compiled steps, if there are only rigid bodies, point masses and joints, without inputs."""
-        return RigidBodies.of(self)
+        return None if self.n_u else RigidBodies.of(self)
 
     @cached_property
     def switches(self) -> bool:

@@ -166,7 +166,8 @@ class System(Equations):
         without angles.
         """
         assert self.rigid is not None
-        return self.rigid.steps(self, loop)
+        states = self.rigid.steps(self, loop, self.has_angles)
+        return self.angles_along(states) if self.has_angles else None
 
     @property
     def system(self) -> "System":

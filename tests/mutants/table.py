@@ -334,7 +334,7 @@ MUTANTS = (
            "tests/linear/test_loop.py tests/cli/test_loop.py", "modes above half the rate of the samples"),
     # --- finite elements
     Mutant("femb/fem/reduction.py",
-           "J1 = J1 + np.sum(tJ + tJ.swapaxes(-1, -2), axis=0)", "J1 = J1 + np.sum(tJ, axis=0)",
+           "J1 += np.sum(tJ + tJ.swapaxes(-1, -2), axis=0)", "J1 += np.sum(tJ, axis=0)",
            "tests/elements/modal tests/fem/test_reduced_beams.py", "inertia of turned nodes"),
     Mutant("femb/fem/reduction.py",
            "d = np.where(m > 0.0, 0.5 /", "d = np.where(m > 0.0, 1.0 /",

@@ -9,7 +9,7 @@ import femb
 from femb.elements import Ground, JointEnd, Load, PointMass, Revolute, RigidBody, Spherical
 from femb.numerics.rotations import multiply, rotate
 from femb.steppers.runge_kutta import Dop853
-from femb.system.equations import RigidBodies
+from femb.system.rigid_bodies import RigidBodies
 from femb.system.system import System
 
 Z = (0.0, 0.0, 1.0)
