@@ -108,9 +108,10 @@ def ran(*arguments: str) -> tuple[int, str]:
 
 
 def small_files() -> None:
+    # of 4 MB, written in blocks of 0.4 MB
     import resource
 
-    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, resource.RLIM_INFINITY))
 
 
 def test_command_without_room(case):
