@@ -178,9 +178,10 @@ class _Instant:
 
     def frames(self, work: Floats) -> Frames:
         """The output at this instant."""
-        state = [x[None] for x in (self.u, self.q, self.v, self.a, self.multipliers)]
-        values = self.t, self.q, self.v, work, self.u, self.a, self.multipliers, *self.coordinates
-        return Frames(*(*(np.array([value]) for value in values), unbalanced(self.system, *state)))
+        arrays = (self.u, self.q, self.v, self.a, self.multipliers, work, *self.coordinates)
+        u, q, v, a, multipliers, work, coordinates, rates = (x[None] for x in arrays)
+        balance = unbalanced(self.system, u, q, v, a, multipliers)
+        return Frames(np.array([self.t]), q, v, work, u, a, multipliers, coordinates, rates, balance)
 
 
 class ConstraintRows:
