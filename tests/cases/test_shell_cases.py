@@ -1,5 +1,6 @@
 """Cases of shells: panels, tapes, plates and dishes do what their pages say."""
 
+import re
 import runpy
 from functools import cache
 
@@ -115,9 +116,11 @@ def test_tape_spring_snaps_to_a_fold_of_constant_moment():
     assert steady.mean() == pytest.approx(wanted, rel=0.03)
     assert np.ptp(steady) < 0.1 * wanted
     along = np.abs(found.shells["tape"].curvature[-1, :, 0]).reshape(6, 48)[2:4]
-    # the fold may be anywhere along the tape: where its ends fall within elements changes the mean, hardly the median
+    # the fold may be anywhere along the tape, and rounding decides where: its ends fall within elements, which change
+    # the mean, and the median by some percent
     radius = 1.0 / np.median(along[along > 0.5 * along.max()])
-    assert float(table["radius of the fold at 90 degrees, mm"][0]) == pytest.approx(1e3 * radius, rel=0.03)
+    least, most = map(float, re.findall(r"[\d.]+", table["radius of the fold at 90 degrees, mm"][0]))
+    assert 0.97 * least < 1e3 * radius < 1.03 * most
     assert 0.015 < radius < 1.15 * 0.015
 
 
