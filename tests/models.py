@@ -146,3 +146,16 @@ def winged_satellite(free_hinge: bool = False) -> femb.Model:
                 model.add(femb.JointSpringDamper(f"{wing} spring {k}", f"{wing} hinge {k}", stiffness=600.0))
             inner = femb.JointEnd(panel, at=(0.0, 0.75 * side, 0.0), axis=(1.0, 0.0, 0.0))
     return model
+
+
+def beads():
+    """A point mass on ball joints, which leave it no freedom of its own, with a body hung on it; and a free one."""
+    model = femb.Model("beads", gravity=(0.3, 0, -9.81))
+    model.add(femb.RigidBody("arm", mass=2.0, inertia=(0.3, 0.4, 0.1)))
+    model.add(femb.PointMass("bead", 0.5))
+    model.add(femb.RigidBody("bob", mass=1.0, inertia=(0.02, 0.03, 0.01), center_of_mass=(0, 0.1, -0.3)))
+    model.add(femb.PointMass("free", 0.5, position=(3.0, 0.0, 0.0)))
+    model.add(femb.Revolute("hinge", femb.JointEnd("ground", axis=(0, 1, 0)), femb.JointEnd("arm"), rates=2.0))
+    model.add(femb.Spherical("one", femb.JointEnd("bead"), femb.JointEnd("arm", at=(0.3, 0.1, 0.2))))
+    model.add(femb.Spherical("two", femb.JointEnd("bead"), femb.JointEnd("bob")))
+    return model

@@ -70,12 +70,7 @@ class BeamResults(Moving):
 
     word: ClassVar[str] = "beam"
     shown: ClassVar[tuple[str, ...] | None] = (
-        "position",
-        "quaternion",
-        "velocity",
-        "angular_velocity",
-        "acceleration",
-        "angular_acceleration",
+        *Moving.motion,
         "strain",
         "section_force",
         "section_moment",

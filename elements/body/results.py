@@ -21,8 +21,17 @@ def since_first(group: Group) -> Floats:
 class Moving(Group):
     """Base of bodies and beams: the rotation since the start configuration, and its rates.
 
-    Arrays are (T, ...) with the nodes of a beam, if any, in between.
+    Arrays are (T, ...) with the nodes of a beam, if any, in between. motion : the quantities of it that figures offer.
     """
+
+    motion: ClassVar[tuple[str, ...]] = (
+        "position",
+        "quaternion",
+        "velocity",
+        "angular_velocity",
+        "acceleration",
+        "angular_acceleration",
+    )
 
     def _rotation_and_rate(self) -> tuple[Floats, Floats]:
         """`rotation`, and the angular velocity in the axes that it rotates: (T, ..., 4), (T, ..., 3) rad/s."""
@@ -69,12 +78,7 @@ class BodyResults(Moving):
 
     word: ClassVar[str] = "body"
     shown: ClassVar[tuple[str, ...] | None] = (
-        "position",
-        "quaternion",
-        "velocity",
-        "angular_velocity",
-        "acceleration",
-        "angular_acceleration",
+        *Moving.motion,
         "modal_coordinates",
         "deformation",
     )

@@ -6,17 +6,7 @@ Source: docs/theory/exact_beam.md, section 10.
 import math
 
 from femb.numerics.compiler.compile import inlined
-
-
-@inlined
-def add_skew_times(factor, x, out):
-    """out (3, 3) += factor x~."""
-    out[0, 1] -= factor * x[2]
-    out[1, 0] += factor * x[2]
-    out[0, 2] += factor * x[1]
-    out[2, 0] -= factor * x[1]
-    out[1, 2] -= factor * x[0]
-    out[2, 1] += factor * x[0]
+from femb.numerics.vector3 import add_skew
 
 
 @inlined
@@ -38,8 +28,8 @@ def rotation_and_mean(psi, E, A):
             A[i, j] = b * psi[i] * psi[j]
         E[i, i] += 1.0 - a * t
         A[i, i] += 1.0 - b * t
-    add_skew_times(s, psi, E)
-    add_skew_times(a, psi, A)
+    add_skew(s, psi, E)
+    add_skew(a, psi, A)
 
 
 @inlined
@@ -69,4 +59,4 @@ def mean_change(psi, y, M):
         for j in range(3):
             M[i, j] = b * psi[i] * y[j] + w * psi[j]
         M[i, i] += b * s
-    add_skew_times(a, y, M)
+    add_skew(a, y, M)

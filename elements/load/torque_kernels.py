@@ -93,7 +93,7 @@ def tangent(index, data, offset, stride, u, q, v, damping, stiffness):
         change[:] = 0.0
         if kind == INERTIAL:
             for m in range(3):
-                add_skew(b[m], change[m])
+                add_skew(1.0, b[m], change[m])
         elif kind != BODY:
             first = R[index[k, FIRST_AXIS]]
             basis_change(first, data[k, LAST_AXIS], data[k, SIGN], kind == DUAL, b, change)

@@ -310,7 +310,7 @@ def tangent(index, data, offset, stride, u, q, v, fixed, damping, stiffness):
             if e == 0:
                 for o in range(3):
                     row[o] = -t[o]
-                add_skew(row, A)
+                add_skew(1.0, row, A)
             product(U[e], A, KU)
             product(U[e], C, CU)
             for g in range(2):

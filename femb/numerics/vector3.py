@@ -160,14 +160,14 @@ def times_skew(factor, A, x, out):
 
 
 @inlined
-def add_skew(x, out):
-    """out += x~."""
-    out[0, 1] -= x[2]
-    out[0, 2] += x[1]
-    out[1, 0] += x[2]
-    out[1, 2] -= x[0]
-    out[2, 0] -= x[1]
-    out[2, 1] += x[0]
+def add_skew(factor, x, out):
+    """out (3, 3) += factor x~."""
+    out[0, 1] -= factor * x[2]
+    out[0, 2] += factor * x[1]
+    out[1, 0] += factor * x[2]
+    out[1, 2] -= factor * x[0]
+    out[2, 0] -= factor * x[1]
+    out[2, 1] += factor * x[0]
 
 
 @inlined

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 from long_runs import slow_but
-from models import panel_on_hub
+from models import beads, panel_on_hub
 from oracles.null_space import null_space, null_space_rate
 from oracles.random_trees import KINDS, random_model, random_state
 
@@ -369,19 +369,6 @@ def test_beams_are_in_the_tree_as_free_nodes(method):
     other = run(model, "velocity", "radau", 1e-10, duration, 2)
     assert differences(one, other)[0] < bound
     np.testing.assert_allclose(one.beams["arm"].position, other.beams["arm"].position, atol=bound)
-
-
-def beads():
-    """A point mass on ball joints, which leave it no freedom of its own, with a body hung on it; and a free one."""
-    model = femb.Model("beads", gravity=(0.3, 0, -9.81))
-    model.add(femb.RigidBody("arm", mass=2.0, inertia=(0.3, 0.4, 0.1)))
-    model.add(femb.PointMass("bead", 0.5))
-    model.add(femb.RigidBody("bob", mass=1.0, inertia=(0.02, 0.03, 0.01), center_of_mass=(0, 0.1, -0.3)))
-    model.add(femb.PointMass("free", 0.5, position=(3.0, 0.0, 0.0)))
-    model.add(femb.Revolute("hinge", femb.JointEnd("ground", axis=(0, 1, 0)), femb.JointEnd("arm"), rates=2.0))
-    model.add(femb.Spherical("one", femb.JointEnd("bead"), femb.JointEnd("arm", at=(0.3, 0.1, 0.2))))
-    model.add(femb.Spherical("two", femb.JointEnd("bead"), femb.JointEnd("bob")))
-    return model
 
 
 def test_point_masses_hang_too():

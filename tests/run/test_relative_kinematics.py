@@ -4,7 +4,7 @@ runs against the velocity form, gimbal lock."""
 import numpy as np
 import pytest
 from formulations.test_reduced import differences, flexible_pendulum, loaded, run, wheel
-from models import of_parts, panel_on_hub
+from models import beads, of_parts, panel_on_hub
 from oracles.random_trees import KINDS, random_model
 
 import femb
@@ -140,17 +140,10 @@ def test_drivers_latches_beams_and_point_masses():
     inputs = system.inputs_at(0.0, system.q0, system.v0)
     close(full[2] @ found.speed_rates + full[3] @ form.v0, system.acceleration(inputs, system.q0, system.v0), 1e-9)
     assert set(found.names) == {"hub", "bob", "arm, node 1", "arm, node 2"}
-    beads = femb.Model("beads", gravity=(0.3, 0, -9.81))
-    beads.add(femb.RigidBody("arm", mass=2.0, inertia=(0.3, 0.4, 0.1)))
-    beads.add(femb.PointMass("bead", 0.5))
-    beads.add(femb.RigidBody("bob", mass=1.0, inertia=(0.02, 0.03, 0.01), center_of_mass=(0, 0.1, -0.3)))
-    beads.add(femb.PointMass("free", 0.5, position=(3.0, 0.0, 0.0)))
-    beads.add(femb.Revolute("hinge", femb.JointEnd("ground", axis=(0, 1, 0)), femb.JointEnd("arm"), rates=2.0))
-    beads.add(femb.Spherical("one", femb.JointEnd("bead"), femb.JointEnd("arm", at=(0.3, 0.1, 0.2))))
-    beads.add(femb.Spherical("two", femb.JointEnd("bead"), femb.JointEnd("bob")))
+    model = beads()
     got, wanted = (
-        relative_kinematics(beads, "body").simulate(0.5, output_interval=0.1, rtol=1e-9),
-        run(beads, "velocity", duration=0.5, count=5),
+        relative_kinematics(model, "body").simulate(0.5, output_interval=0.1, rtol=1e-9),
+        run(model, "velocity", duration=0.5, count=5),
     )
     assert max(differences(got, wanted)[:2]) < 1e-6
 
