@@ -42,8 +42,6 @@ from femb.elements.beam.strain import (
     STIFFNESS,
     WEIGHTS,
     cubics,
-    end_rates,
-    end_states,
     gather_rates,
     gather_states,
     natural_rates,
@@ -304,30 +302,38 @@ def midpoint_loads(index, kind, ends, data, q, v, a, fixed, gravity, section, ou
 
 
 @kernel
-def linearised_strains(index, ends, data, q, x, fixed, out):
+def linearised_strains(index, kind, ends, data, q, x, fixed, out):
     """out (n, 12): strains minus reference at the strain points, plus their change with displacements x (n_v,).
 
-    Returns -1, or the number of a folded element.
+    Groups of elements as in ``forces``. Returns -1, or the number of a folded element.
     """
-    states, rates = np.empty((2, 8)), np.empty((2, 7))
-    R, small = np.empty((5, 3, 3)), np.empty((12, 3))
-    X, motion, rate = np.empty(8), np.empty(11), np.empty(8)
-    e, E, psi, psi_X = np.empty((3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
-    for k in range(index.shape[0]):
-        length = data[k, LENGTH]
-        end_states(index[k], q, fixed, states)
-        element_shape(states, ends[k], length, R, small, X)
-        if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
-            return k
-        end_rates(index[k], x, rates)
-        ends_motion(rates, ends[k], R, small, motion)
+    states, rates, whole = np.empty((2, 8, LANES)), np.empty((2, 7, LANES)), np.empty((1, LANES))
+    R, small = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((12, 3, LANES)))
+    X, motion, rate = lanes(np.empty((8, LANES))), lanes(np.empty((11, LANES))), lanes(np.empty((8, LANES)))
+    e, E = lanes(np.empty((3, 4, LANES))), lanes(np.empty((3, 4, 8, LANES)))
+    psi, psi_X = lanes(np.empty((4, LANES))), lanes(np.empty((4, 8, LANES)))
+    found = np.empty((12, LANES))
+    values = lanes(found)
+    for g in range(kind.shape[0]):
+        first, row, end_rows = g * LANES, lanes(data[kind[g]]), lanes(ends[kind[g]])
+        count, length = min(LANES, index.shape[0] - first), row[LENGTH]
+        gather_states(index, first, q, fixed, states)
+        gather_rates(index, first, x, rates)
+        element_shape(lanes(states), end_rows, length, R, small, X)
+        lanes(whole)[0] = strains(X, length, row[SOURCE] != 0.0, psi, psi_X, e, E)
+        if folded(first, whole[0], count) >= 0:
+            return folded(first, whole[0], count)
+        ends_motion(lanes(rates), end_rows, R, small, motion)
         natural_rates(X, R[4], small[10], small[11], length, motion, rate)
         for i in range(3):
             for j in range(4):
-                value = e[i, j] - data[k, REFERENCE + 4 * i + j]
+                value = e[i, j] - row[REFERENCE + 4 * i + j]
                 for m in range(8):
                     value += E[i, j, m] * rate[m]
-                out[k, 4 * i + j] = value
+                values[4 * i + j] = value
+        for m in range(count):
+            for i in range(12):
+                out[first + m, i] = found[i, m]
     return -1
 
 
@@ -447,12 +453,12 @@ class BeamBatch(BeamElements):
 
     def tangent(self, u: Floats, q: Floats, v: Floats, a: Floats, damping: Floats, stiffness: Floats) -> None:
         blocks, state = (self.offset, self.stride), (q, v, a, self.fixed, self.gravity)
-        self.check(beam_tangent.tangent(*self._elements, *blocks, *state, damping, stiffness))
+        self.check(beam_tangent.tangent(*self._groups, *blocks, *state, damping, stiffness))
 
     def own_strains(self, u: Floats, q: Floats, x: Floats, own: Floats | None = None) -> Floats:
         """(e, 12) strains less reference at the three strain points."""
         out = np.empty((len(self.index), 12))
-        self.check(linearised_strains(*self._elements[:3], q, x, self.fixed, out))
+        self.check(linearised_strains(self.index, *self._kinds, q, x, self.fixed, out))
         return out
 
     def strained(self, q: Floats, own: Floats) -> Self:

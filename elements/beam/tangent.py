@@ -1,9 +1,9 @@
 """Exact tangent of the beam element: the change of its residual with coordinates and velocities.
 
 It adds to the iteration tangent of ``matrices`` the second derivatives of the strains, the change of the strain rates
-with the coordinates, and the change of inertia and gyroscopic force. Second derivatives of the strains are computed for
-the natural coordinates. The change of the inertia force is computed along 22 directions, by differentiation of each
-line of ``inertia_force``. A leading d denotes the change along a direction:
+with the coordinates, and the change of inertia and gyroscopic force. Second derivatives of the strains are those of one
+function of the natural coordinates, the strains times the stress. The change of the inertia force is computed along 22
+directions, by differentiation of each line of ``inertia_force``. A leading d denotes the change along a direction:
 
     0 to 10     a motion of the ends at constant velocities and accelerations: chord (3), spin (3) and strain of
                 end I, spin (3) and strain of end II, as in ``end_gradient``
@@ -27,7 +27,16 @@ from femb.elements.beam.inertia import (
     tangent_rates,
     twist_rates,
 )
-from femb.elements.beam.matrices import arm_map, attachment_stiffness, element_mass, expand, scatter_ends, to_frames
+from femb.elements.beam.matrices import (
+    arm_map,
+    attachment_stiffness,
+    element_mass,
+    expand,
+    folded,
+    frame_map,
+    scatter_group,
+    to_frames,
+)
 from femb.elements.beam.strain import (
     DAMPING,
     HERMITE,
@@ -38,14 +47,15 @@ from femb.elements.beam.strain import (
     POINTS,
     TRUE,
     WEIGHTS,
-    end_rates,
-    end_states,
+    gather_rates,
+    gather_states,
     geometric_stiffness,
     natural_rates,
     shape_gradient,
 )
-from femb.elements.beam.tangent_strain import strain_stiffness, twist_hessian
+from femb.elements.beam.tangent_strain import strain_stiffness
 from femb.numerics.compiler.compile import inlined, kernel
+from femb.numerics.compiler.lanes import LANES, every, lanes
 from femb.numerics.vector3 import assign, cross, dot, rotate, rotate_back
 
 # Changes, along 22 directions, of the motion on which a beam element's inertia force depends; see ``tangent``.
@@ -78,19 +88,21 @@ def centreline_changes(length, eps_rate, omega, alpha, s, along, dg, dv, dx2):
 
 @inlined
 def motion_changes(
-    Q, length, s1, s2, eps_rates, omega1, omega2, alpha1, alpha2, x, v, x2, spins, dx, dv, dx2, dspins, dl
+    Q, length, s1, s2, eps_rates, omega1, omega2, alpha1, alpha2, x, v, x2, spins, work, dx, dv, dx2, dspins, dl
 ):
     """Changes, along the 22 directions, of the vectors on which the inertia force depends.
 
     x, v, x2 (4, 3) : (r_I, g_I, r_II, g_II) and its rates, changes dx, dv, dx2 (22, 4, 3). spins (4, 3) : angular
     velocities of end I and II, angular accelerations of both, changes dspins (22, 4, 3). dl (22, 3) : of the tangent
     l_II. All changes are zero on entry; of r_I and r_II only the difference is valid. omega, alpha (3,) : end axes.
+    work : (7, 5, 3).
     """
-    dg1, dv1, da1 = np.empty((5, 3)), np.empty((5, 3)), np.empty((5, 3))
-    dg2, dv2, da2 = np.empty((5, 3)), np.empty((5, 3)), np.empty((5, 3))
+    dg1, dv1, da1, dg2, dv2, da2 = work[0], work[1], work[2], work[3], work[4], work[5]
+    e, Qe, l2 = work[6, 0], work[6, 1], work[6, 2]
     centreline_changes(length, eps_rates[0], omega1, alpha1, s1, length, dg1, dv1, da1)
     centreline_changes(length, eps_rates[1], omega2, alpha2, s2, length, dg2, dv2, da2)
-    e, Qe, l2 = np.zeros(3), np.empty(3), np.ascontiguousarray(Q[:, 0])
+    for i in range(3):
+        l2[i] = Q[i, 0]
     for i in range(3):
         e[:] = 0.0
         e[i] = 1.0
@@ -136,11 +148,12 @@ def motion_changes(
 
 
 @inlined
-def twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist):
-    """dtwist (22, 3): changes of the twist alpha, its rate and its second rate; arguments as in ``motion_changes``."""
-    w = np.empty((5, 3))
-    l2, s, difference, swing1, swing2 = w[0], w[1], w[2], w[3], w[4]
-    change1, change2 = np.empty(3), np.empty(3)
+def twist_changes(Q, beta, gamma, spins, dspins, dl, w, dtwist):
+    """dtwist (22, 3): changes of the twist alpha, its rate and its second rate; arguments as in ``motion_changes``.
+
+    w (12, 3) : work array.
+    """
+    l2, s, difference, swing1, swing2, change1, change2 = w[0], w[1], w[2], w[3], w[4], w[5], w[6]
     for i in range(3):
         l2[i] = Q[i, 0]
         difference[i] = spins[1, i] - spins[0, i]
@@ -185,9 +198,13 @@ def twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist):
 
 @inlined
 def inertia_changes(
-    X, data, has_mass_offset, spins, twist_rate, twist_second, v, x2, dx, dv, dx2, dspins, dtwist, dF, dM1, dforce
-):
-    """Changes dF (22, 4, 3), dM1 (22, 3) and dforce (22,) of the results of ``inertia_force``; all zero on entry."""
+    X, data, has_mass_offset, spins, twist_rate, twist_second, v, x2, dx, dv, dx2, dspins, dtwist, dF, dM1, dforce,
+    w, triples, quadruples,
+):  # fmt: skip
+    """Changes dF (22, 4, 3), dM1 (22, 3) and dforce (22,) of the results of ``inertia_force``; all zero on entry.
+
+    w (12, 3), triples (4, 3, 3) and quadruples (3, 4, 3) : work arrays.
+    """
     length, mass, cy, cz = data[LENGTH], data[MASS], data[OFFSET], data[OFFSET + 1]
     j1, j2, j3 = data[INERTIA], data[INERTIA + 1], data[INERTIA + 2]
     count = dx.shape[0]
@@ -197,15 +214,16 @@ def inertia_changes(
                 f = mass * length * HERMITE_MASS[a, b]
                 for o in range(3):
                     dF[k, a, o] += f * dx2[k, b, o]
-    axes, daxes, w = np.empty((3, 3)), np.empty((3, 3)), np.empty((12, 3))
+    axes, daxes = triples[0], triples[1]
     t, m, n, dt, dm, dn = axes[0], axes[1], axes[2], daxes[0], daxes[1], daxes[2]
     ud, udd, td, tdd, P, b = w[0], w[1], w[2], w[3], w[4], w[5]
     du, dud, dudd, dtd, dtdd, p = w[6], w[7], w[8], w[9], w[10], w[11]
     # for sections with an offset: spin, its rate and the moment, and their changes
-    s, ds = np.empty((3, 3)), np.empty((3, 3))
-    at, dat, F = np.empty((4, 3)), np.empty((4, 3)), np.empty((4, 3))
+    s, ds = triples[2], triples[3]
+    at, dat, F = quadruples[0], quadruples[1], quadruples[2]
+    F[:] = 0.0
     omega, alpha = spins[0], spins[2]
-    symmetric = j2 == j3 and cy == 0.0 and cz == 0.0
+    symmetric = every(j2 == j3) and every(cy == 0.0) and every(cz == 0.0)
     for i in range(3):
         x = POINTS[i]
         f = WEIGHTS[i] * length
@@ -374,9 +392,12 @@ def add_column(k, column, A):
 
 
 @inlined
-def add_arm(A, B, R, Rn, end, arm):
-    """A (14, 14) += B times -(R1^T Rn arm~) in the rows of an end's translation and the columns of its spin."""
-    P, o = np.empty((3, 3)), 7 * end
+def add_arm(A, B, R, Rn, end, arm, P):
+    """A (14, 14) += B times -(R1^T Rn arm~) in the rows of an end's translation and the columns of its spin.
+
+    P (3, 3) : work array.
+    """
+    o = 7 * end
     arm_map(R, Rn, arm, P)
     for i in range(14):
         for j in range(3):
@@ -389,7 +410,7 @@ def frame_matrix(R, ends, T):
     T[:] = 0.0
     for end in range(2):
         o = 7 * end
-        attached = ends[end, 0] != 0.0
+        attached = not every(ends[end, 0] == 0.0)
         for i in range(3):
             for j in range(3):
                 T[o + i, o + j] = R[1, j, i]
@@ -400,36 +421,37 @@ def frame_matrix(R, ends, T):
 
 
 @inlined
-def attached_tangent(index, ends, R, v, a, T, f, M, C, K):
+def attached_tangent(ends, R, rates, seconds, T, f, M, square, matrices, C, K):
     """Transform K, C (14, 14) from the motion of the ends, axes of the first section, to the motion of the frames.
 
-    M (14, 14) : mass for the motion of the ends. f (14,) : residual force on the ends. T : ``frame_matrix``.
+    rates, seconds (2, 7) : of the frames. M (14, 14) : mass for the motion of the ends. f (14,) : residual force on the
+    ends. T : ``frame_matrix``. square (4, 3, 3) and matrices (2, 14, 14) : work arrays.
     A rotation of a frame changes the velocity R (omega x d) of its end and the acceleration
     R (alpha x d + omega x (omega x d)); its angular velocity also changes this acceleration.
     """
-    KF, CF = np.zeros((14, 14)), np.zeros((14, 14))
+    KF, CF, one, P = matrices[0], matrices[1], square[0], square[1]
+    speed, centripetal, arm = square[2, 0], square[2, 1], square[2, 2]
+    KF[:] = 0.0
+    CF[:] = 0.0
     for i in range(14):
-        for j in range(14):
-            for k in range(14):
-                KF[i, j] += K[i, k] * T[k, j]
-                CF[i, j] += C[i, k] * T[k, j]
-    speed, centripetal, arm = np.empty(3), np.empty(3), np.empty(3)
-    one = np.empty((3, 3))
+        for k in range(14):
+            x, y = K[i, k], C[i, k]
+            for j in range(14):
+                KF[i, j] += x * T[k, j]
+                CF[i, j] += y * T[k, j]
     for end in range(2):
-        j = index[2 + end]
-        if ends[end, 0] == 0.0 or j < 0:
+        if every(ends[end, 0] == 0.0):
             continue
-        d, omega = ends[end, 1:4], v[j + 3 : j + 6]
-        Rn = R[2 * end]
+        d, omega, Rn = ends[end, 1:4], rates[end, 3:6], R[2 * end]
         cross(omega, d, speed)
         cross(omega, speed, centripetal)
-        cross(a[j + 3 : j + 6], d, arm)
+        cross(seconds[end, 3:6], d, arm)
         for i in range(3):
             arm[i] += centripetal[i]
-        add_arm(KF, C, R[1], Rn, end, speed)
-        add_arm(KF, M, R[1], Rn, end, arm)
+        add_arm(KF, C, R[1], Rn, end, speed, P)
+        add_arm(KF, M, R[1], Rn, end, arm, P)
         # the change of omega x (omega x d) with omega: -(omega x d)~ - omega~ d~, and omega~ d~ = d omega^T - (..) I
-        add_arm(CF, M, R[1], Rn, end, speed)
+        add_arm(CF, M, R[1], Rn, end, speed, P)
         wd = dot(omega, d)
         for i in range(3):
             for k in range(3):
@@ -443,111 +465,128 @@ def attached_tangent(index, ends, R, v, a, T, f, M, C, K):
                 CF[i, o + 3 + k] += M[i, o] * one[0, k] + M[i, o + 1] * one[1, k] + M[i, o + 2] * one[2, k]
     K[:] = 0.0
     C[:] = 0.0
-    for i in range(14):
-        for j in range(14):
-            for k in range(14):
-                K[i, j] += T[k, i] * KF[k, j]
-                C[i, j] += T[k, i] * CF[k, j]
+    for k in range(14):
+        for i in range(14):
+            x = T[k, i]
+            if not every(x == 0.0):
+                for j in range(14):
+                    K[i, j] += x * KF[k, j]
+                    C[i, j] += x * CF[k, j]
     attachment_stiffness(f[0:3], f[7:10], ends, R, one, K)
 
 
 @kernel
-def tangent(index, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, gravity, damping, stiffness):
+def tangent(index, kind, ends, data, has_mass_offset, offset, stride, q, v, a, fixed, gravity, damping, stiffness):
     """Add the exact change of the residual of all elements with v, and with q' = H x, to block data.
 
-    Returns -1, or the number of a folded element.
+    Groups of elements as in ``forces``. Returns -1, or the number of a folded element.
     """
-    states, speeds, accelerations = np.empty((2, 8)), np.empty((2, 7)), np.empty((2, 7))
-    R, small, vectors = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty((9, 4, 3))
-    X, n, f11, f = np.empty(8), np.empty(8), np.empty(11), np.empty(14)
-    e, c, E, psi, psi_X = np.empty((3, 4)), np.empty((2, 3, 4)), np.empty((3, 4, 8)), np.empty(4), np.empty((4, 8))
-    S, B, Xd, dXd = np.empty((4, 8, 8)), np.empty((8, 11)), np.empty(8), np.empty((8, 11))
-    K11, C11 = np.empty((11, 11)), np.empty((11, 11))
-    K, C, M, T = np.empty((14, 14)), np.empty((14, 14)), np.empty((14, 14)), np.empty((14, 14))
-    no_offset = np.zeros((2, 3, 3))  # frame map of ends without offsets
-    G, centres = np.empty((2, 3, 3)), np.empty((2, 3, 14))
-    x, spins, eps_rates = np.empty((4, 3)), np.empty((4, 3)), np.empty(2)
-    changes, dl, dtwist = np.empty((5, DIRECTIONS, 4, 3)), np.empty((DIRECTIONS, 3)), np.empty((DIRECTIONS, 3))
+    gathered, rates_of_ends, whole = np.empty((2, 8, LANES)), np.empty((2, 2, 7, LANES)), np.empty((1, LANES))
+    states, speeds, accelerations = lanes(gathered), lanes(rates_of_ends[0]), lanes(rates_of_ends[1])
+    R, small = lanes(np.empty((5, 3, 3, LANES))), lanes(np.empty((12, 3, LANES)))
+    vectors, f11, f = lanes(np.empty((9, 4, 3, LANES))), lanes(np.empty((11, LANES))), lanes(np.empty((2, 14, LANES)))
+    X, n, Xd = lanes(np.empty((8, LANES))), lanes(np.empty((8, LANES))), lanes(np.empty((8, LANES)))
+    e, E = lanes(np.empty((3, 4, LANES))), lanes(np.empty((3, 4, 8, LANES)))
+    psi, psi_X = lanes(np.empty((4, LANES))), lanes(np.empty((4, 8, LANES)))
+    gradients = lanes(np.empty((4, 8, 11, LANES)))
+    B, dXd, products = gradients[0], gradients[1], gradients[2:]
+    # work arrays of the elastic force
+    c, twisted = lanes(np.empty((7, 3, 4, LANES))), lanes(np.empty((3, 2, 8, LANES)))
+    strain_rates, rows = lanes(np.empty((6, 4, 8, LANES))), lanes(np.empty((42, 8, LANES)))
+    # changes of the force with the motion of the ends and of the frames, and with its rate
+    of_ends, of_frames = lanes(np.empty((2, 11, 11, LANES))), np.empty((2, 14, 14, LANES))
+    K11, C11, K, C = of_ends[0], of_ends[1], lanes(of_frames[0]), lanes(of_frames[1])
+    # work arrays of the inertia force and of its changes
+    squares, triples = lanes(np.empty((4, 14, 14, LANES))), lanes(np.empty((6, 3, 3, LANES)))
+    M, T, G, centres = squares[0], squares[1], lanes(np.empty((2, 3, 3, LANES))), lanes(np.empty((2, 3, 14, LANES)))
+    quadruples, lines = lanes(np.empty((5, 4, 3, LANES))), lanes(np.empty((12, 3, LANES)))
+    x, spins, eps_rates = quadruples[3], quadruples[4], lanes(np.empty((2, LANES)))
+    changes, of_directions = lanes(np.empty((5, DIRECTIONS, 4, 3, LANES))), lanes(np.empty((3, DIRECTIONS, 3, LANES)))
     dx, dv, dx2, dspins, dF = changes[0], changes[1], changes[2], changes[3], changes[4]
-    dM1, dforce = np.empty((DIRECTIONS, 3)), np.empty(DIRECTIONS)
-    t, m, axes = np.empty(3), np.empty(3), np.empty((3, 3))
-    spin_rows, column, work = np.empty((3, 11)), np.empty(14), np.empty((4, 3))
+    dl, dtwist, dM1, dforce = of_directions[0], of_directions[1], of_directions[2], lanes(np.empty((DIRECTIONS, LANES)))
+    centreline, spin_rows = lanes(np.empty((7, 5, 3, LANES))), lanes(np.empty((3, 11, LANES)))
     weighs = gravity.any()
-    for k in range(index.shape[0]):
-        end_states(index[k], q, fixed, states)
-        end_rates(index[k], v, speeds)
-        end_rates(index[k], a, accelerations)
-        whole = element_force(
-            states, speeds, accelerations, ends[k], data[k], has_mass_offset, gravity, TRUE, TRUE, TRUE,
-            R, small, vectors, X, n, f11, e, c, E, psi, psi_X, f,
+    for g in range(kind.shape[0]):
+        first, row, end_rows = g * LANES, lanes(data[kind[g]]), lanes(ends[kind[g]])
+        gather_states(index, first, q, fixed, gathered)
+        gather_rates(index, first, v, rates_of_ends[0])
+        gather_rates(index, first, a, rates_of_ends[1])
+        lanes(whole)[0] = element_force(
+            states, speeds, accelerations, end_rows, row, has_mass_offset, gravity, TRUE, TRUE, TRUE,
+            R, small, vectors, X, n, f11, e, c, E, psi, psi_X, f[0],
         )  # fmt: skip
-        if not whole:
-            return k
-        Q, length = R[4], data[k, LENGTH]
+        bad = folded(first, whole[0], min(LANES, index.shape[0] - first))
+        if bad >= 0:
+            return bad
+        Q, length, attached = R[4], row[LENGTH], not every(end_rows[0, 0] == 0.0) or not every(end_rows[1, 0] == 0.0)
         omega1, omega2, alpha1, alpha2 = small[4], small[5], small[8], small[9]
         beta, gamma = small[10], small[11]
-        rates, seconds, F = vectors[0], vectors[1], vectors[2]
         s1, s2 = X[3], length * (1.0 + states[1, 7])
-        eps_rates[0], eps_rates[1] = speeds[0, 6], speeds[1, 6]
-        for i in range(3):
-            x[0, i], x[1, i], x[2, i], x[3, i] = 0.0, s1 if i == 0 else 0.0, X[i], X[4 + i]
-        assign(omega1, spins[0])
-        assign(alpha1, spins[2])
-        rotate(Q, omega2, spins[1])
-        rotate(Q, alpha2, spins[3])
-        twist_rate, twist_second = twist_rates(Q, beta, omega1, spins[1], alpha1, spins[3])
         # without weight an element at rest has no inertia force, as in statics, and rates that do not change
-        moves = weighs or speeds.any() or accelerations.any()
+        moves = weighs or rates_of_ends.any()
+        dXd[:] = 0.0
         if moves:
+            rates, seconds = vectors[0], vectors[1]
+            eps_rates[0], eps_rates[1] = speeds[0, 6], speeds[1, 6]
+            for i in range(3):
+                x[0, i], x[1, i], x[2, i], x[3, i] = 0.0, 0.0, X[i], X[4 + i]
+            x[1, 0] = s1
+            assign(omega1, spins[0])
+            assign(alpha1, spins[2])
+            rotate(Q, omega2, spins[1])
+            rotate(Q, alpha2, spins[3])
             # changes along all directions
             changes[:] = 0.0
-            dl[:] = 0.0
-            dtwist[:] = 0.0
-            dM1[:] = 0.0
+            of_directions[:] = 0.0
             dforce[:] = 0.0
             motion_changes(
-                Q, length, s1, s2, eps_rates, omega1, omega2, alpha1, alpha2, x, rates, seconds, spins,
+                Q, length, s1, s2, eps_rates, omega1, omega2, alpha1, alpha2, x, rates, seconds, spins, centreline,
                 dx, dv, dx2, dspins, dl,
             )  # fmt: skip
-            twist_changes(Q, beta, gamma, spins, dspins, dl, dtwist)
+            twist_changes(Q, beta, gamma, spins, dspins, dl, lines, dtwist)
+            for j in range(END_MOTIONS):
+                # rates d' = v_II - v_I + d x omega_I, G' likewise
+                cross(dx[j, 2], omega1, lines[0])
+                cross(dx[j, 3], omega1, lines[1])
+                for i in range(3):
+                    dXd[i, j] = dv[j, 2, i] - dv[j, 0, i] + lines[0, i]
+                    dXd[4 + i, j] = dv[j, 3, i] + lines[1, i]
+                dXd[7, j] = dtwist[j, 1]
         # elastic and damping force
         shape_gradient(X, Q, beta, gamma, length, B)
-        ends_motion(speeds, ends[k], R, small, f11)
+        ends_motion(speeds, end_rows, R, small, f11)
         natural_rates(X, Q, beta, gamma, length, f11, Xd)
-        dXd[:] = 0.0
-        for j in range(END_MOTIONS if moves else 0):
-            # rates d' = v_II - v_I + d x omega_I, G' likewise
-            cross(dx[j, 2], omega1, t)
-            cross(dx[j, 3], omega1, m)
-            for i in range(3):
-                dXd[i, j] = dv[j, 2, i] - dv[j, 0, i] + t[i]
-                dXd[4 + i, j] = dv[j, 3, i] + m[i]
-            dXd[7, j] = dtwist[j, 1]
-        twist_hessian(X, S)
-        K11[:] = 0.0
-        C11[:] = 0.0
-        strain_stiffness(X, data[k], B, psi, psi_X, S, e, E, Xd, dXd, K11, C11)
+        of_ends[:] = 0.0
+        strain_stiffness(
+            X, row, moves, B, psi, psi_X, e, E, Xd, dXd, c, twisted, strain_rates, products, rows, K11, C11
+        )  # fmt: skip
         geometric_stiffness(X, Q, beta, gamma, length, n, K11)
         K[:] = 0.0
         C[:] = 0.0
         expand(K11, K)
         expand(C11, C)
         if moves:
+            twist_rate, twist_second = twist_rates(Q, beta, omega1, spins[1], alpha1, spins[3])
             inertia_changes(
-                X, data[k], has_mass_offset, spins, twist_rate, twist_second, rates, seconds,
-                dx, dv, dx2, dspins, dtwist, dF, dM1, dforce,
+                X, row, has_mass_offset, spins, twist_rate, twist_second, rates, seconds,
+                dx, dv, dx2, dspins, dtwist, dF, dM1, dforce, lines, triples[:4], quadruples[:3],
             )  # fmt: skip
-            inertia_tangent(Q, beta, gamma, length, s1, s2, F, dF, dM1, dforce, column, work, K, C)
+            inertia_tangent(Q, beta, gamma, length, s1, s2, vectors[2], dF, dM1, dforce, f[1], quadruples[0], K, C)
         # from the motion of the ends to that of the frames
-        if ends[k, 0, 0] != 0.0 or ends[k, 1, 0] != 0.0:
-            element_mass(X, Q, beta, gamma, s2, data[k], has_mass_offset, axes, spin_rows, K11, G, centres, M)
-            frame_matrix(R, ends[k], T)
-            attached_tangent(index[k], ends[k], R, v, a, T, f, M, C, K)
+        if attached and moves:
+            element_mass(
+                X, Q, beta, gamma, s2, row, has_mass_offset, triples[0], spin_rows, K11, G, centres, M
+            )  # fmt: skip
+            frame_matrix(R, end_rows, T)
+            attached_tangent(end_rows, R, speeds, accelerations, T, f[0], M, triples, squares[2:], C, K)
         else:
-            to_frames(K, R[1], no_offset, ends[k])
-            if moves or data[k, DAMPING] > 0.0:
-                to_frames(C, R[1], no_offset, ends[k])
-        if moves or data[k, DAMPING] > 0.0:
-            scatter_ends(C, offset[k], stride[k], damping)
-        scatter_ends(K, offset[k], stride[k], stiffness)
+            if attached:
+                frame_map(R, end_rows, G)
+            to_frames(K, R[1], G, end_rows)
+            to_frames(C, R[1], G, end_rows)
+            if attached:
+                attachment_stiffness(f[0, 0:3], f[0, 7:10], end_rows, R, triples[0], K)
+        if moves or not every(row[DAMPING] == 0.0):
+            scatter_group(of_frames[1], first, offset, stride, damping)
+        scatter_group(of_frames[0], first, offset, stride, stiffness)
     return -1

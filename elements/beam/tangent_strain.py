@@ -1,6 +1,7 @@
-"""Exact change of a beam element's elastic force: second derivatives of its strains; see ``tangent``.
+"""Exact change of a beam element's elastic and damping force: second derivatives of its strains; see ``tangent``.
 
-Source: docs/theory/beam.md.
+The formulas are of numbers, or of values with lanes (``femb.numerics.compiler.lanes``), as ``femb.elements.beam.force``
+has them. Source: docs/theory/beam.md, section 4.
 """
 
 import math
@@ -21,185 +22,183 @@ from femb.elements.beam.strain import (
     TWIST_POINTS,
     TWIST_WEIGHTS,
     WEIGHTS,
+    slope,
     strains,
     twist_rule,
 )
 from femb.numerics.compiler.compile import inlined
+from femb.numerics.compiler.lanes import choose, every
 from femb.numerics.vector3 import dot
 
-# The natural coordinate k < 7 enters component AXIS[k] of r', with the factor in column SLOPE[k] of ``slopes``.
+# The natural coordinate k < 7 enters component AXIS[k] of r', with the factor in column SLOPE[k] of ``slopes``, and of
+# r'' with the factor in column BEND[k].
 AXIS = np.array([0, 1, 2, 0, 0, 1, 2])
 SLOPE = np.array([1, 1, 1, 0, 2, 2, 2])
+BEND = SLOPE + 3
+
+
+# Second derivatives of the strains, times the stress: the lower triangle of a symmetric matrix (8, 8).
 
 
 @inlined
-def twist_hessian(X, S):
-    """S (4, 8, 8): second derivatives of ``twist_angles`` with respect to X.
+def add_twist_hessian(X, c, work, K):
+    """K (8, 8) += second derivatives of ``twist_angles`` with respect to X, times c (4,): the lower triangle.
 
-    The angles are integrals of c f, c = 6 (X1 X6 - X2 X5) and f = xi^2 / (g (g + u1)) with u = r', g = |u|.
+    The angles are integrals of b f, b = 6 (X1 X6 - X2 X5) and f = xi^2 / (g (g + u1)) with u = r', g = |u|.
+    work : (7, 8).
     """
-    H, t = np.empty((3, 3)), np.empty(3)
-    integral, first = np.zeros(4), np.zeros((4, 8))  # integrals of f and of its gradient
-    S[:] = 0.0
+    t, q, first, b_first, H = work[0], work[1], work[2], work[3], work[4:7]
+    b = 6.0 * (X[1] * X[6] - X[2] * X[5])
+    # that of the uniform twist, as in twist_angles
+    end = -c[3]
+    for o in range(3):
+        end -= POINTS[o] * c[o]
+    for p in range(8):
+        first[p] = 0.0
+        b_first[p] = 0.0
+    integral = 0.0
     start, stop = twist_rule(X)
     for j in range(start, stop):
-        n2, n3, n4 = TWIST_HERMITE[j, 0], TWIST_HERMITE[j, 1], TWIST_HERMITE[j, 2]
-        t[0] = n3 * X[0] + n2 * X[3] + n4 * X[4]
-        t[1] = n3 * X[1] + n4 * X[5]
-        t[2] = n3 * X[2] + n4 * X[6]
-        g = math.sqrt(dot(t, t))
-        swing = g + t[0]
-        f = TWIST_POINTS[j] * TWIST_POINTS[j] / (g * swing)
+        f = end * TWIST_WEIGHTS[3, j]
+        for o in range(3):
+            f += c[o] * TWIST_WEIGHTS[o, j]
+        t[0], t[1], t[2] = slope(TWIST_HERMITE[j, 0], TWIST_HERMITE[j, 1], TWIST_HERMITE[j, 2], X)
+        per_g = 1.0 / math.sqrt(dot(t, t))
         for i in range(3):
-            t[i] /= g
-        # H / f: square of the gradient t/g + q/swing with q = t + e1, minus its derivative
+            t[i] *= per_g
+        # q / |q|^2 with q = t + e1, and the gradient of log f, less its sign, in units of 1 / g
+        swing = 1.0 / (1.0 + t[0])
+        q[0], q[1], q[2] = 1.0, t[1] * swing, t[2] * swing
+        f *= TWIST_POINTS[j] * TWIST_POINTS[j] * per_g * per_g * swing
+        integral += f
+        # H / f: square of the gradient t/g + q/swing, minus its derivative
+        bent = b * f * per_g * per_g
         for i in range(3):
             for k in range(3):
-                q_i = t[i] + (1.0 if i == 0 else 0.0)
-                q_k = t[k] + (1.0 if k == 0 else 0.0)
                 flat = (1.0 if i == k else 0.0) - t[i] * t[k]
-                H[i, k] = f * (
-                    (t[i] / g + q_i / swing) * (t[k] / g + q_k / swing)
-                    - (flat - t[i] * t[k]) / (g * g)
-                    - flat / (g * swing)
-                    + q_i * q_k / (swing * swing)
-                )
+                x = (t[i] + q[i]) * (t[k] + q[k]) - flat * (1.0 + swing) + t[i] * t[k] + q[i] * q[k]
+                H[i, k] = bent * x
+        f *= per_g
         for p in range(7):
-            n_p = TWIST_HERMITE[j, SLOPE[p]]
-            i = AXIS[p]
-            d = -f * n_p * (t[i] / g + (t[i] + (1.0 if i == 0 else 0.0)) / swing)
-            for o in range(4):
-                first[o, p] += TWIST_WEIGHTS[o, j] * d
-            for q in range(p + 1):
-                d = n_p * TWIST_HERMITE[j, SLOPE[q]] * H[i, AXIS[q]]
-                for o in range(4):
-                    S[o, p, q] += TWIST_WEIGHTS[o, j] * d
-        for o in range(4):
-            integral[o] += TWIST_WEIGHTS[o, j] * f
-    c = 6.0 * (X[1] * X[6] - X[2] * X[5])
-    c_first = np.zeros(8)
-    c_first[1], c_first[2], c_first[5], c_first[6] = 6.0 * X[6], -6.0 * X[5], -6.0 * X[2], 6.0 * X[1]
-    for o in range(4):
-        for p in range(7):
-            for q in range(p + 1):
-                S[o, p, q] = c * S[o, p, q] + c_first[p] * first[o, q] + first[o, p] * c_first[q]
-        S[o, 6, 1] += 6.0 * integral[o]
-        S[o, 5, 2] -= 6.0 * integral[o]
-        for p in range(7):
-            for q in range(p):
-                S[o, q, p] = S[o, p, q]
-    # add the uniform twist, as in twist_angles
+            i, n_p = AXIS[p], TWIST_HERMITE[j, SLOPE[p]]
+            first[p] -= f * n_p * (t[i] + q[i])
+            for r in range(p + 1):
+                K[p, r] += n_p * TWIST_HERMITE[j, SLOPE[r]] * H[i, AXIS[r]]
+    b_first[1], b_first[2], b_first[5], b_first[6] = 6.0 * X[6], -6.0 * X[5], -6.0 * X[2], 6.0 * X[1]
     for p in range(7):
-        for q in range(7):
-            for o in range(3):
-                S[o, p, q] -= POINTS[o] * S[3, p, q]
-            S[3, p, q] = -S[3, p, q]
+        for r in range(p + 1):
+            K[p, r] += b_first[p] * first[r] + first[p] * b_first[r]
+    K[6, 1] += 6.0 * integral
+    K[5, 2] -= 6.0 * integral
 
 
 @inlined
-def along_direction(S, m, n, D):
-    """Component m of a symmetric matrix S (8, 8) times the direction n of D, of which the first eight are the axes."""
-    if n < 8:
-        return S[m, n]
-    x = 0.0
-    for o in range(7):
-        x += S[m, o] * D[n, o]
-    return x
+def add_point_hessian(i, X, length, source, psi, psi_X, w, c, work, K):
+    """K (8, 8) += second derivatives of the ``strains`` at strain point i, times w (4,): the lower triangle.
 
-
-@inlined
-def strain_changes(X, length, source, psi, psi_X, S, D, dE):
-    """dE (n, 3, 4, 8): changes of the gradient E of ``strains`` for changes of X along the directions D (n, 8).
-
-    psi, psi_X : of ``twist_angles``; S : its second derivatives. The first eight directions are the axes.
+    Those of the angles psi are left out: c (4,) += what ``add_twist_hessian`` takes for them. psi, psi_X : of
+    ``twist_angles``. work : (16, 8).
     """
-    w = np.empty((13, 3))
-    u, v, t, q, s_u, du, dv, dt, ds_u = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8]
-    # gradients, with respect to v = r'' and u = r', of the components of r'' along the swung y and z axes
-    swung, by_u = np.empty((2, 3)), np.empty((2, 3))
-    dswung, dby_u = np.empty((2, 3)), np.empty((2, 3))
-    y, value, dvalue = w[9], w[10], w[11]
-    drow = np.empty(8)
+    u, v, t, q, s_u, along_u, along_v = work[0], work[1], work[2], work[3], work[4], work[5], work[6]
+    across_u, across_v, by_angle, UU, VU = work[7], work[8], work[9], work[10:13], work[13:16]
+    u[0], u[1], u[2] = slope(HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], X)
+    v[0], v[1], v[2] = slope(HERMITE[i, 3], HERMITE[i, 4], HERMITE[i, 5], X)
+    per_g = 1.0 / math.sqrt(dot(u, u))
+    for k in range(3):
+        t[k] = u[k] * per_g
+        q[k] = t[k]
+    q[0] += 1.0
+    z = per_g / q[0]
+    y2, y3, along = u[1] * z, u[2] * z, dot(t, v)
+    s = v[0] + along
+    # w2 k2 + w3 k3 = scale h with h = p B + r C; B, C : of r'' along the swung y and z axes
+    cp, sp = math.cos(psi[i]), math.sin(psi[i])
+    p, r = w[2] * sp + w[3] * cp, w[3] * sp - w[2] * cp
+    y, turned_y = p * y2 + r * y3, p * y3 - r * y2
+    B, C = v[1] - y2 * s, v[2] - y3 * s
+    h, h_angle = p * B + r * C, p * C - r * B
+    scale = choose(source, 1.0 / length, per_g) / length
+    by_g = choose(source, 0.0, per_g)
+    for k in range(3):
+        s_u[k] = (v[k] - along * t[k]) * per_g
+        along_v[k] = -y * q[k]
+        across_v[k] = -turned_y * q[k]
+    along_v[1] += p
+    along_v[2] += r
+    across_v[1] -= r
+    across_v[2] += p
+    for k in range(3):
+        # gradients of h and of its derivative by the angle, with respect to u
+        along_u[k] = -s * z * along_v[k] - y * s_u[k]
+        across_u[k] = -s * z * across_v[k] - turned_y * s_u[k] - by_g * h_angle * t[k]
+    flat = (s * z + along * per_g) * y * per_g
+    axial = w[0] / length * per_g
+    for k in range(3):
+        for m in range(3):
+            one = (1.0 if k == m else 0.0) - t[k] * t[m]
+            x = s * z * z * (along_v[k] * q[m] + q[k] * along_v[m]) - z * (along_v[k] * s_u[m] + s_u[k] * along_v[m])
+            x += flat * one + y * per_g * (t[k] * s_u[m] + s_u[k] * t[m])
+            x += by_g * (by_g * h * (2.0 * t[k] * t[m] - one) - along_u[k] * t[m] - t[k] * along_u[m])
+            UU[k, m] = scale * x + axial * one
+            VU[k, m] = -scale * (z * q[k] * along_v[m] + y * per_g * one + by_g * along_v[k] * t[m])
+    # products of first derivatives, of which one is of psi, with half of the second derivative by it
+    for m in range(7):
+        k = AXIS[m]
+        by_angle[m] = scale * (HERMITE[i, SLOPE[m]] * across_u[k] + HERMITE[i, BEND[m]] * across_v[k])
+    by_angle[7] = 0.0
+    half = 0.5 * scale * h
+    for m in range(8):
+        by_angle[m] -= half * psi_X[i, m]
+    for m in range(7):
+        k, n_m, b_m = AXIS[m], HERMITE[i, SLOPE[m]], HERMITE[i, BEND[m]]
+        for o in range(m + 1):
+            a, n_o, b_o = AXIS[o], HERMITE[i, SLOPE[o]], HERMITE[i, BEND[o]]
+            K[m, o] += n_m * (n_o * UU[k, a] + b_o * VU[a, k]) + b_m * n_o * VU[k, a]
+    for m in range(8):
+        for o in range(m + 1):
+            K[m, o] += by_angle[m] * psi_X[i, o] + psi_X[i, m] * by_angle[o]
+    c[i] += scale * h_angle
+    c[3] += w[1] / length
+
+
+@inlined
+def add_strain_hessian(X, length, source, psi, psi_X, w, c, work, K):
+    """K (8, 8) += second derivatives of the ``strains`` times w (3, 4), whole; c (4,), work (24, 8) : work arrays."""
+    H = work[0:8]
+    for o in range(4):
+        c[o] = 0.0
+    H[:] = 0.0
     for i in range(3):
-        n2, n3, n4 = HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2]
-        m2, m3, m4 = HERMITE[i, 3], HERMITE[i, 4], HERMITE[i, 5]
-        for k in range(3):
-            u[k] = n3 * X[k] + n4 * X[4 + k]
-            v[k] = m3 * X[k] + m4 * X[4 + k]
-        u[0] += n2 * X[3]
-        v[0] += m2 * X[3]
-        g = math.sqrt(dot(u, u))
-        for k in range(3):
-            t[k] = u[k] / g
-            q[k] = t[k]
-        q[0] += 1.0
-        z = 1.0 / (g + u[0])
-        along = dot(t, v)
-        s = v[0] + along
-        for k in range(3):
-            s_u[k] = (v[k] - along * t[k]) / g
-        for a in range(2):
-            y[a] = u[1 + a] * z
-            value[a] = v[1 + a] - y[a] * s
-            for k in range(3):
-                swung[a, k] = (1.0 if k == 1 + a else 0.0) - y[a] * q[k]
-                by_u[a, k] = -s * z * swung[a, k] - y[a] * s_u[k]
-        scale = 1.0 / (length * length) if source else 1.0 / (g * length)
-        by_g = 0.0 if source else 1.0 / g
-        cp, sp = math.cos(psi[i]), math.sin(psi[i])
-        k2 = scale * (sp * value[0] - cp * value[1])
-        k3 = scale * (cp * value[0] + sp * value[1])
-        for n in range(D.shape[0]):
-            for k in range(3):
-                du[k] = n3 * D[n, k] + n4 * D[n, 4 + k]
-                dv[k] = m3 * D[n, k] + m4 * D[n, 4 + k]
-            du[0] += n2 * D[n, 3]
-            dv[0] += m2 * D[n, 3]
-            dturned = 0.0
+        add_point_hessian(i, X, length, source, psi, psi_X, w[i], c, work[8:24], H)
+    add_twist_hessian(X, c, work[8:24], H)
+    for m in range(8):
+        for n in range(m):
+            K[m, n] += H[m, n]
+            K[n, m] += H[m, n]
+        K[m, m] += H[m, m]
+
+
+@inlined
+def gradient_rates(X, length, source, psi, psi_X, Xd, w, c, work, rates):
+    """rates (3, 4, 8): the rates of the gradients E of ``strains``, with those Xd (8,) of X; w, c, work : work arrays
+    (3, 4), (4,) and (24, 8)."""
+    H = work[0:8]
+    for i in range(3):
+        for j in range(4):
+            for o in range(4):
+                w[i, o] = 0.0
+                c[o] = 0.0
+            w[i, j] = 1.0
+            H[:] = 0.0
+            add_point_hessian(i, X, length, source, psi, psi_X, w[i], c, work[8:24], H)
+            add_twist_hessian(X, c, work[8:24], H)
             for m in range(8):
-                dturned += psi_X[i, m] * D[n, m]
-            dg = dot(t, du)
-            for k in range(3):
-                dt[k] = (du[k] - dg * t[k]) / g
-            dz = -z * z * (dg + du[0])
-            dalong = dot(dt, v) + dot(t, dv)
-            ds = dot(s_u, du) + dot(q, dv)
-            for k in range(3):
-                ds_u[k] = (dv[k] - dalong * t[k] - along * dt[k] - dg * s_u[k]) / g
-            for a in range(2):
-                dy = z * dot(swung[a], du)
-                dvalue[a] = dot(by_u[a], du) + dot(swung[a], dv)
-                for k in range(3):
-                    dswung[a, k] = -dy * q[k] - y[a] * dt[k]
-                    dby_u[a, k] = -(ds * z + s * dz) * swung[a, k] - s * z * dswung[a, k] - dy * s_u[k] - y[a] * ds_u[k]
-            dlog = -by_g * dg  # change of log(scale)
-            dby_g = -by_g * by_g * dg
-            dk2 = dlog * k2 + scale * (sp * dvalue[0] - cp * dvalue[1]) + k3 * dturned
-            dk3 = dlog * k3 + scale * (cp * dvalue[0] + sp * dvalue[1]) - k2 * dturned
-            for row in range(2, 4):
-                if row == 2:
-                    p, r, kappa, dkappa, turning, dturning = scale * sp, -scale * cp, k2, dk2, k3, dk3
-                else:
-                    p, r, kappa, dkappa, turning, dturning = scale * cp, scale * sp, k3, dk3, -k2, -dk2
-                dp, dr = dlog * p - r * dturned, dlog * r + p * dturned
-                drow[:] = 0.0
-                for k in range(3):
-                    ku = dp * by_u[0, k] + p * dby_u[0, k] + dr * by_u[1, k] + r * dby_u[1, k]
-                    ku -= (dkappa * by_g + kappa * dby_g) * t[k] + kappa * by_g * dt[k]
-                    kv = dp * swung[0, k] + p * dswung[0, k] + dr * swung[1, k] + r * dswung[1, k]
-                    drow[k] = n3 * ku + m3 * kv
-                    drow[4 + k] = n4 * ku + m4 * kv
-                    if k == 0:
-                        drow[3] = n2 * ku + m2 * kv
-                for m in range(8):
-                    dE[n, i, row, m] = drow[m] + dturning * psi_X[i, m] + turning * along_direction(S[i], m, n, D)
-            for k in range(3):
-                dE[n, i, 0, k] = n3 * dt[k] / length
-                dE[n, i, 0, 4 + k] = n4 * dt[k] / length
-            dE[n, i, 0, 3] = n2 * dt[0] / length
-            dE[n, i, 0, 7] = 0.0
-            for m in range(8):
-                dE[n, i, 1, m] = along_direction(S[3], m, n, D) / length
+                rates[i, j, m] = 0.0
+                for n in range(8):
+                    rates[i, j, m] += H[max(m, n), min(m, n)] * Xd[n]
+
+
+# The force on the natural coordinates, and its change.
 
 
 @inlined
@@ -227,135 +226,168 @@ def inner_gradients(data, e, twist, Dc, stiffness, E, T, z):
 
 
 @inlined
-def turn_changes(twist, dE):
-    """Add to changes dE (n, 3, 4, 8) of the gradient of ``strains`` those at constant inner twist."""
-    for n in range(dE.shape[0]):
-        for i in range(3):
-            b = twist * INNER_ANGLES[i]
-            for m in range(8):
-                first, second = dE[n, i, 2, m], dE[n, i, 3, m]
-                dE[n, i, 2, m] += b * second
-                dE[n, i, 3, m] -= b * first
+def add_stress(i, stress, twist, w):
+    """w (4,) += the stress (4,) at strain point i on the strains without the inner twist."""
+    b = twist * INNER_ANGLES[i]
+    w[0] += stress[0]
+    w[1] += stress[1]
+    w[2] += stress[2] - b * stress[3]
+    w[3] += stress[3] + b * stress[2]
 
 
 @inlined
-def elastic_stiffness(data, e, stiffness, E, dE, z, factor, K8):
-    """K8 (8, 8) += factor times the change of ``stress_force`` with the natural coordinates, equation (35).
+def elastic_stiffness(data, e, twist, stiffness, E, z, factor, stress, w, K8):
+    """K8 (8, 8) += factor times the change of ``stress_force`` with the natural coordinates, equation (35), but for
+    the second derivatives of the strains: w (3, 4) += what ``add_strain_hessian`` takes for them.
 
-    e, E, dE (8 or more, 3, 4, 8) : with those of the inner twist, as of ``inner_gradients`` and ``turn_changes``;
-    second derivatives do not depend on their order, so that rows of dE are added to rows.
+    e, E : with those of the inner twist, as of ``inner_gradients``. stress : work array (9, 8).
     """
     length = factor * data[LENGTH]
-    stress_gradient = np.empty(8)
+    gradient = stress[1]
     for i in range(3):
         for j in range(4):
-            stress = 0.0
-            stress_gradient[:] = 0.0
+            stress[0, j] = 0.0
+            gradient[:] = 0.0
             for o in range(4):
                 f = WEIGHTS[i] * length * data[STIFFNESS + 4 * j + o]
-                stress += f * e[i, o]
-                for m in range(8):
-                    stress_gradient[m] += f * E[i, o, m]
+                if not every(f == 0.0):
+                    stress[0, j] += f * e[i, o]
+                    for m in range(8):
+                        gradient[m] += f * E[i, o, m]
             for m in range(8):
                 for n in range(8):
-                    K8[m, n] += stress * dE[m, i, j, n] + stress_gradient[m] * E[i, j, n]
+                    K8[m, n] += gradient[m] * E[i, j, n]
+        add_stress(i, stress[0], twist, w[i])
     for m in range(8):
         for n in range(8):
             K8[m, n] -= length * stiffness * z[m] * z[n]
 
 
 @inlined
-def strain_stiffness(X, data, B, psi, psi_X, S, e, E, Xd, dXd, K, C):
-    """K, C (11, 11) += changes of the elastic and damping force with the motion of the ends and with its rate, at
-    constant B (``geometric_stiffness`` adds the change of B).
-
-    Xd (8,) : rate of X. dXd (8, 11) : its change with the motion of the ends at constant velocities. psi, psi_X, e, E :
-    work arrays. S : of ``twist_hessian``.
-    """
-    length, damping = data[LENGTH], data[DAMPING]
-    D, dE = np.zeros((9, 8)), np.empty((9, 3, 4, 8))
-    for m in range(8):
-        D[m, m] = 1.0
-        D[8, m] = Xd[m]
-    count = 9 if damping > 0.0 else 8
-    strains(X, length, data[SOURCE] != 0.0, psi, psi_X, e, E)
-    strain_changes(X, length, data[SOURCE] != 0.0, psi, psi_X, S, D[:count], dE)
-    c, T, z = np.empty((2, 3, 4)), np.empty((3, 2, 8)), np.empty(8)
-    inner_strains(e, length, c[0])
-    for i in range(3):
-        for j in range(4):
-            e[i, j] -= data[REFERENCE + 4 * i + j]
-    stiffness = inner_stiffness(data, c[0], c[1])
-    twist = relax(c[0], c[1], stiffness, e)
-    inner_gradients(data, e, twist, c[1], stiffness, E, T, z)
-    turn_changes(twist, dE[:count])
-    G, A = np.zeros((8, 8)), np.zeros((8, 8))
-    elastic_stiffness(data, e, stiffness, E, dE, z, 1.0, G)
-    if damping > 0.0:
-        damping_stiffness(data, c[0], c[1], stiffness, E, dE, T, z, Xd, e, G, A)
-    AB, GB = np.zeros((8, 11)), np.zeros((8, 11))
-    for m in range(8):
-        for n in range(8):
-            for k in range(11):
-                GB[m, k] += G[m, n] * B[n, k]
-            if damping > 0.0:
-                for k in range(11):
-                    AB[m, k] += A[m, n] * B[n, k]
-                    GB[m, k] += A[m, n] * dXd[n, k]
-    for m in range(8):
-        for i in range(11):
-            for k in range(11):
-                K[i, k] += B[m, i] * GB[m, k]
-            if damping > 0.0:
-                for k in range(11):
-                    C[i, k] += B[m, i] * AB[m, k]
+def add_to_ends(B, A, AB, K):
+    """K (11, 11) += B^T A B for a sparse B (8, 11); AB (8, 11) is A B."""
+    AB[:] = 0.0
+    for n in range(8):
+        for k in range(11):
+            x = B[n, k]
+            if not every(x == 0.0):
+                for m in range(8):
+                    AB[m, k] += A[m, n] * x
+    add_from_shape(B, AB, K)
 
 
 @inlined
-def damping_stiffness(data, c, Dc, stiffness, E, dE, T, z, Xd, e, G, A):
-    """G, A (8, 8) += change of the damping force with the natural coordinates and with their rates, equation (36).
+def add_from_shape(B, AB, K):
+    """K (11, 11) += B^T AB for a sparse B (8, 11) and AB (8, 11)."""
+    for m in range(8):
+        for i in range(11):
+            x = B[m, i]
+            if not every(x == 0.0):
+                for k in range(11):
+                    K[i, k] += x * AB[m, k]
 
-    c (3, 4) : of ``inner_strains``. e (3, 4) : work array. Others as in ``elastic_stiffness``, dE (9, 3, 4, 8) with the
-    change along the rates Xd in its last row.
+
+@inlined
+def strain_stiffness(X, data, moves, B, psi, psi_X, e, E, Xd, dXd, c, T, rates, products, work, K, C):
+    """K, C (11, 11) += changes of the elastic and damping force with the motion of the ends and with its rate, at
+    constant B (``geometric_stiffness`` adds the change of B).
+
+    Xd (8,) : rate of X. dXd (8, 11) : its change with the motion of the ends at constant velocities. moves : whether
+    either is not zero. psi, psi_X, e, E, c (7, 3, 4), T (3, 2, 8), rates (6, 4, 8), products (2, 8, 11) and
+    work (42, 8) : work arrays.
     """
-    length, damping = data[LENGTH], data[DAMPING]
-    zero, turned, stress, change = np.zeros(8), np.zeros((3, 4)), np.empty((3, 4)), np.empty((3, 4))
-    gradients = np.empty((3, 4, 8))
+    length, source = data[LENGTH], data[SOURCE] != 0.0
+    inner, w, turns, G, A, z = c[0:2], c[2], c[6, 0], work[24:32], work[32:40], work[40]
+    strains(X, length, source, psi, psi_X, e, E)
+    inner_strains(e, length, inner[0])
     for i in range(3):
         for j in range(4):
+            e[i, j] -= data[REFERENCE + 4 * i + j]
+            w[i, j] = 0.0
+    stiffness = inner_stiffness(data, inner[0], inner[1])
+    twist = relax(inner[0], inner[1], stiffness, e)
+    inner_gradients(data, e, twist, inner[1], stiffness, E, T, z)
+    G[:] = 0.0
+    elastic_stiffness(data, e, twist, stiffness, E, z, 1.0, work[0:9], w, G)
+    damped = not every(data[DAMPING] == 0.0)
+    if damped:
+        rates[:] = 0.0
+        if moves:
+            gradient_rates(X, length, source, psi, psi_X, Xd, c[3], turns, work, rates[0:3])
+        damping_stiffness(data, inner, twist, stiffness, E, T, z, Xd, e, c[3:6], w, rates, work[41], G, A)
+    add_strain_hessian(X, length, source, psi, psi_X, w, turns, work, G)
+    add_to_ends(B, G, products[0], K)
+    if damped:
+        add_to_ends(B, A, products[0], C)
+        if moves:
+            products[1] = 0.0
+            for m in range(8):
+                for n in range(8):
+                    for k in range(11):
+                        products[1, m, k] += A[m, n] * dXd[n, k]
+            add_from_shape(B, products[1], K)
+
+
+@inlined
+def damping_stiffness(data, inner, twist, stiffness, E, T, z, Xd, e, c, w, rates, zero, G, A):
+    """G, A (8, 8) : G += and A = change of the damping force with the natural coordinates and with their rates,
+    equation (36), but for the second derivatives of the strains that ``add_strain_hessian`` adds with w.
+
+    inner (2, 3, 4) : of ``inner_strains`` and ``inner_stiffness``. rates (6, 4, 8) : of the gradients without the inner
+    twist, with work arrays. e (3, 4), c (3, 3, 4), zero (8,) : work arrays. Others as in ``elastic_stiffness``.
+    """
+    damping = data[LENGTH] * data[DAMPING]
+    turned, stress, change, gradients = c[0], c[1], c[2], rates[3:6]
+    for m in range(8):
+        zero[m] = 0.0
+    for i in range(3):
+        b = twist * INNER_ANGLES[i]
+        for m in range(8):
+            second, third = rates[i, 2, m], rates[i, 3, m]
+            rates[i, 2, m] += b * third
+            rates[i, 3, m] -= b * second
+        for j in range(4):
             e[i, j] = 0.0
+            turned[i, j] = 0.0
             for m in range(8):
                 e[i, j] += E[i, j, m] * Xd[m]
-                zero[m] -= Dc[i, j] * E[i, j, m] / stiffness
+                zero[m] -= inner[1, i, j] * E[i, j, m] / stiffness
         for j in range(2):
             for m in range(8):
                 turned[i, 2 + j] += T[i, j, m] * Xd[m]
-    twist_rate = relax(c, Dc, stiffness, e)
+    twist_rate = relax(inner[0], inner[1], stiffness, e)
+    # stress and its gradients by the rates, per damping
     for i in range(3):
         for j in range(4):
             stress[i, j] = 0.0
-            gradients[i, j] = 0.0
+            for m in range(8):
+                gradients[i, j, m] = 0.0
             for o in range(4):
-                f = WEIGHTS[i] * length * damping * data[STIFFNESS + 4 * j + o]
+                f = WEIGHTS[i] * data[STIFFNESS + 4 * j + o]
                 stress[i, j] += f * e[i, o]
                 for m in range(8):
                     gradients[i, j, m] += f * E[i, o, m]
+    A[:] = 0.0
     for n in range(8):
         moment = 0.0
         for i in range(3):
             for j in range(4):
-                change[i, j] = dE[8, i, j, n] + z[n] * turned[i, j]
+                change[i, j] = rates[i, j, n] + z[n] * turned[i, j]
                 if j > 1:
                     change[i, j] += twist_rate * T[i, j - 2, n]
-                    moment += stress[i, j] * T[i, j - 2, n] / (length * damping)
-                moment += Dc[i, j] * change[i, j]
+                    moment += stress[i, j] * T[i, j - 2, n]
+                moment += inner[1, i, j] * change[i, j]
         for i in range(3):
             for j in range(4):
-                x = change[i, j] - moment / stiffness * c[i, j]
+                x = change[i, j] - moment / stiffness * inner[0, i, j]
                 for m in range(8):
-                    G[m, n] += stress[i, j] * dE[n, i, j, m] + gradients[i, j, m] * x
+                    G[m, n] += damping * gradients[i, j, m] * x
                     if j > 1:
-                        G[m, n] += stress[i, j] * z[n] * T[i, j - 2, m]
-                    A[m, n] += gradients[i, j, m] * E[i, j, n]
+                        G[m, n] += damping * stress[i, j] * z[n] * T[i, j - 2, m]
+                    A[m, n] += damping * gradients[i, j, m] * E[i, j, n]
         for m in range(8):
-            A[m, n] -= length * damping * stiffness * zero[m] * zero[n]
+            A[m, n] -= damping * stiffness * zero[m] * zero[n]
+    for i in range(3):
+        for j in range(4):
+            stress[i, j] *= damping
+        add_stress(i, stress[i], twist, w[i])

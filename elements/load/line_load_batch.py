@@ -27,7 +27,7 @@ from femb.elements.beam.strain import (
     twist_angles,
 )
 from femb.elements.beam.tangent import add_column, add_force_change
-from femb.elements.beam.tangent_strain import AXIS, SLOPE, twist_hessian
+from femb.elements.beam.tangent_strain import AXIS, SLOPE, add_twist_hessian
 from femb.elements.private_blocks import FreeBody
 from femb.elements.records import load_factors
 from femb.layout.element import Batch, Input
@@ -371,8 +371,9 @@ def moment_tangent(index, ends, data, kind, first, values, offset, stride, u, q,
     states = np.empty((2, 8))
     R, small, X, work = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.empty((3, 3))
     no_force = np.zeros(14)
-    psi, psi_X, S, second = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty((4, 8, 8))
+    psi, psi_X, S, along = np.empty(4), np.empty((4, 8)), np.empty((3, 3)), np.empty(4)
     B, H, HB, K11 = np.empty((8, 11)), np.empty((8, 8)), np.empty((8, 11)), np.empty((11, 11))
+    second, rows = np.empty((8, 8)), np.empty((7, 8))
     A, T = np.empty((14, 14)), np.empty((2, 3, 3))
     for k in range(index.shape[0]):
         length = data[k, LENGTH]
@@ -380,12 +381,17 @@ def moment_tangent(index, ends, data, kind, first, values, offset, stride, u, q,
         element_shape(states, ends[k], length, R, small, X)
         if not twist_angles(X, psi, psi_X):
             return k
-        twist_hessian(X, second)
         H[:] = 0.0
+        second[:] = 0.0
+        along[3] = 0.0
         for i in range(3):
             g = section_at(X, HERMITE[i, 0], HERMITE[i, 1], HERMITE[i, 2], psi[i], S)
             local_vectors(R, kind[k], values[k, i], -WEIGHTS[i] * length * u[first[k]], S, work[0], work[1])
-            spin_change(i, g, S, psi_X, second, work[1], H)
+            along[i] = spin_change(i, g, S, psi_X, work[1], H)
+        add_twist_hessian(X, along, rows, second)
+        for m in range(8):
+            for o in range(8):
+                H[m, o] += second[max(m, o), min(m, o)]
         shape_gradient(X, R[4], small[10], small[11], length, B)
         ends_stiffness(H, B, HB, K11)
         A[:] = 0.0
@@ -395,10 +401,11 @@ def moment_tangent(index, ends, data, kind, first, values, offset, stride, u, q,
 
 
 @inlined
-def spin_change(i, g, S, psi_X, second, c, H):
+def spin_change(i, g, S, psi_X, c, H):
     """H (8, 8) += the transpose of d(W^T c)/dX at a constant moment c (3,), W as in ``spin_gradient``.
 
-    W^T c is t'^T w + psi' (t . c) with w = c x t - (t . c) (e1 x t) / (1 + t1); second : of ``twist_hessian``.
+    W^T c is t'^T w + psi' (t . c) with w = c x t - (t . c) (e1 x t) / (1 + t1). Returns t . c, by which the second
+    derivatives of the angle psi are added to it.
     """
     t, w, dt, dw = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     for p in range(3):
@@ -427,9 +434,7 @@ def spin_change(i, g, S, psi_X, second, c, H):
             H[o, m] += n_m * n_o / (g * g) * bent + n_m / g * (dw[p] - tdw * t[p])
         for m in range(8):
             H[o, m] += psi_X[i, m] * dalong
-    for m in range(8):
-        for o in range(8):
-            H[o, m] += second[i, m, o] * along
+    return along
 
 
 # Distributed loads on beams of either kind, evaluated together.

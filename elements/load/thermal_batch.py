@@ -23,13 +23,7 @@ from femb.elements.beam.strain import (
     shape_gradient,
     strains,
 )
-from femb.elements.beam.tangent_strain import (
-    elastic_stiffness,
-    inner_gradients,
-    strain_changes,
-    turn_changes,
-    twist_hessian,
-)
+from femb.elements.beam.tangent_strain import add_strain_hessian, elastic_stiffness, inner_gradients
 from femb.elements.load.line_load_batch import AlongBeams, add_force, add_section_force, add_tangent
 from femb.layout.element import Input
 from femb.layout.layout import Layout
@@ -199,8 +193,8 @@ def strain_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, 
     R, small, X, none = np.empty((5, 3, 3)), np.empty((12, 3)), np.empty(8), np.zeros(14)
     psi, psi_X, e, E = np.empty(4), np.empty((4, 8)), np.empty((3, 4)), np.empty((3, 4, 8))
     A, TT, c = np.empty((14, 14)), np.empty((2, 3, 3)), np.empty((2, 3, 4))
-    S, D, dE, G = np.empty((4, 8, 8)), np.eye(8), np.empty((8, 3, 4, 8)), np.empty((8, 8))
-    turned_E, turned_dE, T, z = np.empty((3, 4, 8)), np.empty((8, 3, 4, 8)), np.empty((3, 2, 8)), np.empty(8)
+    G, w, rows, turns = np.empty((8, 8)), np.empty((3, 4)), np.empty((24, 8)), np.empty(4)
+    turned_E, T, z = np.empty((3, 4, 8)), np.empty((3, 2, 8)), np.empty(8)
     B, GB, K11 = np.empty((8, 11)), np.empty((8, 11)), np.empty((11, 11))
     for k in range(index.shape[0]):
         length = data[k, LENGTH]
@@ -208,21 +202,19 @@ def strain_tangent(index, ends, data, offset, stride, group, thermal, q, fixed, 
         element_shape(states, ends[k], length, R, small, X)
         if not strains(X, length, data[k, SOURCE] != 0.0, psi, psi_X, e, E):
             return k
-        twist_hessian(X, S)
-        strain_changes(X, length, data[k, SOURCE] != 0.0, psi, psi_X, S, D, dE)
         inner_strains(e, length, c[0])
         stiffness = inner_stiffness(data[k], c[0], c[1])
         e -= data[k, REFERENCE:].reshape(3, 4)
         twist = 0.0
         G[:] = 0.0
+        w[:] = 0.0
         for sign in (-1.0, 1.0):
             twist += relax(c[0], c[1], stiffness, e)
             turned_E[:] = E
-            turned_dE[:] = dE
             inner_gradients(data[k], e, twist, c[1], stiffness, turned_E, T, z)
-            turn_changes(twist, turned_dE)
-            elastic_stiffness(data[k], e, stiffness, turned_E, turned_dE, z, sign, G)
+            elastic_stiffness(data[k], e, twist, stiffness, turned_E, z, sign, rows, w, G)
             e -= thermal[group[k]]
+        add_strain_hessian(X, length, data[k, SOURCE] != 0.0, psi, psi_X, w, turns, rows, G)
         shape_gradient(X, R[4], small[10], small[11], length, B)
         ends_stiffness(G, B, GB, K11)
         A[:] = 0.0

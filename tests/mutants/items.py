@@ -63,7 +63,7 @@ OF_ITEMS = (
            "tests/elements/beam/test_mass_axis.py::test_energy_and_momentum_of_a_rigid_motion",
            "potential energy of an offset mass"),
     Mutant("elements/beam/batch.py",
-           "value = e[i, j] - data[k, REFERENCE + 4 * i + j]", "value = e[i, j]",
+           "value = e[i, j] - row[REFERENCE + 4 * i + j]", "value = e[i, j]",
            "tests/elements/beam/test_own_strains.py", "strains of a curved beam at rest"),
     Mutant("elements/beam/section_shapes.py",
            "/ length + length * wall**3 / 3.0", "/ length",
