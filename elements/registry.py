@@ -101,10 +101,14 @@ def is_known(kind: type[Item]) -> bool:
     return not is_of_others(kind) or kind in _of_others()
 
 
+@cache
+def _places() -> dict[str, int]:
+    return {name: k for k, name in enumerate(entries())}
+
+
 def in_order(classes: Iterable[type[Item]]) -> list[type[Item]]:
     """Classes in the order of `kinds`: the catalogue's, then those of others."""
-    place = {name: k for k, name in enumerate(entries())}
-    others = _of_others()
+    place, others = _places(), _of_others()
 
     def key(kind: type[Item]) -> int:
         return len(place) + others.index(kind) if is_of_others(kind) else place[kind.__name__]

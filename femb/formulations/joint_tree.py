@@ -141,7 +141,7 @@ class FramePlace(NamedTuple):
 class TreeStructure:
     """The part of a joint tree that models of one topology have in common.
 
-    revolute : the frames with one angle, and the places of these in q. The others are described for ``JointTree``.
+    unmeasured : the frames with coordinates that are none of a joint. The others are described for ``JointTree``.
     """
 
     places: list[FramePlace]
@@ -151,7 +151,7 @@ class TreeStructure:
     index: Ints
     coordinate_index: Ints
     coordinates: Coordinates
-    revolute: tuple[Ints, Ints]
+    unmeasured: list[int]
 
 
 STRUCTURES: Keeper[TreeStructure] = Keeper(KEPT)
@@ -248,15 +248,12 @@ class JointTree:
         frames = [self._frame(place) for place in places]
         linear: list[tuple[int, int]] = []
         spherical: list[tuple[int, int]] = []
-        revolute: list[tuple[int, int]] = []
         coordinate_index: Ints = np.full(self.system.coordinates_of_joints.count, -1)
-        for k, (place, frame) in enumerate(zip(places, frames, strict=True)):
+        for place, frame in zip(places, frames, strict=True):
             sizes = frame.q.stop - frame.q.start - (4 if frame.rotation == SPHERICAL else 0)
             linear += [(frame.q.start + i, frame.u.start + i) for i in range(sizes)]
             if frame.rotation == SPHERICAL:
                 spherical.append((frame.q.stop - 4, frame.u.stop - 3))
-            if frame.rotation == REVOLUTE:
-                revolute.append((k, frame.angles.start))
             if place.joint >= 0:
                 joint, angle = self._joints[place.joint], frame.angles.start
                 numbers = range(joint.part.start, joint.part.stop)
@@ -267,9 +264,8 @@ class JointTree:
                         coordinate_index[number] = angle
                         angle += 1
         linear += [(n_q + k, n_u + k) for k in range(count)]
-        of_linear, of_spherical, of_revolute = (
-            np.array(pairs, dtype=np.int64).reshape(-1, 2).T for pairs in (linear, spherical, revolute)
-        )
+        of_linear, of_spherical = (np.array(pairs, dtype=np.int64).reshape(-1, 2).T for pairs in (linear, spherical))
+        measured = set(coordinate_index.tolist())
         # kernels need contiguous arguments
         linear_q, linear_v, quaternion_q, omega_v = (np.ascontiguousarray(row) for row in (*of_linear, *of_spherical))
         return TreeStructure(
@@ -280,7 +276,7 @@ class JointTree:
             packed_index(frames, layout),
             coordinate_index,
             (linear_q, linear_v, quaternion_q, omega_v),
-            (of_revolute[0], of_revolute[1]),
+            [k for k, frame in enumerate(frames) if not measured.issuperset(range(frame.q.start, frame.q.stop))],
         )
 
     def _frame(self, place: "FramePlace") -> TreeFrame:
@@ -377,30 +373,34 @@ class JointTree:
 
         angles (m,) : joint coordinates from which angles are unwrapped; by default those of the discrete state.
         """
-        q = np.empty(self.n_q)
+        q, joints = np.empty(self.n_q), self.system.coordinates_of_joints
         q[self.internal[0]] = Q[self.internal_index[0]]
-        first = [frame.below if frame.backward else frame.above for frame in self.frames]
-        second = [frame.above if frame.backward else frame.below for frame in self.frames]
+        if self.structure.unmeasured:
+            self._set_poses([self.frames[k] for k in self.structure.unmeasured], Q, q)
+        numbers = np.flatnonzero(self.coordinate_index >= 0)
+        if numbers.size:
+            values = joints.measure(Q[None], np.zeros((1, self.system.n_v)))[0][0]
+            reference = self.system.discrete.angles if angles is None else angles
+            q[self.coordinate_index[numbers]] = joints.unwrapped(values, reference)[numbers]
+        return q
+
+    def _set_poses(self, frames: list[TreeFrame], Q: Floats, q: Floats) -> None:
+        """Set the coordinates of frames in q by the poses of the ends of their joints."""
+        first = [frame.below if frame.backward else frame.above for frame in frames]
+        second = [frame.above if frame.backward else frame.below for frame in frames]
         r, p = end_poses(self.layout, [*first, *second], Q)
         (r_a, r_b), (p_a, p_b) = r.reshape(2, -1, 3), p.reshape(2, -1, 4)
         p = rotations.multiply(rotations.conjugate(p_a), p_b)
         strokes, rotation = rotations.rotate_back(p_a, r_b - r_a), rotations.rotation_matrix(p)
-        hinges, in_q = self.structure.revolute
-        q[in_q] = np.arctan2(rotation[hinges, Y, X], rotation[hinges, X, X])
-        for frame, d, C, quaternion in zip(self.frames, strokes, rotation, p, strict=True):
+        for frame, d, C, quaternion in zip(frames, strokes, rotation, p, strict=True):
             if frame.strokes:
                 q[frame.q.start : frame.angles.start] = d[list(frame.strokes)]
-            if frame.rotation == UNIVERSAL:
+            if frame.rotation == REVOLUTE:
+                q[frame.angles] = np.arctan2(C[Y, X], C[X, X])
+            elif frame.rotation == UNIVERSAL:
                 q[frame.angles] = np.arctan2(C[Y, Z], C[X, Z]), np.arctan2(-C[Z, Y], C[Z, X])
             elif frame.rotation == SPHERICAL:
                 q[frame.angles] = rotations.normalise(quaternion)
-        numbers = np.flatnonzero(self.coordinate_index >= 0)
-        in_q = self.coordinate_index[numbers]
-        reference = self.system.discrete.angles if angles is None else angles
-        coordinates = np.zeros(len(self.coordinate_index))
-        coordinates[numbers] = q[in_q]
-        q[in_q] = self.system.coordinates_of_joints.unwrapped(coordinates, reference)[numbers]
-        return q
 
     def speeds_at(self, q: Floats, V: Floats) -> Floats:
         """u (n_u,) of the System's velocities V (system.n_v,) at q: u_i = B_i^+ (v_i - T_i v_parent)."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from femb.base.errors import ModelError
-from femb.base.types import Floats, Ints
+from femb.base.types import Bools, Floats, Ints
 from femb.base.values import Keeper
 
 # Internal coordinates: scalar unknowns of an element in addition to the positions and quaternions of frames.
@@ -249,6 +249,35 @@ class Numbers:
     fixed_frames: list[int]
     kept: bool = False  # whether it is that of all models with this topology
 
+    @cached_property
+    def moving(self) -> Bools:
+        """(F,) bool: whether a frame moves."""
+        result: Bools = self.freedom > 0
+        return result
+
+    @cached_property
+    def turning(self) -> Bools:
+        """(F,) bool: whether a frame moves and has axes."""
+        result: Bools = self.freedom == 6
+        return result
+
+    @cached_property
+    def coordinates(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Indices of positions and internal coordinates in q and v, of quaternions in q and angular velocities in v, as
+        the kernels of ``femb.numerics.kinematics`` take them."""
+        linear = (each[self.moving][:, None] + np.arange(3) for each in (self.frame_q, self.frame_v))
+        of_q, of_v = (np.concatenate([each.ravel(), internal]) for each, internal in
+                      zip(linear, (self.internal_q, self.internal_v), strict=True))  # fmt: skip
+        return of_q, of_v, self.frame_q[self.turning] + 3, self.frame_v[self.turning] + 3
+
+    @cached_property
+    def groups(self) -> tuple[tuple[Ints, Ints, Ints], tuple[Ints, Ints, Ints]]:
+        """Groups of components of q and of v for error norms: the first index of each position or velocity, of each
+        quaternion or angular velocity, and the indices of internal coordinates."""
+        _, _, quaternions, omegas = self.coordinates
+        of_q = self.frame_q[self.moving], quaternions, self.internal_q
+        return of_q, (self.frame_v[self.moving], omegas, self.internal_v)
+
 
 NUMBERS: Keeper[Numbers] = Keeper(KEPT)
 
@@ -411,13 +440,11 @@ class Numbering:
     def start_coordinates(self) -> Floats:
         """q (n_q,) of the start poses and of the internal coordinates."""
         q = np.zeros(self.n_q)
-        q[self.internal_q] = [coordinate.start for coordinate in self.internal]
-        for k, frame in enumerate(self.frames):
-            i = self.frame_q[k]
-            if frame.freedom:
-                q[i : i + 3] = frame.position
-            if frame.freedom == 6:
-                q[i + 3 : i + 7] = frame.quaternion
+        in_q, _, quaternions, _ = self.numbers.coordinates
+        places = [frame.position for frame in self.frames if frame.freedom]
+        q[in_q] = np.concatenate([*places, [coordinate.start for coordinate in self.internal]])
+        turned = [frame.quaternion for frame in self.frames if frame.freedom == 6]
+        q[quaternions[:, None] + np.arange(4)] = np.array(turned).reshape(-1, 4)
         return q
 
     def start_velocities(self) -> Floats:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
@@ -76,6 +77,12 @@ Added = TypeVar("Added", bound=Item | Figure)
 
 # Bodies to which a beam can be clamped; a point mass has no attitude.
 CLAMPS = (RigidBody, Ground, FlexibleBody, Interface)
+
+
+@cache
+def _ground() -> Ground:
+    """The ground of models that add none."""
+    return Ground()
 
 
 class Model:
@@ -212,7 +219,7 @@ class Model:
     def body(self, name: str) -> Body:
         """The body of that name; "ground" always exists."""
         if name not in self.bodies and name == "ground":
-            return Ground()
+            return _ground()
         return self.bodies[name]
 
     def section_of(self, beam: LineItem) -> Section:

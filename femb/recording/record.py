@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cache, cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from importlib import import_module
 from itertools import groupby
 from typing import Any, ClassVar
@@ -77,7 +77,7 @@ class Selection:
 
     def __init__(self, output: Output, model: Model, appendages: list[str]) -> None:
         self.output, self.text = output, output.words()
-        self.admits: Callable[[str], bool] = cache(partial(_admits, output))
+        self.admits: Callable[[str], bool] = _admission(output)
         self._yields: dict[int, bool] = {}
         self.root_loads = True
         self._names = tuple((item.table, item.name) for item in model.items() if item.results is not Group)
@@ -134,9 +134,13 @@ class Selection:
 # Functions of the words and the names alone, of which the models of a study have the same.
 
 
-@lru_cache(maxsize=1 << 14)
-def _admits(output: Output, path: str) -> bool:
+@lru_cache
+def _admission(output: Output) -> Callable[[str], bool]:
     """Whether the quantity at a path of the results file is recorded."""
+    return lru_cache(maxsize=1 << 14)(partial(_admits, output))
+
+
+def _admits(output: Output, path: str) -> bool:
     if output.motion_only and path != "time":
         kind, word = path.partition("/")[0], path.rpartition("/")[2]
         if kind not in groups() or word in _of_level(kind, "forces") or word not in groups()[kind].quantities():
@@ -152,22 +156,22 @@ def _of_level(kind: str, level: str) -> list[str]:
 @lru_cache(maxsize=1 << 12)
 def _some_admitted(output: Output, table: str, name: str) -> bool:
     """Whether a quantity of an item may be recorded; its name is of no account where there are no patterns."""
-    group = groups().get(table)
-    return group is None or any(_admits(output, f"{table}/{name}/{word}") for word in group.quantities())
+    group, admits = groups().get(table), _admission(output)
+    return group is None or any(admits(f"{table}/{name}/{word}") for word in group.quantities())
 
 
 @lru_cache
 def _beyond_motion(output: Output, items: tuple[tuple[str, str], ...]) -> bool:
     """Whether a quantity of these items, kind and name, is recorded that is not of motion alone."""
     paths = (f"{kind}/{name}/{word}" for kind, name in items for word in _of_level(kind, "forces"))
-    return any(_admits(output, path) for path in paths)
+    return any(map(_admission(output), paths))
 
 
 @lru_cache
 def _deformation(output: Output, items: tuple[tuple[str, str], ...]) -> bool:
     """Whether a deformation of these items, kind and name, may be recorded."""
     paths = (f"{kind}/{name}/{word}" for kind, name in items for word in _of_level(kind, "deformation"))
-    return any(_admits(output, path) for path in paths)
+    return any(map(_admission(output), paths))
 
 
 @lru_cache

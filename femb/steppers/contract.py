@@ -32,7 +32,7 @@ constructor takes the formulation, as ``form``, and a Run; the type of ``form`` 
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
 from femb.base.errors import SolveError
@@ -64,7 +64,7 @@ class Statistics:
 
     def as_dict(self) -> dict[str, float]:
         """Name to number."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 class AcceptedStep(Protocol):

@@ -41,7 +41,7 @@ def projected(
     out: their gaps are the product of two small angles, and to close them would move the mechanism to another branch.
     Raises TrialError where the constraints cannot be satisfied.
     """
-    if not system.n_c:
+    if not system.n_c or (factors is None and _is_closed(system, u, q, v)):
         return q, v
     found = None
     if isinstance(factors, Factorisation):
@@ -56,6 +56,13 @@ def projected(
         if not system.layout.has_loops:
             raise
     return _projected(system, u, q, v, None, NEARLY_DEPENDENT)
+
+
+def _is_closed(system: MotionEquations, u: Floats, q: Floats, v: Floats) -> bool:
+    """Whether a state is on the constraints."""
+    if largest(system.position_residual(u, q, v)) > position_limit(system):
+        return False
+    return largest(system.velocity_residual(u, q, v)) <= VELOCITY * (1.0 + largest(v))
 
 
 def position_limit(system: MotionEquations) -> float:

@@ -17,7 +17,6 @@ import numpy as np
 from femb.base.errors import FembError, SolveError
 from femb.base.types import Bools, Floats
 from femb.base.values import shallow_copy, shown
-from femb.elements import Ground
 from femb.elements.item import Item, ItemState
 from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
@@ -59,7 +58,7 @@ class NumberedModel(MotionEquations):
         layout.origin = placement.origin
         self.items: list[Item] = []
         if "ground" in placement.bodies and "ground" not in model.bodies:
-            self.items.append(Ground())
+            self.items.append(model.body("ground"))
         items: dict[type[Item], list[Item]] = {}
         for item in model.items():
             items.setdefault(type(item), []).append(item)

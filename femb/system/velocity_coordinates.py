@@ -37,24 +37,11 @@ class VelocityCoordinates:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.n_q, self.n_v, self.n_c = layout.n_q, layout.n_v, layout.n_c
-        freedom = np.array([frame.freedom for frame in layout.frames])
-        poses = freedom == 6
-        axes = np.arange(3)
-        moving = freedom > 0
-        linear_q = (layout.frame_q[moving][:, None] + axes).ravel()
-        linear_v = (layout.frame_v[moving][:, None] + axes).ravel()
-        self.coordinates = (
-            np.concatenate([linear_q, layout.internal_q]),
-            np.concatenate([linear_v, layout.internal_v]),
-            layout.frame_q[poses] + 3,
-            layout.frame_v[poses] + 3,
-        )
+        numbers = layout.numbers
+        self.coordinates, (self._groups_q, self._groups_v) = numbers.coordinates, numbers.groups
         coupled = {frame for frames, _ in layout.couplings for frame in frames}
-        corotated = np.array([frame in coupled for frame in range(len(freedom))], dtype=bool) & poses
+        corotated = [k for k in sorted(coupled) if layout.frames[k].freedom == 6]
         self.corotated_frames = (layout.frame_q[corotated] + 3, corotated_vectors(layout.frame_v[corotated]))
-        # groups of components for the error norm, by kind of quantity: positions, quaternions, internal coordinates
-        self._groups_q = (layout.frame_q[moving], layout.frame_q[poses] + 3, layout.internal_q)
-        self._groups_v = (layout.frame_v[moving], layout.frame_v[poses] + 3, layout.internal_v)
 
     def rates(self, q: Floats, v: Floats) -> Floats:
         """H(q) v (s, n_q)."""

@@ -282,7 +282,7 @@ class SystemTree:
         self._root = self._find_root()
         segments = Segments(system, self.joints, self.joints.coordinates_at(system.q0))
         self.frames, self._balls = segments.frames, segments.balls
-        self._single_dof_hinges: Ints = np.array(segments.single_dof_hinges, dtype=np.int64).reshape(-1, 3).T
+        self._single_dof_hinges = segments.single_dof_hinges
         hinges = np.full(self.joints.n_q, -1)
         hinges[self._single_dof_hinges[1]] = self._single_dof_hinges[0]
         self.hinge_of: Ints = np.where(self.joints.coordinate_index >= 0, hinges[self.joints.coordinate_index], -1)
@@ -291,15 +291,16 @@ class SystemTree:
         if self._root is not None:
             body, name = segments.base, self.layout.frames[self._root.frame].label
             base = Base(name, body.mass, body.inertia, body.center)
-        columns = segments.columns()
-        stiffness, damping, rest = spring_columns(self.layout, self.tree_springs, self.hinge_of, len(columns["names"]))
-        if base is None and not columns["names"]:
+        names, columns = segments.names, segments.columns()
+        stiffness, damping, rest = spring_columns(self.layout, self.tree_springs, self.hinge_of, len(names))
+        if base is None and not names:
             raise refused(
                 "'hamiltonian' is for bodies that move in joints: got none, wanted at least one joint with a "
                 "coordinate; use 'velocity'"
             )
         gravity = frozen_array(system.model.gravity)
-        self.tree = Tree(**columns, stiffness=stiffness, damping=damping, rest=rest, gravity=gravity, base=base)
+        springs: dict[str, Any] = {"stiffness": stiffness, "damping": damping, "rest": rest}
+        self.tree = Tree(names, **columns, **springs, gravity=gravity, base=base)
 
     def _find_root(self) -> TreeFrame | None:
         """The free root of the tree; None for a tree on the ground."""

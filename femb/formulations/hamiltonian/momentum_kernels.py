@@ -13,6 +13,7 @@ from femb.base.types import Floats
 from femb.formulations.joint_tree_kernels import add_cross, add_force, transform
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.dop853_kernels import stage_state
+from femb.numerics.rotations import cross_matrix
 from femb.numerics.vector3 import cross, rotate, rotation, times_quaternion
 
 # Columns of the array of segment data that the kernels read, one row for each segment.
@@ -48,9 +49,9 @@ def pack(tree: Any) -> Floats:
     rows[:, CENTER : CENTER + 3] = tree.center
     rows[:, INERTIA : INERTIA + 9] = tree.inertia.reshape(n, 9)
     rows[:, AT : AT + 3] = tree.at
-    rows[:, AXIS : AXIS + 3] = np.einsum("kij,kj->ki", tree.mounting, tree.axis)
+    rows[:, AXIS : AXIS + 3] = (tree.mounting @ tree.axis[:, :, None])[:, :, 0]
     along = tree.mounting @ (tree.axis[:, :, None] * tree.axis[:, None, :])
-    across = tree.mounting @ np.cross(np.eye(3), tree.axis[:, None, :])
+    across = tree.mounting @ cross_matrix(tree.axis)
     fixed = np.where(tree.sliding[:, None, None], tree.mounting, along)
     rows[:, FIXED : FIXED + 9] = fixed.reshape(n, 9)
     rows[:, COSINE : COSINE + 9] = (tree.mounting - fixed).reshape(n, 9)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,7 +31,7 @@ from femb.formulations.joint_tree_kernels import REVOLUTE, SPHERICAL, UNIVERSAL
 from femb.formulations.tree_frame import TreeFrame
 from femb.layout.element import Batch
 from femb.layout.layout import Layout
-from femb.numerics.components import kept
+from femb.numerics.components import kept, length_of
 from femb.numerics.rotations import normalise, rotation_matrix
 from femb.system.system import System
 
@@ -70,12 +70,12 @@ class Base:
 class Tree:
     """n segments; every array has one row for each segment.
 
-    names : of the coordinates, 'joint.coordinate'. parent (n,): see the module. axis (n, 3): hinge axes, segment
-    components, unit vectors. at (n, 3): hinge in the parent's frame, m. mass (n,), kg. center (n, 3): mass centre, from
-    the hinge, segment axes. inertia (n, 3, 3): about the mass centre, segment axes, kg m2. sliding (n,): prismatic
-    instead of revolute hinges. mounting (n, 3, 3): segment to parent components at q = 0. stiffness, rest, damping
-    (n,): springs and dampers at the hinges (N m/rad or N/m, rad or m, N m s/rad or N s/m), each acting on its own
-    coordinate. gravity (3,), m/s2. base: a free body, or None for the ground.
+    names : of the coordinates, 'joint.coordinate', or none. parent (n,): see the module. axis (n, 3): hinge axes,
+    segment components, unit vectors. at (n, 3): hinge in the parent's frame, m. mass (n,), kg. center (n, 3): mass
+    centre, from the hinge, segment axes. inertia (n, 3, 3): about the mass centre, segment axes, kg m2. sliding (n,):
+    prismatic instead of revolute hinges. mounting (n, 3, 3): segment to parent components at q = 0. stiffness, rest,
+    damping (n,): springs and dampers at the hinges (N m/rad or N/m, rad or m, N m s/rad or N s/m), each acting on its
+    own coordinate. gravity (3,), m/s2. base: a free body, or None for the ground.
     """
 
     names: tuple[str, ...]
@@ -96,7 +96,7 @@ class Tree:
     @property
     def n(self) -> int:
         """Number of coordinates of the hinges."""
-        return len(self.names)
+        return len(self.parent)
 
     @property
     def floating(self) -> bool:
@@ -166,8 +166,7 @@ class CompositeBody:
         self.mass = total
 
 
-@dataclass(frozen=True, eq=False)
-class FrameOnSegment:
+class FrameOnSegment(NamedTuple):
     """The position of a frame: its segment, -1 for the base, and its axes (3, 3) and origin (3,) in segment axes.
 
     A frame fixed to the ground belongs to the base of a tree on the ground: ``moves`` is false.
@@ -190,31 +189,41 @@ class Ball:
     start: Floats
 
 
+class Segment(NamedTuple):
+    """A segment that is collected: the frame and the coordinate of its joint that move it, and a row of ``Tree``."""
+
+    frame: TreeFrame
+    coordinate: int
+    parent: int
+    at: Floats
+    axis: Floats
+    sliding: bool
+    mounting: Floats
+
+
 class Segments:
     """Collects segments frame by frame.
 
     start (n_q,) : coordinates of the joint tree at the start. frames : by number of the layout's frames.
-    single_dof_hinges : (hinge, index in q, index in u) of the joint tree's coordinates that are hinge coordinates.
-    balls : the other joints.
+    single_dof_hinges (3, k) : hinges, and indices in q and in u, of the joint tree's coordinates that are hinge
+    coordinates. balls : the other joints.
     """
 
     def __init__(self, system: System, joints: JointTree, start: Floats) -> None:
         self.layout, self.start = system.layout, start
         self.frames: dict[int, FrameOnSegment] = {}
-        self.single_dof_hinges: list[tuple[int, int, int]] = []
         self.balls: list[Ball] = []
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[Segment] = []
+        single: list[tuple[int, int, int]] = []
         for frame in joints.frames:
-            if frame.joint is None:
-                self._add_root(frame)
-            else:
-                self._add_segments(frame)
+            single += self._add_root(frame) if frame.joint is None else self._add_segments(frame)
+        self.single_dof_hinges: Ints = np.array(single, dtype=np.int64).reshape(-1, 3).T
         self._bodies = [CompositeBody() for _ in range(len(self._rows) + 1)]
         at = {int(self.layout.frame_v[frame]): on for frame, on in self.frames.items()}
         for batch in system.batches:
             if isinstance(batch, MassBatch):
                 places = [at[k] for k in batch.index[:, 1].tolist()]
-                axes, origin = (np.array([getattr(on, word) for on in places]) for word in ("axes", "origin"))
+                axes, origin = np.array([on.axes for on in places]), np.array([on.origin for on in places])
                 inertia = axes @ batch.data[:, 4:13].reshape(-1, 3, 3) @ np.swapaxes(axes, 1, 2)
                 center = origin + (axes @ batch.data[:, 1:4, None])[:, :, 0]
                 for on, *body in zip(places, batch.data[:, 0].tolist(), center, inertia, strict=True):
@@ -226,52 +235,54 @@ class Segments:
         """The mass of a free base."""
         return self._bodies[GROUND]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the hinge coordinates, JOINT.COORDINATE."""
+        turns = ["turn_x", "turn_y", "turn_z"]  # of spherical joints, after the strokes
+        words = [[*joint_words(self.layout, row.frame), *turns][row.coordinate] for row in self._rows]
+        return tuple(f"{row.frame.joint}.{word}" for row, word in zip(self._rows, words, strict=True))
+
     def columns(self) -> dict[str, Any]:
-        """Fields of a Tree: names, topology, hinges and masses."""
+        """Fields of a Tree: topology, hinges and masses."""
         rows, bodies, n = self._rows, self._bodies[:-1], len(self._rows)
-        result: dict[str, Any] = {"names": tuple(row["name"] for row in rows)}
         shapes: dict[str, tuple[int, ...]] = {"parent": (n,), "axis": (n, 3), "at": (n, 3), "mounting": (n, 3, 3)}
-        result |= {word: np.array([row[word] for row in rows]).reshape(shape) for word, shape in shapes.items()}
-        result["axis"] /= np.linalg.norm(result["axis"], axis=1, keepdims=True)
-        result["sliding"] = np.array([row["sliding"] for row in rows], dtype=bool)
+        result: dict[str, Any] = {
+            word: np.array([getattr(row, word) for row in rows]).reshape(shape) for word, shape in shapes.items()
+        }
+        result["axis"] /= length_of(result["axis"])[:, None]
+        result["sliding"] = np.array([row.sliding for row in rows], dtype=bool)
         result["mass"] = np.array([body.mass for body in bodies])
         result["center"] = np.array([body.center for body in bodies]).reshape(n, 3)
         result["inertia"] = np.array([body.inertia for body in bodies]).reshape(n, 3, 3)
         return result
 
-    def _add_root(self, frame: TreeFrame) -> None:
-        """A free body: the base."""
+    def _add_root(self, frame: TreeFrame) -> list[tuple[int, int, int]]:
+        """A free body: the base, without hinges."""
         self.frames[frame.frame] = FrameOnSegment(GROUND, UNIT_VECTORS, ORIGIN)
+        return []
 
-    def _add_segments(self, frame: TreeFrame) -> None:
-        """Add the segments between a frame and its parent."""
-        parent = self.frame(frame.above.frame)
+    def _add_segments(self, frame: TreeFrame) -> list[tuple[int, int, int]]:
+        """Add the segments between a frame and its parent; rows of ``single_dof_hinges``."""
+        segment, axes, origin, moves = self.frame(frame.above.frame)
         ball = self.start[frame.angles] if frame.rotation == SPHERICAL else NO_TURN
         chain, rotation = hinges_of(frame, ball)
-        at = parent.origin + parent.axes @ frame.above.offset
+        plain = axes is UNIT_VECTORS
+        at = origin + (frame.above.offset if plain else axes @ frame.above.offset)
         if not chain:
-            axes = parent.axes @ rotation
-            self.frames[frame.frame] = FrameOnSegment(
-                parent.segment, axes, at - axes @ frame.below.offset, parent.moves
-            )
-            return
-        names = list("xyz") if frame.joint is None else joint_words(self.layout, frame)
-        row, numbers = parent.segment, {}
-        if frame.rotation == SPHERICAL:
-            names += ["turn_x", "turn_y", "turn_z"]
-        mounting = parent.axes
+            axes = axes @ rotation
+            self.frames[frame.frame] = FrameOnSegment(segment, axes, at - axes @ frame.below.offset, moves)
+            return []
+        numbers = {}
         for hinge in chain:
-            turned = hinge.mounting if mounting is UNIT_VECTORS else mounting @ hinge.mounting
-            new = {"name": f"{frame.joint}.{names[hinge.coordinate]}", "parent": row, "at": at, "axis": hinge.axis}
-            new["sliding"], new["mounting"] = hinge.sliding, turned
-            self._rows.append(new)
-            at, mounting = ORIGIN, UNIT_VECTORS
-            row = numbers[hinge.coordinate] = len(self._rows) - 1
-        self.frames[frame.frame] = FrameOnSegment(row, UNIT_VECTORS, -frame.below.offset)
-        q, u, first = frame.q.start, frame.u.start, len(frame.strokes)
+            mounting = hinge.mounting if plain else axes @ hinge.mounting
+            numbers[hinge.coordinate] = len(self._rows)
+            self._rows.append(Segment(frame, hinge.coordinate, segment, at, hinge.axis, hinge.sliding, mounting))
+            at, plain, segment = ORIGIN, True, numbers[hinge.coordinate]
+        self.frames[frame.frame] = FrameOnSegment(segment, UNIT_VECTORS, -frame.below.offset)
+        q, u, first = frame.first_q, frame.first_u, len(frame.strokes)
         if frame.rotation == SPHERICAL:
             self.balls.append(Ball(q + first, u + first, [numbers.pop(first + k) for k in range(3)], ball))
-        self.single_dof_hinges += [(number, q + k, u + k) for k, number in numbers.items()]
+        return [(number, q + k, u + k) for k, number in numbers.items()]
 
     def frame(self, frame: int) -> FrameOnSegment:
         """The position of a frame of the layout; of the inertial axes for a negative number."""
@@ -283,8 +294,7 @@ class Segments:
         return self.frames[frame]
 
 
-@dataclass(frozen=True, eq=False)
-class Hinge:
+class Hinge(NamedTuple):
     """One hinge: mounting (3, 3) of its segment's axes in those of the parent segment, axis (3,) in segment axes.
 
     coordinate : index of its coordinate in those of the joint, strokes first, then angles.

@@ -208,8 +208,8 @@ def steps(parent, index, data, gravity, applied, n_q, quaternion_q, loop):
 class SpeedSegments(Segments):
     """Segments with rows for the free bodies too, on the inertial axes."""
 
-    def _add_root(self, frame: TreeFrame) -> None:
-        self._add_segments(frame)
+    def _add_root(self, frame: TreeFrame) -> list[tuple[int, int, int]]:
+        return self._add_segments(frame)
 
 
 class Recursion:
@@ -227,16 +227,16 @@ class Recursion:
         hinges = np.full(joints.n_q, -1)
         index = np.zeros((n + 1, 7), dtype=np.int64)
         index[:, CARRIER] = np.arange(n + 1)
-        for row, in_q, in_u in segments.single_dof_hinges:
-            hinges[in_q] = row
-            index[row + 1, [IN_Q, IN_U]] = in_q, in_u
+        rows, in_q, in_u = segments.single_dof_hinges
+        hinges[in_q] = rows
+        index[rows + 1, IN_Q], index[rows + 1, IN_U] = in_q, in_u
         for frame in joints.frames:
             if frame.joint is None:
                 index[1 + hinges[frame.q.start : frame.angles.start], KIND] = FREE_STROKE
         hinge_of = np.where(joints.coordinate_index >= 0, hinges[joints.coordinate_index], -1)
         stiffness, damping, rest = spring_columns(system.layout, springs, hinge_of, n)
         gravity = next((b.gravity for b in system.batches if isinstance(b, MassBatch)), np.zeros(3))
-        tree = Tree(**columns, stiffness=stiffness, damping=damping, rest=rest, gravity=gravity, base=None)
+        tree = Tree((), **columns, stiffness=stiffness, damping=damping, rest=rest, gravity=gravity, base=None)
         data = pack(tree)
         _set_balls(segments, joints, tree, index, data)
         # trees on the ground do not move each other: each has its own point
