@@ -210,7 +210,7 @@ class ExactBatch(SectionRecords):
     """
 
     in_q, in_v, sizes, end_groups = COORDINATES, VELOCITIES, SIZES, (0, 1)
-    largest_rotation = 0.5
+    largest_rotation = 0.8
     own_force = True
     prestress_account = "thermal_loads"
 

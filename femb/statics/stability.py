@@ -56,7 +56,7 @@ class Stiffness:
         statics, system = self.statics, self.statics.under(found.load)
         stiffness, jacobian, asymmetry = self._symmetric(found)
         size = largest(stiffness)
-        neutral = neutral_motions(statics, found.q, found.multipliers, stiffness, jacobian)
+        neutral = self._neutral(found, stiffness, jacobian)
         if statics.twin.n_c:
             stiffness += size * statics.products(jacobian)
         try:
@@ -68,18 +68,24 @@ class Stiffness:
 
     def unmoved(self, found: Balanced, load: float) -> NeutralMotions | None:
         """The neutral motions of a state, if the forces at this load factor do not act along any of them; else None."""
-        if not self._loose:
-            return NeutralMotions.of(self.statics, np.zeros((self.statics.twin.n_v, 0)), 0)
+        if self._without is not None:
+            return self._without
         stiffness, jacobian, _ = self._symmetric(found)
-        motions = neutral_motions(self.statics, found.q, found.multipliers, stiffness, jacobian)
-        return motions.unmoved(self.statics.forces(found.q, load)[1])
+        return self._neutral(found, stiffness, jacobian).unmoved(self.statics.forces(found.q, load)[1])
+
+    def _neutral(self, found: Balanced, stiffness: Floats, jacobian: Floats) -> NeutralMotions:
+        if self._without is not None:
+            return self._without
+        return neutral_motions(self.statics, found.q, found.multipliers, stiffness, jacobian)
 
     @cached_property
-    def _loose(self) -> bool:
-        """Whether any structure is not fixed to the ground by itself."""
+    def _without(self) -> NeutralMotions | None:
+        """No motions, where every structure is fixed to the ground by itself; else None."""
         frames = self.statics.twin.layout.frames
         groups = groups_of(self.statics.twin.layout, springs=False, rows=False)
-        return any(all(frames[k].freedom for k in group) for group in groups)
+        if any(all(frames[k].freedom for k in group) for group in groups):
+            return None
+        return NeutralMotions.of(self.statics, np.zeros((self.statics.twin.n_v, 0)), 0)
 
     def _symmetric(self, found: Balanced) -> tuple[Floats, Floats, float]:
         """The symmetric part of the stiffness of a state and the Jacobian, block data, and the asymmetry."""

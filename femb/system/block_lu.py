@@ -122,21 +122,16 @@ class Factorisation:
         start, n_v = self.structure[0], self.structure[1]
         sizes = np.diff(start)
         found = -int(self.rank[start[:-1] >= n_v].sum())
-        for size in np.unique(self.rank):
-            blocks = np.flatnonzero(self.rank == size)
-            if not size:
-                continue
-            entries = np.arange(size)[:, None] * sizes[blocks, None, None] + np.arange(size)
-            LU = self.data[self.structure[2][blocks, None, None] + entries]
-            A = (np.tril(LU, -1) + np.eye(size)) @ np.triu(LU)
-            # undo the exchanges of rows, the last one first; blocks of constraints exchange columns too, which leaves
-            # their eigenvalues as they are
-            all_blocks, of_velocities, rows = np.arange(len(blocks)), start[blocks] < n_v, np.arange(size)
-            others = np.where(of_velocities[:, None], self.pivots[start[blocks][:, None] + rows], rows)
-            for k in np.flatnonzero((others != rows).any(axis=0))[::-1]:
-                other = others[:, k]
-                A[all_blocks, k], A[all_blocks, other] = A[all_blocks, other], A[all_blocks, k].copy()
-            found += _negative_eigenvalues(0.5 * (A + A.transpose(0, 2, 1)))
+        for size in np.unique(self.rank[self.rank > 0]):
+            blocks, rows = np.flatnonzero(self.rank == size), np.arange(size)
+            # blocks of constraints exchange columns too, which leaves their eigenvalues as they are
+            others = np.where(start[blocks, None] < n_v, self.pivots[start[blocks, None] + rows], rows)
+            entries = self.structure[2][blocks, None, None] + rows[:, None] * sizes[blocks, None, None] + rows
+            # without exchanges elimination is a congruence within a block as well
+            exchanged = (others != rows).any(axis=1)
+            found += int(np.sum(self.data[entries[~exchanged][:, rows, rows]] < 0.0))
+            if exchanged.any():
+                found += _negative_eigenvalues(self.data[entries[exchanged]], others[exchanged])
         return found
 
     def solve(self, x: Unknowns) -> Unknowns:
@@ -151,9 +146,18 @@ class Factorisation:
         return x
 
 
-def _negative_eigenvalues(A: Floats) -> int:
-    """The number of negative eigenvalues of symmetric matrices (k, n, n), which mostly have no others or none."""
-    for sign, count in ((1.0, 0), (-1.0, A.shape[0] * A.shape[1])):
+def _negative_eigenvalues(LU: Floats, others: Ints) -> int:
+    """The number of negative eigenvalues of symmetric matrices (k, n, n) by their factors, of which row i was exchanged
+    with row ``others`` (k, n)."""
+    k, n = others.shape
+    A = (np.tril(LU, -1) + np.eye(n)) @ np.triu(LU)
+    # undo the exchanges of rows, the last one first
+    for i in np.flatnonzero((others != np.arange(n)).any(axis=0))[::-1]:
+        rows = np.arange(k), others[:, i]
+        A[:, i], A[rows] = A[rows], A[:, i].copy()
+    A = 0.5 * (A + A.transpose(0, 2, 1))
+    # mostly they have no others or none
+    for sign, count in ((1.0, 0), (-1.0, k * n)):
         with suppress(np.linalg.LinAlgError):
             np.linalg.cholesky(sign * A)  # in a tenth of the time of eigenvalues
             return count
