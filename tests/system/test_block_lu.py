@@ -8,6 +8,7 @@ import pytest
 
 from femb.elements.beam.beam import STRAIN
 from femb.layout.layout import Layout
+from femb.numerics.block_kernels import factor
 from femb.numerics.compiler.lanes import LANES
 from femb.numerics.row_calls import FEW
 from femb.system.block_lu import LinearSolver, SingularError
@@ -226,6 +227,48 @@ def test_many_small_matrices_are_those_alone():
         StackedFactors(solver, data)
     assert caught.value.state == 13
     assert caught.value.last > caught.value.first
+
+
+@pytest.mark.parametrize("number", [float, complex])
+def test_rows_in_registers_round_as_single_numbers(number):
+    """Two blocks of every size up to three registers' pairs, eliminated by Python's numbers: alike to the last bit."""
+    rng = np.random.default_rng(4)
+    for n, m in [(size, size) for size in range(1, 6 * LANES)] + [(3, 7), (7, 3), (5, 18)]:
+        parts = {"A": (n, n), "B": (n, m), "C": (m, n), "D": (m, m)}
+        blocks = {name: rng.normal(size=shape).astype(number) for name, shape in parts.items()}
+        if number is complex:
+            blocks = {name: block + 1j * rng.normal(size=block.shape) for name, block in blocks.items()}
+        blocks["A"] += 30.0 * np.eye(n)  # no rows are exchanged
+        blocks["D"] += 90.0 * np.eye(m)
+        data = np.concatenate([block.ravel() for block in blocks.values()])
+        at = np.cumsum([0, n * n, n * m, m * n])
+        structure = (np.array([0, n, n + m]), n + m, at[[0, 3]], np.array([0, 1]), np.array([0, 1, 1]), np.array([1]))
+        pivots, rank = np.empty(n + m, dtype=np.int64), np.empty(2, dtype=np.int64)
+        none = np.zeros(0)
+        assert factor(*structure, at[1:2], at[2:3], at[3:], data, pivots, rank, none, 1e-10) == -1
+        A, B, C, D = (block.tolist() for block in blocks.values())
+        eliminate_by_python(A)
+        for k, row in enumerate(B):
+            for i in range(k + 1, n):
+                B[i] = [b - A[i][k] * x for b, x in zip(B[i], row, strict=True)]
+        for k in range(n - 1, -1, -1):
+            B[k] = [1.0 / A[k][k] * b for b in B[k]]
+            for i in range(k):
+                B[i] = [b - A[i][k] * x for b, x in zip(B[i], B[k], strict=True)]
+        for i, k in np.ndindex(m, n):
+            D[i] = [d - C[i][k] * x for d, x in zip(D[i], B[k], strict=True)]
+        eliminate_by_python(D)
+        wanted = np.concatenate([np.ravel(block) for block in (A, B, C, D)])
+        np.testing.assert_array_equal(data, wanted, err_msg=f"blocks of {n} and {m}")
+
+
+def eliminate_by_python(A):
+    """LU of a list of rows in place, without exchanges."""
+    for k, row in enumerate(A):
+        inverse = 1.0 / row[k]
+        for i in range(k + 1, len(A)):
+            f = A[i][k] * inverse
+            A[i][k:] = [f, *(a - f * x for a, x in zip(A[i][k + 1 :], row[k + 1 :], strict=True))]
 
 
 def ring(rng, links):

@@ -1,4 +1,5 @@
-"""Values with LANES numbers as a type of numba: the extension behind ``femb.numerics.compiler.lanes``.
+"""Values with LANES numbers, and rows of matrices in registers, as types of numba: the extension behind
+``femb.numerics.compiler.lanes``.
 
 The type and its operators use numba's documented extension points and its templates of operators; ``lanes`` uses its
 array structures.
@@ -230,3 +231,130 @@ def every(typingctx: Any, condition: Any) -> Any:
         return builder.icmp_unsigned("==", builder.bitcast(args[0], together), ir.Constant(together, -1))
 
     return signature(types.boolean, condition), code
+
+
+# Rows of matrices in registers: LANES to 2 LANES numbers in vectors of the processor, without a loop over them. The
+# vectors at a row's end overlap the others, so that one code serves all widths; both compute the same there.
+
+
+class _Row(types.Type):
+    """A row of LANES to 2 LANES numbers, real or complex; of values with lanes, which have no rows, it is empty."""
+
+    def __init__(self, number: Any) -> None:
+        self.number = number
+        super().__init__(name=f"Row({number})")
+
+
+@register_model(_Row)
+class _RowModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, ir.ArrayType(_REGISTER, 4 if isinstance(kind.number, types.Complex) else 2))
+
+
+def _vectors(builder: Any, array: Any, at: Any, count: Any, number: Any) -> list[Any]:
+    """Addresses of the vectors of a row of ``count`` numbers at an entry: from its start, and up to its end."""
+    word = ir.IntType(64)
+    pairs = isinstance(number, types.Complex)
+    start = builder.bitcast(builder.gep(array.data, [at]), ir.DoubleType().as_pointer())
+    numbers = builder.shl(count, ir.Constant(word, 1)) if pairs else count
+    places = [ir.Constant(word, LANES * k) for k in range(2 if pairs else 1)]
+    places += [builder.sub(numbers, ir.Constant(word, LANES * k)) for k in ((2, 1) if pairs else (1,))]
+    return [builder.bitcast(builder.gep(start, [place]), _REGISTER.as_pointer()) for place in places]
+
+
+def _has_rows(kind: Any) -> bool:
+    """Whether rows of this type of numbers are held in registers."""
+    return kind in (types.float64, types.complex128)
+
+
+@intrinsic
+def in_registers(typingctx: Any, x: Any, count: Any) -> Any:
+    """Whether rows of this many numbers of an array (n,) are held in registers: LANES or more, real or complex."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if not _has_rows(x.dtype):
+            return ir.Constant(ir.IntType(1), 0)
+        return builder.icmp_signed(">=", args[1], ir.Constant(ir.IntType(64), LANES))
+
+    return signature(types.boolean, x, types.int64), code
+
+
+@intrinsic
+def row_at(typingctx: Any, x: Any, at: Any, count: Any) -> Any:
+    """The row of LANES to 2 LANES numbers at an entry of an array (n,)."""
+    result = _Row(x.dtype)
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        from numba.np.arrayobj import make_array
+
+        row = ir.Constant(context.get_value_type(result), ir.Undefined)
+        if not _has_rows(x.dtype):
+            return row
+        array = make_array(x)(context, builder, args[0])
+        for k, address in enumerate(_vectors(builder, array, args[1], args[2], x.dtype)):
+            row = builder.insert_value(row, builder.load(address, align=8), k)
+        return row
+
+    return signature(result, x, types.int64, types.int64), code
+
+
+@intrinsic
+def put_row(typingctx: Any, x: Any, at: Any, count: Any, row: Any) -> Any:
+    """Write a row of LANES to 2 LANES numbers at an entry of an array (n,)."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        from numba.np.arrayobj import make_array
+
+        if _has_rows(x.dtype):
+            array = make_array(x)(context, builder, args[0])
+            for k, address in enumerate(_vectors(builder, array, args[1], args[2], x.dtype)):
+                builder.store(builder.extract_value(args[3], k), address, align=8)
+        return context.get_dummy_value()
+
+    return signature(types.none, x, types.int64, types.int64, row), code
+
+
+def _times(context: Any, builder: Any, number: Any, factor: Any, vector: Any) -> Any:
+    """A factor times the numbers of a vector, with the roundings of single numbers."""
+    if number == types.float64:
+        return builder.fmul(_in_all_lanes(builder, factor), vector)
+    f = context.make_complex(builder, number, factor)
+    of_real = builder.fmul(_in_all_lanes(builder, f.real), vector)
+    swapped = builder.shuffle_vector(
+        vector, ir.Constant(_REGISTER, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), 4), [1, 0, 3, 2])
+    )
+    of_imaginary = builder.fmul(_in_all_lanes(builder, f.imag), swapped)
+    return builder.shuffle_vector(
+        builder.fsub(of_real, of_imaginary),
+        builder.fadd(of_real, of_imaginary),
+        ir.Constant(ir.VectorType(ir.IntType(32), 4), [0, 5, 2, 7]),
+    )
+
+
+@intrinsic
+def times_row(typingctx: Any, factor: Any, row: Any) -> Any:
+    """A factor times a row."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        result = args[1]
+        if _has_rows(row.number):
+            for k in range(result.type.count):
+                vector = _times(context, builder, row.number, args[0], builder.extract_value(result, k))
+                result = builder.insert_value(result, vector, k)
+        return result
+
+    return signature(row, row.number, row), code
+
+
+@intrinsic
+def minus_row(typingctx: Any, row: Any, other: Any) -> Any:
+    """The difference of two rows."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        result = args[0]
+        for k in range(result.type.count):
+            parts = [builder.extract_value(each, k) for each in args]
+            result = builder.insert_value(result, builder.fsub(*parts), k)
+        return result
+
+    return signature(row, row, row), code

@@ -6,6 +6,8 @@ they take numbers: +, -, *, / and ``math.sqrt`` act on every lane, and a number 
 What differs between elements is chosen by ``choose(condition, x, y)``, and left out where ``every(condition)``;
 ``magnitude`` is a size without a sign, ``place_of`` the integer of a value that is a whole number. They take numbers
 too. A value is a vector of the processor: one instruction does the work of several, with the same rounding.
+Rows of a matrix of plain numbers are held in registers too: ``row_at``, ``times_row``, ``minus_row`` and ``put_row``
+take four to eight of its numbers at once, where ``in_registers`` says so, with the rounding of a loop over them.
 There are four lanes, since models with few elements would leave more of them unused; eight take an eighth less time for
 many elements.
 
@@ -41,6 +43,8 @@ if _TYPES is not None:
     LANES, lanes, choose, every = _TYPES.LANES, _TYPES.lanes, _TYPES.choose, _TYPES.every
     magnitude, place_of, is_mixed, has_place = _TYPES.magnitude, _TYPES.place_of, _TYPES.is_mixed, _TYPES.has_place
     places_in = _TYPES.places_in
+    in_registers, row_at, put_row = _TYPES.in_registers, _TYPES.row_at, _TYPES.put_row
+    times_row, minus_row = _TYPES.times_row, _TYPES.minus_row
 else:
     LANES = 1
     # by numba alone, since a view of an array is counted as a reference to it
@@ -84,6 +88,31 @@ else:
     def places_in(lane: int, place: Any) -> Any:
         """The numbers in one lane, of an array of ``place_of``."""
         return place
+
+    @_inlined
+    def in_registers(x: Any, count: Any) -> bool:
+        """Whether rows of this many numbers of an array (n,) are held in registers."""
+        return False
+
+    @_inlined
+    def row_at(x: Any, at: Any, count: Any) -> Any:
+        """The row of numbers at an entry of an array (n,)."""
+        return x[at]
+
+    @_inlined
+    def put_row(x: Any, at: Any, count: Any, row: Any) -> None:
+        """Write a row of numbers at an entry of an array (n,)."""
+        x[at] = row
+
+    @_inlined
+    def times_row(factor: Any, row: Any) -> Any:
+        """A factor times a row."""
+        return factor * row
+
+    @_inlined
+    def minus_row(row: Any, other: Any) -> Any:
+        """The difference of two rows."""
+        return row - other
 
 
 # Arrays of elements in groups of LANES, as kernels read them.
