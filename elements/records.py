@@ -12,7 +12,7 @@ from femb.elements.joint.constraint_set import ConstraintSet
 from femb.elements.joint.coordinates import JointCoordinates
 from femb.layout.element import Batch
 from femb.layout.layout import Layout, Station
-from femb.layout.state import accelerated_by, station_acceleration, station_motion
+from femb.layout.state import station_acceleration, station_motion
 from femb.layout.views import OutputStates
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import hamilton
@@ -28,11 +28,13 @@ def turned(p0, p1, p2, p3, x, y, z):
 
 
 @kernel
-def station_motions(stations, in_q, in_v, offset, rotation, q, v, position, quaternion, velocity, omega):
+def station_motions(
+    stations, in_q, in_v, offset, rotation, q, v, rate, position, quaternion, velocity, omega, acceleration, alpha
+):  # fmt: skip
     """Motion (k, n, 3 or 4) of those stations (m,) of n whose frames have six degrees of freedom.
 
-    in_q, in_v (m,) : the first index of the frame in q (k, n_q) and v (k, n_v). offset (m, 3), rotation (m, 4) : of the
-    station in axes of its frame.
+    in_q, in_v (m,) : the first index of the frame in q (k, n_q), v and its rate (k, n_v). offset (m, 3), rotation
+    (m, 4) : of the station in axes of its frame. acceleration and alpha may have no rows, and are left then.
     """
     for s in range(q.shape[0]):
         for m in range(stations.size):
@@ -42,6 +44,22 @@ def station_motions(stations, in_q, in_v, offset, rotation, q, v, position, quat
             w0, w1, w2 = v[s, j + 3], v[s, j + 4], v[s, j + 5]
             for k in range(3):
                 position[s, o, k], velocity[s, o, k] = q[s, i + k], v[s, j + k]
+            if acceleration.shape[0] > 0:
+                alpha0, alpha1, alpha2 = rate[s, j + 3], rate[s, j + 4], rate[s, j + 5]
+                # alpha x offset + omega x (omega x offset)
+                u0, u1, u2 = w1 * z - w2 * y, w2 * x - w0 * z, w0 * y - w1 * x
+                b0, b1, b2 = turned(
+                    p0, p1, p2, p3,
+                    alpha1 * z - alpha2 * y + w1 * u2 - w2 * u1,
+                    alpha2 * x - alpha0 * z + w2 * u0 - w0 * u2,
+                    alpha0 * y - alpha1 * x + w0 * u1 - w1 * u0,
+                )  # fmt: skip
+                acceleration[s, o, 0] = rate[s, j] + b0
+                acceleration[s, o, 1] = rate[s, j + 1] + b1
+                acceleration[s, o, 2] = rate[s, j + 2] + b2
+                r0, r1, r2, r3 = rotation[m, 0], rotation[m, 1], rotation[m, 2], rotation[m, 3]
+                alpha0, alpha1, alpha2 = turned(r0, -r1, -r2, -r3, alpha0, alpha1, alpha2)
+                alpha[s, o, 0], alpha[s, o, 1], alpha[s, o, 2] = alpha0, alpha1, alpha2
             if x != 0.0 or y != 0.0 or z != 0.0:
                 a, b, c = turned(p0, p1, p2, p3, x, y, z)
                 position[s, o, 0] += a
@@ -163,32 +181,19 @@ class StationMotions:
         self.in_q: Ints = layout.frame_q[frames]
         self.in_v: Ints = layout.frame_v[frames]
         self.offset, self.rotation = offset[moving], rotation[moving]
-        # those of the moving ones that do not coincide with their frames
-        self.off: Ints = np.flatnonzero(self.offset.any(axis=1) | np.any(self.rotation != (1.0, 0.0, 0.0, 0.0), axis=1))
 
     def at(self, frames: OutputStates, accelerations: bool = True) -> dict[str, Floats]:
         """The arrays (k, n, 3 or 4) of ``MOTION`` by name, with accelerations or without."""
-        sizes = (3, 4, 3, 3, 3, 3) if accelerations else (3, 4, 3, 3)
-        result = [np.empty((len(frames.time), self.count, size)) for size in sizes]
+        count = len(frames.time)
+        result = [np.empty((count, self.count, size)) for size in (3, 4, 3, 3)]
+        result += [np.empty((count if accelerations else 0, self.count, 3)) for _ in range(2)]
         of_frames = self.moving, self.in_q, self.in_v, self.offset, self.rotation
-        station_motions(*of_frames, frames.q, frames.v, *result[:4])
-        if accelerations:
-            self._accelerate(frames, *result[4:])
+        station_motions(*of_frames, frames.q, frames.v, frames.a, *result)
+        result = result if accelerations else result[:4]
         for k, station in self.others:
             for out, values in zip(result, motion_of(self.layout, station, frames, accelerations), strict=True):
                 out[:, k] = values
         return dict(zip(MOTION, result, strict=False))
-
-    def _accelerate(self, frames: OutputStates, linear: Floats, angular: Floats) -> None:
-        axes, some = np.arange(3), self.off
-        linear[:, self.moving] = frames.a[:, self.in_v[:, None] + axes]
-        angular[:, self.moving] = frames.a[:, self.in_v[:, None] + axes + 3]
-        if some.size:
-            at, i, j = self.moving[some], self.in_q[some, None], self.in_v[some, None]
-            p, omega = frames.q[:, i + 3 + np.arange(4)], frames.v[:, j + 3 + axes]
-            linear[:, at], angular[:, at] = accelerated_by(
-                self.offset[some], self.rotation[some], p, omega, linear[:, at], angular[:, at]
-            )
 
 
 def load_factors(batch: Batch, frames: OutputStates) -> dict[str, Floats]:

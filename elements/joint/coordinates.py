@@ -16,11 +16,11 @@ import numpy as np
 from femb.base.types import Floats, Ints
 from femb.elements.frame_index import indices_of_frames
 from femb.elements.joint import constraint_kernels as kernels
-from femb.elements.joint.constraint_kernels import FIRST, ROW, SECOND, rate_of, row
+from femb.elements.joint.constraint_kernels import FIRST, SECOND, rate_of, row
 from femb.elements.joint.constraint_set import ZERO, ConstraintRow, ConstraintTable, multipliers_of
 from femb.layout.layout import JointLayout, Layout, Station
 from femb.numerics import rotations
-from femb.numerics.compiler.compile import kernel
+from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.vector3 import HAS_AXES, IN_V
 
 # Tables of the rows and coordinates of joints: primitives, and the axes of the two ends between which they act.
@@ -184,6 +184,27 @@ def measure(index, data, is_angle, signs, q, v, fixed, values, rates, gradients)
                 gradients[s, k, j] = A[j]
 
 
+@inlined
+def row_rates(index, data, u, q, v, a, fixed, J, R, W):
+    """The dot product x of a row, its rate J v, and its second rate J a - gamma."""
+    x, _, gamma = row(index, data, u, q, v, fixed, J, R, W)
+    return x, rate_of(index, v, J), rate_of(index, a, J) - gamma
+
+
+@kernel
+def second_rates(index, data, is_angle, signs, q, v, a, fixed, out):
+    """Set the second rates out (s, m) of coordinates at s states with v' = a (s, n_v)."""
+    J, u, R, W = np.empty(12), np.zeros(1), np.empty((2, 3, 3)), np.empty((22, 3))
+    for i in range(q.shape[0]):
+        for k in range(is_angle.size):
+            s, s1, s2 = row_rates(index[2 * k], data[2 * k], u, q[i], v[i], a[i], fixed, J, R, W)
+            if is_angle[k]:
+                c, c1, c2 = row_rates(index[2 * k + 1], data[2 * k + 1], u, q[i], v[i], a[i], fixed, J, R, W)
+                w = s * s + c * c
+                s2 = signs[k] * (c * s2 - s * c2 - 2.0 * (c * s1 - s * c1) * (s * s1 + c * c1) / w) / w
+            out[i, k] = s2
+
+
 @kernel
 def unwrap(is_angle, reference, values):
     """Add multiples of 2 pi to the angles in values (s, m), so that they are within pi of a reference (1 or s, m)."""
@@ -266,25 +287,11 @@ class JointCoordinates:
         return values, rates, gradients
 
     def accelerations(self, q: Floats, v: Floats, a: Floats) -> Floats:
-        """Second rates (s, m) at s states with v' = a.
-
-        The dot products x of the two rows of a coordinate have x'' = J a - gamma; an angle is the atan2 of both.
-        """
-        if not self.count:
-            return np.zeros((len(q), 0))
-        index = self.index.copy()
-        index[:, ROW] = np.arange(len(index))
-        u, free = np.zeros((len(q), 1)), np.zeros((len(q), len(index)))
-        x, gamma, rate, second = (np.empty_like(free) for _ in range(4))
-        kernels.constraints(index, self.data, u, q, v, self.fixed, x, gamma)
-        for motion, result in ((v, rate), (a, second)):
-            kernels.constraint_force(index, self.data, u, q, motion, self.fixed, free, np.zeros_like(v), result)
-        second -= gamma
-        s, s1, s2 = x[:, 0::2], rate[:, 0::2], second[:, 0::2]
-        c, c1, c2 = x[:, 1::2], rate[:, 1::2], second[:, 1::2]
-        w = np.where(self.is_angle, s * s + c * c, 1.0)
-        angular = (c * s2 - s * c2 - 2.0 * (c * s1 - s * c1) * (s * s1 + c * c1) / w) / w
-        return np.where(self.is_angle, self.signs * angular, s2)
+        """Second rates (s, m) at s states with v' = a."""
+        result = np.zeros((len(q), self.count))
+        if self.count:
+            second_rates(self.index, self.data, self.is_angle, self.signs, q, v, a, self.fixed, result)
+        return result
 
     def rows(self, number: int, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """(12,) derivatives of a coordinate, and of its rate at constant v, by the pose, at a state q (n_q,), v (n_v,).

@@ -184,11 +184,20 @@ class Input:
         """
         return Input(
             len(numbers),
-            lambda discrete: discrete[ANGLES][numbers],
+            lambda discrete: discrete[ANGLES][..., numbers],
             of_discrete=True,
             label="joint angles",
             array=ANGLES,
         )
+
+    def at_angles(self, discrete: DiscreteState, angles: Floats) -> Floats:
+        """(s, width) values of an input ``of_discrete`` in a state with s sets of joint coordinates (s, m)."""
+        if self.array:
+            values = self.function(discrete.with_angles(angles))
+        else:
+            values = np.array([self.function(discrete.with_angles(row)) for row in angles], dtype=float)
+        of_states = self.array in ("", ANGLES)
+        return np.broadcast_to(values.reshape(len(angles) if of_states else 1, self.width), (len(angles), self.width))
 
     @staticmethod
     def of_profile(profile: Any, label: str) -> "Input":

@@ -19,7 +19,7 @@ accelerations and internal loads, of which interpolated states would show their 
 A run collects instants and evaluates those of many steps together.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
@@ -30,7 +30,7 @@ import numpy as np
 from femb.base.types import Bools, Floats, Ints
 from femb.layout.element import TrialError
 from femb.numerics.compiler.lanes import LANES
-from femb.recording.frames import Frames, SystemsAt, Through, frames_of, inputs_of, largest, projected_frames, summed
+from femb.recording.frames import Frames, SystemsAt, Through, frames_of, inputs_of, largest, projected_frames
 from femb.recording.instants import Instants, InStep, Part, in_steps, with_states
 from femb.system.block_lu import SingularError
 from femb.system.forward import forward_balance
@@ -40,10 +40,11 @@ from femb.system.relative_motion import (
     absolute_accelerations,
     absolute_motion,
     links_of,
+    summed,
     to_relative,
     to_relative_accelerations,
     turn,
-    weigh,
+    weights_at,
 )
 from femb.system.stacked import (
     EachFactors,
@@ -58,6 +59,8 @@ from femb.system.system import System
 
 State: TypeAlias = tuple[Floats, Floats]
 """q (k, n_q) and v (k, n_v) of k instants."""
+Piece: TypeAlias = tuple[Ints, Frames]
+"""Output at some of the instants of a part, and their numbers there."""
 
 # mu times the length of the step.
 STIFF = 10.0
@@ -94,9 +97,9 @@ def interpolated(parts: Sequence[Part]) -> Frames:
     return _together(parts, _interpolated)
 
 
-def _together(parts: Sequence[Part], evaluate: Callable[[list[Instants]], Frames]) -> Frames:
+def _together(parts: Sequence[Part], evaluate: Callable[[list[Instants]], list[Piece]]) -> Frames:
     """The output of parts; those of the same equations, with steps of one kind, are evaluated in one call."""
-    frames: list[Frames] = []
+    found: list[list[Piece]] = []
     for _, group in groupby(
         with_states(parts),
         lambda part: (id(part.systems.systems[0].solver), part.explicit) if isinstance(part, Instants) else None,
@@ -104,41 +107,53 @@ def _together(parts: Sequence[Part], evaluate: Callable[[list[Instants]], Frames
         instants: list[Instants] = []
         for part in group:
             if isinstance(part, Frames):
-                frames.append(part)
+                found.append([(np.arange(len(part.time)), part)])
             else:
                 instants.append(part)
         if instants:
-            frames.append(evaluate(instants))
-    return frames[0] if len(frames) == 1 else Frames.joined(frames)
+            found.append(evaluate(instants))
+    numbers, frames = zip(*_one_after_another(found), strict=True)
+    return frames[0] if len(frames) == 1 else Frames.joined(list(frames), list(numbers))
+
+
+def _one_after_another(found: Iterable[list[Piece]]) -> list[Piece]:
+    """The pieces of parts that follow each other."""
+    pieces: list[Piece] = []
+    first = 0
+    for each in found:
+        pieces += [(first + numbers, frames) for numbers, frames in each]
+        first += sum(len(numbers) for numbers, _ in each)
+    return pieces
 
 
 def _joined(parts: list[Instants], *words: str) -> list[Floats]:
     return [np.concatenate([getattr(part, word) for part in parts]) for word in words]
 
 
-def _interpolated(parts: list[Instants]) -> Frames:
+def _interpolated(parts: list[Instants]) -> list[Piece]:
     systems = SystemsAt.joined([part.systems for part in parts])
     system = systems.systems[0]
     time, q, v, work = _joined(parts, "time", "q", "v", "work")
     coordinates, rates = systems.joint_motion(q, v)
     u, a, multipliers, balance = (np.zeros((len(time), n)) for n in (system.n_u, system.n_v, system.n_c, 2))
-    return Frames(time, q, v, work, u, a, multipliers, coordinates, rates, balance)
+    return [(np.arange(len(time)), Frames(time, q, v, work, u, a, multipliers, coordinates, rates, balance))]
 
 
-def _evaluated(parts: list[Instants], motion_only: bool) -> Frames:
+def _evaluated(parts: list[Instants], motion_only: bool) -> list[Piece]:
     try:
         if any(part.with_nodes for part in parts):
-            return Frames.joined([_through_nodes(part, motion_only) for part in parts])
-        return _one_by_one(parts, motion_only)
+            return _one_after_another(_through_nodes(part, motion_only) for part in parts)
+        frames = _one_by_one(parts, motion_only)
     except TrialError:
         steps = [step for part in parts for step in part.of_steps()]
         if len(steps) > 1:
-            return Frames.joined([_evaluated([step], motion_only) for step in steps])
+            return _one_after_another(_evaluated([step], motion_only) for step in steps)
         (part,) = parts
         if part.with_nodes:
-            return _evaluated([part.alone(np.ones(len(part.time), dtype=bool))], motion_only)
+            return _evaluated([part.alone(np.arange(len(part.time)))], motion_only)
         # beyond a singularity or a fold that the step itself did not reach
-        return projected_frames(part.systems, part.time, part.q, part.v, part.work, motion_only)
+        frames = projected_frames(part.systems, part.time, part.q, part.v, part.work, motion_only)
+    return [(np.arange(len(frames.time)), frames)]
 
 
 def _one_by_one(parts: list[Instants], motion_only: bool) -> Frames:
@@ -169,11 +184,11 @@ def _before(time: Floats, start: Floats, end: Floats) -> Floats:
     return np.minimum(time, np.nextafter(end, start))
 
 
-def _through_nodes(part: Instants, motion_only: bool) -> Frames:
+def _through_nodes(part: Instants, motion_only: bool) -> list[Piece]:
     """The output at the instants of steps of which some have nodes: polynomials through these, and others alone."""
     system, steps, space = part.systems.systems[0], part.with_nodes, Space()
     alone = np.ones(len(part.time), dtype=bool)
-    found: list[tuple[Ints, Frames]] = []
+    found: list[Piece] = []
     for some in portions(system, len(steps)):
         first, last, _ = some.indices(len(steps))
         nodes = _nodes(steps[some], space)
@@ -182,11 +197,10 @@ def _through_nodes(part: Instants, motion_only: bool) -> Frames:
         for which, frames in _between(part, inside, part.between[inside] - first, nodes, motion_only):
             found.append((which, frames))
             alone[which] = False
-    if alone.any():
-        found.append((np.flatnonzero(alone), _evaluated([part.alone(alone)], motion_only)))
-    if len(found) == 1:
-        return found[0][1]
-    return Frames.joined([frames for _, frames in found], [which for which, _ in found])
+    left = np.flatnonzero(alone)
+    if len(left):
+        found += [(left[numbers], frames) for numbers, frames in _evaluated([part.alone(left)], motion_only)]
+    return found
 
 
 @dataclass(frozen=True)
@@ -209,8 +223,26 @@ class Nodes:
         """The Systems of the nodes."""
         return self.instants.systems.part(self.order)
 
-    def forward(self) -> tuple[Floats, Floats, Floats]:
-        """Accelerations and multipliers that follow from the forces, and residual forces, as of ``forward_balance``.
+    @cached_property
+    def forward(self) -> tuple[Frames, Floats, Floats]:
+        """The output at the nodes, whose accelerations and multipliers follow from the forces; accelerations relative
+        to the frame before; and residual forces, as of ``forward_balance``."""
+        system, state = self.systems.systems[0], (self.q, self.v)
+        a, multipliers, residual = self._balance()
+        none = np.zeros((len(a), system.budget.size)), np.zeros((len(a), 2))
+        time, motion = self.instants.time[self.order], self.systems.joint_motion(*state)
+        at = Frames(time, *state, none[0], self.u, a, multipliers, *motion, none[1])
+        relative = a.copy()
+        to_relative_accelerations(links_of(system.layout)[0], self.q, relative)
+        return at, relative, residual
+
+    @cached_property
+    def rough(self) -> Bools:
+        """For which of the s steps (s,) polynomials through accelerations leave too much."""
+        return _rough(self.systems.systems[0], self.forward[1])
+
+    def _balance(self) -> tuple[Floats, Floats, Floats]:
+        """Accelerations, multipliers and residual forces.
 
         Nodes that share a matrix share one of masses: it changes little in a step, and the residual forces are small.
         """
@@ -227,15 +259,19 @@ class Nodes:
         return a - change, np.zeros((len(a), 0)), residual
 
 
-def _between(part: Instants, which: Ints, of_step: Ints, nodes: Nodes, motion_only: bool) -> list[tuple[Ints, Frames]]:
+def _between(part: Instants, which: Ints, of_step: Ints, nodes: Nodes, motion_only: bool) -> list[Piece]:
     """The output at those of the instants ``which`` (k,), inside steps with numbers of_step (k,), that are polynomials
     through nodes, and their numbers."""
-    system, links = part.systems.systems[0], links_of(part.form.layout)
     if not len(which):
         return []
+    system, links = part.systems.systems[0], links_of(part.form.layout)
+    forces = not motion_only and system.forces_recorded
+    if forces and (rough := nodes.rough[of_step]).any() and not rough.all():
+        parts = ((which[some], of_step[some]) for some in (~rough, rough))
+        return [piece for some in parts for piece in _between(part, *some, nodes, motion_only)]
     start, end, time, systems = part.start[which], part.end[which], part.time[which], part.systems.part(which)
-    of, weights = of_step[:, None] + len(nodes.solved) * np.arange(NODES), np.empty((len(which), NODES))
-    weigh(PLACES, (time - start) / (end - start), weights)
+    of = of_step[:, None] + len(nodes.solved) * np.arange(NODES)
+    weights = weights_at(PLACES[None], np.zeros_like(of_step), (time - start) / (end - start))
     q, v = nodes.q.copy(), nodes.v.copy()
     to_relative(*links, q, v)
     q, v = (summed(of, weights, x) for x in (q, v))
@@ -247,25 +283,16 @@ def _between(part: Instants, which: Ints, of_step: Ints, nodes: Nodes, motion_on
         kept = ~np.isin(of_step, of_step[~on_constraints(system, u, q, v)])
         if not kept.all():
             return _between(part, which[kept], of_step[kept], nodes, motion_only)
-    if motion_only or not system.forces_recorded:
-        work = np.zeros((len(which), system.budget.size)) if motion_only else part.work[which]
+    work = np.zeros((len(which), system.budget.size)) if motion_only else part.work[which]
+    if not forces:
         return [(which, frames_of(systems, time, u, q, v, work, motion_only=True))]
-    a, multipliers, residual = nodes.forward()
-    none = np.zeros((len(a), system.budget.size)), largest(system, residual)
-    motion = nodes.systems.joint_motion(nodes.q, nodes.v)
-    at = Frames(nodes.instants.time[nodes.order], nodes.q, nodes.v, none[0], nodes.u, a, multipliers, *motion, none[1])
-    relative = a.copy()
-    to_relative_accelerations(links[0], nodes.q, relative)
-    a, multipliers, residual = (summed(of, weights, x) for x in (relative, multipliers, residual))
+    if rough.any():
+        return [(which, frames_of(systems, time, u, q, v, work, part.a[which]))]
+    at, relative, residual = nodes.forward
+    a, multipliers, residual = (summed(of, weights, x) for x in (relative, at.multipliers, residual))
     absolute_accelerations(links[0], q, a)
     motion, balance, through = systems.joint_motion(q, v), largest(system, residual), Through(at, of, weights)
-    frames = Frames(time, q, v, part.work[which], u, a, multipliers, *motion, balance, through)
-    rough = _rough(system, relative)[of_step]
-    if not rough.any():
-        return [(which, frames)]
-    some, left = np.flatnonzero(~rough), np.flatnonzero(rough)
-    words = time[left], u[left], q[left], v[left], part.work[which[left]], part.a[which[left]]
-    return [(which[some], frames.part(some)), (which[left], frames_of(systems.part(left), *words))]
+    return [(which, Frames(time, q, v, work, u, a, multipliers, *motion, balance, through))]
 
 
 def _rough(system: System, values: Floats) -> Bools:

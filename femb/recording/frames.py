@@ -12,7 +12,7 @@ from femb.base.types import Floats, Ints
 from femb.formulations.contract import Formulation
 from femb.steppers.contract import located
 from femb.system.forward import forward_balance
-from femb.system.relative_motion import NODES, weighted
+from femb.system.relative_motion import NODES, summed
 from femb.system.stacked import least_multipliers
 from femb.system.system import System
 
@@ -99,14 +99,6 @@ class Through:
     def values(self, at_nodes: Floats) -> Floats:
         """(k, ...) of values (n, ...) at the nodes."""
         return summed(self.of, self.weights, at_nodes)
-
-
-def summed(of: Ints, weights: Floats, values: Floats) -> Floats:
-    """(k, ...): sums of values (n, ...) at the nodes ``of`` (k, m), with weights (k, m)."""
-    each = np.ascontiguousarray(values).reshape(len(values), -1)
-    out = np.empty((len(of), each.shape[1]))
-    weighted(of, weights, each, out)
-    return out.reshape(len(out), *values.shape[1:])
 
 
 @dataclass(frozen=True)

@@ -97,31 +97,41 @@ class Instants:
         return [self.part(slice(first, last)) for first, last in pairwise(bounds)]
 
     @cached_property
+    def _of_step(self) -> Ints:
+        """(k,): the number of the step of each instant."""
+        return np.repeat(np.arange(len(self._steps)), [len(step.time) for step in self._steps])
+
+    @cached_property
+    def _many(self) -> Bools:
+        """Which of the steps (s,) have many instants inside them."""
+        # a fixed step may pass over a jump of stiffness, through which no polynomial leads
+        if not self._steps or self.form.system.has_gaps or not keep_to_joints(self.form.layout):
+            return np.zeros(len(self._steps), dtype=bool)
+        inside = self.end - self.time > ROUNDINGS * np.spacing(self.end)
+        few = NODES if self.form.layout.n_c else FEW
+        many: Bools = np.bincount(self._of_step[inside], minlength=len(self._steps)) > few
+        return many
+
+    @cached_property
     def between(self) -> Ints:
         """(k,): the number of the step in ``with_nodes`` that has the instant inside it; -1 for others."""
-        result = np.full(len(self.time), -1)
-        # a fixed step may pass over a jump of stiffness, through which no polynomial leads
-        if self._steps and keep_to_joints(self.form.layout) and not self.form.system.has_gaps:
-            few = NODES if self.form.layout.n_c else FEW
-            of_step = np.repeat(np.arange(len(self._steps)), [len(step.time) for step in self._steps])
-            inside = self.end - self.time > ROUNDINGS * np.spacing(self.end)
-            many = np.bincount(of_step[inside], minlength=len(self._steps)) > few
-            result[inside] = np.where(many, np.cumsum(many) - 1, -1)[of_step[inside]]
+        numbers = np.where(self._many, np.cumsum(self._many) - 1, -1)[self._of_step]
+        result: Ints = np.where(self.end - self.time > ROUNDINGS * np.spacing(self.end), numbers, -1)
         return result
 
     @cached_property
     def with_nodes(self) -> "list[InStep]":
         """The steps with many instants."""
-        first = np.cumsum([0, *(len(step.time) for step in self._steps)])[:-1]
-        return [step for step, k in zip(self._steps, first.tolist(), strict=True) if self.between[k] >= 0]
+        return [self._steps[k] for k in np.flatnonzero(self._many).tolist()]
 
-    def alone(self, some: Bools) -> "Instants":
-        """Some of the instants, without nodes."""
-        if some.all() and not self._steps:
-            return self
-        parts = np.split(some, np.cumsum([len(step.time) for step in self._steps])[:-1])
-        steps = zip(self._steps, parts, strict=True)
-        return in_steps([InStep(step.form, step.step, step.time[of]) for step, of in steps if of.any()], nodes=False)
+    def alone(self, some: Ints) -> "Instants":
+        """The instants with these numbers, increasing, without nodes."""
+        used, first = np.unique(self._of_step[some], return_index=True)
+        times = np.split(self.time[some], first[1:])
+        steps = [self._steps[k] for k in used.tolist()]
+        return in_steps(
+            [InStep(step.form, step.step, time) for step, time in zip(steps, times, strict=True)], nodes=False
+        )
 
 
 @dataclass(frozen=True, eq=False)

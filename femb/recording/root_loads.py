@@ -81,8 +81,7 @@ class Connector:
         parts: list[Floats] = [np.zeros((len(frames.time), 0))]
         for input_, columns in zip(self.batch.inputs, self.columns, strict=True):
             if columns is None:
-                states = [system.discrete.with_angles(angles) for angles in frames.coordinates]
-                parts.append(np.array([input_.function(state) for state in states]).reshape(len(states), -1))
+                parts.append(input_.at_angles(system.discrete, frames.coordinates))
             else:
                 parts.append(frames.u[:, columns])
         return np.hstack(parts)

@@ -20,6 +20,7 @@ from femb.numerics import dop853 as dop
 from femb.numerics.compiler.compile import inlined, kernel
 from femb.numerics.dop853_kernels import EVALUATIONS, INSTANTS, LENGTH, REJECTED, STEPS, TIME
 from femb.steppers.contract import SMALLEST_STEP, PassedSteps, Statistics
+from femb.system.relative_motion import summed, weights_at
 
 # Kernels of the quintic Hermite interpolation; see ``femb.steppers.dense``.
 
@@ -110,23 +111,15 @@ Stages: TypeAlias = tuple[Sequence[float] | Floats, Sequence[Floats] | Floats]
 
 def through_nodes(nodes: Nodes, times: Floats) -> Floats:
     """Values (s, n) at times (s,) of the polynomial through nodes, by Lagrange's formula."""
-    instants, values = (np.asarray(node)[None] for node in nodes)
-    return _through_nodes(instants, values, np.zeros(len(times), dtype=np.int64), np.asarray(times))
+    return _through_nodes([nodes], np.zeros(len(times), dtype=np.int64), times)
 
 
-def _through_nodes(instants: Floats, values: Floats, of_step: Ints, times: Floats) -> Floats:
-    """Values (k, n) of s polynomials, instants (s, m) and values (s, m, n), of those with numbers of_step (k,)."""
-    distances = instants[:, :, None] - instants[:, None, :]
-    diagonal = np.arange(instants.shape[1])
-    distances[:, diagonal, diagonal] = 1.0
-    factors = (times[:, None, None] - instants[of_step, None, :]) / distances[of_step]
-    factors[:, diagonal, diagonal] = 1.0
-    weights = factors.prod(axis=2).T[:, :, None]
-    # sums by numpy's matrix products would depend on the number of times, in the last bit
-    result: Floats = weights[0] * values[of_step, 0]
-    for k in range(1, len(weights)):
-        result += weights[k] * values[of_step, k]
-    return result
+def _through_nodes(nodes: Sequence[Nodes], of_step: Ints, times: Floats) -> Floats:
+    """Values (k, n) of polynomials through as many nodes each, of those with numbers of_step (k,)."""
+    instants, values = (np.array([each[k] for each in nodes]) for k in range(2))
+    count = instants.shape[1]
+    weights = weights_at(instants, of_step, np.asarray(times))
+    return summed(count * of_step[:, None] + np.arange(count), weights, values.reshape(-1, values.shape[2]))
 
 
 def hermite_accelerations(steps: "Sequence[HermiteStep]", times: Sequence[Floats]) -> Floats:
@@ -135,9 +128,8 @@ def hermite_accelerations(steps: "Sequence[HermiteStep]", times: Sequence[Floats
     known = [each for each in nodes if each is not None]
     if len(known) < len(nodes) or len({len(each[0]) for each in known}) > 1:
         return np.concatenate([step.accelerations(each) for step, each in zip(steps, times, strict=True)])
-    instants, values = (np.array([each[k] for each in known]) for k in range(2))
     of_step = np.repeat(np.arange(len(steps)), [len(each) for each in times])
-    return _through_nodes(instants, values, of_step, np.concatenate(times))
+    return _through_nodes(known, of_step, np.concatenate(times))
 
 
 @cache
@@ -203,10 +195,9 @@ def hermite_motion(steps: Sequence[HermiteStep], times: Sequence[Floats]) -> tup
 def hermite_work(steps: Sequence[HermiteStep], times: Sequence[Floats]) -> Floats:
     """Work of ``hermite_states``."""
     of_step, time, inside = _places(steps, times)
-    works, theta = _works(steps), _passed(steps, of_step, time)[1][:, None]
-    work: Floats = works[-1][of_step]
-    for each in works[-2::-1]:
-        work = work * theta + each[of_step]
+    works, theta = _works(steps), _passed(steps, of_step, time)[1]
+    count, powers = len(works), np.vander(theta, len(works), increasing=True)
+    work = summed(of_step[:, None] + len(steps) * np.arange(count), powers, works.reshape(-1, works.shape[2]))
     return (
         work if inside.all() else np.where(inside[:, None], work, np.array([step.state1[3] for step in steps])[of_step])
     )

@@ -169,7 +169,6 @@ class NumberedModel(MotionEquations):
         self.__dict__.pop("discrete_inputs", None)
         self._inputs_before: tuple[DiscreteState, Floats] | None = None
         self.inputs_of_state = any(input_.of_state for input_ in inputs)
-        self.inputs_of_discrete = any(input_.of_discrete for input_ in inputs)
         self._functions_of_time = [input_.function for input_ in inputs]
         of_time = bool(self._other_inputs) and not any(input_.of_state or input_.of_discrete for input_ in inputs)
         self._numbers_of_time = of_time and all(input_.width == 1 for input_ in inputs)
@@ -308,12 +307,13 @@ class NumberedModel(MotionEquations):
         not depend on the state; None if one fails, as ``inputs_at`` will tell."""
         u = np.empty((len(times), self.n_u))
         instants = times.tolist()
-        discrete = [self.discrete.with_angles(row) for row in angles] if self.inputs_of_discrete else []
         for input_, part in self.parts_of_inputs:
             try:
-                arguments = discrete if input_.of_discrete else instants
-                values = np.array([input_.function(each) for each in arguments], dtype=float)
-                u[:, part] = values.reshape(len(times), input_.width)
+                if input_.of_discrete:
+                    u[:, part] = input_.at_angles(self.discrete, angles)
+                else:
+                    values = np.array([*map(input_.function, instants)], dtype=float)
+                    u[:, part] = values.reshape(len(times), input_.width)
             except Exception:
                 return None
         return u if np.isfinite(u).all() else None

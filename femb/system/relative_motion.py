@@ -224,15 +224,19 @@ def absolute_accelerations(links, q, a):
                     a[s, own + k] = a[s, j + k] + x[k]
 
 
+# Polynomials in time through nodes.
+
+
 @kernel
-def weigh(places, passed, weights):
-    """weights (k, m): of values at the places (m,) in a step, of the polynomials where the parts passed (k,) are."""
+def weigh(places, of, passed, weights):
+    """weights (k, m): of values at the places (s, m), of the polynomials with numbers ``of`` (k,) at passed (k,)."""
     for i in range(passed.size):
-        for a in range(places.size):
+        own = places[of[i]]
+        for a in range(own.size):
             w = 1.0
-            for b in range(places.size):
+            for b in range(own.size):
                 if b != a:
-                    w *= (passed[i] - places[b]) / (places[a] - places[b])
+                    w *= (passed[i] - own[b]) / (own[a] - own[b])
             weights[i, a] = w
 
 
@@ -247,3 +251,21 @@ def weighted(of, weights, values, out):
             if w != 0.0:
                 for k in range(out.shape[1]):
                     out[i, k] += w * values[row, k]
+
+
+def weights_at(places: Floats, of: Ints, passed: Floats) -> Floats:
+    """Weights (k, m) of values at m of the places (s, m), by which ``summed`` gives polynomials at passed (k,).
+
+    of (k,) : which of the s polynomials.
+    """
+    weights = np.empty((len(passed), places.shape[1]))
+    weigh(places, of, passed, weights)
+    return weights
+
+
+def summed(of: Ints, weights: Floats, values: Floats) -> Floats:
+    """(k, ...): sums of values (n, ...) at the nodes ``of`` (k, m), with weights (k, m)."""
+    each = np.ascontiguousarray(values).reshape(len(values), -1)
+    out = np.empty((len(of), each.shape[1]))
+    weighted(of, weights, each, out)
+    return out.reshape(len(out), *values.shape[1:])
